@@ -1,0 +1,141 @@
+package schemas
+
+import (
+	"strconv"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Document is a JSON text that passed the guard. Its strings share memory with a copy of the body.
+type Document struct {
+	// Value is the decoded text: map[string]any, []any, string, bool, json.Number or nil. Members of objects whose
+	// value is null are left out, since null counts as absent; elements of arrays are not.
+	Value any
+	// Attachments are those of all profiles whose url is a string, in the order of the body.
+	Attachments []Attachment
+	// CandidateID is the string at /candidate/person/id/value, empty if there is none. It is any Unicode text, U+0000
+	// included.
+	CandidateID string
+}
+
+// Attachment is an element of /candidate/profiles/*/attachments (contract, part B).
+type Attachment struct {
+	Pointer        string // RFC 6901, to the url
+	URL            string
+	Start, End     int    // the url's token in the body, with its quotes: body[Start:End]
+	ID             string // the value of the attachment's id, empty if there is none
+	Profile, Index int    // which attachment of which profile, both from 0
+}
+
+// Rewrite returns a copy of body, which must be the one the Document was read from, in which urls[i] stands in place of
+// the URL of Attachments[i]. Where urls[i] is empty or missing the URL stays. All other bytes are as they were.
+func (d *Document) Rewrite(body []byte, urls []string) []byte {
+	size := len(body)
+	for _, u := range urls {
+		size += len(u)
+	}
+	out := make([]byte, 0, size)
+	copied := 0
+	for i, a := range d.Attachments {
+		if i >= len(urls) || urls[i] == "" {
+			continue
+		}
+		out = append(out, body[copied:a.Start]...)
+		// The error is about bad UTF-8, which AppendQuote has then replaced.
+		out, _ = jsontext.AppendQuote(out, urls[i])
+		copied = a.End
+	}
+	return append(out, body[copied:]...)
+}
+
+// place is where in the body the reader is, as far as that matters: on the way to an attachment's url or to the
+// candidate's id.
+type place int8
+
+const (
+	elsewhere place = iota
+	atRoot
+	atCandidate
+	atPerson
+	atPersonID
+	atPersonIDValue
+	atProfiles
+	atProfile
+	atAttachments
+	atAttachment
+	atAttachmentID
+	atAttachmentIDValue
+	atAttachmentURL
+)
+
+// member returns the place of an object's member.
+func (p place) member(name string) place {
+	switch {
+	case p == elsewhere:
+		return elsewhere
+	case p == atRoot && name == "candidate":
+		return atCandidate
+	case p == atCandidate && name == "person":
+		return atPerson
+	case p == atPerson && name == "id":
+		return atPersonID
+	case p == atPersonID && name == "value":
+		return atPersonIDValue
+	case p == atCandidate && name == "profiles":
+		return atProfiles
+	case p == atProfile && name == "attachments":
+		return atAttachments
+	case p == atAttachment && name == "id":
+		return atAttachmentID
+	case p == atAttachmentID && name == "value":
+		return atAttachmentIDValue
+	case p == atAttachment && name == "url":
+		return atAttachmentURL
+	}
+	return elsewhere
+}
+
+// element returns the place of an array's elements.
+func (p place) element() place {
+	switch p {
+	case atProfiles:
+		return atProfile
+	case atAttachments:
+		return atAttachment
+	}
+	return elsewhere
+}
+
+// enter notes that an object begins at p.
+func (r *reader) enter(p place, index int) {
+	switch p {
+	case atProfile:
+		r.current.Profile = index
+	case atAttachment:
+		r.current = Attachment{Profile: r.current.Profile, Index: index}
+		r.hasURL = false
+	}
+}
+
+// record notes the string s at p, whose token is body[start:end].
+func (r *reader) record(p place, s string, start, end int) {
+	switch p {
+	case atPersonIDValue:
+		r.doc.CandidateID = s
+	case atAttachmentIDValue:
+		r.current.ID = s
+	case atAttachmentURL:
+		r.current.URL, r.current.Start, r.current.End = s, start, end
+		r.hasURL = true
+	}
+}
+
+// leave notes that the object at p has ended.
+func (r *reader) leave(p place) {
+	if p != atAttachment || !r.hasURL {
+		return
+	}
+	a := r.current
+	a.Pointer = "/candidate/profiles/" + strconv.Itoa(a.Profile) + "/attachments/" + strconv.Itoa(a.Index) + "/url"
+	r.doc.Attachments = append(r.doc.Attachments, a)
+}

@@ -1,0 +1,108 @@
+package schemas
+
+import (
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/xeipuuv/gojsonschema"
+)
+
+//go:embed export.schema.json
+var exportSchema string
+
+//go:embed verification.schema.json
+var verificationSchema string
+
+// Validator checks Documents against the contract's two webhook bodies. It is safe for concurrent use.
+type Validator struct {
+	export, verification *schema
+}
+
+// New compiles the schemas for a maker's name, which must be an HTTP token (RFC 9110, section 5.6.2). It reads nothing
+// but what is in the program.
+func New(serviceName string) (*Validator, error) {
+	if !token.MatchString(serviceName) {
+		return nil, fmt.Errorf("service_name %q is not an HTTP token: use letters, digits and !#$%%&'*+-.^_`|~", serviceName)
+	}
+	export, err := compile(exportSchema, serviceName)
+	if err != nil {
+		return nil, fmt.Errorf("compiling the export schema: %w", err)
+	}
+	verification, err := compile(verificationSchema, serviceName)
+	if err != nil {
+		return nil, fmt.Errorf("compiling the verification schema: %w", err)
+	}
+	return &Validator{export: export, verification: verification}, nil
+}
+
+var token = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
+
+// Export checks the body of a CANDIDATE-EXPORT. It returns nil if the body is valid, otherwise at most 50 findings,
+// sorted by pointer, then rule.
+func (v *Validator) Export(d *Document) []Finding { return v.export.check(d.Value) }
+
+// Verification checks the body of a VERIFY, as Export does.
+func (v *Validator) Verification(d *Document) []Finding { return v.verification.check(d.Value) }
+
+// schema is one compiled schema.
+type schema struct {
+	compiled *gojsonschema.Schema
+	// literals gives the rule for each pattern that sharpen wrote.
+	literals map[string]string
+}
+
+func compile(source, serviceName string) (*schema, error) {
+	// An HTTP token needs no escapes in JSON.
+	source = strings.ReplaceAll(source, "{service_name}", serviceName)
+	var document any
+	if err := json.Unmarshal([]byte(source), &document); err != nil {
+		return nil, fmt.Errorf("reading the schema: %w", err)
+	}
+	s := &schema{literals: make(map[string]string)}
+	s.sharpen(document)
+
+	loader := gojsonschema.NewSchemaLoader()
+	loader.Draft = gojsonschema.Draft7
+	loader.AutoDetect = false
+	loader.Validate = true
+	var err error
+	s.compiled, err = loader.Compile(gojsonschema.NewGoLoader(document))
+	return s, err
+}
+
+// sharpen writes each const string and each enum of strings as a pattern that means the same. The library compares
+// consts by writing both sides as JSON, reading that and writing it again, which is most of the time of a validation.
+func (s *schema) sharpen(node any) {
+	switch n := node.(type) {
+	case []any:
+		for _, v := range n {
+			s.sharpen(v)
+		}
+	case map[string]any:
+		if literal, ok := n["const"].(string); ok && n["type"] == "string" {
+			delete(n, "const")
+			n["pattern"] = s.pattern("const: ", literal)
+		}
+		if literals, ok := n["enum"].([]any); ok && n["type"] == "string" {
+			delete(n, "enum")
+			n["pattern"] = s.pattern("one of: ", literals...)
+		}
+		for _, v := range n {
+			s.sharpen(v)
+		}
+	}
+}
+
+func (s *schema) pattern(rule string, literals ...any) string {
+	var texts, patterns []string
+	for _, l := range literals {
+		texts = append(texts, fmt.Sprint(l))
+		patterns = append(patterns, regexp.QuoteMeta(fmt.Sprint(l)))
+	}
+	pattern := `^(?:` + strings.Join(patterns, "|") + `)$`
+	s.literals[pattern] = rule + strings.Join(texts, ", ")
+	return pattern
+}
