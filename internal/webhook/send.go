@@ -1,0 +1,150 @@
+package webhook
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"io"
+	"net/http"
+	"net/http/httptrace"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// AttemptTimeout bounds a whole attempt: resolving, connecting, sending, and reading the answer.
+	AttemptTimeout = 20 * time.Second
+	// AnswerBound is the most bytes of an answer's body that are read.
+	AnswerBound = 64 << 10
+	// MaxRetryAfter is the longest wait that a Retry-After header can ask for.
+	MaxRetryAfter = time.Hour
+)
+
+// Delivery is what one attempt sends. Of an export's optional headers those that are nil are left out: absent ones are not
+// invented. A VERIFY event has none of them, whatever stands here.
+type Delivery struct {
+	URL    string
+	Secret string
+	Event  string // EventExport or EventVerify
+	Body   []byte
+
+	UUID          []byte
+	Link          []byte
+	ExportContext []byte
+}
+
+// Answer is what came back, whatever its status: a redirect is an answer and is not followed.
+type Answer struct {
+	Status     int
+	Head       []byte        // the body's first AnswerBound bytes at most
+	RetryAfter time.Duration // 0 to MaxRetryAfter; 0 if not asked for
+	Started    time.Time
+	Duration   time.Duration
+}
+
+// Acknowledged reports whether the receiver took a CANDIDATE-EXPORT event: any 2xx (contract, "Events" rule 1).
+func (a Answer) Acknowledged() bool { return a.Status >= 200 && a.Status <= 299 }
+
+// Verified reports whether the receiver took a VERIFY event: exactly 200 (contract, "Events" rule 2).
+func (a Answer) Verified() bool { return a.Status == http.StatusOK }
+
+// Send makes one attempt through the client's transport, which should come from egress: it bounds connecting, and it asks for
+// no compression, so that the request has no header beyond Host, Content-Length, Content-Type, User-Agent and the contract's.
+//
+// Where no status came back the error is a *SendError, unless ctx was cancelled, which is nobody's failure: then the error
+// wraps its cause. Started and Duration are set in every case. Once a status came, the attempt has its answer, even if the
+// body behind it breaks off.
+func (n Names) Send(ctx context.Context, client *http.Client, d Delivery) (a Answer, err error) {
+	a.Started = time.Now()
+	defer func() { a.Duration = time.Since(a.Started) }()
+
+	attempt, cancel := context.WithTimeout(ctx, AttemptTimeout)
+	defer cancel()
+	var seen progress
+	req, err := n.request(seen.trace(attempt), d)
+	if err != nil {
+		return a, err
+	}
+	// Not client.Do: it follows redirects, or fails where their Location can't be read, and adds cookies.
+	transport := client.Transport
+	if transport == nil {
+		transport = http.DefaultTransport
+	}
+	resp, err := transport.RoundTrip(req)
+	if err != nil {
+		return a, seen.explain(ctx, req.URL.Host, err)
+	}
+	defer resp.Body.Close()
+	a.Status = resp.StatusCode
+	a.RetryAfter = retryAfter(resp.Header.Get("Retry-After"), time.Now())
+	a.Head, _ = io.ReadAll(io.LimitReader(resp.Body, AnswerBound))
+	return a, nil
+}
+
+// request builds what goes onto the wire. The parser's error is dropped because it quotes the URL.
+func (n Names) request(ctx context.Context, d Delivery) (*http.Request, error) {
+	u, err := url.Parse(d.URL)
+	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
+		return nil, &SendError{Kind: KindProtocol, Err: errURL}
+	}
+	if u.User != nil { // it would become an Authorization header
+		return nil, &SendError{Kind: KindProtocol, Host: u.Host, Err: errUserInfo}
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, d.URL, bytes.NewReader(d.Body))
+	if err != nil {
+		return nil, &SendError{Kind: KindProtocol, Host: u.Host, Err: errURL}
+	}
+	// Assigned, not Set: Set would spell it X-Service-Uuid.
+	req.Header = http.Header{
+		"Content-Type": {"application/json"},
+		"User-Agent":   {n.UserAgent},
+		n.Event:        {d.Event},
+		n.Signature:    {Sign(d.Secret, d.Body)},
+	}
+	if d.Event == EventExport {
+		put(req.Header, n.UUID, d.UUID)
+		put(req.Header, LinkHeader, d.Link)
+		put(req.Header, n.ExportContext, d.ExportContext)
+	}
+	return req, nil
+}
+
+func put(h http.Header, name string, value []byte) {
+	if value != nil {
+		h[name] = []string{string(value)}
+	}
+}
+
+// retryAfter reads a Retry-After header (RFC 9110 section 10.2.3): seconds or an HTTP date. What can't be read, or has passed,
+// is 0.
+func retryAfter(value string, now time.Time) time.Duration {
+	if value != "" && strings.Trim(value, "0123456789") == "" {
+		seconds, err := strconv.ParseUint(value, 10, 64)
+		if err != nil || seconds > uint64(MaxRetryAfter/time.Second) { // an error here is a number out of range
+			return MaxRetryAfter
+		}
+		return time.Duration(seconds) * time.Second
+	}
+	date, err := http.ParseTime(value)
+	if err != nil {
+		return 0
+	}
+	return min(max(date.Sub(now), 0), MaxRetryAfter)
+}
+
+// progress is how far an attempt got, which tells errors apart that have no type. The transport may report late, from a
+// goroutine of its own.
+type progress struct {
+	connected, tlsFailed, answered atomic.Bool
+}
+
+func (p *progress) trace(ctx context.Context) context.Context {
+	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GotConn:              func(httptrace.GotConnInfo) { p.connected.Store(true) },
+		TLSHandshakeDone:     func(_ tls.ConnectionState, err error) { p.tlsFailed.Store(err != nil) },
+		GotFirstResponseByte: func() { p.answered.Store(true) },
+	})
+}

@@ -1,0 +1,127 @@
+package webhook
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"syscall"
+)
+
+// The kinds of SendError.
+const (
+	KindRefused  = "refused by egress" // the guard lets nothing go to this address
+	KindDNS      = "dns"               // the host name has no address
+	KindConnect  = "connect"           // no connection, be it refused, unreachable or too slow
+	KindTLS      = "tls"               // the handshake failed
+	KindTimeout  = "timeout"           // no answer in time
+	KindClosed   = "closed"            // the connection ended before an answer
+	KindProtocol = "protocol"          // the answer is not HTTP, or no HTTP request can be made of the delivery
+)
+
+// SendError says why an attempt got no answer. Its text is for people and has neither path nor query of the URL, which may be
+// credentials, nor anything the receiver wrote.
+type SendError struct {
+	Kind string
+	Host string // host, and port where the URL has one; empty if the URL can't be read
+	Err  error  // the cause, without the URL
+}
+
+// Refused is implemented by the error of a guard that does not let a connection be made.
+type Refused interface{ RefusedByEgress() bool }
+
+func (e *SendError) Unwrap() error { return e.Err }
+
+func (e *SendError) Error() string {
+	switch e.Kind {
+	case KindRefused:
+		return fmt.Sprintf("nothing was sent to %s: %v", e.Host, e.Err)
+	case KindDNS:
+		return fmt.Sprintf("the host name of %s could not be resolved (%v): check the spelling in the URL and its DNS records", e.Host, e.Err)
+	case KindConnect:
+		return fmt.Sprintf("no connection to %s could be made (%v): check that it runs and is open to us", e.Host, e.Err)
+	case KindTLS:
+		return fmt.Sprintf("the TLS handshake with %s failed (%v): check its certificate", e.Host, e.Err)
+	case KindTimeout:
+		return fmt.Sprintf("%s did not answer in time (%v at most): it should acknowledge first and work afterwards", e.Host, AttemptTimeout)
+	case KindClosed:
+		return fmt.Sprintf("%s closed the connection before it answered: look into its log", e.Host)
+	default:
+		if errors.Is(e.Err, errNoHTTP) {
+			return fmt.Sprintf("%s gave an answer that is not HTTP: check that the URL leads to an HTTP server", e.Host)
+		}
+		return fmt.Sprintf("nothing was sent: %v", e.Err)
+	}
+}
+
+// Causes of KindProtocol; but for errNoHTTP nothing was sent.
+var (
+	errNoHTTP   = errors.New("malformed HTTP answer")
+	errURL      = errors.New("the URL is not a valid https or http URL: correct it")
+	errUserInfo = errors.New("the URL has a user name or password in it: remove them")
+	errHeader   = errors.New("a header of the delivery has a character that HTTP does not allow")
+	errTooSlow  = errors.New("it took too long")
+)
+
+// explain turns an error of the transport into a *SendError. ctx is the caller's, without the attempt's own timeout.
+func (p *progress) explain(ctx context.Context, host string, err error) error {
+	if errors.Is(ctx.Err(), context.Canceled) {
+		return fmt.Errorf("sending to %s: %w", host, context.Cause(ctx))
+	}
+	kind, cause := p.class(err)
+	return &SendError{Kind: kind, Host: host, Err: cause}
+}
+
+func (p *progress) class(err error) (kind string, cause error) {
+	var (
+		refused Refused
+		dns     *net.DNSError
+		op      *net.OpError
+		late    net.Error
+	)
+	switch {
+	case errors.As(err, &refused) && refused.RefusedByEgress():
+		return KindRefused, refused.(error)
+	case errors.As(err, &dns):
+		return KindDNS, errors.New(dns.Err) // without the resolver's address
+	case errors.As(err, &op) && op.Op == "dial":
+		return KindConnect, dialCause(op)
+	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &late) && late.Timeout():
+		return KindTimeout, err
+	case p.tlsFailed.Load(), isTLS(err):
+		return KindTLS, err
+	case isClosed(err):
+		return KindClosed, err
+	case !p.connected.Load():
+		return KindProtocol, errHeader
+	case p.answered.Load():
+		return KindProtocol, errNoHTTP // the cause quotes the answer
+	default:
+		return KindClosed, err
+	}
+}
+
+func dialCause(op *net.OpError) error {
+	var errno syscall.Errno
+	if errors.As(op, &errno) {
+		return errno
+	}
+	if op.Timeout() {
+		return errTooSlow
+	}
+	return op.Err
+}
+
+func isTLS(err error) bool {
+	var op *net.OpError
+	return errors.As(err, new(tls.RecordHeaderError)) ||
+		errors.As(err, &op) && strings.HasSuffix(op.Op, " error") // "remote error" and "local error" are TLS alerts
+}
+
+func isClosed(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) ||
+		errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
+}
