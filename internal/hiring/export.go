@@ -1,0 +1,97 @@
+package hiring
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// DocumentWindow is how long the public URLs of an export's documents live (contract, "Limits").
+const DocumentWindow = 2*time.Hour + 30*time.Minute
+
+// DeliveryWindow is how long delivery of a received export is tried.
+const DeliveryWindow = 72 * time.Hour
+
+// LinkWindow is how long a re-hosted document can be downloaded, counted from the reception, or from a later redelivery.
+const LinkWindow = 96 * time.Hour
+
+// UnkeyedWindow is how long a body's SHA-256 stands in for a missing X-Service-UUID.
+const UnkeyedWindow = 10 * time.Minute
+
+// Origin tells how an export came to be.
+type Origin string
+
+// An export is received from a service's webhook, or triggered here.
+const (
+	Received  Origin = "received"
+	Triggered Origin = "triggered"
+)
+
+// Export is one CANDIDATE-EXPORT event.
+type Export struct {
+	ID            int64
+	Tenant        string
+	Key           string // the X-Service-UUID, or what stands in for it
+	Keyed         bool   // false: the sender gave no UUID
+	Origin        Origin
+	SHA256        [sha256.Size]byte // of Body
+	Size          int64
+	CandidateID   string // person.id.value
+	Attachments   int    // how many attachment URLs the body has
+	Receipt       string // unguessable; what the sender asks with
+	ReceivedAt    time.Time
+	DocumentsTill time.Time // end of the sender's document URLs
+	DeliverTill   time.Time // end of the current round's attempts
+
+	Body          []byte // exact bytes
+	Link          []byte // header values as they came; nil: absent
+	ExportContext []byte
+
+	Round        int      // 0 for the acceptance; each redelivery or release starts the next
+	Integrations []string // whom the current round is for; empty: every integration of the tenant
+	WorkflowID   string   // of the current round
+	DispatchedAt time.Time
+	Fault        string // why Temporal will never start it; empty: nothing is wrong
+}
+
+// UUID is the header value to send on: nil when the sender gave none.
+func (e *Export) UUID() []byte {
+	if !e.Keyed {
+		return nil
+	}
+	return []byte(e.Key)
+}
+
+// WorkflowID names the workflow that carries a round of an export: export/<tenant>/<key>, and …/redelivery/<round> after the first.
+func WorkflowID(tenant, key string, round int) string {
+	id := "export/" + tenant + "/" + workflowIDPart(key)
+	if round > 0 {
+		id += "/redelivery/" + strconv.Itoa(round)
+	}
+	return id
+}
+
+const maxWorkflowIDPart = 128
+
+// workflowIDPart makes of an opaque key what Temporal takes as a part of an id: everything but [A-Za-z0-9._:-] is
+// percent-encoded, and what is then longer than 128 bytes is replaced by the SHA-256 of the key.
+func workflowIDPart(key string) string {
+	var b strings.Builder
+	for i := 0; i < len(key); i++ {
+		c := key[i]
+		switch {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '.', c == '_', c == ':', c == '-':
+			b.WriteByte(c)
+		default:
+			b.WriteByte('%')
+			b.WriteString(strings.ToUpper(hex.EncodeToString([]byte{c})))
+		}
+	}
+	if b.Len() > maxWorkflowIDPart {
+		sum := sha256.Sum256([]byte(key))
+		return hex.EncodeToString(sum[:])
+	}
+	return b.String()
+}

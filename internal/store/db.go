@@ -1,0 +1,154 @@
+// Package store keeps exports, their deliveries and their documents, durably, in SQLite.
+//
+// There is one way to write: DB.Write. Reads are short: they take a page and let go, since a reader left open lets the
+// write-ahead log grow without end. Times are kept as integer microseconds UTC, bodies and header values as bytes.
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+)
+
+var (
+	// ErrUnavailable says that the database can't be written or read now. What was asked for was not acknowledged; after a lost
+	// COMMIT it may still be there, so the sender's repeat is answered as a duplicate.
+	ErrUnavailable = errors.New("the database is not available")
+	// ErrNotFound says that there is no such row.
+	ErrNotFound = errors.New("not found")
+)
+
+// DB is an open database. Make it with Open; it is safe for concurrent use.
+type DB struct {
+	dialect dialect
+	address string
+	lock    io.Closer
+	reads   *sql.DB
+	writer  *writer
+	users   sync.RWMutex
+	closed  bool
+}
+
+// Options are what Open may be told.
+type Options struct {
+	Log *zap.Logger
+	// Now is the clock; time.Now when nil.
+	Now func() time.Time
+}
+
+// Open opens the database at an address such as sqlite:///var/lib/hiregate/hiregate.db, brings its schema up to date and
+// starts its writer. The error is a sentence that says what to do.
+func Open(ctx context.Context, address string, o Options) (*DB, error) {
+	if o.Log == nil {
+		o.Log = zap.NewNop()
+	}
+	path, err := sqlitePath(address)
+	if err != nil {
+		return nil, err
+	}
+	lock, err := lockFile(path)
+	if err != nil {
+		return nil, err
+	}
+	db := &DB{dialect: sqliteDialect, address: address, lock: lock}
+	connect := func() (*sql.DB, error) { return sqliteConnect(path, writing) }
+	if err := migrate(ctx, connect, db.dialect); err != nil {
+		lock.Close()
+		return nil, fmt.Errorf("bringing the database %s up to date: %w", path, err)
+	}
+	if db.reads, err = sqliteConnect(path, reading); err != nil {
+		lock.Close()
+		return nil, fmt.Errorf("opening the database %s: %w", path, err)
+	}
+	db.writer = newWriter(connect, o.Log)
+	return db, nil
+}
+
+// Identity tells whether two addresses mean the same database.
+func Identity(address string) (string, error) {
+	path, err := sqlitePath(address)
+	if err != nil {
+		return "", err
+	}
+	return "sqlite:" + path, nil
+}
+
+// Close waits for whoever holds the database (see Hold), commits what was queued and closes it.
+func (db *DB) Close() error {
+	db.users.Lock()
+	defer db.users.Unlock()
+	if db.closed {
+		return nil
+	}
+	db.closed = true
+	return errors.Join(db.writer.close(), db.reads.Close(), db.lock.Close())
+}
+
+// Hold keeps the database from being closed until release is called: for a request that began under a configuration
+// which is then replaced. It reports false when the database is closed already.
+func (db *DB) Hold() (release func(), ok bool) {
+	db.users.RLock()
+	if db.closed {
+		db.users.RUnlock()
+		return nil, false
+	}
+	return db.users.RUnlock, true
+}
+
+// Ping tells whether exports could be accepted now: it commits a row of its own.
+func (db *DB) Ping(ctx context.Context) error {
+	now := time.Now()
+	return db.Write(ctx, func(tx *Tx) error {
+		_, err := tx.exec(`INSERT INTO heartbeat (id, at) VALUES (1, $1) ON CONFLICT (id) DO UPDATE SET at = excluded.at`, micros(now))
+		return err
+	})
+}
+
+// query runs a read that returns at most a page of rows.
+func query[T any](ctx context.Context, db *DB, scan func(row) (T, error), q string, args ...any) ([]T, error) {
+	rows, err := db.reads.QueryContext(ctx, q, args...)
+	if err != nil {
+		return nil, unavailable("reading", err)
+	}
+	defer rows.Close()
+	var all []T
+	for rows.Next() {
+		one, err := scan(rows)
+		if err != nil {
+			return nil, unavailable("reading a row", err)
+		}
+		all = append(all, one)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, unavailable("reading rows", err)
+	}
+	return all, nil
+}
+
+// queryOne is query for a single row; ErrNotFound when there is none.
+func queryOne[T any](ctx context.Context, db *DB, scan func(row) (T, error), q string, args ...any) (T, error) {
+	one, err := scan(db.reads.QueryRowContext(ctx, q, args...))
+	if errors.Is(err, sql.ErrNoRows) {
+		return one, ErrNotFound
+	}
+	if err != nil {
+		return one, unavailable("reading", err)
+	}
+	return one, nil
+}
+
+type row interface{ Scan(...any) error }
+
+// unavailable marks an error of the database itself, as opposed to one of a closure, as ErrUnavailable.
+func unavailable(doing string, err error) error {
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("%s: %w", doing, err)
+	}
+	return fmt.Errorf("%s: %w: %w", doing, ErrUnavailable, err)
+}

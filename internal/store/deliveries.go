@@ -1,0 +1,73 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+)
+
+// PutDelivery adds a delivery or writes its present state, and gives it its ID.
+func (tx *Tx) PutDelivery(d *hiring.Delivery) error {
+	_, err := tx.one([]any{&d.ID}, `
+		INSERT INTO deliveries (export_id, tenant, integration, round, outcome, fault, reason, attempts, parked, held_since, next_at, created_at, updated_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
+		ON CONFLICT (export_id, integration, round) DO UPDATE SET outcome = excluded.outcome, fault = excluded.fault, reason = excluded.reason,
+			attempts = excluded.attempts, parked = excluded.parked, held_since = excluded.held_since, next_at = excluded.next_at, updated_at = excluded.updated_at
+		RETURNING id`,
+		d.ExportID, d.Tenant, d.Integration, d.Round, string(d.Outcome), string(d.Fault), d.Reason, d.Attempts, d.Parked,
+		micros(d.HeldSince), micros(d.NextAt), micros(d.CreatedAt), micros(d.UpdatedAt))
+	return err
+}
+
+// AddAttempt adds an attempt to its delivery and gives it its number, from 1.
+func (tx *Tx) AddAttempt(a *hiring.Attempt) error {
+	_, err := tx.one([]any{&a.Number}, `
+		INSERT INTO attempts (delivery_id, number, started_at, duration, status, error, answer)
+		SELECT $1, count(*) + 1, $2, $3, $4, $5, $6 FROM attempts WHERE delivery_id = $1 RETURNING number`,
+		a.DeliveryID, micros(a.StartedAt), a.Duration.Microseconds(), a.Status, a.Error, a.Answer)
+	return err
+}
+
+const deliveryColumns = `id, export_id, tenant, integration, round, outcome, fault, reason, attempts, parked, held_since, next_at, created_at, updated_at`
+
+func scanDelivery(r row) (*hiring.Delivery, error) {
+	var d hiring.Delivery
+	err := r.Scan(&d.ID, &d.ExportID, &d.Tenant, &d.Integration, &d.Round, &d.Outcome, &d.Fault, &d.Reason, &d.Attempts, &d.Parked,
+		moment{&d.HeldSince}, moment{&d.NextAt}, moment{&d.CreatedAt}, moment{&d.UpdatedAt})
+	return &d, err
+}
+
+// Delivery reads the delivery of an export to an integration in a round.
+func (db *DB) Delivery(ctx context.Context, exportID int64, integration string, round int) (*hiring.Delivery, error) {
+	return queryOne(ctx, db, scanDelivery, `SELECT `+deliveryColumns+` FROM deliveries WHERE export_id = $1 AND integration = $2 AND round = $3`,
+		exportID, integration, round)
+}
+
+// Deliveries reads all deliveries of an export, by round and integration.
+func (db *DB) Deliveries(ctx context.Context, exportID int64) ([]*hiring.Delivery, error) {
+	return query(ctx, db, scanDelivery, `SELECT `+deliveryColumns+` FROM deliveries WHERE export_id = $1 ORDER BY round, integration`, exportID)
+}
+
+// HeldDeliveries reads a page of an integration's held deliveries, by export, from the one after a given export ID on.
+func (db *DB) HeldDeliveries(ctx context.Context, tenant, integration string, after int64, limit int) ([]*hiring.Delivery, error) {
+	return query(ctx, db, scanDelivery, `SELECT `+deliveryColumns+` FROM deliveries
+		WHERE tenant = $1 AND integration = $2 AND outcome = 'held' AND export_id > $3 ORDER BY export_id LIMIT $4`, tenant, integration, after, limit)
+}
+
+// Attempts reads the attempts of a delivery, the first one first.
+func (db *DB) Attempts(ctx context.Context, deliveryID int64) ([]hiring.Attempt, error) {
+	return query(ctx, db, func(r row) (a hiring.Attempt, err error) {
+		var micro int64
+		err = r.Scan(&a.DeliveryID, &a.Number, moment{&a.StartedAt}, &micro, &a.Status, &a.Error, &a.Answer)
+		a.Duration = time.Duration(micro) * time.Microsecond
+		return a, err
+	}, `SELECT delivery_id, number, started_at, duration, status, error, answer FROM attempts WHERE delivery_id = $1 ORDER BY number`, deliveryID)
+}
+
+// MoveDelivery takes a parked delivery into another round. It reports false when it is not parked (any more).
+func (tx *Tx) MoveDelivery(id int64, round int, now time.Time) (bool, error) {
+	n, err := tx.exec(`UPDATE deliveries SET parked = $1, round = $2, held_since = NULL, updated_at = $3 WHERE id = $4 AND parked`,
+		false, round, micros(now), id)
+	return n == 1, err
+}

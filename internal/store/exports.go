@@ -1,0 +1,291 @@
+package store
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+)
+
+// Seen is what is kept of an export that was accepted before.
+type Seen struct {
+	ID         int64
+	SHA256     [sha256.Size]byte
+	Receipt    string
+	ReceivedAt time.Time
+}
+
+// InsertExport adds an export with its body and gives it its ID. It reports false, and changes nothing, when the tenant has
+// an export of that key already; SeenExport then tells which.
+func (tx *Tx) InsertExport(e *hiring.Export) (bool, error) {
+	fresh, err := tx.one([]any{&e.ID}, `
+		INSERT INTO exports (tenant, key, keyed, origin, sha256, size, candidate_id, attachments, receipt, received_at,
+			documents_till, deliver_till, round, integrations, workflow_id, dispatched_at, dispatch_after, fault)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, NULL, $16, '')
+		ON CONFLICT (tenant, key) DO NOTHING RETURNING id`,
+		e.Tenant, e.Key, e.Keyed, string(e.Origin), e.SHA256[:], e.Size, e.CandidateID, e.Attachments, e.Receipt, micros(e.ReceivedAt),
+		micros(e.DocumentsTill), micros(e.DeliverTill), e.Round, strings.Join(e.Integrations, " "), e.WorkflowID, micros(e.ReceivedAt))
+	if err != nil || !fresh {
+		return false, err
+	}
+	_, err = tx.exec(`INSERT INTO export_bodies (export_id, body, link, export_context) VALUES ($1, $2, $3, $4)`,
+		e.ID, wrapBody(e.Body), e.Link, e.ExportContext)
+	return err == nil, err
+}
+
+// SeenExport finds an accepted export by its key.
+func (tx *Tx) SeenExport(tenant, key string) (Seen, bool, error) {
+	var s Seen
+	var sum []byte
+	ok, err := tx.one([]any{&s.ID, &sum, &s.Receipt, moment{&s.ReceivedAt}},
+		`SELECT id, sha256, receipt, received_at FROM exports WHERE tenant = $1 AND key = $2`, tenant, key)
+	copy(s.SHA256[:], sum)
+	return s, ok, err
+}
+
+// BodySeen tells whether the tenant has another export with that body.
+func (tx *Tx) BodySeen(e *hiring.Export) (bool, error) {
+	var n int
+	return tx.one([]any{&n}, `SELECT 1 FROM exports WHERE tenant = $1 AND sha256 = $2 AND id <> $3 LIMIT 1`, e.Tenant, e.SHA256[:], e.ID)
+}
+
+// StandIn gives the key under which a body without an X-Service-UUID is kept: proposed, and until till the same one for
+// the same body.
+func (tx *Tx) StandIn(tenant string, sum [sha256.Size]byte, proposed string, now, till time.Time) (string, error) {
+	var key string
+	ok, err := tx.one([]any{&key}, `
+		INSERT INTO unkeyed_bodies (tenant, sha256, key, till) VALUES ($1, $2, $3, $4)
+		ON CONFLICT (tenant, sha256) DO UPDATE SET key = excluded.key, till = excluded.till WHERE unkeyed_bodies.till <= $5
+		RETURNING key`, tenant, sum[:], proposed, micros(till), micros(now))
+	if err != nil || ok {
+		return key, err
+	}
+	_, err = tx.one([]any{&key}, `SELECT key FROM unkeyed_bodies WHERE tenant = $1 AND sha256 = $2`, tenant, sum[:])
+	return key, err
+}
+
+// MarkDispatched notes that Temporal has the workflow of that round.
+func (tx *Tx) MarkDispatched(id int64, round int, at time.Time) error {
+	_, err := tx.exec(`UPDATE exports SET dispatched_at = $1 WHERE id = $2 AND round = $3`, micros(at), id, round)
+	return err
+}
+
+// PostponeDispatch lets the sweep pass over an export until a time.
+func (tx *Tx) PostponeDispatch(id int64, until time.Time) error {
+	_, err := tx.exec(`UPDATE exports SET dispatch_after = $1 WHERE id = $2`, micros(until), id)
+	return err
+}
+
+// MarkFault notes that Temporal will never start this export's workflow, and why.
+func (tx *Tx) MarkFault(id int64, reason string) error {
+	_, err := tx.exec(`UPDATE exports SET fault = $1 WHERE id = $2`, reason, id)
+	return err
+}
+
+// NextRound readies an export for delivery to integrations once more: a redelivery, or a release of what was held. A round
+// that no workflow was started for yet takes them in; otherwise the next one begins. It gives the export as it then is.
+func (tx *Tx) NextRound(id int64, integrations []string, now, deliverTill time.Time) (*hiring.Export, error) {
+	e, err := tx.export(id)
+	if err != nil {
+		return nil, err
+	}
+	if e.DispatchedAt.IsZero() && e.Fault == "" {
+		if len(e.Integrations) > 0 {
+			for _, i := range integrations {
+				if !contains(e.Integrations, i) {
+					e.Integrations = append(e.Integrations, i)
+				}
+			}
+		}
+	} else {
+		e.Round++
+		e.Integrations = integrations
+		e.WorkflowID = hiring.WorkflowID(e.Tenant, e.Key, e.Round)
+	}
+	e.DispatchedAt, e.Fault, e.DeliverTill = time.Time{}, "", deliverTill
+	_, err = tx.exec(`UPDATE exports SET round = $1, integrations = $2, workflow_id = $3, dispatched_at = NULL, dispatch_after = $4,
+		deliver_till = $5, fault = '' WHERE id = $6`,
+		e.Round, strings.Join(e.Integrations, " "), e.WorkflowID, micros(now), micros(deliverTill), id)
+	return e, err
+}
+
+func contains(all []string, s string) bool {
+	for _, one := range all {
+		if one == s {
+			return true
+		}
+	}
+	return false
+}
+
+const exportColumns = `e.id, e.tenant, e.key, e.keyed, e.origin, e.sha256, e.size, e.candidate_id, e.attachments, e.receipt, e.received_at,
+	e.documents_till, e.deliver_till, e.round, e.integrations, e.workflow_id, e.dispatched_at, e.fault`
+
+func exportFields(e *hiring.Export, sum *[]byte, integrations *string) []any {
+	return []any{&e.ID, &e.Tenant, &e.Key, &e.Keyed, &e.Origin, sum, &e.Size, &e.CandidateID, &e.Attachments, &e.Receipt, moment{&e.ReceivedAt},
+		moment{&e.DocumentsTill}, moment{&e.DeliverTill}, &e.Round, integrations, &e.WorkflowID, moment{&e.DispatchedAt}, &e.Fault}
+}
+
+func scanExport(r row) (*hiring.Export, error) {
+	var e hiring.Export
+	var sum []byte
+	var integrations string
+	if err := r.Scan(exportFields(&e, &sum, &integrations)...); err != nil {
+		return nil, err
+	}
+	copy(e.SHA256[:], sum)
+	e.Integrations = strings.Fields(integrations)
+	return &e, nil
+}
+
+func (tx *Tx) export(id int64) (*hiring.Export, error) {
+	var e hiring.Export
+	var sum []byte
+	var integrations string
+	ok, err := tx.one(exportFields(&e, &sum, &integrations), `SELECT `+exportColumns+` FROM exports e WHERE e.id = $1`, id)
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		return nil, ErrNotFound
+	}
+	copy(e.SHA256[:], sum)
+	e.Integrations = strings.Fields(integrations)
+	return &e, nil
+}
+
+// Export reads an export, without its body.
+func (db *DB) Export(ctx context.Context, id int64) (*hiring.Export, error) {
+	return queryOne(ctx, db, scanExport, `SELECT `+exportColumns+` FROM exports e WHERE e.id = $1`, id)
+}
+
+// ExportByKey reads the export a tenant knows under a key, without its body.
+func (db *DB) ExportByKey(ctx context.Context, tenant, key string) (*hiring.Export, error) {
+	return queryOne(ctx, db, scanExport, `SELECT `+exportColumns+` FROM exports e WHERE e.tenant = $1 AND e.key = $2`, tenant, key)
+}
+
+// ExportByReceipt reads the export a receipt was given for, without its body.
+func (db *DB) ExportByReceipt(ctx context.Context, receipt string) (*hiring.Export, error) {
+	return queryOne(ctx, db, scanExport, `SELECT `+exportColumns+` FROM exports e WHERE e.receipt = $1`, receipt)
+}
+
+// LoadBody reads an export's body and the headers it came with into it.
+func (db *DB) LoadBody(ctx context.Context, e *hiring.Export) error {
+	type parts struct{ body, link, exportContext []byte }
+	p, err := queryOne(ctx, db, func(r row) (p parts, err error) {
+		err = r.Scan(&p.body, &p.link, &p.exportContext)
+		return p, err
+	}, `SELECT body, link, export_context FROM export_bodies WHERE export_id = $1`, e.ID)
+	if err != nil {
+		return err
+	}
+	e.Link, e.ExportContext = p.link, p.exportContext
+	e.Body, err = unwrapBody(p.body)
+	return err
+}
+
+// Undispatched lists exports whose workflow waits to be started, those that wait longest first: at most limit of those that
+// should have been started before a time.
+func (db *DB) Undispatched(ctx context.Context, before time.Time, limit int) ([]*hiring.Export, error) {
+	return query(ctx, db, scanExport, `SELECT `+exportColumns+` FROM exports e
+		WHERE e.dispatched_at IS NULL AND e.fault = '' AND e.dispatch_after <= $1 ORDER BY e.dispatch_after LIMIT $2`, micros(before), limit)
+}
+
+// UndispatchedDocuments lists exports received before a time that wait for Temporal while they still have documents to fetch,
+// those whose documents end first at the head.
+func (db *DB) UndispatchedDocuments(ctx context.Context, before, now time.Time, limit int) ([]*hiring.Export, error) {
+	return query(ctx, db, scanExport, `SELECT `+exportColumns+` FROM exports e
+		WHERE e.dispatched_at IS NULL AND e.fault = '' AND e.attachments > 0 AND e.received_at <= $1 AND e.documents_till > $2
+			AND (SELECT count(*) FROM documents d WHERE d.export_id = e.id AND d.state <> 'fetching') < e.attachments
+		ORDER BY e.documents_till LIMIT $3`, micros(before), micros(now), limit)
+}
+
+// Backlog counts the exports that wait for their workflow and tells since when the oldest does; zero when there is none.
+func (db *DB) Backlog(ctx context.Context) (n int, oldest time.Time, err error) {
+	_, err = queryOne(ctx, db, func(r row) (struct{}, error) {
+		return struct{}{}, r.Scan(&n, moment{&oldest})
+	}, `SELECT count(*), min(received_at) FROM exports WHERE dispatched_at IS NULL AND fault = ''`)
+	return n, oldest, err
+}
+
+// ExportFilter chooses exports; an empty field chooses all.
+type ExportFilter struct {
+	Tenant      string
+	Integration string
+	Outcome     hiring.Outcome
+	Candidate   string
+	Before      int64 // exports with a smaller ID only: the cursor
+	Limit       int   // at most MaxPage; 0 means DefaultPage
+}
+
+// The sizes of a page of a list.
+const (
+	DefaultPage = 50
+	MaxPage     = 500
+)
+
+// Exports lists exports, newest first. next is the cursor of the following page, 0 on the last one.
+func (db *DB) Exports(ctx context.Context, f ExportFilter) (page []*hiring.Export, next int64, err error) {
+	if f.Limit <= 0 {
+		f.Limit = DefaultPage
+	}
+	f.Limit = min(f.Limit, MaxPage)
+	var where []string
+	var args []any
+	is := func(column string, value any) {
+		args = append(args, value)
+		where = append(where, fmt.Sprintf("%s $%d", column, len(args)))
+	}
+	from, id := `exports e`, `e.id`
+	if f.Integration != "" || f.Outcome != "" {
+		// From the deliveries' side: a rare outcome among many exports is found by its own index.
+		from, id = `deliveries d JOIN exports e ON e.id = d.export_id`, `d.export_id`
+		if f.Tenant != "" {
+			is("d.tenant =", f.Tenant)
+		}
+		if f.Integration != "" {
+			is("d.integration =", f.Integration)
+		}
+		if f.Outcome != "" {
+			is("d.outcome =", string(f.Outcome))
+		}
+	} else if f.Tenant != "" {
+		is("e.tenant =", f.Tenant)
+	}
+	if f.Candidate != "" {
+		is("e.candidate_id =", f.Candidate)
+	}
+	if f.Before > 0 {
+		is(id+" <", f.Before)
+	}
+	q := `SELECT DISTINCT ` + exportColumns + ` FROM ` + from
+	if len(where) > 0 {
+		q += ` WHERE ` + strings.Join(where, " AND ")
+	}
+	args = append(args, f.Limit+1)
+	q += fmt.Sprintf(` ORDER BY e.id DESC LIMIT $%d`, len(args))
+	page, err = query(ctx, db, scanExport, q, args...)
+	if err == nil && len(page) > f.Limit {
+		page = page[:f.Limit]
+		next = page[f.Limit-1].ID
+	}
+	return page, next, err
+}
+
+// plainBody is the version byte of a body that is kept as it is.
+const plainBody = 1
+
+func wrapBody(body []byte) []byte {
+	return append(append(make([]byte, 0, len(body)+1), plainBody), body...)
+}
+
+func unwrapBody(kept []byte) ([]byte, error) {
+	if len(kept) == 0 || kept[0] != plainBody {
+		return nil, errors.New("a body was kept in a form this version does not know: a newer hiregate wrote it")
+	}
+	return kept[1:], nil
+}

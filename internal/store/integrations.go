@@ -1,0 +1,40 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+)
+
+// IntegrationStatus is where an integration stands, and since when.
+type IntegrationStatus struct {
+	State     hiring.IntegrationState
+	Reason    string // a sentence for people: why it is not configured, or disabled
+	Attempts  int    // verifications sent with this setting
+	UpdatedAt time.Time
+}
+
+// IntegrationStatus reads where an integration stands with its present setting; not configured when it was never verified
+// with that one.
+func (db *DB) IntegrationStatus(ctx context.Context, i *hiring.Integration) (IntegrationStatus, error) {
+	s, err := queryOne(ctx, db, func(r row) (s IntegrationStatus, err error) {
+		return s, r.Scan(&s.State, &s.Reason, &s.Attempts, moment{&s.UpdatedAt})
+	}, `SELECT state, reason, attempts, updated_at FROM integration_states WHERE tenant = $1 AND integration = $2 AND setting = $3`,
+		i.Tenant, i.Name, i.Setting())
+	if errors.Is(err, ErrNotFound) {
+		return IntegrationStatus{State: hiring.NotConfigured, Reason: "VERIFY was not sent yet"}, nil
+	}
+	return s, err
+}
+
+// PutIntegrationStatus writes where an integration stands with its present setting.
+func (tx *Tx) PutIntegrationStatus(i *hiring.Integration, s IntegrationStatus) error {
+	_, err := tx.exec(`
+		INSERT INTO integration_states (tenant, integration, setting, state, reason, attempts, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $7)
+		ON CONFLICT (tenant, integration) DO UPDATE SET setting = excluded.setting, state = excluded.state, reason = excluded.reason,
+			attempts = excluded.attempts, updated_at = excluded.updated_at`,
+		i.Tenant, i.Name, i.Setting(), string(s.State), s.Reason, s.Attempts, micros(s.UpdatedAt))
+	return err
+}

@@ -1,0 +1,36 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// lockFile makes sure that a SQLite file has one writing process. The lock ends with the process, however it ends.
+func lockFile(path string) (io.Closer, error) {
+	name := path + ".lock"
+	f, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR, 0o600)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("the folder %s does not exist: make it, writable for this user", filepath.Dir(path))
+	case errors.Is(err, fs.ErrPermission):
+		return nil, fmt.Errorf("the folder %s can't be written by this user: change its owner, or choose another path for the database", filepath.Dir(path))
+	case err != nil:
+		return nil, fmt.Errorf("locking the database: %w", err)
+	}
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		f.Close()
+		return nil, fmt.Errorf("the database %s is in use by %s: stop that one, or give this one a file of its own", path, lockHolder(name))
+	}
+	// The process id is only for the message above.
+	if err := f.Truncate(0); err == nil {
+		f.WriteAt([]byte(strconv.Itoa(os.Getpid())), 0)
+	}
+	return f, nil
+}

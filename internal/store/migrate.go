@@ -1,0 +1,86 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"embed"
+	"io"
+	"io/fs"
+	"strings"
+	"time"
+
+	"github.com/pressly/goose/v3"
+)
+
+// dialect is what differs between the databases; statements other than the schema's are the same on all of them.
+type dialect struct {
+	goose goose.Dialect
+	types *strings.Replacer
+}
+
+var sqliteDialect = dialect{
+	goose: goose.DialectSQLite3,
+	types: strings.NewReplacer("$ID", "INTEGER PRIMARY KEY", "$BYTES", "BLOB", "$KEY", "TEXT"),
+}
+
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+// migrate brings the schema up to date.
+func migrate(ctx context.Context, connect func() (*sql.DB, error), d dialect) error {
+	db, err := connect()
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	files, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		return err
+	}
+	p, err := goose.NewProvider(d.goose, db, typed{files, d.types})
+	if err != nil {
+		return err
+	}
+	_, err = p.Up(ctx)
+	return err
+}
+
+// typed is a file system whose files name column types as $ID, $BYTES and $KEY; reading gives those of a database.
+type typed struct {
+	fs.FS
+	types *strings.Replacer
+}
+
+// Open implements fs.FS.
+func (t typed) Open(name string) (fs.File, error) {
+	f, err := t.FS.Open(name)
+	if err != nil || !strings.HasSuffix(name, ".sql") {
+		return f, err
+	}
+	defer f.Close()
+	raw, err := io.ReadAll(f)
+	if err != nil {
+		return nil, err
+	}
+	text := t.types.Replace(string(raw))
+	return &typedFile{bytes.NewReader([]byte(text)), name, int64(len(text))}, nil
+}
+
+// ReadDir implements fs.ReadDirFS.
+func (t typed) ReadDir(name string) ([]fs.DirEntry, error) { return fs.ReadDir(t.FS, name) }
+
+type typedFile struct {
+	*bytes.Reader
+	name string
+	size int64
+}
+
+func (f *typedFile) Stat() (fs.FileInfo, error) { return f, nil }
+func (f *typedFile) Close() error               { return nil }
+func (f *typedFile) Name() string               { return f.name }
+func (f *typedFile) Size() int64                { return f.size }
+func (f *typedFile) Mode() fs.FileMode          { return 0o444 }
+func (f *typedFile) ModTime() time.Time         { return time.Time{} }
+func (f *typedFile) IsDir() bool                { return false }
+func (f *typedFile) Sys() any                   { return nil }

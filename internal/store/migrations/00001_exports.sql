@@ -1,0 +1,139 @@
+-- +goose Up
+CREATE TABLE exports (
+	id              $ID,
+	tenant          $KEY NOT NULL,
+	key             $KEY NOT NULL,      -- X-Service-UUID, or what stands in for it
+	keyed           BOOLEAN NOT NULL,
+	origin          TEXT NOT NULL,
+	sha256          $BYTES NOT NULL,
+	size            BIGINT NOT NULL,
+	candidate_id    $KEY NOT NULL,
+	attachments     INTEGER NOT NULL,
+	receipt         $KEY NOT NULL,
+	received_at     BIGINT NOT NULL,
+	documents_till  BIGINT NOT NULL,
+	deliver_till    BIGINT NOT NULL,
+	round           INTEGER NOT NULL,
+	integrations    TEXT NOT NULL,      -- of the current round, separated by spaces; empty: all of the tenant's
+	workflow_id     $KEY NOT NULL,
+	dispatched_at   BIGINT,
+	dispatch_after  BIGINT NOT NULL,
+	fault           TEXT NOT NULL
+);
+CREATE UNIQUE INDEX exports_by_key ON exports (tenant, key);
+CREATE UNIQUE INDEX exports_by_receipt ON exports (receipt);
+CREATE INDEX exports_by_body ON exports (tenant, sha256);
+CREATE INDEX exports_by_tenant ON exports (tenant, id);
+CREATE INDEX exports_by_candidate ON exports (tenant, candidate_id, id);
+CREATE INDEX exports_undispatched ON exports (dispatch_after) WHERE dispatched_at IS NULL AND fault = '';
+
+-- Apart from exports: the row outlives the body. The first byte of a body says how the rest is written (1: as it is).
+CREATE TABLE export_bodies (
+	export_id       BIGINT PRIMARY KEY REFERENCES exports (id),
+	body            $BYTES NOT NULL,
+	link            $BYTES,
+	export_context  $BYTES
+);
+
+-- The body as it goes out with our document URLs, made once.
+CREATE TABLE rehosted_bodies (
+	export_id       BIGINT PRIMARY KEY REFERENCES exports (id),
+	body            $BYTES NOT NULL
+);
+
+-- A body's hash stands in for a missing X-Service-UUID until till.
+CREATE TABLE unkeyed_bodies (
+	tenant          $KEY NOT NULL,
+	sha256          $BYTES NOT NULL,
+	key             $KEY NOT NULL,
+	till            BIGINT NOT NULL,
+	PRIMARY KEY (tenant, sha256)
+);
+
+CREATE TABLE deliveries (
+	id              $ID,
+	export_id       BIGINT NOT NULL REFERENCES exports (id),
+	tenant          $KEY NOT NULL,
+	integration     $KEY NOT NULL,
+	round           INTEGER NOT NULL,
+	outcome         TEXT NOT NULL,
+	fault           TEXT NOT NULL,
+	reason          TEXT NOT NULL,
+	attempts        INTEGER NOT NULL,
+	parked          BOOLEAN NOT NULL,
+	held_since      BIGINT,
+	next_at         BIGINT,
+	created_at      BIGINT NOT NULL,
+	updated_at      BIGINT NOT NULL
+);
+CREATE UNIQUE INDEX deliveries_by_export ON deliveries (export_id, integration, round);
+CREATE INDEX deliveries_by_integration ON deliveries (tenant, integration, outcome, export_id);
+CREATE INDEX deliveries_by_outcome ON deliveries (tenant, outcome, export_id);
+
+CREATE TABLE attempts (
+	delivery_id     BIGINT NOT NULL REFERENCES deliveries (id),
+	number          INTEGER NOT NULL,
+	started_at      BIGINT NOT NULL,
+	duration        BIGINT NOT NULL,    -- microseconds
+	status          INTEGER NOT NULL,   -- 0: no answer
+	error           TEXT NOT NULL,
+	answer          $BYTES,
+	PRIMARY KEY (delivery_id, number)
+);
+
+CREATE TABLE documents (
+	id              $ID,
+	export_id       BIGINT NOT NULL REFERENCES exports (id),
+	tenant          $KEY NOT NULL,
+	position        INTEGER NOT NULL,
+	source_url      $BYTES NOT NULL,
+	state           TEXT NOT NULL,
+	reason          TEXT NOT NULL,
+	tries           INTEGER NOT NULL,
+	next_at         BIGINT,
+	blob            TEXT NOT NULL,
+	sha256          $BYTES,
+	size            BIGINT NOT NULL,
+	declared        TEXT NOT NULL,
+	detected        TEXT NOT NULL,
+	file_name       TEXT NOT NULL,
+	created_at      BIGINT NOT NULL,
+	fetched_at      BIGINT
+);
+CREATE UNIQUE INDEX documents_by_export ON documents (export_id, position);
+
+-- A public URL of ours is a credential: only its hash is kept.
+CREATE TABLE document_links (
+	hash            $BYTES PRIMARY KEY,
+	document_id     BIGINT NOT NULL REFERENCES documents (id),
+	till            BIGINT NOT NULL
+);
+CREATE INDEX document_links_by_document ON document_links (document_id);
+
+CREATE TABLE integration_states (
+	tenant          $KEY NOT NULL,
+	integration     $KEY NOT NULL,
+	setting         $BYTES NOT NULL,    -- tenant, name, URL and secret it was verified with, hashed
+	state           TEXT NOT NULL,
+	reason          TEXT NOT NULL,
+	attempts        INTEGER NOT NULL,
+	updated_at      BIGINT NOT NULL,
+	PRIMARY KEY (tenant, integration)
+);
+
+CREATE TABLE heartbeat (
+	id              INTEGER PRIMARY KEY,
+	at              BIGINT NOT NULL
+);
+
+-- +goose Down
+DROP TABLE heartbeat;
+DROP TABLE integration_states;
+DROP TABLE document_links;
+DROP TABLE documents;
+DROP TABLE attempts;
+DROP TABLE deliveries;
+DROP TABLE unkeyed_bodies;
+DROP TABLE rehosted_bodies;
+DROP TABLE export_bodies;
+DROP TABLE exports;

@@ -1,0 +1,118 @@
+package store
+
+import (
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+// sqlitePath reads an address: sqlite:///absolute/path or sqlite:relative/path.
+func sqlitePath(address string) (string, error) {
+	scheme, rest, ok := strings.Cut(address, ":")
+	if !ok || scheme != "sqlite" {
+		return "", fmt.Errorf("database address %q: write sqlite:///absolute/path/hiregate.db", redactAddress(address))
+	}
+	path, err := url.PathUnescape(strings.TrimPrefix(rest, "//"))
+	if err != nil || path == "" || strings.HasSuffix(path, "/") {
+		return "", fmt.Errorf("database address %q names no file: write sqlite:///absolute/path/hiregate.db", address)
+	}
+	return filepath.Abs(path)
+}
+
+// redactAddress keeps a password that stands in an address out of an error.
+func redactAddress(address string) string {
+	if u, err := url.Parse(address); err == nil {
+		return u.Redacted()
+	}
+	return "(unreadable)"
+}
+
+type access int
+
+const (
+	reading access = iota
+	writing
+)
+
+const readers = 4
+
+func sqliteConnect(path string, a access) (*sql.DB, error) {
+	if _, err := os.Stat(filepath.Dir(path)); errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("the folder %s does not exist; make it, writable for this user", filepath.Dir(path))
+	}
+	pragmas := []string{
+		"busy_timeout(10000)",
+		"auto_vacuum(2)", // INCREMENTAL; takes effect only before the first table
+		"journal_mode(WAL)",
+		"synchronous(FULL)",
+		"foreign_keys(1)",
+		"cache_size(-65536)", // KiB
+		"temp_store(2)",
+	}
+	if a == reading {
+		pragmas = append(pragmas, "query_only(1)")
+	}
+	q := url.Values{"_pragma": pragmas}
+	db, err := sql.Open("sqlite", "file:"+(&url.URL{Path: path}).EscapedPath()+"?"+q.Encode())
+	if err != nil {
+		return nil, err
+	}
+	n := 1
+	if a == reading {
+		n = readers
+	}
+	db.SetMaxOpenConns(n)
+	db.SetMaxIdleConns(n)
+	return db, nil
+}
+
+// connectionLost tells whether a connection must be opened anew: it broke, or SQLite met an I/O error. A full disk is not
+// among them: the transaction was rolled back and the next one may find room.
+func connectionLost(err error) bool {
+	if errors.Is(err, driver.ErrBadConn) || errors.Is(err, sql.ErrConnDone) {
+		return true
+	}
+	var e *sqlite.Error
+	if !errors.As(err, &e) {
+		return false
+	}
+	switch e.Code() & 0xff {
+	case sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY:
+		return true
+	}
+	return false
+}
+
+// WALSize is the size of SQLite's write-ahead log in bytes; 0 when there is none.
+func (db *DB) WALSize() int64 {
+	path, err := sqlitePath(db.address)
+	if err != nil {
+		return 0
+	}
+	info, err := os.Stat(path + "-wal")
+	if err != nil {
+		return 0
+	}
+	return info.Size()
+}
+
+func lockHolder(path string) string {
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return "another process"
+	}
+	if pid, err := strconv.Atoi(strings.TrimSpace(string(raw))); err == nil {
+		return "process " + strconv.Itoa(pid)
+	}
+	return "another process"
+}

@@ -1,0 +1,226 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"go.uber.org/zap"
+)
+
+const (
+	queueLength = 4096
+	maxBatch    = 256
+)
+
+// Write runs fn in a transaction and returns once that is on disk. Closures that wait at the same time share one
+// transaction, and so one sync of the disk. When one of them fails, all are rolled back and each runs again alone:
+// fn may run more than once and must only assign to what it captures.
+//
+// The error is fn's own, or wraps ErrUnavailable; when ctx ends while fn still waits for its turn, ctx's. After a nil error
+// the write is on disk.
+func (db *DB) Write(ctx context.Context, fn func(*Tx) error) error {
+	return db.WriteOrdered(ctx, "", fn)
+}
+
+// WriteOrdered is Write for closures that insert under a unique key: those of one batch run in the order of their keys, so
+// that two nodes on one database can't wait for each other crosswise.
+func (db *DB) WriteOrdered(ctx context.Context, key string, fn func(*Tx) error) error {
+	w := &write{key: key, fn: fn, done: make(chan error, 1)}
+	if err := db.writer.enqueue(ctx, w); err != nil {
+		return err
+	}
+	select {
+	case err := <-w.done:
+		return err
+	case <-ctx.Done():
+		if w.state.CompareAndSwap(waiting, abandoned) {
+			return ctx.Err()
+		}
+		return <-w.done // it is being written: its outcome is near, and fn's captures are still in use
+	}
+}
+
+const (
+	waiting int32 = iota
+	taken
+	abandoned
+)
+
+type write struct {
+	key   string
+	fn    func(*Tx) error
+	state atomic.Int32
+	done  chan error
+}
+
+// writer is the only one who writes to a database: it takes the closures that wait and commits them as one transaction.
+type writer struct {
+	connect func() (*sql.DB, error)
+	log     *zap.Logger
+	queue   chan *write
+	gate    sync.RWMutex // held for reading while something is put into the queue
+	stopped bool
+	ended   chan struct{}
+
+	// Of the writing goroutine alone.
+	db *sql.DB
+	tx *Tx
+
+	commits, writes atomic.Int64
+}
+
+func newWriter(connect func() (*sql.DB, error), log *zap.Logger) *writer {
+	w := &writer{connect: connect, log: log, queue: make(chan *write, queueLength), ended: make(chan struct{})}
+	go w.run()
+	return w
+}
+
+func (w *writer) enqueue(ctx context.Context, one *write) error {
+	w.gate.RLock()
+	defer w.gate.RUnlock()
+	if w.stopped {
+		return fmt.Errorf("writing: %w: it is closed", ErrUnavailable)
+	}
+	select {
+	case w.queue <- one:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (w *writer) close() error {
+	w.gate.Lock()
+	if !w.stopped {
+		w.stopped = true
+		close(w.queue)
+	}
+	w.gate.Unlock()
+	<-w.ended
+	return nil
+}
+
+func (w *writer) run() {
+	defer close(w.ended)
+	defer w.disconnect()
+	batch := make([]*write, 0, maxBatch)
+	for one := range w.queue {
+		batch = append(batch[:0], one)
+		batch = w.fill(batch)
+		batch = slices.DeleteFunc(batch, func(one *write) bool { return !one.state.CompareAndSwap(waiting, taken) })
+		slices.SortStableFunc(batch, func(a, b *write) int { return cmp.Compare(a.key, b.key) })
+		w.commit(batch)
+	}
+}
+
+// fill adds what waits already, without waiting for more.
+func (w *writer) fill(batch []*write) []*write {
+	for len(batch) < maxBatch {
+		select {
+		case one, ok := <-w.queue:
+			if !ok {
+				return batch
+			}
+			batch = append(batch, one)
+		default:
+			return batch
+		}
+	}
+	return batch
+}
+
+// commit writes a batch, and tells each of its closures what became of it.
+func (w *writer) commit(batch []*write) {
+	if len(batch) == 0 {
+		return
+	}
+	failed, err := w.transaction(batch)
+	if failed && len(batch) > 1 {
+		for _, one := range batch {
+			w.commit([]*write{one})
+		}
+		return
+	}
+	for _, one := range batch {
+		one.done <- err
+	}
+}
+
+// transaction runs the closures and commits. It reports failed when a closure was at fault, so that the others deserve
+// another run. A COMMIT is never tried again: after a lost connection its outcome is unknown.
+func (w *writer) transaction(batch []*write) (failed bool, err error) {
+	if err := w.ensureConnected(); err != nil {
+		return false, fmt.Errorf("connecting: %w: %w", ErrUnavailable, err)
+	}
+	if err := w.tx.begin(); err != nil {
+		w.disconnect()
+		return false, fmt.Errorf("beginning a transaction: %w: %w", ErrUnavailable, err)
+	}
+	for _, one := range batch {
+		if err := w.call(one.fn); err != nil {
+			if rollback := w.tx.rollback(); rollback == nil && w.tx.broken == nil {
+				return true, err
+			}
+			w.disconnect()
+			return false, fmt.Errorf("writing: %w: %w", ErrUnavailable, err)
+		}
+	}
+	if err := w.tx.commit(); err != nil {
+		w.log.Error("a commit failed; what it held was not acknowledged", zap.Error(err), zap.Int("writes", len(batch)))
+		w.disconnect()
+		return false, fmt.Errorf("committing: %w: %w", ErrUnavailable, err)
+	}
+	w.commits.Add(1)
+	w.writes.Add(int64(len(batch)))
+	return false, nil
+}
+
+// call turns a panic of a closure into its error: the writer serves everybody and must not end.
+func (w *writer) call(fn func(*Tx) error) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("a write panicked: %v", r)
+		}
+	}()
+	return fn(w.tx)
+}
+
+func (w *writer) ensureConnected() error {
+	if w.tx != nil {
+		return nil
+	}
+	db, err := w.connect()
+	if err != nil {
+		return err
+	}
+	tx, err := newTx(db)
+	if err != nil {
+		db.Close()
+		return err
+	}
+	w.db, w.tx = db, tx
+	return nil
+}
+
+// disconnect closes the connection; the next write opens another. After an I/O error SQLite's view of the file can't be
+// trusted until it is opened again.
+func (w *writer) disconnect() {
+	if w.db == nil {
+		return
+	}
+	w.tx.close()
+	if err := w.db.Close(); err != nil {
+		w.log.Warn("closing the writing connection failed", zap.Error(err))
+	}
+	w.db, w.tx = nil, nil
+}
+
+// Commits tells how many transactions were committed and how many writes they held.
+func (db *DB) Commits() (commits, writes int64) {
+	return db.writer.commits.Load(), db.writer.writes.Load()
+}
