@@ -1,0 +1,104 @@
+// Package inbox is the one door through which every export enters, whatever its origin: what comes after it is the same code.
+package inbox
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base32"
+	"encoding/hex"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/store"
+)
+
+// Verdict says how an export was taken.
+type Verdict int
+
+const (
+	// Accepted: the export is new and is kept.
+	Accepted Verdict = iota
+	// Repeated: it was accepted before, with the same body.
+	Repeated
+	// Conflicting: its key belongs to an export with another body. Nothing is kept of it.
+	Conflicting
+)
+
+// Result is what Put has to say about an export.
+type Result struct {
+	Verdict    Verdict
+	Receipt    string // of the accepted export; for a repeated one, of the first
+	ReceivedAt time.Time
+	SameBody   bool // accepted, though the tenant sent this body before under another key
+}
+
+// Arrive makes the export that a body is, ready for Put: received at now, known by key, or by its hash when key is empty.
+// The slices are kept, not copied.
+func Arrive(tenant, key string, body []byte, now time.Time) *hiring.Export {
+	now = now.UTC().Truncate(time.Microsecond)
+	e := &hiring.Export{
+		Tenant: tenant, Key: key, Keyed: key != "", Origin: hiring.Received,
+		SHA256: sha256.Sum256(body), Size: int64(len(body)), Body: body,
+		Receipt: newReceipt(), ReceivedAt: now,
+		DocumentsTill: now.Add(hiring.DocumentWindow), DeliverTill: now.Add(hiring.DeliveryWindow),
+	}
+	if !e.Keyed {
+		// Distinct for each arrival: after ten minutes the same body is another export.
+		e.Key = "sha256:" + hex.EncodeToString(e.SHA256[:]) + ":" + strconv.FormatInt(now.UnixMicro(), 10)
+	}
+	return e
+}
+
+// Put takes an export in, within a transaction. Once that is committed, and not before, the export may be acknowledged;
+// whoever commits then offers it to the dispatcher, which would also find it by itself a few seconds later.
+// Put may run more than once for the same export.
+func Put(tx *store.Tx, e *hiring.Export) (Result, error) {
+	if !e.Keyed {
+		key, err := tx.StandIn(e.Tenant, e.SHA256, e.Key, e.ReceivedAt, e.ReceivedAt.Add(hiring.UnkeyedWindow))
+		if err != nil {
+			return Result{}, fmt.Errorf("looking for the body: %w", err)
+		}
+		e.Key = key
+	}
+	e.WorkflowID = hiring.WorkflowID(e.Tenant, e.Key, e.Round)
+	fresh, err := tx.InsertExport(e)
+	if err != nil {
+		return Result{}, fmt.Errorf("keeping the export: %w", err)
+	}
+	if fresh {
+		same, err := tx.BodySeen(e)
+		if err != nil {
+			return Result{}, fmt.Errorf("comparing the body: %w", err)
+		}
+		return Result{Verdict: Accepted, Receipt: e.Receipt, ReceivedAt: e.ReceivedAt, SameBody: same}, nil
+	}
+	seen, ok, err := tx.SeenExport(e.Tenant, e.Key)
+	if err != nil || !ok {
+		return Result{}, fmt.Errorf("reading the first export of that key: %w", err)
+	}
+	if seen.SHA256 != e.SHA256 {
+		return Result{Verdict: Conflicting, ReceivedAt: seen.ReceivedAt}, nil
+	}
+	return Result{Verdict: Repeated, Receipt: seen.Receipt, ReceivedAt: seen.ReceivedAt}, nil
+}
+
+// Accept is Put in a transaction of its own. When it returns without an error, what the result says is on disk.
+func Accept(ctx context.Context, db *store.DB, e *hiring.Export) (res Result, err error) {
+	err = db.WriteOrdered(ctx, e.Tenant+"/"+e.Key, func(tx *store.Tx) (err error) {
+		res, err = Put(tx, e)
+		return err
+	})
+	return res, err
+}
+
+var receiptEncoding = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
+
+// newReceipt is an id of 160 random bits, which nobody can guess: it is all that is needed to ask what became of an export.
+func newReceipt() string {
+	var raw [20]byte
+	rand.Read(raw[:])
+	return receiptEncoding.EncodeToString(raw[:])
+}
