@@ -1,0 +1,197 @@
+// Package metrics holds the Prometheus collectors. They are made once per process and registered anew on the registry of
+// every configuration, so that a counter never falls at a reload. Labels hold names from the configuration and fixed words,
+// never anything of a candidate.
+package metrics
+
+import (
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+)
+
+// maxTenants is how many tenants get a label value of their own; all further ones share otherTenant.
+const (
+	maxTenants  = 200
+	otherTenant = "_other"
+)
+
+var (
+	received = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "hiregate_received_total", Help: "Webhook requests by tenant, event and result.",
+	}, []string{"tenant", "event", "result"})
+	sameBody = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "hiregate_received_same_body_total", Help: "Exports accepted with a body that the tenant had sent before under another UUID.",
+	}, []string{"tenant"})
+	ackSeconds = prometheus.NewHistogram(prometheus.HistogramOpts{
+		Name: "hiregate_ack_seconds", Help: "Time from an export's first byte to its acknowledgement, on disk.",
+		Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
+	})
+	deliveries = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "hiregate_deliveries_total", Help: "Changes of deliveries to an outcome class, by tenant and integration; retrying counts each attempt that was not taken.",
+	}, []string{"tenant", "integration", "class"})
+	attemptSeconds = prometheus.NewHistogram(prometheus.HistogramOpts{
+		Name: "hiregate_delivery_attempt_seconds", Help: "Time of one delivery attempt, answered or not.",
+		Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 20},
+	})
+	verifications = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "hiregate_verifications_total", Help: "VERIFY events sent, by tenant, integration and result.",
+	}, []string{"tenant", "integration", "result"})
+	documents = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "hiregate_documents_total", Help: "Documents by what became of fetching them: fetched, expired (their window ended), given_up.",
+	}, []string{"tenant", "result"})
+	documentBytes = prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "hiregate_document_bytes_total", Help: "Bytes of the documents that were fetched.",
+	})
+	windowLeft = prometheus.NewHistogram(prometheus.HistogramOpts{
+		Name: "hiregate_document_window_left_seconds", Help: "How much of its 2 h 30 min a document's URL had left when it was fetched.",
+		Buckets: []float64{0, 60, 300, 900, 1800, 3600, 5400, 7200, 8400, 8700, 8940, 9000},
+	})
+	dispatched = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "hiregate_dispatches_total", Help: "Workflow starts asked of Temporal, by result: started, repeated, unavailable, refused.",
+	}, []string{"result"})
+	undispatched = prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "hiregate_inbox_undispatched", Help: "Accepted exports whose workflow was not started yet.",
+	})
+	undispatchedAge = prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "hiregate_inbox_undispatched_oldest_seconds", Help: "Age of the oldest accepted export whose workflow was not started yet; 0 when there is none.",
+	})
+	walBytes = prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "hiregate_sqlite_wal_bytes", Help: "Size of SQLite's write-ahead log.",
+	})
+	commits = prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "hiregate_store_commits", Help: "Transactions committed since the database was opened.",
+	})
+	writes = prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "hiregate_store_writes", Help: "Writes that those transactions held; over hiregate_store_commits: how many share a sync of the disk.",
+	})
+	temporalUp = prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "hiregate_temporal_up", Help: "1 when Temporal answered last, else 0.",
+	})
+)
+
+var all = []prometheus.Collector{received, sameBody, ackSeconds, deliveries, attemptSeconds, verifications, documents, documentBytes,
+	windowLeft, dispatched, undispatched, undispatchedAge, walBytes, commits, writes, temporalUp}
+
+// Register adds the collectors to a registry; those it has already are left.
+func Register(r prometheus.Registerer) error {
+	for _, c := range all {
+		var already prometheus.AlreadyRegisteredError
+		if err := r.Register(c); err != nil && !errors.As(err, &already) {
+			return err
+		}
+	}
+	return nil
+}
+
+var tenants = struct {
+	sync.RWMutex
+	seen map[string]struct{}
+}{seen: map[string]struct{}{}}
+
+// tenantLabel bounds the label values: beyond 200 tenants, the later ones share one.
+func tenantLabel(tenant string) string {
+	tenants.RLock()
+	_, ok := tenants.seen[tenant]
+	full := len(tenants.seen) >= maxTenants
+	tenants.RUnlock()
+	switch {
+	case ok:
+		return tenant
+	case full:
+		return otherTenant
+	}
+	tenants.Lock()
+	defer tenants.Unlock()
+	if len(tenants.seen) >= maxTenants {
+		return otherTenant
+	}
+	tenants.seen[tenant] = struct{}{}
+	return tenant
+}
+
+// Unknown stands for the tenant or event of a request that names none of ours: its own words must not become a label.
+const Unknown = "unknown"
+
+// Received counts a webhook request. tenant and event are Unknown where the request names none that we know.
+func Received(tenant, event, result string) {
+	if tenant != Unknown {
+		tenant = tenantLabel(tenant)
+	}
+	received.WithLabelValues(tenant, event, result).Inc()
+}
+
+// SameBody counts an export that was accepted though its body had come under another UUID.
+func SameBody(tenant string) { sameBody.WithLabelValues(tenantLabel(tenant)).Inc() }
+
+// Acknowledged observes how long an export waited for its acknowledgement.
+func Acknowledged(d time.Duration) { ackSeconds.Observe(d.Seconds()) }
+
+// Delivery counts that a delivery came to a class.
+func Delivery(tenant, integration string, class hiring.Class) {
+	tenant = tenantLabel(tenant)
+	if tenant == otherTenant {
+		integration = otherTenant
+	}
+	deliveries.WithLabelValues(tenant, integration, string(class)).Inc()
+}
+
+// Attempt observes how long a delivery attempt took.
+func Attempt(d time.Duration) { attemptSeconds.Observe(d.Seconds()) }
+
+// Verification counts a VERIFY event that was sent.
+func Verification(tenant, integration string, configured bool) {
+	tenant = tenantLabel(tenant)
+	if tenant == otherTenant {
+		integration = otherTenant
+	}
+	result := "refused"
+	if configured {
+		result = "configured"
+	}
+	verifications.WithLabelValues(tenant, integration, result).Inc()
+}
+
+// DocumentFetched counts a document, its bytes, and how much of its window was left.
+func DocumentFetched(tenant string, bytes int64, left time.Duration) {
+	documents.WithLabelValues(tenantLabel(tenant), "fetched").Inc()
+	documentBytes.Add(float64(bytes))
+	windowLeft.Observe(left.Seconds())
+}
+
+// DocumentLost counts a document that will not come: its window ended, or it was given up for another reason.
+func DocumentLost(tenant string, expired bool) {
+	result := "given_up"
+	if expired {
+		result = "expired"
+	}
+	documents.WithLabelValues(tenantLabel(tenant), result).Inc()
+}
+
+// Dispatched counts a workflow start by its result.
+func Dispatched(result string) { dispatched.WithLabelValues(result).Inc() }
+
+// Backlog sets how many exports wait for their workflow and for how long the oldest does.
+func Backlog(n int, age time.Duration) {
+	undispatched.Set(float64(n))
+	undispatchedAge.Set(max(0, age.Seconds()))
+}
+
+// Store sets the figures of the database.
+func Store(wal, committed, written int64) {
+	walBytes.Set(float64(wal))
+	commits.Set(float64(committed))
+	writes.Set(float64(written))
+}
+
+// Temporal sets whether Temporal answers.
+func Temporal(up bool) {
+	v := 0.0
+	if up {
+		v = 1
+	}
+	temporalUp.Set(v)
+}
