@@ -2,26 +2,15 @@ package schemas
 
 import (
 	"encoding/json"
-	"os"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 )
 
-func sample(t testing.TB, name string) []byte {
-	t.Helper()
-	body, err := os.ReadFile("../testdata/samples/" + name)
-	require.NoError(t, err)
-	return body
-}
-
 // BenchmarkExport is what the door does to every export: guard, validate, both.
 func BenchmarkExport(b *testing.B) {
 	body := sample(b, "export-full.json")
-	v, err := New("Service")
-	require.NoError(b, err)
-	doc, err := Guard(body)
-	require.NoError(b, err)
+	v, doc := validator(b, "Service"), guarded(b, body)
 	require.Empty(b, v.Export(doc))
 
 	b.Run("guard", func(b *testing.B) {
@@ -57,10 +46,7 @@ func BenchmarkExport(b *testing.B) {
 
 // BenchmarkFaults is the worst that a signed body within the cap can ask of the validator.
 func BenchmarkFaults(b *testing.B) {
-	v, err := New("Service")
-	require.NoError(b, err)
-	doc, err := Guard(faulty(9, 9_999))
-	require.NoError(b, err)
+	v, doc := validator(b, "Service"), guarded(b, faulty(9, 9_999))
 	b.ReportAllocs()
 	for b.Loop() {
 		require.Len(b, v.Export(doc), maxFindings)
