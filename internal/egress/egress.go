@@ -1,0 +1,115 @@
+// Package egress is the only HTTP client for addresses that others gave us: webhook URLs and document URLs. It decides at
+// dial time, on the resolved address, so that neither a host name nor a change of its DNS records leads into our own network.
+package egress
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"syscall"
+	"time"
+
+	"code.dny.dev/ssrf"
+)
+
+const (
+	// ConnectTimeout bounds resolving a host name and connecting to its addresses.
+	ConnectTimeout = 5 * time.Second
+
+	tlsTimeout     = 10 * time.Second
+	idleTimeout    = 30 * time.Second
+	idlePerHost    = 16
+	maxHeaderBytes = 64 << 10
+)
+
+// Guard lets connections be made to public addresses over https, on ports 80 and 443, and to what its policy allows. It is
+// safe for concurrent use.
+type Guard struct {
+	policy Policy
+	public *ssrf.Guardian
+	routes *routes
+	client *http.Client
+}
+
+// New returns a guard with connections of its own; Close them after use.
+func New(p Policy) *Guard {
+	g := &Guard{policy: p, public: ssrf.New()}
+	g.routes = &routes{plain: newTransport(g.controlPlain), secure: newTransport(g.controlSecure)}
+	g.client = &http.Client{
+		Transport:     g.routes,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	return g
+}
+
+// Client returns the guarded client. It follows no redirect, uses no proxy, and asks for no compression. Its requests are
+// bounded by their contexts alone, but for connecting.
+func (g *Guard) Client() *http.Client { return g.client }
+
+// Close ends the connections that are idle, and those in use once they are idle.
+func (g *Guard) Close() { g.client.CloseIdleConnections() }
+
+// routes keeps plain http and https apart, down to the connections: which of the two a dial is for decides where it may go.
+type routes struct{ plain, secure *http.Transport }
+
+func (r *routes) RoundTrip(req *http.Request) (*http.Response, error) {
+	if req.URL.Scheme == "http" {
+		return r.plain.RoundTrip(req)
+	}
+	return r.secure.RoundTrip(req)
+}
+
+func (r *routes) CloseIdleConnections() {
+	r.plain.CloseIdleConnections()
+	r.secure.CloseIdleConnections()
+}
+
+type control func(network, address string, conn syscall.RawConn) error
+
+func newTransport(c control) *http.Transport {
+	return &http.Transport{
+		DialContext:            (&net.Dialer{Timeout: ConnectTimeout, Control: c}).DialContext,
+		TLSHandshakeTimeout:    tlsTimeout,
+		DisableCompression:     true,
+		ForceAttemptHTTP2:      true,
+		MaxIdleConnsPerHost:    idlePerHost,
+		IdleConnTimeout:        idleTimeout,
+		MaxResponseHeaderBytes: maxHeaderBytes,
+	}
+}
+
+func (g *Guard) controlPlain(_, address string, _ syscall.RawConn) error {
+	return g.controlFor("http", address)
+}
+
+func (g *Guard) controlSecure(_, address string, _ syscall.RawConn) error {
+	return g.controlFor("https", address)
+}
+
+func (g *Guard) controlFor(scheme, address string) error {
+	to, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return fmt.Errorf("reading the address to dial: %w", err)
+	}
+	return g.check(scheme, to)
+}
+
+// check decides whether a connection for http or https may be made to a resolved address.
+func (g *Guard) check(scheme string, to netip.AddrPort) error {
+	// A zone (fe80::1%eth0) would put an address outside every range.
+	to = netip.AddrPortFrom(to.Addr().WithZone(""), to.Port())
+	if g.policy.covers(to) {
+		return nil
+	}
+	if g.public.SafeAddr(to.Addr()) != nil {
+		return &RefusedError{To: to, Class: classOf(to.Addr())}
+	}
+	if g.public.SafeAddrPort(to) != nil {
+		return &RefusedError{To: to, Class: ClassPort}
+	}
+	if scheme != "https" {
+		return &RefusedError{To: to, Class: ClassPlain}
+	}
+	return nil
+}
