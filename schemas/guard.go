@@ -37,8 +37,10 @@ func (e *GuardError) Error() string {
 // is a *GuardError. The body must not change while the Document is in use.
 func Guard(body []byte) (*Document, error) {
 	r := readers.Get().(*reader)
-	defer r.release()
-	return r.read(body)
+	doc, err := r.read(body)
+	r.forget()
+	readers.Put(r)
+	return doc, err
 }
 
 // maxKept is how much scratch memory, in elements or bytes, a waiting reader may hold on to.
@@ -87,8 +89,8 @@ func (r *reader) read(body []byte) (*Document, error) {
 	return r.doc, nil
 }
 
-// release forgets the body, which is about a candidate, before the reader waits for the next one.
-func (r *reader) release() {
+// forget drops the body, which is about a candidate, and makes the reader ready for the next one.
+func (r *reader) forget() {
 	r.in = bytes.Buffer{}
 	r.dec.Reset(&r.in)
 	r.text, r.doc, r.current, r.hasURL, r.values = "", nil, Attachment{}, false, 0
@@ -98,7 +100,6 @@ func (r *reader) release() {
 	if cap(r.elements) > maxKept || cap(r.unquoted) > maxKept {
 		r.elements, r.unquoted = nil, nil
 	}
-	readers.Put(r)
 }
 
 // value reads the next value, which lies at p. index is its place if it is an element of an array.

@@ -1,0 +1,86 @@
+package schemas
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// FuzzGuard: the guard never panics, what it passes is JSON to others as well, the spans are those of the URLs, and
+// neither Rewrite nor the validator stumbles over a body that passed.
+func FuzzGuard(f *testing.F) {
+	for _, name := range []string{"export-full.json", "export-minimal.json", "verify.json", "questions.json"} {
+		f.Add(sample(f, name))
+	}
+	for body := range hostile {
+		if len(body) < 200 {
+			f.Add([]byte(body))
+		}
+	}
+	f.Add([]byte(`{"candidate":{"profiles":[{"attachments":[{"url":"\u0061\ud83d\ude00","id":{"value":"\n"}}]}]}}`))
+	v := validator(f, "Service")
+
+	f.Fuzz(func(t *testing.T, body []byte) {
+		before := bytes.Clone(body)
+		doc, err := Guard(body)
+		require.Equal(t, before, body)
+		if err != nil {
+			require.Nil(t, doc)
+			require.IsType(t, new(GuardError), err)
+			return
+		}
+		want := decode(t, body)
+		require.Equal(t, withoutNulls(want), doc.Value)
+
+		var urls []string
+		for _, a := range doc.Attachments {
+			var url string
+			require.NoError(t, json.Unmarshal(body[a.Start:a.End], &url))
+			require.Equal(t, url, a.URL)
+			require.Equal(t, url, lookup(t, want, a.Pointer))
+			require.Equal(t, a.Pointer,
+				"/candidate/profiles/"+strconv.Itoa(a.Profile)+"/attachments/"+strconv.Itoa(a.Index)+"/url")
+			urls = append(urls, url)
+		}
+		require.Equal(t, want, decode(t, doc.Rewrite(body, urls)))
+
+		for _, finding := range append(v.Export(doc), v.Verification(doc)...) {
+			require.NotContains(t, finding.Rule, "could not be applied")
+			require.True(t, finding.Pointer == "" || strings.HasPrefix(finding.Pointer, "/"))
+		}
+	})
+}
+
+func decode(t *testing.T, body []byte) (value any) {
+	t.Helper()
+	decoder := json.NewDecoder(bytes.NewReader(body))
+	decoder.UseNumber()
+	require.NoError(t, decoder.Decode(&value))
+	require.True(t, json.Valid(body))
+	return value
+}
+
+// withoutNulls returns a copy without the members of objects that are null.
+func withoutNulls(node any) any {
+	switch n := node.(type) {
+	case map[string]any:
+		object := make(map[string]any)
+		for name, v := range n {
+			if v != nil {
+				object[name] = withoutNulls(v)
+			}
+		}
+		return object
+	case []any:
+		array := make([]any, len(n))
+		for i, v := range n {
+			array[i] = withoutNulls(v)
+		}
+		return array
+	}
+	return node
+}

@@ -1,0 +1,261 @@
+package schemas
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestGuardDecodes(t *testing.T) {
+	t.Parallel()
+	for body, want := range map[string]any{
+		`null`:                   nil,
+		` true `:                 true,
+		"\r\n\t false":           false,
+		`""`:                     "",
+		`"\u00e9\n\"\\\/\u0000"`: "é\n\"\\/\x00",
+		`"\ud83d\ude00 😀"`:       "😀 😀",
+		`-0.5e+10`:               json.Number("-0.5e+10"),
+		`[]`:                     []any{},
+		`[null,[1,[]],"a"]`:      []any{nil, []any{json.Number("1"), []any{}}, "a"},
+		`{}`:                     map[string]any{},
+		`{"a":null,"b":{"c":[{"d":null}]},"":1}`: map[string]any{
+			"b": map[string]any{"c": []any{map[string]any{}}}, "": json.Number("1"),
+		},
+		`{"\u0061":1}`: map[string]any{"a": json.Number("1")},
+	} {
+		doc, err := Guard([]byte(body))
+		require.NoError(t, err, body)
+		require.Equal(t, &Document{Value: want}, doc, body)
+	}
+}
+
+func nested(n int) string {
+	return strings.Repeat("[", n/2) + strings.Repeat(`{"a":`, n-n/2) + "1" + strings.Repeat("}", n-n/2) + strings.Repeat("]", n/2)
+}
+
+func array(n int) string { return "[" + strings.TrimSuffix(strings.Repeat("1,", n), ",") + "]" }
+
+// values returns an array of n arrays of m elements: 1 + n + n·m values.
+func values(n, m int) string {
+	return "[" + strings.TrimSuffix(strings.Repeat(array(m)+",", n), ",") + "]"
+}
+
+func TestGuardLimits(t *testing.T) {
+	t.Parallel()
+	for name, body := range map[string]string{
+		"depth":    nested(32),
+		"elements": array(10_000),
+		"values":   values(10, 9_998),
+		"number":   strings.Repeat("9", 64),
+		"exponent": "[1e308,1E+308,1e-308,1e0000000308,0e308]",
+	} {
+		_, err := Guard([]byte(body))
+		require.NoError(t, err, name)
+	}
+	for name, body := range map[string]string{
+		"levels deep":    nested(33),
+		"10,000 element": array(10_001),
+		"100,000 values": values(10, 9_999),
+		"64 characters":  strings.Repeat("9", 65),
+		"exponent":       "1e309",
+	} {
+		_, err := Guard([]byte(body))
+		require.ErrorContains(t, err, name)
+	}
+	// Members of objects count as well.
+	_, err := Guard([]byte(`{"a":` + values(10, 9_997) + `,"b":` + array(17) + `}`))
+	require.NoError(t, err)
+	_, err = Guard([]byte(`{"a":` + values(10, 9_997) + `,"b":` + array(18) + `}`))
+	require.ErrorContains(t, err, "100,000 values")
+}
+
+// hostile holds bodies that no sender has a reason to send, and a word of the reason to refuse each.
+var hostile = map[string]string{
+	"":                          "empty",
+	" \r\n\t":                   "empty",
+	"\ufeff{}":                  "byte order mark",
+	"\xff\xfe{\x00}\x00":        "UTF-8",
+	"{}\x00":                    "follows",
+	"\x00{}":                    "not valid JSON",
+	"{\x00}":                    "not valid JSON",
+	"\"a\x00b\"":                "not valid JSON",
+	"\"a\nb\"":                  "not valid JSON",
+	"{} {}":                     "follows",
+	"{},":                       "follows",
+	"{}}":                       "follows",
+	"1 2":                       "follows",
+	"{}//":                      "follows",
+	`{"a":1,"a":1}`:             "twice",
+	`{"a":1,"\u0061":2}`:        "twice",
+	`{"/":1,"\/":2}`:            "twice",
+	`{"é":1,"\u00e9":2}`:        "twice",
+	`{"x":{"a":1,"b":2,"a":3}}`: "twice",
+	`{"a":null,"a":null}`:       "twice",
+	"\"\xff\"":                  "UTF-8",
+	"\"\xc0\xaf\"":              "UTF-8",
+	"\"\xed\xa0\x80\"":          "UTF-8",
+	"{\"\xff\":1}":              "UTF-8",
+	`"\ud800"`:                  "surrogates",
+	`"\udc00x"`:                 "surrogates",
+	`"\ud800\ud800"`:            "surrogates",
+	`{"\ud800":1}`:              "surrogates",
+	`1e10000000`:                "exponent",
+	`-1E-10000000`:              "exponent",
+	`[1e309]`:                   "exponent",
+	`{"a":1.5e+99999999999999999999999999999}`: "exponent",
+	strings.Repeat("1", 1<<20):                 "64 characters",
+	strings.Repeat("[", 1<<20):                 "deep",
+	strings.Repeat(`{"a":`, 1<<16):             "deep",
+	strings.Repeat("[", 32):                    "ends",
+	`{"a":[1,2`:                                "ends",
+	`{"a`:                                      "ends",
+	`{"a":`:                                    "ends",
+	`{"a"`:                                     "ends",
+	`[1,`:                                      "ends",
+	`tru`:                                      "ends",
+	`[1,]`:                                     "not valid JSON",
+	`[,1]`:                                     "not valid JSON",
+	`{"a":1,}`:                                 "not valid JSON",
+	`{"a" 1}`:                                  "not valid JSON",
+	`{a:1}`:                                    "not valid JSON",
+	`{1:1}`:                                    "not valid JSON",
+	`{{}:1}`:                                   "not valid JSON",
+	`{"a":}`:                                   "not valid JSON",
+	`{"a":1]`:                                  "not valid JSON",
+	`[1}`:                                      "not valid JSON",
+	`]`:                                        "not valid JSON",
+	`01`:                                       "",
+	`+1`:                                       "not valid JSON",
+	`.5`:                                       "not valid JSON",
+	`1.`:                                       "",
+	`0x10`:                                     "",
+	`NaN`:                                      "not valid JSON",
+	`'a'`:                                      "not valid JSON",
+	`"\x41"`:                                   "not valid JSON",
+	`True`:                                     "not valid JSON",
+	`<candidate/>`:                             "not valid JSON",
+}
+
+func TestGuardRefusesHostileJSON(t *testing.T) {
+	t.Parallel()
+	for body, reason := range hostile {
+		doc, err := Guard([]byte(body))
+		require.Nil(t, doc, "%.40q", body)
+		var refused *GuardError
+		require.ErrorAs(t, err, &refused, "%.40q", body)
+		require.Contains(t, refused.Reason, reason, "%.40q", body)
+		require.Regexp(t, `^[A-Z].*\.$`, refused.Reason)
+		require.GreaterOrEqual(t, refused.Offset, int64(0))
+		require.LessOrEqual(t, refused.Offset, int64(len(body)))
+	}
+}
+
+// A GuardError goes into logs.
+func TestGuardErrorsHoldNothingOfTheBody(t *testing.T) {
+	t.Parallel()
+	for _, body := range []string{
+		`{"Marker":1,"Marker":2}`, `{"a":"Marker" Marker}`, `["Marker\ud800"]`, "[\"Marker\xff\"]", `"Marker`,
+		`{"Marker":[1e999]}`, `{"a":1} Marker`, `Marker`, `{"Marker":` + nested(40) + `}`,
+	} {
+		_, err := Guard([]byte(body))
+		require.Error(t, err, body)
+		require.NotContains(t, err.Error(), "Marker")
+	}
+	_, err := Guard([]byte(`{"a":1,"a":2}`))
+	require.EqualError(t, err, "guarding json at byte 7: An object has the same name twice; send each name once.")
+}
+
+func TestGuardRecordsWhatTheGatewayNeeds(t *testing.T) {
+	t.Parallel()
+	body := sample(t, "export-full.json")
+	before := bytes.Clone(body)
+	doc := guarded(t, body)
+	require.Equal(t, before, body)
+	require.Equal(t, "c0a8b5f2-6c1e-4c55-9a53-0d2f6a1d7e10", doc.CandidateID)
+	require.Len(t, doc.Attachments, 2)
+	for i, id := range []string{"doc-1", "doc-2"} {
+		a := doc.Attachments[i]
+		require.Equal(t, id, a.ID)
+		require.Equal(t, i, a.Index)
+		require.Equal(t, "http://127.0.0.1:9099/documents/"+id, a.URL)
+		require.Equal(t, `"`+a.URL+`"`, string(body[a.Start:a.End]))
+	}
+	require.Equal(t, "/candidate/profiles/0/attachments/1/url", doc.Attachments[1].Pointer)
+}
+
+func TestGuardRecordsAttachmentsByPath(t *testing.T) {
+	t.Parallel()
+	body := []byte(`{
+		"url": "no", "attachments": [{"url": "no"}],
+		"candidate": {
+			"attachments": [{"url": "no"}], "url": "no", "id": {"value": "no"},
+			"person": {"url": "no", "id": {"deep": {"value": "no"}, "value": "c-\u0031"}, "value": "no"},
+			"profiles": [
+				{"url": "no", "attachments": []},
+				7, [{"attachments": [{"url": "no"}]}],
+				{"attachments": [
+					{"url": "a\u002Fb\\", "id": {"value": "d\u0031", "more": {"value": "no"}}},
+					null, {"id": {"value": "no url"}}, {"url": null}, {"url": 5}, {"url": ["no"]}, {"url": {"url": "no"}},
+					[{"url": "no"}],
+					{"id": "no object", "extra": {"url": "no", "id": {"value": "no"}}, "url" : "", "more": [{"url": "no"}]}
+				]},
+				{"attachments": {"url": "no"}}
+			]
+		}
+	}`)
+	doc := guarded(t, body)
+	require.Equal(t, "c-1", doc.CandidateID)
+	first, second := bytes.Index(body, []byte(`"a\u002Fb`)), bytes.Index(body, []byte(`""`))
+	require.Equal(t, []Attachment{
+		{
+			Pointer: "/candidate/profiles/3/attachments/0/url", URL: `a/b\`, ID: "d1", Profile: 3, Index: 0,
+			Start: first, End: first + len(`"a\u002Fb\\"`),
+		},
+		{
+			Pointer: "/candidate/profiles/3/attachments/8/url", URL: "", ID: "", Profile: 3, Index: 8,
+			Start: second, End: second + 2,
+		},
+	}, doc.Attachments)
+
+	for _, other := range []string{
+		`[{"candidate":{"person":{"id":{"value":"x"}}}}]`, `{"candidate":[{"person":{"id":{"value":"x"}}}]}`,
+		`{"candidate":{"person":{"id":"x"}}}`, `{"candidate":{"person":{"id":{"value":1}}}}`,
+		`{"candidate":{"profiles":{"attachments":[{"url":"x"}]}}}`, `"candidate"`,
+	} {
+		doc := guarded(t, []byte(other))
+		require.Empty(t, doc.CandidateID, other)
+		require.Empty(t, doc.Attachments, other)
+	}
+}
+
+// A reader serves many bodies; none may show in the next.
+func TestGuardKeepsNothingBetweenBodies(t *testing.T) {
+	t.Parallel()
+	full, minimal := sample(t, "export-full.json"), sample(t, "export-minimal.json")
+	r := new(reader)
+	for range 3 {
+		for body := range hostile {
+			_, err := r.read([]byte(body))
+			require.Error(t, err)
+			r.forget()
+		}
+		doc, err := r.read(full)
+		require.NoError(t, err)
+		require.Len(t, doc.Attachments, 2)
+		r.forget()
+		require.Empty(t, r.text)
+		require.Nil(t, r.doc)
+		require.Zero(t, r.current)
+		for _, v := range r.elements[:cap(r.elements)] {
+			require.Nil(t, v)
+		}
+		doc, err = r.read(minimal)
+		require.NoError(t, err)
+		require.Equal(t, &Document{Value: guarded(t, minimal).Value, CandidateID: "c-1"}, doc)
+		r.forget()
+	}
+}
