@@ -1,0 +1,165 @@
+package commands
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/time/rate"
+
+	"github.com/hiregate/hiregate/internal/webhook"
+)
+
+// secretVariable may hold the secret instead of --secret, which keeps it out of the shell's history and of `ps`.
+const secretVariable = "HIREGATE_SECRET"
+
+const maxConcurrency = 1024
+
+type sendFlags struct {
+	secret, event, payload, serviceName, uuid, rate string
+	documents                                       []string
+	count, concurrency                              int
+	timeout, wait                                   time.Duration
+	json                                            bool
+}
+
+// Send returns the command `hiregate send`, which plays the service of the contract's part B.
+func Send() *cobra.Command {
+	f := new(sendFlags)
+	cmd := &cobra.Command{
+		Use:   "send URL",
+		Short: "Plays the service: signs an event and sends it to a webhook",
+		Long: `Plays the service: signs a candidate export, or the verification event, and sends it to a webhook URL.
+
+Without --payload it sends a minimal export of a candidate with a random id. With --document the attachment
+URLs of the payload are rewritten to a server of this command, which hands out the files in turn as Document
+objects until each was fetched. They are served on 127.0.0.1, for a receiver on this machine.
+
+--count sends the same body many times, each time as an export of its own: with a fresh UUID, unless --uuid
+gives one, which then plays a service that repeats itself.
+
+With --json every answer is one JSON object on a line of its own ("kind": "answer"), followed by one for the
+documents and, with --count, one that sums up ("kind": "documents", "summary").
+
+The exit code is 1 when anything was not acknowledged: with 2xx an export, with exactly 200 the verification.`,
+		Example: `  hiregate send http://localhost:8080/hooks/acme --secret acme-secret
+  hiregate send http://localhost:8080/hooks/acme --secret acme-secret --event VERIFY
+  hiregate send http://localhost:8080/hooks/acme --secret acme-secret --payload export.json --document resume.pdf
+  HIREGATE_SECRET=acme-secret hiregate send http://localhost:8080/hooks/acme --count 1000 --concurrency 16 --rate 200/s`,
+		SilenceUsage: true, // it would hide the sentence that says what is wrong
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return errors.New("send takes one URL, such as: hiregate send http://localhost:8080/hooks/acme --secret acme-secret")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx, stop := interruptible(cmd)
+			defer stop()
+			return f.run(ctx, cmd, args[0])
+		},
+	}
+	cmd.SetFlagErrorFunc(flagSentence)
+	fl := cmd.Flags()
+	fl.StringVar(&f.secret, "secret", "", "secret that signs the body (or the environment variable "+secretVariable+")")
+	fl.StringVar(&f.event, "event", webhook.EventExport, "event to send: CANDIDATE-EXPORT or VERIFY")
+	fl.StringVar(&f.payload, "payload", "", "file with the body of the export (default: a minimal export)")
+	fl.StringArrayVar(&f.documents, "document", nil, "file to serve as the document of an attachment; repeat it for more")
+	fl.DurationVar(&f.wait, "wait", time.Minute, "how long to wait until the documents were fetched")
+	fl.StringVar(&f.uuid, "uuid", "", "UUID header of every export (default: a fresh one each)")
+	fl.IntVar(&f.count, "count", 1, "how many to send")
+	fl.IntVar(&f.concurrency, "concurrency", 8, "how many may be on their way at once")
+	fl.StringVar(&f.rate, "rate", "", "how many to send at most, such as 200/s or 30/m (default: no limit)")
+	fl.DurationVar(&f.timeout, "timeout", webhook.AttemptTimeout, "how long a request may take, its answer included")
+	fl.StringVar(&f.serviceName, "service-name", "Service", "the maker's name in headers, scheme ids and fixed strings")
+	fl.BoolVar(&f.json, "json", false, "print JSON, one object a line")
+	return cmd
+}
+
+// interruptible ends with the command's context, or by the first Ctrl-C; a second one ends the program the hard way.
+func interruptible(cmd *cobra.Command) (context.Context, context.CancelFunc) {
+	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop)
+	return ctx, stop
+}
+
+func flagSentence(cmd *cobra.Command, err error) error {
+	return fmt.Errorf("%w; `hiregate %s --help` lists the flags", err, cmd.Name())
+}
+
+// resolveSecret takes the flag before the environment.
+func resolveSecret(flag string) (string, error) {
+	if secret := cmp.Or(flag, os.Getenv(secretVariable)); secret != "" {
+		return secret, nil
+	}
+	return "", fmt.Errorf("there is no secret: give one with --secret, or in the environment variable %s", secretVariable)
+}
+
+// check finds what is wrong with the flags before anything is sent.
+func (f *sendFlags) check() error {
+	f.event = strings.ToUpper(f.event)
+	switch verify := f.event == webhook.EventVerify; {
+	case !verify && f.event != webhook.EventExport:
+		return fmt.Errorf("--event %s is none of the service's events: use CANDIDATE-EXPORT or VERIFY", f.event)
+	case verify && (f.payload != "" || len(f.documents) > 0):
+		return errors.New("the body of VERIFY is fixed and has no documents: leave out --payload and --document")
+	case verify && f.uuid != "":
+		return errors.New("VERIFY carries no UUID: leave out --uuid")
+	case f.uuid != "" && !webhook.ValidUUID(f.uuid):
+		return errors.New("--uuid must be 1 to 255 visible ASCII characters, without spaces")
+	case f.count < 1:
+		return errors.New("--count must be at least 1")
+	case f.concurrency < 1 || f.concurrency > maxConcurrency:
+		return fmt.Errorf("--concurrency must be 1 to %d", maxConcurrency)
+	case f.timeout <= 0 || f.timeout > webhook.AttemptTimeout:
+		return fmt.Errorf("--timeout must be above 0s and at most %s, which is how long the service waits for a receiver", webhook.AttemptTimeout)
+	case f.wait < 0:
+		return errors.New("--wait must not be negative; 0s does not wait for the documents to be fetched")
+	}
+	return nil
+}
+
+func (f *sendFlags) run(ctx context.Context, cmd *cobra.Command, arg string) error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	target, err := parseTarget(arg)
+	if err != nil {
+		return err
+	}
+	limit, err := parseRate(f.rate)
+	if err != nil {
+		return err
+	}
+	secret, err := resolveSecret(f.secret)
+	if err != nil {
+		return err
+	}
+	names, err := webhook.NamesFor(f.serviceName)
+	if err != nil {
+		return fmt.Errorf("--service-name: %w", err)
+	}
+	r := &sendRun{
+		flags: f, out: cmd.OutOrStdout(), log: cmd.ErrOrStderr(),
+		sender: &sender{
+			names: names, client: newClient(f.concurrency), uuid: f.uuid, count: f.count, concurrency: f.concurrency, timeout: f.timeout,
+			limiter: rate.NewLimiter(limit, max(1, int(min(limit, 1e6)/20))),
+			delivery: webhook.Delivery{
+				URL: target.String(), Secret: secret, Event: f.event, Body: names.VerifyBody(),
+			},
+		},
+	}
+	if f.event == webhook.EventExport {
+		if err := r.prepareExport(); err != nil {
+			return err
+		}
+	}
+	return r.run(ctx)
+}
