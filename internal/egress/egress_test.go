@@ -1,6 +1,7 @@
 package egress
 
 import (
+	"context"
 	"crypto/tls"
 	"io"
 	"log"
@@ -15,6 +16,8 @@ import (
 
 	"code.dny.dev/ssrf"
 	"github.com/stretchr/testify/require"
+
+	"github.com/hiregate/hiregate/internal/webhook"
 )
 
 type bundle struct {
@@ -61,7 +64,9 @@ func guard(t *testing.T, p Policy, trust *bundle) *Guard {
 
 func get(t *testing.T, g *Guard, url string) (*http.Response, error) {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	require.NoError(t, err)
 	resp, err := g.Client().Do(req)
 	if err == nil {
@@ -138,7 +143,9 @@ func TestPlainHTTPHasItsOwnConnections(t *testing.T) {
 func TestRedirectIsNotFollowed(t *testing.T) {
 	t.Parallel()
 	srv := setup(t, false, func(w http.ResponseWriter, r *http.Request) {
-		http.Redirect(w, r, "/elsewhere", http.StatusFound)
+		if r.URL.Path != "/elsewhere" {
+			http.Redirect(w, r, "/elsewhere", http.StatusFound)
+		}
 	})
 	resp, err := get(t, guard(t, allow(t, "127.0.0.1"), nil), srv.URL)
 	require.NoError(t, err)
@@ -199,4 +206,18 @@ func TestUnknownScheme(t *testing.T) {
 	t.Parallel()
 	_, err := get(t, guard(t, allow(t, "0.0.0.0/0"), nil), "file:///etc/hostname")
 	require.ErrorContains(t, err, "unsupported protocol scheme")
+}
+
+// TestWebhookKnowsARefusal: the sender tells the guard's error from others without importing this package.
+func TestWebhookKnowsARefusal(t *testing.T) {
+	t.Parallel()
+	names, err := webhook.NamesFor("Service")
+	require.NoError(t, err)
+	_, err = names.Send(t.Context(), guard(t, Policy{}, nil).Client(), webhook.Delivery{
+		URL: "https://127.0.0.1/acme", Secret: "s", Event: webhook.EventVerify, Body: names.VerifyBody(),
+	})
+	var failed *webhook.SendError
+	require.ErrorAs(t, err, &failed)
+	require.Equal(t, webhook.KindRefused, failed.Kind)
+	require.ErrorContains(t, err, "nothing was sent to 127.0.0.1: 127.0.0.1:443 is not a public but a loopback address")
 }
