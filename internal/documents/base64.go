@@ -1,0 +1,68 @@
+package documents
+
+import (
+	"encoding/base64"
+	"errors"
+	"io"
+)
+
+// ErrBase64 is what a reader of NewBase64Reader gives for anything that is not standard base64.
+var ErrBase64 = errors.New("not standard base64")
+
+// NewBase64Reader decodes standard base64 (RFC 4648 section 4) as it arrives; line breaks and missing padding are
+// tolerated (decisions.md, "Apply API"). Errors: ErrBase64, and those of r as they are.
+func NewBase64Reader(r io.Reader) io.Reader {
+	digits := &base64Digits{r: r}
+	return &base64Reader{decoder: base64.NewDecoder(base64.RawStdEncoding, digits), digits: digits}
+}
+
+type base64Reader struct {
+	decoder io.Reader
+	digits  *base64Digits
+}
+
+func (b *base64Reader) Read(p []byte) (int, error) {
+	n, err := b.decoder.Read(p)
+	if corrupt := base64.CorruptInputError(0); errors.As(err, &corrupt) {
+		err = ErrBase64 // the position that the decoder names leaves out what base64Digits took away
+		if b.digits.err != nil && b.digits.err != io.EOF {
+			err = b.digits.err // it only looks corrupt because it was cut off
+		}
+	}
+	return n, err
+}
+
+// base64Digits takes away line breaks and padding, and refuses padding where it can't be.
+type base64Digits struct {
+	r       io.Reader
+	digits  int // modulo 4
+	padding int
+	err     error // the last one of r
+}
+
+func (d *base64Digits) Read(p []byte) (int, error) {
+	for {
+		n, err := d.r.Read(p)
+		d.err = err
+		kept := 0
+		for _, c := range p[:n] {
+			switch {
+			case c == '\r' || c == '\n':
+				continue
+			case c == '=':
+				if d.padding++; d.digits == 0 || d.digits+d.padding > 4 {
+					return 0, ErrBase64
+				}
+				continue
+			case d.padding > 0:
+				return 0, ErrBase64
+			}
+			d.digits = (d.digits + 1) % 4
+			p[kept] = c
+			kept++
+		}
+		if kept > 0 || err != nil {
+			return kept, err
+		}
+	}
+}

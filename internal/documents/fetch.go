@@ -1,0 +1,213 @@
+package documents
+
+import (
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/gabriel-vasile/mimetype"
+)
+
+const (
+	// fetchTime bounds one attempt, from connecting to the last byte.
+	fetchTime = 2 * time.Minute
+	// maxRaw bounds an answer that may be a Document object. Base64 takes a third more, and each slash in it twice as
+	// much where a sender writes \/: a file of MaxSize can take nearly three times its size.
+	maxRaw = 3 * MaxSize
+)
+
+// Fetched is a document that was fetched and is kept.
+type Fetched struct {
+	Blob
+	Declared string // media type as the Document object has it, else as Content-Type has it, without parameters; may be empty
+	FileName string // a bare name of at most 255 bytes, never empty
+}
+
+// Fetch gets one document from its public URL and keeps it in a store, at most MaxSize bytes. The answer is the
+// contract's Document object or the file itself: application/json that is an object with a content in base64 is decoded,
+// all else is kept as it came. It ends after two minutes and follows no redirect; client guards the address. Every error
+// is a *FetchError, and nothing is kept then.
+func Fetch(ctx context.Context, client *http.Client, rawURL string, into *Files) (Fetched, error) {
+	ctx, cancel := context.WithTimeout(ctx, fetchTime)
+	defer cancel()
+	request, err := newRequest(ctx, rawURL)
+	if err != nil {
+		return Fetched{}, &FetchError{Class: ClassURL, cause: err}
+	}
+	fetched, err := fetch(ctx, withoutRedirects(client), request, into)
+	if err != nil {
+		return Fetched{}, newFetchError(ctx, request.URL.Hostname(), err)
+	}
+	return fetched, nil
+}
+
+// newRequest asks for the Document object where the service leaves the choice, because it brings the file's own name and
+// type. Compression is declined: nearly all documents are compressed already.
+func newRequest(ctx context.Context, rawURL string) (*http.Request, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, rawURL, nil)
+	if err != nil {
+		return nil, err
+	}
+	if u := request.URL; u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" {
+		return nil, errors.New("not an http URL")
+	}
+	request.Header.Set("Accept", "application/json, */*;q=0.8")
+	request.Header.Set("Accept-Encoding", "identity")
+	request.Header.Set("User-Agent", "hiregate")
+	return request, nil
+}
+
+func withoutRedirects(client *http.Client) *http.Client {
+	c := *client
+	c.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return &c
+}
+
+func fetch(ctx context.Context, client *http.Client, request *http.Request, into *Files) (Fetched, error) {
+	response, err := client.Do(request)
+	if err != nil {
+		return Fetched{}, &sourceError{err}
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return Fetched{}, statusError(response.StatusCode)
+	}
+	declared := mediaType(response.Header.Get("Content-Type"))
+	limit := int64(MaxSize)
+	if declared == "application/json" {
+		limit = maxRaw
+	}
+	if response.ContentLength > limit {
+		return Fetched{}, ErrTooLarge
+	}
+	body, err := decompressed(response)
+	if err != nil {
+		return Fetched{}, err
+	}
+	raw, err := into.temporary()
+	if err != nil {
+		return Fetched{}, err
+	}
+	defer raw.discard()
+	if err := raw.fill(ctx, body, limit); err != nil {
+		return Fetched{}, err
+	}
+
+	var fetched Fetched
+	isObject := false
+	if declared == "application/json" {
+		if fetched, isObject, err = raw.unpack(ctx); err != nil {
+			return Fetched{}, err
+		}
+	}
+	if !isObject {
+		if raw.size > MaxSize {
+			return Fetched{}, ErrTooLarge
+		}
+		if fetched.Blob, err = raw.keep(); err != nil {
+			return Fetched{}, err
+		}
+		fetched.Declared = declared
+	}
+	if fetched.FileName == "" {
+		fetched.FileName = fileName(request.URL, response.Header, fetched.Detected)
+	}
+	return fetched, nil
+}
+
+// unpack keeps the content of a Document object that was filled in, and says whether it was one.
+func (t *temporary) unpack(ctx context.Context) (Fetched, bool, error) {
+	object, err := t.content()
+	if err != nil {
+		return Fetched{}, false, err
+	}
+	inner, err := t.files.temporary()
+	if err != nil {
+		return Fetched{}, false, err
+	}
+	defer inner.discard()
+	declared, name, err := DecodeObject(object, func(content io.Reader) error { return inner.fill(ctx, content, MaxSize) })
+	var other *ObjectError
+	if errors.As(err, &other) {
+		return Fetched{}, false, nil
+	}
+	if err != nil {
+		return Fetched{}, false, err
+	}
+	blob, err := inner.keep()
+	return Fetched{Blob: blob, Declared: declared, FileName: name}, true, err
+}
+
+// decompressed gives the body as the file was before Content-Encoding: object stores send what was uploaded compressed
+// like that whatever was asked for.
+func decompressed(response *http.Response) (io.Reader, error) {
+	switch strings.ToLower(response.Header.Get("Content-Encoding")) {
+	case "", "identity":
+		return &source{response.Body}, nil
+	case "gzip", "x-gzip":
+		r, err := gzip.NewReader(response.Body)
+		if err != nil {
+			return nil, &sourceError{err}
+		}
+		return &source{r}, nil
+	}
+	return nil, errEncoding
+}
+
+// source marks errors as the other side's, to tell them from those of our disk.
+type source struct{ io.Reader }
+
+func (s *source) Read(p []byte) (int, error) {
+	n, err := s.Reader.Read(p)
+	if err != nil && err != io.EOF {
+		err = &sourceError{err}
+	}
+	return n, err
+}
+
+// mediaType is what a Content-Type says, without parameters; empty if it says nothing useful.
+func mediaType(contentType string) string {
+	mediaType, _, err := mime.ParseMediaType(contentType)
+	if err != nil && !errors.Is(err, mime.ErrInvalidMediaParameter) || len(mediaType) > maxMediaType {
+		return ""
+	}
+	return mediaType
+}
+
+// fileName finds a name for a document that came without one. A last path segment without an extension is no name: it
+// is an id, and often the secret part of the URL.
+func fileName(u *url.URL, header http.Header, detected string) string {
+	if _, parameters, err := mime.ParseMediaType(header.Get("Content-Disposition")); err == nil {
+		if name := cleanName(parameters["filename"]); name != "" {
+			return name
+		}
+	}
+	if name := cleanName(path.Base(u.Path)); extensionOf(name) != "" {
+		return name
+	}
+	if known := mimetype.Lookup(detected); known != nil {
+		return "document" + known.Extension()
+	}
+	return "document"
+}
+
+// statusError is an answer with another status than 200.
+type statusError int
+
+func (e statusError) Error() string { return fmt.Sprintf("status %d", int(e)) }
+
+// sourceError is what went wrong between us and the other side.
+type sourceError struct{ cause error }
+
+func (e *sourceError) Error() string { return e.cause.Error() }
+func (e *sourceError) Unwrap() error { return e.cause }
+
+var errEncoding = errors.New("the answer is encoded in a way that is not known")

@@ -1,0 +1,406 @@
+package documents
+
+import (
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// fetchFrom fetches path from a server that answers with handler.
+func fetchFrom(t *testing.T, files *Files, path string, handler http.HandlerFunc) (Fetched, error) {
+	server := httptest.NewServer(handler)
+	defer server.Close()
+	return Fetch(t.Context(), server.Client(), server.URL+path, files)
+}
+
+// failure is for tests of what can't be fetched: it checks what holds for all of them.
+func failure(t *testing.T, files *Files, err error) *FetchError {
+	var e *FetchError
+	require.ErrorAs(t, err, &e)
+	require.NotContains(t, e.Error(), "secret")
+	require.Nil(t, errors.Unwrap(err), "a cause could quote the URL")
+	require.Empty(t, stored(t, files), "nothing is kept")
+	return e
+}
+
+func answer(contentType, body string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", contentType)
+		_, _ = io.WriteString(w, body)
+	}
+}
+
+func TestFetchDocumentObject(t *testing.T) {
+	t.Parallel()
+	files := newFiles(t)
+	for _, contentType := range []string{"application/json", "Application/JSON; charset=utf-8"} {
+		fetched, err := fetchFrom(t, files, "/documents/secret", answer(contentType, sample))
+		require.NoError(t, err)
+		require.Equal(t, pdf, read(t, files, fetched.Name))
+		require.EqualValues(t, len(pdf), fetched.Size)
+		require.Equal(t, "application/pdf", fetched.Declared)
+		require.Equal(t, "application/pdf", fetched.Detected)
+		require.Equal(t, "resume.pdf", fetched.FileName)
+	}
+	require.Len(t, stored(t, files), 2, "what came over the wire is not kept")
+
+	fetched, err := fetchFrom(t, files, "/documents/secret", answer("application/json", `{"content":"JVBERi0xLjQK"}`))
+	require.NoError(t, err)
+	require.Empty(t, fetched.Declared, "the type of the answer is not that of the file")
+	require.Equal(t, "document.pdf", fetched.FileName)
+}
+
+func TestFetchTheFileItself(t *testing.T) {
+	t.Parallel()
+	files := newFiles(t)
+	for _, c := range []struct{ contentType, body, declared string }{
+		{"application/pdf", pdf, "application/pdf"},
+		{"text/plain; charset=utf-8", "hi", "text/plain"},
+		{"text/plain; charset", "hi", "text/plain"},
+		{"nonsense/", "hi", ""},
+		{"application/pdf", "", "application/pdf"},
+		{"application/octet-stream", sample, "application/octet-stream"}, // only application/json is looked into
+		{"application/json", `{"name":"not a Document object"}`, "application/json"},
+		{"application/json", `{"content":"text"} and more`, "application/json"},
+		{"application/json", `{"content":"not base64"}`, "application/json"},
+		{"application/json", `[1,2]`, "application/json"},
+		{"application/json", `half a {`, "application/json"},
+		{"application/json", ``, "application/json"},
+	} {
+		fetched, err := fetchFrom(t, files, "/cv.pdf", answer(c.contentType, c.body))
+		require.NoError(t, err, c.body)
+		require.Equal(t, c.body, read(t, files, fetched.Name))
+		require.Equal(t, c.declared, fetched.Declared)
+	}
+	require.Len(t, stored(t, files), 12, "and no temporary file")
+}
+
+func TestFetchRequest(t *testing.T) {
+	t.Parallel()
+	_, err := fetchFrom(t, newFiles(t), "/a%2Fb?key=1", func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodGet || r.RequestURI != "/a%2Fb?key=1" || r.Header.Get("Accept") != "application/json, */*;q=0.8" ||
+			r.Header.Get("Accept-Encoding") != "identity" || r.UserAgent() != "hiregate" {
+			t.Errorf("%s %s %v", r.Method, r.RequestURI, r.Header)
+		}
+	})
+	require.NoError(t, err)
+}
+
+func TestFetchFileName(t *testing.T) {
+	t.Parallel()
+	files := newFiles(t)
+	for _, c := range []struct{ path, disposition, want string }{
+		{"/files/Lebenslauf%20M%C3%BCller.pdf?key=1", "", "Lebenslauf Müller.pdf"},
+		{"/files/x.pdf", `attachment; filename="cv.pdf"`, "cv.pdf"},
+		{"/files/x.pdf", `attachment; filename="cv.pdf"; filename*=UTF-8''r%C3%A9sum%C3%A9.pdf`, "résumé.pdf"},
+		{"/files/x.pdf", `inline; filename="../../etc/passwd"`, "passwd"},
+		{"/files/x.pdf", `attachment; filename=not a token.pdf`, "x.pdf"},
+		{"/files/x.pdf", `attachment`, "x.pdf"},
+		{"/files/..%2F..%2Fx.pdf", "", "x.pdf"},
+		{"/documents/c2VjcmV0LXNlY3JldC1zZWNyZXQ", "", "document.pdf"},
+		{"/documents/eyJhbGciOiJI.eyJzdWIiOiIx.SflKxwRJSMeKKF2QT4", "", "document.pdf"},
+		{"/", "", "document.pdf"},
+		{"", "", "document.pdf"},
+	} {
+		fetched, err := fetchFrom(t, files, c.path, func(w http.ResponseWriter, _ *http.Request) {
+			if c.disposition != "" {
+				w.Header().Set("Content-Disposition", c.disposition)
+			}
+			_, _ = io.WriteString(w, pdf)
+		})
+		require.NoError(t, err)
+		require.Equal(t, c.want, fetched.FileName, "%s %s", c.path, c.disposition)
+	}
+}
+
+func TestFetchCompressed(t *testing.T) {
+	t.Parallel()
+	files := newFiles(t)
+	compressed := func(size int64) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Encoding", "gzip")
+			z := gzip.NewWriter(w)
+			_, _ = io.Copy(z, zeros(size))
+			_ = z.Close()
+		}
+	}
+	fetched, err := fetchFrom(t, files, "/secret", compressed(1<<20))
+	require.NoError(t, err)
+	require.EqualValues(t, 1<<20, fetched.Size)
+	require.NoError(t, files.Delete(fetched.Name))
+
+	_, err = fetchFrom(t, files, "/secret", compressed(MaxSize+1))
+	require.Equal(t, ClassTooLarge, failure(t, files, err).Class, "the cap counts what comes out")
+
+	for _, encoding := range []string{"br", "gzip, gzip"} {
+		_, err = fetchFrom(t, files, "/secret", func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Content-Encoding", encoding) })
+		e := failure(t, files, err)
+		require.Equal(t, ClassEncoding, e.Class)
+		require.Equal(t, Retry, e.Verdict())
+	}
+	for _, body := range []string{"not gzip at all", "\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x00 broken"} {
+		_, err = fetchFrom(t, files, "/secret", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Encoding", "gzip")
+			_, _ = io.WriteString(w, body)
+		})
+		require.Equal(t, ClassConnection, failure(t, files, err).Class)
+	}
+}
+
+func TestFetchCap(t *testing.T) {
+	t.Parallel()
+	files := newFiles(t)
+	for name, body := range map[string]func(w http.ResponseWriter, size int64) error{
+		"announced": func(w http.ResponseWriter, size int64) error {
+			w.Header().Set("Content-Length", fmt.Sprint(size))
+			_, err := io.Copy(w, zeros(size))
+			return err
+		},
+		"chunked": func(w http.ResponseWriter, size int64) error {
+			_, err := io.Copy(w, zeros(size))
+			return err
+		},
+		"Document object": func(w http.ResponseWriter, size int64) error {
+			w.Header().Set("Content-Type", "application/json")
+			return EncodeObject(w, zeros(size), "application/pdf", "resume.pdf")
+		},
+		"other JSON": func(w http.ResponseWriter, size int64) error {
+			w.Header().Set("Content-Type", "application/json")
+			_, err := io.WriteString(w, `"`+strings.Repeat(" ", int(size-2))+`"`)
+			return err
+		},
+	} {
+		fetched, err := fetchFrom(t, files, "/secret", func(w http.ResponseWriter, _ *http.Request) {
+			if err := body(w, MaxSize); err != nil {
+				t.Error(err)
+			}
+		})
+		require.NoError(t, err, name)
+		require.EqualValues(t, 25*1024*1024, fetched.Size, name)
+		require.NoError(t, files.Delete(fetched.Name))
+
+		_, err = fetchFrom(t, files, "/secret", func(w http.ResponseWriter, _ *http.Request) { _ = body(w, MaxSize+1) })
+		e := failure(t, files, err)
+		require.Equal(t, ClassTooLarge, e.Class, name)
+		require.Equal(t, GiveUp, e.Verdict())
+		require.ErrorIs(t, err, ErrTooLarge)
+	}
+}
+
+func TestFetchTakesObjectsFullOfEscapes(t *testing.T) {
+	t.Parallel()
+	files := newFiles(t)
+	fetched, err := fetchFrom(t, files, "/secret", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, `{"content":"`)
+		row := strings.Repeat(`\/`, 76) + `\r\n` // a white picture, by PHP
+		for range 1_000 {
+			_, _ = io.WriteString(w, strings.Repeat(row, 400))
+		}
+		_, _ = io.WriteString(w, `"}`)
+	})
+	require.NoError(t, err)
+	require.EqualValues(t, 1_000*400*76/4*3, fetched.Size)
+}
+
+func TestFetchDoesNotReadObjectsWithoutEnd(t *testing.T) {
+	t.Parallel()
+	files := newFiles(t)
+	_, err := fetchFrom(t, files, "/secret", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, `{"content":"`)
+		for err := error(nil); err == nil; {
+			_, err = io.WriteString(w, strings.Repeat(`\n`, 1<<15))
+		}
+	})
+	require.Equal(t, ClassTooLarge, failure(t, files, err).Class)
+}
+
+func TestFetchStatus(t *testing.T) {
+	t.Parallel()
+	files := newFiles(t)
+	for status, verdict := range map[int]Verdict{
+		204: Retry, 206: Retry, 301: Retry, 302: Retry, 304: Retry, 307: Retry, 308: Retry, 500: Retry, 502: Retry, 503: Retry,
+		408: Retry, 425: Retry, 429: Retry,
+		400: GiveUpAfterTries, 401: GiveUpAfterTries, 403: GiveUpAfterTries, 404: GiveUpAfterTries, 410: GiveUpAfterTries, 451: GiveUpAfterTries,
+	} {
+		asked := 0
+		_, err := fetchFrom(t, files, "/secret", func(w http.ResponseWriter, _ *http.Request) {
+			asked++
+			w.Header().Set("Location", "/elsewhere/secret")
+			w.WriteHeader(status)
+		})
+		e := failure(t, files, err)
+		require.Equal(t, status, e.Status)
+		require.Equal(t, verdict, e.Verdict(), status)
+		require.Equal(t, 1, asked, "no redirect is followed")
+		class := ClassStatus
+		if status/100 == 3 {
+			class = ClassRedirect
+		}
+		require.Equal(t, class, e.Class)
+		require.EqualError(t, err, fmt.Sprintf("fetching a document from 127.0.0.1: %s %d", class, status))
+	}
+	require.Equal(t, 3, GiveUpTries)
+}
+
+func TestFetchURL(t *testing.T) {
+	t.Parallel()
+	files := newFiles(t)
+	for _, rawURL := range []string{"", "secret", "/secret", "ftp://files.example/secret", "file:///etc/secret", "https:///secret", "https://x/%zzsecret", "https://x\n/secret"} {
+		_, err := Fetch(t.Context(), http.DefaultClient, rawURL, files)
+		e := failure(t, files, err)
+		require.Equal(t, ClassURL, e.Class, rawURL)
+		require.Equal(t, GiveUp, e.Verdict())
+	}
+}
+
+// refusedError is what internal/egress makes of an address that is not allowed, by shape.
+type refusedError struct{}
+
+func (refusedError) Error() string         { return "refused: https://files.example/secret" }
+func (refusedError) RefusedByEgress() bool { return true }
+
+func TestFetchRefusedByEgress(t *testing.T) {
+	t.Parallel()
+	files := newFiles(t)
+	client := &http.Client{Transport: &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
+		return nil, fmt.Errorf("dialing: %w", refusedError{})
+	}}}
+	_, err := Fetch(t.Context(), client, "http://files.example/secret", files)
+	e := failure(t, files, err)
+	require.Equal(t, ClassRefused, e.Class)
+	require.Equal(t, GiveUp, e.Verdict(), "at once")
+	require.EqualError(t, err, "fetching a document from files.example: refused")
+}
+
+func TestFetchConnection(t *testing.T) {
+	t.Parallel()
+	files := newFiles(t)
+	closed := httptest.NewServer(nil)
+	closed.Close()
+	_, err := Fetch(t.Context(), http.DefaultClient, closed.URL+"/secret", files)
+	e := failure(t, files, err)
+	require.Equal(t, ClassConnection, e.Class)
+	require.Equal(t, Retry, e.Verdict())
+
+	for _, contentType := range []string{"application/pdf", "application/json"} {
+		_, err = fetchFrom(t, files, "/secret", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", contentType)
+			w.Header().Set("Content-Length", "1000")
+			_, _ = io.WriteString(w, sample)
+		})
+		e = failure(t, files, err)
+		require.Equal(t, ClassConnection, e.Class, "a file that broke off is not kept")
+		require.ErrorIs(t, err, io.ErrUnexpectedEOF)
+	}
+}
+
+func TestFetchEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	files := newFiles(t)
+	for _, sendHeader := range []bool{false, true} {
+		release := make(chan struct{})
+		reached := make(chan struct{}, 2)
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			if sendHeader {
+				_ = http.NewResponseController(w).Flush()
+			}
+			reached <- struct{}{}
+			<-release
+		}))
+		ctx, cancel := context.WithCancelCause(t.Context())
+		go func() { <-reached; cancel(errors.New("shutting down")) }()
+		_, err := Fetch(ctx, server.Client(), server.URL+"/secret", files)
+		e := failure(t, files, err)
+		require.Equal(t, ClassCanceled, e.Class)
+		require.Equal(t, Retry, e.Verdict())
+
+		late, stop := context.WithDeadline(t.Context(), time.Now().Add(100*time.Millisecond))
+		_, err = Fetch(late, server.Client(), server.URL+"/secret", files)
+		stop()
+		e = failure(t, files, err)
+		require.Equal(t, ClassTimeout, e.Class)
+		require.Equal(t, Retry, e.Verdict())
+
+		impatient := *server.Client()
+		impatient.Timeout = 100 * time.Millisecond
+		_, err = Fetch(t.Context(), &impatient, server.URL+"/secret", files)
+		require.Equal(t, ClassTimeout, failure(t, files, err).Class)
+		close(release)
+		server.Close()
+	}
+}
+
+func TestFetchEndsAfterTwoMinutes(t *testing.T) {
+	t.Parallel()
+	files := newFiles(t)
+	synctest.Test(t, func(t *testing.T) {
+		client := &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+			<-r.Context().Done()
+			return nil, r.Context().Err()
+		})}
+		start := time.Now()
+		_, err := Fetch(t.Context(), client, "https://files.example/secret", files)
+		require.Equal(t, ClassTimeout, failure(t, files, err).Class)
+		require.Equal(t, 2*time.Minute, time.Since(start))
+	})
+}
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+func TestFetchWithABrokenStore(t *testing.T) {
+	t.Parallel()
+	files := &Files{root: filepath.Join("/proc", "self", "documents")}
+	_, err := fetchFrom(t, files, "/secret", answer("application/pdf", pdf))
+	var e *FetchError
+	require.ErrorAs(t, err, &e)
+	require.Equal(t, ClassStore, e.Class)
+	require.Equal(t, Retry, e.Verdict(), "our fault costs nobody their document")
+
+	e = newFetchError(t.Context(), "files.example", fmt.Errorf("writing: %w", ErrFull))
+	require.Equal(t, ClassStore, e.Class)
+	require.ErrorIs(t, e, ErrFull)
+}
+
+func TestFetchErrorHasNoURLInAnyForm(t *testing.T) {
+	t.Parallel()
+	files := newFiles(t)
+	_, err := fetchFrom(t, files, "/secret?key=secret", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Location", "http://%zz/secret") // net/http quotes it in its error
+		w.WriteHeader(http.StatusFound)
+	})
+	e := failure(t, files, err)
+	asJSON, marshalErr := json.Marshal(e)
+	require.NoError(t, marshalErr)
+	for _, text := range []string{string(asJSON), fmt.Sprintf("%v", e), fmt.Sprintf("%+v", e), fmt.Sprintf("%s", e), fmt.Sprintf("%q", e)} {
+		require.NotContains(t, text, "secret")
+	}
+}
+
+func TestGap(t *testing.T) {
+	t.Parallel()
+	for tries, want := range []time.Duration{2, 2, 4, 8, 16, 32, 64, 120, 120, 120} { // by tries, in seconds
+		want *= time.Second
+		require.InDelta(t, want, Gap(tries, 0.5), float64(time.Millisecond))
+		require.InDelta(t, want*8/10, Gap(tries, 0), float64(time.Millisecond))
+		require.InDelta(t, want*12/10, Gap(tries, 0.999999999), float64(time.Millisecond))
+	}
+	require.InDelta(t, 2*time.Minute, Gap(1<<40, 0.5), float64(time.Millisecond))
+	require.Less(t, Gap(1, 1)+Gap(2, 1), time.Minute, "three tries lie within a minute")
+}

@@ -1,0 +1,116 @@
+package documents
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// The classes of FetchError.
+const (
+	ClassURL        = "url"        // not an address that can be fetched
+	ClassRefused    = "refused"    // egress does not allow the address
+	ClassTooLarge   = "too_large"  // over MaxSize
+	ClassRedirect   = "redirect"   // 3xx
+	ClassStatus     = "status"     // any other status but 200
+	ClassTimeout    = "timeout"    // did not end in time
+	ClassCanceled   = "canceled"   // the caller gave up
+	ClassConnection = "connection" // no connection, or it broke
+	ClassEncoding   = "encoding"   // a Content-Encoding that we don't know
+	ClassStore      = "store"      // our own store failed
+)
+
+// Verdict says what a failed attempt means for the next one.
+type Verdict int
+
+// The verdicts of decisions.md, "Documents".
+const (
+	Retry            Verdict = iota // try again until the document's time is over
+	GiveUpAfterTries                // give up after GiveUpTries attempts that ended like this
+	GiveUp                          // don't try again
+)
+
+// GiveUpTries is how many attempts GiveUpAfterTries means. With Gap between them they take less than a minute.
+const GiveUpTries = 3
+
+// FetchError is why a document could not be fetched. The URL of a document is a credential and errors end up in logs and
+// in Temporal's history, so its text has the class, the status and the host only, and the cause can be asked for with
+// errors.Is but not be unwrapped.
+type FetchError struct {
+	Class  string
+	Status int // of the answer, 0 without one or where it does not matter
+	Host   string
+	cause  error
+}
+
+func (e *FetchError) Error() string {
+	text := "fetching a document"
+	if e.Host != "" {
+		text += " from " + e.Host
+	}
+	text += ": " + e.Class
+	if e.Status != 0 {
+		text += fmt.Sprintf(" %d", e.Status)
+	}
+	return text
+}
+
+// Is tells whether target is among the causes, for example ErrFull or context.Canceled.
+func (e *FetchError) Is(target error) bool { return errors.Is(e.cause, target) }
+
+// Verdict says whether to try again.
+func (e *FetchError) Verdict() Verdict {
+	switch e.Class {
+	case ClassURL, ClassRefused, ClassTooLarge:
+		return GiveUp
+	case ClassStatus:
+		if e.Status >= 400 && e.Status < 500 && e.Status != 408 && e.Status != 425 && e.Status != 429 {
+			return GiveUpAfterTries
+		}
+	}
+	return Retry
+}
+
+func newFetchError(ctx context.Context, host string, err error) *FetchError {
+	e := &FetchError{Host: host, cause: err}
+	var (
+		status  statusError
+		refused interface{ RefusedByEgress() bool }
+		late    interface{ Timeout() bool }
+		broken  *sourceError
+	)
+	switch {
+	case errors.As(err, &status):
+		e.Status = int(status)
+		e.Class = ClassStatus
+		if status >= 300 && status < 400 {
+			e.Class = ClassRedirect
+		}
+	case errors.Is(err, ErrTooLarge):
+		e.Class = ClassTooLarge
+	case errors.Is(err, errEncoding):
+		e.Class = ClassEncoding
+	case errors.As(err, &refused) && refused.RefusedByEgress():
+		e.Class = ClassRefused
+	case errors.Is(ctx.Err(), context.Canceled):
+		e.Class = ClassCanceled
+	case ctx.Err() != nil, errors.As(err, &late) && late.Timeout():
+		e.Class = ClassTimeout
+	case errors.As(err, &broken):
+		e.Class = ClassConnection
+	default:
+		e.Class = ClassStore
+	}
+	return e
+}
+
+// Gap is how long to wait after a number of failed tries: 2 s, doubling up to 2 min, ±20 % by rnd from [0, 1).
+func Gap(tries int, rnd float64) time.Duration {
+	const shortest, longest = 2 * time.Second, 2 * time.Minute
+	gap := shortest
+	for ; tries > 1 && gap < longest; tries-- {
+		gap = min(2*gap, longest)
+	}
+	return time.Duration(float64(gap) * (0.8 + 0.4*rnd))
+}

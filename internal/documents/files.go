@@ -1,0 +1,262 @@
+package documents
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// MaxSize is the largest document that is kept, in decoded bytes (decisions.md, "Documents").
+const MaxSize = 25 << 20
+
+// leftover is how long a temporary file must have lain still to count as left by a crash: the folder may be shared
+// with a process that is writing just now.
+const leftover = 15 * time.Minute
+
+const (
+	temporarySuffix = ".tmp" // a temporary file lies beside the file that it is to become
+	fanOut          = 2      // a file lies in a folder of the first characters of its name
+)
+
+var (
+	// ErrTooLarge is what Put returns when there is more to read than it may keep.
+	ErrTooLarge = errors.New("the document is larger than allowed")
+	// ErrFull is what Put returns when the disk or the quota is used up.
+	ErrFull = errors.New("the disk that holds the documents is full")
+)
+
+// Files keeps the content of documents in a folder: one file each, under a random name, never changed. It may be used
+// by several goroutines at once.
+type Files struct {
+	root string
+}
+
+// Blob is one file that is kept.
+type Blob struct {
+	Name     string   // names it to Open and Delete: 26 characters of base32, lower case
+	SHA256   [32]byte // of the content
+	Size     int64    // in bytes
+	Detected string   // media type by content, without parameters
+}
+
+// OpenFiles gives the document store at rawURL: file:///absolute/folder, file:relative/folder or a plain path. It
+// touches nothing; Prepare does.
+func OpenFiles(rawURL string) (*Files, error) {
+	root, err := Identity(rawURL)
+	if err != nil {
+		return nil, err
+	}
+	if info, err := os.Stat(root); err == nil && !info.IsDir() {
+		return nil, fmt.Errorf("the document store %s is not a folder; name a folder", root)
+	}
+	return &Files{root: root}, nil
+}
+
+// Identity is the absolute path that rawURL stands for: two spellings of one folder have one identity.
+func Identity(rawURL string) (string, error) {
+	path := rawURL
+	scheme, _, isURL := strings.Cut(rawURL, "://")
+	switch {
+	case strings.HasPrefix(strings.ToLower(rawURL), "file:"):
+		var err error
+		if path, err = filePath(rawURL); err != nil {
+			return "", err
+		}
+	case isURL:
+		return "", fmt.Errorf("a document store can't be of scheme %q yet; write file:///a/folder", scheme)
+	}
+	if path == "" {
+		return "", errors.New("the document store has no path; write file:///a/folder")
+	}
+	root, err := filepath.Abs(filepath.FromSlash(path))
+	if err != nil {
+		return "", fmt.Errorf("finding the document store: %w", err)
+	}
+	return root, nil
+}
+
+func filePath(rawURL string) (string, error) {
+	u, err := url.Parse(rawURL)
+	if err != nil {
+		return "", fmt.Errorf("the document store is not a valid URL; write file:///a/folder: %w", err)
+	}
+	if u.Host != "" && u.Host != "localhost" {
+		return "", fmt.Errorf("the document store names a host, %s; write file:///a/folder with three slashes", u.Host)
+	}
+	if u.RawQuery != "" || u.Fragment != "" {
+		return "", errors.New("the document store takes no options; write file:///a/folder and nothing behind")
+	}
+	if u.Opaque != "" { // file:relative/folder
+		return url.PathUnescape(u.Opaque)
+	}
+	return u.Path, nil
+}
+
+// Prepare makes the folder where it is missing, readable for nobody else, checks that it can be written to, and removes
+// temporary files that a crash has left, once they have lain still for a quarter of an hour. It may be called again at
+// any time, also while files are put.
+func (f *Files) Prepare() error {
+	if err := os.MkdirAll(f.root, 0o700); err != nil {
+		return f.unusable(err)
+	}
+	probe := filepath.Join(f.root, newName()+temporarySuffix)
+	if err := os.WriteFile(probe, nil, 0o600); err != nil {
+		return f.unusable(err)
+	}
+	if err := os.Remove(probe); err != nil {
+		return f.unusable(err)
+	}
+	return f.removeLeftovers(time.Now().Add(-leftover))
+}
+
+func (f *Files) unusable(err error) error {
+	return fmt.Errorf("the document store %s can't be used; give user id %d the right to write there, or name another folder: %w",
+		f.root, os.Getuid(), err)
+}
+
+func (f *Files) removeLeftovers(before time.Time) error {
+	for path, err := range f.walk(context.Background(), before) {
+		if err != nil {
+			return err
+		}
+		name, temporary := strings.CutSuffix(filepath.Base(path), temporarySuffix)
+		if _, err := f.path(name); err != nil || !temporary {
+			continue
+		}
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("removing what a crash left in the document store: %w", err)
+		}
+	}
+	return nil
+}
+
+// Put keeps what r gives, at most limit bytes, and returns when it is on disk for good: the file and the folder are
+// synced. On an error nothing is left. Errors: ErrTooLarge, ErrFull, those of r and of ctx, all wrapped.
+func (f *Files) Put(ctx context.Context, r io.Reader, limit int64) (Blob, error) {
+	t, err := f.temporary()
+	if err != nil {
+		return Blob{}, err
+	}
+	defer t.discard()
+	if err := t.fill(ctx, r, limit); err != nil {
+		return Blob{}, err
+	}
+	return t.keep()
+}
+
+// Open opens the file of that name for reading and gives its size in bytes. Errors: fs.ErrNotExist, and fs.ErrInvalid
+// for what Put never named.
+func (f *Files) Open(name string) (io.ReadSeekCloser, int64, error) {
+	path, err := f.path(name)
+	if err != nil {
+		return nil, 0, err
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, 0, fmt.Errorf("opening a document: %w", err)
+	}
+	info, err := file.Stat()
+	if err != nil {
+		_ = file.Close() // the first error counts
+		return nil, 0, fmt.Errorf("opening a document: %w", err)
+	}
+	return file, info.Size(), nil
+}
+
+// Delete removes the file of that name; one that is not there is no error.
+func (f *Files) Delete(name string) error {
+	path, err := f.path(name)
+	if err != nil {
+		return err
+	}
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("deleting a document: %w", err)
+	}
+	return nil
+}
+
+// Names gives the names of the files that were put before a time, in no particular order: whoever looks for files that
+// nobody refers to must leave alone those whose reference is not committed yet. It ends after the first error.
+func (f *Files) Names(ctx context.Context, before time.Time) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		for path, err := range f.walk(ctx, before) {
+			name := filepath.Base(path)
+			if err != nil {
+				yield("", err)
+				return
+			}
+			if known, err := f.path(name); err != nil || known != path {
+				continue
+			}
+			if !yield(name, nil) {
+				return
+			}
+		}
+	}
+}
+
+// walk gives the paths of all regular files last written before a time. It ends after the first error. Folders that are
+// not ours, such as lost+found on a volume of its own, are left alone.
+func (f *Files) walk(ctx context.Context, before time.Time) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		err := fs.WalkDir(os.DirFS(f.root), ".", func(path string, entry fs.DirEntry, err error) error {
+			switch {
+			case ctx.Err() != nil:
+				return ctx.Err()
+			case errors.Is(err, fs.ErrNotExist) && path != ".":
+				return nil // deleted while we were on the way
+			case err != nil:
+				return err
+			case entry.IsDir() && path != "." && len(path) != fanOut:
+				return fs.SkipDir
+			case !entry.Type().IsRegular():
+				return nil
+			}
+			info, err := entry.Info()
+			if errors.Is(err, fs.ErrNotExist) {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			if info.ModTime().Before(before) && !yield(filepath.Join(f.root, path), nil) {
+				return fs.SkipAll
+			}
+			return nil
+		})
+		if err != nil {
+			yield("", fmt.Errorf("looking through the document store: %w", err))
+		}
+	}
+}
+
+// path is where a file lies. Names come from rows and requests, so one that Put can't have made is refused.
+func (f *Files) path(name string) (string, error) {
+	const length = 26
+	isBase32 := func(c rune) bool { return 'a' <= c && c <= 'z' || '2' <= c && c <= '7' }
+	if len(name) != length || strings.ContainsFunc(name, func(c rune) bool { return !isBase32(c) }) {
+		return "", fmt.Errorf("this is not the name of a document: %w", fs.ErrInvalid)
+	}
+	return filepath.Join(f.root, name[:fanOut], name), nil
+}
+
+// newName gives 128 random bits in base32, lower case.
+func newName() string { return strings.ToLower(rand.Text()) }
+
+// full marks the errors that mean that there is no room left.
+func full(err error) error {
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		return fmt.Errorf("%w: %w", ErrFull, err)
+	}
+	return err
+}

@@ -1,0 +1,73 @@
+package documents
+
+import (
+	"mime"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// prefersRaw tells whether Accept headers (RFC 9110 section 12.5.1) prefer application/octet-stream over
+// application/json. Where they weigh the same, or none is wanted, it is the contract's Document object.
+func prefersRaw(accept []string) bool {
+	return quality(accept, "application/octet-stream") > quality(accept, "application/json")
+}
+
+// quality is the weight, from 0 to 1, that the most specific matching range gives a media type.
+func quality(accept []string, mediaType string) float64 {
+	major, _, _ := strings.Cut(mediaType, "/")
+	ranges := []string{"*/*", major + "/*", mediaType} // ever more specific
+	best, weight := -1, 0.0
+	for item := range strings.SplitSeq(strings.Join(accept, ","), ",") {
+		name, parameters, err := mime.ParseMediaType(item)
+		if err != nil {
+			continue
+		}
+		q := 1.0
+		if text, ok := parameters["q"]; ok {
+			if q, err = strconv.ParseFloat(text, 64); err != nil || !(q >= 0 && q <= 1) {
+				continue
+			}
+		}
+		for specific, r := range ranges {
+			if r == name && specific > best {
+				best, weight = specific, q
+			}
+		}
+	}
+	return weight
+}
+
+// attachment is a Content-Disposition (RFC 6266): a filename in ASCII, and where that says less than the name a
+// filename* in UTF-8 (RFC 8187) beside it.
+func attachment(name string) string {
+	if name == "" {
+		return "attachment"
+	}
+	var plain, extended strings.Builder
+	for _, c := range strings.ToValidUTF8(name, "_") {
+		if c < ' ' || c >= 0x7f || c == '"' || c == '\\' || c == '%' {
+			plain.WriteByte('_')
+		} else {
+			plain.WriteRune(c)
+		}
+		for _, b := range utf8.AppendRune(nil, c) {
+			if isAttributeChar(b) {
+				extended.WriteByte(b)
+			} else {
+				const digits = "0123456789ABCDEF"
+				extended.Write([]byte{'%', digits[b>>4], digits[b&15]})
+			}
+		}
+	}
+	value := `attachment; filename="` + plain.String() + `"`
+	if plain.String() != name {
+		value += `; filename*=UTF-8''` + extended.String()
+	}
+	return value
+}
+
+// isAttributeChar is attr-char of RFC 8187 section 3.2.1.
+func isAttributeChar(b byte) bool {
+	return 'a' <= b && b <= 'z' || 'A' <= b && b <= 'Z' || '0' <= b && b <= '9' || strings.IndexByte("!#$&+-.^_`|~", b) >= 0
+}

@@ -1,0 +1,33 @@
+package documents
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"strings"
+)
+
+// tokenSize is in bytes (decisions.md, "Documents").
+const tokenSize = 32
+
+// NewToken makes what the public URL of a document ends with: 32 random bytes in base64url without padding. Whoever has
+// it can read the document, so only its hash is stored.
+func NewToken() (token string, hash [32]byte) {
+	secret := make([]byte, tokenSize)
+	_, _ = rand.Read(secret) // never fails
+	return base64.RawURLEncoding.EncodeToString(secret), sha256.Sum256(secret)
+}
+
+// HashToken gives the hash under which a token is stored, and false for what NewToken can't have made.
+func HashToken(token string) ([32]byte, bool) {
+	secret, err := base64.RawURLEncoding.Strict().DecodeString(token)
+	if err != nil || len(secret) != tokenSize || len(token) != base64.RawURLEncoding.EncodedLen(tokenSize) {
+		return [32]byte{}, false
+	}
+	return sha256.Sum256(secret), true
+}
+
+// URL is where the world finds the document of a token: /documents/<token> below public_url.
+func URL(publicURL, token string) string {
+	return strings.TrimRight(publicURL, "/") + "/documents/" + token
+}
