@@ -76,6 +76,8 @@ func newAnswer(d webhook.Delivery, got webhook.Answer, err error, timeout time.D
 		a.Message = "a redirect is not followed and counts as not received"
 	case known.Message != "" || known.Error != "":
 		a.Message = cmp.Or(known.Message, known.Error)
+	case got.Status == http.StatusUnauthorized && len(got.Head) == 0:
+		a.Message = "the receiver does not take the signature; check --secret"
 	case !json.Valid(got.Head):
 		a.Message = strings.TrimSpace(strings.ToValidUTF8(string(got.Head[:min(len(got.Head), maxMessage)]), ""))
 	}

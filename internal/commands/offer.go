@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -56,6 +57,7 @@ func newOffer(paths []string, n int) (*offer, error) {
 	return o, nil
 }
 
+// detectFile tells the media type by the file's content, without parameters.
 func detectFile(path string) (string, error) {
 	info, err := os.Stat(path)
 	if err == nil && !info.Mode().IsRegular() {
@@ -68,7 +70,8 @@ func detectFile(path string) (string, error) {
 	if err != nil {
 		return "", fileSentence("--document", path, err)
 	}
-	return m.String(), nil
+	bare, _, _ := strings.Cut(m.String(), ";")
+	return bare, nil
 }
 
 // urls are the addresses, in the order of the attachments.

@@ -33,7 +33,7 @@ func TestExportWithDocumentsReachesThePartner(t *testing.T) {
 	require.False(t, e.Duplicate)
 	require.Equal(t, []download{
 		{Bytes: int64(len(samplePDF)), MIMEType: "application/pdf"},
-		{Bytes: int64(len(text)), MIMEType: "text/plain; charset=utf-8"},
+		{Bytes: int64(len(text)), MIMEType: "text/plain"},
 	}, e.Documents)
 	require.Contains(t, out, e.UUID)
 
@@ -101,12 +101,37 @@ func TestSenderSaysWhichDocumentsNobodyFetched(t *testing.T) {
 	require.Equal(t, 1, partner.entries("export", 1)[0].Attachments)
 }
 
+func TestWaitingForDocumentsCanBeInterrupted(t *testing.T) {
+	t.Parallel()
+	partner := listen(t, "--no-download")
+	ctx, interrupt := context.WithCancel(t.Context())
+	var out string
+	var err error
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		out, _, err = sendIn(t, ctx, partner.url+"/acme", "--secret", secret, "--document", file(t, "a.pdf", samplePDF), "--wait", "1h")
+	}()
+	require.Never(t, func() bool {
+		select {
+		case <-ended:
+			return true
+		default:
+			return false
+		}
+	}, 200*time.Millisecond, 10*time.Millisecond, "it waits")
+	interrupt()
+	<-ended
+	require.NoError(t, err)
+	require.Contains(t, out, "Interrupted when 0 of 1 documents were fetched; the sender is gone.")
+}
+
 func TestWrongSecret(t *testing.T) {
 	t.Parallel()
 	partner := listen(t)
 	out, _, err := send(t, partner.url+"/acme", "--secret", "another", "--document", file(t, "a.pdf", samplePDF))
 	require.EqualError(t, err, "1 of 1 were not acknowledged")
-	require.Regexp(t, `^401 Unauthorized in `, out)
+	require.Regexp(t, `^401 Unauthorized: the receiver does not take the signature; check --secret in `, out)
 	require.NotContains(t, out, "document", "a refused export's documents are not waited for")
 	e := partner.entries("refused", 1)[0]
 	require.False(t, e.Signature)
@@ -198,7 +223,7 @@ func TestManyAreCountedRight(t *testing.T) {
 	require.Equal(t, 200, s.Requested)
 	require.Equal(t, 200, s.Answered)
 	require.Equal(t, 200, s.Accepted)
-	require.Equal(t, map[string]int{"200": 200}, s.Statuses)
+	require.Equal(t, map[int]int{200: 200}, s.Statuses)
 	require.Empty(t, s.Reasons)
 	require.Positive(t, s.P50Millis)
 	require.LessOrEqual(t, s.P50Millis, s.P99Millis)

@@ -63,7 +63,7 @@ type summary struct {
 	Failed        int            `json:"failed"`      // no answer came
 	Interrupted   int            `json:"interrupted"` // on their way when the run was stopped: nobody knows
 	NotSent       int            `json:"notSent"`
-	Statuses      map[string]int `json:"statuses"`
+	Statuses      map[int]int    `json:"statuses"`
 	Reasons       map[string]int `json:"reasons"`
 	Seconds       float64        `json:"seconds"`
 	PerSecond     float64        `json:"perSecond"` // answers
@@ -81,7 +81,7 @@ func (t *tally) summary(requested int) *summary {
 	s := &summary{
 		Kind: "summary", Requested: requested, Answered: t.answered, Accepted: t.accepted, Failed: t.failed, Interrupted: t.interrupted,
 		NotSent:  requested - t.answered - t.failed - t.interrupted,
-		Statuses: make(map[string]int, len(t.statuses)),
+		Statuses: t.statuses,
 		Reasons:  t.reasons,
 		Seconds:  elapsed.Seconds(),
 		p50:      percentile(t.took, 50), p95: percentile(t.took, 95), p99: percentile(t.took, 99),
@@ -89,9 +89,6 @@ func (t *tally) summary(requested int) *summary {
 	}
 	s.PerSecond = float64(t.answered) / s.Seconds
 	s.P50Millis, s.P95Millis, s.P99Millis = millis(s.p50), millis(s.p95), millis(s.p99)
-	for status, n := range t.statuses {
-		s.Statuses[strconv.Itoa(status)] = n
-	}
 	return s
 }
 
@@ -110,8 +107,7 @@ func millis(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 func (s *summary) print(w io.Writer) error {
 	table := NewTable(w, "answer", "count")
 	for _, status := range slices.Sorted(maps.Keys(s.Statuses)) {
-		code, _ := strconv.Atoi(status)
-		table.Row(statusText(code), s.Statuses[status])
+		table.Row(statusText(status), s.Statuses[status])
 	}
 	for _, row := range []struct {
 		name string
@@ -124,8 +120,10 @@ func (s *summary) print(w io.Writer) error {
 	if err := table.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "\n%d answers in %s: %.1f/s; p50 %s, p95 %s, p99 %s\n", s.Answered, formatDuration(s.elapsed), s.PerSecond,
-		formatDuration(s.p50), formatDuration(s.p95), formatDuration(s.p99))
+	if s.Answered > 0 {
+		fmt.Fprintf(w, "\n%d answers in %s: %.1f/s; p50 %s, p95 %s, p99 %s\n", s.Answered, formatDuration(s.elapsed), s.PerSecond,
+			formatDuration(s.p50), formatDuration(s.p95), formatDuration(s.p99))
+	}
 	if len(s.Reasons) == 0 {
 		return nil
 	}
