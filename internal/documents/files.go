@@ -129,8 +129,8 @@ func (f *Files) removeLeftovers(before time.Time) error {
 		if err != nil {
 			return err
 		}
-		name, temporary := strings.CutSuffix(filepath.Base(path), temporarySuffix)
-		if _, err := f.path(name); err != nil || !temporary {
+		name, left := strings.CutSuffix(filepath.Base(path), temporarySuffix)
+		if _, err := f.path(name); err != nil || !left {
 			continue
 		}
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -115,8 +115,8 @@ func TestServedDocumentsCanBeFetched(t *testing.T) {
 		}
 	}))
 	defer server.Close()
-	_, token := NewToken()
-	fetched, err := Fetch(t.Context(), server.Client(), URL(server.URL, string(token[:0])), files)
+	token, _ := NewToken()
+	fetched, err := Fetch(t.Context(), server.Client(), URL(server.URL, token), files)
 	require.NoError(t, err)
 	require.Equal(t, kept.SHA256, fetched.SHA256)
 	require.Equal(t, "application/pdf", fetched.Declared)

@@ -47,7 +47,8 @@ func (t *text) Read(p []byte) (int, error) {
 	return 0, t.err
 }
 
-// plain copies what the buffer holds up to the first byte that needs a closer look: nearly all of a base64 content.
+// plain copies what the buffer holds up to the first byte that needs a closer look: nearly all of a base64 content, with
+// the \/ and \n that some senders put into it.
 func (t *text) plain(p []byte) (int, error) {
 	in := t.r.in
 	if _, err := in.Peek(1); err != nil {
@@ -56,18 +57,30 @@ func (t *text) plain(p []byte) (int, error) {
 		}
 		return 0, err
 	}
-	ahead, _ := in.Peek(min(in.Buffered(), len(p))) // never more than is there
-	n := 0
-	for n < len(ahead) && isPlain(ahead[n]) {
+	ahead, _ := in.Peek(in.Buffered()) // never more than is there
+	n, used := 0, 0
+	for n < len(p) && used < len(ahead) {
+		c := ahead[used]
+		if isPlain(c) {
+			p[n] = c
+			used++
+		} else if c == '\\' && used+1 < len(ahead) && escapes[ahead[used+1]] != 0 {
+			p[n] = escapes[ahead[used+1]]
+			used += 2
+		} else {
+			break
+		}
 		n++
 	}
-	copy(p, ahead[:n])
-	_, _ = in.Discard(n)
-	t.r.read += int64(n)
+	_, _ = in.Discard(used)
+	t.r.read += int64(used)
 	return n, nil
 }
 
 func isPlain(c byte) bool { return c >= ' ' && c < utf8.RuneSelf && c != '"' && c != '\\' }
+
+// escapes is what stands for one byte behind a backslash (RFC 8259 section 7).
+var escapes = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
 
 // special reads one character that is not plain; io.EOF is the closing quote.
 func (t *text) special() (rune, error) {
@@ -99,20 +112,10 @@ func (t *text) escape() (rune, error) {
 	if err != nil {
 		return 0, err
 	}
-	switch c {
-	case '"', '\\', '/':
-		return rune(c), nil
-	case 'b':
-		return '\b', nil
-	case 'f':
-		return '\f', nil
-	case 'n':
-		return '\n', nil
-	case 'r':
-		return '\r', nil
-	case 't':
-		return '\t', nil
-	case 'u':
+	if escapes[c] != 0 {
+		return rune(escapes[c]), nil
+	}
+	if c == 'u' {
 		return t.unicode()
 	}
 	return 0, t.r.fail("a string holds an unknown escape")
