@@ -42,6 +42,15 @@ func (t *Tenant) Integration(name string) (*Integration, bool) {
 	return nil, false
 }
 
+// SigningKeys are the keys of all active inbound secrets.
+func (t *Tenant) SigningKeys() []string {
+	keys := make([]string, len(t.Secrets))
+	for n, s := range t.Secrets {
+		keys[n] = s.Reveal()
+	}
+	return keys
+}
+
 // Rate is how many exports a tenant may send: PerSecond on average, Burst at once.
 type Rate struct {
 	PerSecond float64

@@ -71,3 +71,12 @@ func (tx *Tx) MoveDelivery(id int64, round int, now time.Time) (bool, error) {
 		false, round, micros(now), id)
 	return n == 1, err
 }
+
+// Place is where a delivery goes.
+type Place struct{ Tenant, Integration string }
+
+// ParkedAt lists the integrations that have parked deliveries.
+func (db *DB) ParkedAt(ctx context.Context) ([]Place, error) {
+	return query(ctx, db, func(r row) (p Place, err error) { err = r.Scan(&p.Tenant, &p.Integration); return p, err },
+		`SELECT DISTINCT tenant, integration FROM deliveries WHERE parked`)
+}

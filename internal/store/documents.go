@@ -71,7 +71,7 @@ func (tx *Tx) PutRehosted(exportID int64, body []byte) (bool, error) {
 
 // Rehosted reads the body with our URLs in it; ErrNotFound when it was not made yet.
 func (db *DB) Rehosted(ctx context.Context, exportID int64) ([]byte, error) {
-	kept, err := queryOne(ctx, db, func(r row) (b []byte, err error) { return b, r.Scan(&b) },
+	kept, err := queryOne(ctx, db, func(r row) (b []byte, err error) { err = r.Scan(&b); return b, err },
 		`SELECT body FROM rehosted_bodies WHERE export_id = $1`, exportID)
 	if err != nil {
 		return nil, err

@@ -20,7 +20,8 @@ type IntegrationStatus struct {
 // with that one.
 func (db *DB) IntegrationStatus(ctx context.Context, i *hiring.Integration) (IntegrationStatus, error) {
 	s, err := queryOne(ctx, db, func(r row) (s IntegrationStatus, err error) {
-		return s, r.Scan(&s.State, &s.Reason, &s.Attempts, moment{&s.UpdatedAt})
+		err = r.Scan(&s.State, &s.Reason, &s.Attempts, moment{&s.UpdatedAt})
+		return s, err
 	}, `SELECT state, reason, attempts, updated_at FROM integration_states WHERE tenant = $1 AND integration = $2 AND setting = $3`,
 		i.Tenant, i.Name, i.Setting())
 	if errors.Is(err, ErrNotFound) {

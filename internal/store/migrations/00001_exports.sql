@@ -68,6 +68,7 @@ CREATE TABLE deliveries (
 );
 CREATE UNIQUE INDEX deliveries_by_export ON deliveries (export_id, integration, round);
 CREATE INDEX deliveries_by_integration ON deliveries (tenant, integration, outcome, export_id);
+CREATE INDEX deliveries_parked ON deliveries (tenant, integration) WHERE parked;
 CREATE INDEX deliveries_by_outcome ON deliveries (tenant, outcome, export_id);
 
 CREATE TABLE attempts (

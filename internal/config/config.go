@@ -1,0 +1,69 @@
+// Package config holds what the configuration in force says to the parts that outlive a configuration: the store's clients,
+// the workers and the dispatcher are shared across reloads, what they may do changes with each.
+package config
+
+import (
+	"sync"
+
+	"github.com/hiregate/hiregate/internal/egress"
+	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/webhook"
+)
+
+// Config is one configuration. It does not change once it is made.
+type Config struct {
+	Names     webhook.Names
+	Egress    *egress.Guard
+	PublicURL string // where the world reaches us, without a slash at the end
+	Tenants   map[string]*hiring.Tenant
+}
+
+// Tenant finds a tenant by name.
+func (c *Config) Tenant(name string) (*hiring.Tenant, bool) {
+	t, ok := c.Tenants[name]
+	return t, ok
+}
+
+// Integration finds an integration of a tenant by name.
+func (c *Config) Integration(tenant, name string) (*hiring.Integration, bool) {
+	t, ok := c.Tenants[tenant]
+	if !ok {
+		return nil, false
+	}
+	return t.Integration(name)
+}
+
+// InForce holds the configurations that are running, the latest of which is in force. During a reload there are two.
+type InForce struct {
+	mu  sync.RWMutex
+	all []*Config
+}
+
+// Push puts a configuration in force.
+func (f *InForce) Push(c *Config) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.all = append(f.all, c)
+}
+
+// Drop ends a configuration; the latest of the others is then in force.
+func (f *InForce) Drop(c *Config) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for n, one := range f.all {
+		if one == c {
+			f.all = append(f.all[:n:n], f.all[n+1:]...)
+			return
+		}
+	}
+}
+
+// Current is the configuration in force; nil when there is none, while the process stops.
+func (f *InForce) Current() *Config {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	if len(f.all) == 0 {
+		return nil
+	}
+	return f.all[len(f.all)-1]
+}

@@ -1,0 +1,253 @@
+package documents
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"go.uber.org/zap"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/hiregate/hiregate/internal/config"
+	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/metrics"
+	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/schemas"
+)
+
+// fetchAtOnce is how many documents of one export are fetched side by side.
+const fetchAtOnce = 4
+
+// Archive keeps the documents that exports reference: what is known of them in the database, their content in Files.
+type Archive struct {
+	Store   *store.DB
+	Files   *Files
+	InForce *config.InForce
+	Now     func() time.Time
+	Log     *zap.Logger
+}
+
+// Progress tells how far the documents of an export are.
+type Progress struct {
+	Fetched, GivenUp, Missing int
+	Wait                      time.Duration // until the next of the missing ones is due
+}
+
+// Fetch fetches what is missing of an export's documents and due, once each. It is idempotent, and may be called from several
+// places at once: what is fetched twice is kept once. An error means that the store can't be used; that a document could not be
+// fetched is in the store, and in the progress.
+func (a *Archive) Fetch(ctx context.Context, e *hiring.Export) (Progress, error) {
+	docs, err := a.documents(ctx, e)
+	if err != nil {
+		return Progress{}, err
+	}
+	group, groupCtx := errgroup.WithContext(ctx)
+	group.SetLimit(fetchAtOnce)
+	for _, d := range docs {
+		if d.State == hiring.Fetching && !d.NextAt.After(a.Now()) {
+			group.Go(func() error { return a.try(groupCtx, e, d) })
+		}
+	}
+	if err := group.Wait(); err != nil {
+		return Progress{}, err
+	}
+	return a.progress(docs), nil
+}
+
+func (a *Archive) progress(docs []*hiring.Document) Progress {
+	var p Progress
+	for _, d := range docs {
+		switch d.State {
+		case hiring.Fetched:
+			p.Fetched++
+		case hiring.GivenUp:
+			p.GivenUp++
+		default:
+			wait := max(d.NextAt.Sub(a.Now()), 100*time.Millisecond)
+			if p.Missing == 0 || wait < p.Wait {
+				p.Wait = wait
+			}
+			p.Missing++
+		}
+	}
+	return p
+}
+
+// documents reads the documents of an export; the first time it enters them, from its attachments.
+func (a *Archive) documents(ctx context.Context, e *hiring.Export) ([]*hiring.Document, error) {
+	docs, err := a.Store.Documents(ctx, e.ID)
+	if err != nil || len(docs) >= e.Attachments {
+		return docs, err
+	}
+	attachments, err := a.attachments(ctx, e)
+	if err != nil {
+		return nil, err
+	}
+	now := a.Now()
+	err = a.Store.Write(ctx, func(tx *store.Tx) error {
+		for n, attachment := range attachments.Attachments {
+			err := tx.InsertDocument(hiring.Document{
+				ExportID: e.ID, Tenant: e.Tenant, Position: n, SourceURL: []byte(attachment.URL), CreatedAt: now,
+			})
+			if err != nil {
+				return fmt.Errorf("entering a document: %w", err)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return a.Store.Documents(ctx, e.ID)
+}
+
+func (a *Archive) attachments(ctx context.Context, e *hiring.Export) (*schemas.Document, error) {
+	if e.Body == nil {
+		if err := a.Store.LoadBody(ctx, e); err != nil {
+			return nil, fmt.Errorf("loading the body: %w", err)
+		}
+	}
+	doc, err := schemas.Guard(e.Body)
+	if err != nil {
+		return nil, fmt.Errorf("reading an accepted body again: %w", err)
+	}
+	return doc, nil
+}
+
+// try makes one attempt at a document and writes what came of it.
+func (a *Archive) try(ctx context.Context, e *hiring.Export, d *hiring.Document) error {
+	now := a.Now()
+	left := e.DocumentsTill.Sub(now)
+	if left <= 0 {
+		d.State = hiring.GivenUp
+		if d.Reason == "" {
+			d.Reason = "its URL ended before it was asked for"
+		}
+		return a.settle(ctx, d, left, true)
+	}
+	c := a.InForce.Current()
+	if c == nil {
+		return errors.New("the gateway is stopping")
+	}
+	attempt, cancel := context.WithTimeout(ctx, left)
+	defer cancel()
+	fetched, err := Fetch(attempt, c.Egress.Client(), string(d.SourceURL), a.Files)
+	if ctx.Err() != nil {
+		if err == nil {
+			a.discard(fetched.Name)
+		}
+		return ctx.Err() // we were stopped; the document is not to blame
+	}
+	d.Tries++
+	if failure := new(FetchError); errors.As(err, &failure) {
+		a.failed(d, failure, left)
+		return a.settle(ctx, d, left, false)
+	}
+	d.State, d.Reason, d.NextAt, d.FetchedAt = hiring.Fetched, "", time.Time{}, a.Now()
+	d.Blob, d.SHA256, d.Size = fetched.Name, fetched.SHA256[:], fetched.Size
+	d.Declared, d.Detected, d.FileName = fetched.Declared, fetched.Detected, fetched.FileName
+	return a.settle(ctx, d, left, false)
+}
+
+// failed decides whether a failed document is tried again.
+func (a *Archive) failed(d *hiring.Document, failure *FetchError, left time.Duration) {
+	d.Reason = failure.Error()
+	switch failure.Verdict() {
+	case GiveUp:
+		d.State = hiring.GivenUp
+	case GiveUpAfterTries:
+		if d.Tries >= GiveUpTries {
+			d.State = hiring.GivenUp
+		}
+	}
+	if d.State == hiring.Fetching {
+		// The last try is made when the URL ends, so that it is not left waiting behind its end.
+		d.NextAt = a.Now().Add(min(Gap(d.Tries, rand.Float64()), left))
+	}
+}
+
+// settle writes a document and counts it when it is final.
+func (a *Archive) settle(ctx context.Context, d *hiring.Document, left time.Duration, expired bool) error {
+	var changed bool
+	err := a.Store.Write(ctx, func(tx *store.Tx) (err error) {
+		changed, err = tx.UpdateDocument(d)
+		return err
+	})
+	if err != nil || !changed {
+		a.discard(d.Blob) // not entered, or fetched by somebody else meanwhile
+	}
+	if err != nil {
+		return fmt.Errorf("writing a document: %w", err)
+	}
+	if !changed {
+		return nil
+	}
+	switch d.State {
+	case hiring.Fetched:
+		metrics.DocumentFetched(d.Tenant, d.Size, left)
+	case hiring.GivenUp:
+		metrics.DocumentLost(d.Tenant, expired)
+		a.Log.Error("a document could not be fetched; its export is delivered without it", zap.String("tenant", d.Tenant), zap.Int64("export", d.ExportID),
+			zap.Int("position", d.Position), zap.Int("tries", d.Tries), zap.String("reason", d.Reason))
+	}
+	return nil
+}
+
+func (a *Archive) discard(blob string) {
+	if blob == "" {
+		return
+	}
+	if err := a.Files.Delete(blob); err != nil {
+		a.Log.Warn("a file that nobody needs could not be deleted", zap.Error(err))
+	}
+}
+
+// RehostedBody is the body of an export with our document URLs in the place of its sender's, every other byte as it came. It is
+// made once and kept, so that every attempt sends the same bytes.
+func (a *Archive) RehostedBody(ctx context.Context, e *hiring.Export) ([]byte, error) {
+	body, err := a.Store.Rehosted(ctx, e.ID)
+	if !errors.Is(err, store.ErrNotFound) {
+		return body, err
+	}
+	c := a.InForce.Current()
+	if c == nil {
+		return nil, errors.New("the gateway is stopping")
+	}
+	docs, err := a.documents(ctx, e)
+	if err != nil {
+		return nil, err
+	}
+	doc, err := a.attachments(ctx, e)
+	if err != nil {
+		return nil, err
+	}
+	urls, hashes := make([]string, len(docs)), make([][32]byte, len(docs))
+	for n := range docs {
+		var token string
+		token, hashes[n] = NewToken()
+		urls[n] = URL(c.PublicURL, token)
+	}
+	body = doc.Rewrite(e.Body, urls)
+	till := e.ReceivedAt.Add(hiring.LinkWindow)
+	var made bool
+	err = a.Store.Write(ctx, func(tx *store.Tx) (err error) {
+		if made, err = tx.PutRehosted(e.ID, body); err != nil || !made {
+			return err
+		}
+		for n, d := range docs {
+			if err := tx.InsertLink(hashes[n], d.ID, till); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("keeping the body with our document URLs: %w", err)
+	}
+	if !made { // another integration's attempt was quicker
+		return a.Store.Rehosted(ctx, e.ID)
+	}
+	return body, nil
+}

@@ -1,0 +1,67 @@
+// Package problem writes error answers as application/problem+json (RFC 9457). The Apply API and sign-in, whose errors the
+// contract or a standard shapes otherwise, don't use it.
+package problem
+
+import (
+	"encoding/json"
+	"math"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// Problem is an error answer. Detail is a sentence that says what to do; nothing in it comes from a request's body.
+type Problem struct {
+	Title    string `json:"title"`
+	Status   int    `json:"status"`
+	Detail   string `json:"detail"`
+	Findings any    `json:"findings,omitempty"`
+
+	retryAfter time.Duration
+	close      bool
+}
+
+// New is a problem of an HTTP status.
+func New(status int, detail string) *Problem {
+	return &Problem{Title: http.StatusText(status), Status: status, Detail: detail}
+}
+
+// RetryAfter adds the header of that name, in whole seconds, at least one.
+func (p *Problem) RetryAfter(d time.Duration) *Problem {
+	p.retryAfter = max(d, time.Second)
+	return p
+}
+
+// Closing ends the connection after the answer: what is left of the request's body is not read.
+func (p *Problem) Closing() *Problem {
+	p.close = true
+	return p
+}
+
+// Write answers with the problem.
+func (p *Problem) Write(w http.ResponseWriter) {
+	h := w.Header()
+	h.Set("Content-Type", "application/problem+json")
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Content-Type-Options", "nosniff")
+	if p.retryAfter > 0 {
+		h.Set("Retry-After", strconv.Itoa(int(math.Ceil(p.retryAfter.Seconds()))))
+	}
+	if p.close {
+		h.Set("Connection", "close")
+	}
+	w.WriteHeader(p.Status)
+	json.NewEncoder(w).Encode(p)
+}
+
+// MethodNotAllowed answers 405 with the methods that are.
+func MethodNotAllowed(w http.ResponseWriter, allow string) {
+	w.Header().Set("Allow", allow)
+	New(http.StatusMethodNotAllowed, "this address takes "+allow+" only").Write(w)
+}
+
+// Unavailable answers 503: the store can't be reached, nothing was kept, the same request may be sent again.
+func Unavailable(w http.ResponseWriter) {
+	New(http.StatusServiceUnavailable, "the gateway can't write to its database now; nothing was kept, send the same request again").
+		RetryAfter(5 * time.Second).Write(w)
+}

@@ -1,0 +1,100 @@
+// Package gateway is the app module: the database, the documents, Temporal, egress and tenants that the handlers share.
+package gateway
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+	"golang.org/x/time/rate"
+
+	"github.com/hiregate/hiregate/internal/config"
+	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/schemas"
+)
+
+// Gateway is what a handler sees of the app module, for one configuration.
+type Gateway struct {
+	Config    *config.Config
+	Validator *schemas.Validator
+	Runtime   *Runtime
+	Now       func() time.Time
+}
+
+// Hold keeps the store from being closed while a request uses it, should its configuration be replaced meanwhile. It reports
+// false when the store is not there.
+func (g *Gateway) Hold() (release func(), ok bool) {
+	// A request may come in before the app was started: apps start in no order.
+	if err := g.Runtime.Start(context.Background()); err != nil {
+		return nil, false
+	}
+	return g.Runtime.Store().Hold()
+}
+
+// Database is a store that is opened when it is first needed, and once.
+type Database struct {
+	Address string
+
+	mu sync.Mutex
+	db *store.DB
+}
+
+// Open opens the store, unless it is open.
+func (d *Database) Open(ctx context.Context, log *zap.Logger) (*store.DB, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.db != nil {
+		return d.db, nil
+	}
+	db, err := store.Open(ctx, d.Address, store.Options{Log: log.Named("store")})
+	if err == nil {
+		d.db = db
+	}
+	return db, err
+}
+
+// Destruct closes the store once nobody uses it.
+func (d *Database) Destruct() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.db == nil {
+		return nil
+	}
+	return d.db.Close()
+}
+
+// Rates keeps the tenants' rate limiters, across reloads.
+type Rates struct {
+	mu  sync.Mutex
+	all map[string]*limiter
+}
+
+type limiter struct {
+	*rate.Limiter
+	of hiring.Rate
+}
+
+// Take takes a tenant's allowance for one export. It returns how long to wait when that is used up, else 0.
+func (r *Rates) Take(t *hiring.Tenant, now time.Time) time.Duration {
+	if t.Rate == nil {
+		return 0
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	l, ok := r.all[t.Name]
+	if !ok || l.of != *t.Rate {
+		if r.all == nil {
+			r.all = map[string]*limiter{}
+		}
+		l = &limiter{rate.NewLimiter(rate.Limit(t.Rate.PerSecond), t.Rate.Burst), *t.Rate}
+		r.all[t.Name] = l
+	}
+	reservation := l.ReserveN(now, 1)
+	wait := reservation.DelayFrom(now)
+	if wait > 0 {
+		reservation.CancelAt(now)
+	}
+	return wait
+}

@@ -1,0 +1,173 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/caddyserver/caddy/v2"
+	"go.uber.org/zap"
+
+	"github.com/hiregate/hiregate/internal/documents"
+	"github.com/hiregate/hiregate/internal/metrics"
+	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/schemas"
+)
+
+// App is the global option hiregate: what all handlers share. Databases, documents and the connection to Temporal outlive a
+// reload; tenants, egress and names are those of the configuration.
+type App struct {
+	// Dev allows what a laptop needs and a server must not have: secrets written out in the configuration.
+	Dev bool `json:"dev,omitempty"`
+	// ServiceName is the maker's name in headers, scheme ids and fixed strings. Default: Service.
+	ServiceName string `json:"service_name,omitempty"`
+	// PublicURL is where the world reaches this gateway, such as https://gate.example.com. Required.
+	PublicURL string `json:"public_url,omitempty"`
+	// Database is its address: sqlite:///absolute/path. Required.
+	Database string `json:"database,omitempty"`
+	// Documents is the folder of the candidates' documents: file:///absolute/path. Required.
+	Documents string `json:"documents,omitempty"`
+	// Temporal is the server that runs the workflows. Default: 127.0.0.1:7233, namespace default.
+	Temporal Temporal `json:"temporal,omitzero"`
+	// Egress opens addresses that are otherwise refused: private networks, other ports, plain http.
+	Egress []Allow `json:"egress,omitempty"`
+	// Tenants are the declared ones.
+	Tenants []Tenant `json:"tenants,omitempty"`
+
+	gateway    Gateway
+	databaseID string
+	runtimeID  Settings
+	log        *zap.Logger
+}
+
+// CaddyModule implements caddy.Module.
+func (App) CaddyModule() caddy.ModuleInfo {
+	return caddy.ModuleInfo{ID: "hiregate", New: func() caddy.Module { return new(App) }}
+}
+
+// What is shared between configurations, each by its own identity: a second writer on one database must not come about.
+var (
+	databases = caddy.NewUsagePool()
+	runtimes  = caddy.NewUsagePool()
+)
+
+// Provision checks the configuration and takes its part of what is shared. It touches no file and no network.
+func (a *App) Provision(ctx caddy.Context) error {
+	a.log = ctx.Logger()
+	if err := metrics.Register(ctx.GetMetricsRegistry()); err != nil {
+		return fmt.Errorf("registering metrics: %w", err)
+	}
+	replacer := caddy.NewReplacer()
+	c, err := a.build(func(s string) (string, error) { return replacer.ReplaceOrErr(s, true, true) })
+	if err != nil {
+		return err
+	}
+	validator, err := schemas.New(c.Names.Service)
+	if err != nil {
+		return err
+	}
+	a.gateway = Gateway{Config: c, Validator: validator, Now: time.Now}
+	return a.take()
+}
+
+// take gets the database and the runtime out of their pools, or makes them.
+func (a *App) take() error {
+	id, err := store.Identity(a.Database)
+	if err != nil {
+		return err
+	}
+	documentsID, err := documents.Identity(a.Documents)
+	if err != nil {
+		return err
+	}
+	// Pooled values outlive this configuration, so they log on their own account.
+	log := caddy.Log().Named("hiregate")
+	shared, _, err := databases.LoadOrNew(id, func() (caddy.Destructor, error) { return &Database{Address: a.Database}, nil })
+	if err != nil {
+		return err
+	}
+	a.databaseID = id
+	settings := Settings{Database: id, Documents: documentsID, Temporal: a.Temporal.Address, Namespace: a.Temporal.Namespace}
+	running, _, err := runtimes.LoadOrNew(settings, func() (caddy.Destructor, error) {
+		return NewRuntime(settings, shared.(*Database), log)
+	})
+	if err != nil {
+		return err
+	}
+	a.runtimeID = settings
+	a.gateway.Runtime = running.(*Runtime)
+	return nil
+}
+
+// Start opens what is shared, unless it is open, and puts this configuration in force.
+func (a *App) Start() error {
+	if err := a.gateway.Runtime.Start(context.Background()); err != nil {
+		return err
+	}
+	a.gateway.Runtime.InForce.Push(a.gateway.Config)
+	current.push(&a.gateway)
+	for _, t := range a.gateway.Config.Tenants {
+		if len(t.Integrations) == 0 {
+			a.log.Warn("a tenant has no integration: its exports are accepted and kept, and go nowhere", zap.String("tenant", t.Name))
+		}
+	}
+	return nil
+}
+
+// Stop takes this configuration out of force. What the door needs stays open: requests are still being answered.
+func (a *App) Stop() error {
+	current.drop(&a.gateway)
+	a.gateway.Runtime.InForce.Drop(a.gateway.Config)
+	return nil
+}
+
+// Cleanup gives back what Provision took.
+func (a *App) Cleanup() error {
+	var errs []error
+	if a.gateway.Config != nil {
+		a.gateway.Config.Egress.Close()
+	}
+	if a.gateway.Runtime != nil {
+		_, err := runtimes.Delete(a.runtimeID)
+		errs = append(errs, err)
+		a.gateway.Runtime = nil
+	}
+	if a.databaseID != "" {
+		_, err := databases.Delete(a.databaseID)
+		errs = append(errs, err)
+		a.databaseID = ""
+	}
+	return errors.Join(errs...)
+}
+
+// Of gives a handler the gateway of its configuration.
+func Of(ctx caddy.Context, directive string) (*Gateway, error) {
+	app, err := ctx.AppIfConfigured("hiregate")
+	if errors.Is(err, caddy.ErrNotConfigured) {
+		return nil, fmt.Errorf("%s needs the global option hiregate: add hiregate { … } to the block at the head of the Caddyfile", directive)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &app.(*App).gateway, nil
+}
+
+// checkPublicURL says what is wrong with public_url, or nil.
+func checkPublicURL(s string) error {
+	u, err := url.Parse(s)
+	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
+		return fmt.Errorf("public_url %q: write the address under which the world reaches this gateway, such as https://gate.example.com", s)
+	}
+	return nil
+}
+
+func trimSlash(s string) string { return strings.TrimRight(s, "/") }
+
+var (
+	_ caddy.App          = (*App)(nil)
+	_ caddy.Provisioner  = (*App)(nil)
+	_ caddy.CleanerUpper = (*App)(nil)
+)

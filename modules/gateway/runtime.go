@@ -1,0 +1,136 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"go.temporal.io/sdk/client"
+	temporallog "go.temporal.io/sdk/log"
+	"go.uber.org/zap"
+	"go.uber.org/zap/exp/zapslog"
+
+	"github.com/hiregate/hiregate/internal/config"
+	"github.com/hiregate/hiregate/internal/documents"
+	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/workflows/export"
+	"github.com/hiregate/hiregate/workflows/verification"
+)
+
+// Settings say what a runtime is made of. Configurations with equal settings share one.
+type Settings struct {
+	Database  string // address; see store.Open
+	Documents string // address; see documents.OpenFiles
+	Temporal  string // host:port
+	Namespace string
+}
+
+// Runtime is what outlives a configuration: the store, the documents, the client and workers of Temporal, the dispatcher. What
+// they may do comes from the configuration in force.
+type Runtime struct {
+	Settings Settings
+	InForce  config.InForce
+	Rates    Rates
+
+	Dispatcher   *export.Dispatcher
+	Again        *export.Again
+	Archive      *documents.Archive
+	exports      *export.Activities
+	verification *verification.Activities
+
+	database *Database
+	client   client.Client
+	log      *zap.Logger
+	now      func() time.Time
+
+	attributes atomic.Bool // the search attributes are registered
+	workersUp  atomic.Bool
+
+	starting sync.Mutex
+	started  bool
+	stop     context.CancelFunc
+	running  sync.WaitGroup
+}
+
+// NewRuntime makes a runtime, without touching anything: Start does.
+func NewRuntime(s Settings, database *Database, log *zap.Logger) (*Runtime, error) {
+	files, err := documents.OpenFiles(s.Documents)
+	if err != nil {
+		return nil, err
+	}
+	c, err := client.NewLazyClient(client.Options{
+		HostPort: s.Temporal, Namespace: s.Namespace,
+		Logger: temporallog.NewStructuredLogger(slog.New(zapslog.NewHandler(log.Named("temporal").Core()))),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("Temporal at %s: %w", s.Temporal, err)
+	}
+	r := &Runtime{Settings: s, database: database, client: c, log: log, now: time.Now}
+	r.Archive = &documents.Archive{Files: files, InForce: &r.InForce, Now: r.now, Log: log.Named("documents")}
+	r.Dispatcher = &export.Dispatcher{Client: c, InForce: &r.InForce, Archive: r.Archive, Now: r.now, Log: log.Named("dispatch"), Attributes: &r.attributes}
+	r.Again = &export.Again{Client: c, Namespace: s.Namespace, Dispatcher: r.Dispatcher, Now: r.now, Log: log.Named("dispatch")}
+	r.exports = &export.Activities{Archive: r.Archive, InForce: &r.InForce, Now: r.now, Log: log.Named("export")}
+	r.verification = &verification.Activities{InForce: &r.InForce, Release: r.Again.Release, Now: r.now, Log: log.Named("verification")}
+	return r, nil
+}
+
+// Start opens the store and begins to work, once. Temporal need not be there: exports wait in the store until it is.
+func (r *Runtime) Start(ctx context.Context) error {
+	r.starting.Lock()
+	defer r.starting.Unlock()
+	if r.started {
+		return nil
+	}
+	db, err := r.database.Open(ctx, r.log)
+	if err != nil {
+		return err
+	}
+	if err := r.Archive.Files.Prepare(); err != nil {
+		return err
+	}
+	r.Archive.Store, r.Dispatcher.Store, r.Again.Store, r.exports.Store, r.verification.Store = db, db, db, db, db
+	background, stop := context.WithCancel(context.Background())
+	r.stop, r.started = stop, true
+	r.running.Go(func() { r.Dispatcher.Run(background) })
+	r.running.Go(func() { r.work(background) })
+	r.running.Go(func() { r.tend(background) })
+	return nil
+}
+
+// Store is the open database. It must not be used before Start.
+func (r *Runtime) Store() *store.DB { return r.database.db }
+
+// Ready tells whether an export would be accepted now.
+func (r *Runtime) Ready(ctx context.Context) error {
+	if err := r.Store().Ping(ctx); err != nil {
+		return fmt.Errorf("database: %w", err)
+	}
+	return nil
+}
+
+// TemporalReady tells whether Temporal answers and our workers poll it.
+func (r *Runtime) TemporalReady(ctx context.Context) error {
+	if _, err := r.client.CheckHealth(ctx, &client.CheckHealthRequest{}); err != nil {
+		return fmt.Errorf("temporal: %w", err)
+	}
+	if !r.workersUp.Load() {
+		return errors.New("temporal: the workers are not started yet")
+	}
+	return nil
+}
+
+// Destruct ends the work: attempts that are being made are waited for.
+func (r *Runtime) Destruct() error {
+	r.starting.Lock()
+	defer r.starting.Unlock()
+	if r.started {
+		r.stop()
+		r.running.Wait()
+	}
+	r.client.Close()
+	return nil
+}

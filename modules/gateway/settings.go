@@ -1,0 +1,276 @@
+package gateway
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hiregate/hiregate/internal/config"
+	"github.com/hiregate/hiregate/internal/egress"
+	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/webhook"
+)
+
+// Temporal says where the Temporal server is.
+type Temporal struct {
+	Address   string `json:"address,omitempty"`   // host:port
+	Namespace string `json:"namespace,omitempty"` // default: default
+}
+
+// Allow opens addresses to egress: plain http, and the named ports, or every port when none is named.
+type Allow struct {
+	CIDR  string   `json:"cidr"`
+	Ports []string `json:"ports,omitempty"`
+}
+
+func (a Allow) parse() (egress.Allowance, error) {
+	return egress.ParseAllow(append([]string{a.CIDR}, a.Ports...))
+}
+
+// Tenant is a declared tenant.
+type Tenant struct {
+	Name string `json:"name"`
+	// Secrets are the active inbound signing secrets: placeholders such as {env.ACME_SECRET} or {file./run/secrets/acme}. Two
+	// during a rotation.
+	Secrets []string `json:"secrets"`
+	// Rate is how many exports the tenant may send. Default: no limit.
+	Rate         *Rate         `json:"rate,omitempty"`
+	Integrations []Integration `json:"integrations,omitempty"`
+}
+
+// Rate is a tenant's limit.
+type Rate struct {
+	PerSecond float64 `json:"per_second"`
+	Burst     int     `json:"burst"`
+}
+
+// Integration is a declared integration: where a tenant's exports go.
+type Integration struct {
+	Name string `json:"name"`
+	// URL is the webhook's address. It must hold an identifier: a path segment, or a query parameter's value.
+	URL string `json:"url"`
+	// Secret signs what is sent there: a placeholder.
+	Secret string `json:"secret"`
+	// Documents is rehost (default) or passthrough.
+	Documents string `json:"documents,omitempty"`
+	// Retry are the gaps between attempts, as Go durations; the last one repeats. Default: 5s 30s 2m 5m 15m 30m 1h.
+	Retry []string `json:"retry,omitempty"`
+	// InFlight caps the attempts under way at once. Default: 16.
+	InFlight int `json:"in_flight,omitempty"`
+	// VerifyOff leaves out the VERIFY event: for a system of the operator's own.
+	VerifyOff bool `json:"verify_off,omitempty"`
+}
+
+const (
+	defaultService   = "Service"
+	defaultTemporal  = "127.0.0.1:7233"
+	defaultNamespace = "default"
+)
+
+var placeholder = regexp.MustCompile(`^\{(env|file)\.[^{}]+\}$`)
+
+// checkSecret says what is wrong with a secret as it is written, or nil.
+func checkSecret(written string, dev bool) error {
+	switch {
+	case placeholder.MatchString(written):
+		return nil
+	case written == "":
+		return errors.New("the secret is empty")
+	case !dev:
+		return errors.New("a secret must be a placeholder, {env.NAME} or {file./path}: Caddy shows what is written out in its /config and its autosave file ({$NAME} is written out, too)")
+	}
+	return nil
+}
+
+type resolve func(string) (string, error)
+
+// build makes the configuration that the settings describe, with their placeholders resolved, and fills in defaults.
+func (a *App) build(resolve resolve) (*config.Config, error) {
+	for _, s := range []*string{&a.ServiceName, &a.PublicURL, &a.Database, &a.Documents, &a.Temporal.Address, &a.Temporal.Namespace} {
+		text, err := resolve(*s)
+		if err != nil {
+			return nil, fmt.Errorf("hiregate: %w", err)
+		}
+		*s = text
+	}
+	orDefault(&a.ServiceName, defaultService)
+	orDefault(&a.Temporal.Address, defaultTemporal)
+	orDefault(&a.Temporal.Namespace, defaultNamespace)
+	for option, value := range map[string]string{"database": a.Database, "documents": a.Documents, "public_url": a.PublicURL} {
+		if value == "" {
+			return nil, fmt.Errorf("hiregate: %s is missing: see caddyfile/partner.Caddyfile for an example", option)
+		}
+	}
+	if err := checkPublicURL(a.PublicURL); err != nil {
+		return nil, err
+	}
+	names, err := webhook.NamesFor(a.ServiceName)
+	if err != nil {
+		return nil, err
+	}
+	var policy egress.Policy
+	for _, allow := range a.Egress {
+		allowance, err := allow.parse()
+		if err != nil {
+			return nil, err
+		}
+		policy.Allow = append(policy.Allow, allowance)
+	}
+	c := &config.Config{Names: names, Egress: egress.New(policy), PublicURL: trimSlash(a.PublicURL), Tenants: map[string]*hiring.Tenant{}}
+	for _, t := range a.Tenants {
+		if _, ok := c.Tenants[t.Name]; ok {
+			return nil, fmt.Errorf("tenant %s is there twice: give each a name of its own", t.Name)
+		}
+		tenant, err := t.build(resolve, a.Dev, c.Egress)
+		if err != nil {
+			return nil, fmt.Errorf("tenant %s: %w", t.Name, err)
+		}
+		c.Tenants[t.Name] = tenant
+	}
+	return c, nil
+}
+
+func orDefault(s *string, value string) {
+	if *s == "" {
+		*s = value
+	}
+}
+
+func (t Tenant) build(resolve resolve, dev bool, guard *egress.Guard) (*hiring.Tenant, error) {
+	if err := hiring.CheckTenantName(t.Name); err != nil {
+		return nil, err
+	}
+	tenant := &hiring.Tenant{Name: t.Name}
+	if len(t.Secrets) == 0 {
+		return nil, errors.New("it has no secret: add secret {env.NAME}")
+	}
+	for _, written := range t.Secrets {
+		secret, err := secretFrom(written, dev, resolve)
+		if err != nil {
+			return nil, err
+		}
+		tenant.Secrets = append(tenant.Secrets, secret)
+	}
+	if t.Rate != nil {
+		tenant.Rate = &hiring.Rate{PerSecond: t.Rate.PerSecond, Burst: t.Rate.Burst}
+	}
+	for _, i := range t.Integrations {
+		if _, ok := tenant.Integration(i.Name); ok {
+			return nil, fmt.Errorf("integration %s is there twice: give each a name of its own", i.Name)
+		}
+		integration, err := i.build(t.Name, resolve, dev, guard)
+		if err != nil {
+			return nil, fmt.Errorf("integration %s: %w", i.Name, err)
+		}
+		tenant.Integrations = append(tenant.Integrations, *integration)
+	}
+	return tenant, nil
+}
+
+func secretFrom(written string, dev bool, resolve resolve) (hiring.Secret, error) {
+	if err := checkSecret(written, dev); err != nil {
+		return "", err
+	}
+	secret, err := resolve(written)
+	if err != nil {
+		return "", fmt.Errorf("the secret %s has no value: %w", written, err)
+	}
+	secret = strings.TrimRight(secret, "\r\n") // of a file
+	if secret == "" {
+		return "", fmt.Errorf("the secret %s is empty: set it before the gateway starts", written)
+	}
+	return hiring.Secret(secret), nil
+}
+
+func (i Integration) build(tenant string, resolve resolve, dev bool, guard *egress.Guard) (*hiring.Integration, error) {
+	if err := hiring.CheckIntegrationName(i.Name); err != nil {
+		return nil, err
+	}
+	address, err := resolve(i.URL)
+	if err != nil {
+		return nil, fmt.Errorf("its url: %w", err)
+	}
+	if err := guard.CheckURL(address); err != nil {
+		return nil, err
+	}
+	secret, err := secretFrom(i.Secret, dev, resolve)
+	if err != nil {
+		return nil, err
+	}
+	integration := &hiring.Integration{Tenant: tenant, Name: i.Name, URL: address, Secret: secret, Documents: hiring.Rehost,
+		InFlight: i.InFlight, Verify: !i.VerifyOff}
+	if i.InFlight == 0 {
+		integration.InFlight = hiring.DefaultInFlight
+	}
+	if i.Documents != "" {
+		if integration.Documents, err = hiring.ParseDocumentMode(i.Documents); err != nil {
+			return nil, err
+		}
+	}
+	if len(i.Retry) > 0 {
+		schedule, err := webhook.ParseSchedule(i.Retry)
+		if err != nil {
+			return nil, err
+		}
+		integration.Retry = schedule
+	}
+	return integration, nil
+}
+
+// parseRate reads the arguments of rate: 50/s burst 200.
+func parseRate(args []string) (*Rate, error) {
+	const usage = "rate: write how many a second, and how many at once, such as rate 50/s burst 200"
+	if len(args) != 1 && (len(args) != 3 || args[1] != "burst") {
+		return nil, errors.New(usage)
+	}
+	number, unit, ok := strings.Cut(args[0], "/")
+	n, err := strconv.ParseFloat(number, 64)
+	units := map[string]time.Duration{"s": time.Second, "m": time.Minute, "h": time.Hour}
+	per, known := units[unit]
+	if !ok || !known || err != nil || n <= 0 || n > 1e6 {
+		return nil, errors.New(usage + "; /m and /h are known, too")
+	}
+	r := &Rate{PerSecond: n / per.Seconds(), Burst: max(1, int(n))}
+	if len(args) == 3 {
+		if r.Burst, err = strconv.Atoi(args[2]); err != nil || r.Burst < 1 {
+			return nil, errors.New(usage)
+		}
+	}
+	return r, nil
+}
+
+// running are the gateways of the configurations in force; during a reload there are two.
+type running struct {
+	mu  sync.Mutex
+	all []*Gateway
+}
+
+var current running
+
+func (r *running) push(g *Gateway) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.all = append(r.all, g)
+}
+
+func (r *running) drop(g *Gateway) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.all = slices.DeleteFunc(r.all, func(one *Gateway) bool { return one == g })
+}
+
+// Current is the gateway of the configuration in force; nil when there is none. For the admin API, whose modules are not told
+// when they end and so must hold nothing.
+func Current() *Gateway {
+	current.mu.Lock()
+	defer current.mu.Unlock()
+	if len(current.all) == 0 {
+		return nil
+	}
+	return current.all[len(current.all)-1]
+}

@@ -1,0 +1,60 @@
+package receiver
+
+import (
+	"fmt"
+	"net/http"
+
+	"github.com/caddyserver/caddy/v2"
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+
+	"github.com/hiregate/hiregate/modules/gateway"
+)
+
+// Handler is the directive export_receiver: it takes the candidate export webhook in, for every tenant.
+type Handler struct {
+	// TenantFrom tells where in the URL the tenant's identifier stands. Required.
+	TenantFrom TenantFrom `json:"tenant_from"`
+	// MaxBody is the largest body in bytes. Default: 5 MiB.
+	MaxBody int64 `json:"max_body,omitempty"`
+
+	receiver Receiver
+}
+
+// CaddyModule implements caddy.Module.
+func (Handler) CaddyModule() caddy.ModuleInfo {
+	return caddy.ModuleInfo{ID: "http.handlers.export_receiver", New: func() caddy.Module { return new(Handler) }}
+}
+
+// Provision joins the handler to the gateway.
+func (h *Handler) Provision(ctx caddy.Context) error {
+	if h.TenantFrom.Segment == nil && h.TenantFrom.Query == "" {
+		return fmt.Errorf("export_receiver: tenant_from is missing: write tenant_from path N or tenant_from query NAME")
+	}
+	if h.MaxBody == 0 {
+		h.MaxBody = DefaultMaxBody
+	}
+	g, err := gateway.Of(ctx, "export_receiver")
+	if err != nil {
+		return err
+	}
+	h.receiver = Receiver{Gateway: g, Tenant: h.TenantFrom, MaxBody: h.MaxBody, HookPath: originalPath, Log: ctx.Logger()}
+	return nil
+}
+
+func originalPath(r *http.Request) string {
+	if original, ok := r.Context().Value(caddyhttp.OriginalRequestCtxKey).(http.Request); ok && original.URL != nil {
+		return original.URL.Path
+	}
+	return r.URL.Path
+}
+
+// ServeHTTP implements caddyhttp.MiddlewareHandler. It answers every request itself.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request, _ caddyhttp.Handler) error {
+	h.receiver.ServeHTTP(w, r)
+	return nil
+}
+
+var (
+	_ caddy.Provisioner           = (*Handler)(nil)
+	_ caddyhttp.MiddlewareHandler = (*Handler)(nil)
+)

@@ -1,0 +1,102 @@
+package receiver
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/problem"
+	"github.com/hiregate/hiregate/internal/store"
+)
+
+// receipts is the path segment between a hook's path and a receipt.
+const receipts = "receipts"
+
+// receiptOf takes the receipt out of <hook path>/receipts/<receipt>.
+func receiptOf(path string) (receipt string, ok bool) {
+	before, receipt, ok := cutLast(path)
+	if !ok || receipt == "" {
+		return "", false
+	}
+	_, segment, ok := cutLast(before)
+	return receipt, ok && segment == receipts
+}
+
+func cutLast(path string) (before, last string, ok bool) {
+	i := strings.LastIndexByte(path, '/')
+	if i < 0 {
+		return path, "", false
+	}
+	return path[:i], path[i+1:], true
+}
+
+// status is what became of an export: nothing of the candidate is in it.
+type status struct {
+	receipt
+	Deliveries []deliveryStatus `json:"deliveries"`
+	Documents  documentStatus   `json:"documents"`
+}
+
+type deliveryStatus struct {
+	Integration string         `json:"integration"`
+	Outcome     hiring.Outcome `json:"outcome"`
+	Attempts    int            `json:"attempts"`
+	UpdatedAt   time.Time      `json:"updatedAt"`
+}
+
+type documentStatus struct {
+	Referenced int `json:"referenced"`
+	Fetched    int `json:"fetched"`
+	GivenUp    int `json:"givenUp"`
+}
+
+// serveReceipt tells what became of the export that a receipt was given for.
+func (h *Receiver) serveReceipt(w http.ResponseWriter, r *http.Request, id string) {
+	unknown := problem.New(http.StatusNotFound, "there is no such receipt")
+	release, ok := h.Gateway.Hold()
+	if !ok {
+		problem.Unavailable(w)
+		return
+	}
+	defer release()
+	db := h.Gateway.Runtime.Store()
+	e, err := db.ExportByReceipt(r.Context(), id)
+	if errors.Is(err, store.ErrNotFound) {
+		unknown.Write(w)
+		return
+	}
+	if err != nil {
+		problem.Unavailable(w)
+		return
+	}
+	if name := h.Tenant.of(r); name != e.Tenant && !(h.Tenant.Query != "" && name == "") {
+		unknown.Write(w)
+		return
+	}
+	deliveries, err := db.Deliveries(r.Context(), e.ID)
+	if err != nil {
+		problem.Unavailable(w)
+		return
+	}
+	docs, err := db.Documents(r.Context(), e.ID)
+	if err != nil {
+		problem.Unavailable(w)
+		return
+	}
+	s := status{receipt: receipt{e.Receipt, hexOf(e.SHA256), e.ReceivedAt}, Deliveries: []deliveryStatus{}}
+	for _, d := range deliveries {
+		s.Deliveries = append(s.Deliveries, deliveryStatus{d.Integration, d.Outcome, d.Attempts, d.UpdatedAt})
+	}
+	s.Documents.Referenced = e.Attachments
+	for _, d := range docs {
+		switch d.State {
+		case hiring.Fetched:
+			s.Documents.Fetched++
+		case hiring.GivenUp:
+			s.Documents.GivenUp++
+		}
+	}
+	answer(w, http.StatusOK, s)
+}

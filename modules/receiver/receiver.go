@@ -1,0 +1,257 @@
+// Package receiver takes the candidate export webhook in: the contract's part B, from the partner's side.
+package receiver
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/inbox"
+	"github.com/hiregate/hiregate/internal/metrics"
+	"github.com/hiregate/hiregate/internal/problem"
+	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/internal/webhook"
+	"github.com/hiregate/hiregate/modules/gateway"
+	"github.com/hiregate/hiregate/schemas"
+)
+
+// DefaultMaxBody is the largest body that is read, in bytes, unless configured otherwise.
+const DefaultMaxBody = 5 << 20
+
+// acceptWithin bounds how long a sender waits for the database.
+const acceptWithin = 10 * time.Second
+
+// Receiver is the webhook's endpoint. Its checks come in an order: method, tenant, cap, signature, event, rate, JSON guard,
+// schema, duplicate; what fails one costs nothing of the next.
+type Receiver struct {
+	Gateway *gateway.Gateway
+	Tenant  TenantFrom
+	MaxBody int64
+	// HookPath gives the path of a request as its sender wrote it, before the server stripped a prefix.
+	HookPath func(*http.Request) string
+	Log      *zap.Logger
+}
+
+// ServeHTTP answers a webhook request, or a question about a receipt.
+func (h *Receiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if receipt, ok := receiptOf(h.HookPath(r)); ok && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
+		h.serveReceipt(w, r, receipt)
+		return
+	}
+	in := &intake{Receiver: h, w: w, r: r, began: h.Gateway.Now(), tenantLabel: metrics.Unknown, eventLabel: metrics.Unknown}
+	if result := in.take(); result != "" {
+		metrics.Received(in.tenantLabel, in.eventLabel, result)
+	}
+}
+
+// intake is one webhook request on its way through the checks. Each check answers by itself when it refuses, and then gives
+// the word under which that is counted.
+type intake struct {
+	*Receiver
+	w     http.ResponseWriter
+	r     *http.Request
+	began time.Time
+
+	tenant                  *hiring.Tenant
+	body                    *bytes.Buffer
+	tenantLabel, eventLabel string
+}
+
+func (in *intake) take() (result string) {
+	if in.r.Method != http.MethodPost {
+		problem.MethodNotAllowed(in.w, http.MethodPost)
+		return "method"
+	}
+	name := in.Tenant.of(in.r)
+	tenant, ok := in.Gateway.Config.Tenant(name)
+	if !ok {
+		return in.refuse("tenant", problem.New(http.StatusNotFound, "nobody receives exports at this address: check the identifier in the URL").Closing())
+	}
+	in.tenant, in.tenantLabel = tenant, tenant.Name
+	in.body = bodies.Get().(*bytes.Buffer)
+	defer in.giveBack()
+	if result := in.read(); result != "" {
+		return result
+	}
+	names := in.Gateway.Config.Names
+	if !webhook.Verify(header(in.r, names.Signature), in.body.Bytes(), tenant.SigningKeys()...) {
+		return in.refuse("signature", problem.New(http.StatusUnauthorized,
+			"the signature is missing or does not match: send the hex HMAC-SHA256 of the raw body, made with this tenant's secret, in "+names.Signature))
+	}
+	release, ok := in.Gateway.Hold()
+	if !ok {
+		problem.Unavailable(in.w)
+		return "unavailable"
+	}
+	defer release()
+	switch header(in.r, names.Event) {
+	case webhook.EventVerify:
+		in.eventLabel = webhook.EventVerify
+		return in.verify()
+	case webhook.EventExport:
+		in.eventLabel = webhook.EventExport
+		return in.export()
+	}
+	return in.refuse("event", problem.New(http.StatusBadRequest, "the header "+names.Event+" must be "+webhook.EventExport+" or "+webhook.EventVerify))
+}
+
+func (in *intake) refuse(result string, p *problem.Problem) string {
+	p.Write(in.w)
+	return result
+}
+
+var bodies = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+// keptBuffer is the largest buffer worth keeping for the next request.
+const keptBuffer = 256 << 10
+
+func (in *intake) giveBack() {
+	if in.body.Cap() <= keptBuffer {
+		in.body.Reset()
+		bodies.Put(in.body)
+	}
+}
+
+// read takes the body in, up to the cap.
+func (in *intake) read() (result string) {
+	tooLarge := func() string {
+		return in.refuse("too_large", problem.New(http.StatusRequestEntityTooLarge, "the body is larger than this address takes").Closing())
+	}
+	if in.r.ContentLength > in.MaxBody {
+		return tooLarge()
+	}
+	if e := in.r.Header.Get("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") {
+		return in.refuse("encoding", problem.New(http.StatusUnsupportedMediaType, "send the body as it is, without Content-Encoding").Closing())
+	}
+	if in.r.ContentLength > 0 {
+		in.body.Grow(int(in.r.ContentLength) + bytes.MinRead)
+	}
+	_, err := in.body.ReadFrom(io.LimitReader(in.r.Body, in.MaxBody+1))
+	switch {
+	case int64(in.body.Len()) > in.MaxBody:
+		return tooLarge()
+	case err != nil:
+		return in.refuse("broken_off", problem.New(http.StatusBadRequest, "the body broke off").Closing())
+	}
+	return ""
+}
+
+// verify answers a VERIFY event. It is never stored, deduplicated, rate-limited or dispatched; what it asks is whether exports
+// would be taken.
+func (in *intake) verify() (result string) {
+	doc, result := in.guard()
+	if result != "" {
+		return result
+	}
+	if findings := in.Gateway.Validator.Verification(doc); len(findings) > 0 {
+		return in.invalid("the body of VERIFY must be exactly the verification body", findings)
+	}
+	ctx, cancel := context.WithTimeout(in.r.Context(), acceptWithin)
+	defer cancel()
+	if err := in.Gateway.Runtime.Ready(ctx); err != nil {
+		problem.Unavailable(in.w)
+		return "unavailable"
+	}
+	in.w.WriteHeader(http.StatusOK)
+	return "verified"
+}
+
+// export accepts an export, durably, or says why not.
+func (in *intake) export() (result string) {
+	if wait := in.Gateway.Runtime.Rates.Take(in.tenant, in.Gateway.Now()); wait > 0 {
+		return in.refuse("rate", problem.New(http.StatusTooManyRequests, "too many exports at once: send again after the time in Retry-After").RetryAfter(wait))
+	}
+	head, p := readHeaders(in.r, in.Gateway.Config.Names)
+	if p != nil {
+		return in.refuse("header", p)
+	}
+	doc, result := in.guard()
+	if result != "" {
+		return result
+	}
+	if findings := in.Gateway.Validator.Export(doc); len(findings) > 0 {
+		return in.invalid("the body breaks the schema of an export", findings)
+	}
+	e := inbox.Arrive(in.tenant.Name, head.uuid, in.body.Bytes(), in.Gateway.Now())
+	e.Link, e.ExportContext = head.link, head.exportContext
+	e.CandidateID, e.Attachments = doc.CandidateID, len(doc.Attachments)
+	return in.accept(e)
+}
+
+func (in *intake) guard() (*schemas.Document, string) {
+	doc, err := schemas.Guard(in.body.Bytes())
+	if refused := new(schemas.GuardError); errors.As(err, &refused) {
+		return nil, in.refuse("malformed", problem.New(http.StatusBadRequest, refused.Error()))
+	}
+	return doc, ""
+}
+
+func (in *intake) invalid(detail string, findings []schemas.Finding) string {
+	p := problem.New(http.StatusUnprocessableEntity, detail)
+	p.Findings = findings
+	return in.refuse("invalid", p)
+}
+
+// receipt is the answer to an accepted export.
+type receipt struct {
+	Receipt    string    `json:"receipt"`
+	SHA256     string    `json:"sha256"`
+	ReceivedAt time.Time `json:"receivedAt"`
+}
+
+// accept puts the export through the door and answers once it is on disk.
+func (in *intake) accept(e *hiring.Export) (result string) {
+	ctx, cancel := context.WithTimeout(in.r.Context(), acceptWithin)
+	defer cancel()
+	res, err := inbox.Accept(ctx, in.Gateway.Runtime.Store(), e)
+	e.Body = nil // it goes back to the pool
+	if err != nil {
+		level := zap.WarnLevel
+		if errors.Is(err, store.ErrUnavailable) {
+			level = zap.ErrorLevel
+		}
+		in.Log.Log(level, "an export was not accepted; its sender was told to send it again", zap.String("tenant", e.Tenant), zap.Error(err))
+		problem.Unavailable(in.w)
+		return "unavailable"
+	}
+	status := http.StatusOK
+	switch res.Verdict {
+	case inbox.Conflicting:
+		in.Log.Warn("an X-Service-UUID came again with another body; it was refused", zap.String("tenant", e.Tenant))
+		return in.refuse("conflict", problem.New(http.StatusConflict, "an export with this UUID was accepted before, with another body: a new export needs a new UUID"))
+	case inbox.Repeated:
+		result = "repeated"
+	case inbox.Accepted:
+		in.Gateway.Runtime.Dispatcher.Offer(e)
+		if res.SameBody {
+			metrics.SameBody(e.Tenant)
+		}
+		status, result = http.StatusAccepted, "accepted"
+	}
+	in.w.Header().Set("Location", in.location(res.Receipt))
+	answer(in.w, status, receipt{res.Receipt, hexOf(e.SHA256), res.ReceivedAt})
+	metrics.Acknowledged(in.Gateway.Now().Sub(in.began))
+	return result
+}
+
+func (in *intake) location(receipt string) string {
+	u := url.URL{Path: strings.TrimRight(in.HookPath(in.r), "/") + "/" + receipts + "/" + receipt}
+	return u.EscapedPath()
+}
+
+func answer(w http.ResponseWriter, status int, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	json.NewEncoder(w).Encode(v)
+}

@@ -1,0 +1,53 @@
+package receiver
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+)
+
+// TenantFrom tells where in the URL the tenant's identifier stands (contract, part B: "as a path segment or a query parameter").
+type TenantFrom struct {
+	Segment *int   `json:"path,omitempty"` // index of the path segment, the first one being 0
+	Query   string `json:"query,omitempty"`
+}
+
+// ParseTenantFrom reads the arguments of tenant_from: path N, or query NAME.
+func ParseTenantFrom(args []string) (t TenantFrom, err error) {
+	if len(args) != 2 {
+		return t, fmt.Errorf("tenant_from takes two words: path N, where 0 is the first segment, or query NAME")
+	}
+	switch args[0] {
+	case "path":
+		n, err := strconv.Atoi(args[1])
+		if err != nil || n < 0 || n > 32 {
+			return t, fmt.Errorf("tenant_from path %q: give the number of a path segment, 0 being the first: with /hooks/acme, 1 is acme", args[1])
+		}
+		t.Segment = &n
+	case "query":
+		if args[1] == "" {
+			return t, fmt.Errorf("tenant_from query: give the name of a query parameter, such as client")
+		}
+		t.Query = args[1]
+	default:
+		return t, fmt.Errorf("tenant_from %q is unknown: write path N or query NAME", args[0])
+	}
+	return t, nil
+}
+
+func (t TenantFrom) of(r *http.Request) string {
+	if t.Segment == nil {
+		values, err := url.ParseQuery(r.URL.RawQuery)
+		if err != nil || len(values[t.Query]) != 1 {
+			return ""
+		}
+		return values[t.Query][0]
+	}
+	segments := strings.Split(strings.TrimPrefix(r.URL.Path, "/"), "/")
+	if *t.Segment >= len(segments) {
+		return ""
+	}
+	return segments[*t.Segment]
+}

@@ -1,0 +1,151 @@
+package export
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+	"go.uber.org/zap"
+
+	"github.com/hiregate/hiregate/internal/config"
+	"github.com/hiregate/hiregate/internal/documents"
+	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/metrics"
+	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/workflows"
+)
+
+// Activities are the steps of the export workflow. They serve every configuration of the process, one after the other.
+type Activities struct {
+	Store   *store.DB
+	Archive *documents.Archive
+	InForce *config.InForce
+	Now     func() time.Time
+	Log     *zap.Logger
+
+	gates gates
+}
+
+// Register puts the workflow and its activities on the workers of the two task queues.
+func (a *Activities) Register(deliver, fetch worker.Registry) {
+	deliver.RegisterWorkflowWithOptions(Workflow, workflow.RegisterOptions{Name: WorkflowName})
+	deliver.RegisterActivityWithOptions(a.Deliver, activity.RegisterOptions{Name: DeliverName})
+	fetch.RegisterActivityWithOptions(a.FetchDocuments, activity.RegisterOptions{Name: FetchDocumentsName})
+}
+
+// FetchDocuments fetches what is still missing of an export's documents, and asks to be run again until each is fetched or
+// given up.
+func (a *Activities) FetchDocuments(ctx context.Context, part Part) (FetchResult, error) {
+	defer beat(ctx)()
+	e, err := a.Store.Export(ctx, part.Export)
+	if err != nil {
+		return FetchResult{}, a.storeAway(err)
+	}
+	progress, err := a.Archive.Fetch(ctx, e)
+	if err != nil {
+		return FetchResult{}, a.storeAway(err)
+	}
+	if progress.Missing > 0 {
+		return FetchResult{}, workflows.Again("documents_missing", 0, progress.Wait)
+	}
+	return FetchResult{Fetched: progress.Fetched, GivenUp: progress.GivenUp}, nil
+}
+
+// Deliver takes one delivery one step further: the attempt that is due, unless a gate defers it. It returns a result once the
+// delivery is final, or parked because it was held for too long.
+func (a *Activities) Deliver(ctx context.Context, part Part) (DeliverResult, error) {
+	defer beat(ctx)()
+	e, err := a.Store.Export(ctx, part.Export)
+	if err != nil {
+		return DeliverResult{}, a.storeAway(err)
+	}
+	d, err := a.delivery(ctx, e, part)
+	if err != nil {
+		return DeliverResult{}, a.storeAway(err)
+	}
+	if d.Outcome.Final() || d.Parked {
+		return result(d), nil
+	}
+	return a.step(ctx, e, d)
+}
+
+// delivery reads how far a delivery is, or begins it.
+func (a *Activities) delivery(ctx context.Context, e *hiring.Export, part Part) (*hiring.Delivery, error) {
+	d, err := a.Store.Delivery(ctx, part.Export, part.Integration, part.Round)
+	if errors.Is(err, store.ErrNotFound) {
+		return &hiring.Delivery{ExportID: e.ID, Tenant: e.Tenant, Integration: part.Integration, Round: part.Round,
+			Outcome: hiring.Pending, CreatedAt: a.Now()}, nil
+	}
+	return d, err
+}
+
+func result(d *hiring.Delivery) DeliverResult {
+	return DeliverResult{Integration: d.Integration, Class: d.Class(), Attempts: d.Attempts}
+}
+
+// storeAway makes an activity wait for the database.
+func (a *Activities) storeAway(err error) error {
+	a.Log.Warn("an activity could not use the store; it runs again", zap.Error(err))
+	return workflows.Again("store_unavailable", 0, jittered(5*time.Second))
+}
+
+// write commits what came of a step, even when the activity is being cancelled: what was done must be known.
+func (a *Activities) write(ctx context.Context, fn func(*store.Tx) error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 15*time.Second)
+	defer cancel()
+	return a.Store.Write(ctx, fn)
+}
+
+// put writes a delivery with its attempt, if there was one, and counts it.
+func (a *Activities) put(ctx context.Context, d *hiring.Delivery, attempt *hiring.Attempt, also ...func(*store.Tx) error) error {
+	d.UpdatedAt = a.Now()
+	err := a.write(ctx, func(tx *store.Tx) error {
+		if err := tx.PutDelivery(d); err != nil {
+			return fmt.Errorf("writing a delivery: %w", err)
+		}
+		if attempt != nil {
+			attempt.DeliveryID = d.ID
+			if err := tx.AddAttempt(attempt); err != nil {
+				return fmt.Errorf("writing an attempt: %w", err)
+			}
+		}
+		for _, fn := range also {
+			if err := fn(tx); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err == nil {
+		metrics.Delivery(d.Tenant, d.Integration, d.Class())
+	}
+	return err
+}
+
+// beat sends heartbeats until the returned function is called. A short activity ends before its first.
+func beat(ctx context.Context) (stop func()) {
+	done := make(chan struct{})
+	go func() {
+		tick := time.NewTicker(4 * time.Second)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				activity.RecordHeartbeat(ctx)
+			case <-done:
+				return
+			}
+		}
+	}()
+	return func() { close(done) }
+}
+
+// jittered spreads a delay by a fifth to either side.
+func jittered(d time.Duration) time.Duration {
+	return time.Duration(float64(d) * (0.8 + 0.4*rand.Float64()))
+}

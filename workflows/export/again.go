@@ -1,0 +1,219 @@
+package export
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.temporal.io/sdk/client"
+	"go.uber.org/zap"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/workflows"
+)
+
+// RefusedError says why an export can't be redelivered now: a sentence for the person who asked.
+type RefusedError struct{ Reason string }
+
+func (e *RefusedError) Error() string { return e.Reason }
+
+// Again brings deliveries on their way once more: redelivery of what is final, and release of what was held.
+type Again struct {
+	Store      *store.DB
+	Client     client.Client
+	Namespace  string
+	Dispatcher *Dispatcher
+	Now        func() time.Time
+	Log        *zap.Logger
+}
+
+// Redelivery is what Redeliver did for each integration.
+type Redelivery struct {
+	Round   int      `json:"round"`
+	Started []string `json:"started,omitempty"` // delivered anew, in this round
+	Hurried []string `json:"hurried,omitempty"` // under way already: the next attempt is made now
+}
+
+// Redeliver delivers an export anew to integrations, all of the tenant's when none is named. One that is still under way is
+// tried at once instead. Its documents can then be downloaded for a while longer. The error is a *RefusedError, or
+// store.ErrNotFound, when it can't be.
+func (a *Again) Redeliver(ctx context.Context, tenant, key string, integrations []string) (Redelivery, error) {
+	e, err := a.Store.ExportByKey(ctx, tenant, key)
+	if err != nil {
+		return Redelivery{}, err
+	}
+	if e.DispatchedAt.IsZero() && e.Fault == "" {
+		return Redelivery{}, &RefusedError{"this export was not delivered yet: it waits for Temporal and goes out as soon as that answers"}
+	}
+	integrations, err = a.named(tenant, integrations)
+	if err != nil {
+		return Redelivery{}, err
+	}
+	deliveries, err := a.Store.Deliveries(ctx, e.ID)
+	if err != nil {
+		return Redelivery{}, err
+	}
+	var res Redelivery
+	for _, name := range integrations {
+		switch last := latest(deliveries, name); {
+		case last == nil, last.Outcome.Final():
+			res.Started = append(res.Started, name)
+		case last.Outcome == hiring.Held:
+			return Redelivery{}, &RefusedError{fmt.Sprintf("%s: it goes out by itself once the integration is configured", last.Reason)}
+		default:
+			if err := a.hurry(ctx, e, last); err != nil {
+				return Redelivery{}, err
+			}
+			res.Hurried = append(res.Hurried, name)
+		}
+	}
+	res.Round = e.Round
+	if len(res.Started) == 0 {
+		return res, nil
+	}
+	now := a.Now()
+	err = a.Store.Write(ctx, func(tx *store.Tx) (err error) {
+		if e, err = tx.NextRound(e.ID, res.Started, now, now.Add(hiring.DeliveryWindow)); err != nil {
+			return err
+		}
+		return tx.ExtendLinks(e.ID, now.Add(hiring.LinkWindow))
+	})
+	if err != nil {
+		return Redelivery{}, fmt.Errorf("beginning the next round: %w", err)
+	}
+	res.Round = e.Round
+	a.Dispatcher.Offer(e)
+	return res, nil
+}
+
+// named checks the integrations that were asked for, or gives all of the tenant's.
+func (a *Again) named(tenant string, integrations []string) ([]string, error) {
+	c := a.Dispatcher.InForce.Current()
+	if c == nil {
+		return nil, &RefusedError{"the gateway is stopping: ask again in a moment"}
+	}
+	t, ok := c.Tenant(tenant)
+	if !ok || len(t.Integrations) == 0 {
+		return nil, &RefusedError{fmt.Sprintf("tenant %s has no integration: add one to the Caddyfile first", tenant)}
+	}
+	if len(integrations) == 0 {
+		for _, i := range t.Integrations {
+			integrations = append(integrations, i.Name)
+		}
+	}
+	for _, name := range integrations {
+		if _, ok := t.Integration(name); !ok {
+			return nil, &RefusedError{fmt.Sprintf("tenant %s has no integration %q", tenant, name)}
+		}
+	}
+	return integrations, nil
+}
+
+func latest(all []*hiring.Delivery, integration string) (last *hiring.Delivery) {
+	for _, d := range all {
+		if d.Integration == integration {
+			last = d // they come by round
+		}
+	}
+	return last
+}
+
+// Release brings an integration's held deliveries on their way, now that it is configured: those whose workflow still waits
+// are hurried, those whose workflow ended begin the next round.
+func (a *Again) Release(ctx context.Context, i *hiring.Integration) error {
+	const page = 200
+	for after := int64(0); ; {
+		held, err := a.Store.HeldDeliveries(ctx, i.Tenant, i.Name, after, page)
+		if err != nil {
+			return fmt.Errorf("reading held deliveries: %w", err)
+		}
+		for _, d := range held {
+			after = d.ExportID
+			if err := a.release(ctx, d); err != nil {
+				return err
+			}
+		}
+		if len(held) < page {
+			return nil
+		}
+	}
+}
+
+func (a *Again) release(ctx context.Context, d *hiring.Delivery) error {
+	if !d.Parked {
+		e, err := a.Store.Export(ctx, d.ExportID)
+		if err != nil {
+			return err
+		}
+		if err := a.hurry(ctx, e, d); err != nil && ctx.Err() == nil {
+			a.Log.Debug("a held delivery could not be hurried; it goes out when it looks next", zap.Error(err))
+		}
+		return nil
+	}
+	var e *hiring.Export
+	now := a.Now()
+	err := a.Store.Write(ctx, func(tx *store.Tx) (err error) {
+		if e, err = tx.NextRound(d.ExportID, []string{d.Integration}, now, now.Add(hiring.DeliveryWindow)); err != nil {
+			return err
+		}
+		moved, err := tx.MoveDelivery(d.ID, e.Round, now)
+		if err == nil && !moved {
+			return errNotParked // somebody else released it: this round must not begin
+		}
+		if err != nil {
+			return err
+		}
+		return tx.ExtendLinks(e.ID, now.Add(hiring.LinkWindow))
+	})
+	if errors.Is(err, errNotParked) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("releasing a held delivery: %w", err)
+	}
+	a.Dispatcher.Offer(e)
+	return nil
+}
+
+var errNotParked = errors.New("the delivery is not parked any more")
+
+// hurry lets the activity of a delivery that is under way run at once.
+func (a *Again) hurry(ctx context.Context, e *hiring.Export, d *hiring.Delivery) error {
+	err := workflows.RunNow(ctx, a.Client, a.Namespace, hiring.WorkflowID(e.Tenant, e.Key, d.Round), DeliverName+"/"+d.Integration)
+	if errors.Is(err, workflows.ErrNotRunning) {
+		return nil
+	}
+	return err
+}
+
+// ReleaseParked releases what is parked at integrations that are configured by now. It finds what an earlier release did not
+// get to.
+func (a *Again) ReleaseParked(ctx context.Context) error {
+	parked, err := a.Store.ParkedAt(ctx)
+	if err != nil {
+		return err
+	}
+	c := a.Dispatcher.InForce.Current()
+	if c == nil {
+		return nil
+	}
+	for _, at := range parked {
+		i, ok := c.Integration(at.Tenant, at.Integration)
+		if !ok {
+			continue
+		}
+		status, err := a.Store.IntegrationStatus(ctx, i)
+		if err != nil {
+			return err
+		}
+		if i.Verify && status.State != hiring.Configured {
+			continue
+		}
+		if err := a.Release(ctx, i); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,194 @@
+package export
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/hiregate/hiregate/internal/config"
+	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/metrics"
+	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/internal/webhook"
+	"github.com/hiregate/hiregate/workflows"
+)
+
+const (
+	// holdFor is how long a workflow waits at a closed gate; then it ends, and a release starts the next round.
+	holdFor = time.Hour
+	// endMargin is kept between the last attempt and the end of a delivery.
+	endMargin = 30 * time.Second
+)
+
+// step leads a delivery through the gates and makes the attempt that is due.
+func (a *Activities) step(ctx context.Context, e *hiring.Export, d *hiring.Delivery) (DeliverResult, error) {
+	c := a.InForce.Current()
+	if c == nil {
+		return DeliverResult{}, workflows.Again("stopping", 0, jittered(5*time.Second))
+	}
+	i, ok := c.Integration(d.Tenant, d.Integration)
+	if !ok {
+		// Another node may know it already, or still.
+		return a.hold(ctx, e, d, fmt.Sprintf("integration %s is not in this gateway's configuration", d.Integration))
+	}
+	if i.Verify {
+		status, err := a.Store.IntegrationStatus(ctx, i)
+		if err != nil {
+			return DeliverResult{}, a.storeAway(err)
+		}
+		if status.State != hiring.Configured {
+			return a.hold(ctx, e, d, fmt.Sprintf("integration %s is %s: %s", i.Name, status.State, status.Reason))
+		}
+	}
+	if !a.Now().Before(e.DeliverTill) {
+		return a.end(ctx, e, d, nil)
+	}
+	done, closed := a.gates.enter(i)
+	if closed != "" {
+		return DeliverResult{}, workflows.Again(closed, 0, jittered(gateDelay))
+	}
+	answer, err := a.send(ctx, c, e, i)
+	done(err == nil && answer.Status < 500)
+	if refused := new(webhook.SendError); err != nil && !errors.As(err, &refused) {
+		// Not an attempt: the store could not give the body, or the activity is being stopped.
+		return DeliverResult{}, a.storeAway(err)
+	}
+	return a.record(ctx, e, d, i, answer, err)
+}
+
+// hold defers a delivery at a closed gate, without an attempt. Held does not run out: what waits for too long is parked.
+func (a *Activities) hold(ctx context.Context, e *hiring.Export, d *hiring.Delivery, reason string) (DeliverResult, error) {
+	now := a.Now()
+	changed := d.Outcome != hiring.Held || d.Reason != reason
+	if d.Outcome != hiring.Held || d.HeldSince.IsZero() {
+		d.HeldSince, changed = now, true
+	}
+	wait := time.Minute
+	if now.Sub(d.HeldSince) < wait {
+		wait = 10 * time.Second
+	}
+	wait = jittered(wait)
+	d.Outcome, d.Reason, d.NextAt = hiring.Held, reason, time.Time{}
+	d.Parked = now.Sub(d.HeldSince) >= holdFor || now.Add(wait+endMargin).After(e.DeliverTill)
+	if changed || d.Parked {
+		if err := a.put(ctx, d, nil); err != nil {
+			return DeliverResult{}, a.storeAway(err)
+		}
+	}
+	if d.Parked {
+		return result(d), nil
+	}
+	return DeliverResult{}, workflows.Again(string(hiring.ClassHeld), 0, wait)
+}
+
+// send makes one attempt. Every attempt of an export at an integration sends the same bytes and the same UUID.
+func (a *Activities) send(ctx context.Context, c *config.Config, e *hiring.Export, i *hiring.Integration) (webhook.Answer, error) {
+	if err := a.Store.LoadBody(ctx, e); err != nil {
+		return webhook.Answer{}, fmt.Errorf("loading the body: %w", err)
+	}
+	body := e.Body
+	if i.Documents == hiring.Rehost && e.Attachments > 0 {
+		var err error
+		if body, err = a.Archive.RehostedBody(ctx, e); err != nil {
+			return webhook.Answer{}, fmt.Errorf("making the body with our document URLs: %w", err)
+		}
+	}
+	answer, err := c.Names.Send(ctx, c.Egress.Client(), webhook.Delivery{
+		URL: i.URL, Secret: i.Secret.Reveal(), Event: webhook.EventExport, Body: body,
+		UUID: e.UUID(), Link: e.Link, ExportContext: e.ExportContext,
+	})
+	if answer.Duration > 0 {
+		metrics.Attempt(answer.Duration)
+	}
+	return answer, err
+}
+
+// record decides what an attempt means for its delivery, commits both, and then tells Temporal.
+func (a *Activities) record(ctx context.Context, e *hiring.Export, d *hiring.Delivery, i *hiring.Integration, answer webhook.Answer, failure error) (DeliverResult, error) {
+	d.Attempts++
+	d.HeldSince, d.NextAt, d.Reason, d.Fault = time.Time{}, time.Time{}, "", ""
+	attempt := &hiring.Attempt{StartedAt: answer.Started.UTC(), Duration: answer.Duration, Status: answer.Status, Answer: answer.Head}
+	switch refused := new(webhook.SendError); {
+	case errors.As(failure, &refused):
+		attempt.Error = refused.Error()
+		d.Fault = hiring.ClassPartnerFault
+		if refused.Kind == webhook.KindRefused {
+			d.Fault = hiring.ClassOurFault
+		}
+	case answer.Acknowledged():
+		d.Outcome = hiring.Delivered
+		return a.conclude(ctx, d, attempt)
+	case answer.Status == 410:
+		return a.gone(ctx, d, i, attempt)
+	default:
+		attempt.Error = fmt.Sprintf("answered %d; only 2xx means received", answer.Status)
+		d.Fault = hiring.FaultOf(answer.Status)
+	}
+	d.Reason = attempt.Error
+	now := a.Now()
+	wait := max(schedule(i).Gap(d.Attempts, rand.Float64()), answer.RetryAfter)
+	if last := e.DeliverTill.Add(-endMargin); now.Add(wait).After(last) {
+		wait = last.Sub(now)
+	}
+	if wait <= 0 {
+		return a.end(ctx, e, d, attempt)
+	}
+	d.Outcome, d.NextAt = hiring.Retrying, now.Add(wait)
+	if err := a.put(ctx, d, attempt); err != nil {
+		return DeliverResult{}, a.storeAway(err)
+	}
+	a.Log.Info("delivery not received", zap.String("tenant", d.Tenant), zap.String("integration", d.Integration), zap.String("workflow", e.WorkflowID),
+		zap.Int("attempt", d.Attempts), zap.Int("status", answer.Status), zap.String("class", string(d.Fault)), zap.Duration("next_in", wait))
+	return DeliverResult{}, workflows.Again(string(d.Fault), answer.Status, wait)
+}
+
+// gone disables an integration that answered 410; its exports are held from then on.
+func (a *Activities) gone(ctx context.Context, d *hiring.Delivery, i *hiring.Integration, attempt *hiring.Attempt) (DeliverResult, error) {
+	now := a.Now()
+	attempt.Error = "answered 410: the partner wants no more exports here"
+	d.Outcome, d.HeldSince, d.Fault = hiring.Held, now, hiring.ClassPartnerFault
+	d.Reason = fmt.Sprintf("integration %s is %s: it answered 410", i.Name, hiring.Disabled)
+	err := a.put(ctx, d, attempt, func(tx *store.Tx) error {
+		return tx.PutIntegrationStatus(i, store.IntegrationStatus{State: hiring.Disabled, Reason: "it answered 410", UpdatedAt: now})
+	})
+	if err != nil {
+		return DeliverResult{}, a.storeAway(err)
+	}
+	a.Log.Warn("integration disabled: it answered 410; its exports are held until it is enabled again",
+		zap.String("tenant", d.Tenant), zap.String("integration", d.Integration))
+	return DeliverResult{}, workflows.Again(string(hiring.ClassHeld), 410, jittered(10*time.Second))
+}
+
+// end gives a delivery up: its time is over.
+func (a *Activities) end(ctx context.Context, e *hiring.Export, d *hiring.Delivery, attempt *hiring.Attempt) (DeliverResult, error) {
+	d.Outcome, d.NextAt = hiring.Failed, time.Time{}
+	if e.Origin == hiring.Triggered {
+		d.Outcome = hiring.Expired
+	}
+	if d.Fault == "" {
+		d.Fault = hiring.ClassOurFault // not one attempt was made in all that time
+	}
+	return a.conclude(ctx, d, attempt)
+}
+
+func (a *Activities) conclude(ctx context.Context, d *hiring.Delivery, attempt *hiring.Attempt) (DeliverResult, error) {
+	if err := a.put(ctx, d, attempt); err != nil {
+		return DeliverResult{}, a.storeAway(err)
+	}
+	if d.Outcome != hiring.Delivered {
+		a.Log.Error("delivery given up; it can be redelivered", zap.String("tenant", d.Tenant), zap.String("integration", d.Integration),
+			zap.Int64("export", d.ExportID), zap.Int("attempts", d.Attempts), zap.String("outcome", string(d.Outcome)), zap.String("class", string(d.Class())))
+	}
+	return result(d), nil
+}
+
+func schedule(i *hiring.Integration) webhook.Schedule {
+	if len(i.Retry) > 0 {
+		return i.Retry
+	}
+	return webhook.DefaultSchedule
+}

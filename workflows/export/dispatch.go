@@ -1,0 +1,298 @@
+package export
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	enums "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
+	"go.uber.org/zap"
+
+	"github.com/hiregate/hiregate/internal/config"
+	"github.com/hiregate/hiregate/internal/documents"
+	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/metrics"
+	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/internal/webhook"
+	"github.com/hiregate/hiregate/workflows"
+)
+
+const (
+	starters     = 8
+	offers       = 1024
+	sweepEvery   = time.Second
+	sweepAge     = 3 * time.Second // what is younger is being started by whoever accepted it
+	sweepPage    = 500
+	startTimeout = 10 * time.Second
+	minBackoff   = 500 * time.Millisecond
+	maxBackoff   = 10 * time.Second
+	// rescueAge is how long an export waits for Temporal before its documents are fetched without it.
+	rescueAge   = time.Minute
+	rescueEvery = 10 * time.Second
+	rescuePage  = 20
+)
+
+// Dispatcher starts the workflow of every accepted export. Starting is idempotent: Temporal refuses a second workflow of the
+// same id, and that counts as done, so any node may start any export and nobody has to claim one.
+type Dispatcher struct {
+	Store   *store.DB
+	Client  client.Client
+	InForce *config.InForce
+	Archive *documents.Archive
+	Now     func() time.Time
+	Log     *zap.Logger
+	// Attributes tells whether the search attributes are registered.
+	Attributes *atomic.Bool
+
+	once  sync.Once
+	queue chan *hiring.Export
+	away  atomic.Bool // Temporal did not answer last time
+}
+
+// Offer starts an export's workflow soon. It never waits: what finds no room is found by the sweep.
+func (d *Dispatcher) Offer(e *hiring.Export) {
+	d.ready()
+	if d.away.Load() {
+		return
+	}
+	select {
+	case d.queue <- e:
+	default:
+	}
+}
+
+func (d *Dispatcher) ready() {
+	d.once.Do(func() { d.queue = make(chan *hiring.Export, offers) })
+}
+
+// Run starts workflows until ctx ends.
+func (d *Dispatcher) Run(ctx context.Context) {
+	d.ready()
+	var group sync.WaitGroup
+	for range starters {
+		group.Go(func() {
+			for {
+				select {
+				case e := <-d.queue:
+					if !d.away.Load() {
+						d.start(ctx, e)
+					}
+				case <-ctx.Done():
+					return
+				}
+			}
+		})
+	}
+	group.Go(func() { d.sweep(ctx) })
+	group.Go(func() { d.rescue(ctx) })
+	group.Wait()
+}
+
+// sweep finds accepted exports whose workflow was not started: Temporal was away, or their node ended too early.
+func (d *Dispatcher) sweep(ctx context.Context) {
+	backoff := time.Duration(0)
+	for sleep(ctx, max(sweepEvery, backoff)) {
+		d.measure(ctx)
+		waiting, err := d.Store.Undispatched(ctx, d.Now().Add(-sweepAge), sweepPage)
+		for err == nil && len(waiting) > 0 {
+			if err = d.startAll(ctx, waiting); err != nil {
+				break
+			}
+			waiting, err = d.Store.Undispatched(ctx, d.Now().Add(-sweepAge), sweepPage)
+		}
+		if err == nil {
+			backoff = 0
+			continue
+		}
+		backoff = min(max(2*backoff, minBackoff), maxBackoff)
+		if !errors.Is(err, context.Canceled) {
+			d.Log.Warn("exports wait for their workflow", zap.Error(err), zap.Duration("next_try_in", max(sweepEvery, backoff)))
+		}
+	}
+}
+
+// startAll starts a page of exports: the first alone, to learn whether Temporal is there, the others side by side.
+func (d *Dispatcher) startAll(ctx context.Context, page []*hiring.Export) error {
+	if err := d.start(ctx, page[0]); err != nil {
+		return err
+	}
+	var group sync.WaitGroup
+	next := make(chan *hiring.Export)
+	errs := make(chan error, starters)
+	for range starters {
+		group.Go(func() {
+			for e := range next {
+				if err := d.start(ctx, e); err != nil {
+					errs <- err
+					for range next { // leave the rest to the next sweep
+					}
+					return
+				}
+			}
+		})
+	}
+	for _, e := range page[1:] {
+		next <- e
+	}
+	close(next)
+	group.Wait()
+	select {
+	case err := <-errs:
+		return err
+	default:
+		return ctx.Err()
+	}
+}
+
+// start asks Temporal for one workflow and notes that it has it. An error means that Temporal or the store is away, not that
+// something is wrong with this export.
+func (d *Dispatcher) start(ctx context.Context, e *hiring.Export) error {
+	c := d.InForce.Current()
+	if c == nil {
+		return context.Canceled
+	}
+	tenant, ok := c.Tenant(e.Tenant)
+	if !ok {
+		d.Log.Warn("an export waits: its tenant is not in this gateway's configuration", zap.String("tenant", e.Tenant))
+		return d.write(ctx, func(tx *store.Tx) error { return tx.PostponeDispatch(e.ID, d.Now().Add(time.Minute)) })
+	}
+	err := d.execute(ctx, e, tenant)
+	var invalid *serviceerror.InvalidArgument
+	switch {
+	case err == nil:
+		d.here()
+		metrics.Dispatched("started")
+	case isAlreadyStarted(err):
+		d.here()
+		metrics.Dispatched("repeated")
+	case errors.As(err, &invalid):
+		metrics.Dispatched("refused")
+		d.Log.Error("Temporal refuses an export's workflow; it is set aside as our fault", zap.String("tenant", e.Tenant), zap.Int64("export", e.ID), zap.Error(err))
+		return d.write(ctx, func(tx *store.Tx) error { return tx.MarkFault(e.ID, "Temporal refuses its workflow: "+invalid.Message) })
+	default:
+		d.gone()
+		metrics.Dispatched("unavailable")
+		return err
+	}
+	return d.write(ctx, func(tx *store.Tx) error { return tx.MarkDispatched(e.ID, e.Round, d.Now()) })
+}
+
+func isAlreadyStarted(err error) bool {
+	var already *serviceerror.WorkflowExecutionAlreadyStarted
+	return errors.As(err, &already) || temporal.IsWorkflowExecutionAlreadyStartedError(err)
+}
+
+func (d *Dispatcher) execute(ctx context.Context, e *hiring.Export, tenant *hiring.Tenant) error {
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	in := Input{
+		Tenant: e.Tenant, Export: e.ID, Round: e.Round, To: targets(e, tenant),
+		Documents: e.Attachments > 0 && d.Now().Before(e.DocumentsTill), DocumentsTill: e.DocumentsTill, DeliverTill: e.DeliverTill,
+		Attributes: d.Attributes.Load(),
+	}
+	o := client.StartWorkflowOptions{
+		ID: e.WorkflowID, TaskQueue: workflows.DeliverQueue,
+		WorkflowIDReusePolicy:                    enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
+		WorkflowExecutionErrorWhenAlreadyStarted: true,
+		StaticSummary:                            webhook.EventExport + " of " + e.Tenant,
+	}
+	if in.Attributes {
+		o.TypedSearchAttributes = temporal.NewSearchAttributes(
+			workflows.AttributeTenant.ValueSet(e.Tenant), workflows.AttributeEvent.ValueSet(webhook.EventExport))
+		if len(in.To) == 1 {
+			o.TypedSearchAttributes = temporal.NewSearchAttributes(o.TypedSearchAttributes.Copy(), workflows.AttributeIntegration.ValueSet(in.To[0].Integration))
+		}
+	}
+	_, err := d.Client.ExecuteWorkflow(ctx, o, WorkflowName, in)
+	return err
+}
+
+// targets are the integrations a round is for, and how long each waits for documents.
+func targets(e *hiring.Export, tenant *hiring.Tenant) (to []Target) {
+	names := e.Integrations
+	if len(names) == 0 {
+		for n := range tenant.Integrations {
+			names = append(names, tenant.Integrations[n].Name)
+		}
+	}
+	for _, name := range names {
+		t := Target{Integration: name}
+		if i, ok := tenant.Integration(name); !ok || i.Documents != hiring.Passthrough {
+			t.Wait = rehostWait
+		}
+		to = append(to, t)
+	}
+	return to
+}
+
+func (d *Dispatcher) write(ctx context.Context, fn func(*store.Tx) error) error {
+	if err := d.Store.Write(ctx, fn); err != nil {
+		d.Log.Warn("a dispatch could not be noted; it will be repeated", zap.Error(err))
+		return err
+	}
+	return nil
+}
+
+func (d *Dispatcher) here() {
+	if d.away.CompareAndSwap(true, false) {
+		d.Log.Info("Temporal is back; starting the workflows that wait")
+	}
+	metrics.Temporal(true)
+}
+
+func (d *Dispatcher) gone() {
+	if d.away.CompareAndSwap(false, true) {
+		d.Log.Warn("Temporal does not answer; exports are accepted and wait in the store")
+	}
+	metrics.Temporal(false)
+}
+
+// measure sets the gauges of what waits.
+func (d *Dispatcher) measure(ctx context.Context) {
+	n, oldest, err := d.Store.Backlog(ctx)
+	if err != nil {
+		return
+	}
+	age := time.Duration(0)
+	if n > 0 {
+		age = d.Now().Sub(oldest)
+	}
+	metrics.Backlog(n, age)
+	commits, writes := d.Store.Commits()
+	metrics.Store(d.Store.WALSize(), commits, writes)
+}
+
+// rescue fetches documents without Temporal, those that end first at the head: an outage of Temporal must not cost documents.
+func (d *Dispatcher) rescue(ctx context.Context) {
+	for sleep(ctx, rescueEvery) {
+		if d.InForce.Current() == nil {
+			continue
+		}
+		waiting, err := d.Store.UndispatchedDocuments(ctx, d.Now().Add(-rescueAge), d.Now(), rescuePage)
+		if err != nil {
+			continue
+		}
+		for _, e := range waiting {
+			if _, err := d.Archive.Fetch(ctx, e); err != nil && ctx.Err() == nil {
+				d.Log.Warn("fetching documents without Temporal failed", zap.Int64("export", e.ID), zap.Error(err))
+			}
+		}
+	}
+}
+
+// sleep waits, and reports false when ctx ended.
+func sleep(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

@@ -1,0 +1,166 @@
+// Package export carries an accepted export: it fetches the documents and delivers to each integration of the tenant.
+//
+// The store is the truth, Temporal the engine: an activity reads where things stand, does one step, commits what came of it,
+// and asks to be run again until it is final. Retries add nothing to a workflow's history.
+package export
+
+import (
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/workflows"
+)
+
+// The names under which the workflow and its activities are registered. Recorded histories hold them: they don't change.
+const (
+	WorkflowName       = "export"
+	FetchDocumentsName = "fetch-documents"
+	DeliverName        = "deliver"
+)
+
+// Input is what a round of an export starts with. The ends are in it, so that a late start does not extend them.
+type Input struct {
+	Tenant        string    `json:"tenant"`
+	Export        int64     `json:"export"`
+	Round         int       `json:"round"`
+	Documents     bool      `json:"documents,omitempty"` // there are some to fetch
+	DocumentsTill time.Time `json:"documentsTill"`
+	DeliverTill   time.Time `json:"deliverTill"`
+	To            []Target  `json:"to,omitempty"`
+	Attributes    bool      `json:"attributes,omitempty"` // the search attributes are registered
+}
+
+// Target is an integration, and how long its delivery waits for the documents.
+type Target struct {
+	Integration string        `json:"integration"`
+	Wait        time.Duration `json:"wait,omitempty"`
+}
+
+// Result is what became of a round.
+type Result struct {
+	Deliveries []DeliverResult `json:"deliveries,omitempty"`
+	Documents  FetchResult     `json:"documents"`
+}
+
+// DeliverResult is what became of a delivery.
+type DeliverResult struct {
+	Integration string       `json:"integration"`
+	Class       hiring.Class `json:"class"`
+	Attempts    int          `json:"attempts"`
+}
+
+// FetchResult counts an export's documents by what became of them.
+type FetchResult struct {
+	Fetched int `json:"fetched"`
+	GivenUp int `json:"givenUp"`
+}
+
+// Part tells an activity what it is about.
+type Part struct {
+	Export      int64  `json:"export"`
+	Round       int    `json:"round"`
+	Integration string `json:"integration,omitempty"`
+}
+
+// rehostWait is how long a rehosting delivery waits for the documents; then our URLs go out all the same.
+const rehostWait = time.Minute
+
+// net is how long after its end an activity is given up by Temporal, should our own end not have come about.
+const net = 5 * time.Minute
+
+// Workflow is one round of an export.
+func Workflow(ctx workflow.Context, in Input) (Result, error) {
+	var documents workflow.Future
+	if in.Documents {
+		documents = workflow.ExecuteActivity(fetchOptions(ctx, in), FetchDocumentsName, Part{Export: in.Export, Round: in.Round})
+	}
+	res := Result{Deliveries: make([]DeliverResult, len(in.To))}
+	group := workflow.NewWaitGroup(ctx)
+	for n, to := range in.To {
+		group.Add(1)
+		workflow.Go(ctx, func(ctx workflow.Context) {
+			defer group.Done()
+			if documents != nil && to.Wait > 0 {
+				await(ctx, documents, to.Wait)
+			}
+			res.Deliveries[n] = deliver(ctx, in, to)
+		})
+	}
+	group.Wait(ctx)
+	if documents != nil {
+		// A failure here is that of the net; the deliveries have gone their way, and the store tells which documents are missing.
+		if err := documents.Get(ctx, &res.Documents); err != nil {
+			workflow.GetLogger(ctx).Warn("fetching documents ended without a result")
+		}
+	}
+	if in.Attributes && len(res.Deliveries) > 0 {
+		if err := workflow.UpsertTypedSearchAttributes(ctx, workflows.AttributeOutcome.ValueSet(string(worst(res.Deliveries)))); err != nil {
+			return res, err
+		}
+	}
+	return res, nil
+}
+
+func deliver(ctx workflow.Context, in Input, to Target) DeliverResult {
+	res := DeliverResult{Integration: to.Integration}
+	part := Part{Export: in.Export, Round: in.Round, Integration: to.Integration}
+	if err := workflow.ExecuteActivity(deliverOptions(ctx, in, to), DeliverName, part).Get(ctx, &res); err != nil {
+		res.Class = hiring.ClassOurFault
+	}
+	return res
+}
+
+// await waits for the documents, but no longer than a while.
+func await(ctx workflow.Context, documents workflow.Future, while time.Duration) {
+	timed, cancel := workflow.WithCancel(ctx)
+	defer cancel()
+	workflow.NewSelector(ctx).
+		AddFuture(documents, func(workflow.Future) {}).
+		AddFuture(workflow.NewTimer(timed, while), func(workflow.Future) {}).
+		Select(ctx)
+}
+
+// worst is the class that someone has to look at first.
+func worst(all []DeliverResult) hiring.Class {
+	for _, class := range []hiring.Class{hiring.ClassOurFault, hiring.ClassDataFault, hiring.ClassPartnerFault, hiring.ClassExpired, hiring.ClassHeld} {
+		for _, one := range all {
+			if one.Class == class {
+				return class
+			}
+		}
+	}
+	return hiring.ClassDelivered
+}
+
+// Our own errors carry their delay with them. What is set here serves a worker that died or hung: its heartbeats end, and the
+// activity is run elsewhere half a minute later.
+var retry = &temporal.RetryPolicy{InitialInterval: 30 * time.Second, BackoffCoefficient: 1, MaximumAttempts: 0}
+
+func fetchOptions(ctx workflow.Context, in Input) workflow.Context {
+	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		ActivityID:             FetchDocumentsName,
+		TaskQueue:              workflows.DocumentsQueue,
+		ScheduleToCloseTimeout: untilEnd(ctx, in.DocumentsTill),
+		StartToCloseTimeout:    10 * time.Minute,
+		HeartbeatTimeout:       20 * time.Second,
+		RetryPolicy:            retry,
+	})
+}
+
+func deliverOptions(ctx workflow.Context, in Input, to Target) workflow.Context {
+	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		ActivityID:             DeliverName + "/" + to.Integration,
+		TaskQueue:              workflows.DeliverQueue,
+		ScheduleToCloseTimeout: untilEnd(ctx, in.DeliverTill),
+		StartToCloseTimeout:    45 * time.Second, // above the attempt's own 20 s
+		HeartbeatTimeout:       10 * time.Second,
+		RetryPolicy:            retry,
+	})
+}
+
+func untilEnd(ctx workflow.Context, end time.Time) time.Duration {
+	return max(0, end.Sub(workflow.Now(ctx))) + net
+}

@@ -1,0 +1,101 @@
+package verification
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+	"go.uber.org/zap"
+
+	"github.com/hiregate/hiregate/internal/config"
+	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/metrics"
+	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/internal/webhook"
+	"github.com/hiregate/hiregate/workflows"
+)
+
+// Activities are the steps of the verification workflow.
+type Activities struct {
+	Store   *store.DB
+	InForce *config.InForce
+	// Release lets the exports go that were held for an integration.
+	Release func(context.Context, *hiring.Integration) error
+	Now     func() time.Time
+	Log     *zap.Logger
+}
+
+// Register puts the workflow and its activity on a worker.
+func (a *Activities) Register(r worker.Registry) {
+	r.RegisterWorkflowWithOptions(Workflow, workflow.RegisterOptions{Name: WorkflowName})
+	r.RegisterActivityWithOptions(a.Verify, activity.RegisterOptions{Name: VerifyName})
+}
+
+// Verify sends one VERIFY event and writes what came of it. Until the answer is exactly 200 it asks to be run again, on the
+// integration's retry schedule.
+func (a *Activities) Verify(ctx context.Context, in Input) (Result, error) {
+	c := a.InForce.Current()
+	if c == nil {
+		return Result{}, workflows.Again("stopping", 0, 5*time.Second)
+	}
+	i, ok := c.Integration(in.Tenant, in.Integration)
+	if !ok {
+		return Result{}, workflows.Again("unknown_here", 0, time.Minute) // another node may know it
+	}
+	if hex.EncodeToString(i.Setting()) != in.Setting {
+		return Result{State: hiring.Removed}, nil // another setting is in force, with a verification of its own
+	}
+	status, err := a.Store.IntegrationStatus(ctx, i)
+	if err != nil {
+		return Result{}, workflows.Again("store_unavailable", 0, 5*time.Second)
+	}
+	if status.State != hiring.NotConfigured {
+		return Result{State: status.State}, nil
+	}
+	answer, err := c.Names.Send(ctx, c.Egress.Client(), webhook.Delivery{
+		URL: i.URL, Secret: i.Secret.Reveal(), Event: webhook.EventVerify, Body: c.Names.VerifyBody(),
+	})
+	if refused := new(webhook.SendError); err != nil && !errors.As(err, &refused) {
+		return Result{}, workflows.Again("stopping", 0, 5*time.Second)
+	}
+	return a.record(ctx, i, status, answer, err)
+}
+
+func (a *Activities) record(ctx context.Context, i *hiring.Integration, status store.IntegrationStatus, answer webhook.Answer, failure error) (Result, error) {
+	status.Attempts++
+	status.UpdatedAt = a.Now()
+	switch {
+	case failure != nil:
+		status.Reason = failure.Error()
+	case answer.Verified():
+		status.State, status.Reason = hiring.Configured, ""
+	default:
+		status.Reason = fmt.Sprintf("VERIFY was answered %d; it must be exactly 200", answer.Status)
+	}
+	configured := status.State == hiring.Configured
+	metrics.Verification(i.Tenant, i.Name, configured)
+	if err := a.Store.Write(ctx, func(tx *store.Tx) error { return tx.PutIntegrationStatus(i, status) }); err != nil {
+		return Result{}, workflows.Again("store_unavailable", 0, 5*time.Second)
+	}
+	log := a.Log.With(zap.String("tenant", i.Tenant), zap.String("integration", i.Name), zap.Int("status", answer.Status), zap.Int("attempt", status.Attempts))
+	if !configured {
+		schedule := webhook.Schedule(i.Retry)
+		if len(schedule) == 0 {
+			schedule = webhook.DefaultSchedule
+		}
+		wait := max(schedule.Gap(status.Attempts, rand.Float64()), answer.RetryAfter)
+		log.Warn("integration not configured: "+status.Reason, zap.Duration("next_in", wait))
+		return Result{}, workflows.Again("not_configured", answer.Status, wait)
+	}
+	log.Info("integration configured: it answered VERIFY with 200")
+	if err := a.Release(ctx, i); err != nil {
+		log.Warn("what was held goes out a little later", zap.Error(err))
+	}
+	return Result{State: status.State}, nil
+}
