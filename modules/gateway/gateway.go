@@ -3,6 +3,7 @@ package gateway
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -98,3 +99,6 @@ func (r *Rates) Take(t *hiring.Tenant, now time.Time) time.Duration {
 	}
 	return wait
 }
+
+// ErrNotOpen says that the database is not open.
+var ErrNotOpen = errors.New("the database is not open")

@@ -1,0 +1,37 @@
+// Command hiregate is a Caddy with hiregate's modules and commands in it.
+package main
+
+import (
+	"github.com/caddyserver/caddy/v2"
+	caddycmd "github.com/caddyserver/caddy/v2/cmd"
+	_ "github.com/caddyserver/caddy/v2/modules/standard"
+	"github.com/spf13/cobra"
+
+	"github.com/hiregate/hiregate/internal/commands"
+	"github.com/hiregate/hiregate/internal/version"
+	_ "github.com/hiregate/hiregate/modules"
+)
+
+func main() {
+	caddy.CustomBinaryName = "hiregate"
+	caddy.CustomVersion = "hiregate " + version.String()
+	caddy.CustomLongDescription = `hiregate is the gateway between a recruiting service and its partners: a Caddy
+that takes the candidate export webhook in, durably, and carries each export to
+the partner's own system with its documents.
+
+To try it with everything it needs:       hiregate dev
+To run it with a configuration of yours:  hiregate run --config Caddyfile`
+	for _, command := range []func() *cobra.Command{commands.Send, commands.Listen} {
+		register(command)
+	}
+	caddycmd.Main()
+}
+
+// register adds a command of ours to Caddy's.
+func register(command func() *cobra.Command) {
+	c := command()
+	caddycmd.RegisterCommand(caddycmd.Command{
+		Name: c.Name(), Usage: c.Use, Short: c.Short, Long: c.Long,
+		CobraFunc: func(cmd *cobra.Command) { *cmd = *command() },
+	})
+}

@@ -1,0 +1,74 @@
+// Package documents serves the candidates' documents under public URLs of ours.
+package documents
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/hiregate/hiregate/internal/documents"
+	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/problem"
+	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/modules/gateway"
+)
+
+// Server answers GET and HEAD for a document's public URL, whose last path segment is the token.
+type Server struct {
+	Gateway *gateway.Gateway
+	Log     *zap.Logger
+}
+
+// ServeHTTP answers 200 with the document, 404 for an unknown URL, 410 for one that has ended or whose document will never
+// come, and 503 while it is still being fetched.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		problem.MethodNotAllowed(w, "GET, HEAD")
+		return
+	}
+	hash, ok := documents.HashToken(r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:])
+	if !ok {
+		unknown.Write(w)
+		return
+	}
+	release, ok := s.Gateway.Hold()
+	if !ok {
+		problem.Unavailable(w)
+		return
+	}
+	defer release()
+	d, till, err := s.Gateway.Runtime.Store().DocumentByLink(r.Context(), hash)
+	switch now := s.Gateway.Now(); {
+	case errors.Is(err, store.ErrNotFound):
+		unknown.Write(w)
+	case err != nil:
+		problem.Unavailable(w)
+	case !now.Before(till):
+		problem.New(http.StatusGone, "this document's address has ended: ask for the export to be redelivered").Write(w)
+	case d.State == hiring.GivenUp:
+		problem.New(http.StatusGone, "this document could not be had from where it was: ask for the export to be sent anew").Write(w)
+	case d.State == hiring.Fetching:
+		problem.New(http.StatusServiceUnavailable, "this document is still being fetched: ask again after the time in Retry-After").
+			RetryAfter(min(max(d.NextAt.Sub(now), time.Second), time.Minute)).Write(w)
+	default:
+		s.serve(w, r, d)
+	}
+}
+
+var unknown = problem.New(http.StatusNotFound, "there is no document at this address")
+
+func (s *Server) serve(w http.ResponseWriter, r *http.Request, d *hiring.Document) {
+	content, size, err := s.Gateway.Runtime.Archive.Files.Open(d.Blob)
+	if err != nil {
+		s.Log.Error("a document's file can't be read: restore the document store from a backup", zap.Int64("document", d.ID), zap.Error(err))
+		problem.New(http.StatusServiceUnavailable, "this document can't be read now: ask again later").RetryAfter(time.Minute).Write(w)
+		return
+	}
+	defer content.Close()
+	if err := documents.Serve(w, r, content, size, d.MediaType(), d.FileName); err != nil && r.Context().Err() == nil {
+		s.Log.Warn("a document was cut off", zap.Int64("document", d.ID), zap.Error(err))
+	}
+}

@@ -1,0 +1,71 @@
+// Package healthz tells what the gateway can reach.
+package healthz
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"time"
+
+	"github.com/hiregate/hiregate/internal/problem"
+	"github.com/hiregate/hiregate/modules/gateway"
+)
+
+// patience is how long an answer of one of the parts is waited for.
+const patience = 3 * time.Second
+
+// Health is the answer: whether exports can be accepted, and what is reachable, by name.
+type Health struct {
+	Status string           `json:"status"` // ok; degraded: exports are accepted and wait; unavailable: they can't be accepted
+	Checks map[string]Check `json:"checks"`
+}
+
+// Check is one of the parts.
+type Check struct {
+	OK     bool   `json:"ok"`
+	Reason string `json:"reason,omitempty"`
+}
+
+// Server answers 200 while exports can be accepted, else 503.
+type Server struct {
+	Gateway *gateway.Gateway
+}
+
+// ServeHTTP asks the database and Temporal, side by side.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		problem.MethodNotAllowed(w, "GET, HEAD")
+		return
+	}
+	database, temporal := make(chan error, 1), make(chan error, 1)
+	ctx, cancel := context.WithTimeout(r.Context(), patience)
+	defer cancel()
+	release, held := s.Gateway.Hold()
+	if held {
+		defer release()
+		go func() { database <- s.Gateway.Runtime.Ready(ctx) }()
+	} else {
+		database <- gateway.ErrNotOpen
+	}
+	go func() { temporal <- s.Gateway.Runtime.TemporalReady(ctx) }()
+	h := Health{Status: "ok", Checks: map[string]Check{"database": check(<-database, "the database can't be written"), "temporal": check(<-temporal, "Temporal does not answer, or its workers are not started yet; exports are accepted and wait")}}
+	status := http.StatusOK
+	switch {
+	case !h.Checks["database"].OK:
+		h.Status, status = "unavailable", http.StatusServiceUnavailable
+	case !h.Checks["temporal"].OK:
+		h.Status = "degraded"
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	json.NewEncoder(w).Encode(h)
+}
+
+// check keeps an error's own words, which may name addresses, out of a public answer.
+func check(err error, reason string) Check {
+	if err != nil {
+		return Check{Reason: reason}
+	}
+	return Check{OK: true}
+}

@@ -1,0 +1,52 @@
+package healthz
+
+import (
+	"net/http"
+
+	"github.com/caddyserver/caddy/v2"
+	"github.com/caddyserver/caddy/v2/caddyconfig/httpcaddyfile"
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+
+	"github.com/hiregate/hiregate/modules/gateway"
+)
+
+// Handler is the directive healthz: it says what is reachable, and answers 503 when exports can't be accepted. It takes no
+// options.
+type Handler struct {
+	server Server
+}
+
+// CaddyModule implements caddy.Module.
+func (Handler) CaddyModule() caddy.ModuleInfo {
+	return caddy.ModuleInfo{ID: "http.handlers.healthz", New: func() caddy.Module { return new(Handler) }}
+}
+
+// ParseDirective reads the directive: healthz
+func ParseDirective(h httpcaddyfile.Helper) (caddyhttp.MiddlewareHandler, error) {
+	h.Next()
+	if h.NextArg() || h.NextBlock(0) {
+		return nil, h.Err("healthz takes no options")
+	}
+	return new(Handler), nil
+}
+
+// Provision joins the handler to the gateway.
+func (h *Handler) Provision(ctx caddy.Context) error {
+	g, err := gateway.Of(ctx, "healthz")
+	if err != nil {
+		return err
+	}
+	h.server = Server{Gateway: g}
+	return nil
+}
+
+// ServeHTTP implements caddyhttp.MiddlewareHandler. It answers every request itself.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request, _ caddyhttp.Handler) error {
+	h.server.ServeHTTP(w, r)
+	return nil
+}
+
+var (
+	_ caddy.Provisioner           = (*Handler)(nil)
+	_ caddyhttp.MiddlewareHandler = (*Handler)(nil)
+)

@@ -1,0 +1,32 @@
+// Package modules registers everything that hiregate adds to Caddy, on one page.
+package modules
+
+import (
+	"github.com/caddyserver/caddy/v2"
+	"github.com/caddyserver/caddy/v2/caddyconfig/httpcaddyfile"
+
+	"github.com/hiregate/hiregate/modules/documents"
+	"github.com/hiregate/hiregate/modules/gateway"
+	"github.com/hiregate/hiregate/modules/healthz"
+	"github.com/hiregate/hiregate/modules/receiver"
+)
+
+func init() {
+	caddy.RegisterModule(gateway.App{})
+	httpcaddyfile.RegisterGlobalOption("hiregate", gateway.ParseOption)
+
+	caddy.RegisterModule(receiver.Handler{})
+	directive("export_receiver", receiver.ParseDirective)
+
+	caddy.RegisterModule(documents.Handler{})
+	directive("documents", documents.ParseDirective)
+
+	caddy.RegisterModule(healthz.Handler{})
+	directive("healthz", healthz.ParseDirective)
+}
+
+// directive registers a handler's directive. Each of ours answers by itself, as respond does, and is ordered beside it.
+func directive(name string, parse httpcaddyfile.UnmarshalHandlerFunc) {
+	httpcaddyfile.RegisterHandlerDirective(name, parse)
+	httpcaddyfile.RegisterDirectiveOrder(name, httpcaddyfile.Before, "respond")
+}
