@@ -1,0 +1,121 @@
+// Package gatewaytest runs a gateway for tests of the handlers: a real store and a real folder, and Temporal away.
+package gatewaytest
+
+import (
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+	"go.uber.org/zap/zaptest/observer"
+
+	"github.com/hiregate/hiregate/internal/config"
+	"github.com/hiregate/hiregate/internal/egress"
+	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/internal/webhook"
+	"github.com/hiregate/hiregate/modules/gateway"
+	"github.com/hiregate/hiregate/schemas"
+)
+
+// Nowhere is an address at which nobody listens.
+const Nowhere = "127.0.0.1:1"
+
+// Bench is a gateway of its own, with what a test needs beside it.
+type Bench struct {
+	*gateway.Gateway
+	Clock  *Clock
+	Folder string // holds hiregate.db, and the documents in documents
+	Log    *zap.Logger
+	Logged *observer.ObservedLogs // everything that Log and the gateway logged, from debug level on
+}
+
+// New starts a gateway for tenants; without any, for acme and globex. It ends with the test.
+func New(t testing.TB, tenants ...*hiring.Tenant) *Bench {
+	t.Helper()
+	return NewAt(t, t.TempDir(), Nowhere, tenants...)
+}
+
+// NewAt is New with its files in a folder, and with Temporal at an address.
+func NewAt(t testing.TB, folder, temporal string, tenants ...*hiring.Tenant) *Bench {
+	t.Helper()
+	if len(tenants) == 0 {
+		tenants = []*hiring.Tenant{Tenant("acme"), Tenant("globex")}
+	}
+	names, err := webhook.NamesFor("Service")
+	require.NoError(t, err)
+	validator, err := schemas.New("Service")
+	require.NoError(t, err)
+	core, logged := observer.New(zapcore.DebugLevel)
+	b := &Bench{Clock: &Clock{now: Noon}, Folder: folder, Log: zap.New(core), Logged: logged}
+
+	database := &gateway.Database{Address: "sqlite://" + filepath.Join(folder, "hiregate.db")}
+	runtime, err := gateway.NewRuntime(gateway.Settings{
+		Database: database.Address, Documents: filepath.Join(folder, "documents"), Temporal: temporal, Namespace: "default",
+	}, database, b.Log)
+	require.NoError(t, err)
+	guard := egress.New(egress.Policy{})
+	t.Cleanup(func() {
+		require.NoError(t, runtime.Destruct())
+		require.NoError(t, database.Destruct())
+		guard.Close()
+	})
+	require.NoError(t, runtime.Start(t.Context()))
+
+	c := &config.Config{Names: names, Egress: guard, PublicURL: "https://gate.example.com", Tenants: map[string]*hiring.Tenant{}}
+	for _, tenant := range tenants {
+		c.Tenants[tenant.Name] = tenant
+	}
+	runtime.InForce.Push(c)
+	b.Gateway = &gateway.Gateway{Config: c, Validator: validator, Runtime: runtime, Now: b.Clock.Now}
+	return b
+}
+
+// Tenant is a tenant with the given secrets; without any, with <name>-secret.
+func Tenant(name string, secrets ...hiring.Secret) *hiring.Tenant {
+	if len(secrets) == 0 {
+		secrets = []hiring.Secret{hiring.Secret(name + "-secret")}
+	}
+	return &hiring.Tenant{Name: name, Secrets: secrets}
+}
+
+// Write writes to the gateway's store.
+func (b *Bench) Write(t testing.TB, fn func(*store.Tx) error) {
+	t.Helper()
+	require.NoError(t, b.Runtime.Store().Write(t.Context(), fn))
+}
+
+// Exports reads all exports of the store, without their bodies, newest first.
+func (b *Bench) Exports(t testing.TB) []*hiring.Export {
+	t.Helper()
+	page, next, err := b.Runtime.Store().Exports(t.Context(), store.ExportFilter{Limit: store.MaxPage})
+	require.NoError(t, err)
+	require.Zero(t, next, "there are more exports than a page holds")
+	return page
+}
+
+// Noon is when a Clock begins.
+var Noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+
+// Clock stands still until it is moved.
+type Clock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+// Now is the clock's time.
+func (c *Clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+// Advance moves the clock.
+func (c *Clock) Advance(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+}
