@@ -2,6 +2,8 @@ package store
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/hiregate/hiregate/internal/hiring"
@@ -47,6 +49,27 @@ func (db *DB) Delivery(ctx context.Context, exportID int64, integration string, 
 // Deliveries reads all deliveries of an export, by round and integration.
 func (db *DB) Deliveries(ctx context.Context, exportID int64) ([]*hiring.Delivery, error) {
 	return query(ctx, db, scanDelivery, `SELECT `+deliveryColumns+` FROM deliveries WHERE export_id = $1 ORDER BY round, integration`, exportID)
+}
+
+// DeliveriesOf reads the deliveries of a page of exports, at most MaxPage: those of each export by round and integration.
+func (db *DB) DeliveriesOf(ctx context.Context, exportIDs []int64) (map[int64][]*hiring.Delivery, error) {
+	if len(exportIDs) == 0 {
+		return nil, nil
+	}
+	places, args := make([]string, len(exportIDs)), make([]any, len(exportIDs))
+	for n, id := range exportIDs {
+		places[n], args[n] = fmt.Sprintf("$%d", n+1), id
+	}
+	all, err := query(ctx, db, scanDelivery, `SELECT `+deliveryColumns+` FROM deliveries
+		WHERE export_id IN (`+strings.Join(places, ", ")+`) ORDER BY export_id, round, integration`, args...)
+	if err != nil {
+		return nil, err
+	}
+	of := map[int64][]*hiring.Delivery{}
+	for _, d := range all {
+		of[d.ExportID] = append(of[d.ExportID], d)
+	}
+	return of, nil
 }
 
 // HeldDeliveries reads a page of an integration's held deliveries, by export, from the one after a given export ID on.

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"time"
@@ -25,9 +26,41 @@ func (db *DB) IntegrationStatus(ctx context.Context, i *hiring.Integration) (Int
 	}, `SELECT state, reason, attempts, updated_at FROM integration_states WHERE tenant = $1 AND integration = $2 AND setting = $3`,
 		i.Tenant, i.Name, i.Setting())
 	if errors.Is(err, ErrNotFound) {
-		return IntegrationStatus{State: hiring.NotConfigured, Reason: "VERIFY was not sent yet"}, nil
+		return unverified, nil
 	}
 	return s, err
+}
+
+var unverified = IntegrationStatus{State: hiring.NotConfigured, Reason: "VERIFY was not sent yet"}
+
+// IntegrationStatuses are where all integrations stand.
+type IntegrationStatuses map[Place]statusOfSetting
+
+type statusOfSetting struct {
+	setting []byte
+	IntegrationStatus
+}
+
+// Of is what DB.IntegrationStatus reads.
+func (s IntegrationStatuses) Of(i *hiring.Integration) IntegrationStatus {
+	kept, ok := s[Place{i.Tenant, i.Name}]
+	if !ok || !bytes.Equal(kept.setting, i.Setting()) {
+		return unverified
+	}
+	return kept.IntegrationStatus
+}
+
+// IntegrationStatuses reads where all integrations stand, for those who ask about many.
+func (db *DB) IntegrationStatuses(ctx context.Context) (IntegrationStatuses, error) {
+	all := IntegrationStatuses{}
+	_, err := query(ctx, db, func(r row) (struct{}, error) {
+		var at Place
+		var s statusOfSetting
+		err := r.Scan(&at.Tenant, &at.Integration, &s.setting, &s.State, &s.Reason, &s.Attempts, moment{&s.UpdatedAt})
+		all[at] = s
+		return struct{}{}, err
+	}, `SELECT tenant, integration, setting, state, reason, attempts, updated_at FROM integration_states`)
+	return all, err
 }
 
 // PutIntegrationStatus writes where an integration stands with its present setting.

@@ -2,13 +2,16 @@ package gateway
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/worker"
 	"go.uber.org/zap"
 
+	"github.com/hiregate/hiregate/internal/config"
 	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/workflows"
 	"github.com/hiregate/hiregate/workflows/verification"
 )
@@ -89,7 +92,6 @@ func (r *Runtime) startWorkers(ctx context.Context) (failed chan error, stop fun
 
 // tend has the integrations verified that are not configured, and releases what was parked for those that are.
 func (r *Runtime) tend(ctx context.Context) {
-	configured := map[string]bool{}
 	for pause(ctx, firstBackoff); ctx.Err() == nil; pause(ctx, tendEvery) {
 		c := r.InForce.Current()
 		for ; !r.workersUp.Load() || c == nil; c = r.InForce.Current() {
@@ -97,13 +99,8 @@ func (r *Runtime) tend(ctx context.Context) {
 				return
 			}
 		}
-		for _, t := range c.Tenants {
-			for n := range t.Integrations {
-				i := &t.Integrations[n]
-				if key := string(i.Setting()); i.Verify && !configured[key] {
-					configured[key] = r.verify(ctx, i)
-				}
-			}
+		if err := r.verify(ctx, c); err != nil && ctx.Err() == nil {
+			r.log.Warn("verifications could not be started; they are tried again", zap.Error(err))
 		}
 		if err := r.Again.ReleaseParked(ctx); err != nil && ctx.Err() == nil {
 			r.log.Warn("parked deliveries could not be released; they are tried again", zap.Error(err))
@@ -111,19 +108,52 @@ func (r *Runtime) tend(ctx context.Context) {
 	}
 }
 
-// verify starts the verification of an integration that needs one. It reports true when it needs none any more.
-func (r *Runtime) verify(ctx context.Context, i *hiring.Integration) bool {
-	status, err := r.Store().IntegrationStatus(ctx, i)
+// verify starts the verification of the integrations that are not configured, unless it is going on. What the store says is
+// asked for each time: a configured integration may be disabled, and a disabled one enabled, at any moment.
+func (r *Runtime) verify(ctx context.Context, c *config.Config) error {
+	statuses, err := r.Store().IntegrationStatuses(ctx)
 	if err != nil {
-		return false
+		return err
+	}
+	for _, t := range c.Tenants {
+		for n := range t.Integrations {
+			i := &t.Integrations[n]
+			if !i.Verify || statuses.Of(i).State != hiring.NotConfigured {
+				continue
+			}
+			if err := verification.Start(ctx, r.client, i, r.attributes.Load()); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Enable has an integration that is disabled, or not configured yet, verified now; what is held for it goes out once it
+// answers 200. It gives the state that the integration then is in. For a configured one there is nothing to do.
+//
+// The error wraps store.ErrUnavailable. Any other means that Temporal does not answer: the integration is then verified by
+// itself once that is back.
+func (r *Runtime) Enable(ctx context.Context, i *hiring.Integration) (store.IntegrationStatus, error) {
+	status, err := r.Store().IntegrationStatus(ctx, i)
+	if err != nil || status.State == hiring.Configured {
+		return status, err
 	}
 	if status.State != hiring.NotConfigured {
-		return true
+		status = store.IntegrationStatus{State: hiring.NotConfigured, Reason: "it was enabled; VERIFY was not sent since", UpdatedAt: r.now()}
+		if err := r.Store().Write(ctx, func(tx *store.Tx) error { return tx.PutIntegrationStatus(i, status) }); err != nil {
+			return status, fmt.Errorf("enabling an integration: %w", err)
+		}
+		r.log.Info("integration enabled", zap.String("tenant", i.Tenant), zap.String("integration", i.Name))
 	}
-	if err := verification.Start(ctx, r.client, i, r.attributes.Load()); err != nil && ctx.Err() == nil {
-		r.log.Warn("a verification could not be started; it is tried again", zap.Error(err))
+	if !i.Verify {
+		return status, nil
 	}
-	return false
+	// One that waits for its next attempt makes it now; else one is started.
+	if err := verification.Hurry(ctx, r.client, r.Settings.Namespace, i); err != nil {
+		return status, err
+	}
+	return status, verification.Start(ctx, r.client, i, r.attributes.Load())
 }
 
 func pause(ctx context.Context, d time.Duration) {
