@@ -1,0 +1,182 @@
+// Package layers keeps the layer rule: cmd → modules → workflows → schemas, internal. Tests may import what they like.
+package layers
+
+import (
+	"fmt"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const (
+	ours  = "github.com/hiregate/hiregate/"
+	caddy = "github.com/caddyserver/caddy/"
+)
+
+// below says for each layer, a top folder, which layers its packages may import. A main package is of layer cmd
+// wherever it lies: nothing can import it.
+var below = map[string]string{
+	"cmd":       "modules workflows schemas internal caddyfile",
+	"modules":   "modules workflows schemas internal",
+	"workflows": "workflows schemas internal",
+	"schemas":   "schemas internal",
+	"internal":  "schemas internal caddyfile",
+	"caddyfile": "",
+}
+
+// check returns the violations in the Go files below root, a sentence each, and the number of files it looked at.
+func check(root string) (violations []string, files int, err error) {
+	err = filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && name != root && skipped(name, d.Name()):
+			return filepath.SkipDir
+		case d.IsDir(), filepath.Ext(name) != ".go", strings.HasSuffix(name, "_test.go"):
+			return nil
+		}
+		rel, err := filepath.Rel(root, name)
+		if err != nil {
+			return err
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ImportsOnly)
+		if err != nil {
+			return fmt.Errorf("read imports: %w", err)
+		}
+		files++
+		for _, spec := range f.Imports {
+			imported, err := strconv.Unquote(spec.Path.Value)
+			if err != nil {
+				return fmt.Errorf("read imports of %s: %w", rel, err)
+			}
+			if why := forbidden(filepath.ToSlash(rel), f.Name.Name, imported); why != "" {
+				violations = append(violations, fmt.Sprintf("%s imports %s: %s", filepath.ToSlash(rel), imported, why))
+			}
+		}
+		return nil
+	})
+	return violations, files, err
+}
+
+// skipped tells folders that hold no packages of this module.
+func skipped(folder, name string) bool {
+	if name == "testdata" || name[0] == '.' || name[0] == '_' {
+		return true
+	}
+	_, err := os.Stat(filepath.Join(folder, "go.mod"))
+	return err == nil
+}
+
+// forbidden says why the file must not import imported, or nothing.
+func forbidden(file, pkg, imported string) string {
+	layer, _, _ := strings.Cut(file, "/")
+	base := path.Base(file)
+	if layer == "modules" && strings.HasPrefix(imported, caddy) && base != "module.go" && base != "caddyfile.go" && file != "modules/modules.go" {
+		return "in a module's folder only module.go and caddyfile.go import Caddy"
+	}
+	target, own := strings.CutPrefix(imported, ours)
+	if !own {
+		return ""
+	}
+	if strings.HasPrefix(file, "internal/hiring/") {
+		return "internal/hiring imports nothing of ours"
+	}
+	if pkg == "main" {
+		layer = "cmd"
+	}
+	allowed, known := below[layer]
+	if !known {
+		return layer + " is no layer; put the package into one, or add the layer in internal/layers"
+	}
+	target, _, _ = strings.Cut(target, "/")
+	for l := range strings.FieldsSeq(allowed) {
+		if l == target {
+			return ""
+		}
+	}
+	return layer + " must not import " + target
+}
+
+func TestLayers(t *testing.T) {
+	t.Parallel()
+	violations, files, err := check("../..")
+	require.NoError(t, err)
+	require.NotZero(t, files)
+	require.Empty(t, violations)
+}
+
+func TestCheck(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ file, pkg, imported, want string }{
+		{"cmd/hiregate/main.go", "main", ours + "modules", ""},
+		{"internal/bench/main.go", "main", ours + "modules", ""},
+		{"modules/modules.go", "modules", ours + "modules/receiver", ""},
+		{"modules/modules.go", "modules", caddy + "v2", ""},
+		{"modules/receiver/module.go", "receiver", caddy + "v2/modules/caddyhttp", ""},
+		{"modules/receiver/caddyfile.go", "receiver", caddy + "v2", ""},
+		{"modules/receiver/receiver_test.go", "receiver", caddy + "v2", ""},
+		{"modules/receiver/receiver.go", "receiver", ours + "workflows/export", ""},
+		{"workflows/export/workflow.go", "export", ours + "internal/hiring", ""},
+		{"internal/store/store_test.go", "store", ours + "modules/gateway", ""},
+		{"internal/store/store.go", "store", ours + "internal/hiring", ""},
+		{"internal/hiring/export.go", "hiring", "net/http", ""},
+		{"schemas/guard.go", "schemas", ours + "internal/hiring", ""},
+		{"cmd/other/main.go", "main", "example.com/other", ""},
+		{"testdata/x.go", "x", ours + "modules", ""},
+		{".cache/x.go", "x", ours + "modules", ""},
+
+		{"modules/receiver/receiver.go", "receiver", caddy + "v2", "only module.go and caddyfile.go import Caddy"},
+		{"modules/receiver/deep/metrics.go", "deep", caddy + "v2/caddyconfig", "only module.go and caddyfile.go import Caddy"},
+		{"modules/gateway/modules.go", "gateway", caddy + "v2", "only module.go and caddyfile.go import Caddy"},
+		{"internal/hiring/export.go", "hiring", ours + "internal/webhook", "internal/hiring imports nothing of ours"},
+		{"internal/store/store.go", "store", ours + "workflows/export", "internal must not import workflows"},
+		{"internal/store/store.go", "store", ours + "modules/gateway", "internal must not import modules"},
+		{"internal/store/store.go", "store", ours + "cmd/hiregate/flags", "internal must not import cmd"},
+		{"workflows/export/workflow.go", "export", ours + "modules/gateway", "workflows must not import modules"},
+		{"schemas/guard.go", "schemas", ours + "modules", "schemas must not import modules"},
+		{"schemas/guard.go", "schemas", ours + "workflows", "schemas must not import workflows"},
+		{"pkg/x/x.go", "x", ours + "internal/hiring", "pkg is no layer"},
+	} {
+		root := t.TempDir()
+		name := filepath.Join(root, filepath.FromSlash(tt.file))
+		require.NoError(t, os.MkdirAll(filepath.Dir(name), 0o755))
+		require.NoError(t, os.WriteFile(name, fmt.Appendf(nil, "package %s\n\nimport _ %q\n", tt.pkg, tt.imported), 0o644))
+		got, _, err := check(root)
+		require.NoError(t, err)
+		if tt.want == "" {
+			require.Empty(t, got, tt.file)
+			continue
+		}
+		require.Len(t, got, 1, "%s importing %s", tt.file, tt.imported)
+		require.Contains(t, got[0], tt.file+" imports "+tt.imported+": ")
+		require.Contains(t, got[0], tt.want)
+	}
+}
+
+func TestOtherModulesAreLeftAlone(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	for name, content := range map[string]string{
+		"go.mod":                   "module github.com/hiregate/hiregate\n",
+		"internal/x/x.go":          "package x\n",
+		"internal/nested/go.mod":   "module example.com/nested\n",
+		"internal/nested/x.go":     "package nested\n\nimport _ \"" + ours + "modules\"\n",
+		"internal/nested/sub/y.go": "package sub\n\nimport _ \"" + ours + "modules\"\n",
+	} {
+		name = filepath.Join(root, filepath.FromSlash(name))
+		require.NoError(t, os.MkdirAll(filepath.Dir(name), 0o755))
+		require.NoError(t, os.WriteFile(name, []byte(content), 0o644))
+	}
+	violations, files, err := check(root)
+	require.NoError(t, err)
+	require.Empty(t, violations)
+	require.Equal(t, 1, files)
+}
