@@ -32,7 +32,11 @@ func (p *Problem) RetryAfter(d time.Duration) *Problem {
 	return p
 }
 
-// Closing ends the connection after the answer: what is left of the request's body is not read.
+// linger is how long the rest of a body that nobody wants may still come in, to be thrown away, before its connection is
+// closed. Closing at once would reset it, and the sender could lose the answer (RFC 9112 section 9.6).
+const linger = 500 * time.Millisecond
+
+// Closing ends the connection soon after the answer: nobody waits for what is left of the request's body.
 func (p *Problem) Closing() *Problem {
 	p.close = true
 	return p
@@ -49,6 +53,8 @@ func (p *Problem) Write(w http.ResponseWriter) {
 	}
 	if p.close {
 		h.Set("Connection", "close")
+		// net/http would wait without end for 256 KiB more. Where there is no connection, there is nothing to close.
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(linger))
 	}
 	w.WriteHeader(p.Status)
 	json.NewEncoder(w).Encode(p)
