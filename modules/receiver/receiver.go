@@ -130,8 +130,10 @@ func (in *intake) read() (result string) {
 	if in.r.ContentLength > in.MaxBody {
 		return tooLarge()
 	}
-	if e := in.r.Header.Get("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") {
-		return in.refuse("encoding", problem.New(http.StatusUnsupportedMediaType, "send the body as it is, without Content-Encoding").Closing())
+	for _, e := range in.r.Header.Values("Content-Encoding") {
+		if e != "" && !strings.EqualFold(e, "identity") {
+			return in.refuse("encoding", problem.New(http.StatusUnsupportedMediaType, "send the body as it is, without Content-Encoding").Closing())
+		}
 	}
 	if in.r.ContentLength > 0 {
 		in.body.Grow(int(in.r.ContentLength) + bytes.MinRead)
