@@ -3,9 +3,7 @@ package inbox
 
 import (
 	"context"
-	"crypto/rand"
 	"crypto/sha256"
-	"encoding/base32"
 	"encoding/hex"
 	"fmt"
 	"strconv"
@@ -32,17 +30,17 @@ type Result struct {
 	Verdict    Verdict
 	Receipt    string // of the accepted export; for a repeated one, of the first
 	ReceivedAt time.Time
-	SameBody   bool // accepted, though the tenant sent this body before under another key
 }
 
 // Arrive makes the export that a body is, ready for Put: received at now, known by key, or by its hash when key is empty.
 // The slices are kept, not copied.
 func Arrive(tenant, key string, body []byte, now time.Time) *hiring.Export {
 	now = now.UTC().Truncate(time.Microsecond)
+	id := hiring.NewID(now)
 	e := &hiring.Export{
-		Tenant: tenant, Key: key, Keyed: key != "", Origin: hiring.Received,
+		ID: id, Tenant: tenant, Key: key, Keyed: key != "", Origin: hiring.Received,
 		SHA256: sha256.Sum256(body), Size: int64(len(body)), Body: body,
-		Receipt: newReceipt(), ReceivedAt: now,
+		Receipt: hiring.NewReceipt(id), ReceivedAt: now,
 		DocumentsTill: now.Add(hiring.DocumentWindow), DeliverTill: now.Add(hiring.DeliveryWindow),
 	}
 	if !e.Keyed {
@@ -69,15 +67,15 @@ func Put(tx *store.Tx, e *hiring.Export) (Result, error) {
 		return Result{}, fmt.Errorf("keeping the export: %w", err)
 	}
 	if fresh {
-		same, err := tx.BodySeen(e)
-		if err != nil {
-			return Result{}, fmt.Errorf("comparing the body: %w", err)
-		}
-		return Result{Verdict: Accepted, Receipt: e.Receipt, ReceivedAt: e.ReceivedAt, SameBody: same}, nil
+		return Result{Verdict: Accepted, Receipt: e.Receipt, ReceivedAt: e.ReceivedAt}, nil
 	}
 	seen, ok, err := tx.SeenExport(e.Tenant, e.Key)
-	if err != nil || !ok {
+	if err != nil {
 		return Result{}, fmt.Errorf("reading the first export of that key: %w", err)
+	}
+	if !ok {
+		// Its id was taken, not its key: two nodes drew the same one in the same microsecond.
+		return Result{}, fmt.Errorf("keeping the export: %w: its id is taken", store.ErrUnavailable)
 	}
 	if seen.SHA256 != e.SHA256 {
 		return Result{Verdict: Conflicting, ReceivedAt: seen.ReceivedAt}, nil
@@ -92,13 +90,4 @@ func Accept(ctx context.Context, db *store.DB, e *hiring.Export) (res Result, er
 		return err
 	})
 	return res, err
-}
-
-var receiptEncoding = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
-
-// newReceipt is an id of 160 random bits, which nobody can guess: it is all that is needed to ask what became of an export.
-func newReceipt() string {
-	var raw [20]byte
-	rand.Read(raw[:])
-	return receiptEncoding.EncodeToString(raw[:])
 }

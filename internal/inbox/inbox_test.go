@@ -35,13 +35,11 @@ func TestAcceptedOnce(t *testing.T) {
 	db := open(t)
 	first := accept(t, db, "u-1", "body", noon)
 	require.Equal(t, inbox.Accepted, first.Verdict)
-	require.False(t, first.SameBody)
 	again := accept(t, db, "u-1", "body", noon.Add(time.Hour))
 	require.Equal(t, inbox.Result{Verdict: inbox.Repeated, Receipt: first.Receipt, ReceivedAt: noon}, again)
 	require.Equal(t, inbox.Conflicting, accept(t, db, "u-1", "other", noon).Verdict)
 	renamed := accept(t, db, "u-2", "body", noon)
 	require.Equal(t, inbox.Accepted, renamed.Verdict)
-	require.True(t, renamed.SameBody, "the same body under another key was not noticed")
 	require.NotEqual(t, first.Receipt, renamed.Receipt)
 }
 
@@ -89,4 +87,14 @@ func TestWorkflowIDIsWrittenWithTheExport(t *testing.T) {
 	e, err := db.ExportByKey(t.Context(), "acme", "a/b c")
 	require.NoError(t, err)
 	require.Equal(t, "export/acme/a%2Fb%20c", e.WorkflowID)
+}
+
+func TestBodiesAreRememberedByTenant(t *testing.T) {
+	t.Parallel()
+	b := inbox.NewBodies()
+	one := inbox.Arrive("acme", "u-1", []byte("body"), noon)
+	require.False(t, b.Again(one))
+	require.True(t, b.Again(inbox.Arrive("acme", "u-2", []byte("body"), noon)))
+	require.False(t, b.Again(inbox.Arrive("acme", "u-3", []byte("other"), noon)))
+	require.False(t, b.Again(inbox.Arrive("globex", "u-4", []byte("body"), noon)))
 }

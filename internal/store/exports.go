@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"crypto/sha256"
+	"crypto/subtle"
 	"errors"
 	"fmt"
 	"strings"
@@ -19,17 +20,17 @@ type Seen struct {
 	ReceivedAt time.Time
 }
 
-// InsertExport adds an export with its body and gives it its ID. It reports false, and changes nothing, when the tenant has
-// an export of that key already; SeenExport then tells which.
+// InsertExport adds an export, which has its ID, with its body. It reports false, and changes nothing, when the tenant has an
+// export of that key already; SeenExport then tells which.
 func (tx *Tx) InsertExport(e *hiring.Export) (bool, error) {
-	fresh, err := tx.one([]any{&e.ID}, `
-		INSERT INTO exports (tenant, key, keyed, origin, sha256, size, candidate_id, attachments, receipt, received_at,
+	n, err := tx.exec(`
+		INSERT INTO exports (id, tenant, key, keyed, origin, sha256, size, candidate_id, attachments, receipt, received_at,
 			documents_till, deliver_till, round, integrations, workflow_id, dispatched_at, dispatch_after, fault)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, NULL, $16, '')
-		ON CONFLICT (tenant, key) DO NOTHING RETURNING id`,
-		e.Tenant, e.Key, e.Keyed, string(e.Origin), e.SHA256[:], e.Size, e.CandidateID, e.Attachments, e.Receipt, micros(e.ReceivedAt),
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, NULL, $17, '')
+		ON CONFLICT DO NOTHING`,
+		e.ID, e.Tenant, e.Key, e.Keyed, string(e.Origin), e.SHA256[:], e.Size, e.CandidateID, e.Attachments, e.Receipt, micros(e.ReceivedAt),
 		micros(e.DocumentsTill), micros(e.DeliverTill), e.Round, strings.Join(e.Integrations, " "), e.WorkflowID, micros(e.ReceivedAt))
-	if err != nil || !fresh {
+	if err != nil || n == 0 {
 		return false, err
 	}
 	_, err = tx.exec(`INSERT INTO export_bodies (export_id, body, link, export_context) VALUES ($1, $2, $3, $4)`,
@@ -45,12 +46,6 @@ func (tx *Tx) SeenExport(tenant, key string) (Seen, bool, error) {
 		`SELECT id, sha256, receipt, received_at FROM exports WHERE tenant = $1 AND key = $2`, tenant, key)
 	copy(s.SHA256[:], sum)
 	return s, ok, err
-}
-
-// BodySeen tells whether the tenant has another export with that body.
-func (tx *Tx) BodySeen(e *hiring.Export) (bool, error) {
-	var n int
-	return tx.one([]any{&n}, `SELECT 1 FROM exports WHERE tenant = $1 AND sha256 = $2 AND id <> $3 LIMIT 1`, e.Tenant, e.SHA256[:], e.ID)
 }
 
 // StandIn gives the key under which a body without an X-Service-UUID is kept: proposed, and until till the same one for
@@ -170,7 +165,15 @@ func (db *DB) ExportByKey(ctx context.Context, tenant, key string) (*hiring.Expo
 
 // ExportByReceipt reads the export a receipt was given for, without its body.
 func (db *DB) ExportByReceipt(ctx context.Context, receipt string) (*hiring.Export, error) {
-	return queryOne(ctx, db, scanExport, `SELECT `+exportColumns+` FROM exports e WHERE e.receipt = $1`, receipt)
+	id, ok := hiring.ExportOf(receipt)
+	if !ok {
+		return nil, ErrNotFound
+	}
+	e, err := db.Export(ctx, id)
+	if err == nil && subtle.ConstantTimeCompare([]byte(e.Receipt), []byte(receipt)) == 0 {
+		return nil, ErrNotFound
+	}
+	return e, err
 }
 
 // LoadBody reads an export's body and the headers it came with into it.

@@ -21,7 +21,7 @@ type dialect struct {
 
 var sqliteDialect = dialect{
 	goose: goose.DialectSQLite3,
-	types: strings.NewReplacer("$ID", "INTEGER PRIMARY KEY", "$BYTES", "BLOB", "$KEY", "TEXT"),
+	types: strings.NewReplacer("$ID", "INTEGER PRIMARY KEY", "$ROWID", "INTEGER PRIMARY KEY", "$BYTES", "BLOB", "$KEY", "TEXT"),
 }
 
 //go:embed migrations/*.sql
@@ -46,7 +46,7 @@ func migrate(ctx context.Context, connect func() (*sql.DB, error), d dialect) er
 	return err
 }
 
-// typed is a file system whose files name column types as $ID, $BYTES and $KEY; reading gives those of a database.
+// typed is a file system whose files name column types as $ID (given by the database), $ROWID (given by us), $BYTES and $KEY; reading gives those of a database.
 type typed struct {
 	fs.FS
 	types *strings.Replacer

@@ -27,9 +27,10 @@ func open(t *testing.T) *store.DB {
 }
 
 func export(tenant, key, body string) *hiring.Export {
+	id := hiring.NewID(noon)
 	return &hiring.Export{
-		Tenant: tenant, Key: key, Keyed: true, Origin: hiring.Received, SHA256: sha256.Sum256([]byte(body)), Size: int64(len(body)),
-		CandidateID: "c-" + key, Attachments: 2, Receipt: "receipt-" + tenant + "-" + key, ReceivedAt: noon,
+		ID: id, Tenant: tenant, Key: key, Keyed: true, Origin: hiring.Received, SHA256: sha256.Sum256([]byte(body)), Size: int64(len(body)),
+		CandidateID: "c-" + key, Attachments: 2, Receipt: hiring.NewReceipt(id), ReceivedAt: noon,
 		DocumentsTill: noon.Add(hiring.DocumentWindow), DeliverTill: noon.Add(hiring.DeliveryWindow),
 		Body: []byte(body), Link: []byte("https://service.example/c"), WorkflowID: hiring.WorkflowID(tenant, key, 0),
 	}
@@ -60,6 +61,10 @@ func TestExportIsReadAsItWasWritten(t *testing.T) {
 	byReceipt, err := db.ExportByReceipt(t.Context(), want.Receipt)
 	require.NoError(t, err)
 	require.Equal(t, want.ID, byReceipt.ID)
+	for _, receipt := range []string{"", "nonsense", hiring.NewReceipt(want.ID), hiring.NewReceipt(want.ID + 1)} {
+		_, err = db.ExportByReceipt(t.Context(), receipt)
+		require.ErrorIs(t, err, store.ErrNotFound)
+	}
 	_, err = db.ExportByKey(t.Context(), "globex", "u-1")
 	require.ErrorIs(t, err, store.ErrNotFound)
 }
@@ -70,7 +75,6 @@ func TestKeyIsTakenOncePerTenant(t *testing.T) {
 	first := export("acme", "u-1", "one")
 	require.True(t, insert(t, db, first))
 	second := export("acme", "u-1", "two")
-	second.Receipt = "other"
 	require.False(t, insert(t, db, second))
 	require.True(t, insert(t, db, export("globex", "u-1", "one")))
 	require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/hiregate/hiregate/internal/config"
 	"github.com/hiregate/hiregate/internal/documents"
+	"github.com/hiregate/hiregate/internal/inbox"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/workflows/export"
 	"github.com/hiregate/hiregate/workflows/verification"
@@ -35,6 +36,7 @@ type Runtime struct {
 	Settings Settings
 	InForce  config.InForce
 	Rates    Rates
+	Bodies   *inbox.Bodies
 
 	Dispatcher   *export.Dispatcher
 	Again        *export.Again
@@ -69,7 +71,7 @@ func NewRuntime(s Settings, database *Database, log *zap.Logger) (*Runtime, erro
 	if err != nil {
 		return nil, fmt.Errorf("Temporal at %s: %w", s.Temporal, err)
 	}
-	r := &Runtime{Settings: s, database: database, client: c, log: log, now: time.Now}
+	r := &Runtime{Settings: s, database: database, client: c, log: log, now: time.Now, Bodies: inbox.NewBodies()}
 	r.Archive = &documents.Archive{Files: files, InForce: &r.InForce, Now: r.now, Log: log.Named("documents")}
 	r.Dispatcher = &export.Dispatcher{Client: c, InForce: &r.InForce, Archive: r.Archive, Now: r.now, Log: log.Named("dispatch"), Attributes: &r.attributes}
 	r.Again = &export.Again{Client: c, Namespace: s.Namespace, Dispatcher: r.Dispatcher, Now: r.now, Log: log.Named("dispatch")}

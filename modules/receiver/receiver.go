@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -193,7 +194,7 @@ func (in *intake) export() (result string) {
 func (in *intake) guard() (*schemas.Document, string) {
 	doc, err := schemas.Guard(in.body.Bytes())
 	if refused := new(schemas.GuardError); errors.As(err, &refused) {
-		return nil, in.refuse("malformed", problem.New(http.StatusBadRequest, refused.Error()))
+		return nil, in.refuse("malformed", problem.New(http.StatusBadRequest, fmt.Sprintf("at byte %d: %s", refused.Offset, refused.Reason)))
 	}
 	return doc, ""
 }
@@ -235,7 +236,7 @@ func (in *intake) accept(e *hiring.Export) (result string) {
 		result = "repeated"
 	case inbox.Accepted:
 		in.Gateway.Runtime.Dispatcher.Offer(e)
-		if res.SameBody {
+		if in.Gateway.Runtime.Bodies.Again(e) {
 			metrics.SameBody(e.Tenant)
 		}
 		status, result = http.StatusAccepted, "accepted"

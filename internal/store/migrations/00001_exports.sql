@@ -1,6 +1,6 @@
 -- +goose Up
 CREATE TABLE exports (
-	id              $ID,
+	id              $ROWID, -- rises with the time; see hiring.NewID
 	tenant          $KEY NOT NULL,
 	key             $KEY NOT NULL,      -- X-Service-UUID, or what stands in for it
 	keyed           BOOLEAN NOT NULL,
@@ -9,7 +9,7 @@ CREATE TABLE exports (
 	size            BIGINT NOT NULL,
 	candidate_id    $KEY NOT NULL,
 	attachments     INTEGER NOT NULL,
-	receipt         $KEY NOT NULL,
+	receipt         TEXT NOT NULL,      -- holds the id, and what can't be guessed
 	received_at     BIGINT NOT NULL,
 	documents_till  BIGINT NOT NULL,
 	deliver_till    BIGINT NOT NULL,
@@ -21,15 +21,13 @@ CREATE TABLE exports (
 	fault           TEXT NOT NULL
 );
 CREATE UNIQUE INDEX exports_by_key ON exports (tenant, key);
-CREATE UNIQUE INDEX exports_by_receipt ON exports (receipt);
-CREATE INDEX exports_by_body ON exports (tenant, sha256);
 CREATE INDEX exports_by_tenant ON exports (tenant, id);
 CREATE INDEX exports_by_candidate ON exports (tenant, candidate_id, id);
 CREATE INDEX exports_undispatched ON exports (dispatch_after) WHERE dispatched_at IS NULL AND fault = '';
 
 -- Apart from exports: the row outlives the body. The first byte of a body says how the rest is written (1: as it is).
 CREATE TABLE export_bodies (
-	export_id       BIGINT PRIMARY KEY REFERENCES exports (id),
+	export_id       $ROWID REFERENCES exports (id),
 	body            $BYTES NOT NULL,
 	link            $BYTES,
 	export_context  $BYTES
@@ -37,7 +35,7 @@ CREATE TABLE export_bodies (
 
 -- The body as it goes out with our document URLs, made once.
 CREATE TABLE rehosted_bodies (
-	export_id       BIGINT PRIMARY KEY REFERENCES exports (id),
+	export_id       $ROWID REFERENCES exports (id),
 	body            $BYTES NOT NULL
 );
 

@@ -1,0 +1,47 @@
+package inbox_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hiregate/hiregate/internal/inbox"
+	"github.com/hiregate/hiregate/internal/store"
+)
+
+// BenchmarkAccept is the door alone, with 32 senders at once. Beside the time it tells the processor time of an export, which
+// a busy machine changes less, and how many syncs of the disk each took.
+func BenchmarkAccept(b *testing.B) {
+	body, err := os.ReadFile("../../testdata/samples/export-full.json")
+	require.NoError(b, err)
+	db, err := store.Open(b.Context(), "sqlite://"+filepath.Join(b.TempDir(), "hiregate.db"), store.Options{})
+	require.NoError(b, err)
+	defer db.Close()
+	before, _ := db.Commits()
+	var n atomic.Int64
+	spent := processorTime()
+	b.SetParallelism(32)
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			id := n.Add(1)
+			own := append(fmt.Appendf(nil, "%d ", id), body...)
+			_, err := inbox.Accept(b.Context(), db, inbox.Arrive("acme", fmt.Sprint("uuid-", id), own, time.Now()))
+			require.NoError(b, err)
+		}
+	})
+	after, _ := db.Commits()
+	b.ReportMetric(float64(after-before)/float64(b.N), "syncs/op")
+	b.ReportMetric(float64((processorTime()-spent).Microseconds())/float64(b.N), "cpu-µs/op")
+}
+
+func processorTime() time.Duration {
+	var u syscall.Rusage
+	syscall.Getrusage(syscall.RUSAGE_SELF, &u)
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
