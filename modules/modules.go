@@ -8,6 +8,7 @@ import (
 	"github.com/hiregate/hiregate/modules/documents"
 	"github.com/hiregate/hiregate/modules/gateway"
 	"github.com/hiregate/hiregate/modules/healthz"
+	"github.com/hiregate/hiregate/modules/manage"
 	"github.com/hiregate/hiregate/modules/receiver"
 )
 
@@ -23,6 +24,8 @@ func init() {
 
 	caddy.RegisterModule(healthz.Handler{})
 	directive("healthz", healthz.ParseDirective)
+
+	caddy.RegisterModule(manage.Admin{})
 }
 
 // directive registers a handler's directive. Each of ours answers by itself, as respond does, and is ordered beside it.

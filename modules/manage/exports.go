@@ -1,0 +1,214 @@
+package manage
+
+import (
+	"encoding/hex"
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/problem"
+	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/internal/webhook"
+)
+
+// exportList is a page of exports, newest first.
+type exportList struct {
+	Items []exportItem `json:"items"`
+	Next  *string      `json:"next"` // the cursor of the next page; null on the last one
+}
+
+// exportItem is an export in a list: nothing of the candidate but an id, nothing of what a partner answered.
+type exportItem struct {
+	ID           string     `json:"id"` // its X-Service-UUID, or what stands in for it
+	Tenant       string     `json:"tenant"`
+	ReceivedAt   time.Time  `json:"receivedAt"`
+	Candidate    string     `json:"candidate"` // person.id.value
+	Attachments  int        `json:"attachments"`
+	Size         int64      `json:"size"` // of the body, in bytes
+	SHA256       string     `json:"sha256"`
+	Round        int        `json:"round"` // 0 at first; each redelivery or release begins the next
+	Workflow     string     `json:"workflow"`
+	State        string     `json:"state"` // waiting (for Temporal), dispatched or fault, of the current round
+	DispatchedAt time.Time  `json:"dispatchedAt,omitzero"`
+	Fault        string     `json:"fault,omitempty"` // why Temporal will never have it
+	Deliveries   []delivery `json:"deliveries"`
+}
+
+type delivery struct {
+	Integration string         `json:"integration"`
+	Round       int            `json:"round"`
+	Outcome     hiring.Outcome `json:"outcome"`
+	Class       hiring.Class   `json:"class"`
+	Attempts    int            `json:"attempts"`
+	Reason      string         `json:"reason,omitempty"`
+	UpdatedAt   time.Time      `json:"updatedAt"`
+	NextAt      time.Time      `json:"nextAt,omitzero"` // of the next attempt
+}
+
+// exportDetail is an export with all that is known of its way.
+type exportDetail struct {
+	exportItem
+	Deliveries []deliveryDetail `json:"deliveries"`
+	Documents  []document       `json:"documents"` // none before their fetching began
+}
+
+type deliveryDetail struct {
+	delivery
+	History []attempt `json:"history"` // the attempts, the first one first
+}
+
+type attempt struct {
+	Number     int       `json:"number"`
+	StartedAt  time.Time `json:"startedAt"`
+	DurationMs float64   `json:"durationMs"`
+	Status     int       `json:"status,omitempty"` // absent: no answer came
+	Error      string    `json:"error,omitempty"`
+	Answer     string    `json:"answer"` // the head of what the partner answered, at most 64 KiB
+}
+
+// document leaves out the file's name, which may hold a candidate's, and its source, which is a credential.
+type document struct {
+	Position  int                  `json:"position"`
+	State     hiring.DocumentState `json:"state"`
+	Reason    string               `json:"reason,omitempty"`
+	Tries     int                  `json:"tries"`
+	Size      int64                `json:"size"`
+	MimeType  string               `json:"mimeType,omitempty"`
+	SHA256    string               `json:"sha256,omitempty"`
+	FetchedAt time.Time            `json:"fetchedAt,omitzero"`
+}
+
+// listExports lists the exports of a tenant, or of all of them where the path names none.
+func (r *request) listExports() (any, *problem.Problem) {
+	f, p := r.filter()
+	if p != nil {
+		return nil, p
+	}
+	if r.PathValue("tenant") != "" {
+		t, p := r.tenant()
+		if p != nil {
+			return nil, p
+		}
+		f.Tenant = t.Name
+	}
+	page, next, err := r.db.Exports(r.Context(), f)
+	if err != nil {
+		return nil, r.storeAway(err)
+	}
+	ids := make([]int64, len(page))
+	for n, e := range page {
+		ids[n] = e.ID
+	}
+	deliveries, err := r.db.DeliveriesOf(r.Context(), ids)
+	if err != nil {
+		return nil, r.storeAway(err)
+	}
+	list := exportList{Items: make([]exportItem, len(page)), Next: cursor(next)}
+	for n, e := range page {
+		list.Items[n] = itemOf(e)
+		for _, d := range deliveries[e.ID] {
+			list.Items[n].Deliveries = append(list.Items[n].Deliveries, deliveryOf(d))
+		}
+	}
+	return list, nil
+}
+
+func itemOf(e *hiring.Export) exportItem {
+	state := "dispatched"
+	switch {
+	case e.Fault != "":
+		state = "fault"
+	case e.DispatchedAt.IsZero():
+		state = "waiting"
+	}
+	return exportItem{
+		ID: e.Key, Tenant: e.Tenant, ReceivedAt: e.ReceivedAt, Candidate: e.CandidateID, Attachments: e.Attachments, Size: e.Size,
+		SHA256: hex.EncodeToString(e.SHA256[:]), Round: e.Round, Workflow: e.WorkflowID, State: state, DispatchedAt: e.DispatchedAt, Fault: e.Fault,
+		Deliveries: []delivery{},
+	}
+}
+
+func deliveryOf(d *hiring.Delivery) delivery {
+	return delivery{
+		Integration: d.Integration, Round: d.Round, Outcome: d.Outcome, Class: d.Class(), Attempts: d.Attempts, Reason: d.Reason,
+		UpdatedAt: d.UpdatedAt, NextAt: d.NextAt,
+	}
+}
+
+// export is the export that the path names.
+func (r *request) export() (*hiring.Export, *problem.Problem) {
+	t, p := r.tenant()
+	if p != nil {
+		return nil, p
+	}
+	err := store.ErrNotFound
+	var e *hiring.Export
+	if uuid := r.PathValue("uuid"); webhook.ValidUUID(uuid) {
+		e, err = r.db.ExportByKey(r.Context(), t.Name, uuid)
+	}
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, problem.New(http.StatusNotFound, "this tenant has no export of that UUID")
+	}
+	if err != nil {
+		return nil, r.storeAway(err)
+	}
+	return e, nil
+}
+
+func (r *request) showExport() (any, *problem.Problem) {
+	if _, p := r.query(); p != nil {
+		return nil, p
+	}
+	e, p := r.export()
+	if p != nil {
+		return nil, p
+	}
+	deliveries, err := r.db.Deliveries(r.Context(), e.ID)
+	if err != nil {
+		return nil, r.storeAway(err)
+	}
+	detail := exportDetail{exportItem: itemOf(e), Deliveries: []deliveryDetail{}, Documents: []document{}}
+	for _, d := range deliveries {
+		attempts, err := r.db.Attempts(r.Context(), d.ID)
+		if err != nil {
+			return nil, r.storeAway(err)
+		}
+		one := deliveryDetail{delivery: deliveryOf(d), History: []attempt{}}
+		for _, a := range attempts {
+			one.History = append(one.History, attempt{
+				Number: a.Number, StartedAt: a.StartedAt, DurationMs: float64(a.Duration.Microseconds()) / 1000, Status: a.Status, Error: a.Error,
+				Answer: text(a.Answer),
+			})
+		}
+		detail.Deliveries = append(detail.Deliveries, one)
+	}
+	documents, err := r.db.Documents(r.Context(), e.ID)
+	if err != nil {
+		return nil, r.storeAway(err)
+	}
+	for _, d := range documents {
+		detail.Documents = append(detail.Documents, document{
+			Position: d.Position, State: d.State, Reason: d.Reason, Tries: d.Tries, Size: d.Size, MimeType: d.MediaType(),
+			SHA256: hex.EncodeToString(d.SHA256), FetchedAt: d.FetchedAt,
+		})
+	}
+	return detail, nil
+}
+
+const maxAnswer = 64 << 10
+
+// text is what a partner answered, as at most 64 KiB of valid UTF-8.
+func text(answer []byte) string {
+	s := strings.ToValidUTF8(string(answer), string(utf8.RuneError))
+	if len(s) <= maxAnswer {
+		return s
+	}
+	end := maxAnswer
+	for !utf8.RuneStart(s[end]) {
+		end--
+	}
+	return s[:end]
+}
