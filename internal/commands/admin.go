@@ -1,0 +1,131 @@
+package commands
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+const (
+	// adminVariable may hold what --admin says.
+	adminVariable = "HIREGATE_ADMIN"
+	defaultAdmin  = "localhost:2019"
+	adminPatience = 30 * time.Second
+)
+
+// admin is how a command talks to the running gateway, which alone has the database open: through Caddy's admin endpoint.
+type admin struct {
+	address string
+	json    bool
+}
+
+// flags adds what all commands that talk to the gateway take.
+func (a *admin) flags(cmd *cobra.Command) {
+	fl := cmd.PersistentFlags()
+	fl.StringVar(&a.address, "admin", cmp.Or(os.Getenv(adminVariable), defaultAdmin),
+		"admin endpoint of the running gateway, host:port or unix//path (or the environment variable "+adminVariable+")")
+	fl.BoolVar(&a.json, "json", false, "print JSON, one object a line")
+}
+
+// call asks the gateway's management API and decodes its answer. Without an in, nothing is sent. Its errors are sentences.
+func (a *admin) call(ctx context.Context, method, path string, in, out any) error {
+	ctx, cancel := context.WithTimeout(ctx, adminPatience)
+	defer cancel()
+	network, address, host, err := a.endpoint()
+	if err != nil {
+		return err
+	}
+	var body io.Reader
+	if in != nil {
+		raw, err := json.Marshal(in)
+		if err != nil {
+			return err
+		}
+		body = bytes.NewReader(raw)
+	}
+	r, err := http.NewRequestWithContext(ctx, method, "http://"+host+"/hiregate"+path, body)
+	if err != nil {
+		return fmt.Errorf("asking the gateway: %w", cause(err))
+	}
+	if network == "tcp" {
+		r.Header.Set("Origin", "http://"+host) // for an endpoint with enforce_origin
+	}
+	if in != nil {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, network, address)
+	}}
+	defer transport.CloseIdleConnections()
+	answer, err := (&http.Client{Transport: transport}).Do(r)
+	if err != nil {
+		return a.unreached(err)
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode/100 != 2 {
+		return a.refused(answer)
+	}
+	if err := json.NewDecoder(answer.Body).Decode(out); err != nil {
+		return fmt.Errorf("reading what the gateway at %s answered: %w", a.address, err)
+	}
+	return nil
+}
+
+// endpoint reads the address in Caddy's notation: where to dial, and the host to name.
+func (a *admin) endpoint() (network, address, host string, err error) {
+	if path, ok := strings.CutPrefix(a.address, "unix/"); ok {
+		return "unix", path, "127.0.0.1", nil // Caddy asks for a host, and does not look at it
+	}
+	address = strings.TrimSuffix(strings.TrimPrefix(a.address, "http://"), "/")
+	if strings.HasPrefix(address, ":") {
+		address = "localhost" + address
+	}
+	if _, _, err := net.SplitHostPort(address); err != nil {
+		return "", "", "", fmt.Errorf("--admin %q is not an address: write host:port, such as %s", a.address, defaultAdmin)
+	}
+	return "tcp", address, address, nil
+}
+
+func (a *admin) unreached(err error) error {
+	switch {
+	case errors.Is(err, context.Canceled):
+		return errors.New("interrupted before the gateway answered")
+	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("no gateway runs at %s: start it with `hiregate run --config Caddyfile`, or `hiregate dev` to try it; "+
+			"if its admin endpoint is elsewhere, name that with --admin", a.address)
+	case errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("the gateway at %s did not answer within %s: look at its log", a.address, adminPatience)
+	}
+	return fmt.Errorf("asking the gateway at %s: %w", a.address, cause(err))
+}
+
+// refused makes a sentence of an error answer: the gateway's own, or that of whatever else listens there.
+func (a *admin) refused(answer *http.Response) error {
+	var said struct {
+		Detail string `json:"detail"` // of our problems
+		Error  string `json:"error"`  // of Caddy itself
+	}
+	raw, _ := io.ReadAll(io.LimitReader(answer.Body, 64<<10))
+	// Something else than a gateway may answer anything.
+	_ = json.Unmarshal(raw, &said)
+	switch {
+	case said.Detail != "":
+		return errors.New(printable(said.Detail))
+	case said.Error != "":
+		return fmt.Errorf("the admin endpoint at %s refuses: %s", a.address, printable(said.Error))
+	}
+	return fmt.Errorf("what listens at %s is not the admin endpoint of a gateway (it answered %s): name that with --admin", a.address, statusText(answer.StatusCode))
+}

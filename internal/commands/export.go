@@ -1,0 +1,247 @@
+package commands
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+)
+
+// Export returns the command `hiregate export`, which lists, shows and redelivers exports.
+func Export() *cobra.Command {
+	a := new(admin)
+	cmd := group(&cobra.Command{
+		Use:   "export",
+		Short: "Lists, shows and redelivers exports",
+		Long: `Lists, shows and redelivers the exports of a running gateway.
+
+The database has one process that writes it, so these commands ask the gateway, at Caddy's admin endpoint.`,
+		Example: `  hiregate export list --tenant acme --outcome failed
+  hiregate export show acme/6f1c0f1e-5d0e-4a57-9f0b-0c6f3f2b7a11
+  hiregate export redeliver acme/6f1c0f1e-5d0e-4a57-9f0b-0c6f3f2b7a11 --integration hris`,
+	}, exportList(a), exportShow(a), exportRedeliver(a))
+	a.flags(cmd)
+	return cmd
+}
+
+// group is a command that only has others.
+func group(cmd *cobra.Command, commands ...*cobra.Command) *cobra.Command {
+	cmd.SilenceUsage = true
+	cmd.Args = cobra.ArbitraryArgs
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return cmd.Help()
+		}
+		var names []string
+		for _, one := range commands {
+			names = append(names, one.Name())
+		}
+		return fmt.Errorf("hiregate %s %q is unknown: there are %s", cmd.Name(), args[0], strings.Join(names, ", "))
+	}
+	cmd.AddCommand(commands...)
+	for _, one := range append(commands, cmd) {
+		one.SilenceUsage = true // it would hide the sentence that says what is wrong
+		one.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+			path := cmd.Name()
+			if c.Name() != path {
+				path += " " + c.Name()
+			}
+			return fmt.Errorf("%w; `hiregate %s --help` lists the flags", err, path)
+		})
+	}
+	return cmd
+}
+
+// exactly takes n arguments, or says what to write instead.
+func exactly(n int, sentence string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) != n {
+			return errors.New(sentence)
+		}
+		return nil
+	}
+}
+
+// maxPage is how many exports the gateway gives at once.
+const maxPage = 500
+
+type exportListFlags struct {
+	tenant, outcome, integration, candidate string
+	limit                                   int
+	all                                     bool
+}
+
+func exportList(a *admin) *cobra.Command {
+	f := new(exportListFlags)
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "Lists exports, newest first",
+		Args:  exactly(0, "export list takes flags only: choose with --tenant, --outcome, --integration or --candidate"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if f.all && cmd.Flags().Changed("limit") {
+				return errors.New("--all and --limit exclude each other: leave one out")
+			}
+			if f.limit < 1 {
+				return errors.New("--limit must be at least 1")
+			}
+			ctx, stop := interruptible(cmd)
+			defer stop()
+			return f.run(ctx, cmd, a)
+		},
+	}
+	fl := cmd.Flags()
+	fl.StringVar(&f.tenant, "tenant", "", "exports of this tenant only")
+	fl.StringVar(&f.outcome, "outcome", "", "exports with such a delivery only: pending, retrying, held, delivered, failed or expired")
+	fl.StringVar(&f.integration, "integration", "", "exports to this integration only")
+	fl.StringVar(&f.candidate, "candidate", "", "exports of the candidate with this id only")
+	fl.IntVar(&f.limit, "limit", 50, "how many to list at most")
+	fl.BoolVar(&f.all, "all", false, "list all of them")
+	return cmd
+}
+
+// exportRow is what the tables show of an export. With --json all that the gateway answers is printed, unread.
+type exportRow struct {
+	ID           string        `json:"id"`
+	Tenant       string        `json:"tenant"`
+	ReceivedAt   time.Time     `json:"receivedAt"`
+	Candidate    string        `json:"candidate"`
+	Attachments  int           `json:"attachments"`
+	Size         int64         `json:"size"`
+	SHA256       string        `json:"sha256"`
+	Round        int           `json:"round"`
+	Workflow     string        `json:"workflow"`
+	State        string        `json:"state"`
+	DispatchedAt time.Time     `json:"dispatchedAt"`
+	Fault        string        `json:"fault"`
+	Deliveries   []deliveryRow `json:"deliveries"`
+	Documents    []documentRow `json:"documents"`
+}
+
+type deliveryRow struct {
+	Integration string       `json:"integration"`
+	Round       int          `json:"round"`
+	Outcome     string       `json:"outcome"`
+	Class       string       `json:"class"`
+	Attempts    int          `json:"attempts"`
+	Reason      string       `json:"reason"`
+	UpdatedAt   time.Time    `json:"updatedAt"`
+	NextAt      time.Time    `json:"nextAt"`
+	History     []attemptRow `json:"history"`
+}
+
+func (f *exportListFlags) run(ctx context.Context, cmd *cobra.Command, a *admin) error {
+	path := "/v1/exports"
+	if f.tenant != "" {
+		path = "/v1/tenants/" + segment(f.tenant) + "/exports"
+	}
+	q := url.Values{}
+	for name, value := range map[string]string{"outcome": f.outcome, "integration": f.integration, "candidate": f.candidate} {
+		if value != "" {
+			q.Set(name, value)
+		}
+	}
+	table := NewTable(cmd.OutOrStdout(), "uuid", "tenant", "received", "candidate", "documents", "deliveries")
+	more := true
+	for left := f.limit; more && (f.all || left > 0); {
+		n := maxPage
+		if !f.all {
+			n = min(n, left)
+		}
+		q.Set("limit", strconv.Itoa(n))
+		var page struct {
+			Items []json.RawMessage `json:"items"`
+			Next  *string           `json:"next"`
+		}
+		if err := a.call(ctx, http.MethodGet, path+"?"+q.Encode(), nil, &page); err != nil {
+			return err
+		}
+		for _, raw := range page.Items {
+			if a.json {
+				if err := WriteJSON(cmd.OutOrStdout(), raw); err != nil {
+					return err
+				}
+				continue
+			}
+			var e exportRow
+			if err := json.Unmarshal(raw, &e); err != nil {
+				return fmt.Errorf("reading what the gateway answered: %w", err)
+			}
+			table.Row(e.ID, e.Tenant, e.ReceivedAt, e.Candidate, e.Attachments, e.standing())
+		}
+		left -= len(page.Items)
+		if more = page.Next != nil; more {
+			q.Set("cursor", *page.Next)
+		}
+	}
+	if a.json {
+		return nil
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	if more {
+		fmt.Fprintln(cmd.ErrOrStderr(), "There are more: --all lists them.")
+	}
+	return nil
+}
+
+// standing says in a few words where an export is: at each integration, in the latest round that went there.
+func (e *exportRow) standing() string {
+	if e.State == "fault" {
+		return "our fault: " + e.Fault
+	}
+	last := map[string]string{}
+	var integrations []string
+	for _, d := range e.Deliveries { // by round
+		if _, ok := last[d.Integration]; !ok {
+			integrations = append(integrations, d.Integration)
+		}
+		last[d.Integration] = d.Outcome
+		if d.Attempts > 1 || d.Outcome == "retrying" {
+			last[d.Integration] += fmt.Sprintf(" (%d attempts)", d.Attempts)
+		}
+	}
+	var words []string
+	for _, name := range integrations {
+		words = append(words, name+" "+last[name])
+	}
+	if e.State == "waiting" {
+		words = append(words, "waits for Temporal")
+	}
+	return strings.Join(words, ", ")
+}
+
+// segment makes a path segment of a value. Dots alone would be taken for a step in the path.
+func segment(s string) string {
+	if strings.Trim(s, ".") == "" {
+		return strings.Repeat("%2E", len(s))
+	}
+	return url.PathEscape(s)
+}
+
+// exportOf reads which export is meant: TENANT/UUID, or a UUID with --tenant. A UUID is opaque and may hold slashes.
+func exportOf(arg, tenant string) (path, name string, err error) {
+	uuid := arg
+	if tenant == "" {
+		var ok bool
+		if tenant, uuid, ok = strings.Cut(arg, "/"); !ok {
+			return "", "", fmt.Errorf("whose export is it? write it as TENANT/%s, or add --tenant", printable(arg))
+		}
+	}
+	if err := hiring.CheckTenantName(tenant); err != nil {
+		return "", "", err
+	}
+	if uuid == "" {
+		return "", "", errors.New("the UUID is missing: write the export as TENANT/UUID")
+	}
+	return "/v1/tenants/" + segment(tenant) + "/exports/" + segment(uuid), tenant + "/" + uuid, nil
+}

@@ -1,0 +1,58 @@
+package commands
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+
+	"github.com/spf13/cobra"
+)
+
+func exportRedeliver(a *admin) *cobra.Command {
+	var tenant string
+	var integrations []string
+	cmd := &cobra.Command{
+		Use:   "redeliver [TENANT/]UUID",
+		Short: "Delivers an export once more, with the same bytes and UUID",
+		Long: `Delivers an export once more, with the same bytes and the same UUID, to the named integrations or to all of the
+tenant's. Where it is still under way, the next attempt is made now. Its documents can be downloaded for a while longer.`,
+		Args: exactly(1, "export redeliver takes one export, such as: hiregate export redeliver acme/6f1c0f1e-5d0e-4a57-9f0b-0c6f3f2b7a11"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			path, name, err := exportOf(args[0], tenant)
+			if err != nil {
+				return err
+			}
+			ctx, stop := interruptible(cmd)
+			defer stop()
+			in := struct {
+				Integrations []string `json:"integrations,omitempty"`
+			}{integrations}
+			var raw json.RawMessage
+			if err := a.call(ctx, http.MethodPost, path+"/redeliver", in, &raw); err != nil {
+				return err
+			}
+			if a.json {
+				return WriteJSON(cmd.OutOrStdout(), raw)
+			}
+			var res struct {
+				Round            int
+				Started, Hurried []string
+			}
+			if err := json.Unmarshal(raw, &res); err != nil {
+				return fmt.Errorf("reading what the gateway answered: %w", err)
+			}
+			table := NewTable(cmd.OutOrStdout(), "export", "integration", "what happens")
+			for _, i := range res.Started {
+				table.Row(name, i, fmt.Sprintf("delivered anew, in round %d", res.Round))
+			}
+			for _, i := range res.Hurried {
+				table.Row(name, i, "under way already: the next attempt is made now")
+			}
+			return table.Flush()
+		},
+	}
+	fl := cmd.Flags()
+	fl.StringVar(&tenant, "tenant", "", "the tenant whose export it is, when the argument is the UUID alone")
+	fl.StringArrayVar(&integrations, "integration", nil, "integration to deliver to; repeat it for more (default: all of the tenant's)")
+	return cmd
+}

@@ -1,0 +1,140 @@
+package commands
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+type attemptRow struct {
+	Number     int       `json:"number"`
+	StartedAt  time.Time `json:"startedAt"`
+	DurationMs float64   `json:"durationMs"`
+	Status     int       `json:"status"`
+	Error      string    `json:"error"`
+	Answer     string    `json:"answer"`
+}
+
+type documentRow struct {
+	Position  int       `json:"position"`
+	State     string    `json:"state"`
+	Reason    string    `json:"reason"`
+	Tries     int       `json:"tries"`
+	Size      int64     `json:"size"`
+	MimeType  string    `json:"mimeType"`
+	SHA256    string    `json:"sha256"`
+	FetchedAt time.Time `json:"fetchedAt"`
+}
+
+func exportShow(a *admin) *cobra.Command {
+	var tenant string
+	cmd := &cobra.Command{
+		Use:   "show [TENANT/]UUID",
+		Short: "Shows an export: its deliveries, each attempt, and its documents",
+		Long: `Shows an export: its deliveries, each attempt with the head of what was answered, and its documents.
+
+An answer is shown in part; --json has all that was kept of it, at most 64 KiB.`,
+		Args: exactly(1, "export show takes one export, such as: hiregate export show acme/6f1c0f1e-5d0e-4a57-9f0b-0c6f3f2b7a11"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			path, _, err := exportOf(args[0], tenant)
+			if err != nil {
+				return err
+			}
+			ctx, stop := interruptible(cmd)
+			defer stop()
+			var raw json.RawMessage
+			if err := a.call(ctx, http.MethodGet, path, nil, &raw); err != nil {
+				return err
+			}
+			if a.json {
+				return WriteJSON(cmd.OutOrStdout(), raw)
+			}
+			var e exportRow
+			if err := json.Unmarshal(raw, &e); err != nil {
+				return fmt.Errorf("reading what the gateway answered: %w", err)
+			}
+			return e.print(cmd.OutOrStdout())
+		},
+	}
+	cmd.Flags().StringVar(&tenant, "tenant", "", "the tenant whose export it is, when the argument is the UUID alone")
+	return cmd
+}
+
+// print shows the export to a person: a table for each thing it has.
+func (e *exportRow) print(w io.Writer) error {
+	state := e.State
+	switch e.State {
+	case "waiting":
+		state = "waits for Temporal"
+	case "fault":
+		state = "our fault: " + e.Fault
+	}
+	table := NewTable(w)
+	table.Row("uuid", e.ID)
+	table.Row("tenant", e.Tenant)
+	table.Row("received", e.ReceivedAt)
+	table.Row("candidate", e.Candidate)
+	table.Row("body", fmt.Sprintf("%d bytes", e.Size))
+	table.Row("sha256", e.SHA256)
+	table.Row("attachments", e.Attachments)
+	table.Row("round", e.Round)
+	table.Row("workflow", e.Workflow)
+	table.Row("state", state)
+	table.Row("dispatched", e.DispatchedAt)
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	if err := e.printDeliveries(w); err != nil || len(e.Documents) == 0 {
+		return err
+	}
+	fmt.Fprintln(w)
+	table = NewTable(w, "document", "state", "tries", "bytes", "type", "fetched", "sha256", "reason")
+	for _, d := range e.Documents {
+		table.Row(d.Position, d.State, d.Tries, d.Size, d.MimeType, d.FetchedAt, d.SHA256, d.Reason)
+	}
+	return table.Flush()
+}
+
+func (e *exportRow) printDeliveries(w io.Writer) error {
+	attempts := false
+	if len(e.Deliveries) == 0 {
+		return nil
+	}
+	fmt.Fprintln(w)
+	table := NewTable(w, "integration", "round", "outcome", "class", "attempts", "updated", "next attempt", "reason")
+	for _, d := range e.Deliveries {
+		table.Row(d.Integration, d.Round, d.Outcome, d.Class, d.Attempts, d.UpdatedAt, d.NextAt, d.Reason)
+		attempts = attempts || len(d.History) > 0
+	}
+	if err := table.Flush(); err != nil || !attempts {
+		return err
+	}
+	fmt.Fprintln(w)
+	table = NewTable(w, "integration", "round", "attempt", "started", "took", "status", "error", "answer")
+	for _, d := range e.Deliveries {
+		for _, a := range d.History {
+			status := ""
+			if a.Status > 0 {
+				status = statusText(a.Status)
+			}
+			table.Row(d.Integration, d.Round, a.Number, a.StartedAt, time.Duration(a.DurationMs*float64(time.Millisecond)), status, a.Error, head(a.Answer))
+		}
+	}
+	return table.Flush()
+}
+
+// head is as much of an answer as a line takes.
+func head(answer string) string {
+	n := 0
+	for i := range answer {
+		if n == maxMessage {
+			return answer[:i] + "…"
+		}
+		n++
+	}
+	return answer
+}

@@ -1,0 +1,120 @@
+package commands
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+)
+
+// Integration returns the command `hiregate integration`, which lists integrations and enables them again.
+func Integration() *cobra.Command {
+	a := new(admin)
+	cmd := group(&cobra.Command{
+		Use:   "integration",
+		Short: "Lists integrations and enables them again",
+		Long: `Lists where the exports of a running gateway go, and enables what its partner has disabled.
+
+These commands ask the gateway, at Caddy's admin endpoint.`,
+		Example: `  hiregate integration list
+  hiregate integration enable acme/hris`,
+	}, integrationList(a), integrationEnable(a))
+	a.flags(cmd)
+	return cmd
+}
+
+// integrationRow is what the tables show of an integration.
+type integrationRow struct {
+	Tenant    string    `json:"tenant"`
+	Name      string    `json:"name"`
+	State     string    `json:"state"`
+	Reason    string    `json:"reason"`
+	Attempts  int       `json:"attempts"`
+	UpdatedAt time.Time `json:"updatedAt"`
+	URL       string    `json:"url"`
+	Documents string    `json:"documents"`
+}
+
+func integrationList(a *admin) *cobra.Command {
+	return &cobra.Command{
+		Use:   "list",
+		Short: "Lists the integrations of all tenants, and whether they are configured",
+		Args:  exactly(0, "integration list takes no argument"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx, stop := interruptible(cmd)
+			defer stop()
+			var list struct {
+				Items []json.RawMessage `json:"items"`
+			}
+			if err := a.call(ctx, http.MethodGet, "/v1/integrations", nil, &list); err != nil {
+				return err
+			}
+			table := NewTable(cmd.OutOrStdout(), "tenant", "integration", "state", "verifications", "updated", "documents", "url", "reason")
+			for _, raw := range list.Items {
+				if a.json {
+					if err := WriteJSON(cmd.OutOrStdout(), raw); err != nil {
+						return err
+					}
+					continue
+				}
+				var i integrationRow
+				if err := json.Unmarshal(raw, &i); err != nil {
+					return fmt.Errorf("reading what the gateway answered: %w", err)
+				}
+				table.Row(i.Tenant, i.Name, i.State, i.Attempts, i.UpdatedAt, i.Documents, i.URL, i.Reason)
+			}
+			if a.json {
+				return nil
+			}
+			return table.Flush()
+		},
+	}
+}
+
+func integrationEnable(a *admin) *cobra.Command {
+	return &cobra.Command{
+		Use:   "enable TENANT/NAME",
+		Short: "Verifies an integration again and releases what is held for it",
+		Long: `Verifies an integration again: one that its partner disabled by answering 410, or one that is not configured yet and
+would be verified later. What is held for it goes out once it answers VERIFY with 200.`,
+		Args: exactly(1, "integration enable takes one integration, such as: hiregate integration enable acme/hris"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			tenant, name, ok := strings.Cut(args[0], "/")
+			if !ok {
+				return errors.New("whose integration is it? write it as TENANT/NAME, such as acme/hris")
+			}
+			if err := hiring.CheckTenantName(tenant); err != nil {
+				return err
+			}
+			if err := hiring.CheckIntegrationName(name); err != nil {
+				return err
+			}
+			ctx, stop := interruptible(cmd)
+			defer stop()
+			var raw json.RawMessage
+			path := "/v1/tenants/" + segment(tenant) + "/integrations/" + segment(name) + "/enable"
+			if err := a.call(ctx, http.MethodPost, path, nil, &raw); err != nil {
+				return err
+			}
+			if a.json {
+				return WriteJSON(cmd.OutOrStdout(), raw)
+			}
+			var i integrationRow
+			if err := json.Unmarshal(raw, &i); err != nil {
+				return fmt.Errorf("reading what the gateway answered: %w", err)
+			}
+			what := "VERIFY is on its way; what is held goes out once that is answered with 200"
+			if i.State == string(hiring.Configured) {
+				what = "it is configured; what is held goes out by itself within a minute"
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "%s/%s: %s\n", tenant, name, what)
+			return nil
+		},
+	}
+}
