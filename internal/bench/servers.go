@@ -1,0 +1,253 @@
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/caddyserver/caddy/v2"
+	"github.com/caddyserver/caddy/v2/caddyconfig/httpcaddyfile"
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+)
+
+// measured is the median round of one server.
+type measured struct {
+	Name string
+	result
+	Syncs float64 // syncs of the disk for each answer; negative: not counted
+}
+
+// acknowledgements loads three servers in turn: a bare Caddy, one that syncs each body to a file, and the gateway. Temporal is
+// away, so that what is measured is the way to the acknowledgement and nothing else.
+func acknowledgements(dir, headers string, body []byte, rounds int, during time.Duration) ([]measured, error) {
+	sites := []struct{ name, site string }{
+		{"bare Caddy, respond 202", "respond 202"},
+		{"Caddy, body synced to a file", "bench_sync * " + filepath.Join(dir, "bodies")},
+		{"hiregate, durable, on SQLite", gatewaySite},
+	}
+	all := make([][]measured, len(sites))
+	for round := range rounds {
+		for n, s := range sites {
+			folder := filepath.Join(dir, fmt.Sprintf("ack-%d-%d", round, n))
+			one, err := acknowledge(folder, s.site, headers, body, during)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", s.name, err)
+			}
+			one.Name = s.name
+			say("  %-30s %6.0f/s  p99 %s", s.name, one.rate(), one.P99.Round(10*time.Microsecond))
+			all[n] = append(all[n], one)
+		}
+	}
+	var medians []measured
+	for _, one := range all {
+		slices.SortFunc(one, func(a, b measured) int { return cmp.Compare(a.rate(), b.rate()) })
+		medians = append(medians, one[len(one)/2])
+	}
+	return medians, nil
+}
+
+func acknowledge(folder, site, headers string, body []byte, during time.Duration) (measured, error) {
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return measured{}, err
+	}
+	defer os.RemoveAll(folder)
+	s, err := serve(folder, site, "127.0.0.1:1", "")
+	if err != nil {
+		return measured{}, err
+	}
+	defer s.stop()
+	if _, err := load(s.address, "/hooks/acme", headers, body, connections, during/8); err != nil { // warm up
+		return measured{}, err
+	}
+	before, _ := s.metric("hiregate_store_commits")
+	r, err := load(s.address, "/hooks/acme", headers, body, connections, during)
+	if err != nil {
+		return measured{}, err
+	}
+	m := measured{result: r, Syncs: -1}
+	if after, err := s.metric("hiregate_store_commits"); err == nil {
+		m.Syncs = (after - before) / float64(r.Requests)
+	}
+	return m, nil
+}
+
+const gatewaySite = `export_receiver {
+		tenant_from path 1
+	}`
+
+// server is a Caddy with our modules in it, in a process of its own: this program, run anew.
+type server struct {
+	address string
+	command *exec.Cmd
+}
+
+func serve(folder, site, temporal, partner string) (*server, error) {
+	address, err := freeAddress()
+	if err != nil {
+		return nil, err
+	}
+	integration := ""
+	if partner != "" {
+		integration = "integration hris {\nurl http://" + partner + "/inbound\nsecret " + secret + "\ndocuments passthrough\nverify off\n}"
+	}
+	config := fmt.Sprintf(`{
+	admin off
+	auto_https off
+	persist_config off
+	log {
+		level ERROR
+	}
+	hiregate {
+		dev
+		public_url http://%[1]s
+		database sqlite:%[2]s/hiregate.db
+		documents file:%[2]s/documents
+		temporal %[3]s
+		egress allow 127.0.0.0/8
+		tenant acme {
+			secret %[4]s
+			%[5]s
+		}
+	}
+}
+http://%[1]s {
+	handle /metrics {
+		metrics
+	}
+	handle {
+		%[6]s
+	}
+}
+`, address, folder, temporal, secret, integration, site)
+	file := filepath.Join(folder, "Caddyfile")
+	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
+		return nil, err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	c := exec.Command(self, "run", "--config", file, "--adapter", "caddyfile")
+	c.Env = append(os.Environ(), "XDG_CONFIG_HOME="+folder, "XDG_DATA_HOME="+folder)
+	var log strings.Builder
+	c.Stdout, c.Stderr = io.Discard, &log
+	if err := c.Start(); err != nil {
+		return nil, err
+	}
+	s := &server{address, c}
+	if err := eventually(30*time.Second, func() error { _, err := s.metric("go_goroutines"); return err }); err != nil {
+		s.stop()
+		return nil, fmt.Errorf("the server did not come up: %w\n%s", err, log.String())
+	}
+	return s, nil
+}
+
+func (s *server) stop() {
+	s.command.Process.Signal(syscall.SIGTERM)
+	s.command.Wait()
+}
+
+// metric reads one sample without labels from the server's /metrics.
+func (s *server) metric(name string) (float64, error) {
+	resp, err := http.Get("http://" + s.address + "/metrics")
+	if err != nil {
+		return 0, err
+	}
+	defer resp.Body.Close()
+	lines := bufio.NewScanner(resp.Body)
+	for lines.Scan() {
+		if value, ok := strings.CutPrefix(lines.Text(), name+" "); ok {
+			return strconv.ParseFloat(value, 64)
+		}
+	}
+	return 0, fmt.Errorf("no metric %s", name)
+}
+
+func freeAddress() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	defer l.Close()
+	return l.Addr().String(), nil
+}
+
+func eventually(patience time.Duration, try func() error) error {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		err := try()
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return errors.Join(err, ctx.Err())
+		}
+	}
+}
+
+func machine() string {
+	return fmt.Sprintf("%s, %d cores, client and servers on this one machine", runtime.Version(), runtime.NumCPU())
+}
+
+// syncer is the handler to compare with: it writes each body to a file of its own and syncs that before it answers.
+type syncer struct {
+	Folder string `json:"folder"`
+}
+
+func init() {
+	caddy.RegisterModule(syncer{})
+	httpcaddyfile.RegisterHandlerDirective("bench_sync", func(h httpcaddyfile.Helper) (caddyhttp.MiddlewareHandler, error) {
+		h.Next()
+		var s syncer
+		if !h.AllArgs(&s.Folder) {
+			return nil, h.ArgErr()
+		}
+		return &s, nil
+	})
+	httpcaddyfile.RegisterDirectiveOrder("bench_sync", httpcaddyfile.Before, "respond")
+}
+
+// CaddyModule implements caddy.Module.
+func (syncer) CaddyModule() caddy.ModuleInfo {
+	return caddy.ModuleInfo{ID: "http.handlers.bench_sync", New: func() caddy.Module { return new(syncer) }}
+}
+
+// Provision makes the folder.
+func (s *syncer) Provision(caddy.Context) error { return os.MkdirAll(s.Folder, 0o700) }
+
+// ServeHTTP implements caddyhttp.MiddlewareHandler.
+func (s *syncer) ServeHTTP(w http.ResponseWriter, r *http.Request, _ caddyhttp.Handler) error {
+	f, err := os.CreateTemp(s.Folder, "body-")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	defer f.Close()
+	if _, err := io.Copy(f, r.Body); err != nil {
+		return err
+	}
+	if err := f.Sync(); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusAccepted)
+	return nil
+}
