@@ -151,7 +151,7 @@ func requireReceipt(t *testing.T, got *httptest.ResponseRecorder, status int) re
 	t.Helper()
 	require.Equal(t, status, got.Code, "%s", got.Body)
 	r := decode[receipt](t, got.Body.Bytes())
-	require.Regexp(t, `^[a-z2-7]{32}$`, r.Receipt)
+	require.Regexp(t, `^[a-z2-7]{39}$`, r.Receipt)
 	require.Regexp(t, `^[0-9a-f]{64}$`, r.SHA256)
 	location := got.Header().Get("Location")
 	require.Regexp(t, `/receipts/`+r.Receipt+`$`, location)
