@@ -13,6 +13,7 @@ import (
 )
 
 func main() {
+	commands.HoldLifeline()
 	caddy.CustomBinaryName = "hiregate"
 	caddy.CustomVersion = "hiregate " + version.String()
 	caddy.CustomLongDescription = `hiregate is the gateway between a recruiting service and its partners: a Caddy
@@ -21,7 +22,7 @@ the partner's own system with its documents.
 
 To try it with everything it needs:       hiregate dev
 To run it with a configuration of yours:  hiregate run --config Caddyfile`
-	for _, command := range []func() *cobra.Command{commands.Send, commands.Listen} {
+	for _, command := range []func() *cobra.Command{commands.Dev, commands.Send, commands.Listen, commands.Export, commands.Integration} {
 		register(command)
 	}
 	caddycmd.Main()
@@ -32,6 +33,12 @@ func register(command func() *cobra.Command) {
 	c := command()
 	caddycmd.RegisterCommand(caddycmd.Command{
 		Name: c.Name(), Usage: c.Use, Short: c.Short, Long: c.Long,
-		CobraFunc: func(cmd *cobra.Command) { *cmd = *command() },
+		CobraFunc: func(cmd *cobra.Command) {
+			c := command()
+			below := c.Commands()
+			c.RemoveCommand(below...) // they know the command they are below by its address
+			*cmd = *c
+			cmd.AddCommand(below...)
+		},
 	})
 }

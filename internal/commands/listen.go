@@ -123,19 +123,15 @@ func (f *listenFlags) run(ctx context.Context, cmd *cobra.Command) error {
 		l.Close()
 		return err
 	}
-	lifeline := make(chan struct{})
+	var cut <-chan struct{}
 	if f.lifeline {
-		go func() {
-			// However the input ends, whoever held its other end is gone.
-			_, _ = io.Copy(io.Discard, cmd.InOrStdin())
-			close(lifeline)
-		}()
+		cut = lifeline(cmd.InOrStdin())
 	}
-	return p.serve(ctx, end, l, lifeline)
+	return p.serve(ctx, end, l, cut)
 }
 
 // serve ends gracefully with ctx, or at once when the lifeline is cut. end stops the downloads.
-func (p *partner) serve(ctx context.Context, end context.CancelFunc, l net.Listener, lifeline <-chan struct{}) error {
+func (p *partner) serve(ctx context.Context, end context.CancelFunc, l net.Listener, cut <-chan struct{}) error {
 	server := &http.Server{
 		Handler: p, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, IdleTimeout: 2 * time.Minute,
 		ErrorLog: log.New(io.Discard, "", 0), // every request has its own line
@@ -146,7 +142,7 @@ func (p *partner) serve(ctx context.Context, end context.CancelFunc, l net.Liste
 	select {
 	case err = <-ended:
 		err = fmt.Errorf("receiving at %s: %w", l.Addr(), err)
-	case <-lifeline:
+	case <-cut:
 		err = server.Close()
 	case <-ctx.Done():
 		grace, cancel := context.WithTimeout(context.Background(), 2*time.Second)

@@ -1,0 +1,247 @@
+package commands
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hiregate/hiregate/caddyfile"
+)
+
+// partnerSecret is the integrations' secret in dev.Caddyfile.
+const partnerSecret = "hris-secret"
+
+type devFlags struct {
+	http, temporal, ui, partner, admin int // ports
+	noPartner                          bool
+	dir                                string
+}
+
+// Dev returns the command `hiregate dev`, which runs the gateway with everything it needs on this machine.
+func Dev() *cobra.Command {
+	f := new(devFlags)
+	cmd := &cobra.Command{
+		Use:   "dev",
+		Short: "Runs the gateway, Temporal and a sample partner on this machine",
+		Long: `Runs the gateway with everything it needs, to try it and to develop against it: a Temporal server with its UI
+(temporal-dev, which lies beside this program), the gateway, and a sample partner that receives what the gateway
+delivers (as hiregate listen does). All of it listens on this machine's loopback addresses only.
+
+The data lies in the folder --dir and is there again at the next start. The gateway's configuration is written
+to dev.Caddyfile in that folder at every start.
+
+Ctrl-C stops all of it: first the gateway, which finishes what it is sending, then the others. A second Ctrl-C
+ends everything at once.`,
+		Example: `  hiregate dev
+  hiregate dev --http 9080 --dir /tmp/hiregate
+  hiregate dev --no-partner   # and, from another terminal: hiregate listen --secret hris-secret --fail-rate 0.5`,
+		SilenceUsage: true, // it would hide the sentence that says what is wrong
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return errors.New("dev takes no arguments: `hiregate dev --help` lists the flags")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx, stop := interruptible(cmd)
+			defer stop()
+			return f.run(ctx, cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+	cmd.SetFlagErrorFunc(flagSentence)
+	fl := cmd.Flags()
+	fl.IntVar(&f.http, "http", 8080, "port of the gateway")
+	fl.IntVar(&f.temporal, "temporal", 7233, "port of Temporal")
+	fl.IntVar(&f.ui, "ui", 8233, "port of Temporal's UI")
+	fl.IntVar(&f.partner, "partner", 8090, "port of the sample partner")
+	fl.IntVar(&f.admin, "admin", 2019, "port of Caddy's admin API")
+	fl.BoolVar(&f.noPartner, "no-partner", false, "leave the sample partner out; deliveries still go to its port")
+	fl.StringVar(&f.dir, "dir", ".hiregate", "folder of the data")
+	return cmd
+}
+
+func (f *devFlags) ports() []port {
+	ports := []port{
+		{flag: "http", number: f.http, both: true},
+		{flag: "temporal", number: f.temporal},
+		{flag: "ui", number: f.ui},
+		{flag: "partner", number: f.partner},
+		{flag: "admin", number: f.admin},
+	}
+	if f.noPartner {
+		ports = append(ports[:3], ports[4])
+	}
+	return ports
+}
+
+// run runs until ctx ends or a child does. Lines of the children and the table go to out, what else there is to say to log.
+func (f *devFlags) run(ctx context.Context, out, log io.Writer) error {
+	began := time.Now()
+	server, err := findTemporal()
+	if err != nil {
+		return err
+	}
+	if err := f.prepareDir(); err != nil {
+		return err
+	}
+	claim, err := claimDir(ctx, f.dir)
+	if err != nil {
+		return err
+	}
+	defer claim.release()
+	// After a kill it is the claim that waits until the ports are free again.
+	if err := checkPorts(f.ports()); err != nil {
+		return err
+	}
+	config := filepath.Join(f.dir, "dev.Caddyfile")
+	if err := os.WriteFile(config, caddyfile.Dev, 0o600); err != nil {
+		return fmt.Errorf("writing the gateway's configuration: %w", err)
+	}
+	progress := func(format string, args ...any) { fmt.Fprintf(log, format+"\n", args...) }
+	progress("Starting Temporal, the gateway and the rest; the data lies in %s", f.dir)
+	c := &crew{began: began, progress: progress, inherit: claim.children, lost: make(chan *child, 3)}
+	defer c.stop()
+	console := newConsole(out)
+	err = f.start(ctx, c, server, config, console)
+	switch {
+	case errors.Is(err, context.Canceled):
+		return nil // an interrupt while it starts is no error
+	case err != nil:
+		return err
+	}
+	if err := f.announce(out, time.Since(began)); err != nil {
+		return err
+	}
+	console.release()
+	return c.wait(ctx)
+}
+
+func (f *devFlags) prepareDir() error {
+	dir, err := filepath.Abs(f.dir)
+	if err != nil {
+		return fmt.Errorf("--dir %s: %w", f.dir, cause(err))
+	}
+	if strings.ContainsAny(dir, "\"`{}%?#\n\\") {
+		return fmt.Errorf("--dir %s can't stand in a Caddyfile: choose a folder whose path has no quotes, braces, backslashes, nor any of %%, ? and #", dir)
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("--dir %s can't be made: %w", dir, cause(err))
+	}
+	f.dir = dir
+	return nil
+}
+
+// start starts the children and waits until each answers: the gateway last, because it asks for the others at once.
+func (f *devFlags) start(ctx context.Context, c *crew, server temporalProgram, config string, console *console) error {
+	self, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("finding the program itself: %w", err)
+	}
+	temporal := server.child(f.dir, f.temporal, f.ui, console.lines("temporal", 35))
+	if err := c.start(temporal); err != nil {
+		return err
+	}
+	var partner *child
+	if !f.noPartner {
+		partner = f.partnerChild(self, console.lines("partner", 32))
+		if err := c.start(partner); err != nil {
+			return err
+		}
+		if err := c.await(ctx, partner); err != nil {
+			return err
+		}
+	}
+	if err := c.await(ctx, temporal); err != nil {
+		return err
+	}
+	gateway := f.gatewayChild(self, config, console.lines("gateway", 36))
+	if err := c.start(gateway); err != nil {
+		return err
+	}
+	return c.await(ctx, gateway)
+}
+
+func (f *devFlags) partnerChild(self string, lines *lines) *child {
+	cmd := exec.Command(self, "listen", "--addr", loopback(f.partner), "--lifeline")
+	cmd.Env = append(os.Environ(), secretVariable+"="+partnerSecret)
+	return &child{name: "the sample partner", cmd: cmd, lines: lines, answers: answering(f.partner), grace: 5 * time.Second}
+}
+
+func (f *devFlags) gatewayChild(self, config string, lines *lines) *child {
+	cmd := exec.Command(self, "run", "--config", config, "--adapter", "caddyfile")
+	bind := "127.0.0.1"
+	if hasIPv6() {
+		bind += " ::1"
+	}
+	cmd.Env = append(os.Environ(),
+		lifelineVariable+"=stdin",
+		"HIREGATE_BIND="+bind,
+		"HIREGATE_HTTP_PORT="+strconv.Itoa(f.http),
+		"HIREGATE_ADMIN_PORT="+strconv.Itoa(f.admin),
+		"HIREGATE_TEMPORAL_PORT="+strconv.Itoa(f.temporal),
+		"HIREGATE_PARTNER_PORT="+strconv.Itoa(f.partner),
+		"HIREGATE_DIR="+f.dir,
+		"XDG_CONFIG_HOME="+filepath.Join(f.dir, "caddy"),
+		"XDG_DATA_HOME="+filepath.Join(f.dir, "caddy"),
+	)
+	// Above the 25 s that its workers take for the attempts that are under way, and the 10 s of its requests.
+	return &child{name: "the gateway", cmd: cmd, lines: lines, answers: f.healthy, grace: 40 * time.Second}
+}
+
+// healthy asks the gateway whether it reaches everything it needs.
+func (f *devFlags) healthy(ctx context.Context) error {
+	response, err := ask(ctx, fmt.Sprintf("http://%s/healthz", loopback(f.http)))
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	var health struct {
+		Status string `json:"status"`
+	}
+	if err := json.NewDecoder(io.LimitReader(response.Body, 64<<10)).Decode(&health); err != nil {
+		return fmt.Errorf("its /healthz answers %s, and not in JSON", response.Status)
+	}
+	if health.Status != "ok" {
+		return fmt.Errorf("its /healthz says %q", health.Status)
+	}
+	return nil
+}
+
+// answering returns the check that a GET at a port answers 200.
+func answering(port int) func(context.Context) error {
+	return func(ctx context.Context) error {
+		response, err := ask(ctx, fmt.Sprintf("http://%s/", loopback(port)))
+		if err != nil {
+			return err
+		}
+		defer response.Body.Close()
+		if response.StatusCode != http.StatusOK {
+			return fmt.Errorf("port %d answers %s", port, response.Status)
+		}
+		return nil
+	}
+}
+
+// direct is for the children: a proxy of the environment has no business between.
+var direct = &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+
+func ask(ctx context.Context, url string) (*http.Response, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return nil, err
+	}
+	return direct.Do(request)
+}
+
+func loopback(port int) string { return "127.0.0.1:" + strconv.Itoa(port) }

@@ -1,0 +1,139 @@
+package commands
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"syscall"
+	"time"
+)
+
+// startTimeout is how long a child may take until it answers.
+const startTimeout = 90 * time.Second
+
+// child is a process of `hiregate dev`. It is in a process group of its own, so that the terminal's Ctrl-C does not reach it,
+// and its standard input is its lifeline: a pipe whose other end this process alone holds.
+type child struct {
+	name    string // in a sentence: "the gateway"
+	cmd     *exec.Cmd
+	lines   *lines
+	answers func(context.Context) error // whether it is ready
+	grace   time.Duration               // how long it may take to stop
+
+	ended chan struct{}
+	err   error // how it ended
+}
+
+// crew is the children, in the order of their start. Its methods belong to one goroutine.
+type crew struct {
+	began    time.Time
+	progress func(format string, args ...any) // prints a line
+	inherit  *os.File                         // held open by every child
+	children []*child
+	lost     chan *child // those that ended, whether or not they were told to
+}
+
+// start starts a child, whose cmd has its path, arguments and environment.
+func (c *crew) start(ch *child) error {
+	ch.cmd.Stdout, ch.cmd.Stderr = ch.lines, ch.lines
+	ch.cmd.ExtraFiles = []*os.File{c.inherit}
+	ch.cmd.WaitDelay = 2 * time.Second // should it leave processes behind that hold its output
+	if ch.cmd.SysProcAttr == nil {
+		ch.cmd.SysProcAttr = new(syscall.SysProcAttr)
+	}
+	ch.cmd.SysProcAttr.Setpgid = true
+	if _, err := ch.cmd.StdinPipe(); err != nil {
+		return fmt.Errorf("starting %s: %w", ch.name, err)
+	}
+	if err := ch.cmd.Start(); err != nil {
+		return fmt.Errorf("%s can't be started from %s: %w", ch.name, ch.cmd.Path, cause(err))
+	}
+	ch.ended = make(chan struct{})
+	c.children = append(c.children, ch)
+	go func() {
+		ch.err = ch.cmd.Wait()
+		ch.lines.flush()
+		close(ch.ended)
+		c.lost <- ch
+	}()
+	return nil
+}
+
+// await waits until a child answers, and says so. From then on its lines are shown.
+func (c *crew) await(ctx context.Context, ch *child) error {
+	timeout := time.After(startTimeout)
+	for {
+		err := ch.answers(ctx)
+		if err == nil {
+			ch.lines.show()
+			c.progress("%7s  %s answers", formatDuration(time.Since(c.began)), ch.name)
+			return nil
+		}
+		select {
+		case lost := <-c.lost:
+			return lost.sentence()
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-timeout:
+			return fmt.Errorf("%s does not answer within %s: %w. Its last lines:\n%s", ch.name, startTimeout, err, ch.lines.tail())
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// wait waits until ctx ends, which is no error, or a child does, which is.
+func (c *crew) wait(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+		return nil
+	case lost := <-c.lost:
+		return lost.sentence()
+	}
+}
+
+// stop stops the children, the one that was started last first: each finishes while what it needs still runs.
+func (c *crew) stop() {
+	if len(c.children) == 0 {
+		return
+	}
+	began := time.Now()
+	c.progress("Stopping; another Ctrl-C ends everything at once")
+	for _, ch := range slices.Backward(c.children) {
+		if !ch.stop() {
+			c.progress("%s did not stop within %s and was killed", ch.name, ch.grace)
+		}
+	}
+	c.progress("Stopped within %s", formatDuration(time.Since(began)))
+}
+
+// stop reports false when the child had to be killed.
+func (ch *child) stop() bool {
+	if err := ch.cmd.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return ch.kill()
+	}
+	select {
+	case <-ch.ended:
+		return true
+	case <-time.After(ch.grace):
+		return ch.kill()
+	}
+}
+
+func (ch *child) kill() bool {
+	// With its whole group; an error says that it is gone.
+	_ = syscall.Kill(-ch.cmd.Process.Pid, syscall.SIGKILL)
+	<-ch.ended
+	return false
+}
+
+// sentence says that a child ended that should not have.
+func (ch *child) sentence() error {
+	how := "exit status 0"
+	if ch.err != nil {
+		how = ch.err.Error()
+	}
+	return fmt.Errorf("%s ended unexpectedly (%s), so everything was stopped. Its last lines:\n%s", ch.name, how, ch.lines.tail())
+}

@@ -1,0 +1,87 @@
+package commands
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// orphansTimeout is how long the processes that a killed `hiregate dev` left behind may take to notice; it takes them
+// milliseconds.
+const orphansTimeout = 10 * time.Second
+
+// claim is a hold on a data directory: nobody else runs in it. It is made of two locks that the kernel drops with their last
+// holder: one is held by this process alone, the other by its children, too, who inherit it.
+type claim struct {
+	own, children *os.File
+}
+
+// claimDir takes the directory. When a `hiregate dev` was killed there a moment ago, it waits until its children are gone.
+func claimDir(ctx context.Context, dir string) (*claim, error) {
+	own, err := openLock(dir, "dev.lock")
+	if err != nil {
+		return nil, err
+	}
+	if err := tryLock(own); err != nil {
+		defer own.Close()
+		return nil, fmt.Errorf("another hiregate dev%s runs in %s: stop that one, or choose another folder with --dir", holder(own), dir)
+	}
+	if err := own.Truncate(0); err == nil {
+		_, _ = own.WriteAt([]byte(strconv.Itoa(os.Getpid())), 0) // only for the message above
+	}
+	children, err := openLock(dir, "children.lock")
+	if err != nil {
+		own.Close()
+		return nil, err
+	}
+	c := &claim{own: own, children: children}
+	ctx, cancel := context.WithTimeout(ctx, orphansTimeout)
+	defer cancel()
+	for tryLock(children) != nil {
+		select {
+		case <-ctx.Done():
+			c.release()
+			return nil, fmt.Errorf("processes of a hiregate dev that was killed still run in %s: end them, or choose another folder with --dir", dir)
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	return c, nil
+}
+
+func (c *claim) release() {
+	c.children.Close()
+	c.own.Close()
+}
+
+func openLock(dir, name string) (*os.File, error) {
+	f, err := os.OpenFile(filepath.Join(dir, name), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("the folder %s can't be written to: change its owner, or choose another with --dir: %w", dir, cause(err))
+	}
+	return f, nil
+}
+
+func tryLock(f *os.File) error {
+	for {
+		if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); !errors.Is(err, unix.EINTR) {
+			return err
+		}
+	}
+}
+
+// holder names the process that a lock was written by, as far as it is known.
+func holder(lock *os.File) string {
+	text, err := io.ReadAll(io.LimitReader(lock, 20))
+	if pid := strings.TrimSpace(string(text)); err == nil && pid != "" {
+		return " (process " + pid + ")"
+	}
+	return ""
+}

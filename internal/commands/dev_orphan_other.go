@@ -1,0 +1,8 @@
+//go:build !linux
+
+package commands
+
+import "os/exec"
+
+// dieWithParent does nothing where the kernel can't do it: a process that knows no lifeline outlives a killed parent.
+func dieWithParent(*exec.Cmd) {}
