@@ -1,0 +1,132 @@
+package e2e
+
+import (
+	"net/http"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+const shortRetries = "integration hris {\nurl http://PARTNER/inbound?client=acme\nsecret " + outboundSecret + "\nretry 500ms 1s 2s\n}"
+
+// ok answers every event with 200.
+func ok(string, int) int { return http.StatusOK }
+
+func TestPartnerThatFailsThreeTimesGetsTheSameBytesAFourthTime(t *testing.T) {
+	t.Parallel()
+	s := newSystem(t, shortRetries)
+	partner := s.startRecorder(func(event string, n int) int {
+		if event == "CANDIDATE-EXPORT" && n <= 3 {
+			return http.StatusInternalServerError
+		}
+		return http.StatusOK
+	})
+	id := s.accepted(minimal("c-1"))
+	e := s.awaitOutcome(id, "delivered")
+	require.Len(t, e.Deliveries, 1)
+	attempts := e.Deliveries[0].Attempts
+	require.Len(t, attempts, 4)
+	require.Equal(t, []int{500, 500, 500, 200}, []int{attempts[0].Status, attempts[1].Status, attempts[2].Status, attempts[3].Status})
+	requests := partner.of("CANDIDATE-EXPORT")
+	require.Len(t, requests, 4)
+	for _, r := range requests {
+		require.Equal(t, minimal("c-1"), r.body)
+		require.Equal(t, id, r.id)
+	}
+	// The schedule's gap ±20 %, and what Temporal takes to run an activity that is due.
+	const late = 400 * time.Millisecond
+	for n, gap := range []time.Duration{500 * time.Millisecond, time.Second, 2 * time.Second} {
+		waited := attempts[n+1].StartedAt.Sub(attempts[n].StartedAt)
+		require.GreaterOrEqual(t, waited, gap*8/10, "gap %d", n+1)
+		require.LessOrEqual(t, waited, gap*12/10+late, "gap %d", n+1)
+	}
+}
+
+func TestRedirectIsAFailureAndIsNotFollowed(t *testing.T) {
+	t.Parallel()
+	s := newSystem(t, shortRetries)
+	partner := s.startRecorder(func(event string, n int) int {
+		if event == "CANDIDATE-EXPORT" && n == 1 {
+			return http.StatusFound
+		}
+		return http.StatusOK
+	})
+	e := s.awaitOutcome(s.accepted(minimal("c-1")), "delivered")
+	require.Len(t, e.Deliveries[0].Attempts, 2)
+	require.Equal(t, http.StatusFound, e.Deliveries[0].Attempts[0].Status)
+	for _, r := range partner.of("CANDIDATE-EXPORT") {
+		require.Equal(t, "/inbound", r.path, "a redirect was followed")
+	}
+}
+
+func TestGoneDisablesTheIntegrationAndHoldsItsExports(t *testing.T) {
+	t.Parallel()
+	s := newSystem(t, shortRetries)
+	partner := s.startRecorder(func(event string, n int) int {
+		if event == "CANDIDATE-EXPORT" && n == 1 {
+			return http.StatusGone
+		}
+		return http.StatusOK
+	})
+	first := s.accepted(minimal("c-1"))
+	e := s.awaitOutcome(first, "held")
+	require.Contains(t, e.Deliveries[0].Reason, "410")
+	second := s.accepted(minimal("c-2"))
+	s.awaitOutcome(second, "held")
+	require.Len(t, partner.of("CANDIDATE-EXPORT"), 1, "a disabled integration got another export")
+	verified := len(partner.of("VERIFY"))
+
+	out, code := run(t, nil, hiregate(t), "integration", "enable", "acme/hris", "--admin", loopback(s.admin))
+	require.Zero(t, code, out)
+	s.awaitOutcome(first, "delivered")
+	s.awaitOutcome(second, "delivered")
+	require.Greater(t, len(partner.of("VERIFY")), verified, "it was enabled without a VERIFY")
+}
+
+func TestNoExportLeavesBeforeVerifyIsAnswered200(t *testing.T) {
+	t.Parallel()
+	s := newSystem(t, shortRetries)
+	listen := func(status string) *process {
+		p := start(t, []string{"HIREGATE_SECRET=" + outboundSecret}, hiregate(t), "listen", "--addr", s.partner(), "--verify-status", status, "--lifeline")
+		p.line("Listening")
+		return p
+	}
+	partner := listen("201")
+	partner.line("verify .*answered 201")
+	var ids []string
+	for range 5 {
+		ids = append(ids, s.accepted(minimal("c-1")))
+	}
+	for _, id := range ids {
+		s.awaitOutcome(id, "held")
+	}
+	partner.line("(?s)verify .*answered 201.*verify .*answered 201") // it is asked again, and again
+	require.NotContains(t, partner.out.String(), "  export  ")
+	partner.signal(syscall.SIGTERM)
+	partner.exitCode()
+
+	partner = listen("200")
+	for _, id := range ids {
+		s.awaitOutcome(id, "delivered")
+		partner.line(id)
+	}
+}
+
+func TestRedeliveryHasTheSameBytes(t *testing.T) {
+	t.Parallel()
+	s := newSystem(t, shortRetries)
+	partner := s.startRecorder(ok)
+	id := s.accepted(minimal("c-1"))
+	s.awaitOutcome(id, "delivered")
+	out, code := run(t, nil, hiregate(t), "export", "redeliver", id, "--tenant", "acme", "--admin", loopback(s.admin))
+	require.Zero(t, code, out)
+	requests := partner.awaitExports(t, 2)
+	require.Equal(t, requests[0].body, requests[1].body)
+	require.Equal(t, requests[0].id, requests[1].id)
+	require.Eventually(t, func() bool {
+		e, ok := s.show(id)
+		return ok && len(e.Deliveries) == 2 && e.Deliveries[1].Outcome == "delivered" && e.Deliveries[1].Round == 1
+	}, patience, 200*time.Millisecond)
+}

@@ -1,0 +1,274 @@
+package e2e
+
+import (
+	"bytes"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/client"
+)
+
+const (
+	inboundSecret  = "inbound-secret"
+	outboundSecret = "outbound-secret"
+)
+
+// system is a gateway with a Temporal server of its own. The tenant is acme, at /hooks/acme.
+type system struct {
+	t                              *testing.T
+	dir                            string
+	http, admin, temporalPort, own int
+	gateway, temporal              *process
+}
+
+// newSystem starts Temporal and a gateway with these lines in the block of the tenant acme. PARTNER in them stands for an
+// address that is free for a partner.
+func newSystem(t *testing.T, tenant string) *system {
+	t.Helper()
+	ports := freePorts(t, 4)
+	s := &system{t: t, dir: t.TempDir(), http: ports[0], admin: ports[1], temporalPort: ports[2], own: ports[3]}
+	s.configure(tenant)
+	s.startTemporal()
+	s.startGateway()
+	return s
+}
+
+func (s *system) configure(tenant string) {
+	s.t.Helper()
+	config := fmt.Sprintf(`{
+	admin 127.0.0.1:%[2]d
+	auto_https off
+	persist_config off
+	grace_period 10s
+	hiregate {
+		dev
+		public_url http://127.0.0.1:%[1]d
+		database sqlite:%[4]s/hiregate.db
+		documents file:%[4]s/documents
+		temporal 127.0.0.1:%[3]d
+		egress allow 127.0.0.0/8
+		tenant acme {
+			secret %[5]s
+			%[6]s
+		}
+	}
+}
+http://127.0.0.1:%[1]d {
+	handle /hooks/* {
+		export_receiver {
+			tenant_from path 1
+		}
+	}
+	handle_path /documents/* {
+		documents
+	}
+	handle /healthz {
+		healthz
+	}
+	metrics /metrics
+}
+`, s.http, s.admin, s.temporalPort, s.dir, inboundSecret, strings.ReplaceAll(tenant, "PARTNER", s.partner()))
+	require.NoError(s.t, os.WriteFile(s.caddyfile(), []byte(config), 0o600))
+}
+
+func (s *system) caddyfile() string      { return filepath.Join(s.dir, "Caddyfile") }
+func (s *system) url(path string) string { return "http://" + loopback(s.http) + path }
+func (s *system) partner() string        { return loopback(s.own) }
+
+func (s *system) startTemporal() {
+	s.t.Helper()
+	s.temporal = start(s.t, nil, temporalDev(s.t), "--db", filepath.Join(s.dir, "temporal.db"), flag("port", s.temporalPort), "--ui-port=0", "--lifeline", "--log-level=error")
+	s.temporal.line("ready on")
+}
+
+// startGateway starts the gateway and waits until it accepts.
+func (s *system) startGateway() {
+	s.t.Helper()
+	s.gateway = start(s.t, []string{"XDG_CONFIG_HOME=" + s.dir, "XDG_DATA_HOME=" + s.dir}, hiregate(s.t), "run", "--config", s.caddyfile(), "--adapter", "caddyfile")
+	require.Eventually(s.t, func() bool {
+		resp, err := http.Get(s.url("/healthz"))
+		if err != nil {
+			return s.gateway.hasEnded()
+		}
+		resp.Body.Close()
+		return resp.StatusCode == http.StatusOK
+	}, patience, 20*time.Millisecond, "the gateway does not come up")
+	require.False(s.t, s.gateway.hasEnded(), "the gateway ended:\n%s", s.gateway.out.String())
+}
+
+// send signs an export and posts it. The signature is made here, not by the code that is tested.
+func (s *system) send(id string, body []byte) (status int, answer []byte, err error) {
+	r, err := http.NewRequest(http.MethodPost, s.url("/hooks/acme"), bytes.NewReader(body))
+	if err != nil {
+		return 0, nil, err
+	}
+	mac := hmac.New(sha256.New, []byte(inboundSecret))
+	mac.Write(body)
+	r.Header.Set("X-Service-Signature", hex.EncodeToString(mac.Sum(nil)))
+	r.Header.Set("X-Service-Event", "CANDIDATE-EXPORT")
+	r.Header.Set("X-Service-UUID", id)
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer resp.Body.Close()
+	answer, err = io.ReadAll(resp.Body)
+	return resp.StatusCode, answer, err
+}
+
+// accepted sends an export that must be accepted, under an id of its own.
+func (s *system) accepted(body []byte) (id string) {
+	s.t.Helper()
+	id = uuid.NewString()
+	status, answer, err := s.send(id, body)
+	require.NoError(s.t, err)
+	require.Equal(s.t, http.StatusAccepted, status, "%s", answer)
+	return id
+}
+
+// minimal is an export that no other is equal to.
+func minimal(id string) []byte {
+	return fmt.Appendf(nil, `{"candidate":{"person":{"id":{"value":%q,"schemeId":"Service Candidate","schemeAgencyId":"Service"}},"profiles":[]}}`, id)
+}
+
+// shown is what `hiregate export show --json` tells of an export; only what tests ask for.
+type shown struct {
+	Deliveries []struct {
+		Integration string `json:"integration"`
+		Outcome     string `json:"outcome"`
+		Class       string `json:"class"`
+		Reason      string `json:"reason"`
+		Round       int    `json:"round"`
+		Attempts    []struct {
+			StartedAt time.Time `json:"startedAt"`
+			Status    int       `json:"status"`
+		} `json:"attempts"`
+	} `json:"deliveries"`
+}
+
+// show asks the running gateway for an export, the way people do.
+func (s *system) show(id string) (e shown, ok bool) {
+	s.t.Helper()
+	out, code := run(s.t, nil, hiregate(s.t), "export", "show", id, "--tenant", "acme", "--json", "--admin", loopback(s.admin))
+	if code != 0 {
+		return e, false
+	}
+	require.NoError(s.t, json.Unmarshal([]byte(out), &e), "%s", out)
+	return e, true
+}
+
+// awaitOutcome waits until an export's last delivery has an outcome.
+func (s *system) awaitOutcome(id, outcome string) (e shown) {
+	s.t.Helper()
+	require.Eventually(s.t, func() bool {
+		var ok bool
+		e, ok = s.show(id)
+		return ok && len(e.Deliveries) > 0 && e.Deliveries[len(e.Deliveries)-1].Outcome == outcome
+	}, patience, 200*time.Millisecond, "export %s does not come to be %s", id, outcome)
+	return e
+}
+
+// metric adds up the samples of a metric whose labels match.
+func (s *system) metric(name, labels string) float64 {
+	s.t.Helper()
+	resp, err := http.Get(s.url("/metrics"))
+	require.NoError(s.t, err)
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	require.NoError(s.t, err)
+	sum := 0.0
+	for _, line := range regexp.MustCompile(`(?m)^`+name+`(\{[^}]*`+labels+`[^}]*\})? (\S+)$`).FindAllSubmatch(text, -1) {
+		v, err := strconv.ParseFloat(string(line[2]), 64)
+		require.NoError(s.t, err)
+		sum += v
+	}
+	return sum
+}
+
+func (s *system) temporalClient() client.Client {
+	s.t.Helper()
+	c, err := client.Dial(client.Options{HostPort: loopback(s.temporalPort)})
+	require.NoError(s.t, err)
+	s.t.Cleanup(c.Close)
+	return c
+}
+
+// recorder is a partner whose answers a test decides. It listens at the system's address for one.
+type recorder struct {
+	mu       sync.Mutex
+	answer   func(event string, n int) int // status for the n-th request of an event, from 1
+	counts   map[string]int
+	requests []request
+	server   *http.Server
+}
+
+type request struct {
+	at     time.Time
+	event  string
+	id     string
+	path   string
+	body   []byte
+	header http.Header
+}
+
+func (s *system) startRecorder(answer func(event string, n int) int) *recorder {
+	s.t.Helper()
+	r := &recorder{answer: answer, counts: map[string]int{}}
+	r.server = &http.Server{Addr: s.partner(), Handler: r}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		if err := r.server.ListenAndServe(); err != http.ErrServerClosed {
+			s.t.Errorf("the partner could not listen: %v", err)
+		}
+	}()
+	s.t.Cleanup(func() { r.server.Close(); <-ended })
+	return r
+}
+
+func (r *recorder) ServeHTTP(w http.ResponseWriter, q *http.Request) {
+	body, _ := io.ReadAll(q.Body)
+	r.mu.Lock()
+	event := q.Header.Get("X-Service-Event")
+	r.counts[event]++
+	status := r.answer(event, r.counts[event])
+	r.requests = append(r.requests, request{time.Now(), event, q.Header.Get("X-Service-UUID"), q.URL.Path, body, q.Header})
+	r.mu.Unlock()
+	if status >= 300 && status < 400 {
+		w.Header().Set("Location", "/elsewhere")
+	}
+	w.WriteHeader(status)
+}
+
+// of returns the requests of an event.
+func (r *recorder) of(event string) (all []request) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, one := range r.requests {
+		if one.event == event {
+			all = append(all, one)
+		}
+	}
+	return all
+}
+
+func (r *recorder) awaitExports(t *testing.T, n int) []request {
+	t.Helper()
+	require.Eventually(t, func() bool { return len(r.of("CANDIDATE-EXPORT")) >= n }, patience, 20*time.Millisecond, "fewer than %d exports came", n)
+	return r.of("CANDIDATE-EXPORT")
+}

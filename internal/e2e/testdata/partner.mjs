@@ -1,0 +1,29 @@
+// A partner's receiver that shares no code with hiregate: Node's own http and crypto. It checks each signature over the raw
+// body, answers VERIFY with 200, and writes a line of JSON for each export it takes.
+//
+// usage: node partner.mjs PORT SECRET
+import { createHash, createHmac, timingSafeEqual } from "node:crypto";
+import { createServer } from "node:http";
+
+const [port, secret] = process.argv.slice(2);
+
+createServer((request, response) => {
+  const chunks = [];
+  request.on("data", (chunk) => chunks.push(chunk));
+  request.on("end", () => {
+    const body = Buffer.concat(chunks);
+    const want = createHmac("sha256", secret).update(body).digest();
+    const got = Buffer.from(request.headers["x-service-signature"] ?? "", "hex");
+    if (got.length !== want.length || !timingSafeEqual(got, want)) {
+      response.writeHead(401).end();
+      return;
+    }
+    if (request.headers["x-service-event"] === "CANDIDATE-EXPORT") {
+      const sha256 = createHash("sha256").update(body).digest("hex");
+      console.log(JSON.stringify({ uuid: request.headers["x-service-uuid"], sha256 }));
+    }
+    response.writeHead(200).end();
+  });
+}).listen(Number(port), "127.0.0.1", () => console.log("listening"));
+
+process.stdin.on("end", () => process.exit()).resume(); // it ends with whoever started it
