@@ -1,0 +1,178 @@
+package manage_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/modules/gateway/gatewaytest"
+)
+
+func TestShowHasAttemptsAndDocuments(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	e := b.export("acme", "u-1")
+	d := b.delivery(e, "hris", hiring.Retrying, 500)
+	b.Write(t, func(tx *store.Tx) error {
+		d.Attempts = 2
+		if err := tx.PutDelivery(d); err != nil {
+			return err
+		}
+		if err := tx.AddAttempt(&hiring.Attempt{DeliveryID: d.ID, StartedAt: gatewaytest.Noon, Duration: 5 * time.Second, Error: "the connection was refused"}); err != nil {
+			return err
+		}
+		for n := range 2 {
+			if err := tx.InsertDocument(hiring.Document{ExportID: e.ID, Tenant: "acme", Position: n, SourceURL: []byte(sourceURL), CreatedAt: gatewaytest.Noon}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	documents, err := b.Runtime.Store().Documents(t.Context(), e.ID)
+	require.NoError(t, err)
+	fetched := documents[0]
+	fetched.State, fetched.Tries, fetched.Size, fetched.Detected, fetched.FileName = hiring.Fetched, 1, 3, "application/pdf", fileName
+	fetched.SHA256, fetched.FetchedAt = []byte{0xab, 0xcd}, gatewaytest.Noon.Add(3*time.Second)
+	b.Write(t, func(tx *store.Tx) error {
+		_, err := tx.UpdateDocument(fetched)
+		return err
+	})
+
+	var shown map[string]json.RawMessage
+	status, _, answer := b.ask(http.MethodGet, "/v1/tenants/acme/exports/u-1", "")
+	require.Equal(t, http.StatusOK, status)
+	require.NoError(t, json.Unmarshal([]byte(answer), &shown))
+	require.JSONEq(t, `"export/acme/u-1"`, string(shown["workflow"]))
+	require.JSONEq(t, `[{"integration":"hris","round":0,"outcome":"retrying","class":"retrying","attempts":2,"updatedAt":"2026-11-20T12:00:02Z",
+		"nextAt":"2026-11-20T12:01:00Z","history":[
+			{"number":1,"startedAt":"2026-11-20T12:00:00Z","durationMs":1.5,"status":500,"answer":"what the partner answered"},
+			{"number":2,"startedAt":"2026-11-20T12:00:00Z","durationMs":5000,"error":"the connection was refused","answer":""}]}]`, string(shown["deliveries"]))
+	require.JSONEq(t, `[
+		{"position":0,"state":"fetched","tries":1,"size":3,"mimeType":"application/pdf","sha256":"abcd","fetchedAt":"2026-11-20T12:00:03Z"},
+		{"position":1,"state":"fetching","tries":0,"size":0}]`, string(shown["documents"]))
+	b.requireCleanLog()
+}
+
+func TestAnswersAreTextOfBoundedLength(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	d := b.delivery(b.export("acme", "u-1"), "hris", hiring.Failed)
+	b.Write(t, func(tx *store.Tx) error {
+		for _, answer := range []string{"caf\xe9 \x00", strings.Repeat("\xff", 64<<10), strings.Repeat("é", 32<<10)} {
+			if err := tx.AddAttempt(&hiring.Attempt{DeliveryID: d.ID, StartedAt: gatewaytest.Noon, Status: 500, Answer: []byte(answer)}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	shown := get[struct {
+		Deliveries []struct{ History []struct{ Answer string } }
+	}](b, "/v1/tenants/acme/exports/u-1")
+	history := shown.Deliveries[0].History
+	require.Equal(t, "caf\uFFFD \x00", history[0].Answer)
+	require.True(t, utf8.ValidString(history[1].Answer))
+	require.LessOrEqual(t, len(history[1].Answer), 64<<10)
+	require.Len(t, history[2].Answer, 64<<10)
+}
+
+func TestUUIDsAreOpaque(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for _, key := range []string{"a/b", "a//b", "..", ".", "a/../b", "50%", "%2F", "x?y#z", "redeliver", "u-1/redeliver", `"<&>"`} {
+		b.export("acme", key)
+		escaped := url.PathEscape(key)
+		if strings.Trim(key, ".") == "" {
+			escaped = strings.Repeat("%2E", len(key))
+		}
+		shown := get[struct{ ID string }](b, "/v1/tenants/acme/exports/"+escaped)
+		require.Equal(t, key, shown.ID)
+		require.Contains(t, b.problem(http.MethodPost, "/v1/tenants/acme/exports/"+escaped+"/redeliver", `{"integrations":["nobody"]}`, http.StatusConflict), "nobody")
+	}
+}
+
+func TestStatesOfDispatch(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	waiting, faulty := b.export("acme", "waiting"), b.export("acme", "faulty")
+	b.Write(t, func(tx *store.Tx) error {
+		for _, e := range []*hiring.Export{waiting, faulty} {
+			if err := tx.MarkDispatched(e.ID, 0, time.Time{}); err != nil {
+				return err
+			}
+		}
+		return tx.MarkFault(faulty.ID, "Temporal refuses its workflow")
+	})
+	list := get[listed](b, "/v1/exports")
+	require.Equal(t, "fault", list.Items[0].State)
+	require.Equal(t, "Temporal refuses its workflow", list.Items[0].Fault)
+	require.Equal(t, "waiting", list.Items[1].State)
+}
+
+func TestRedeliverBeginsARound(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	e := b.export("acme", "u-1")
+	b.delivery(e, "hris", hiring.Failed, 500)
+	b.delivery(e, "crm", hiring.Delivered, 200)
+
+	status, _, answer := b.ask(http.MethodPost, "/v1/tenants/acme/exports/u-1/redeliver", `{"integrations":["hris","hris"]}`)
+	require.Equal(t, http.StatusAccepted, status, answer)
+	require.JSONEq(t, `{"round":1,"started":["hris"]}`, answer)
+	kept, err := b.Runtime.Store().Export(t.Context(), e.ID)
+	require.NoError(t, err)
+	require.Equal(t, 1, kept.Round)
+	require.Equal(t, "export/acme/u-1/redelivery/1", kept.WorkflowID)
+	require.Equal(t, []string{"hris"}, kept.Integrations)
+	require.Zero(t, kept.DispatchedAt)
+	require.WithinDuration(t, time.Now().Add(hiring.DeliveryWindow), kept.DeliverTill, time.Minute)
+	require.Equal(t, "waiting", get[listed](b, "/v1/exports").Items[0].State)
+	require.Contains(t, b.problem(http.MethodPost, "/v1/tenants/acme/exports/u-1/redeliver", "", http.StatusConflict), "waits for Temporal")
+}
+
+func TestRedeliverToAll(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for _, body := range []string{"", "{}", ` {"integrations":null} `} {
+		key := "u" + url.PathEscape(body)
+		b.delivery(b.export("acme", key), "hris", hiring.Delivered, 200)
+		status, _, answer := b.ask(http.MethodPost, "/v1/tenants/acme/exports/"+url.PathEscape(key)+"/redeliver", body)
+		require.Equal(t, http.StatusAccepted, status, answer)
+		require.JSONEq(t, `{"round":1,"started":["hris","crm","own"]}`, answer)
+	}
+}
+
+func TestRedeliverIsRefused(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	held := b.export("acme", "held")
+	b.delivery(held, "hris", hiring.Held)
+	b.export("idle", "nowhere")
+	require.Contains(t, b.problem(http.MethodPost, "/v1/tenants/acme/exports/held/redeliver", "", http.StatusConflict), "once the integration is configured")
+	require.Contains(t, b.problem(http.MethodPost, "/v1/tenants/acme/exports/held/redeliver", `{"integrations":["nobody"]}`, http.StatusConflict), `no integration "nobody"`)
+	require.Contains(t, b.problem(http.MethodPost, "/v1/tenants/idle/exports/nowhere/redeliver", "", http.StatusConflict), "has no integration")
+	for _, body := range []string{`{`, `[]`, `"hris"`, `{"integrations":"hris"}`, `{"integration":["hris"]}`, `{"integrations":["hris"]} {}`, `{} x`, strings.Repeat(" ", 65<<10) + "{}"} {
+		require.Contains(t, b.problem(http.MethodPost, "/v1/tenants/acme/exports/held/redeliver", body, http.StatusBadRequest), `like {"integrations":["hris"]}`)
+	}
+	require.Contains(t, b.problem(http.MethodPost, "/v1/tenants/acme/exports/held/redeliver", `{"integrations":[]}`, http.StatusBadRequest), "name at least one")
+	require.Contains(t, b.problem(http.MethodPost, "/v1/tenants/acme/exports/held/redeliver?force=1", "", http.StatusBadRequest), "no query parameters")
+	kept, err := b.Runtime.Store().Export(t.Context(), held.ID)
+	require.NoError(t, err)
+	require.Zero(t, kept.Round)
+}
+
+func TestHurryingNeedsTemporal(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.delivery(b.export("acme", "u-1"), "hris", hiring.Retrying, 500)
+	require.Contains(t, b.problem(http.MethodPost, "/v1/tenants/acme/exports/u-1/redeliver", `{"integrations":["hris"]}`, http.StatusServiceUnavailable),
+		"Temporal, which carries it, does not answer")
+	b.requireCleanLog()
+}

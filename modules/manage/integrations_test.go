@@ -1,0 +1,53 @@
+package manage_test
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/modules/gateway/gatewaytest"
+)
+
+func TestIntegrationsAreListed(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.status("acme", "hris", store.IntegrationStatus{State: hiring.Disabled, Reason: "it answered 410", Attempts: 2, UpdatedAt: gatewaytest.Noon})
+	b.status("globex", "hris", store.IntegrationStatus{State: hiring.Configured, Attempts: 1, UpdatedAt: gatewaytest.Noon})
+	status, _, answer := b.ask(http.MethodGet, "/v1/integrations", "")
+	require.Equal(t, http.StatusOK, status)
+	require.JSONEq(t, `{"items":[
+		{"tenant":"acme","name":"crm","state":"not_configured","reason":"VERIFY was not sent yet","attempts":0,"url":"https://crm.acme.example:8443","documents":"passthrough"},
+		{"tenant":"acme","name":"hris","state":"disabled","reason":"it answered 410","attempts":2,"updatedAt":"2026-11-20T12:00:00Z","url":"https://hr.acme.example","documents":"rehost"},
+		{"tenant":"acme","name":"own","state":"configured","reason":"verify off: it is trusted without VERIFY","attempts":0,"url":"https://own.acme.example","documents":"passthrough"},
+		{"tenant":"globex","name":"hris","state":"configured","attempts":1,"updatedAt":"2026-11-20T12:00:00Z","url":"https://hr.globex.example","documents":"rehost"}]}`, answer)
+}
+
+func TestEnableWithoutTemporalIsNotLost(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	i := b.status("acme", "hris", store.IntegrationStatus{State: hiring.Disabled, Reason: "it answered 410", Attempts: 2, UpdatedAt: gatewaytest.Noon})
+	require.Contains(t, b.problem(http.MethodPost, "/v1/tenants/acme/integrations/hris/enable", "", http.StatusServiceUnavailable), "VERIFY is sent once that is back")
+	status, err := b.Runtime.Store().IntegrationStatus(t.Context(), i)
+	require.NoError(t, err)
+	require.Equal(t, hiring.NotConfigured, status.State, "the gateway verifies it by itself, now")
+	require.Zero(t, status.Attempts)
+	b.requireCleanLog()
+}
+
+func TestEnableWhatNeedsNoVerify(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.status("acme", "hris", store.IntegrationStatus{State: hiring.Configured, Attempts: 1, UpdatedAt: gatewaytest.Noon})
+	i := b.status("acme", "own", store.IntegrationStatus{State: hiring.Disabled, Reason: "it answered 410", UpdatedAt: gatewaytest.Noon})
+	for _, name := range []string{"hris", "own"} {
+		status, _, answer := b.ask(http.MethodPost, "/v1/tenants/acme/integrations/"+name+"/enable", "")
+		require.Equal(t, http.StatusAccepted, status, answer)
+		require.Contains(t, answer, `"state":"configured"`)
+	}
+	status, err := b.Runtime.Store().IntegrationStatus(t.Context(), i)
+	require.NoError(t, err)
+	require.Equal(t, hiring.NotConfigured, status.State, "should verify be switched on, it is asked for")
+}
