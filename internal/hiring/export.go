@@ -38,7 +38,7 @@ type Export struct {
 	Origin        Origin
 	SHA256        [sha256.Size]byte // of Body
 	Size          int64
-	CandidateID   string // person.id.value
+	CandidateID   string // person.id.value; in the store as CandidateKey has it
 	Attachments   int    // how many attachment URLs the body has
 	Receipt       string // unguessable; what the sender asks with
 	ReceivedAt    time.Time
@@ -62,6 +62,19 @@ func (e *Export) UUID() []byte {
 		return nil
 	}
 	return []byte(e.Key)
+}
+
+// maxCandidateKey keeps a candidate's id, in bytes, well below what PostgreSQL takes into an index.
+const maxCandidateKey = 1024
+
+// CandidateKey is a candidate's id as exports are listed by it. An id is any text; U+0000, which JSON can hold and PostgreSQL
+// can't, becomes U+FFFD, and what goes beyond 1 KiB is left out.
+func CandidateKey(id string) string {
+	id = strings.ReplaceAll(id, "\x00", "\ufffd")
+	if len(id) > maxCandidateKey {
+		id = strings.ToValidUTF8(id[:maxCandidateKey], "")
+	}
+	return id
 }
 
 // WorkflowID names the workflow that carries a round of an export: export/<tenant>/<key>, and …/redelivery/<round> after the first.

@@ -62,6 +62,7 @@ func Put(tx *store.Tx, e *hiring.Export) (Result, error) {
 		e.Key = key
 	}
 	e.WorkflowID = hiring.WorkflowID(e.Tenant, e.Key, e.Round)
+	e.CandidateID = hiring.CandidateKey(e.CandidateID)
 	fresh, err := tx.InsertExport(e)
 	if err != nil {
 		return Result{}, fmt.Errorf("keeping the export: %w", err)

@@ -260,7 +260,7 @@ func (db *DB) Exports(ctx context.Context, f ExportFilter) (page []*hiring.Expor
 		is("e.tenant =", f.Tenant)
 	}
 	if f.Candidate != "" {
-		is("e.candidate_id =", f.Candidate)
+		is("e.candidate_id =", hiring.CandidateKey(f.Candidate))
 	}
 	if f.Before > 0 {
 		is(id+" <", f.Before)
