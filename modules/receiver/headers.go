@@ -12,7 +12,7 @@ import (
 // headers are what an export brings beside its body. They are not covered by the signature, so they are bounded and opaque.
 type headers struct {
 	uuid                string // empty: absent
-	link, exportContext []byte // nil: absent
+	link, exportContext []byte // nil: absent, or empty, which says no more
 }
 
 func readHeaders(r *http.Request, names webhook.Names) (h headers, p *problem.Problem) {
@@ -36,13 +36,18 @@ func readHeaders(r *http.Request, names webhook.Names) (h headers, p *problem.Pr
 }
 
 func value(r *http.Request, name string) []byte {
-	if values := r.Header.Values(name); len(values) == 1 {
-		return []byte(values[0])
+	if v := header(r, name); v != "" {
+		return []byte(v)
 	}
 	return nil
 }
 
 // header gives a header that must be there once; empty when it is not.
-func header(r *http.Request, name string) string { return string(value(r, name)) }
+func header(r *http.Request, name string) string {
+	if values := r.Header.Values(name); len(values) == 1 {
+		return values[0]
+	}
+	return ""
+}
 
 func hexOf(sum [32]byte) string { return hex.EncodeToString(sum[:]) }

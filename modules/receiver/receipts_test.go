@@ -1,0 +1,230 @@
+package receiver_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/modules/gateway/gatewaytest"
+	"github.com/hiregate/hiregate/modules/receiver"
+)
+
+const noReceipt = "there is no such receipt"
+
+func TestAcceptedExportGetsAReceipt(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	got := b.send(request{uuid: "u-1", body: full})
+	r := requireReceipt(t, got, http.StatusAccepted)
+	require.Equal(t, "5f51f2e2c072557343709110906d9d633762bd1681918164bab03ca842660b4b", r.SHA256, "sha256sum testdata/samples/export-full.json says otherwise")
+	require.Equal(t, "/hooks/acme/receipts/"+r.Receipt, got.Header().Get("Location"))
+	require.JSONEq(t, `{"receipt":"`+r.Receipt+`","sha256":"`+r.SHA256+`","receivedAt":"2026-11-20T12:00:00Z"}`, got.Body.String())
+
+	e := b.Exports(t)[0]
+	require.NoError(t, b.Runtime.Store().LoadBody(t.Context(), e))
+	require.Equal(t, full, e.Body)
+	require.Equal(t, "c0a8b5f2-6c1e-4c55-9a53-0d2f6a1d7e10", e.CandidateID)
+	require.Equal(t, 2, e.Attachments)
+	require.Equal(t, gatewaytest.Noon, e.ReceivedAt)
+	require.Equal(t, gatewaytest.Noon.Add(150*time.Minute), e.DocumentsTill)
+	require.Equal(t, gatewaytest.Noon.Add(72*time.Hour), e.DeliverTill)
+	require.Equal(t, "export/acme/u-1", e.WorkflowID)
+}
+
+// status is the answer at a receipt's address; decode refuses any field beyond these.
+type status struct {
+	receipt
+	Deliveries []struct {
+		Integration string    `json:"integration"`
+		Outcome     string    `json:"outcome"`
+		Attempts    int       `json:"attempts"`
+		UpdatedAt   time.Time `json:"updatedAt"`
+	} `json:"deliveries"`
+	Documents struct{ Referenced, Fetched, GivenUp int } `json:"documents"`
+}
+
+func TestReceiptTellsWhatBecameOfTheExport(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	accepted := b.send(request{uuid: "u-1", body: full, more: http.Header{"Link": {"https://service.example/c/zoe"}}})
+	kept := requireReceipt(t, accepted, http.StatusAccepted)
+	ask := func() (s status) {
+		got := b.get(accepted.Header().Get("Location"))
+		require.Equal(t, http.StatusOK, got.Code)
+		require.Equal(t, http.Header{"Content-Type": {"application/json"}, "Cache-Control": {"no-store"}}, got.Header())
+		for _, personal := range []string{"Zoë", "Ødegård", "zoe", "503", "c0a8b5f2", "97205", "doc-1", "partner says", "resume", "u-1", "127.0.0.1"} {
+			require.NotContains(t, got.Body.String(), personal)
+		}
+		return decode[status](t, got.Body.Bytes())
+	}
+	s := ask()
+	require.Equal(t, kept, s.receipt)
+	require.NotNil(t, s.Deliveries, "an empty list is a list, too")
+	require.Empty(t, s.Deliveries)
+	require.Equal(t, struct{ Referenced, Fetched, GivenUp int }{2, 0, 0}, s.Documents)
+
+	id := b.Exports(t)[0].ID
+	later := gatewaytest.Noon.Add(time.Minute)
+	b.Write(t, func(tx *store.Tx) error {
+		for n := range 2 {
+			if err := tx.InsertDocument(hiring.Document{ExportID: id, Tenant: "acme", Position: n, SourceURL: []byte("http://127.0.0.1/doc-1"), CreatedAt: later}); err != nil {
+				return err
+			}
+		}
+		return tx.PutDelivery(&hiring.Delivery{ExportID: id, Tenant: "acme", Integration: "hris", Outcome: hiring.Retrying, Fault: hiring.ClassPartnerFault,
+			Reason: "partner says Zoë", Attempts: 3, CreatedAt: later, UpdatedAt: later})
+	})
+	docs, err := b.Runtime.Store().Documents(t.Context(), id)
+	require.NoError(t, err)
+	docs[0].State, docs[0].FileName = hiring.Fetched, "resume of Zoë.pdf"
+	docs[1].State, docs[1].Reason = hiring.GivenUp, "Zoë"
+	b.Write(t, func(tx *store.Tx) error {
+		for _, d := range docs {
+			if _, err := tx.UpdateDocument(d); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	s = ask()
+	require.Equal(t, kept, s.receipt)
+	require.Equal(t, struct{ Referenced, Fetched, GivenUp int }{2, 1, 1}, s.Documents)
+	require.Len(t, s.Deliveries, 1)
+	d := s.Deliveries[0]
+	require.Equal(t, "hris", d.Integration)
+	require.Equal(t, "retrying", d.Outcome)
+	require.Equal(t, 3, d.Attempts)
+	require.Equal(t, later, d.UpdatedAt)
+
+	head := b.do(request{method: http.MethodHead, path: accepted.Header().Get("Location")}.make())
+	require.Equal(t, http.StatusOK, head.Code)
+	for _, method := range []string{"PUT", "DELETE"} {
+		requireProblem(t, b.do(request{method: method, path: accepted.Header().Get("Location")}.make()), http.StatusMethodNotAllowed, "this address takes POST only", "Allow", "POST")
+	}
+}
+
+// A receipt is told to nobody else, and one that never was looks the same.
+func TestReceiptOfAnotherTenantOrNone(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	mine := requireReceipt(t, b.send(request{uuid: "u-1"}), http.StatusAccepted).Receipt
+	unknown := b.get("/hooks/acme/receipts/" + hiring.NewReceipt(1))
+	requireProblem(t, unknown, http.StatusNotFound, noReceipt)
+	last := mine[:len(mine)-2] + map[bool]string{true: "b", false: "a"}[mine[len(mine)-2] == 'a'] + mine[len(mine)-1:]
+	e, ok := hiring.ExportOf(mine)
+	require.True(t, ok)
+	for _, path := range []string{
+		"/hooks/globex/receipts/" + mine, "/hooks/nobody/receipts/" + mine, "/hooks/receipts/" + mine, "/receipts/" + mine,
+		"/hooks/acme/receipts/" + last, "/hooks/acme/receipts/" + mine[:38], "/hooks/acme/receipts/" + mine + "a", "/hooks/acme/receipts/" + strings.ToUpper(mine),
+		"/hooks/acme/receipts/" + mine + "\n", "/hooks/acme/receipts/" + hiring.NewReceipt(e), "/hooks/acme/receipts/u-1", "/hooks/acme/receipts/%", "/hooks/acme/receipts/\x00",
+	} {
+		got := b.get(path)
+		require.Equal(t, http.StatusNotFound, got.Code, path)
+		require.Equal(t, unknown.Header(), got.Header(), path)
+		require.Equal(t, unknown.Body.Bytes(), got.Body.Bytes(), path)
+	}
+	require.Equal(t, http.StatusMethodNotAllowed, b.get("/hooks/acme/receipts/").Code)
+	require.Equal(t, http.StatusMethodNotAllowed, b.get("/hooks/acme/"+mine).Code)
+}
+
+func TestReceiptsCannotBeGuessed(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	seen := map[string]bool{}
+	for n := range 20 {
+		r := requireReceipt(t, b.send(request{body: another(n)}), http.StatusAccepted).Receipt
+		tail := r[len(r)-26:] // past the id
+		require.False(t, seen[tail])
+		seen[tail] = true
+	}
+}
+
+// tenant_from query: the identifier stands in the query, which a receipt's address does without.
+func TestTenantFromTheQuery(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.Tenant = receiver.TenantFrom{Query: "client"}
+	got := b.send(request{path: "/hooks", query: "x=1&client=globex", secret: "globex-secret", uuid: "u-1"})
+	r := requireReceipt(t, got, http.StatusAccepted)
+	require.Equal(t, "/hooks/receipts/"+r.Receipt, got.Header().Get("Location"))
+	require.Equal(t, "globex", b.Exports(t)[0].Tenant)
+	asked := b.get(got.Header().Get("Location"))
+	require.Equal(t, http.StatusOK, asked.Code)
+	require.Equal(t, r, decode[status](t, asked.Body.Bytes()).receipt)
+	for query, code := range map[string]int{"client=globex": http.StatusOK, "client=acme": http.StatusNotFound, "client=nobody": http.StatusNotFound} {
+		require.Equal(t, code, b.send(request{method: http.MethodGet, path: "/hooks/receipts/" + r.Receipt, query: query}).Code, query)
+	}
+	for _, query := range []string{"", "client", "client=", "client=nobody", "Client=globex", "client=globex&client=globex", "client=acme&client=globex",
+		"client=GLOBEX", "client=globex%20", "client=%zz", "client=globex;x"} {
+		requireProblem(t, b.send(request{path: "/hooks/globex", query: query, secret: "globex-secret"}), http.StatusNotFound, nobody, "Connection", "close")
+	}
+	requireProblem(t, b.send(request{path: "/hooks", query: "client=acme", secret: "globex-secret"}), http.StatusUnauthorized, notOurs)
+}
+
+func TestTenantFromAPathSegment(t *testing.T) {
+	t.Parallel()
+	for n, paths := range map[int][]string{
+		0: {"/acme", "/acme/", "/acme/more", "acme"},
+		1: {"/hooks/acme", "/hooks/acme/", "/x/acme/y/z"},
+		3: {"/a/b/c/acme"},
+	} {
+		b := newBench(t)
+		b.Tenant = receiver.TenantFrom{Segment: &n}
+		for _, path := range paths {
+			got := b.send(request{path: path, uuid: path})
+			requireReceipt(t, got, http.StatusAccepted)
+			require.True(t, strings.HasPrefix(got.Header().Get("Location"), strings.TrimRight(path, "/")+"/receipts/"), path)
+			require.Equal(t, http.StatusOK, b.get(got.Header().Get("Location")).Code, path)
+		}
+		require.Equal(t, http.StatusNotFound, b.send(request{path: "/x/x/x/x/acme"}).Code)
+	}
+}
+
+func TestTenantFromIsExplained(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		args []string
+		hint string
+	}{
+		{nil, "takes two words: path N, where 0 is the first segment, or query NAME"},
+		{[]string{"path"}, "takes two words"},
+		{[]string{"path", "1", "2"}, "takes two words"},
+		{[]string{"path", "one"}, "give the number of a path segment"},
+		{[]string{"path", "-1"}, "give the number of a path segment"},
+		{[]string{"path", "33"}, "give the number of a path segment"},
+		{[]string{"query", ""}, "give the name of a query parameter"},
+		{[]string{"header", "X"}, "write path N or query NAME"},
+	} {
+		_, err := receiver.ParseTenantFrom(c.args)
+		require.ErrorContains(t, err, c.hint)
+	}
+	from, err := receiver.ParseTenantFrom([]string{"path", "32"})
+	require.NoError(t, err)
+	raw, err := json.Marshal(from)
+	require.NoError(t, err)
+	require.JSONEq(t, `{"path":32}`, string(raw))
+	from, err = receiver.ParseTenantFrom([]string{"query", "client"})
+	require.NoError(t, err)
+	require.Equal(t, receiver.TenantFrom{Query: "client"}, from)
+}
+
+// U+0000 is legal in JSON, and not in PostgreSQL's text.
+func TestCandidateIDWithNUL(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	body := strings.Replace(string(full), "c0a8b5f2-6c1e-4c55-9a53-0d2f6a1d7e10", `c\u0000-1`, 1)
+	requireReceipt(t, b.send(request{body: []byte(body)}), http.StatusAccepted)
+	e := b.Exports(t)[0]
+	require.Equal(t, "c\ufffd-1", e.CandidateID)
+	require.NoError(t, b.Runtime.Store().LoadBody(t.Context(), e))
+	require.Equal(t, body, string(e.Body), "what is passed on is as it came")
+	found, _, err := b.Runtime.Store().Exports(t.Context(), store.ExportFilter{Candidate: "c\x00-1"})
+	require.NoError(t, err)
+	require.Len(t, found, 1, "it is not found by its own id")
+}
