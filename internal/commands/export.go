@@ -206,7 +206,7 @@ func (e *exportRow) standing() string {
 			integrations = append(integrations, d.Integration)
 		}
 		last[d.Integration] = d.Outcome
-		if d.Attempts > 1 || d.Outcome == "retrying" {
+		if d.Attempts > 1 {
 			last[d.Integration] += fmt.Sprintf(" (%d attempts)", d.Attempts)
 		}
 	}

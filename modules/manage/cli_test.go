@@ -1,0 +1,262 @@
+package manage_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hiregate/hiregate/internal/commands"
+	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/inbox"
+	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/modules/gateway/gatewaytest"
+)
+
+// run runs a command to its end.
+func run(t *testing.T, cmd *cobra.Command, args ...string) (out, hints string, err error) {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	cmd.SetOut(&stdout)
+	cmd.SetErr(&stderr)
+	cmd.SetArgs(args)
+	cmd.SilenceErrors = true // printed by whoever runs it
+	err = cmd.ExecuteContext(t.Context())
+	return stdout.String(), stderr.String(), err
+}
+
+// cli runs a command against the API.
+func (b *bench) cli(args ...string) (out, hints string, err error) {
+	b.t.Helper()
+	commandOf := map[string]func() *cobra.Command{"export": commands.Export, "integration": commands.Integration}
+	address := strings.TrimSuffix(strings.TrimPrefix(b.url, "http://"), "/hiregate")
+	return run(b.t, commandOf[args[0]](), append(args[1:], "--admin", address)...)
+}
+
+func TestExportListCommand(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	e := b.export("acme", "u-1")
+	b.delivery(e, "hris", hiring.Failed, 500, 500)
+	b.delivery(e, "crm", hiring.Retrying, 503)
+	waiting := b.export("globex", "u-2")
+	b.Write(t, func(tx *store.Tx) error {
+		_, err := tx.NextRound(waiting.ID, []string{"hris"}, gatewaytest.Noon, gatewaytest.Noon)
+		return err
+	})
+	out, hints, err := b.cli("export", "list")
+	require.NoError(t, err)
+	require.Empty(t, hints)
+	require.Equal(t, ""+
+		"UUID  TENANT  RECEIVED              CANDIDATE  DOCUMENTS  DELIVERIES\n"+
+		"u-2   globex  2026-11-20T12:00:00Z  c-u-2      1          waits for Temporal\n"+
+		"u-1   acme    2026-11-20T12:00:00Z  c-u-1      1          crm retrying, hris failed (2 attempts)\n", out)
+
+	for want, args := range map[string][]string{
+		"u-1": {"--tenant", "acme"}, "u-2": {"--candidate", "c-u-2"}, "u-1 ": {"--outcome", "failed", "--integration", "hris"},
+	} {
+		out, _, err := b.cli(append([]string{"export", "list"}, args...)...)
+		require.NoError(t, err)
+		require.Contains(t, out, want)
+		require.Equal(t, 2, strings.Count(out, "\n"), "%v: %s", args, out)
+	}
+	_, _, err = b.cli("export", "list", "--tenant", "nobody")
+	require.EqualError(t, err, "the gateway's configuration has no tenant of that name")
+	_, _, err = b.cli("export", "list", "--outcome", "lost")
+	require.ErrorContains(t, err, "the outcomes are pending")
+}
+
+func TestExportListCommandPages(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	const n = 503 // more than the gateway gives at once
+	b.Write(t, func(tx *store.Tx) error {
+		for i := range n {
+			e := inbox.Arrive("acme", fmt.Sprintf("u-%d", i), []byte("{}"), gatewaytest.Noon)
+			if _, err := inbox.Put(tx, e); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	ids := func(args ...string) (all map[string]bool, hints string) {
+		out, hints, err := b.cli(append([]string{"export", "list", "--json"}, args...)...)
+		require.NoError(t, err)
+		all = map[string]bool{}
+		for line := range strings.Lines(out) {
+			var e struct{ ID, SHA256 string }
+			require.NoError(t, json.Unmarshal([]byte(line), &e))
+			require.Len(t, e.SHA256, 64)
+			require.False(t, all[e.ID], "twice")
+			all[e.ID] = true
+		}
+		return all, hints
+	}
+	all, _ := ids("--all")
+	require.Len(t, all, n)
+	all, _ = ids("--limit", "502")
+	require.Len(t, all, 502)
+	all, _ = ids()
+	require.Len(t, all, 50)
+	out, hints, err := b.cli("export", "list", "--limit", "2")
+	require.NoError(t, err)
+	require.Equal(t, 3, strings.Count(out, "\n"))
+	require.Contains(t, hints, "--all")
+	out, hints, err = b.cli("export", "list", "--all")
+	require.NoError(t, err)
+	require.Equal(t, n+1, strings.Count(out, "\n"))
+	require.Empty(t, hints)
+}
+
+func TestExportShowCommand(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	e := b.export("acme", "a/b")
+	d := b.delivery(e, "hris", hiring.Failed, 500)
+	b.Write(t, func(tx *store.Tx) error {
+		if err := tx.AddAttempt(&hiring.Attempt{DeliveryID: d.ID, StartedAt: gatewaytest.Noon, Status: 502, Answer: []byte("\x1b[2J" + strings.Repeat("x", 1000))}); err != nil {
+			return err
+		}
+		return tx.InsertDocument(hiring.Document{ExportID: e.ID, Tenant: "acme", SourceURL: []byte(sourceURL), CreatedAt: gatewaytest.Noon})
+	})
+	for _, args := range [][]string{{"acme/a/b"}, {"a/b", "--tenant", "acme"}} {
+		out, _, err := b.cli(append([]string{"export", "show"}, args...)...)
+		require.NoError(t, err)
+		require.Regexp(t, `(?m)^uuid +a/b$`, out)
+		require.Regexp(t, `(?m)^workflow +export/acme/a%2Fb$`, out)
+		require.Regexp(t, `(?m)^hris +0 +failed +partner_fault +1 +2026-11-20T12:00:02Z +- +answered 500; only 2xx means received$`, out)
+		require.Regexp(t, `(?m)^hris +0 +1 +2026-11-20T12:00:00Z +1\.5ms +500 Internal Server Error +- +what the partner answered$`, out)
+		require.Regexp(t, `(?m)^hris +0 +2 .* \\x1b\[2Jx{296}…$`, out)
+		require.Regexp(t, `(?m)^0 +fetching +0 +0 +- +- +- +-$`, out)
+		require.NotContains(t, out, "source-credential")
+	}
+	out, _, err := b.cli("export", "show", "acme/a/b", "--json")
+	require.NoError(t, err)
+	require.Equal(t, 1, strings.Count(out, "\n"))
+	require.Contains(t, out, strings.Repeat("x", 1000))
+	_, _, err = b.cli("export", "show", "acme/u-2")
+	require.EqualError(t, err, "this tenant has no export of that UUID")
+}
+
+func TestExportRedeliverCommand(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	e := b.export("acme", "..")
+	b.delivery(e, "hris", hiring.Failed, 500)
+	out, _, err := b.cli("export", "redeliver", "..", "--tenant", "acme", "--integration", "hris", "--integration", "crm")
+	require.NoError(t, err)
+	require.Equal(t, ""+
+		"EXPORT   INTEGRATION  WHAT HAPPENS\n"+
+		"acme/..  crm          delivered anew, in round 1\n"+
+		"acme/..  hris         delivered anew, in round 1\n", out)
+	kept, err := b.Runtime.Store().Export(t.Context(), e.ID)
+	require.NoError(t, err)
+	require.Equal(t, 1, kept.Round)
+	_, _, err = b.cli("export", "redeliver", "acme/..")
+	require.ErrorContains(t, err, "it waits for Temporal")
+
+	b.export("acme", "u-2")
+	out, _, err = b.cli("export", "redeliver", "acme/u-2", "--json")
+	require.NoError(t, err)
+	require.Equal(t, `{"round":1,"started":["hris","crm","own"]}`+"\n", out)
+}
+
+func TestIntegrationCommands(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.status("acme", "hris", store.IntegrationStatus{State: hiring.Configured, Attempts: 1, UpdatedAt: gatewaytest.Noon})
+	out, _, err := b.cli("integration", "list")
+	require.NoError(t, err)
+	require.Regexp(t, `(?m)^acme +hris +configured +1 +2026-11-20T12:00:00Z +rehost +https://hr\.acme\.example +-$`, out)
+	require.Regexp(t, `(?m)^globex +hris +not_configured +0 +- +rehost +https://hr\.globex\.example +VERIFY was not sent yet$`, out)
+	require.NotContains(t, out, urlPath)
+	out, _, err = b.cli("integration", "list", "--json")
+	require.NoError(t, err)
+	require.Equal(t, 4, strings.Count(out, "\n"))
+
+	out, _, err = b.cli("integration", "enable", "acme/hris")
+	require.NoError(t, err)
+	require.Equal(t, "acme/hris: it is configured; what is held goes out by itself within a minute\n", out)
+	_, _, err = b.cli("integration", "enable", "globex/hris")
+	require.ErrorContains(t, err, "VERIFY is sent once that is back")
+	_, _, err = b.cli("integration", "enable", "acme/nothing")
+	require.EqualError(t, err, "this tenant has no integration of that name")
+}
+
+func TestWrongArgumentsAreSentences(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		want    string
+		command func() *cobra.Command
+		args    string
+	}{
+		{`hiregate export "lst" is unknown: there are list, show, redeliver`, commands.Export, "lst"},
+		{"unknown flag: --tenants; `hiregate export list --help` lists the flags", commands.Export, "list --tenants acme"},
+		{"`hiregate export --help` lists the flags", commands.Export, "--tenants acme"},
+		{"export list takes flags only", commands.Export, "list acme"},
+		{"--all and --limit exclude each other", commands.Export, "list --all --limit 3"},
+		{"--limit must be at least 1", commands.Export, "list --limit 0"},
+		{"export show takes one export", commands.Export, "show"},
+		{"write it as TENANT/u-1, or add --tenant", commands.Export, "show u-1"},
+		{`tenant name "ACME"`, commands.Export, "show ACME/u-1"},
+		{"the UUID is missing", commands.Export, "show acme/"},
+		{"export redeliver takes one export", commands.Export, "redeliver acme/u-1 acme/u-2"},
+		{"write it as TENANT/u-1", commands.Export, "redeliver u-1"},
+		{"there are list, enable", commands.Integration, "disable acme/hris"},
+		{"integration enable takes one integration", commands.Integration, "enable"},
+		{"write it as TENANT/NAME", commands.Integration, "enable hris"},
+		{`integration name "HRIS"`, commands.Integration, "enable acme/HRIS"},
+		{"integration list takes no argument", commands.Integration, "list acme"},
+		{"write host:port, such as localhost:2019", commands.Export, "list --admin localhost"},
+	} {
+		out, hints, err := run(t, test.command(), strings.Fields(test.args)...)
+		require.ErrorContains(t, err, test.want, test.args)
+		require.NotContains(t, err.Error(), "\n")
+		require.Empty(t, out+hints, test.args)
+	}
+	out, _, err := run(t, commands.Export())
+	require.NoError(t, err)
+	require.Contains(t, out, "redeliver")
+}
+
+func TestWhereNoGatewayAnswers(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	closed := l.Addr().String()
+	require.NoError(t, l.Close())
+	for _, address := range []string{closed, "unix/" + filepath.Join(t.TempDir(), "none.sock")} {
+		_, _, err = run(t, commands.Export(), "list", "--admin", address)
+		require.ErrorContains(t, err, "no gateway runs at "+address+": start it with `hiregate run --config Caddyfile`, or `hiregate dev`")
+	}
+
+	other := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(other.Close)
+	_, _, err = run(t, commands.Export(), "list", "--admin", other.URL)
+	require.ErrorContains(t, err, "is not the admin endpoint of a gateway (it answered 404 Not Found)")
+
+	caddy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(http.StatusForbidden)
+		w.Write([]byte(`{"error":"client is not allowed to access from origin '` + r.Header.Get("Origin") + `'"}`))
+	}))
+	t.Cleanup(caddy.Close)
+	_, _, err = run(t, commands.Export(), "list", "--admin", strings.TrimPrefix(caddy.URL, "http://"))
+	require.ErrorContains(t, err, "refuses: client is not allowed to access from origin '"+caddy.URL+"'")
+}
+
+func TestAdminFromTheEnvironment(t *testing.T) {
+	b := setup(t)
+	b.export("acme", "u-1")
+	t.Setenv("HIREGATE_ADMIN", strings.TrimSuffix(strings.TrimPrefix(b.url, "http://"), "/hiregate"))
+	out, _, err := run(t, commands.Export(), "list")
+	require.NoError(t, err)
+	require.Contains(t, out, "u-1")
+}
