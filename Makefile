@@ -1,0 +1,68 @@
+.DEFAULT_GOAL := help
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+
+# What a binary is made of: the files of its module that are not tests or prose. Folders are among them, because a
+# folder's time changes when a file in it is deleted.
+unbuilt := -name .git -o -name bin -o -name .hiregate -o -name .ci -o -name testdata -o -name docs -o -name deploy -o -name tools -o -name scripts
+files    = -mindepth 1 \( $(unbuilt) $(1) \) -prune -o ! -name '*_test.go' ! -name '*.md' ! -name '.*' ! -name Makefile -print
+hiregate_sources     := $(shell find . $(call files,-o -name temporal-dev))
+temporal_dev_sources := $(shell find cmd/temporal-dev $(call files,))
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: run
+run: build ## build what is missing and run everything on this machine, data in ./.hiregate; flags with ARGS="--http 8081"
+	@bin/hiregate dev $(ARGS)
+
+.PHONY: build
+build: bin/hiregate bin/temporal-dev ## build bin/hiregate and bin/temporal-dev
+
+bin/hiregate: $(hiregate_sources)
+	@scripts/build.sh "the gateway" $@ cmd/hiregate -ldflags "-X github.com/hiregate/hiregate/internal/version.Version=$(VERSION)"
+
+bin/temporal-dev: $(temporal_dev_sources)
+	@scripts/build.sh "a Temporal server with its UI" $@ cmd/temporal-dev -ldflags "-X main.version=$(VERSION)"
+
+.PHONY: deps
+deps: ## install what the tests need besides Go, gcc, make, git and Node
+	@scripts/deps.sh
+
+.PHONY: test
+test: export HIREGATE_BIN := $(CURDIR)/bin/hiregate
+test: export TEMPORAL_DEV_BIN := $(CURDIR)/bin/temporal-dev
+test: deps build ## run every test
+	@echo "Testing cmd/temporal-dev"
+	@CGO_ENABLED=0 go -C cmd/temporal-dev test -timeout 5m $(TESTFLAGS) ./...
+	@echo "Testing hiregate, with the race detector"
+	@go test -race -p 2 -timeout 20m $(TESTFLAGS) ./...
+
+# The linters, in the versions that tools/go.mod names.
+bin/tools: tools/go.mod tools/go.sum
+	@echo "Building the linters"
+	@GOBIN=$(CURDIR)/$@ go -C tools install tool
+	@touch $@
+
+# Without cgo, as in the build, so that both compile the same packages.
+.PHONY: lint
+lint: export CGO_ENABLED := 0
+lint: bin/tools ## gofmt, go vet, staticcheck, workflowcheck
+	@echo "gofmt"
+	@unformatted=$$(gofmt -l .); if [[ -n $$unformatted ]]; then echo "run gofmt -w on:"; echo "$$unformatted"; exit 1; fi
+	@echo "go vet"
+	@go vet ./...
+	@go -C cmd/temporal-dev vet ./...
+	@echo "staticcheck"
+	@bin/tools/staticcheck ./...
+	@cd cmd/temporal-dev && ../../bin/tools/staticcheck ./...
+	@echo "workflowcheck"
+	@bin/tools/workflowcheck ./workflows/...
+
+.PHONY: clean
+clean: ## remove what was built; the data in ./.hiregate stays
+	@rm -rf bin
