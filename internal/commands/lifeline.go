@@ -14,6 +14,7 @@ func HoldLifeline() {
 	if os.Getenv(lifelineVariable) != "stdin" {
 		return
 	}
+	os.Unsetenv(lifelineVariable) // it is not meant for the processes that this one starts
 	cut := lifeline(os.Stdin)
 	go func() {
 		<-cut

@@ -3,6 +3,8 @@ package e2e
 import (
 	"bytes"
 	"cmp"
+	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -75,6 +77,7 @@ func start(t *testing.T, env []string, path string, args ...string) *process {
 	p := &process{t: t, cmd: exec.Command(path, args...), ended: make(chan struct{})}
 	p.cmd.Env = append(append(os.Environ(), "HIREGATE_LIFELINE=stdin"), env...)
 	p.cmd.Stdout, p.cmd.Stderr = &p.out, &p.out
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // for interrupt
 	// A process that is killed may leave others that write to its output; they are not waited for.
 	p.cmd.WaitDelay = time.Second
 	_, err := p.cmd.StdinPipe() // its write end closes with this process
@@ -130,6 +133,12 @@ func (p *process) signal(s syscall.Signal) {
 	require.NoError(p.t, p.cmd.Process.Signal(s))
 }
 
+// interrupt is Ctrl-C, which a terminal sends to a whole process group.
+func (p *process) interrupt() {
+	p.t.Helper()
+	require.NoError(p.t, syscall.Kill(-p.cmd.Process.Pid, syscall.SIGINT))
+}
+
 // kill ends the process as kill -9 does, and waits until it is gone.
 func (p *process) kill() {
 	_ = p.cmd.Process.Kill() // it may have ended by itself
@@ -145,4 +154,16 @@ func (p *process) exitCode() int {
 		require.FailNow(p.t, "the process does not end")
 	}
 	return p.cmd.ProcessState.ExitCode()
+}
+
+// body gets what an address answers, which must be 200.
+func body(t *testing.T, url string) string {
+	t.Helper()
+	response, err := http.Get(url)
+	require.NoError(t, err)
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	require.NoError(t, err)
+	require.Equal(t, http.StatusOK, response.StatusCode, "%s", text)
+	return string(text)
 }

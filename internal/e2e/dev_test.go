@@ -1,0 +1,179 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// devPorts are the ports of a `hiregate dev`.
+type devPorts struct{ http, temporal, ui, partner, admin int }
+
+func newDevPorts(t *testing.T) devPorts {
+	t.Helper()
+	p := freePorts(t, 5)
+	return devPorts{p[0], p[1], p[2], p[3], p[4]}
+}
+
+func (p devPorts) all() []int { return []int{p.http, p.temporal, p.ui, p.partner, p.admin} }
+
+// url is an address of the gateway, as people type it.
+func (p devPorts) url(path string) string { return fmt.Sprintf("http://localhost:%d%s", p.http, path) }
+
+// dev starts `hiregate dev` in the folder of the data.
+func dev(t *testing.T, dir string, p devPorts, args ...string) *process {
+	t.Helper()
+	return start(t, []string{"TEMPORAL_DEV_BIN=" + temporalDev(t)}, hiregate(t), append([]string{"dev", "--dir", dir,
+		flag("http", p.http), flag("temporal", p.temporal), flag("ui", p.ui), flag("partner", p.partner), flag("admin", p.admin)}, args...)...)
+}
+
+const devReady = "^Ctrl-C stops everything"
+
+var uuidLine = regexp.MustCompile(`(?m)^ +uuid +(\S+)$`)
+
+func TestDevFromStartToStop(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "with a space")
+	ports := newDevPorts(t)
+	first := dev(t, dir, ports)
+	first.line(devReady)
+	for _, want := range []string{
+		`^Everything answers after \d`,
+		`^  exports of acme +` + ports.url("/hooks/acme") + ` +secret acme-secret$`,
+		`^  exports of globex +` + regexp.QuoteMeta(ports.url("/hooks?client=globex")) + ` +secret globex-secret$`,
+		fmt.Sprintf(`^  sample partner +http://127\.0\.0\.1:%d `, ports.partner),
+		fmt.Sprintf(`^  Temporal UI +http://localhost:%d$`, ports.ui),
+		`^  data +` + regexp.QuoteMeta(dir) + `$`,
+		`^  \S+ send ` + ports.url("/hooks/acme") + ` --secret acme-secret$`,
+	} {
+		first.line(want)
+	}
+
+	out, code := run(t, nil, hiregate(t), "send", ports.url("/hooks/acme"), "--secret", "acme-secret",
+		"--payload", sample(t, "export-full.json"), "--document", sample(t, "resume.pdf"))
+	require.Zero(t, code, out)
+	require.Regexp(t, `^202 Accepted`, out)
+	require.Contains(t, out, "Every document was fetched (2 of 2)")
+	uuid := uuidLine.FindStringSubmatch(out)[1]
+	first.line(`^partner  \| .*  export +acme  ` + uuid + `  signature valid  2 documents \(\d+ B, \d+ B\)  answered 200`)
+	requireCompleted(t, ports, "export/acme/"+uuid)
+	require.NotContains(t, first.out.String(), "\x1b", "colours are for terminals")
+
+	out, code = run(t, nil, hiregate(t), "dev", "--dir", dir)
+	require.Equal(t, 1, code)
+	require.Equal(t, fmt.Sprintf("Error: another hiregate dev (process %d) runs in %s: stop that one, or choose another folder with --dir\n",
+		first.cmd.Process.Pid, dir), out)
+
+	first.kill()
+	second := dev(t, dir, ports)
+	second.line(devReady)
+	requireCompleted(t, ports, "export/acme/"+uuid)
+	again := []string{"send", fmt.Sprintf("http://127.0.0.1:%d/hooks?client=globex", ports.http), "--secret", "globex-secret",
+		"--uuid", "once", "--payload", sample(t, "export-minimal.json")}
+	out, code = run(t, nil, hiregate(t), again...)
+	require.Zero(t, code, out)
+	require.Regexp(t, `^202 Accepted`, out)
+	second.line(`^partner  \| .*  export +globex  once  signature valid`)
+
+	second.interrupt()
+	require.Zero(t, second.exitCode())
+	requireFree(t, ports)
+	second.line(`^Stopped within `)
+	require.NotContains(t, second.out.String(), "unexpectedly")
+	require.NotContains(t, second.out.String(), "killed")
+	ended := strings.Index(second.out.String(), "shutdown complete")
+	require.Positive(t, ended)
+	require.Less(t, ended, strings.Index(second.out.String(), "partner  | listening since"), "the gateway stops first")
+
+	third := dev(t, dir, ports)
+	third.line(devReady)
+	out, code = run(t, nil, hiregate(t), again...)
+	require.Zero(t, code, out)
+	require.Regexp(t, `^200 OK`, out, "it is known from before")
+}
+
+// requireCompleted waits until Temporal lists a workflow as completed, as its UI shows it.
+func requireCompleted(t *testing.T, p devPorts, id string) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		response, err := http.Get(fmt.Sprintf("http://%s/api/v1/namespaces/default/workflows?query=WorkflowId%%3D%%22%s%%22", loopback(p.ui), id))
+		if err != nil {
+			return false
+		}
+		defer response.Body.Close()
+		var list struct {
+			Executions []struct{ Status string }
+		}
+		return json.NewDecoder(response.Body).Decode(&list) == nil && len(list.Executions) == 1 &&
+			list.Executions[0].Status == "WORKFLOW_EXECUTION_STATUS_COMPLETED"
+	}, patience, 50*time.Millisecond, "%s is not completed", id)
+}
+
+func requireFree(t *testing.T, p devPorts) {
+	t.Helper()
+	for _, port := range p.all() {
+		require.True(t, isFree(port), "port %d", port)
+	}
+}
+
+func TestDevNamesTakenPortsBeforeItStartsAnything(t *testing.T) {
+	t.Parallel()
+	ports := newDevPorts(t)
+	partner := start(t, nil, hiregate(t), "listen", "--addr", loopback(ports.partner), "--secret", "hris-secret")
+	partner.line("^Listening at")
+	refused := dev(t, t.TempDir(), ports)
+	require.Equal(t, 1, refused.exitCode())
+	require.Equal(t, fmt.Sprintf("Error: port %d (--partner) is taken: end the program that listens there, or choose another port with that flag\n", ports.partner), refused.out.String())
+
+	without := dev(t, t.TempDir(), ports, "--no-partner")
+	without.line(devReady)
+	out, code := run(t, nil, hiregate(t), "send", ports.url("/hooks/acme"), "--secret", "acme-secret")
+	require.Zero(t, code, out)
+	partner.line(`  export +acme  \S+  signature valid`)
+	require.NotContains(t, without.out.String(), "partner  |")
+}
+
+func TestDevEndsWithAChild(t *testing.T) {
+	t.Parallel()
+	ports := newDevPorts(t)
+	p := dev(t, t.TempDir(), ports)
+	p.line(devReady)
+	out, code := run(t, nil, hiregate(t), "stop", "--address", loopback(ports.admin))
+	require.Zero(t, code, out)
+	require.Equal(t, 1, p.exitCode())
+	text := p.out.String()
+	require.Regexp(t, `Error: the gateway ended unexpectedly \(exit status 0\), so everything was stopped\. Its last lines:\n  .*`, text)
+	require.Contains(t, text[strings.Index(text, "Error: "):], "shutdown complete")
+	require.Equal(t, 1, strings.Count(text, "Error:"))
+	requireFree(t, ports)
+}
+
+func TestDevInterruptedWhileItStarts(t *testing.T) {
+	t.Parallel()
+	ports := newDevPorts(t)
+	p := dev(t, t.TempDir(), ports)
+	p.line("the sample partner answers")
+	p.interrupt()
+	require.Zero(t, p.exitCode())
+	requireFree(t, ports)
+}
+
+func TestDevWithoutAnythingToRun(t *testing.T) {
+	t.Parallel()
+	out, code := run(t, []string{"TEMPORAL_DEV_BIN=/nowhere/temporal-dev"}, hiregate(t), "dev", "--dir", t.TempDir())
+	require.Equal(t, 1, code)
+	require.Equal(t, "Error: TEMPORAL_DEV_BIN names no program: /nowhere/temporal-dev\n", out)
+	file := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	out, code = run(t, []string{"TEMPORAL_DEV_BIN=" + temporalDev(t)}, hiregate(t), "dev", "--dir", file)
+	require.Equal(t, 1, code)
+	require.Equal(t, "Error: --dir "+file+" can't be made: not a directory\n", out)
+}
