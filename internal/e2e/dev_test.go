@@ -3,10 +3,12 @@ package e2e
 import (
 	"encoding/json"
 	"fmt"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -176,4 +178,45 @@ func TestDevWithoutAnythingToRun(t *testing.T) {
 	out, code = run(t, []string{"TEMPORAL_DEV_BIN=" + temporalDev(t)}, hiregate(t), "dev", "--dir", file)
 	require.Equal(t, 1, code)
 	require.Equal(t, "Error: --dir "+file+" can't be made: not a directory\n", out)
+}
+
+// TestSecondInterruptKills stops `hiregate dev` while its gateway waits for a partner, which it would do for 20 s.
+func TestSecondInterruptKills(t *testing.T) {
+	t.Parallel()
+	ports := newDevPorts(t)
+	arrived, finish := make(chan struct{}), make(chan struct{})
+	l, err := net.Listen("tcp", loopback(ports.partner))
+	require.NoError(t, err)
+	partner := &http.Server{Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("X-Service-Event") == "CANDIDATE-EXPORT" {
+			select {
+			case arrived <- struct{}{}:
+			case <-finish:
+			}
+			<-finish
+		}
+	})}
+	go partner.Serve(l)
+	defer partner.Close()
+	defer close(finish)
+
+	p := dev(t, t.TempDir(), ports, "--no-partner")
+	p.line(devReady)
+	out, code := run(t, nil, hiregate(t), "send", ports.url("/hooks/acme"), "--secret", "acme-secret")
+	require.Zero(t, code, out)
+	select {
+	case <-arrived:
+	case <-time.After(patience):
+		require.FailNow(t, "no attempt arrives")
+	}
+	p.interrupt()
+	p.line("^Stopping; another Ctrl-C ends everything at once")
+	p.line("^gateway .* shutting down")
+	require.False(t, p.hasEnded())
+	p.interrupt()
+	require.Equal(t, -1, p.exitCode(), "the signal ended it")
+	ports.partner = ports.http // the partner is not its child
+	require.Eventually(t, func() bool {
+		return !slices.ContainsFunc(ports.all(), func(port int) bool { return !isFree(port) })
+	}, 5*time.Second, 10*time.Millisecond)
 }
