@@ -169,12 +169,12 @@ func TestTenantFromTheQuery(t *testing.T) {
 
 func TestTenantFromAPathSegment(t *testing.T) {
 	t.Parallel()
+	b := newBench(t)
 	for n, paths := range map[int][]string{
 		0: {"/acme", "/acme/", "/acme/more", "acme"},
 		1: {"/hooks/acme", "/hooks/acme/", "/x/acme/y/z"},
 		3: {"/a/b/c/acme"},
 	} {
-		b := newBench(t)
 		b.Tenant = receiver.TenantFrom{Segment: &n}
 		for _, path := range paths {
 			got := b.send(request{path: path, uuid: path})

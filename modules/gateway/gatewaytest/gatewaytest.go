@@ -47,7 +47,7 @@ func NewAt(t testing.TB, folder, temporal string, tenants ...*hiring.Tenant) *Be
 	}
 	names, err := webhook.NamesFor("Service")
 	require.NoError(t, err)
-	validator, err := schemas.New("Service")
+	validator, err := compiled()
 	require.NoError(t, err)
 	core, logged := observer.New(zapcore.DebugLevel)
 	b := &Bench{Clock: &Clock{now: Noon}, Folder: folder, Log: zap.New(core), Logged: logged}
@@ -73,6 +73,9 @@ func NewAt(t testing.TB, folder, temporal string, tenants ...*hiring.Tenant) *Be
 	b.Gateway = &gateway.Gateway{Config: c, Validator: validator, Runtime: runtime, Now: b.Clock.Now}
 	return b
 }
+
+// compiled is the validator, which any number of gateways can share.
+var compiled = sync.OnceValues(func() (*schemas.Validator, error) { return schemas.New("Service") })
 
 // Tenant is a tenant with the given secrets; without any, with <name>-secret.
 func Tenant(name string, secrets ...hiring.Secret) *hiring.Tenant {
