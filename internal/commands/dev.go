@@ -88,6 +88,9 @@ func (f *devFlags) ports() []port {
 // run runs until ctx ends or a child does. Lines of the children and the table go to out, what else there is to say to log.
 func (f *devFlags) run(ctx context.Context, out, log io.Writer) error {
 	began := time.Now()
+	if err := checkPorts(f.ports()); err != nil {
+		return err
+	}
 	server, err := findTemporal()
 	if err != nil {
 		return err
@@ -100,8 +103,7 @@ func (f *devFlags) run(ctx context.Context, out, log io.Writer) error {
 		return err
 	}
 	defer claim.release()
-	// After a kill it is the claim that waits until the ports are free again.
-	if err := checkPorts(f.ports()); err != nil {
+	if err := tryPortsAgain(f.ports()); err != nil {
 		return err
 	}
 	config := filepath.Join(f.dir, "dev.Caddyfile")

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 )
 
 // port is a port of this machine that `hiregate dev` is to listen at, and the flag that chooses it.
@@ -16,8 +17,7 @@ type port struct {
 	both   bool // on ::1, too, where there is one
 }
 
-// checkPorts finds out whether all of them can be listened at, by doing so for a moment, all at once. The error names each that
-// is taken, and its flag.
+// checkPorts finds ports that can't be meant.
 func checkPorts(ports []port) error {
 	flags := map[int]string{}
 	for _, p := range ports {
@@ -29,6 +29,12 @@ func checkPorts(ports []port) error {
 		}
 		flags[p.number] = p.flag
 	}
+	return nil
+}
+
+// tryPorts finds out whether all of them can be listened at, by doing so for a moment, all at once. The error names each that
+// is taken, and its flag.
+func tryPorts(ports []port) error {
 	var taken []string
 	for _, p := range ports {
 		closeAll, err := p.listen()
@@ -49,6 +55,15 @@ func checkPorts(ports []port) error {
 		return fmt.Errorf("port %s is taken: end the program that listens there, or choose another port with that flag", taken[0])
 	default:
 		return fmt.Errorf("ports %s are taken: end the programs that listen there, or choose other ports with those flags", strings.Join(taken, ", "))
+	}
+}
+
+// tryPortsAgain has patience for the moment in which a process that was killed has let go of its lock and not of its ports yet.
+func tryPortsAgain(ports []port) error {
+	for deadline := time.Now().Add(500 * time.Millisecond); ; time.Sleep(20 * time.Millisecond) {
+		if err := tryPorts(ports); err == nil || time.Now().After(deadline) {
+			return err
+		}
 	}
 }
 

@@ -36,23 +36,33 @@ func freePort(t *testing.T) int {
 func TestTakenPortsAreNamedAllAtOnce(t *testing.T) {
 	t.Parallel()
 	one, two, free := takePort(t, "127.0.0.1"), takePort(t, "127.0.0.1"), freePort(t)
-	require.NoError(t, checkPorts([]port{{flag: "http", number: free, both: true}}))
-	require.NoError(t, checkPorts([]port{{flag: "http", number: free}}), "it is let go again")
-	require.EqualError(t, checkPorts([]port{{flag: "http", number: free}, {flag: "ui", number: one}}),
+	require.NoError(t, tryPorts([]port{{flag: "http", number: free, both: true}}))
+	require.NoError(t, tryPorts([]port{{flag: "http", number: free}}), "it is let go again")
+	require.EqualError(t, tryPorts([]port{{flag: "http", number: free}, {flag: "ui", number: one}}),
 		fmt.Sprintf("port %d (--ui) is taken: end the program that listens there, or choose another port with that flag", one))
-	require.EqualError(t, checkPorts([]port{{flag: "http", number: one}, {flag: "ui", number: free}, {flag: "admin", number: two}}),
+	require.EqualError(t, tryPorts([]port{{flag: "http", number: one}, {flag: "ui", number: free}, {flag: "admin", number: two}}),
 		fmt.Sprintf("ports %d (--http), %d (--admin) are taken: end the programs that listen there, or choose other ports with those flags", one, two))
 }
 
 func TestPortTakenOnTheOtherLoopbackAddress(t *testing.T) {
 	t.Parallel()
 	if !hasIPv6() {
-		require.NoError(t, checkPorts([]port{{flag: "http", number: freePort(t), both: true}}), "without ::1 nothing is asked of it")
+		require.NoError(t, tryPorts([]port{{flag: "http", number: freePort(t), both: true}}), "without ::1 nothing is asked of it")
 		return
 	}
 	taken := takePort(t, "::1")
-	require.ErrorContains(t, checkPorts([]port{{flag: "http", number: taken, both: true}}), "(--http) is taken")
-	require.NoError(t, checkPorts([]port{{flag: "ui", number: taken}}))
+	require.ErrorContains(t, tryPorts([]port{{flag: "http", number: taken, both: true}}), "(--http) is taken")
+	require.NoError(t, tryPorts([]port{{flag: "ui", number: taken}}))
+}
+
+func TestPortThatIsLetGoAMomentLater(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	ports := []port{{flag: "http", number: l.Addr().(*net.TCPAddr).Port}}
+	time.AfterFunc(50*time.Millisecond, func() { l.Close() })
+	require.Error(t, tryPorts(ports))
+	require.NoError(t, tryPortsAgain(ports))
 }
 
 func TestPortsThatCanNotBeMeant(t *testing.T) {
