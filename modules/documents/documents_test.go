@@ -1,0 +1,251 @@
+package documents_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/zap/zapcore"
+
+	archive "github.com/hiregate/hiregate/internal/documents"
+	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/inbox"
+	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/modules/documents"
+	"github.com/hiregate/hiregate/modules/gateway/gatewaytest"
+)
+
+const (
+	unknown  = "there is no document at this address"
+	ended    = "this document's address has ended: ask for the export to be redelivered"
+	lost     = "this document could not be had from where it was: ask for the export to be sent anew"
+	fetching = "this document is still being fetched: ask again after the time in Retry-After"
+	unread   = "this document can't be read now: ask again later"
+)
+
+// bench serves the documents of one export, each under a token of its own.
+type bench struct {
+	*gatewaytest.Bench
+	*documents.Server
+	export *hiring.Export
+	next   int
+}
+
+func newBench(t *testing.T) *bench {
+	t.Helper()
+	g := gatewaytest.New(t)
+	b := &bench{Bench: g, Server: &documents.Server{Gateway: g.Gateway, Log: g.Log}}
+	b.export = inbox.Arrive("acme", "u-1", []byte("{}"), g.Now())
+	_, err := inbox.Accept(t.Context(), g.Runtime.Store(), b.export)
+	require.NoError(t, err)
+	return b
+}
+
+// add keeps a document as change leaves it, and gives its path and file name in the document store.
+func (b *bench) add(t *testing.T, content []byte, till time.Time, change func(*hiring.Document)) (path, blob string) {
+	t.Helper()
+	position := b.next
+	b.next++
+	b.Write(t, func(tx *store.Tx) error {
+		return tx.InsertDocument(hiring.Document{ExportID: b.export.ID, Tenant: "acme", Position: position, SourceURL: []byte("https://service.example/d"), CreatedAt: b.Clock.Now()})
+	})
+	all, err := b.Runtime.Store().Documents(t.Context(), b.export.ID)
+	require.NoError(t, err)
+	d := all[position]
+	if content != nil {
+		kept, err := b.Runtime.Archive.Files.Put(t.Context(), bytes.NewReader(content), archive.MaxSize)
+		require.NoError(t, err)
+		d.State, d.Blob, d.Size, d.SHA256, d.Detected, d.FetchedAt = hiring.Fetched, kept.Name, kept.Size, kept.SHA256[:], kept.Detected, b.Clock.Now()
+	}
+	change(d)
+	token, hash := archive.NewToken()
+	b.Write(t, func(tx *store.Tx) error {
+		if _, err := tx.UpdateDocument(d); err != nil {
+			return err
+		}
+		return tx.InsertLink(hash, d.ID, till)
+	})
+	return "/documents/" + token, d.Blob
+}
+
+func (b *bench) ask(method, path string, accept ...string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(method, "https://gate.example.com", nil)
+	r.URL.Path = path
+	r.Header["Accept"] = accept
+	w := httptest.NewRecorder()
+	b.ServeHTTP(w, r)
+	return w
+}
+
+// requireProblem compares a whole refusal, to GET and to HEAD: status, every header, and the body.
+func (b *bench) requireProblem(t *testing.T, path string, status int, detail string, more ...string) {
+	t.Helper()
+	want := http.Header{"Content-Type": {"application/problem+json"}, "Cache-Control": {"no-store"}, "X-Content-Type-Options": {"nosniff"}}
+	for n := 0; n < len(more); n += 2 {
+		want[more[n]] = []string{more[n+1]}
+	}
+	body, err := json.Marshal(map[string]any{"title": http.StatusText(status), "status": status, "detail": detail})
+	require.NoError(t, err)
+	for _, method := range []string{http.MethodGet, http.MethodHead} {
+		for _, accept := range [][]string{nil, {"application/octet-stream"}} {
+			got := b.ask(method, path, accept...)
+			require.Equal(t, status, got.Code, "%s %s", method, got.Body)
+			require.Equal(t, want, got.Header())
+			require.JSONEq(t, string(body), got.Body.String())
+		}
+	}
+}
+
+func resume(t *testing.T) []byte {
+	t.Helper()
+	raw, err := os.ReadFile("../../testdata/samples/resume.pdf")
+	require.NoError(t, err)
+	return raw
+}
+
+// document is the contract's Document object.
+type document struct {
+	Content  []byte `json:"content"`
+	MimeType string `json:"mimeType"`
+	FileName string `json:"fileName"`
+}
+
+func TestDocumentIsServed(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	pdf := resume(t)
+	path, _ := b.add(t, pdf, b.Clock.Now().Add(time.Hour), func(d *hiring.Document) { d.FileName = "resume.pdf" })
+	for _, c := range []struct{ accept, kind, name string }{
+		{"", "application/json", "resume.pdf.json"},
+		{"*/*", "application/json", "resume.pdf.json"},
+		{"application/octet-stream", "application/octet-stream", "resume.pdf"},
+	} {
+		get, head := b.ask(http.MethodGet, path, c.accept), b.ask(http.MethodHead, path, c.accept)
+		require.Equal(t, http.StatusOK, get.Code)
+		require.Equal(t, http.StatusOK, head.Code)
+		require.Equal(t, http.Header{
+			"Content-Type": {c.kind}, "Content-Length": {strconv.Itoa(get.Body.Len())}, "Content-Disposition": {`attachment; filename="` + c.name + `"`},
+			"Cache-Control": {"private, no-store"}, "X-Content-Type-Options": {"nosniff"}, "Vary": {"Accept"},
+		}, get.Header())
+		require.Equal(t, get.Header(), head.Header())
+		require.Empty(t, head.Body.String())
+		if c.kind == "application/octet-stream" {
+			require.Equal(t, pdf, get.Body.Bytes())
+			continue
+		}
+		d := json.NewDecoder(get.Body)
+		d.DisallowUnknownFields()
+		var object document
+		require.NoError(t, d.Decode(&object))
+		require.Equal(t, document{pdf, "application/pdf", "resume.pdf"}, object)
+	}
+	require.Zero(t, b.Logged.FilterLevelExact(zapcore.ErrorLevel).Len())
+}
+
+func TestDeclaredTypeIsServed(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	path, _ := b.add(t, []byte("plain"), b.Clock.Now().Add(time.Hour), func(d *hiring.Document) { d.Declared, d.FileName = "text/richtext", "Zoë's.rtx" })
+	var object document
+	require.NoError(t, json.Unmarshal(b.ask(http.MethodGet, path).Body.Bytes(), &object))
+	require.Equal(t, document{[]byte("plain"), "text/richtext", "Zoë's.rtx"}, object)
+}
+
+func TestUnknownDocument(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	path, _ := b.add(t, []byte("x"), b.Clock.Now().Add(time.Hour), func(*hiring.Document) {})
+	token := path[len("/documents/"):]
+	other, _ := archive.NewToken()
+	for _, p := range []string{"/documents/" + other, "/documents/", "/documents", "/", "/documents/x", path + "/", path + "=", path + "A", path[:len(path)-1],
+		"/documents/" + token[:42] + "é", "/documents/" + token + "\n", "/documents/../" + token[1:]} {
+		b.requireProblem(t, p, http.StatusNotFound, unknown)
+	}
+	require.Equal(t, http.StatusOK, b.ask(http.MethodGet, path).Code)
+}
+
+func TestOtherMethodsAreRefused(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	path, _ := b.add(t, []byte("x"), b.Clock.Now().Add(time.Hour), func(*hiring.Document) {})
+	for _, method := range []string{"POST", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE", "get"} {
+		for _, p := range []string{path, "/documents/x"} {
+			got := b.ask(method, p)
+			require.Equal(t, http.StatusMethodNotAllowed, got.Code)
+			require.Equal(t, "GET, HEAD", got.Header().Get("Allow"))
+			require.JSONEq(t, `{"title":"Method Not Allowed","status":405,"detail":"this address takes GET, HEAD only"}`, got.Body.String())
+		}
+	}
+}
+
+func TestAddressEndsOnTime(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	path, _ := b.add(t, []byte("x"), b.Clock.Now().Add(hiring.DocumentWindow), func(*hiring.Document) {})
+	b.Clock.Advance(150*time.Minute - time.Microsecond)
+	require.Equal(t, http.StatusOK, b.ask(http.MethodGet, path).Code)
+	b.Clock.Advance(time.Microsecond)
+	b.requireProblem(t, path, http.StatusGone, ended)
+	b.Clock.Advance(1000 * time.Hour)
+	b.requireProblem(t, path, http.StatusGone, ended)
+	// A redelivery moves the end.
+	b.Write(t, func(tx *store.Tx) error { return tx.ExtendLinks(b.export.ID, b.Clock.Now().Add(hiring.LinkWindow)) })
+	require.Equal(t, http.StatusOK, b.ask(http.MethodGet, path).Code)
+	b.Clock.Advance(96 * time.Hour)
+	b.requireProblem(t, path, http.StatusGone, ended)
+}
+
+func TestDocumentThatIsStillFetched(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	now := b.Clock.Now()
+	for wait, header := range map[time.Duration]string{0: "1", 5 * time.Second: "5", 1500 * time.Millisecond: "2", 2 * time.Minute: "60", -time.Hour: "1"} {
+		path, _ := b.add(t, nil, now.Add(time.Hour), func(d *hiring.Document) { d.NextAt = now.Add(wait) })
+		b.requireProblem(t, path, http.StatusServiceUnavailable, fetching, "Retry-After", header)
+	}
+	path, _ := b.add(t, nil, now.Add(time.Hour), func(d *hiring.Document) {}) // the first try is under way
+	b.requireProblem(t, path, http.StatusServiceUnavailable, fetching, "Retry-After", "1")
+	b.Clock.Advance(time.Hour)
+	b.requireProblem(t, path, http.StatusGone, ended)
+}
+
+func TestDocumentThatNeverComes(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	path, _ := b.add(t, nil, b.Clock.Now().Add(time.Hour), func(d *hiring.Document) { d.State, d.Reason = hiring.GivenUp, "it answered 404 to Zoë" })
+	b.requireProblem(t, path, http.StatusGone, lost)
+}
+
+func TestFileGoneFromTheDisk(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	path, blob := b.add(t, []byte("x"), b.Clock.Now().Add(time.Hour), func(d *hiring.Document) { d.FileName = "Zoë.pdf" })
+	require.NoError(t, os.Remove(filepath.Join(b.Folder, "documents", blob[:2], blob)))
+	b.requireProblem(t, path, http.StatusServiceUnavailable, unread, "Retry-After", "60")
+	entries := b.Logged.FilterMessage("a document's file can't be read: restore the document store from a backup").All()
+	require.NotEmpty(t, entries)
+	for _, entry := range entries {
+		require.NotContains(t, fmt.Sprint(entry.ContextMap()), path[len("/documents/"):], "the address is a credential")
+		require.NotContains(t, fmt.Sprint(entry.ContextMap()), "Zoë")
+	}
+	require.Equal(t, http.StatusMethodNotAllowed, b.ask("POST", path).Code)
+}
+
+func TestStoreAway(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	path, _ := b.add(t, []byte("x"), b.Clock.Now().Add(time.Hour), func(*hiring.Document) {})
+	require.NoError(t, b.Runtime.Store().Close())
+	got := b.ask(http.MethodGet, path)
+	require.Equal(t, http.StatusServiceUnavailable, got.Code)
+	require.Equal(t, "5", got.Header().Get("Retry-After"))
+	b.requireProblem(t, "/documents/x", http.StatusNotFound, unknown) // that much is known without it
+}
