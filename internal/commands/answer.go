@@ -60,6 +60,7 @@ func newAnswer(d webhook.Delivery, got webhook.Answer, err error, timeout time.D
 	}
 	var known struct {
 		Receipt  string            `json:"receipt"`
+		Detail   string            `json:"detail"` // of a problem (RFC 9457), as hiregate refuses
 		Message  string            `json:"message"`
 		Error    string            `json:"error"`
 		Findings []schemas.Finding `json:"findings"`
@@ -74,8 +75,8 @@ func newAnswer(d webhook.Delivery, got webhook.Answer, err error, timeout time.D
 		}
 	case got.Status/100 == 3:
 		a.Message = "a redirect is not followed and counts as not received"
-	case known.Message != "" || known.Error != "":
-		a.Message = cmp.Or(known.Message, known.Error)
+	case cmp.Or(known.Detail, known.Message, known.Error) != "":
+		a.Message = cmp.Or(known.Detail, known.Message, known.Error)
 	case got.Status == http.StatusUnauthorized && len(got.Head) == 0:
 		a.Message = "the receiver does not take the signature; check --secret"
 	case !json.Valid(got.Head):

@@ -217,6 +217,23 @@ func TestFindingsAreAReadableList(t *testing.T) {
 	require.Len(t, jsonLines[answer](t, out, "answer")[0].Findings, 2)
 }
 
+func TestRefusalsSayWhy(t *testing.T) {
+	t.Parallel()
+	for answered, want := range map[string]string{
+		`{"title":"Bad Request","status":400,"detail":"send it so","findings":[]}`: "400 Bad Request: send it so in ",
+		`{"message":"not so"}`:                       "400 Bad Request: not so in ",
+		`{"error":"no","message":"never"}`:           "400 Bad Request: never in ",
+		`{"error":"no"}`:                             "400 Bad Request: no in ",
+		`{"detail":7}`:                               "400 Bad Request in ",
+		`{"detail":"said","message":"said nothing"}`: "400 Bad Request: said in ",
+	} {
+		url, _ := receiver(t, 400, answered)
+		out, _, err := send(t, url, "--secret", secret)
+		require.Error(t, err)
+		require.True(t, strings.HasPrefix(out, want), "%s", out)
+	}
+}
+
 func TestForeignAnswersAreShownSafely(t *testing.T) {
 	t.Parallel()
 	url, _ := receiver(t, 503, "busy\x1b[2J\n"+strings.Repeat("x", 1000))
