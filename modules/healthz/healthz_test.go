@@ -1,0 +1,135 @@
+package healthz_test
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hiregate/hiregate/modules/gateway/gatewaytest"
+	"github.com/hiregate/hiregate/modules/healthz"
+)
+
+var (
+	good       = healthz.Check{OK: true}
+	noDatabase = healthz.Check{Reason: "the database can't be written"}
+	noTemporal = healthz.Check{Reason: "Temporal does not answer, or its workers are not started yet; exports are accepted and wait"}
+)
+
+func health(status string, database, temporal healthz.Check) healthz.Health {
+	return healthz.Health{Status: status, Checks: map[string]healthz.Check{"database": database, "temporal": temporal}}
+}
+
+func ask(t require.TestingT, b *gatewaytest.Bench, method string) (*httptest.ResponseRecorder, healthz.Health) {
+	w := httptest.NewRecorder()
+	(&healthz.Server{Gateway: b.Gateway}).ServeHTTP(w, httptest.NewRequest(method, "/healthz", nil))
+	d := json.NewDecoder(bytes.NewReader(w.Body.Bytes()))
+	d.DisallowUnknownFields()
+	var h healthz.Health
+	if w.Header().Get("Content-Type") == "application/json" {
+		require.NoError(t, d.Decode(&h))
+	}
+	return w, h
+}
+
+func TestDegradedWhileTemporalIsAway(t *testing.T) {
+	t.Parallel()
+	b := gatewaytest.New(t)
+	for _, method := range []string{http.MethodGet, http.MethodHead} {
+		began := time.Now()
+		w, h := ask(t, b, method)
+		require.Less(t, time.Since(began), 10*time.Second, "whoever asks would have gone")
+		require.Equal(t, http.StatusOK, w.Code, "exports are accepted")
+		require.Equal(t, http.Header{"Content-Type": {"application/json"}, "Cache-Control": {"no-store"}}, w.Header())
+		require.Equal(t, health("degraded", good, noTemporal), h)
+	}
+}
+
+func TestUnavailableWithoutTheStore(t *testing.T) {
+	t.Parallel()
+	b := gatewaytest.New(t)
+	require.NoError(t, b.Runtime.Store().Close())
+	w, h := ask(t, b, http.MethodGet)
+	require.Equal(t, http.StatusServiceUnavailable, w.Code)
+	require.Equal(t, health("unavailable", noDatabase, noTemporal), h)
+	require.NotContains(t, w.Body.String(), b.Folder, "a public answer names what is behind it")
+	require.NotContains(t, w.Body.String(), gatewaytest.Nowhere, "a public answer names what is behind it")
+}
+
+func TestOtherMethodsAreRefused(t *testing.T) {
+	t.Parallel()
+	b := gatewaytest.New(t)
+	for _, method := range []string{"POST", "PUT", "DELETE", "OPTIONS"} {
+		w, _ := ask(t, b, method)
+		require.Equal(t, http.StatusMethodNotAllowed, w.Code)
+		require.Equal(t, "GET, HEAD", w.Header().Get("Allow"))
+	}
+}
+
+// A real Temporal comes, goes and comes back.
+func TestHealthFollowsTemporal(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	address := l.Addr().(*net.TCPAddr)
+	require.NoError(t, l.Close())
+	folder := t.TempDir()
+	b := gatewaytest.NewAt(t, folder, address.String())
+	becomes := func(want healthz.Health) {
+		t.Helper()
+		require.EventuallyWithT(t, func(c *assert.CollectT) {
+			w, h := ask(c, b, http.MethodGet)
+			assert.Equal(c, want, h)
+			assert.Equal(c, map[bool]int{true: http.StatusOK, false: http.StatusServiceUnavailable}[want.Checks["database"].OK], w.Code)
+		}, 90*time.Second, 100*time.Millisecond)
+	}
+	becomes(health("degraded", good, noTemporal))
+	stop := temporal(t, folder, address.Port)
+	becomes(health("ok", good, good))
+	stop()
+	becomes(health("degraded", good, noTemporal))
+	temporal(t, folder, address.Port)
+	becomes(health("ok", good, good))
+	require.NoError(t, b.Runtime.Store().Close())
+	becomes(health("unavailable", noDatabase, good))
+}
+
+// temporal runs temporal-dev, of TEMPORAL_DEV_BIN, else bin/temporal-dev, until it is stopped or the test ends.
+func temporal(t *testing.T, folder string, port int) (stop func()) {
+	t.Helper()
+	path, err := filepath.Abs(cmp.Or(os.Getenv("TEMPORAL_DEV_BIN"), "../../bin/temporal-dev"))
+	require.NoError(t, err)
+	require.FileExists(t, path, "run make build first, or name it in TEMPORAL_DEV_BIN")
+	var out bytes.Buffer
+	server := exec.Command(path, "--lifeline", "--db", filepath.Join(folder, "temporal.db"), "--port", strconv.Itoa(port), "--ui-port", "0")
+	server.Stdout, server.Stderr = &out, &out
+	lifeline, err := server.StdinPipe()
+	require.NoError(t, err)
+	require.NoError(t, server.Start())
+	stopped := false
+	stop = func() {
+		if stopped {
+			return
+		}
+		stopped = true
+		require.NoError(t, lifeline.Close())
+		_ = server.Wait() // however it ends
+		if t.Failed() {
+			fmt.Println(out.String())
+		}
+	}
+	t.Cleanup(stop)
+	return stop
+}
