@@ -4,10 +4,12 @@ package modules
 import (
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/caddyconfig/httpcaddyfile"
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
 	"github.com/hiregate/hiregate/modules/documents"
 	"github.com/hiregate/hiregate/modules/gateway"
 	"github.com/hiregate/hiregate/modules/healthz"
+	"github.com/hiregate/hiregate/modules/listener"
 	"github.com/hiregate/hiregate/modules/manage"
 	"github.com/hiregate/hiregate/modules/receiver"
 )
@@ -15,6 +17,9 @@ import (
 func init() {
 	caddy.RegisterModule(gateway.App{})
 	httpcaddyfile.RegisterGlobalOption("hiregate", gateway.ParseOption)
+
+	caddy.RegisterNetwork(listener.Network, listener.Listen)
+	caddyhttp.RegisterNetworkHTTP3(listener.Network, "udp")
 
 	caddy.RegisterModule(receiver.Handler{})
 	directive("export_receiver", receiver.ParseDirective)

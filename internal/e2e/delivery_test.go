@@ -2,6 +2,8 @@ package e2e
 
 import (
 	"net/http"
+	"regexp"
+	"strconv"
 	"syscall"
 	"testing"
 	"time"
@@ -16,7 +18,7 @@ func ok(string, int) int { return http.StatusOK }
 
 func TestPartnerThatFailsThreeTimesGetsTheSameBytesAFourthTime(t *testing.T) {
 	t.Parallel()
-	s := newSystem(t, shortRetries)
+	s := newSystem(t, "integration hris {\nurl http://PARTNER/inbound\nsecret "+outboundSecret+"\nretry 2s 3s 4s\n}")
 	partner := s.startRecorder(func(event string, n int) int {
 		if event == "CANDIDATE-EXPORT" && n <= 3 {
 			return http.StatusInternalServerError
@@ -35,9 +37,14 @@ func TestPartnerThatFailsThreeTimesGetsTheSameBytesAFourthTime(t *testing.T) {
 		require.Equal(t, minimal("c-1"), r.body)
 		require.Equal(t, id, r.id)
 	}
-	// The schedule's gap ±20 %, and what Temporal takes to run an activity that is due.
-	const late = 400 * time.Millisecond
-	for n, gap := range []time.Duration{500 * time.Millisecond, time.Second, 2 * time.Second} {
+	// The schedule's gaps, ±20 %: as they were planned, and as they came about, plus what Temporal takes to run what is due.
+	planned := regexp.MustCompile(`"next_in":([0-9.]+)`).FindAllStringSubmatch(s.gateway.out.String(), -1)
+	require.Len(t, planned, 3)
+	const late = time.Second
+	for n, gap := range []time.Duration{2 * time.Second, 3 * time.Second, 4 * time.Second} {
+		seconds, err := strconv.ParseFloat(planned[n][1], 64)
+		require.NoError(t, err)
+		require.InDelta(t, gap.Seconds(), seconds, 0.2*gap.Seconds(), "planned gap %d", n+1)
 		waited := attempts[n+1].StartedAt.Sub(attempts[n].StartedAt)
 		require.GreaterOrEqual(t, waited, gap*8/10, "gap %d", n+1)
 		require.LessOrEqual(t, waited, gap*12/10+late, "gap %d", n+1)

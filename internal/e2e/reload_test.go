@@ -11,7 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestReloadsLoseNothing reloads the gateway every 400 ms for 20 s, under 100 exports/s.
+// TestReloadsLoseNothing reloads the gateway every 400 ms for 20 s, under 100 exports/s: half of them on connections of
+// their own, half on connections that are kept.
 func TestReloadsLoseNothing(t *testing.T) {
 	const seconds, perSecond = 20, 100
 	integration := func(n int) string {
@@ -30,7 +31,11 @@ func TestReloadsLoseNothing(t *testing.T) {
 			<-tick.C
 			n := sent.Add(1)
 			senders.Go(func() {
-				status, answer, err := s.send(fmt.Sprintf("u-%d", n), minimal(fmt.Sprintf("c-%d", n)))
+				send := s.send
+				if n%2 == 0 {
+					send = s.sendKeptAlive
+				}
+				status, answer, err := send(fmt.Sprintf("u-%d", n), minimal(fmt.Sprintf("c-%d", n)))
 				if err != nil || status != http.StatusAccepted {
 					failed.Add(1)
 					t.Errorf("export %d: %d %s %v", n, status, answer, err)

@@ -55,6 +55,7 @@ func (s *system) configure(tenant string) {
 	auto_https off
 	persist_config off
 	grace_period 10s
+	shutdown_delay 100ms
 	hiregate {
 		dev
 		public_url http://127.0.0.1:%[1]d
@@ -69,6 +70,7 @@ func (s *system) configure(tenant string) {
 	}
 }
 http://127.0.0.1:%[1]d {
+	bind shared/127.0.0.1
 	handle /hooks/* {
 		export_receiver {
 			tenant_from path 1
@@ -111,8 +113,19 @@ func (s *system) startGateway() {
 	require.False(s.t, s.gateway.hasEnded(), "the gateway ended:\n%s", s.gateway.out.String())
 }
 
-// send signs an export and posts it. The signature is made here, not by the code that is tested.
+// send signs an export and posts it, on a connection of its own. The signature is made here, not by the code that is tested.
 func (s *system) send(id string, body []byte) (status int, answer []byte, err error) {
+	return s.post(id, body, func(r *http.Request) { r.Close = true })
+}
+
+// sendKeptAlive is send on a connection that is kept for the next. Any HTTP server may close such a connection while the next
+// request is on its way; a sender that keeps connections has to repeat it then. Go's client does for a request that is marked
+// as idempotent, which an empty value of this header does without being sent.
+func (s *system) sendKeptAlive(id string, body []byte) (status int, answer []byte, err error) {
+	return s.post(id, body, func(r *http.Request) { r.Header["X-Idempotency-Key"] = []string{} })
+}
+
+func (s *system) post(id string, body []byte, how func(*http.Request)) (status int, answer []byte, err error) {
 	r, err := http.NewRequest(http.MethodPost, s.url("/hooks/acme"), bytes.NewReader(body))
 	if err != nil {
 		return 0, nil, err
@@ -122,6 +135,7 @@ func (s *system) send(id string, body []byte) (status int, answer []byte, err er
 	r.Header.Set("X-Service-Signature", hex.EncodeToString(mac.Sum(nil)))
 	r.Header.Set("X-Service-Event", "CANDIDATE-EXPORT")
 	r.Header.Set("X-Service-UUID", id)
+	how(r)
 	resp, err := http.DefaultClient.Do(r)
 	if err != nil {
 		return 0, nil, err
@@ -146,7 +160,7 @@ func minimal(id string) []byte {
 	return fmt.Appendf(nil, `{"candidate":{"person":{"id":{"value":%q,"schemeId":"Service Candidate","schemeAgencyId":"Service"}},"profiles":[]}}`, id)
 }
 
-// shown is what `hiregate export show --json` tells of an export; only what tests ask for.
+// shown is what the gateway tells of an export; only what tests ask for.
 type shown struct {
 	Deliveries []struct {
 		Integration string `json:"integration"`
@@ -157,18 +171,22 @@ type shown struct {
 		Attempts    []struct {
 			StartedAt time.Time `json:"startedAt"`
 			Status    int       `json:"status"`
-		} `json:"attempts"`
+		} `json:"history"`
 	} `json:"deliveries"`
 }
 
-// show asks the running gateway for an export, the way people do.
+// show asks the running gateway for an export, as `hiregate export show` does.
 func (s *system) show(id string) (e shown, ok bool) {
 	s.t.Helper()
-	out, code := run(s.t, nil, hiregate(s.t), "export", "show", id, "--tenant", "acme", "--json", "--admin", loopback(s.admin))
-	if code != 0 {
+	resp, err := http.Get("http://" + loopback(s.admin) + "/hiregate/v1/tenants/acme/exports/" + id)
+	if err != nil {
 		return e, false
 	}
-	require.NoError(s.t, json.Unmarshal([]byte(out), &e), "%s", out)
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return e, false
+	}
+	require.NoError(s.t, json.NewDecoder(resp.Body).Decode(&e))
 	return e, true
 }
 

@@ -17,6 +17,11 @@ type IntegrationStatus struct {
 	UpdatedAt time.Time
 }
 
+// Open tells whether exports may go to an integration: it answered VERIFY, or is its operator's own, and nobody disabled it.
+func (s IntegrationStatus) Open(i *hiring.Integration) bool {
+	return s.State == hiring.Configured || !i.Verify && s.State == hiring.NotConfigured
+}
+
 // IntegrationStatus reads where an integration stands with its present setting; not configured when it was never verified
 // with that one.
 func (db *DB) IntegrationStatus(ctx context.Context, i *hiring.Integration) (IntegrationStatus, error) {

@@ -39,7 +39,7 @@ type App struct {
 
 	gateway    Gateway
 	databaseID string
-	runtimeID  Settings
+	runtimeID  *Settings // what was taken of the pools; nil and "": nothing
 	log        *zap.Logger
 }
 
@@ -97,7 +97,7 @@ func (a *App) take() error {
 	if err != nil {
 		return err
 	}
-	a.runtimeID = settings
+	a.runtimeID = &settings
 	a.gateway.Runtime = running.(*Runtime)
 	return nil
 }
@@ -130,10 +130,11 @@ func (a *App) Cleanup() error {
 	if a.gateway.Config != nil {
 		a.gateway.Config.Egress.Close()
 	}
-	if a.gateway.Runtime != nil {
-		_, err := runtimes.Delete(a.runtimeID)
+	// The gateway keeps its runtime: a request that began before may still ask it, and is told that it has closed.
+	if a.runtimeID != nil {
+		_, err := runtimes.Delete(*a.runtimeID)
 		errs = append(errs, err)
-		a.gateway.Runtime = nil
+		a.runtimeID = nil
 	}
 	if a.databaseID != "" {
 		_, err := databases.Delete(a.databaseID)

@@ -61,7 +61,7 @@ func (a *Again) Redeliver(ctx context.Context, tenant, key string, integrations 
 		case last == nil, last.Outcome.Final():
 			res.Started = append(res.Started, name)
 		case last.Outcome == hiring.Held:
-			return Redelivery{}, &RefusedError{fmt.Sprintf("%s: it goes out by itself once the integration is configured", last.Reason)}
+			return Redelivery{}, &RefusedError{fmt.Sprintf("%s: it goes out by itself once the integration answers VERIFY with 200; ask it anew with hiregate integration enable %s/%s", last.Reason, tenant, name)}
 		default:
 			if err := a.hurry(ctx, e, last); err != nil {
 				return Redelivery{}, err
@@ -208,7 +208,7 @@ func (a *Again) ReleaseParked(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if i.Verify && status.State != hiring.Configured {
+		if !status.Open(i) {
 			continue
 		}
 		if err := a.Release(ctx, i); err != nil {

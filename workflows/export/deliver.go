@@ -35,14 +35,12 @@ func (a *Activities) step(ctx context.Context, e *hiring.Export, d *hiring.Deliv
 		// Another node may know it already, or still.
 		return a.hold(ctx, e, d, fmt.Sprintf("integration %s is not in this gateway's configuration", d.Integration))
 	}
-	if i.Verify {
-		status, err := a.Store.IntegrationStatus(ctx, i)
-		if err != nil {
-			return DeliverResult{}, a.storeAway(err)
-		}
-		if status.State != hiring.Configured {
-			return a.hold(ctx, e, d, fmt.Sprintf("integration %s is %s: %s", i.Name, status.State, status.Reason))
-		}
+	status, err := a.Store.IntegrationStatus(ctx, i)
+	if err != nil {
+		return DeliverResult{}, a.storeAway(err)
+	}
+	if !status.Open(i) {
+		return a.hold(ctx, e, d, fmt.Sprintf("integration %s is %s: %s", i.Name, status.State, status.Reason))
 	}
 	if !a.Now().Before(e.DeliverTill) {
 		return a.end(ctx, e, d, nil)
