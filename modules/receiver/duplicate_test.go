@@ -40,6 +40,7 @@ func TestSameUUIDOtherBodyIsAConflict(t *testing.T) {
 	of := func(body []byte) request {
 		return request{path: "/hooks/conflicting", secret: "conflicting-secret", uuid: "u-1", body: body}
 	}
+	risen := counters(t, "hiregate_received_total", "conflicting")
 	first := requireReceipt(t, b.send(of(minimal)), http.StatusAccepted)
 	for _, body := range [][]byte{another(1), append(bytes.Clone(minimal), ' '), full} {
 		requireProblem(t, b.send(of(body)), http.StatusConflict, conflict)
@@ -47,36 +48,41 @@ func TestSameUUIDOtherBodyIsAConflict(t *testing.T) {
 	require.Equal(t, first, requireReceipt(t, b.send(of(minimal)), http.StatusOK))
 	require.Len(t, b.Exports(t), 1)
 
-	require.Equal(t, 3.0, counted(t, "hiregate_received_total", "conflicting", "conflict"))
-	require.Equal(t, 1.0, counted(t, "hiregate_received_total", "conflicting", "accepted"))
-	require.Equal(t, 1.0, counted(t, "hiregate_received_total", "conflicting", "repeated"))
+	require.Equal(t, map[string]float64{"conflict": 3, "accepted": 1, "repeated": 1}, risen())
 	warnings := b.Logged.FilterMessage("an X-Service-UUID came again with another body; it was refused")
 	require.Equal(t, 3, warnings.FilterField(zap.String("tenant", "conflicting")).Len())
 }
 
-// counted reads a counter of a tenant, of those whose labels hold all of the given values.
-func counted(t *testing.T, name string, values ...string) (sum float64) {
+// counters tells by how much a tenant's counters of a name rise from now on, by result.
+func counters(t *testing.T, name, tenant string) (risen func() map[string]float64) {
 	t.Helper()
 	registry := prometheus.NewRegistry()
 	require.NoError(t, metrics.Register(registry))
-	families, err := registry.Gather()
-	require.NoError(t, err)
-	for _, family := range families {
-		for _, metric := range family.GetMetric() {
-			found := 0
-			for _, label := range metric.GetLabel() {
-				for _, v := range values {
-					if label.GetValue() == v {
-						found++
-					}
+	read := func() map[string]float64 {
+		families, err := registry.Gather()
+		require.NoError(t, err)
+		now := map[string]float64{}
+		for _, family := range families {
+			for _, metric := range family.GetMetric() {
+				labels := map[string]string{}
+				for _, label := range metric.GetLabel() {
+					labels[label.GetName()] = label.GetValue()
+				}
+				if family.GetName() == name && labels["tenant"] == tenant {
+					now[labels["result"]] += metric.GetCounter().GetValue()
 				}
 			}
-			if family.GetName() == name && found == len(values) {
-				sum += metric.GetCounter().GetValue()
-			}
 		}
+		return now
 	}
-	return sum
+	before := read()
+	return func() map[string]float64 {
+		now := read()
+		for result := range now {
+			now[result] -= before[result]
+		}
+		return now
+	}
 }
 
 // The UUID is not covered by the signature: whoever overheard an export could send it again under another.
@@ -86,14 +92,15 @@ func TestSameBodyUnderAnotherUUIDIsCounted(t *testing.T) {
 	of := func(tenant, uuid string) request {
 		return request{path: "/hooks/" + tenant, secret: tenant + "-secret", uuid: uuid}
 	}
+	risen := counters(t, "hiregate_received_same_body_total", "overheard")
 	first := requireReceipt(t, b.send(of("overheard", "u-1")), http.StatusAccepted)
 	requireReceipt(t, b.send(of("overheard", "u-1")), http.StatusOK)
 	requireReceipt(t, b.send(of("other", "u-2")), http.StatusAccepted)
-	require.Zero(t, counted(t, "hiregate_received_same_body_total", "overheard"))
+	require.Zero(t, risen()[""], "the same under the same UUID, or at another tenant")
 	second := requireReceipt(t, b.send(of("overheard", "u-2")), http.StatusAccepted)
 	require.NotEqual(t, first.Receipt, second.Receipt)
 	require.Equal(t, first.SHA256, second.SHA256)
-	require.Equal(t, 1.0, counted(t, "hiregate_received_same_body_total", "overheard"))
+	require.Equal(t, 1.0, risen()[""])
 }
 
 func TestUUIDIsOpaqueAndOfItsTenant(t *testing.T) {
