@@ -3,6 +3,7 @@ package documents
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"time"
@@ -62,6 +63,10 @@ var unknown = problem.New(http.StatusNotFound, "there is no document at this add
 
 func (s *Server) serve(w http.ResponseWriter, r *http.Request, d *hiring.Document) {
 	content, size, err := s.Gateway.Runtime.Archive.Files.Open(d.Blob)
+	if err == nil && size != d.Size {
+		err = fmt.Errorf("it has %d bytes instead of %d", size, d.Size)
+		content.Close()
+	}
 	if err != nil {
 		s.Log.Error("a document's file can't be read: restore the document store from a backup", zap.Int64("document", d.ID), zap.Error(err))
 		problem.New(http.StatusServiceUnavailable, "this document can't be read now: ask again later").RetryAfter(time.Minute).Write(w)

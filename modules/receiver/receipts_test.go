@@ -179,7 +179,7 @@ func TestTenantFromAPathSegment(t *testing.T) {
 		for _, path := range paths {
 			got := b.send(request{path: path, uuid: path})
 			requireReceipt(t, got, http.StatusAccepted)
-			require.True(t, strings.HasPrefix(got.Header().Get("Location"), strings.TrimRight(path, "/")+"/receipts/"), path)
+			require.True(t, strings.HasPrefix(got.Header().Get("Location"), "/"+strings.Trim(path, "/")+"/receipts/"), path)
 			require.Equal(t, http.StatusOK, b.get(got.Header().Get("Location")).Code, path)
 		}
 		require.Equal(t, http.StatusNotFound, b.send(request{path: "/x/x/x/x/acme"}).Code)

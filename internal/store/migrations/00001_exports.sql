@@ -120,9 +120,11 @@ CREATE TABLE integration_states (
 	PRIMARY KEY (tenant, integration)
 );
 
+-- One row, as large as a large export: writing it tells whether the next export would find room.
 CREATE TABLE heartbeat (
 	id              INTEGER PRIMARY KEY,
-	at              BIGINT NOT NULL
+	at              BIGINT NOT NULL,
+	ballast         $BYTES NOT NULL
 );
 
 -- +goose Down

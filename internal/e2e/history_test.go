@@ -1,0 +1,101 @@
+package e2e
+
+import (
+	goflag "flag"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	enums "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/history/v1"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+	"google.golang.org/protobuf/encoding/protojson"
+
+	"github.com/hiregate/hiregate/workflows/export"
+	"github.com/hiregate/hiregate/workflows/replaytest"
+	"github.com/hiregate/hiregate/workflows/verification"
+)
+
+// With -record, the histories of these runs are written to where the replay tests of the workflows look for them. Do so when a
+// release changes a workflow; the histories of earlier releases stay.
+var record = goflag.Bool("record", false, "write the workflows' histories to their testdata folders")
+
+// TestHistories runs exports as they come, and looks at what Temporal keeps of them: nothing of the candidate, and a history
+// that the workflow's code agrees with.
+func TestHistories(t *testing.T) {
+	t.Parallel()
+	s := newSystem(t, "integration hris {\nurl http://PARTNER/inbound?client=acme\nsecret "+outboundSecret+"\nretry 100ms 200ms\n}"+
+		"\nintegration raw {\nurl http://PARTNER/raw?client=acme\nsecret "+outboundSecret+"\nretry 100ms 200ms\ndocuments passthrough\n}")
+	s.startRecorder(func(event string, n int) int {
+		if n == 1 { // of each event, the first is refused
+			return http.StatusServiceUnavailable
+		}
+		return http.StatusOK
+	})
+	object, err := os.ReadFile(sample(t, "document-object.json"))
+	require.NoError(t, err)
+	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "doc-2") {
+			http.NotFound(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.Write(object)
+	}))
+	t.Cleanup(service.Close)
+	full, err := os.ReadFile(sample(t, "export-full.json"))
+	require.NoError(t, err)
+	full = []byte(strings.ReplaceAll(string(full), "http://127.0.0.1:9099", service.URL))
+
+	c := s.temporalClient()
+	histories := map[string]*history.History{}
+	await := func(name, workflowID string) {
+		require.NoError(t, c.GetWorkflow(t.Context(), workflowID, "").Get(t.Context(), nil))
+		h := &history.History{}
+		for events := c.GetWorkflowHistory(t.Context(), workflowID, "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT); events.HasNext(); {
+			event, err := events.Next()
+			require.NoError(t, err)
+			h.Events = append(h.Events, event)
+		}
+		histories[name] = h
+	}
+	await("export/with-documents", "export/acme/"+s.accepted(full))
+	await("export/without-documents", "export/acme/"+s.accepted(minimal("marker-candidate")))
+	await("verification/refused-once", s.verification(c))
+
+	replayer := worker.NewWorkflowReplayer()
+	replayer.RegisterWorkflowWithOptions(export.Workflow, workflow.RegisterOptions{Name: export.WorkflowName})
+	replayer.RegisterWorkflowWithOptions(verification.Workflow, workflow.RegisterOptions{Name: verification.WorkflowName})
+	words := append(replaytest.Personal(t, full), service.URL, s.partner(), inboundSecret, outboundSecret, "marker-candidate")
+	for name, h := range histories {
+		require.NoError(t, replayer.ReplayWorkflowHistory(nil, h), name)
+		raw, err := protojson.MarshalOptions{Indent: "\t"}.Marshal(h)
+		require.NoError(t, err)
+		replaytest.RequireNothingOf(t, words, raw)
+		if *record {
+			folder, file, _ := strings.Cut(name, "/")
+			path := filepath.Join("..", "..", "workflows", folder, "testdata", file+".json")
+			require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+			raw = regexp.MustCompile(`"identity":\s*"[^"]*"`).ReplaceAll(raw, []byte(`"identity": "recorded"`))
+			require.NoError(t, os.WriteFile(path, append(raw, '\n'), 0o644))
+		}
+	}
+}
+
+// verification is the id of the workflow that verified the integration hris.
+func (s *system) verification(c client.Client) string {
+	s.t.Helper()
+	list, err := c.ListWorkflow(s.t.Context(), &workflowservice.ListWorkflowExecutionsRequest{
+		Query: "WorkflowType = 'verification' AND HiregateIntegration = 'hris' AND HiregateTenant = 'acme'"})
+	require.NoError(s.t, err)
+	require.Len(s.t, list.Executions, 1)
+	return list.Executions[0].Execution.WorkflowId
+}

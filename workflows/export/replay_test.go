@@ -1,0 +1,12 @@
+package export_test
+
+import (
+	"testing"
+
+	"github.com/hiregate/hiregate/workflows/export"
+	"github.com/hiregate/hiregate/workflows/replaytest"
+)
+
+func TestRecordedHistories(t *testing.T) {
+	replaytest.Run(t, export.WorkflowName, export.Workflow)
+}

@@ -1,0 +1,98 @@
+// Package replaytest looks at recorded histories: that the code of today agrees with them, and that they hold nothing of a
+// candidate. The histories are the JSON that Temporal's tools write.
+package replaytest
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+)
+
+// Run replays every history in the testdata folder of the calling test's package, and looks for the candidate of
+// testdata/samples/export-full.json in them.
+func Run(t *testing.T, name string, fn any) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join("testdata", "*.json"))
+	require.NoError(t, err)
+	require.NotEmpty(t, files, "there are no recorded histories: go test ./internal/e2e -run TestHistories -record")
+	sample, err := os.ReadFile(filepath.Join("..", "..", "testdata", "samples", "export-full.json"))
+	require.NoError(t, err)
+	words := Personal(t, sample)
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			replayer := worker.NewWorkflowReplayer()
+			replayer.RegisterWorkflowWithOptions(fn, workflow.RegisterOptions{Name: name})
+			require.NoError(t, replayer.ReplayWorkflowHistoryFromJSONFile(nil, file))
+			raw, err := os.ReadFile(file)
+			require.NoError(t, err)
+			RequireNothingOf(t, words, raw)
+		})
+	}
+}
+
+// RequireNothingOf fails when one of the words is anywhere in a history, its payloads included.
+func RequireNothingOf(t *testing.T, words []string, history []byte) {
+	t.Helper()
+	texts := Texts(t, history)
+	require.Greater(t, len(texts), 10, "a history without texts was not read as one")
+	for _, text := range texts {
+		for _, word := range words {
+			require.NotContains(t, text, word, "the history holds something of a candidate")
+		}
+	}
+}
+
+// Texts are all strings of a history; those that are a payload's data in base64 also as what they decode to.
+func Texts(t *testing.T, history []byte) (texts []string) {
+	t.Helper()
+	eachString(t, history, func(s string) {
+		texts = append(texts, s)
+		if data, err := base64.StdEncoding.DecodeString(s); err == nil {
+			texts = append(texts, string(data))
+		}
+	})
+	return texts
+}
+
+// Personal are the texts of an export that must be nowhere but in the store: everything but the contract's own words and what
+// is too short to tell apart.
+func Personal(t *testing.T, export []byte) (words []string) {
+	t.Helper()
+	eachString(t, export, func(s string) {
+		if len(s) >= 5 && !strings.HasPrefix(s, "Service") && s != "state" && s != "startDate" && s != "number" {
+			words = append(words, s)
+		}
+	})
+	require.Greater(t, len(words), 20, "an export without texts was not read as one")
+	return words
+}
+
+// eachString visits every string in a JSON text that is a member's value or an array's element.
+func eachString(t *testing.T, text []byte, visit func(string)) {
+	t.Helper()
+	var v any
+	require.NoError(t, json.Unmarshal(text, &v))
+	walk(v, visit)
+}
+
+func walk(v any, visit func(string)) {
+	switch v := v.(type) {
+	case string:
+		visit(v)
+	case []any:
+		for _, one := range v {
+			walk(one, visit)
+		}
+	case map[string]any:
+		for _, one := range v {
+			walk(one, visit)
+		}
+	}
+}

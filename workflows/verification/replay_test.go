@@ -1,0 +1,12 @@
+package verification_test
+
+import (
+	"testing"
+
+	"github.com/hiregate/hiregate/workflows/replaytest"
+	"github.com/hiregate/hiregate/workflows/verification"
+)
+
+func TestRecordedHistories(t *testing.T) {
+	replaytest.Run(t, verification.WorkflowName, verification.Workflow)
+}
