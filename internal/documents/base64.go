@@ -10,7 +10,7 @@ import (
 var ErrBase64 = errors.New("not standard base64")
 
 // NewBase64Reader decodes standard base64 (RFC 4648 section 4) as it arrives; line breaks and missing padding are
-// tolerated (decisions.md, "Apply API"). Errors: ErrBase64, and those of r as they are.
+// tolerated (docs/behaviour.md, "Documents"). Errors: ErrBase64, and those of r as they are.
 func NewBase64Reader(r io.Reader) io.Reader {
 	digits := &base64Digits{r: r}
 	return &base64Reader{decoder: base64.NewDecoder(base64.RawStdEncoding, digits), digits: digits}

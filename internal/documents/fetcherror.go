@@ -24,7 +24,7 @@ const (
 // Verdict says what a failed attempt means for the next one.
 type Verdict int
 
-// The verdicts of decisions.md, "Documents".
+// The verdicts of docs/behaviour.md, "Documents".
 const (
 	Retry            Verdict = iota // try again until the document's time is over
 	GiveUpAfterTries                // give up after GiveUpTries attempts that ended like this

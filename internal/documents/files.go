@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// MaxSize is the largest document that is kept, in decoded bytes (decisions.md, "Documents").
+// MaxSize is the largest document that is kept, in decoded bytes (docs/behaviour.md, "Documents").
 const MaxSize = 25 << 20
 
 // leftover is how long a temporary file must have lain still to count as left by a crash: the folder may be shared

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// tokenSize is in bytes (decisions.md, "Documents").
+// tokenSize is in bytes (docs/behaviour.md, "Documents").
 const tokenSize = 32
 
 // NewToken makes what the public URL of a document ends with: 32 random bytes in base64url without padding. Whoever has
