@@ -63,6 +63,11 @@ lint: bin/tools ## gofmt, go vet, staticcheck, workflowcheck
 	@echo "workflowcheck"
 	@bin/tools/workflowcheck ./workflows/...
 
+.PHONY: bench
+bench: build ## measure the gateway beside a bare Caddy, in one table; flags with ARGS="-rounds 1"
+	@CGO_ENABLED=0 go build -trimpath -o bin/bench ./internal/bench
+	@bin/bench -temporal-dev bin/temporal-dev $(ARGS)
+
 .PHONY: clean
 clean: ## remove what was built; the data in ./.hiregate stays
 	@rm -rf bin
