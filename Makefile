@@ -65,7 +65,7 @@ lint: bin/tools ## gofmt, go vet, staticcheck, workflowcheck
 
 .PHONY: bench
 bench: build ## measure the gateway beside a bare Caddy, in one table; flags with ARGS="-rounds 1"
-	@CGO_ENABLED=0 go build -trimpath -o bin/bench ./internal/bench
+	@CGO_ENABLED=0 go build -buildvcs=false -o bin/bench ./internal/bench
 	@bin/bench -temporal-dev bin/temporal-dev $(ARGS)
 
 .PHONY: clean

@@ -2,6 +2,9 @@
 package main
 
 import (
+	"os"
+	"runtime/debug"
+
 	"github.com/caddyserver/caddy/v2"
 	caddycmd "github.com/caddyserver/caddy/v2/cmd"
 	_ "github.com/caddyserver/caddy/v2/modules/standard"
@@ -25,7 +28,18 @@ To run it with a configuration of yours:  hiregate run --config Caddyfile`
 	for _, command := range []func() *cobra.Command{commands.Dev, commands.Send, commands.Listen, commands.Export, commands.Integration} {
 		register(command)
 	}
+	tuneGC()
 	caddycmd.Main()
+}
+
+// gcPercent lets the heap grow to five times what lives in it before it is collected, unless GOGC says otherwise. What lives is
+// small here, and each export leaves garbage behind: with Go's 100 a third more processor time goes into an acknowledgement.
+const gcPercent = 400
+
+func tuneGC() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(gcPercent)
+	}
 }
 
 // register adds a command of ours to Caddy's.

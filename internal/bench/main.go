@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -24,7 +25,7 @@ const (
 )
 
 func main() {
-	if len(os.Args) > 1 && os.Args[1] == "run" { // we are the server that is measured
+	if len(os.Args) > 1 && os.Args[1] == "run" { // we are the server that syncs bodies to files
 		caddycmd.Main()
 		return
 	}
@@ -32,18 +33,22 @@ func main() {
 	rounds := flag.Int("rounds", 3, "how often the acknowledgement loads are repeated, in turn; the median counts")
 	exports := flag.Int("exports", 1500, "how many exports go end to end")
 	temporal := flag.String("temporal-dev", os.Getenv("TEMPORAL_DEV_BIN"), "the temporal-dev binary")
+	binary := flag.String("hiregate", "bin/hiregate", "the gateway's binary")
 	payload := flag.String("payload", "testdata/samples/export-full.json", "the export that is sent")
 	flag.Parse()
-	if err := run(*during, *rounds, *exports, *temporal, *payload); err != nil {
+	if err := run(*binary, *during, *rounds, *exports, *temporal, *payload); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
 }
 
-func run(during time.Duration, rounds, exports int, temporal, payload string) error {
+func run(binary string, during time.Duration, rounds, exports int, temporal, payload string) error {
 	body, err := os.ReadFile(payload)
 	if err != nil {
 		return fmt.Errorf("reading the export to send: %w (run it from the repository's root)", err)
+	}
+	if binary, err = filepath.Abs(binary); err != nil {
+		return err
 	}
 	bare, err := withoutAttachments(body)
 	if err != nil {
@@ -55,12 +60,12 @@ func run(during time.Duration, rounds, exports int, temporal, payload string) er
 	}
 	defer os.RemoveAll(dir)
 	say("acknowledgements: %d rounds of %s for each of three servers, %d connections, %d bytes", rounds, during, connections, len(body))
-	acks, err := acknowledgements(dir, signed(body), body, rounds, during)
+	acks, err := acknowledgements(binary, dir, signed(body), body, rounds, during)
 	if err != nil {
 		return err
 	}
 	say("end to end: %d exports through Temporal to a partner", exports)
-	through, err := endToEnd(dir, temporal, signed(bare), bare, exports)
+	through, err := endToEnd(binary, dir, temporal, signed(bare), bare, exports)
 	if err != nil {
 		return err
 	}

@@ -33,17 +33,21 @@ type measured struct {
 
 // acknowledgements loads three servers in turn: a bare Caddy, one that syncs each body to a file, and the gateway. Temporal is
 // away, so that what is measured is the way to the acknowledgement and nothing else.
-func acknowledgements(dir, headers string, body []byte, rounds int, during time.Duration) ([]measured, error) {
-	sites := []struct{ name, site string }{
-		{"bare Caddy, respond 202", "respond 202"},
-		{"Caddy, body synced to a file", "bench_sync * " + filepath.Join(dir, "bodies")},
-		{"hiregate, durable, on SQLite", gatewaySite},
+func acknowledgements(binary, dir, headers string, body []byte, rounds int, during time.Duration) ([]measured, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	sites := []struct{ name, binary, site string }{
+		{"bare Caddy, respond 202", binary, "respond 202"},
+		{"Caddy, body synced to a file", self, "bench_sync * " + filepath.Join(dir, "bodies")},
+		{"hiregate, durable, on SQLite", binary, gatewaySite},
 	}
 	all := make([][]measured, len(sites))
 	for round := range rounds {
 		for n, s := range sites {
 			folder := filepath.Join(dir, fmt.Sprintf("ack-%d-%d", round, n))
-			one, err := acknowledge(folder, s.site, headers, body, during)
+			one, err := acknowledge(s.binary, folder, s.site, headers, body, during)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", s.name, err)
 			}
@@ -60,12 +64,12 @@ func acknowledgements(dir, headers string, body []byte, rounds int, during time.
 	return medians, nil
 }
 
-func acknowledge(folder, site, headers string, body []byte, during time.Duration) (measured, error) {
+func acknowledge(binary, folder, site, headers string, body []byte, during time.Duration) (measured, error) {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return measured{}, err
 	}
 	defer os.RemoveAll(folder)
-	s, err := serve(folder, site, "127.0.0.1:1", "")
+	s, err := serve(binary, folder, site, "127.0.0.1:1", "")
 	if err != nil {
 		return measured{}, err
 	}
@@ -89,13 +93,13 @@ const gatewaySite = `export_receiver {
 		tenant_from path 1
 	}`
 
-// server is a Caddy with our modules in it, in a process of its own: this program, run anew.
+// server is a Caddy with our modules in it, in a process of its own.
 type server struct {
 	address string
 	command *exec.Cmd
 }
 
-func serve(folder, site, temporal, partner string) (*server, error) {
+func serve(binary, folder, site, temporal, partner string) (*server, error) {
 	address, err := freeAddress()
 	if err != nil {
 		return nil, err
@@ -137,11 +141,7 @@ http://%[1]s {
 	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
 		return nil, err
 	}
-	self, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
-	c := exec.Command(self, "run", "--config", file, "--adapter", "caddyfile")
+	c := exec.Command(binary, "run", "--config", file, "--adapter", "caddyfile")
 	c.Env = append(os.Environ(), "XDG_CONFIG_HOME="+folder, "XDG_DATA_HOME="+folder)
 	var log strings.Builder
 	c.Stdout, c.Stderr = io.Discard, &log

@@ -29,7 +29,7 @@ type throughput struct {
 }
 
 // endToEnd sends exports through a gateway with a real Temporal server to a partner in this process.
-func endToEnd(dir, temporal, headers string, body []byte, exports int) (throughput, error) {
+func endToEnd(binary, dir, temporal, headers string, body []byte, exports int) (throughput, error) {
 	if temporal == "" {
 		return throughput{}, errors.New("say where temporal-dev is: -temporal-dev bin/temporal-dev (make build makes it)")
 	}
@@ -49,7 +49,7 @@ func endToEnd(dir, temporal, headers string, body []byte, exports int) (throughp
 	}
 	go http.Serve(l, p)
 	defer l.Close()
-	s, err := serve(folder, gatewaySite, engine, l.Addr().String())
+	s, err := serve(binary, folder, gatewaySite, engine, l.Addr().String())
 	if err != nil {
 		return throughput{}, err
 	}

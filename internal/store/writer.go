@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -118,8 +119,20 @@ func (w *writer) run() {
 	}
 }
 
-// fill adds what waits already, without waiting for more.
+// fill adds what waits already, and what is about to: it lets the others run for as long as that brings more. When nobody else
+// has anything to do this takes no time; when the processors are busy, the requests that are nearly ready share a commit
+// instead of each waiting for its own.
 func (w *writer) fill(batch []*write) []*write {
+	for last := 0; len(batch) > last && len(batch) < maxBatch; {
+		last = len(batch)
+		runtime.Gosched()
+		batch = w.take(batch)
+	}
+	return batch
+}
+
+// take adds what waits in the queue.
+func (w *writer) take(batch []*write) []*write {
 	for len(batch) < maxBatch {
 		select {
 		case one, ok := <-w.queue:
