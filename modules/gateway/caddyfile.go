@@ -3,7 +3,7 @@ package gateway
 import (
 	"encoding/json"
 	"errors"
-	"strconv"
+	"slices"
 	"strings"
 
 	"github.com/caddyserver/caddy/v2/caddyconfig/caddyfile"
@@ -79,17 +79,14 @@ func (p *parser) atEnd(check func() error) {
 func (p *parser) option() error {
 	p.Next() // the option's name
 	if p.NextArg() {
-		return p.Err("hiregate takes a block: hiregate { … }")
+		return p.Err("hiregate takes a block: write hiregate {, below it its options, below them }")
 	}
-	for p.NextBlock(0) {
-		if err := p.line(); err != nil {
-			return err
-		}
+	head := *p.Dispenser
+	if err := p.block(p.line, "egress", "tenant"); err != nil {
+		return err
 	}
-	for option, value := range map[string]string{"public_url": p.app.PublicURL, "database": p.app.Database, "documents": p.app.Documents} {
-		if value == "" {
-			return p.Errf("hiregate: %s is missing: see caddyfile/partner.Caddyfile for an example", option)
-		}
+	if err := p.app.complete(); err != nil {
+		return head.WrapErr(err)
 	}
 	for _, check := range p.later {
 		if err := check(); err != nil {
@@ -99,86 +96,122 @@ func (p *parser) option() error {
 	return nil
 }
 
-func (p *parser) line() error {
-	switch p.Val() {
-	case "dev":
-		p.app.Dev = true
-		return p.none()
-	case "service_name":
-		return p.text(&p.app.ServiceName, func(s string) error { _, err := webhook.NamesFor(s); return err })
-	case "public_url":
-		return p.text(&p.app.PublicURL, checkPublicURL)
-	case "database":
-		return p.text(&p.app.Database, func(s string) error { _, err := store.Identity(s); return err })
-	case "documents":
-		return p.text(&p.app.Documents, func(s string) error { _, err := documents.Identity(s); return err })
-	case "temporal":
-		return p.temporal()
-	case "egress":
-		return p.egress()
-	case "tenant":
-		return p.tenant()
-	}
-	return p.unknown("dev, service_name, public_url, database, documents, temporal, egress or tenant")
-}
-
-func (p *parser) unknown(known string) error {
-	return p.Errf("%s is unknown here: write %s", p.Val(), known)
-}
-
-// text reads a single argument. One with a placeholder is checked when that is resolved.
-func (p *parser) text(to *string, check func(string) error) error {
-	option := p.Val()
-	if *to != "" {
-		return p.Errf("%s is there twice", option)
-	}
-	args := p.RemainingArgs()
-	if len(args) != 1 {
-		return p.Errf("%s takes one argument", option)
-	}
-	*to = args[0]
-	if strings.Contains(*to, "{") {
-		return nil
-	}
-	if err := check(*to); err != nil {
-		return p.WrapErr(err)
-	}
-	return nil
-}
-
-func (p *parser) none() error {
-	option := p.Val()
-	if p.NextArg() {
-		return p.Errf("%s takes no argument", option)
-	}
-	return nil
-}
-
-func (p *parser) temporal() error {
-	err := p.text(&p.app.Temporal.Address, func(s string) error {
-		if host, port, ok := strings.Cut(s, ":"); !ok || host == "" || port == "" {
-			return errors.New("temporal: write its address as host:port, such as temporal.internal:7233")
-		}
-		return nil
-	})
-	if err != nil {
-		return err
-	}
+// block reads a block, if there is one here, by the line; only repeatable options may be in it more than once.
+func (p *parser) block(line func() error, repeatable ...string) error {
+	seen := map[string]bool{}
 	for nesting := p.Nesting(); p.NextBlock(nesting); {
-		if p.Val() != "namespace" {
-			return p.unknown("namespace")
+		option := p.Val()
+		if seen[option] && !slices.Contains(repeatable, option) {
+			return p.Errf("%s is there twice: keep one of them", option)
 		}
-		if err := p.text(&p.app.Temporal.Namespace, func(string) error { return nil }); err != nil {
+		seen[option] = true
+		if err := line(); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+func (p *parser) line() (err error) {
+	option := p.Val()
+	switch option {
+	case "dev":
+		p.app.Dev = true
+		if p.NextArg() {
+			return p.Err("dev stands alone: leave out what follows it")
+		}
+	case "service_name":
+		p.app.ServiceName, err = p.text("Service", func(s string) error { _, err := webhook.NamesFor(s); return err })
+	case "public_url":
+		p.app.PublicURL, err = p.text(examplePublicURL, checkPublicURL)
+	case "database":
+		p.app.Database, err = p.text(exampleDatabase, func(s string) error { _, err := store.Identity(s); return err })
+	case "documents":
+		p.app.Documents, err = p.text(exampleDocuments, func(s string) error { _, err := documents.Identity(s); return err })
+	case "temporal":
+		return p.temporal()
+	case "egress":
+		err = p.egress()
+	case "tenant":
+		return p.tenant()
+	default:
+		return p.unknown("dev, service_name, public_url, database, documents, temporal, egress or tenant")
+	}
+	if err != nil {
+		return err
+	}
+	return p.noBlock(option)
+}
+
+func (p *parser) unknown(known string) error {
+	return p.Errf("%s is unknown here: write %s", p.Val(), known)
+}
+
+// argument reads the one argument of an option.
+func (p *parser) argument(example string) (string, error) {
+	option := p.Val()
+	args := p.RemainingArgs()
+	if len(args) != 1 {
+		return "", p.Errf("%s takes one argument: write, for example, `%[1]s %s`", option, example)
+	}
+	if args[0] == "" {
+		return "", p.Errf("%s is empty: write, for example, `%[1]s %s`", option, example)
+	}
+	return args[0], nil
+}
+
+// word reads an argument that holds no placeholder, and checks it.
+func (p *parser) word(example string, check func(string) error) (string, error) {
+	s, err := p.argument(example)
+	if err != nil {
+		return "", err
+	}
+	if err := check(s); err != nil {
+		return "", p.WrapErr(err)
+	}
+	return s, nil
+}
+
+// text is word for an argument that may hold placeholders; it is checked when they are resolved, as the gateway starts.
+func (p *parser) text(example string, check func(string) error) (string, error) {
+	return p.word(example, func(s string) error {
+		if strings.Contains(s, "{") {
+			return nil
+		}
+		return check(s)
+	})
+}
+
+func anything(string) error { return nil }
+
+// noBlock refuses a block behind an option that takes none.
+func (p *parser) noBlock(option string) error {
+	here := *p.Dispenser
+	if p.NextBlock(p.Nesting()) {
+		return here.Errf("%s takes no block: leave out the braces and what is between them", option)
+	}
+	return nil
+}
+
+func (p *parser) temporal() (err error) {
+	if p.app.Temporal.Address, err = p.text(exampleTemporal, checkTemporal); err != nil {
+		return err
+	}
+	return p.block(func() (err error) {
+		if p.Val() != "namespace" {
+			return p.unknown("namespace")
+		}
+		if p.app.Temporal.Namespace, err = p.text("default", anything); err != nil {
+			return err
+		}
+		return p.noBlock("namespace")
+	})
+}
+
 func (p *parser) egress() error {
 	args := p.RemainingArgs()
 	if len(args) < 2 || args[0] != "allow" {
-		return p.Err("egress: write egress allow CIDR, and ports if not all of them, such as egress allow 10.20.0.0/16 8443")
+		return p.Err("egress takes allow, a range of addresses, and ports if not all are meant: write, for example, `egress allow 10.20.0.0/16 8443`")
 	}
 	allow := Allow{CIDR: args[1], Ports: args[2:]}
 	if _, err := allow.parse(); err != nil {
@@ -188,9 +221,9 @@ func (p *parser) egress() error {
 	return nil
 }
 
-func (p *parser) tenant() error {
+func (p *parser) tenant() (err error) {
 	var t Tenant
-	if err := p.text(&t.Name, hiring.CheckTenantName); err != nil {
+	if t.Name, err = p.word("acme { … }", hiring.CheckTenantName); err != nil {
 		return err
 	}
 	for _, other := range p.app.Tenants {
@@ -199,46 +232,45 @@ func (p *parser) tenant() error {
 		}
 	}
 	head := *p.Dispenser
-	for nesting := p.Nesting(); p.NextBlock(nesting); {
-		if err := p.tenantLine(&t); err != nil {
-			return err
-		}
+	if err := p.block(func() error { return p.tenantLine(&t) }, "secret", "integration"); err != nil {
+		return err
 	}
-	if len(t.Secrets) == 0 {
-		return head.Errf("tenant %s has no secret: add secret {env.NAME}", t.Name)
+	if err := t.complete(); err != nil {
+		return head.WrapErr(err)
 	}
 	p.app.Tenants = append(p.app.Tenants, t)
 	return nil
 }
 
-func (p *parser) tenantLine(t *Tenant) error {
+func (p *parser) tenantLine(t *Tenant) (err error) {
 	switch p.Val() {
 	case "secret":
 		secrets := p.RemainingArgs()
 		if len(secrets) == 0 {
-			return p.Err("secret takes a placeholder, such as {env.ACME_SECRET}; two during a rotation")
+			return p.Err("secret takes a placeholder, and two during a rotation: write, for example, `secret {env.ACME_SECRET}`")
 		}
 		for _, s := range secrets {
+			if s == "" {
+				return p.Err("secret is empty: write a placeholder, for example `secret {env.ACME_SECRET}`")
+			}
 			p.atEnd(func() error { return checkSecret(s, p.app.Dev) })
 		}
 		t.Secrets = append(t.Secrets, secrets...)
-		return nil
+		return p.noBlock("secret")
 	case "rate":
-		rate, err := parseRate(p.RemainingArgs())
-		if err != nil {
+		if t.Rate, err = parseRate(p.RemainingArgs()); err != nil {
 			return p.WrapErr(err)
 		}
-		t.Rate = rate
-		return nil
+		return p.noBlock("rate")
 	case "integration":
 		return p.integration(t)
 	}
 	return p.unknown("secret, rate or integration")
 }
 
-func (p *parser) integration(t *Tenant) error {
+func (p *parser) integration(t *Tenant) (err error) {
 	var i Integration
-	if err := p.text(&i.Name, hiring.CheckIntegrationName); err != nil {
+	if i.Name, err = p.word("hris { … }", hiring.CheckIntegrationName); err != nil {
 		return err
 	}
 	for _, other := range t.Integrations {
@@ -247,58 +279,50 @@ func (p *parser) integration(t *Tenant) error {
 		}
 	}
 	head := *p.Dispenser
-	for nesting := p.Nesting(); p.NextBlock(nesting); {
-		if err := p.integrationLine(&i); err != nil {
-			return err
-		}
+	if err := p.block(func() error { return p.integrationLine(&i) }); err != nil {
+		return err
 	}
-	switch {
-	case i.URL == "":
-		return head.Errf("integration %s has no url: add where its exports go", i.Name)
-	case i.Secret == "":
-		return head.Errf("integration %s has no secret: add secret {env.NAME}, which signs what is sent there", i.Name)
+	if err := i.complete(); err != nil {
+		return head.WrapErr(err)
 	}
 	t.Integrations = append(t.Integrations, i)
 	return nil
 }
 
-func (p *parser) integrationLine(i *Integration) error {
-	switch p.Val() {
+func (p *parser) integrationLine(i *Integration) (err error) {
+	option := p.Val()
+	switch option {
 	case "url":
-		return p.text(&i.URL, func(s string) error { p.atEnd(func() error { return p.checkURL(s) }); return nil })
+		i.URL, err = p.text(exampleURL, func(s string) error { p.atEnd(func() error { return p.checkURL(s) }); return nil })
 	case "secret":
-		if err := p.text(&i.Secret, func(string) error { return nil }); err != nil {
+		if i.Secret, err = p.argument("{env.ACME_HRIS_SECRET}"); err != nil {
 			return err
 		}
 		p.atEnd(func() error { return checkSecret(i.Secret, p.app.Dev) })
-		return nil
 	case "documents":
-		return p.text(&i.Documents, func(s string) error { _, err := hiring.ParseDocumentMode(s); return err })
+		i.Documents, err = p.word("rehost", func(s string) error { _, err := hiring.ParseDocumentMode(s); return err })
 	case "retry":
 		i.Retry = p.RemainingArgs()
 		if _, err := webhook.ParseSchedule(i.Retry); err != nil {
 			return p.WrapErr(err)
 		}
-		return nil
 	case "in_flight":
-		var n string
-		return p.text(&n, func(s string) (err error) {
-			if i.InFlight, err = strconv.Atoi(s); err != nil || i.InFlight < 1 || i.InFlight > 1000 {
-				return errors.New("in_flight takes a number from 1 to 1000")
-			}
-			return nil
-		})
+		_, err = p.word("32", func(s string) (err error) { i.InFlight, err = parseInFlight(s); return err })
 	case "verify":
-		var s string
-		return p.text(&s, func(s string) error {
+		i.VerifyOff = true
+		_, err = p.word("off", func(s string) error {
 			if s != "off" {
-				return errors.New("verify takes off, or leave it out")
+				return errors.New("verify takes off: leave the line out to have the integration verified")
 			}
-			i.VerifyOff = true
 			return nil
 		})
+	default:
+		return p.unknown("url, secret, documents, retry, in_flight or verify")
 	}
-	return p.unknown("url, secret, documents, retry, in_flight or verify")
+	if err != nil {
+		return err
+	}
+	return p.noBlock(option)
 }
 
 func (p *parser) checkURL(s string) error {

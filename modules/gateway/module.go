@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"strings"
 	"time"
 
@@ -154,15 +153,6 @@ func Of(ctx caddy.Context, directive string) (*Gateway, error) {
 		return nil, err
 	}
 	return &app.(*App).gateway, nil
-}
-
-// checkPublicURL says what is wrong with public_url, or nil.
-func checkPublicURL(s string) error {
-	u, err := url.Parse(s)
-	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
-		return fmt.Errorf("public_url %q: write the address under which the world reaches this gateway, such as https://gate.example.com", s)
-	}
-	return nil
 }
 
 func trimSlash(s string) string { return strings.TrimRight(s, "/") }

@@ -1,14 +1,11 @@
 package gateway
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/hiregate/hiregate/internal/config"
 	"github.com/hiregate/hiregate/internal/egress"
@@ -72,41 +69,27 @@ const (
 	defaultNamespace = "default"
 )
 
-var placeholder = regexp.MustCompile(`^\{(env|file)\.[^{}]+\}$`)
-
-// checkSecret says what is wrong with a secret as it is written, or nil.
-func checkSecret(written string, dev bool) error {
-	switch {
-	case placeholder.MatchString(written):
-		return nil
-	case written == "":
-		return errors.New("the secret is empty")
-	case !dev:
-		return errors.New("a secret must be a placeholder, {env.NAME} or {file./path}: Caddy shows what is written out in its /config and its autosave file ({$NAME} is written out, too)")
-	}
-	return nil
-}
-
 type resolve func(string) (string, error)
 
 // build makes the configuration that the settings describe, with their placeholders resolved, and fills in defaults.
 func (a *App) build(resolve resolve) (*config.Config, error) {
-	for _, s := range []*string{&a.ServiceName, &a.PublicURL, &a.Database, &a.Documents, &a.Temporal.Address, &a.Temporal.Namespace} {
-		text, err := resolve(*s)
+	for _, one := range []struct {
+		option string
+		text   *string
+	}{
+		{"service_name", &a.ServiceName}, {"public_url", &a.PublicURL}, {"database", &a.Database}, {"documents", &a.Documents},
+		{"temporal", &a.Temporal.Address}, {"namespace", &a.Temporal.Namespace},
+	} {
+		text, err := resolve(*one.text)
 		if err != nil {
-			return nil, fmt.Errorf("hiregate: %w", err)
+			return nil, unset(one.option, err)
 		}
-		*s = text
+		*one.text = text
 	}
 	orDefault(&a.ServiceName, defaultService)
 	orDefault(&a.Temporal.Address, defaultTemporal)
 	orDefault(&a.Temporal.Namespace, defaultNamespace)
-	for option, value := range map[string]string{"database": a.Database, "documents": a.Documents, "public_url": a.PublicURL} {
-		if value == "" {
-			return nil, fmt.Errorf("hiregate: %s is missing: see caddyfile/partner.Caddyfile for an example", option)
-		}
-	}
-	if err := checkPublicURL(a.PublicURL); err != nil {
+	if err := cmp.Or(a.complete(), checkPublicURL(a.PublicURL), checkTemporal(a.Temporal.Address)); err != nil {
 		return nil, err
 	}
 	names, err := webhook.NamesFor(a.ServiceName)
@@ -135,6 +118,11 @@ func (a *App) build(resolve resolve) (*config.Config, error) {
 	return c, nil
 }
 
+// unset says that a placeholder of an option could not be resolved.
+func unset(option string, err error) error {
+	return fmt.Errorf("%s: %w: use {env.NAME} or {file./path}, and set it before the gateway starts", option, err)
+}
+
 func orDefault(s *string, value string) {
 	if *s == "" {
 		*s = value
@@ -145,10 +133,10 @@ func (t Tenant) build(resolve resolve, dev bool, guard *egress.Guard) (*hiring.T
 	if err := hiring.CheckTenantName(t.Name); err != nil {
 		return nil, err
 	}
-	tenant := &hiring.Tenant{Name: t.Name}
-	if len(t.Secrets) == 0 {
-		return nil, errors.New("it has no secret: add secret {env.NAME}")
+	if err := t.complete(); err != nil {
+		return nil, err
 	}
+	tenant := &hiring.Tenant{Name: t.Name}
 	for _, written := range t.Secrets {
 		secret, err := secretFrom(written, dev, resolve)
 		if err != nil {
@@ -157,6 +145,9 @@ func (t Tenant) build(resolve resolve, dev bool, guard *egress.Guard) (*hiring.T
 		tenant.Secrets = append(tenant.Secrets, secret)
 	}
 	if t.Rate != nil {
+		if err := t.Rate.check(); err != nil {
+			return nil, err
+		}
 		tenant.Rate = &hiring.Rate{PerSecond: t.Rate.PerSecond, Burst: t.Rate.Burst}
 	}
 	for _, i := range t.Integrations {
@@ -176,24 +167,24 @@ func secretFrom(written string, dev bool, resolve resolve) (hiring.Secret, error
 	if err := checkSecret(written, dev); err != nil {
 		return "", err
 	}
-	secret, err := resolve(written)
-	if err != nil {
-		return "", fmt.Errorf("the secret %s has no value: %w", written, err)
+	if !placeholder.MatchString(written) { // in dev mode, the secret itself
+		return hiring.Secret(written), nil
 	}
+	secret, err := resolve(written)
 	secret = strings.TrimRight(secret, "\r\n") // of a file
-	if secret == "" {
-		return "", fmt.Errorf("the secret %s is empty: set it before the gateway starts", written)
+	if err != nil || secret == "" {
+		return "", fmt.Errorf("the secret %s has no value: set it before the gateway starts", written)
 	}
 	return hiring.Secret(secret), nil
 }
 
 func (i Integration) build(tenant string, resolve resolve, dev bool, guard *egress.Guard) (*hiring.Integration, error) {
-	if err := hiring.CheckIntegrationName(i.Name); err != nil {
+	if err := cmp.Or(hiring.CheckIntegrationName(i.Name), i.complete()); err != nil {
 		return nil, err
 	}
 	address, err := resolve(i.URL)
 	if err != nil {
-		return nil, fmt.Errorf("its url: %w", err)
+		return nil, unset("url", err)
 	}
 	if err := guard.CheckURL(address); err != nil {
 		return nil, err
@@ -204,8 +195,11 @@ func (i Integration) build(tenant string, resolve resolve, dev bool, guard *egre
 	}
 	integration := &hiring.Integration{Tenant: tenant, Name: i.Name, URL: address, Secret: secret, Documents: hiring.Rehost,
 		InFlight: i.InFlight, Verify: !i.VerifyOff}
-	if i.InFlight == 0 {
+	switch {
+	case i.InFlight == 0:
 		integration.InFlight = hiring.DefaultInFlight
+	case !validInFlight(i.InFlight):
+		return nil, errInFlight
 	}
 	if i.Documents != "" {
 		if integration.Documents, err = hiring.ParseDocumentMode(i.Documents); err != nil {
@@ -220,28 +214,6 @@ func (i Integration) build(tenant string, resolve resolve, dev bool, guard *egre
 		integration.Retry = schedule
 	}
 	return integration, nil
-}
-
-// parseRate reads the arguments of rate: 50/s burst 200.
-func parseRate(args []string) (*Rate, error) {
-	const usage = "rate: write how many a second, and how many at once, such as rate 50/s burst 200"
-	if len(args) != 1 && (len(args) != 3 || args[1] != "burst") {
-		return nil, errors.New(usage)
-	}
-	number, unit, ok := strings.Cut(args[0], "/")
-	n, err := strconv.ParseFloat(number, 64)
-	units := map[string]time.Duration{"s": time.Second, "m": time.Minute, "h": time.Hour}
-	per, known := units[unit]
-	if !ok || !known || err != nil || n <= 0 || n > 1e6 {
-		return nil, errors.New(usage + "; /m and /h are known, too")
-	}
-	r := &Rate{PerSecond: n / per.Seconds(), Burst: max(1, int(n))}
-	if len(args) == 3 {
-		if r.Burst, err = strconv.Atoi(args[2]); err != nil || r.Burst < 1 {
-			return nil, errors.New(usage)
-		}
-	}
-	return r, nil
 }
 
 // running are the gateways of the configurations in force; during a reload there are two.

@@ -1,6 +1,9 @@
 package receiver
 
 import (
+	"errors"
+	"fmt"
+
 	"github.com/caddyserver/caddy/v2/caddyconfig/httpcaddyfile"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 	"github.com/dustin/go-humanize"
@@ -16,32 +19,44 @@ func ParseDirective(h httpcaddyfile.Helper) (caddyhttp.MiddlewareHandler, error)
 	handler := new(Handler)
 	h.Next() // the directive's name
 	if h.NextArg() {
-		return nil, h.Err("export_receiver takes a block: export_receiver { tenant_from path 1 }")
+		return nil, h.Err("export_receiver takes a block: write export_receiver {, below it tenant_from path 1, below that }")
 	}
+	head, seen := *h.Dispenser, map[string]bool{}
 	for h.NextBlock(0) {
-		switch h.Val() {
+		option := h.Val()
+		if seen[option] {
+			return nil, h.Errf("%s is there twice: keep one of them", option)
+		}
+		seen[option] = true
+		var err error
+		switch option {
 		case "tenant_from":
-			from, err := ParseTenantFrom(h.RemainingArgs())
-			if err != nil {
-				return nil, h.WrapErr(err)
-			}
-			handler.TenantFrom = from
+			handler.TenantFrom, err = ParseTenantFrom(h.RemainingArgs())
 		case "max_body":
-			args := h.RemainingArgs()
-			if len(args) != 1 {
-				return nil, h.Err("max_body takes a size, such as 5MiB")
-			}
-			size, err := humanize.ParseBytes(args[0])
-			if err != nil || size < 1 || size > 1<<30 {
-				return nil, h.Errf("max_body %q: write a size from 1B to 1GiB, such as 5MiB", args[0])
-			}
-			handler.MaxBody = int64(size)
+			handler.MaxBody, err = parseMaxBody(h.RemainingArgs())
 		default:
-			return nil, h.Errf("%s is unknown here: write tenant_from or max_body", h.Val())
+			err = fmt.Errorf("%s is unknown here: write tenant_from or max_body", option)
+		}
+		if err != nil {
+			return nil, h.WrapErr(err)
 		}
 	}
-	if handler.TenantFrom.Segment == nil && handler.TenantFrom.Query == "" {
-		return nil, h.Err("export_receiver: tenant_from is missing: write tenant_from path N or tenant_from query NAME")
+	if err := handler.TenantFrom.check(); err != nil {
+		return nil, head.WrapErr(err)
 	}
 	return handler, nil
+}
+
+// largestMaxBody keeps a slip of the pen from taking all memory.
+const largestMaxBody = 1 << 30
+
+func parseMaxBody(args []string) (int64, error) {
+	if len(args) != 1 {
+		return 0, errors.New("max_body takes one argument: write, for example, `max_body 5MiB`")
+	}
+	size, err := humanize.ParseBytes(args[0])
+	if err != nil || size < 1 || size > largestMaxBody {
+		return 0, fmt.Errorf("max_body %q: write a size from 1B to 1GiB, such as 5MiB", args[0])
+	}
+	return int64(size), nil
 }

@@ -27,11 +27,14 @@ func (Handler) CaddyModule() caddy.ModuleInfo {
 
 // Provision joins the handler to the gateway.
 func (h *Handler) Provision(ctx caddy.Context) error {
-	if h.TenantFrom.Segment == nil && h.TenantFrom.Query == "" {
-		return fmt.Errorf("export_receiver: tenant_from is missing: write tenant_from path N or tenant_from query NAME")
+	if err := h.TenantFrom.check(); err != nil {
+		return err
 	}
-	if h.MaxBody == 0 {
+	switch {
+	case h.MaxBody == 0:
 		h.MaxBody = DefaultMaxBody
+	case h.MaxBody < 0 || h.MaxBody > largestMaxBody:
+		return fmt.Errorf("export_receiver: max_body is %d bytes: give a number from 1 to %d", h.MaxBody, largestMaxBody)
 	}
 	g, err := gateway.Of(ctx, "export_receiver")
 	if err != nil {

@@ -1,6 +1,7 @@
 package receiver
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -14,15 +15,17 @@ type TenantFrom struct {
 	Query   string `json:"query,omitempty"`
 }
 
+const maxSegment = 32
+
 // ParseTenantFrom reads the arguments of tenant_from: path N, or query NAME.
 func ParseTenantFrom(args []string) (t TenantFrom, err error) {
 	if len(args) != 2 {
-		return t, fmt.Errorf("tenant_from takes two words: path N, where 0 is the first segment, or query NAME")
+		return t, errors.New("tenant_from takes two words: path N, where 0 is the first segment, or query NAME")
 	}
 	switch args[0] {
 	case "path":
 		n, err := strconv.Atoi(args[1])
-		if err != nil || n < 0 || n > 32 {
+		if err != nil || n < 0 || n > maxSegment {
 			return t, fmt.Errorf("tenant_from path %q: give the number of a path segment, 0 being the first: with /hooks/acme, 1 is acme", args[1])
 		}
 		t.Segment = &n
@@ -35,6 +38,19 @@ func ParseTenantFrom(args []string) (t TenantFrom, err error) {
 		return t, fmt.Errorf("tenant_from %q is unknown: write path N or query NAME", args[0])
 	}
 	return t, nil
+}
+
+// check says what is wrong, or nil.
+func (t TenantFrom) check() error {
+	switch {
+	case t.Segment == nil && t.Query == "":
+		return errors.New("export_receiver does not know its tenants: add `tenant_from path N` or `tenant_from query NAME`")
+	case t.Segment != nil && t.Query != "":
+		return errors.New("export_receiver takes the tenant from a path segment or from a query parameter, not from both: keep one")
+	case t.Segment != nil && (*t.Segment < 0 || *t.Segment > maxSegment):
+		return fmt.Errorf("tenant_from path %d: give the number of a path segment, 0 being the first: with /hooks/acme, 1 is acme", *t.Segment)
+	}
+	return nil
 }
 
 func (t TenantFrom) of(r *http.Request) string {

@@ -1,0 +1,126 @@
+package gateway
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+var placeholder = regexp.MustCompile(`^\{(env|file)\.[^{}]+\}$`)
+
+// checkSecret says what is wrong with a secret as it is written, or nil.
+func checkSecret(written string, dev bool) error {
+	switch {
+	case placeholder.MatchString(written):
+		return nil
+	case written == "":
+		return errors.New("a secret is empty: write a placeholder, {env.NAME} or {file./path}")
+	case !dev:
+		return errors.New("a secret must be a placeholder, {env.NAME} or {file./path}: Caddy shows what is written out in its /config and its autosave file ({$NAME} is written out, too)")
+	}
+	return nil
+}
+
+// checkPublicURL says what is wrong with public_url, or nil.
+func checkPublicURL(s string) error {
+	u, err := url.Parse(s)
+	switch {
+	case err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http":
+		return fmt.Errorf("public_url %q: write the address under which the world reaches this gateway, such as %s", s, examplePublicURL)
+	case strings.ContainsAny(s, "?#") || u.User != nil:
+		return fmt.Errorf("public_url: write the address alone, such as %s, without query, fragment, user name and password", examplePublicURL)
+	}
+	return nil
+}
+
+// checkTemporal says what is wrong with the address of Temporal, or nil.
+func checkTemporal(s string) error {
+	host, port, err := net.SplitHostPort(s)
+	if n, notNumber := strconv.ParseUint(port, 10, 16); err != nil || host == "" || notNumber != nil || n == 0 {
+		return fmt.Errorf("temporal %q: write its address as host:port, such as %s", s, exampleTemporal)
+	}
+	return nil
+}
+
+const (
+	examplePublicURL = "https://gate.example.com"
+	exampleDatabase  = "sqlite:///var/lib/hiregate/hiregate.db"
+	exampleDocuments = "file:///var/lib/hiregate/documents"
+	exampleTemporal  = "temporal.internal:7233"
+	exampleURL       = "https://hr.acme.example/inbound?client=acme"
+)
+
+// complete says which required options are missing, or nil; so do the other methods of this name.
+func (a *App) complete() error {
+	return incomplete("hiregate", required{"public_url", a.PublicURL, examplePublicURL}, required{"database", a.Database, exampleDatabase},
+		required{"documents", a.Documents, exampleDocuments})
+}
+
+func (t Tenant) complete() error {
+	return incomplete("tenant "+t.Name, required{"secret", strings.Join(t.Secrets, ""), "{env.ACME_SECRET}"})
+}
+
+func (i Integration) complete() error {
+	return incomplete("integration "+i.Name, required{"url", i.URL, exampleURL}, required{"secret", i.Secret, "{env.ACME_HRIS_SECRET}"})
+}
+
+type required struct{ option, value, example string }
+
+func incomplete(what string, all ...required) error {
+	var lines []string
+	for _, one := range all {
+		if one.value == "" {
+			lines = append(lines, "`"+one.option+" "+one.example+"`")
+		}
+	}
+	if len(lines) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%s is not complete: add %s", what, strings.Join(lines, " and "))
+}
+
+var errRate = errors.New("rate takes how many exports a second, and how many at once: write, for example, `rate 50/s burst 200`; /m and /h are known, too")
+
+// parseRate reads the arguments of rate: 50/s burst 200.
+func parseRate(args []string) (*Rate, error) {
+	if len(args) != 1 && (len(args) != 3 || args[1] != "burst") {
+		return nil, errRate
+	}
+	number, unit, _ := strings.Cut(args[0], "/")
+	n, err := strconv.ParseFloat(number, 64)
+	per, known := map[string]time.Duration{"s": time.Second, "m": time.Minute, "h": time.Hour}[unit]
+	if !known || err != nil {
+		return nil, errRate
+	}
+	r := &Rate{PerSecond: n / per.Seconds(), Burst: max(1, int(n))}
+	if len(args) == 3 {
+		if r.Burst, err = strconv.Atoi(args[2]); err != nil {
+			return nil, errRate
+		}
+	}
+	return r, r.check()
+}
+
+func (r Rate) check() error {
+	if !(r.PerSecond > 0 && r.PerSecond <= 1e6) || r.Burst < 1 {
+		return errRate
+	}
+	return nil
+}
+
+var errInFlight = errors.New("in_flight is how many attempts may be under way at once: write a number from 1 to 1000")
+
+func parseInFlight(s string) (int, error) {
+	n, err := strconv.Atoi(s)
+	if err != nil || !validInFlight(n) {
+		return 0, errInFlight
+	}
+	return n, nil
+}
+
+func validInFlight(n int) bool { return 1 <= n && n <= 1000 }
