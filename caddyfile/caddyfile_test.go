@@ -1,0 +1,210 @@
+package caddyfile_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/caddyserver/caddy/v2"
+	"github.com/caddyserver/caddy/v2/caddyconfig"
+	_ "github.com/caddyserver/caddy/v2/modules/standard"
+	"github.com/stretchr/testify/require"
+
+	_ "github.com/hiregate/hiregate/modules"
+)
+
+var update = flag.Bool("update", false, "rewrite what is expected with what came; look at it before you commit it")
+
+// Every example is adapted to what stands in testdata, formatted, and without warnings.
+func TestExamples(t *testing.T) {
+	for _, name := range examples(t) {
+		t.Run(name, func(t *testing.T) {
+			unset(t, read(t, name))
+			var pretty bytes.Buffer
+			require.NoError(t, json.Indent(&pretty, adapt(t, read(t, name)), "", "\t"))
+			pretty.WriteByte('\n')
+			expected(t, filepath.Join("testdata", strings.TrimSuffix(name, ".Caddyfile")+".json"), pretty.String())
+		})
+	}
+}
+
+// Every example is valid, once its secrets are there, and validating it makes no file.
+func TestExamplesAreValid(t *testing.T) {
+	for _, name := range examples(t) {
+		t.Run(name, func(t *testing.T) {
+			folder := t.TempDir()
+			config := inside(t, folder, read(t, name))
+			before := files(t, folder)
+			t.Chdir(folder) // where relative paths would lead
+			require.NoError(t, validate(t, adapt(t, config), folder))
+			require.Equal(t, before, files(t, folder), "validating left something behind")
+		})
+	}
+}
+
+var position = regexp.MustCompile(`, at Caddyfile:(\d+)`)
+
+const divider = "----------\n"
+
+// Every wrong Caddyfile is refused with an error that names the wrong line, which is marked, and says what to write there.
+func TestWrong(t *testing.T) {
+	unset(t, []byte("{$ACME_SECRET}"))
+	for _, path := range wrong(t, "testdata/wrong", 35) {
+		t.Run(filepath.Base(path), func(t *testing.T) {
+			config, want := split(t, path)
+			_, _, err := caddyconfig.GetAdapter("caddyfile").Adapt([]byte(config), nil)
+			require.Error(t, err)
+			line := 0
+			for n, text := range strings.Split(config, "\n") {
+				if strings.HasSuffix(text, "# <-- wrong") {
+					require.Zero(t, line, "two lines are marked")
+					line = n + 1
+				}
+			}
+			require.NotZero(t, line, "the wrong line is not marked")
+			named := position.FindStringSubmatch(err.Error()) // the first; blocks around it may follow
+			require.NotNil(t, named, err.Error())
+			require.Equal(t, strconv.Itoa(line), named[1], err.Error())
+			require.NotContains(t, err.Error(), "hunter2", "the error shows a secret")
+			refused(t, path, config, want, err)
+		})
+	}
+}
+
+// What only shows when placeholders are resolved and handlers look for the gateway has no line number.
+func TestWrongWhenValidated(t *testing.T) {
+	t.Setenv("HIREGATE_TEST_SECRET", "hunter2")
+	t.Setenv("HIREGATE_TEST_URL", "https://hr.acme.example/")
+	t.Setenv("HIREGATE_TEST_NAME", "temporal")
+	unset(t, []byte("{$HIREGATE_TEST_NOT_SET}"))
+	for _, path := range wrong(t, "testdata/wrong/validate", 9) {
+		t.Run(filepath.Base(path), func(t *testing.T) {
+			config, want := split(t, path)
+			raw, _, err := caddyconfig.GetAdapter("caddyfile").Adapt([]byte(config), nil)
+			require.NoError(t, err)
+			err = validate(t, raw, t.TempDir())
+			require.Error(t, err)
+			require.NotContains(t, err.Error(), "hunter2", "the error shows a secret")
+			refused(t, path, config, want, err)
+		})
+	}
+}
+
+func refused(t *testing.T, path, config, want string, err error) {
+	t.Helper()
+	if *update {
+		require.NoError(t, os.WriteFile(path, []byte(config+divider+err.Error()+"\n"), 0o644))
+		return
+	}
+	require.Equal(t, strings.TrimSuffix(want, "\n"), err.Error())
+}
+
+func expected(t *testing.T, path, got string) {
+	t.Helper()
+	if *update {
+		require.NoError(t, os.WriteFile(path, []byte(got), 0o644))
+		return
+	}
+	require.Equal(t, string(read(t, path)), got, "if that is as it should be: go test ./caddyfile -update")
+}
+
+func examples(t *testing.T) []string {
+	t.Helper()
+	names, err := filepath.Glob("*.Caddyfile")
+	require.NoError(t, err)
+	require.Contains(t, names, "dev.Caddyfile")
+	require.Contains(t, names, "partner.Caddyfile")
+	return names
+}
+
+func wrong(t *testing.T, folder string, atLeast int) []string {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join(folder, "*.caddyfiletest"))
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, len(paths), atLeast)
+	return paths
+}
+
+func split(t *testing.T, path string) (config, want string) {
+	t.Helper()
+	config, want, ok := strings.Cut(string(read(t, path)), divider)
+	require.True(t, ok, "%s has no line of ten dashes", path)
+	return config, want
+}
+
+func read(t *testing.T, path string) []byte {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	return text
+}
+
+func adapt(t *testing.T, config []byte) []byte {
+	t.Helper()
+	raw, warnings, err := caddyconfig.GetAdapter("caddyfile").Adapt(config, nil)
+	require.NoError(t, err)
+	require.Empty(t, warnings)
+	return raw
+}
+
+// validate does what `hiregate validate` does, with Caddy's own storage in a folder.
+func validate(t *testing.T, raw []byte, folder string) error {
+	t.Helper()
+	var config caddy.Config
+	require.NoError(t, caddy.StrictUnmarshalJSON(raw, &config))
+	storage, err := json.Marshal(map[string]string{"module": "file_system", "root": filepath.Join(folder, "caddy")})
+	require.NoError(t, err)
+	config.StorageRaw = storage
+	return caddy.Validate(&config)
+}
+
+var (
+	variable    = regexp.MustCompile(`\{\$(\w+)`)
+	environment = regexp.MustCompile(`\{env\.(\w+)\}`)
+	comment     = regexp.MustCompile(`(?m)^\s*#.*\n`)
+	secretFile  = regexp.MustCompile(`\{file\.([^}]+)\}`)
+)
+
+// unset takes the variables that a Caddyfile puts in as it is read out of the environment.
+func unset(t *testing.T, config []byte) {
+	t.Helper()
+	for _, name := range variable.FindAllSubmatch(config, -1) {
+		t.Setenv(string(name[1]), "") // puts back what was
+		require.NoError(t, os.Unsetenv(string(name[1])))
+	}
+}
+
+// inside moves everything that an example keeps on the disk into a folder, and sets its secrets.
+func inside(t *testing.T, folder string, config []byte) []byte {
+	t.Helper()
+	unset(t, config)
+	t.Setenv("HIREGATE_DIR", filepath.Join(folder, "data"))
+	text := strings.NewReplacer("/var/lib/hiregate", filepath.Join(folder, "data"), "/run/secrets", filepath.Join(folder, "secrets")).Replace(string(config))
+	text = comment.ReplaceAllString(text, "")
+	for _, name := range environment.FindAllStringSubmatch(text, -1) {
+		t.Setenv(name[1], "the secret of "+name[1])
+	}
+	for _, path := range secretFile.FindAllStringSubmatch(text, -1) {
+		require.Contains(t, path[1], folder)
+		require.NoError(t, os.MkdirAll(filepath.Dir(path[1]), 0o700))
+		require.NoError(t, os.WriteFile(path[1], []byte("the secret of "+filepath.Base(path[1])+"\n"), 0o600))
+	}
+	return []byte(text)
+}
+
+// files lists everything in a folder.
+func files(t *testing.T, folder string) (all []string) {
+	t.Helper()
+	require.NoError(t, filepath.WalkDir(folder, func(path string, _ fs.DirEntry, err error) error {
+		all = append(all, path)
+		return err
+	}))
+	return all
+}

@@ -1,0 +1,117 @@
+package caddyfile_test
+
+import (
+	"bytes"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/caddyserver/caddy/v2"
+	"github.com/stretchr/testify/require"
+)
+
+// A gateway with partner.Caddyfile, moved to this machine: both variants of the address accept, nothing else does, and the log
+// holds no address that opens a receipt or a document.
+func TestPartner(t *testing.T) {
+	folder := t.TempDir()
+	public, own := freeAddress(t), freeAddress(t)
+	log := filepath.Join(folder, "log")
+	config := string(inside(t, folder, read(t, "partner.Caddyfile")))
+	for old, moved := range map[string]string{
+		"\tdefault_bind shared/0.0.0.0\n":      "\tdefault_bind shared/127.0.0.1\n\tadmin off\n\tpersist_config off\n",
+		"\tlog {\n":                            "\tlog {\n\t\toutput file " + log + "\n",
+		"temporal.internal:7233":               "127.0.0.1:1", // nobody listens there
+		"\ngate.example.com {":                 "\nhttp://gate.example.com:" + port(public) + " {",
+		"\nhooks.example.com {":                "\nhttp://hooks.example.com:" + port(public) + " {",
+		"http://:9180 {\n\tbind 127.0.0.1 ::1": "http://:" + port(own) + " {\n\tbind 127.0.0.1",
+	} {
+		require.Equal(t, 1, strings.Count(config, old), old)
+		config = strings.Replace(config, old, moved, 1)
+	}
+	require.NoError(t, os.Mkdir(filepath.Join(folder, "data"), 0o700))
+	require.NoError(t, caddy.Load(adapt(t, []byte(config)), true))
+	defer func() { require.NoError(t, caddy.Stop()) }()
+
+	ask := func(method, host, at, secret string) *http.Response {
+		t.Helper()
+		body := []byte(`{"candidate":{"person":{"id":{"value":"c-1","schemeId":"Service Candidate","schemeAgencyId":"Service"}}}}`)
+		r, err := http.NewRequestWithContext(t.Context(), method, "http://"+public+at, bytes.NewReader(body))
+		require.NoError(t, err)
+		mac := hmac.New(sha256.New, []byte(secret))
+		mac.Write(body)
+		r.Host = host + ":" + port(public)
+		r.Header.Set("X-Service-Event", "CANDIDATE-EXPORT")
+		r.Header.Set("X-Service-UUID", "u"+strings.ReplaceAll(at, "/", "-"))
+		r.Header.Set("X-Service-Signature", hex.EncodeToString(mac.Sum(nil)))
+		r.Header.Set("Link", "https://service.example/profiles/secret-profile")
+		answer, err := http.DefaultClient.Do(r)
+		require.NoError(t, err)
+		require.NoError(t, answer.Body.Close())
+		return answer
+	}
+	const gate, hooks = "gate.example.com", "hooks.example.com"
+	var credentials []string
+	for _, accepted := range []struct{ host, at, secret string }{
+		{gate, "/hooks/acme", "the secret of ACME_SECRET"},
+		{gate, "/hooks/acme/", "the secret of ACME_SECRET_NEXT"},
+		{gate, "/hooks/initech", "the secret of initech"},
+		{hooks, "/inbound?client=globex", "the secret of GLOBEX_SECRET"},
+	} {
+		answer := ask(http.MethodPost, accepted.host, accepted.at, accepted.secret)
+		require.Equal(t, http.StatusAccepted, answer.StatusCode, accepted.at)
+		receipt := answer.Header.Get("Location")
+		require.Equal(t, http.StatusOK, ask(http.MethodGet, accepted.host, receipt, "").StatusCode, receipt)
+		credentials = append(credentials, path.Base(receipt))
+	}
+	const token = "c2VjcmV0LXRva2VuLXNlY3JldC10b2tlbi1zZWNyZXQ"
+	credentials = append(credentials, token, "secret-profile")
+	for at, host := range map[string]string{
+		"/documents/" + token: gate, "/documents/" + token + "?a=b": gate, "/Documents//" + token: gate, "/": gate, "/hook/acme": gate, "/hooks": gate,
+		"/inbound/": hooks, "/hooks/globex": hooks, "/inbound/receipts": hooks, "/metrics": gate, "/healthz": hooks,
+	} {
+		method := http.MethodPost
+		if strings.Contains(at, token) {
+			method = http.MethodGet
+		}
+		require.Equal(t, http.StatusNotFound, ask(method, host, at, "").StatusCode, at)
+	}
+	for _, at := range []string{"/metrics", "/healthz"} {
+		answer, err := http.Get("http://" + own + at)
+		require.NoError(t, err)
+		require.NoError(t, answer.Body.Close())
+		require.Equal(t, http.StatusOK, answer.StatusCode, at)
+	}
+
+	require.NoError(t, caddy.Stop())
+	logged := string(read(t, log))
+	require.Contains(t, logged, `"uri":"/hooks/acme/receipts/-"`)
+	require.Contains(t, logged, `"uri":"/inbound/receipts/-"`)
+	require.Contains(t, logged, `"uri":"/documents/-?a=b"`)
+	for _, credential := range credentials {
+		require.NotContains(t, logged, credential)
+	}
+}
+
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer l.Close()
+	return l.Addr().String()
+}
+
+func port(address string) string {
+	_, port, err := net.SplitHostPort(address)
+	if err != nil {
+		panic(fmt.Sprint("no address: ", address))
+	}
+	return port
+}
