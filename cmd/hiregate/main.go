@@ -18,7 +18,7 @@ import (
 func main() {
 	commands.HoldLifeline()
 	caddy.CustomBinaryName = "hiregate"
-	caddy.CustomVersion = "hiregate " + version.String()
+	caddy.CustomVersion = "hiregate " + version.String() + ", Caddy" // whose own version follows
 	caddy.CustomLongDescription = `hiregate is the gateway between a recruiting service and its partners: a Caddy
 that takes the candidate export webhook in, durably, and carries each export to
 the partner's own system with its documents.

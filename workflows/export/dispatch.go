@@ -199,6 +199,7 @@ func (d *Dispatcher) execute(ctx context.Context, e *hiring.Export, tenant *hiri
 		ID: e.WorkflowID, TaskQueue: workflows.DeliverQueue,
 		WorkflowIDReusePolicy:                    enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
 		WorkflowExecutionErrorWhenAlreadyStarted: true,
+		EnableEagerStart:                         true, // our own workers take it at once
 		StaticSummary:                            webhook.EventExport + " of " + e.Tenant,
 	}
 	if in.Attributes {

@@ -96,8 +96,10 @@ func Workflow(ctx workflow.Context, in Input) (Result, error) {
 			workflow.GetLogger(ctx).Warn("fetching documents ended without a result")
 		}
 	}
-	if in.Attributes && len(res.Deliveries) > 0 {
-		if err := workflow.UpsertTypedSearchAttributes(ctx, workflows.AttributeOutcome.ValueSet(string(worst(res.Deliveries)))); err != nil {
+	// What was delivered is told from the rest by having no outcome: writing one would cost every export an event and an update
+	// of Temporal's list.
+	if class := worst(res.Deliveries); in.Attributes && class != hiring.ClassDelivered {
+		if err := workflow.UpsertTypedSearchAttributes(ctx, workflows.AttributeOutcome.ValueSet(string(class))); err != nil {
 			return res, err
 		}
 	}
