@@ -1,0 +1,161 @@
+package modules_test
+
+import (
+	"fmt"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/caddyserver/caddy/v2"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hiregate/hiregate/modules/gateway"
+)
+
+// The five ways that a configuration can come and go: load, the same again, a changed one, a failing one, stop. What is shared
+// is held once after each, requests are answered after each, and nothing is left in the end.
+func TestReloadFiveWays(t *testing.T) {
+	s := newSite(t)
+	first := s.with("acme")
+
+	s.load(first)
+	require.Equal(t, held{1, 1}, s.references(first))
+	s.accepted("acme", "u-loaded")
+	s.counts(1)
+
+	s.load(first)
+	require.Equal(t, held{1, 1}, s.references(first), "the same configuration again")
+	s.accepted("acme", "u-same")
+	require.Equal(t, 200, s.send("acme", "u-loaded"), "the store is not the one that took the first export")
+	s.counts(2)
+
+	require.Equal(t, 404, s.send("globex", "u-early"))
+	changed := s.with("acme", "globex")
+	s.load(changed)
+	require.Equal(t, held{1, 1}, s.references(changed), "a tenant more")
+	s.accepted("acme", "u-changed")
+	s.accepted("globex", "u-changed")
+	s.counts(4)
+
+	moved := changed
+	moved.database = s.path("other.db")
+	s.load(moved)
+	require.Equal(t, held{1, 1}, s.references(moved), "another database")
+	require.Equal(t, held{}, s.references(changed), "the former database is held still")
+	require.Equal(t, []string{"acme u-changed", "acme u-loaded", "acme u-same", "globex u-changed"}, s.stored(changed))
+	s.accepted("acme", "u-moved")
+	s.accepted("acme", "u-same") // not known there
+	s.counts(6)
+
+	s.failToLoad(moved)
+	s.accepted("acme", "u-after-failures")
+	s.counts(7)
+
+	require.NoError(t, caddy.Stop())
+	require.Equal(t, held{}, s.references(moved))
+	require.Nil(t, gateway.Current())
+	require.Equal(t, []string{"acme u-after-failures", "acme u-moved", "acme u-same"}, s.stored(moved))
+	require.Eventually(t, func() bool { return s.unreachable() }, 10*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return len(ours()) == 0 }, 10*time.Second, 50*time.Millisecond, "goroutines are left")
+}
+
+// failToLoad loads configurations that fail, with what is shared the same as in force and with a database of its own. The one
+// in force must go on, and the failed ones must let go of what they took. Apps start in no order, so each is tried a few times.
+func (s *site) failToLoad(in settings) {
+	s.t.Helper()
+	s.take("127.0.0.2")
+	other := in
+	other.database = s.path("never.db")
+	for _, failing := range []settings{in, other} {
+		failing.tenants = []string{"initech"} // were it to answer, it would know nobody else
+		provision, start := failing, failing
+		provision.handlers = "basic_auth /never {\nbob not-a-hash\n}"
+		start.bind = "shared/127.0.0.1 shared/127.0.0.2" // the second is taken; the first is listened at by then
+		for range 4 {
+			require.ErrorContains(s.t, s.tryToLoad(provision), "base64")
+			s.goesOn(in)
+			require.ErrorContains(s.t, s.tryToLoad(start), "address already in use")
+			s.goesOn(in)
+		}
+	}
+	require.Equal(s.t, held{}, s.references(other))
+	require.Empty(s.t, s.stored(other), "a failed configuration took an export")
+}
+
+// goesOn checks that a configuration is in force. New connections are made: each could come to another listener.
+func (s *site) goesOn(in settings) {
+	s.t.Helper()
+	require.Equal(s.t, held{1, 1}, s.references(in))
+	require.NotNil(s.t, gateway.Current())
+	require.Contains(s.t, gateway.Current().Config.Tenants, in.tenants[0])
+	for range 3 {
+		require.Equal(s.t, 200, s.send(in.tenants[0], "u-moved"), "the failed configuration answers")
+	}
+	require.Equal(s.t, 404, s.send("initech", "u-failed"))
+}
+
+func TestValidateMakesNoFile(t *testing.T) {
+	s := newSite(t)
+	var config caddy.Config
+	require.NoError(t, caddy.StrictUnmarshalJSON(s.adapt(s.with("acme")), &config))
+	require.NoError(t, caddy.Validate(&config))
+	require.Empty(t, s.files())
+	require.Equal(t, held{}, s.references(s.with("acme")))
+	require.Eventually(t, func() bool { return len(ours()) == 0 }, 10*time.Second, 50*time.Millisecond, "goroutines are left")
+}
+
+// Reloads every 400 ms while exports come in, half of them on connections that are kept: no request fails, nothing that was
+// acknowledged is lost, no counter falls.
+func TestReloadsLoseNothing(t *testing.T) {
+	const reloads, between, perSecond = 12, 400 * time.Millisecond, 20
+	s := newSite(t)
+	c := s.with("acme")
+	s.load(c)
+
+	kept := &http.Client{Transport: new(http.Transport)}
+	defer kept.CloseIdleConnections()
+	tick := time.NewTicker(time.Second / perSecond)
+	defer tick.Stop()
+	stop := make(chan struct{})
+	var senders sync.WaitGroup
+	var sent []string
+	senders.Go(func() {
+		for {
+			select {
+			case <-stop:
+				return
+			case <-tick.C:
+			}
+			client, key := s.client, fmt.Sprintf("u-%04d", len(sent))
+			if len(sent)%2 == 0 {
+				client = kept
+			}
+			sent = append(sent, "acme "+key)
+			senders.Go(func() {
+				status, err := s.post(client, "acme", key)
+				assert.NoError(t, err, key)
+				assert.Equal(t, http.StatusAccepted, status, key)
+			})
+		}
+	})
+	next := time.NewTicker(between)
+	defer next.Stop()
+	counted := s.total()
+	for n := range reloads {
+		<-next.C
+		changed := s.with("acme", fmt.Sprint("tenant-", n%2))
+		s.load(changed)
+		assert.Equal(t, held{1, 1}, s.references(changed))
+		now := s.total()
+		assert.GreaterOrEqual(t, now, counted, "a counter fell")
+		counted = now
+	}
+	close(stop)
+	senders.Wait()
+	s.counts(len(sent))
+	require.Greater(t, len(sent), reloads)
+	require.NoError(t, caddy.Stop())
+	require.Equal(t, sent, s.stored(c))
+}
