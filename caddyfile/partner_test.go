@@ -31,6 +31,7 @@ func TestPartner(t *testing.T) {
 		"temporal.internal:7233":               "127.0.0.1:1", // nobody listens there
 		"\ngate.example.com {":                 "\nhttp://gate.example.com:" + port(public) + " {",
 		"\nhooks.example.com {":                "\nhttp://hooks.example.com:" + port(public) + " {",
+		"\nhttp://, https:// {":                "\nhttp://:" + port(public) + " {",
 		"http://:9180 {\n\tbind 127.0.0.1 ::1": "http://:" + port(own) + " {\n\tbind 127.0.0.1",
 	} {
 		require.Equal(t, 1, strings.Count(config, old), old)
@@ -83,11 +84,12 @@ func TestPartner(t *testing.T) {
 		}
 		require.Equal(t, http.StatusNotFound, ask(method, host, at, "").StatusCode, at)
 	}
-	for _, at := range []string{"/metrics", "/healthz"} {
+	require.Equal(t, http.StatusNotFound, ask(http.MethodPost, "other.example.com", "/hooks/acme", "the secret of ACME_SECRET").StatusCode)
+	for at, status := range map[string]int{"/metrics": http.StatusOK, "/healthz": http.StatusOK, "/": http.StatusNotFound} {
 		answer, err := http.Get("http://" + own + at)
 		require.NoError(t, err)
 		require.NoError(t, answer.Body.Close())
-		require.Equal(t, http.StatusOK, answer.StatusCode, at)
+		require.Equal(t, status, answer.StatusCode, at)
 	}
 
 	require.NoError(t, caddy.Stop())
