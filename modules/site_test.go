@@ -53,10 +53,11 @@ type settings struct {
 	database string // path
 	bind     string
 	handlers string // further directives
+	log      string
 }
 
 func (s *site) with(tenants ...string) settings {
-	return settings{tenants: tenants, database: s.path("hiregate.db"), bind: "shared/127.0.0.1"}
+	return settings{tenants: tenants, database: s.path("hiregate.db"), bind: "shared/127.0.0.1", log: "output discard"}
 }
 
 func (s *site) path(name string) string { return filepath.Join(s.folder, name) }
@@ -74,7 +75,7 @@ func (s *site) adapt(c settings) []byte {
 	grace_period 5s
 	shutdown_delay 100ms
 	log {
-		output discard
+		%[8]s
 	}
 	hiregate {
 		dev
@@ -94,7 +95,7 @@ http://127.0.0.1:%[1]d {
 	}
 	metrics /metrics
 	%[7]s
-}`, s.port, c.database, s.path("documents"), gatewaytest.Nowhere, tenants.String(), c.bind, c.handlers)
+}`, s.port, c.database, s.path("documents"), gatewaytest.Nowhere, tenants.String(), c.bind, c.handlers, c.log)
 	config, _, err := caddyconfig.GetAdapter("caddyfile").Adapt([]byte(text), nil)
 	require.NoError(s.t, err)
 	return config

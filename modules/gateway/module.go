@@ -83,7 +83,7 @@ func (a *App) take() error {
 		return err
 	}
 	// Pooled values outlive this configuration, so they log on their own account.
-	log := caddy.Log().Named("hiregate")
+	log := latestLog(caddy.Log).Named("hiregate")
 	shared, _, err := databases.LoadOrNew(id, func() (caddy.Destructor, error) { return &Database{Address: a.Database}, nil })
 	if err != nil {
 		return err
