@@ -54,6 +54,7 @@ type Runtime struct {
 
 	starting sync.Mutex
 	started  bool
+	ended    bool
 	stop     context.CancelFunc
 	running  sync.WaitGroup
 }
@@ -80,11 +81,16 @@ func NewRuntime(s Settings, database *Database, log *zap.Logger) (*Runtime, erro
 	return r, nil
 }
 
+var errEnded = errors.New("the gateway's configuration has been replaced, and what it used is closed")
+
 // Start opens the store and begins to work, once. Temporal need not be there: exports wait in the store until it is.
 func (r *Runtime) Start(ctx context.Context) error {
 	r.starting.Lock()
 	defer r.starting.Unlock()
-	if r.started {
+	switch {
+	case r.ended: // for a request of a configuration that is gone
+		return errEnded
+	case r.started:
 		return nil
 	}
 	db, err := r.database.Open(ctx, r.log)
@@ -129,6 +135,7 @@ func (r *Runtime) TemporalReady(ctx context.Context) error {
 func (r *Runtime) Destruct() error {
 	r.starting.Lock()
 	defer r.starting.Unlock()
+	r.ended = true
 	if r.started {
 		r.stop()
 		r.running.Wait()
