@@ -1,0 +1,171 @@
+package gateway
+
+import (
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/caddyserver/caddy/v2"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hiregate/hiregate/internal/config"
+	"github.com/hiregate/hiregate/internal/hiring"
+)
+
+// app is the least that a configuration may say, with one tenant and one integration.
+func app() *App {
+	return &App{
+		Dev: true, PublicURL: "https://gate.example.com", Database: "sqlite:///var/lib/hiregate.db", Documents: "file:///var/lib/documents",
+		Tenants: []Tenant{{Name: "acme", Secrets: []string{"hunter2"}, Integrations: []Integration{
+			{Name: "hris", URL: "https://hr.acme.example/inbound/acme", Secret: "hunter3"},
+		}}},
+	}
+}
+
+func build(a *App) (*config.Config, error) {
+	replacer := caddy.NewReplacer()
+	return a.build(func(s string) (string, error) { return replacer.ReplaceOrErr(s, true, true) })
+}
+
+func TestDefaults(t *testing.T) {
+	t.Parallel()
+	a := app()
+	a.PublicURL += "/"
+	c, err := build(a)
+	require.NoError(t, err)
+	require.Equal(t, "X-Service-Signature", c.Names.Signature)
+	require.Equal(t, "https://gate.example.com", c.PublicURL, "a slash would be there twice in addresses of documents")
+	require.Equal(t, Temporal{Address: "127.0.0.1:7233", Namespace: "default"}, a.Temporal)
+	require.Equal(t, map[string]*hiring.Tenant{"acme": {Name: "acme", Secrets: []hiring.Secret{"hunter2"}, Integrations: []hiring.Integration{{
+		Tenant: "acme", Name: "hris", URL: "https://hr.acme.example/inbound/acme", Secret: "hunter3",
+		Documents: hiring.Rehost, InFlight: 16, Verify: true,
+	}}}}, c.Tenants)
+}
+
+func TestEverySettingArrives(t *testing.T) {
+	t.Parallel()
+	a := app()
+	a.ServiceName = "Hire"
+	a.Egress = []Allow{{CIDR: "10.20.0.0/16", Ports: []string{"8080"}}}
+	a.Tenants[0].Rate = &Rate{PerSecond: 50, Burst: 200}
+	a.Tenants[0].Secrets = []string{"old", "new"}
+	a.Tenants[0].Integrations = []Integration{{Name: "importer", URL: "http://10.20.30.40:8080/import", Secret: "s", Documents: "passthrough",
+		Retry: []string{"1s", "1m"}, InFlight: 1000, VerifyOff: true}}
+	c, err := build(a)
+	require.NoError(t, err)
+	require.Equal(t, "X-Hire-UUID", c.Names.UUID)
+	tenant, ok := c.Tenant("acme")
+	require.True(t, ok)
+	require.Equal(t, []string{"old", "new"}, tenant.SigningKeys())
+	require.Equal(t, &hiring.Rate{PerSecond: 50, Burst: 200}, tenant.Rate)
+	i, ok := c.Integration("acme", "importer")
+	require.True(t, ok)
+	require.Equal(t, &hiring.Integration{Tenant: "acme", Name: "importer", URL: "http://10.20.30.40:8080/import", Secret: "s",
+		Documents: hiring.Passthrough, Retry: []time.Duration{time.Second, time.Minute}, InFlight: 1000}, i)
+	require.NoError(t, c.Egress.CheckURL("http://10.20.1.1:8080/x"))
+	require.Error(t, c.Egress.CheckURL("http://10.20.1.1:8081/x"))
+}
+
+func TestPlaceholders(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "secret")
+	require.NoError(t, os.WriteFile(file, []byte("of the file\r\n"), 0o600))
+	t.Setenv("GATEWAY_TEST_SECRET", "of the environment")
+	t.Setenv("GATEWAY_TEST_HOST", "example.com")
+	a := app()
+	a.Dev = false
+	a.PublicURL, a.Database = "https://{env.GATEWAY_TEST_HOST}", "sqlite:///{env.GATEWAY_TEST_HOST}.db"
+	a.Tenants[0].Secrets = []string{"{env.GATEWAY_TEST_SECRET}", "{file." + file + "}"}
+	a.Tenants[0].Integrations[0].Secret = "{file." + file + "}"
+	a.Tenants[0].Integrations[0].URL = "https://{env.GATEWAY_TEST_HOST}/inbound"
+	c, err := build(a)
+	require.NoError(t, err)
+	require.Equal(t, "https://example.com", c.PublicURL)
+	require.Equal(t, "sqlite:///example.com.db", a.Database)
+	require.Equal(t, []string{"of the environment", "of the file"}, c.Tenants["acme"].SigningKeys())
+	i, _ := c.Integration("acme", "hris")
+	require.Equal(t, "of the file", i.Secret.Reveal())
+	require.Equal(t, "https://example.com/inbound", i.URL)
+}
+
+// What is written out in dev mode is the secret, to the letter.
+func TestSecretsInDevMode(t *testing.T) {
+	t.Parallel()
+	a := app()
+	a.Tenants[0].Secrets = []string{"{not a placeholder}", ` \{ `}
+	c, err := build(a)
+	require.NoError(t, err)
+	require.Equal(t, []string{"{not a placeholder}", ` \{ `}, c.Tenants["acme"].SigningKeys())
+}
+
+// A configuration need not come from a Caddyfile: whatever is checked there is checked here.
+func TestSettingsAreChecked(t *testing.T) {
+	t.Setenv("GATEWAY_TEST_EMPTY", "")
+	empty := filepath.Join(t.TempDir(), "empty")
+	require.NoError(t, os.WriteFile(empty, []byte("\n"), 0o600))
+	tenant := func(change func(*Tenant)) func(*App) { return func(a *App) { change(&a.Tenants[0]) } }
+	integration := func(change func(*Integration)) func(*App) {
+		return func(a *App) { change(&a.Tenants[0].Integrations[0]) }
+	}
+	for want, change := range map[string]func(*App){
+		"add `public_url https://gate.example.com`":                                            func(a *App) { a.PublicURL = "" },
+		"add `database sqlite:///var/lib/hiregate/hiregate.db` and `documents file:///var/lib": func(a *App) { a.Database, a.Documents = "", "" },
+		`public_url "gate"`:                 func(a *App) { a.PublicURL = "gate" },
+		`service name "A B"`:                func(a *App) { a.ServiceName = "A B" },
+		`temporal "temporal.internal"`:      func(a *App) { a.Temporal.Address = "temporal.internal" },
+		`temporal "temporal.internal:grpc"`: func(a *App) { a.Temporal.Address = "temporal.internal:grpc" },
+		"database: evaluated placeholder {env.GATEWAY_TEST_EMPTY} is empty: use": func(a *App) { a.Database = "sqlite://{env.GATEWAY_TEST_EMPTY}" },
+		"documents: unrecognized placeholder {x}":                                func(a *App) { a.Documents = "file:///{x}" },
+		`egress allow: "private"`:                                                func(a *App) { a.Egress = []Allow{{CIDR: "private"}} },
+		"tenant acme is there twice":                                             func(a *App) { a.Tenants = append(a.Tenants, a.Tenants[0]) },
+		`tenant name "Acme"`:                                                     tenant(func(t *Tenant) { t.Name = "Acme" }),
+		`a tenant can't be called "receipts"`:                                    tenant(func(t *Tenant) { t.Name = "receipts" }),
+		"tenant acme is not complete: add `secret {env":                          tenant(func(t *Tenant) { t.Secrets = nil }),
+		"tenant acme: a secret is empty":                                         tenant(func(t *Tenant) { t.Secrets = []string{"hunter2", ""} }),
+		"tenant acme: the secret {env.GATEWAY_TEST_EMPTY} has no value":          tenant(func(t *Tenant) { t.Secrets = []string{"{env.GATEWAY_TEST_EMPTY}"} }),
+		"tenant acme: the secret {file." + empty + "} has no value":              tenant(func(t *Tenant) { t.Secrets = []string{"{file." + empty + "}"} }),
+		"tenant acme: rate takes":                                                tenant(func(t *Tenant) { t.Rate = &Rate{PerSecond: 1} }),
+		"integration hris is there twice":                                        tenant(func(t *Tenant) { t.Integrations = append(t.Integrations, t.Integrations[0]) }),
+		`integration name "HRIS"`:                                                integration(func(i *Integration) { i.Name = "HRIS" }),
+		"integration hris is not complete: add `url":                             integration(func(i *Integration) { i.URL = "" }),
+		"integration hris is not complete: add `secret":                          integration(func(i *Integration) { i.Secret = "" }),
+		"tenant acme: integration hris: the URL is plain http":                   integration(func(i *Integration) { i.URL = "http://hr.acme.example/inbound" }),
+		"tenant acme: integration hris: url: evaluated placeholder":              integration(func(i *Integration) { i.URL = "https://{env.GATEWAY_TEST_EMPTY}/inbound" }),
+		`document mode "inline"`:                                                 integration(func(i *Integration) { i.Documents = "inline" }),
+		`retry gap "soon"`:                                                       integration(func(i *Integration) { i.Retry = []string{"soon"} }),
+		"hris: in_flight is how many":                                            integration(func(i *Integration) { i.InFlight = -1 }),
+		"hris: in_flight is how":                                                 integration(func(i *Integration) { i.InFlight = 1001 }),
+		"acme: a secret must be a placeholder":                                   func(a *App) { a.Dev = false },
+		"hris: a secret must be a placeholder":                                   func(a *App) { a.Dev, a.Tenants[0].Secrets = false, []string{"{env.PATH}"} },
+	} {
+		a := app()
+		change(a)
+		_, err := build(a)
+		require.ErrorContains(t, err, want)
+		require.NotContains(t, err.Error(), "hunter", "the error shows a secret")
+	}
+}
+
+func TestRateIsRead(t *testing.T) {
+	t.Parallel()
+	for args, want := range map[string]Rate{
+		"50/s":              {50, 50},
+		"50/s burst 200":    {50, 200},
+		"30/m":              {.5, 30},
+		"3600/h burst 1":    {1, 1},
+		"0.5/s":             {.5, 1},
+		"1000000/s burst 7": {1e6, 7},
+	} {
+		rate, err := parseRate(strings.Fields(args))
+		require.NoError(t, err, args)
+		require.Equal(t, &want, rate, args)
+	}
+	for _, args := range []string{"", "50", "50/", "/s", "50/d", "50/s 200", "50/s burst", "50/s burst 0", "50/s burst -1", "50/s burst 1.5",
+		"50/s burst 2 3", "50/s at 200", "0/s", "-1/s", "NaN/s", "Inf/s", "1000001/s", "50/s/s", "1e400/s"} {
+		_, err := parseRate(strings.Fields(args))
+		require.ErrorIs(t, err, errRate, args)
+	}
+	require.Error(t, Rate{PerSecond: math.NaN(), Burst: 1}.check())
+}
