@@ -1,8 +1,11 @@
 package modules_test
 
 import (
+	"bufio"
 	"fmt"
+	"net"
 	"net/http"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -11,6 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hiregate/hiregate/internal/webhook"
 	"github.com/hiregate/hiregate/modules/gateway"
 )
 
@@ -158,4 +162,67 @@ func TestReloadsLoseNothing(t *testing.T) {
 	require.Greater(t, len(sent), reloads)
 	require.NoError(t, caddy.Stop())
 	require.Equal(t, sent, s.stored(c))
+}
+
+// A configuration whose gateway can't start takes no connection from the one in force, not even while it fails.
+func TestNoRequestComesToAGatewayThatCantStart(t *testing.T) {
+	s := newSite(t)
+	c := s.with("acme")
+	s.load(c)
+	s.accepted("acme", "u-first")
+	unusable := s.with("initech")
+	unusable.database = s.path("missing/hiregate.db")
+
+	failing := make(chan struct{})
+	go func() {
+		defer close(failing)
+		for range 6 { // apps start in no order
+			assert.ErrorContains(t, s.tryToLoad(unusable), "missing does not exist")
+		}
+	}()
+	for asked := 0; ; asked++ {
+		select {
+		case <-failing:
+			require.Greater(t, asked, 6)
+			require.Equal(t, held{1, 1}, s.references(c))
+			require.Equal(t, held{}, s.references(unusable))
+			return
+		default:
+			require.Equal(t, http.StatusOK, s.send("acme", "u-first"))
+		}
+	}
+}
+
+// A request that began before a reload is answered by the configuration it came to, whose store stays open until then.
+func TestRequestThatOutlivesItsConfiguration(t *testing.T) {
+	s := newSite(t)
+	former, moved := s.with("acme"), s.with("acme")
+	moved.database = s.path("other.db")
+	s.load(former)
+	began := gateway.Current()
+
+	body := `{"candidate":{"person":{"id":{"value":"c-1","schemeId":"Service Candidate","schemeAgencyId":"Service"}}}}`
+	conn, err := net.Dial("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port)))
+	require.NoError(t, err)
+	defer conn.Close()
+	fmt.Fprintf(conn, "POST /hooks/acme HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nExpect: 100-continue\r\nContent-Length: %d\r\nX-Service-Event: CANDIDATE-EXPORT\r\n"+
+		"X-Service-UUID: u-slow\r\nX-Service-Signature: %s\r\n\r\n", s.port, len(body), webhook.Sign("acme-secret", []byte(body)))
+	answers := bufio.NewReader(conn)
+	line, err := answers.ReadString('\n')
+	require.NoError(t, err)
+	require.Equal(t, "HTTP/1.1 100 Continue\r\n", line, "the body is not waited for")
+	_, err = answers.ReadString('\n')
+	require.NoError(t, err)
+
+	loaded := make(chan error, 1)
+	go func() { loaded <- s.tryToLoad(moved) }()
+	require.Eventually(t, func() bool { now := gateway.Current(); return now != nil && now != began }, 5*time.Second, time.Millisecond)
+	_, err = conn.Write([]byte(body))
+	require.NoError(t, err)
+	answer, err := http.ReadResponse(answers, nil)
+	require.NoError(t, err)
+	require.Equal(t, http.StatusAccepted, answer.StatusCode)
+	require.NoError(t, answer.Body.Close())
+	require.NoError(t, <-loaded)
+	require.Equal(t, []string{"acme u-slow"}, s.stored(former))
 }

@@ -155,6 +155,19 @@ func Of(ctx caddy.Context, directive string) (*Gateway, error) {
 	return &app.(*App).gateway, nil
 }
 
+// Prepare opens what a configuration's gateway needs, before that is started: apps start in no order, and a configuration whose
+// gateway can't start must not take connections meanwhile. Without a gateway there is nothing to do.
+func Prepare(ctx caddy.Context) error {
+	app, err := ctx.AppIfConfigured("hiregate")
+	if errors.Is(err, caddy.ErrNotConfigured) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return app.(*App).gateway.Runtime.Start(context.Background())
+}
+
 func trimSlash(s string) string { return strings.TrimRight(s, "/") }
 
 var (

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/caddyserver/caddy/v2"
+
+	"github.com/hiregate/hiregate/modules/gateway"
 )
 
 // Network is the word before the slash of an address that is listened at this way: bind shared/0.0.0.0
@@ -24,6 +26,9 @@ import (
 //
 // The former one takes no more from the moment the latest is there, while Caddy's global option shutdown_delay lets it finish
 // what it took: net/http hangs up on a connection that was taken but whose request was not read when the server is shut down.
+//
+// A configuration that fails to start must not take connections from the one in force: its gateway is opened before anything is
+// listened at, and its sockets are left as soon as it is given up.
 const Network = "shared"
 
 // sockets are the open ones, by address.
@@ -49,6 +54,11 @@ func Listen(ctx context.Context, _, host, portRange string, portOffset uint, con
 		return nil, fmt.Errorf("%s needs a port to listen at, not %q", Network, portRange)
 	}
 	address := net.JoinHostPort(host, strconv.FormatUint(port+uint64(portOffset), 10))
+	if configuration, ok := ctx.(caddy.Context); ok {
+		if err := gateway.Prepare(configuration); err != nil {
+			return nil, err
+		}
+	}
 	shared, _, err := sockets.LoadOrNew(address, func() (caddy.Destructor, error) {
 		l, err := config.Listen(ctx, "tcp", address)
 		if err != nil {
@@ -66,6 +76,7 @@ func Listen(ctx context.Context, _, host, portRange string, portOffset uint, con
 		_, gone := sockets.Delete(address)
 		return nil, errors.Join(fmt.Errorf("sharing the socket at %s: %w", address, err), gone)
 	}
+	context.AfterFunc(ctx, func() { l.Close() })
 	return l, nil
 }
 

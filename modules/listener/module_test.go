@@ -1,6 +1,7 @@
 package listener
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"testing"
@@ -99,4 +100,23 @@ func TestTakenPortIsAnError(t *testing.T) {
 	require.ErrorContains(t, err, "address already in use")
 	_, err = Listen(t.Context(), Network, "127.0.0.1", "", 0, net.ListenConfig{})
 	require.ErrorContains(t, err, "needs a port")
+}
+
+// Caddy cancels a configuration that fails to start before it shuts its servers down, which shutdown_delay may put off.
+func TestConfigurationThatIsGivenUpLeavesAtOnce(t *testing.T) {
+	port := freePort(t)
+	first := listen(t, port)
+	ctx, giveUp := context.WithCancel(t.Context())
+	failing, err := Listen(ctx, Network, "127.0.0.1", fmt.Sprint(port), 0, net.ListenConfig{})
+	require.NoError(t, err)
+	giveUp()
+	_, err = failing.(net.Listener).Accept()
+	require.ErrorIs(t, err, net.ErrClosed)
+	client, err := net.Dial("tcp", fmt.Sprint("127.0.0.1:", port))
+	require.NoError(t, err)
+	defer client.Close()
+	conn, err := first.Accept()
+	require.NoError(t, err)
+	require.NoError(t, conn.Close())
+	require.NoError(t, first.Close())
 }
