@@ -133,13 +133,18 @@ func (r *Runtime) TemporalReady(ctx context.Context) error {
 
 // Destruct ends the work: attempts that are being made are waited for.
 func (r *Runtime) Destruct() error {
-	r.starting.Lock()
-	defer r.starting.Unlock()
-	r.ended = true
-	if r.started {
+	if r.end() {
 		r.stop()
 		r.running.Wait()
 	}
 	r.client.Close()
 	return nil
+}
+
+// end makes Start refuse from now on; nobody waits at it while the work comes to its end. It reports whether any was begun.
+func (r *Runtime) end() (started bool) {
+	r.starting.Lock()
+	defer r.starting.Unlock()
+	r.ended = true
+	return r.started
 }
