@@ -60,11 +60,8 @@ func (f frontend) ensureNamespace(ctx context.Context, name string) error {
 	return err
 }
 
-// ensureAttributes registers what is missing of want and waits until queries know it.
+// ensureAttributes registers what is missing of want and waits until queries know the namespace and all of want.
 func (f frontend) ensureAttributes(ctx context.Context, namespace string, want map[string]enumspb.IndexedValueType) error {
-	if len(want) == 0 {
-		return nil
-	}
 	have := map[string]enumspb.IndexedValueType{}
 	err := eventually(ctx, func() error {
 		resp, err := f.operator.ListSearchAttributes(ctx, &operatorservice.ListSearchAttributesRequest{Namespace: namespace})
@@ -88,11 +85,13 @@ func (f frontend) ensureAttributes(ctx context.Context, namespace string, want m
 			return err
 		}
 	}
+	queries := []string{""} // this one needs the namespace alone
 	for name := range want {
+		queries = append(queries, name+" IS NULL")
+	}
+	for _, query := range queries {
 		if err := eventually(ctx, func() error {
-			_, err := f.CountWorkflowExecutions(ctx, &workflowservice.CountWorkflowExecutionsRequest{
-				Namespace: namespace, Query: name + " IS NULL",
-			})
+			_, err := f.CountWorkflowExecutions(ctx, &workflowservice.CountWorkflowExecutionsRequest{Namespace: namespace, Query: query})
 			return err
 		}); err != nil {
 			return err

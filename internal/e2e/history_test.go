@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	enums "go.temporal.io/api/enums/v1"
@@ -56,9 +57,16 @@ func TestHistories(t *testing.T) {
 	full = []byte(strings.ReplaceAll(string(full), "http://127.0.0.1:9099", service.URL))
 
 	c := s.temporalClient()
+	require.Eventually(t, func() bool { // the gateway registers its search attributes by itself
+		_, err := c.CountWorkflow(t.Context(), &workflowservice.CountWorkflowExecutionsRequest{Query: "HiregateTenant IS NULL AND HiregateOutcome IS NULL"})
+		return err == nil
+	}, patience, 50*time.Millisecond)
 	histories := map[string]*history.History{}
 	await := func(name, workflowID string) {
-		require.NoError(t, c.GetWorkflow(t.Context(), workflowID, "").Get(t.Context(), nil))
+		require.Eventually(t, func() bool {
+			w, err := c.DescribeWorkflowExecution(t.Context(), workflowID, "")
+			return err == nil && w.WorkflowExecutionInfo.Status == enums.WORKFLOW_EXECUTION_STATUS_COMPLETED
+		}, patience, 50*time.Millisecond, "%s does not complete", workflowID)
 		h := &history.History{}
 		for events := c.GetWorkflowHistory(t.Context(), workflowID, "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT); events.HasNext(); {
 			event, err := events.Next()
@@ -93,9 +101,12 @@ func TestHistories(t *testing.T) {
 // verification is the id of the workflow that verified the integration hris.
 func (s *system) verification(c client.Client) string {
 	s.t.Helper()
-	list, err := c.ListWorkflow(s.t.Context(), &workflowservice.ListWorkflowExecutionsRequest{
-		Query: "WorkflowType = 'verification' AND HiregateIntegration = 'hris' AND HiregateTenant = 'acme'"})
-	require.NoError(s.t, err)
-	require.Len(s.t, list.Executions, 1)
+	var list *workflowservice.ListWorkflowExecutionsResponse
+	require.Eventually(s.t, func() (found bool) { // the list follows the workflows a moment later
+		var err error
+		list, err = c.ListWorkflow(s.t.Context(), &workflowservice.ListWorkflowExecutionsRequest{
+			Query: "WorkflowType = 'verification' AND HiregateIntegration = 'hris' AND HiregateTenant = 'acme'"})
+		return err == nil && len(list.Executions) == 1
+	}, patience, 50*time.Millisecond, "the verification is not found by its search attributes")
 	return list.Executions[0].Execution.WorkflowId
 }

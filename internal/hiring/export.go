@@ -89,7 +89,7 @@ func WorkflowID(tenant, key string, round int) string {
 const maxWorkflowIDPart = 128
 
 // workflowIDPart makes of an opaque key what Temporal takes as a part of an id: everything but [A-Za-z0-9._:-] is
-// percent-encoded, and what is then longer than 128 bytes is replaced by the SHA-256 of the key.
+// percent-encoded, and what is then longer than 128 bytes is replaced by its SHA-256.
 func workflowIDPart(key string) string {
 	var b strings.Builder
 	for i := 0; i < len(key); i++ {
@@ -103,7 +103,7 @@ func workflowIDPart(key string) string {
 		}
 	}
 	if b.Len() > maxWorkflowIDPart {
-		sum := sha256.Sum256([]byte(key))
+		sum := sha256.Sum256([]byte(b.String()))
 		return hex.EncodeToString(sum[:])
 	}
 	return b.String()

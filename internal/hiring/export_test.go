@@ -1,6 +1,8 @@
 package hiring_test
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"strings"
 	"testing"
 
@@ -9,20 +11,29 @@ import (
 	"github.com/hiregate/hiregate/internal/hiring"
 )
 
-func TestCandidateKeyFitsIntoEveryDatabase(t *testing.T) {
+func TestWorkflowID(t *testing.T) {
 	t.Parallel()
-	for id, want := range map[string]string{
-		"":                                   "",
-		"c0a8b5f2":                           "c0a8b5f2",
-		"Zoë 😀\n":                            "Zoë 😀\n",
-		"a\x00b\x00":                         "a\ufffdb\ufffd",
-		strings.Repeat("a", 1024):            strings.Repeat("a", 1024),
-		strings.Repeat("a", 1025):            strings.Repeat("a", 1024),
-		strings.Repeat("a", 1023) + "ë":      strings.Repeat("a", 1023),
-		strings.Repeat("\x00", 1024) + "end": strings.Repeat("\ufffd", 341),
+	for in, want := range map[string]string{
+		"":                           "",
+		"acme":                       "acme",
+		"AZaz09._:-":                 "AZaz09._:-",
+		"a/b":                        "a%2Fb",
+		"a%2Fb":                      "a%252Fb",
+		"a b\n":                      "a%20b%0A",
+		"é":                          "%C3%A9",
+		"\xff~":                      "%FF%7E",
+		strings.Repeat("a", 128):     strings.Repeat("a", 128),
+		strings.Repeat("/", 42):      strings.Repeat("%2F", 42), // 126 bytes
+		strings.Repeat("a", 129):     sha(strings.Repeat("a", 129)),
+		strings.Repeat("/", 43):      sha(strings.Repeat("%2F", 43)), // 129 bytes once encoded
+		strings.Repeat("\xff", 1000): sha(strings.Repeat("%FF", 1000)),
 	} {
-		got := hiring.CandidateKey(id)
-		require.Equal(t, want, got)
-		require.Equal(t, got, hiring.CandidateKey(got), "a key is its own key")
+		require.Equal(t, "export/acme/"+want, hiring.WorkflowID("acme", in, 0), "%q", in)
 	}
+	require.Equal(t, "export/acme/u-1/redelivery/2", hiring.WorkflowID("acme", "u-1", 2))
+}
+
+func sha(s string) string {
+	sum := sha256.Sum256([]byte(s))
+	return hex.EncodeToString(sum[:])
 }

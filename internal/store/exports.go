@@ -247,6 +247,9 @@ func (db *DB) Exports(ctx context.Context, f ExportFilter) (page []*hiring.Expor
 	if f.Integration != "" || f.Outcome != "" {
 		// From the deliveries' side: a rare outcome among many exports is found by its own index.
 		from, id = `deliveries d JOIN exports e ON e.id = d.export_id`, `d.export_id`
+		// What was redelivered is told by its last round.
+		where = append(where, `NOT EXISTS (SELECT 1 FROM deliveries l
+			WHERE l.export_id = d.export_id AND l.integration = d.integration AND l.round > d.round)`)
 		if f.Tenant != "" {
 			is("d.tenant =", f.Tenant)
 		}

@@ -28,6 +28,10 @@ func lockFile(path string) (io.Closer, error) {
 		f.Close()
 		return nil, fmt.Errorf("the database %s is in use by %s: stop that one, or give this one a file of its own", path, lockHolder(name))
 	}
+	// Candidates are in it: nobody else reads it, whatever the umask. SQLite gives its other files the same mode.
+	if db, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600); err == nil {
+		db.Close() // an error comes again, with its reason, when SQLite opens it
+	}
 	// The process id is only for the message above.
 	if err := f.Truncate(0); err == nil {
 		f.WriteAt([]byte(strconv.Itoa(os.Getpid())), 0)

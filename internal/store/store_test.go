@@ -365,6 +365,14 @@ func TestListIsPagedAndFiltered(t *testing.T) {
 	require.Equal(t, []string{"20", "10", "0"}, list(store.ExportFilter{Tenant: "acme", Outcome: hiring.Retrying, Limit: 2}))
 	require.Equal(t, []string{"20", "10", "0"}, list(store.ExportFilter{Tenant: "acme", Integration: "hris", Outcome: hiring.Retrying, Limit: 2}))
 	require.Equal(t, []string{"20", "10", "0"}, list(store.ExportFilter{Outcome: hiring.Retrying, Limit: 2}))
+	redelivered, err := db.ExportByKey(t.Context(), "acme", "10")
+	require.NoError(t, err)
+	for _, integration := range []string{"hris", "payroll"} {
+		require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error {
+			return tx.PutDelivery(&hiring.Delivery{ExportID: redelivered.ID, Tenant: "acme", Integration: integration, Round: 1, Outcome: hiring.Delivered, CreatedAt: noon, UpdatedAt: noon})
+		}))
+	}
+	require.Equal(t, []string{"20", "0"}, list(store.ExportFilter{Tenant: "acme", Outcome: hiring.Retrying, Limit: 2}), "an earlier round was taken for the present state")
 	require.Equal(t, []string{"23", "18", "13", "8", "3"}, list(store.ExportFilter{Tenant: "acme", Candidate: "c-3", Limit: 2}))
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hiregate/hiregate/internal/config"
 	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/metrics"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/workflows"
 	"github.com/hiregate/hiregate/workflows/verification"
@@ -29,6 +30,7 @@ func (r *Runtime) work(ctx context.Context) {
 	for backoff := firstBackoff; ctx.Err() == nil; {
 		failed, stop, err := r.startWorkers(ctx)
 		if err != nil {
+			metrics.Temporal(false)
 			r.log.Warn("Temporal is not there yet; exports are accepted and wait in the store", zap.String("temporal", r.Settings.Temporal), zap.Error(err))
 			pause(ctx, backoff)
 			backoff = min(2*backoff, lastBackoff)
@@ -36,6 +38,7 @@ func (r *Runtime) work(ctx context.Context) {
 		}
 		backoff = firstBackoff
 		r.workersUp.Store(true)
+		metrics.Temporal(true)
 		r.log.Info("workers started", zap.String("temporal", r.Settings.Temporal), zap.String("namespace", r.Settings.Namespace))
 		select {
 		case <-ctx.Done():
@@ -55,10 +58,8 @@ func (r *Runtime) startWorkers(ctx context.Context) (failed chan error, stop fun
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := workflows.EnsureAttributes(describe, r.client, r.Settings.Namespace); err != nil {
-		r.log.Warn("workflows start without search attributes: register HiregateTenant, HiregateEvent, HiregateOutcome and HiregateIntegration (Keyword)", zap.Error(err))
-	} else {
-		r.attributes.Store(true)
+	if err := r.ensureAttributes(ctx); err != nil {
+		r.log.Warn("workflows start without search attributes until they are registered: HiregateTenant, HiregateEvent, HiregateOutcome and HiregateIntegration, each a Keyword", zap.Error(err))
 	}
 	failed = make(chan error, 2)
 	options := worker.Options{
@@ -90,6 +91,20 @@ func (r *Runtime) startWorkers(ctx context.Context) (failed chan error, stop fun
 	}, nil
 }
 
+// ensureAttributes registers the search attributes, unless it is known that they are.
+func (r *Runtime) ensureAttributes(ctx context.Context) error {
+	if r.attributes.Load() {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	if err := workflows.EnsureAttributes(ctx, r.client, r.Settings.Namespace); err != nil {
+		return err
+	}
+	r.attributes.Store(true)
+	return nil
+}
+
 // tend has the integrations verified that are not configured, and releases what was parked for those that are.
 func (r *Runtime) tend(ctx context.Context) {
 	for pause(ctx, firstBackoff); ctx.Err() == nil; pause(ctx, tendEvery) {
@@ -98,6 +113,9 @@ func (r *Runtime) tend(ctx context.Context) {
 			if pause(ctx, firstBackoff); ctx.Err() != nil {
 				return
 			}
+		}
+		if err := r.ensureAttributes(ctx); err != nil {
+			r.log.Debug("the search attributes are still not registered", zap.Error(err))
 		}
 		if err := r.verify(ctx, c); err != nil && ctx.Err() == nil {
 			r.log.Warn("verifications could not be started; they are tried again", zap.Error(err))

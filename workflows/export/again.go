@@ -63,10 +63,14 @@ func (a *Again) Redeliver(ctx context.Context, tenant, key string, integrations 
 		case last.Outcome == hiring.Held:
 			return Redelivery{}, &RefusedError{fmt.Sprintf("%s: it goes out by itself once the integration answers VERIFY with 200; ask it anew with hiregate integration enable %s/%s", last.Reason, tenant, name)}
 		default:
-			if err := a.hurry(ctx, e, last); err != nil {
+			switch err := a.hurry(ctx, e, last); {
+			case errors.Is(err, workflows.ErrNotRunning): // Temporal lost it, or was given a new database
+				res.Started = append(res.Started, name)
+			case err != nil:
 				return Redelivery{}, err
+			default:
+				res.Hurried = append(res.Hurried, name)
 			}
-			res.Hurried = append(res.Hurried, name)
 		}
 	}
 	res.Round = e.Round
@@ -179,13 +183,9 @@ func (a *Again) release(ctx context.Context, d *hiring.Delivery) error {
 
 var errNotParked = errors.New("the delivery is not parked any more")
 
-// hurry lets the activity of a delivery that is under way run at once.
+// hurry lets the activity of a delivery that is under way run at once. The error is workflows.ErrNotRunning when there is none.
 func (a *Again) hurry(ctx context.Context, e *hiring.Export, d *hiring.Delivery) error {
-	err := workflows.RunNow(ctx, a.Client, a.Namespace, hiring.WorkflowID(e.Tenant, e.Key, d.Round), DeliverName+"/"+d.Integration)
-	if errors.Is(err, workflows.ErrNotRunning) {
-		return nil
-	}
-	return err
+	return workflows.RunNow(ctx, a.Client, a.Namespace, hiring.WorkflowID(e.Tenant, e.Key, d.Round), DeliverName+"/"+d.Integration)
 }
 
 // ReleaseParked releases what is parked at integrations that are configured by now. It finds what an earlier release did not

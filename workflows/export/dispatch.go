@@ -161,8 +161,12 @@ func (d *Dispatcher) start(ctx context.Context, e *hiring.Export) error {
 		d.Log.Warn("an export waits: its tenant is not in this gateway's configuration", zap.String("tenant", e.Tenant))
 		return d.write(ctx, func(tx *store.Tx) error { return tx.PostponeDispatch(e.ID, d.Now().Add(time.Minute)) })
 	}
-	err := d.execute(ctx, e, tenant)
+	err := d.execute(ctx, e, tenant, d.Attributes.Load())
 	var invalid *serviceerror.InvalidArgument
+	if errors.As(err, &invalid) {
+		// It may be the search attributes that Temporal does not know, or not yet; the export must not suffer for them.
+		err = d.execute(ctx, e, tenant, false)
+	}
 	switch {
 	case err == nil:
 		d.here()
@@ -187,13 +191,13 @@ func isAlreadyStarted(err error) bool {
 	return errors.As(err, &already) || temporal.IsWorkflowExecutionAlreadyStartedError(err)
 }
 
-func (d *Dispatcher) execute(ctx context.Context, e *hiring.Export, tenant *hiring.Tenant) error {
+func (d *Dispatcher) execute(ctx context.Context, e *hiring.Export, tenant *hiring.Tenant, attributes bool) error {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	in := Input{
 		Tenant: e.Tenant, Export: e.ID, Round: e.Round, To: targets(e, tenant),
 		Documents: e.Attachments > 0 && d.Now().Before(e.DocumentsTill), DocumentsTill: e.DocumentsTill, DeliverTill: e.DeliverTill,
-		Attributes: d.Attributes.Load(),
+		Attributes: attributes,
 	}
 	o := client.StartWorkflowOptions{
 		ID: e.WorkflowID, TaskQueue: workflows.DeliverQueue,

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	enums "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
@@ -70,7 +71,12 @@ func Start(ctx context.Context, c client.Client, i *hiring.Integration, attribut
 		o.TypedSearchAttributes = temporal.NewSearchAttributes(workflows.AttributeTenant.ValueSet(i.Tenant),
 			workflows.AttributeEvent.ValueSet(webhook.EventVerify), workflows.AttributeIntegration.ValueSet(i.Name))
 	}
-	_, err := c.ExecuteWorkflow(ctx, o, WorkflowName, Input{Tenant: i.Tenant, Integration: i.Name, Setting: setting})
+	in := Input{Tenant: i.Tenant, Integration: i.Name, Setting: setting}
+	_, err := c.ExecuteWorkflow(ctx, o, WorkflowName, in)
+	if invalid := new(serviceerror.InvalidArgument); errors.As(err, &invalid) {
+		o.TypedSearchAttributes = temporal.SearchAttributes{} // Temporal may not know them, or not yet
+		_, err = c.ExecuteWorkflow(ctx, o, WorkflowName, in)
+	}
 	if err != nil {
 		return fmt.Errorf("starting the verification of %s/%s: %w", i.Tenant, i.Name, err)
 	}

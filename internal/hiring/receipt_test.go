@@ -1,0 +1,62 @@
+package hiring_test
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+)
+
+func TestIDsRiseAndAreNeverGivenTwice(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	seen := map[int64]bool{}
+	var group sync.WaitGroup
+	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	for range 8 {
+		group.Go(func() {
+			last := int64(0)
+			for range 1000 {
+				id := hiring.NewID(now) // the clock stands still
+				require.Greater(t, id, last)
+				last = id
+				mu.Lock()
+				require.False(t, seen[id])
+				seen[id] = true
+				mu.Unlock()
+			}
+		})
+	}
+	group.Wait()
+	earlier := hiring.NewID(now)
+	require.Greater(t, hiring.NewID(now.Add(time.Hour)), earlier)
+}
+
+func TestReceiptLeadsToItsExport(t *testing.T) {
+	t.Parallel()
+	one, other := hiring.NewReceipt(42), hiring.NewReceipt(42)
+	require.NotEqual(t, one, other, "a receipt can be guessed")
+	id, ok := hiring.ExportOf(one)
+	require.True(t, ok)
+	require.Equal(t, int64(42), id)
+	for _, bad := range []string{"", "a", one[1:], one + "a", "receipts", "A" + one[1:]} {
+		_, ok := hiring.ExportOf(bad)
+		require.False(t, ok, bad)
+	}
+}
+
+func TestSecretsDoNotPrint(t *testing.T) {
+	t.Parallel()
+	i := hiring.Integration{Tenant: "acme", Name: "hris", URL: "https://hr.example/in", Secret: "hunter2"}
+	setting := i.Setting()
+	require.NotContains(t, i.Secret.String()+i.Secret.GoString(), "hunter2")
+	for _, change := range []func(){func() { i.Secret = "hunter3" }, func() { i.URL += "x" }, func() { i.Name = "hri" }, func() { i.Tenant = "acm" }} {
+		before := i
+		change()
+		require.NotEqual(t, setting, i.Setting())
+		i = before
+	}
+}
