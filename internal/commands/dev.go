@@ -182,9 +182,9 @@ func (f *devFlags) partnerChild(self string, lines *lines) *child {
 
 func (f *devFlags) gatewayChild(self, config string, lines *lines) *child {
 	cmd := exec.Command(self, "run", "--config", config, "--adapter", "caddyfile")
-	bind := "127.0.0.1"
+	bind := "shared/127.0.0.1"
 	if hasIPv6() {
-		bind += " ::1"
+		bind += " shared/[::1]"
 	}
 	cmd.Env = append(os.Environ(),
 		lifelineVariable+"=stdin",

@@ -278,7 +278,7 @@ func TestDownloads(t *testing.T) {
 		w.WriteHeader(503)
 	})
 	mux.HandleFunc("/gone", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(410) })
-	mux.Handle("/moved", http.RedirectHandler("/object", 302))
+	mux.Handle("/moved", http.RedirectHandler("/object", http.StatusFound))
 	mux.HandleFunc("/cut", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Length", "100")
 		io.WriteString(w, "short")

@@ -96,6 +96,13 @@ func TestHistories(t *testing.T) {
 			require.NoError(t, os.WriteFile(path, append(raw, '\n'), 0o644))
 		}
 	}
+	log := s.gateway.out.String()
+	require.Contains(t, log, "a document could not be fetched", "the log was not read")
+	for _, word := range words {
+		if word != s.partner() { // the address of a partner, without its path, is told
+			require.NotContains(t, log, word, "the log holds something personal or secret")
+		}
+	}
 }
 
 // verification is the id of the workflow that verified the integration hris.

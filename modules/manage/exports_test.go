@@ -155,7 +155,7 @@ func TestRedeliverIsRefused(t *testing.T) {
 	held := b.export("acme", "held")
 	b.delivery(held, "hris", hiring.Held)
 	b.export("idle", "nowhere")
-	require.Contains(t, b.problem(http.MethodPost, "/v1/tenants/acme/exports/held/redeliver", "", http.StatusConflict), "once the integration is configured")
+	require.Contains(t, b.problem(http.MethodPost, "/v1/tenants/acme/exports/held/redeliver", "", http.StatusConflict), "hiregate integration enable acme/hris")
 	require.Contains(t, b.problem(http.MethodPost, "/v1/tenants/acme/exports/held/redeliver", `{"integrations":["nobody"]}`, http.StatusConflict), `no integration "nobody"`)
 	require.Contains(t, b.problem(http.MethodPost, "/v1/tenants/idle/exports/nowhere/redeliver", "", http.StatusConflict), "has no integration")
 	for _, body := range []string{`{`, `[]`, `"hris"`, `{"integrations":"hris"}`, `{"integration":["hris"]}`, `{"integrations":["hris"]} {}`, `{} x`, strings.Repeat(" ", 65<<10) + "{}"} {
