@@ -2,6 +2,8 @@ package e2e
 
 import (
 	"net/http"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"syscall"
@@ -77,6 +79,7 @@ func TestGoneDisablesTheIntegrationAndHoldsItsExports(t *testing.T) {
 		}
 		return http.StatusOK
 	})
+	s.gateway.line("integration configured")
 	first := s.accepted(minimal("c-1"))
 	e := s.awaitOutcome(first, "held")
 	require.Contains(t, e.Deliveries[0].Reason, "410")
@@ -136,4 +139,28 @@ func TestRedeliveryHasTheSameBytes(t *testing.T) {
 		e, ok := s.show(id)
 		return ok && len(e.Deliveries) == 2 && e.Deliveries[1].Outcome == "delivered" && e.Deliveries[1].Round == 1
 	}, patience, 200*time.Millisecond)
+}
+
+// A gateway whose database was lost finds the workflows of the former one in Temporal; an export that is sent again is not
+// taken for delivered because of them.
+func TestNewDatabaseOnAnOldNamespaceDelivers(t *testing.T) {
+	t.Parallel()
+	s := newSystem(t, shortRetries)
+	partner := s.startRecorder(ok)
+	id := s.accepted(minimal("c-1"))
+	s.awaitOutcome(id, "delivered")
+	s.gateway.signal(syscall.SIGTERM)
+	s.gateway.exitCode()
+	files, err := filepath.Glob(filepath.Join(s.dir, "hiregate.db*"))
+	require.NoError(t, err)
+	for _, file := range files {
+		require.NoError(t, os.Remove(file))
+	}
+	s.startGateway()
+	status, answer, err := s.send(id, minimal("c-1"))
+	require.NoError(t, err)
+	require.Equal(t, http.StatusAccepted, status, "%s", answer)
+	e := s.awaitOutcome(id, "delivered")
+	require.Equal(t, 1, e.Deliveries[0].Round)
+	partner.awaitExports(t, 2)
 }

@@ -6,6 +6,7 @@ import (
 	"crypto/subtle"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -91,7 +92,7 @@ func (tx *Tx) NextRound(id int64, integrations []string, now, deliverTill time.T
 	if e.DispatchedAt.IsZero() && e.Fault == "" {
 		if len(e.Integrations) > 0 {
 			for _, i := range integrations {
-				if !contains(e.Integrations, i) {
+				if !slices.Contains(e.Integrations, i) {
 					e.Integrations = append(e.Integrations, i)
 				}
 			}
@@ -108,13 +109,11 @@ func (tx *Tx) NextRound(id int64, integrations []string, now, deliverTill time.T
 	return e, err
 }
 
-func contains(all []string, s string) bool {
-	for _, one := range all {
-		if one == s {
-			return true
-		}
-	}
-	return false
+// SkipRound gives an export that was not dispatched the next round's number and workflow id, in the place of its present ones.
+func (tx *Tx) SkipRound(e *hiring.Export) error {
+	_, err := tx.exec(`UPDATE exports SET round = $1, workflow_id = $2 WHERE id = $3 AND round = $4 AND dispatched_at IS NULL`,
+		e.Round+1, hiring.WorkflowID(e.Tenant, e.Key, e.Round+1), e.ID, e.Round)
+	return err
 }
 
 const exportColumns = `e.id, e.tenant, e.key, e.keyed, e.origin, e.sha256, e.size, e.candidate_id, e.attachments, e.receipt, e.received_at,

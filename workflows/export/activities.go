@@ -90,6 +90,10 @@ func result(d *hiring.Delivery) DeliverResult {
 
 // storeAway makes an activity wait for the database.
 func (a *Activities) storeAway(err error) error {
+	if errors.Is(err, store.ErrNotFound) {
+		// The export is in another database: of another gateway, which will be asked some time, or of one that is gone.
+		return workflows.Again("unknown_here", 0, jittered(time.Minute))
+	}
 	a.Log.Warn("an activity could not use the store; it runs again", zap.Error(err))
 	return workflows.Again("store_unavailable", 0, jittered(5*time.Second))
 }

@@ -3,6 +3,7 @@ package export
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -10,6 +11,7 @@ import (
 	enums "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
 	"go.uber.org/zap"
 
@@ -174,6 +176,14 @@ func (d *Dispatcher) start(ctx context.Context, e *hiring.Export) error {
 	case isAlreadyStarted(err):
 		d.here()
 		metrics.Dispatched("repeated")
+		ours, err := d.ours(ctx, e)
+		if err != nil {
+			return err
+		}
+		if !ours {
+			d.Log.Warn("a workflow of that id belongs to another database; the export's own gets the next id", zap.String("workflow", e.WorkflowID))
+			return d.write(ctx, func(tx *store.Tx) error { return tx.SkipRound(e) })
+		}
 	case errors.As(err, &invalid):
 		metrics.Dispatched("refused")
 		d.Log.Error("Temporal refuses an export's workflow; it is set aside as our fault", zap.String("tenant", e.Tenant), zap.Int64("export", e.ID), zap.Error(err))
@@ -189,6 +199,23 @@ func (d *Dispatcher) start(ctx context.Context, e *hiring.Export) error {
 func isAlreadyStarted(err error) bool {
 	var already *serviceerror.WorkflowExecutionAlreadyStarted
 	return errors.As(err, &already) || temporal.IsWorkflowExecutionAlreadyStartedError(err)
+}
+
+// ours tells whether the workflow of an export's id was started for that export: a gateway with a new database may find those of
+// the former one, with the same ids, and they are not what delivers this export.
+func (d *Dispatcher) ours(ctx context.Context, e *hiring.Export) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	first, err := d.Client.GetWorkflowHistory(ctx, e.WorkflowID, "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT).Next()
+	if err != nil {
+		return false, fmt.Errorf("reading how a workflow was started: %w", err)
+	}
+	var in Input
+	started := first.GetWorkflowExecutionStartedEventAttributes()
+	if err := converter.GetDefaultDataConverter().FromPayloads(started.GetInput(), &in); err != nil {
+		return false, fmt.Errorf("reading how a workflow was started: %w", err)
+	}
+	return in.Export == e.ID, nil
 }
 
 func (d *Dispatcher) execute(ctx context.Context, e *hiring.Export, tenant *hiring.Tenant, attributes bool) error {
