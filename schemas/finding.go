@@ -26,7 +26,20 @@ type Finding struct {
 }
 
 // check validates a value that passed the guard.
-func (s *schema) check(value any) (findings []Finding) {
+func (s *schema) check(value any) []Finding {
+	shape := s.shapes.of(value)
+	if _, ok := s.shapes.valid.Get(shape); ok {
+		return nil
+	}
+	findings := s.ask(value)
+	if len(findings) == 0 {
+		s.shapes.valid.Add(shape, struct{}{})
+	}
+	return findings
+}
+
+// ask has the library validate a value.
+func (s *schema) ask(value any) (findings []Finding) {
 	defer func() {
 		// The guard keeps out what is known to make the library panic. What is not known must not end the process,
 		// and a body that could not be checked must not count as valid.

@@ -52,6 +52,7 @@ type schema struct {
 	compiled *gojsonschema.Schema
 	// literals gives the rule for each pattern that sharpen wrote.
 	literals map[string]string
+	shapes   *shapes
 }
 
 func compile(source, serviceName string) (*schema, error) {
@@ -62,13 +63,16 @@ func compile(source, serviceName string) (*schema, error) {
 		return nil, fmt.Errorf("reading the schema: %w", err)
 	}
 	s := &schema{literals: make(map[string]string)}
+	var err error
+	if s.shapes, err = newShapes(document); err != nil {
+		return nil, fmt.Errorf("reading the schema: %w", err)
+	}
 	s.sharpen(document)
 
 	loader := gojsonschema.NewSchemaLoader()
 	loader.Draft = gojsonschema.Draft7
 	loader.AutoDetect = false
 	loader.Validate = true
-	var err error
 	s.compiled, err = loader.Compile(gojsonschema.NewGoLoader(document))
 	return s, err
 }

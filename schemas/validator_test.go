@@ -244,7 +244,9 @@ func TestFindingsHoldNoValues(t *testing.T) {
 
 func TestAPanicIsAFinding(t *testing.T) {
 	t.Parallel()
-	v := &Validator{export: new(schema)} // nothing compiled: the library dereferences nil
+	shapes, err := newShapes(map[string]any{})
+	require.NoError(t, err)
+	v := &Validator{export: &schema{shapes: shapes}} // nothing compiled: the library dereferences nil
 	require.Equal(t, []Finding{{"", "schema could not be applied", "object"}}, v.Export(guarded(t, []byte(`{}`))))
 }
 

@@ -1,0 +1,163 @@
+package schemas
+
+import (
+	"fmt"
+	"hash/maphash"
+	"slices"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+)
+
+// Whether a body is valid depends on its shape alone: which members there are and of which type, and for a string whether it is
+// one of the schema's own words, a date, or a datetime. What else a string says plays no part, and neither does how often a
+// thing of the same shape stands in an array. The exports of a service have few shapes, so the shapes that were found valid are
+// remembered, and the library is asked about the others.
+//
+// This holds for the keywords that learn knows; a schema with any other is refused when it is compiled.
+type shapes struct {
+	seed  maphash.Seed
+	salt  uint64
+	words map[string]uint64 // the schema's consts and enums
+	valid *lru.Cache[uint64, struct{}]
+}
+
+// rememberedShapes bounds how many valid shapes are remembered.
+const rememberedShapes = 4096
+
+// shapeKeywords need nothing to be learned of them.
+var shapeKeywords = []string{"$schema", "$id", "$ref", "title", "required"}
+
+func newShapes(schema any) (*shapes, error) {
+	seed := maphash.MakeSeed()
+	s := &shapes{seed: seed, salt: maphash.String(seed, "salt"), words: map[string]uint64{}}
+	if err := s.learn(schema); err != nil {
+		return nil, err
+	}
+	var err error
+	s.valid, err = lru.New[uint64, struct{}](rememberedShapes)
+	return s, err
+}
+
+// learn collects the words of a schema, and refuses keywords that look at more than the shape.
+func (s *shapes) learn(schema any) error {
+	node, ok := schema.(map[string]any)
+	if !ok {
+		return fmt.Errorf("a schema that is a %T, not an object", schema)
+	}
+	for keyword, value := range node {
+		var below []any
+		switch keyword {
+		case "properties", "definitions":
+			for _, one := range value.(map[string]any) {
+				below = append(below, one)
+			}
+		case "items", "if", "then", "else", "not":
+			below = []any{value}
+		case "allOf", "anyOf", "oneOf":
+			below = value.([]any)
+		case "const", "enum":
+			words, ok := value.([]any)
+			if !ok {
+				words = []any{value}
+			}
+			for _, one := range words {
+				text, ok := one.(string)
+				if !ok {
+					return fmt.Errorf("%s %v, which is no string", keyword, one)
+				}
+				if _, known := s.words[text]; !known {
+					s.words[text] = uint64(len(s.words) + 1)
+				}
+			}
+		case "type":
+			if value == "integer" {
+				return fmt.Errorf("type integer, which a shape does not tell from number")
+			}
+		case "format":
+			if value != dateFormat && value != datetimeFormat {
+				return fmt.Errorf("format %v, which a shape does not tell", value)
+			}
+		default:
+			if !slices.Contains(shapeKeywords, keyword) {
+				return fmt.Errorf("keyword %s, which looks at more than a shape", keyword)
+			}
+		}
+		for _, one := range below {
+			if err := s.learn(one); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// The kinds of values, beside the words.
+const (
+	shapeNull uint64 = iota
+	shapeBool
+	shapeNumber
+	shapeString
+	shapeDate
+	shapeDatetime
+	shapeArray
+	shapeObject
+	shapeWord
+)
+
+// of is the shape of a value as the guard decoded it.
+func (s *shapes) of(value any) uint64 {
+	switch v := value.(type) {
+	case string:
+		return s.ofString(v)
+	case map[string]any:
+		sum := uint64(0)
+		for name, member := range v { // in no order: the sum has none
+			sum += s.mix(maphash.String(s.seed, name), s.of(member))
+		}
+		return s.mix(shapeObject, sum)
+	case []any:
+		return s.ofArray(v)
+	case nil:
+		return s.mix(shapeNull, 0)
+	case bool:
+		return s.mix(shapeBool, 0)
+	default:
+		return s.mix(shapeNumber, 0)
+	}
+}
+
+func (s *shapes) ofString(text string) uint64 {
+	if word, ok := s.words[text]; ok {
+		return s.mix(shapeWord, word)
+	}
+	switch {
+	case isDate(text):
+		return s.mix(shapeDate, 0)
+	case isDatetime(text):
+		return s.mix(shapeDatetime, 0)
+	}
+	return s.mix(shapeString, 0)
+}
+
+// ofArray goes by the set of its elements' shapes.
+func (s *shapes) ofArray(elements []any) uint64 {
+	var few [8]uint64
+	seen := few[:0]
+	for _, element := range elements {
+		seen = append(seen, s.of(element))
+	}
+	slices.Sort(seen)
+	sum := uint64(0)
+	for _, shape := range slices.Compact(seen) {
+		sum += s.mix(shape, 0)
+	}
+	return s.mix(shapeArray, sum)
+}
+
+// mix makes one hash of two numbers, salted anew in every process: nobody outside can make one shape pass for another.
+func (s *shapes) mix(a, b uint64) uint64 {
+	h := (a^s.salt)*0xbf58476d1ce4e5b9 ^ (b+s.salt)*0xd6e8feb86659fd93
+	h ^= h >> 32
+	h *= 0xd6e8feb86659fd93
+	return h ^ h>>29
+}

@@ -1,0 +1,85 @@
+package schemas
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// What a remembered shape says is what the library says. The values are those that the schema tells apart, and some that look
+// like them; they are put anywhere into the sample, so that most bodies are near to a valid one.
+func TestShapesChangeNoVerdict(t *testing.T) {
+	t.Parallel()
+	v := validator(t, "Service")
+	body := sample(t, "export-full.json")
+	var root any
+	require.NoError(t, json.Unmarshal(body, &root))
+	var pointers []string
+	walk(root, "", func(pointer string, _ any) { pointers = append(pointers, pointer) })
+	require.Greater(t, len(pointers), 100)
+	candidates := []any{nil, true, 0, "", "text", "2026-11-20", "2026-02-30", "2026-11-20 23:59:59", "2026-11-20T23:59:59", "startDate", "date",
+		"Service", "service", "Service Candidate", "Service Custom Field", "Service Start Date", "Service Job",
+		[]any{}, []any{"a", "b"}, []any{"a", nil}, []any{0}, []any{"a", 0}, map[string]any{}, map[string]any{"value": "x"},
+		map[string]any{"value": "x", "schemeId": "Service Job", "schemeAgencyId": "Service"}}
+	valid, remembered := 0, 0
+	test := t
+	rapid.Check(t, func(t *rapid.T) {
+		changed := body
+		for range rapid.IntRange(0, 2).Draw(t, "changes") {
+			pointer := rapid.SampledFrom(pointers).Draw(t, "pointer")
+			if value := rapid.SampledFrom(candidates).Draw(t, "value"); present(changed, pointer) {
+				changed = edited(test, changed, pointer, value)
+			}
+		}
+		doc, err := Guard(changed)
+		require.NoError(t, err)
+		want := v.export.ask(doc.Value)
+		if v.export.shapes.valid.Contains(v.export.shapes.of(doc.Value)) {
+			remembered++
+		}
+		require.Equal(t, want, v.Export(doc))
+		require.Equal(t, want, v.Export(doc), "asked again")
+		if len(want) == 0 {
+			valid++
+		}
+	})
+	require.NotZero(t, valid)
+	require.NotZero(t, remembered, "no shape came twice: nothing was compared")
+}
+
+// Two candidates differ in all they say and not in shape; a third thing of a kind does not make another shape.
+func TestShapesAreFew(t *testing.T) {
+	t.Parallel()
+	shapes := validator(t, "Service").export.shapes
+	of := func(text string) uint64 { return shapes.of(guarded(t, []byte(text)).Value) }
+	require.Equal(t, of(`{"a":["x","y"],"b":"2026-11-20"}`), of(`{"b":"2025-01-01","a":["z"],"c":null}`))
+	for _, other := range []string{`{"a":["x"],"b":"tomorrow"}`, `{"a":["x"],"b":"Service"}`, `{"a":["x",1],"b":"2026-11-20"}`, `{"a":[],"b":"2026-11-20"}`,
+		`{"a":"x","b":"2026-11-20"}`, `{"b":["x"],"a":"2026-11-20"}`, `{"a":["x"],"b":"2026-11-20","c":true}`, `{"a":{"x":"x"},"b":"2026-11-20"}`} {
+		require.NotEqual(t, of(`{"a":["x"],"b":"2026-11-20"}`), of(other), other)
+	}
+	require.NotEqual(t, of(`["Service","Service Job"]`), of(`["Service","Service Candidate"]`))
+}
+
+// A schema that looks at more than shapes can't be remembered by them.
+func TestOnlyKeywordsOfShapesAreTaken(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{`{"minLength":1}`, `{"items":[{}]}`, `{"items":{"maxItems":3}}`, `{"properties":{"a":{"pattern":"x"}}}`, `{"type":"integer"}`,
+		`{"const":1}`, `{"enum":["a",2]}`, `{"format":"email"}`, `{"allOf":[{"uniqueItems":true}]}`, `{"if":{"minimum":1}}`} {
+		var schema any
+		require.NoError(t, json.Unmarshal([]byte(text), &schema))
+		_, err := newShapes(schema)
+		require.Error(t, err, text)
+	}
+}
+
+func present(body []byte, pointer string) bool {
+	var root any
+	if json.Unmarshal(body, &root) != nil {
+		return false
+	}
+	found := false
+	walk(root, "", func(at string, _ any) { found = found || at == pointer })
+	return found
+}
