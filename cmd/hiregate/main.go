@@ -33,7 +33,7 @@ To run it with a configuration of yours:  hiregate run --config Caddyfile`
 }
 
 // gcPercent lets the heap grow to five times what lives in it before it is collected, unless GOGC says otherwise. What lives is
-// small here, and each export leaves garbage behind: with Go's 100 a third more processor time goes into an acknowledgement.
+// small here, and each export leaves garbage behind: with Go's 100 an acknowledgement takes a tenth more processor time.
 const gcPercent = 400
 
 func tuneGC() {
