@@ -13,6 +13,7 @@ import (
 	"github.com/gabriel-vasile/mimetype"
 
 	"github.com/hiregate/hiregate/internal/documents"
+	"github.com/hiregate/hiregate/internal/webhook"
 	"github.com/hiregate/hiregate/schemas"
 )
 
@@ -108,8 +109,8 @@ func (d *downloader) try(ctx context.Context, url, folder, name string) (downloa
 	case http.StatusOK:
 		return receive(resp, folder, name)
 	case http.StatusServiceUnavailable, http.StatusTooManyRequests:
-		seconds, _ := strconv.Atoi(resp.Header.Get("Retry-After"))
-		return download{}, later{after: time.Duration(seconds) * time.Second, error: errors.New(statusText(resp.StatusCode))}
+		after := webhook.RetryAfter(resp.Header.Get("Retry-After"), time.Now())
+		return download{}, later{after: after, error: errors.New(statusText(resp.StatusCode))}
 	default:
 		return download{}, errors.New(statusText(resp.StatusCode))
 	}

@@ -79,7 +79,7 @@ func (n Names) Send(ctx context.Context, client *http.Client, d Delivery) (a Ans
 	}
 	defer resp.Body.Close()
 	a.Status = resp.StatusCode
-	a.RetryAfter = retryAfter(resp.Header.Get("Retry-After"), time.Now())
+	a.RetryAfter = RetryAfter(resp.Header.Get("Retry-After"), time.Now())
 	a.Head, _ = io.ReadAll(io.LimitReader(resp.Body, AnswerBound))
 	return a, nil
 }
@@ -118,9 +118,9 @@ func put(h http.Header, name string, value []byte) {
 	}
 }
 
-// retryAfter reads a Retry-After header (RFC 9110 section 10.2.3): seconds or an HTTP date. What can't be read, or has passed,
+// RetryAfter reads a Retry-After header (RFC 9110 section 10.2.3): seconds or an HTTP date. What can't be read, or has passed,
 // is 0.
-func retryAfter(value string, now time.Time) time.Duration {
+func RetryAfter(value string, now time.Time) time.Duration {
 	if value != "" && strings.Trim(value, "0123456789") == "" {
 		seconds, err := strconv.ParseUint(value, 10, 64)
 		if err != nil || seconds > uint64(MaxRetryAfter/time.Second) { // an error here is a number out of range

@@ -128,7 +128,7 @@ func (a *Activities) record(ctx context.Context, e *hiring.Export, d *hiring.Del
 	}
 	d.Reason = attempt.Error
 	now := a.Now()
-	wait := max(schedule(i).Gap(d.Attempts, rand.Float64()), answer.RetryAfter)
+	wait := max(webhook.Schedule(i.Retry).Gap(d.Attempts, rand.Float64()), answer.RetryAfter)
 	if last := e.DeliverTill.Add(-endMargin); now.Add(wait).After(last) {
 		wait = last.Sub(now)
 	}
@@ -182,11 +182,4 @@ func (a *Activities) conclude(ctx context.Context, d *hiring.Delivery, attempt *
 			zap.Int64("export", d.ExportID), zap.Int("attempts", d.Attempts), zap.String("outcome", string(d.Outcome)), zap.String("class", string(d.Class())))
 	}
 	return result(d), nil
-}
-
-func schedule(i *hiring.Integration) webhook.Schedule {
-	if len(i.Retry) > 0 {
-		return i.Retry
-	}
-	return webhook.DefaultSchedule
 }

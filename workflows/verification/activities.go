@@ -85,11 +85,7 @@ func (a *Activities) record(ctx context.Context, i *hiring.Integration, status s
 	}
 	log := a.Log.With(zap.String("tenant", i.Tenant), zap.String("integration", i.Name), zap.Int("status", answer.Status), zap.Int("attempt", status.Attempts))
 	if !configured {
-		schedule := webhook.Schedule(i.Retry)
-		if len(schedule) == 0 {
-			schedule = webhook.DefaultSchedule
-		}
-		wait := max(schedule.Gap(status.Attempts, rand.Float64()), answer.RetryAfter)
+		wait := max(webhook.Schedule(i.Retry).Gap(status.Attempts, rand.Float64()), answer.RetryAfter)
 		log.Warn("integration not configured: "+status.Reason, zap.Duration("next_in", wait))
 		return Result{}, workflows.Again("not_configured", answer.Status, wait)
 	}
