@@ -223,7 +223,8 @@ func (d *Dispatcher) execute(ctx context.Context, e *hiring.Export, tenant *hiri
 	defer cancel()
 	in := Input{
 		Tenant: e.Tenant, Export: e.ID, Round: e.Round, To: targets(e, tenant),
-		Documents: e.Attachments > 0 && d.Now().Before(e.DocumentsTill), DocumentsTill: e.DocumentsTill, DeliverTill: e.DeliverTill,
+		// Also after their end: what is still missing then is given up, and its address answers so.
+		Documents: e.Attachments > 0, DocumentsTill: e.DocumentsTill, DeliverTill: e.DeliverTill,
 		Attributes: attributes,
 	}
 	o := client.StartWorkflowOptions{

@@ -1,0 +1,244 @@
+package documents_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
+
+	"github.com/hiregate/hiregate/internal/config"
+	"github.com/hiregate/hiregate/internal/documents"
+	"github.com/hiregate/hiregate/internal/egress"
+	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/inbox"
+	"github.com/hiregate/hiregate/internal/store"
+)
+
+var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+
+// bench is an archive over a real store and folder, a service that offers documents, and a clock.
+type bench struct {
+	*documents.Archive
+	t       *testing.T
+	config  *config.Config
+	service *httptest.Server
+	folder  string
+	asked   atomic.Int64
+	status  sync.Map // by the last segment of the path; 200 where there is none
+	mu      sync.Mutex
+	now     time.Time
+}
+
+func newBench(t *testing.T) *bench {
+	t.Helper()
+	b := &bench{t: t, now: noon, folder: t.TempDir()}
+	b.service = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		b.asked.Add(1)
+		name := r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:]
+		if status, ok := b.status.Load(name); ok {
+			w.WriteHeader(status.(int))
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprintf(w, `{"content":"aGVsbG8=","mimeType":"text/plain","fileName":%q}`, name+".txt")
+	}))
+	t.Cleanup(b.service.Close)
+	db, err := store.Open(t.Context(), "sqlite://"+filepath.Join(t.TempDir(), "hiregate.db"), store.Options{})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	files, err := documents.OpenFiles(b.folder)
+	require.NoError(t, err)
+	loopback, err := egress.ParseAllow([]string{"127.0.0.0/8"})
+	require.NoError(t, err)
+	b.config = &config.Config{Egress: egress.New(egress.Policy{Allow: []egress.Allowance{loopback}}), PublicURL: "https://gate.example"}
+	force := new(config.InForce)
+	force.Push(b.config)
+	b.Archive = &documents.Archive{Store: db, Files: files, InForce: force, Now: b.clock, Log: zap.NewNop()}
+	return b
+}
+
+func (b *bench) clock() time.Time {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.now
+}
+
+func (b *bench) advance(d time.Duration) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.now = b.now.Add(d)
+}
+
+// accept takes in an export whose attachments are at these paths of the service. Its layout is unusual, to see it kept.
+func (b *bench) accept(paths ...string) *hiring.Export {
+	b.t.Helper()
+	var attachments []string
+	for n, path := range paths {
+		attachments = append(attachments, fmt.Sprintf("{ \"url\" :\n\t%q, \"id\": {\"value\":\"doc-%d\"} }", b.service.URL+"/"+path, n))
+	}
+	body := fmt.Sprintf("{\"candidate\":  {\"profiles\" : [ {\"attachments\":[%s]}]}}\n", strings.Join(attachments, " ,"))
+	e := inbox.Arrive("acme", "", []byte(body), b.clock())
+	e.Attachments = len(paths)
+	_, err := inbox.Accept(b.t.Context(), b.Store, e)
+	require.NoError(b.t, err)
+	return e
+}
+
+func (b *bench) fetch(e *hiring.Export) documents.Progress {
+	b.t.Helper()
+	p, err := b.Fetch(b.t.Context(), e)
+	require.NoError(b.t, err)
+	return p
+}
+
+func (b *bench) kept() (files int) {
+	b.t.Helper()
+	require.NoError(b.t, filepath.WalkDir(b.folder, func(_ string, d os.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			files++
+		}
+		return err
+	}))
+	return files
+}
+
+func TestFetchedOnceAndKept(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	e := b.accept("one", "two")
+	for range 3 {
+		require.Equal(t, documents.Progress{Fetched: 2}, b.fetch(e))
+	}
+	require.Equal(t, int64(2), b.asked.Load())
+	docs, err := b.Store.Documents(t.Context(), e.ID)
+	require.NoError(t, err)
+	require.Len(t, docs, 2)
+	for n, name := range []string{"one.txt", "two.txt"} {
+		require.Equal(t, hiring.Fetched, docs[n].State)
+		require.Equal(t, name, docs[n].FileName)
+		require.Equal(t, "text/plain", docs[n].MediaType())
+		require.Equal(t, int64(5), docs[n].Size)
+	}
+}
+
+func TestFetchedFromSeveralPlacesIsKeptOnce(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	e := b.accept("one", "two", "three")
+	var group sync.WaitGroup
+	for range 8 {
+		own := *e
+		group.Go(func() {
+			_, err := b.Fetch(t.Context(), &own)
+			require.NoError(t, err)
+		})
+	}
+	group.Wait()
+	require.Equal(t, documents.Progress{Fetched: 3}, b.fetch(e))
+	require.Equal(t, 3, b.kept(), "what was fetched twice was kept twice")
+}
+
+func TestRefusedThreeTimesIsGivenUp(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.status.Store("two", http.StatusNotFound)
+	e := b.accept("one", "two")
+	for range documents.GiveUpTries - 1 {
+		p := b.fetch(e)
+		require.Equal(t, 1, p.Missing)
+		require.Equal(t, p.Missing, b.fetch(e).Missing, "asked before it was due")
+		b.advance(p.Wait)
+	}
+	require.Less(t, b.clock().Sub(noon), time.Minute)
+	require.Equal(t, documents.Progress{Fetched: 1, GivenUp: 1}, b.fetch(e))
+	require.Equal(t, int64(1+documents.GiveUpTries), b.asked.Load())
+	docs, err := b.Store.Documents(t.Context(), e.ID)
+	require.NoError(t, err)
+	require.Contains(t, docs[1].Reason, "404")
+	require.NotContains(t, docs[1].Reason, "two", "the address of a document is a credential")
+}
+
+func TestTriedUntilItsURLEnds(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.status.Store("one", http.StatusServiceUnavailable)
+	e := b.accept("one")
+	for {
+		p := b.fetch(e)
+		if p.Missing == 0 {
+			require.Equal(t, documents.Progress{GivenUp: 1}, p)
+			break
+		}
+		require.LessOrEqual(t, p.Wait, 144*time.Second)
+		b.advance(p.Wait)
+	}
+	require.WithinDuration(t, noon.Add(hiring.DocumentWindow), b.clock(), time.Second)
+	require.Greater(t, b.asked.Load(), int64(60))
+}
+
+func TestNotAskedForAfterItsURLEnded(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	e := b.accept("one")
+	b.advance(hiring.DocumentWindow)
+	require.Equal(t, documents.Progress{GivenUp: 1}, b.fetch(e))
+	require.Zero(t, b.asked.Load())
+}
+
+func TestAddressRefusedByEgressIsGivenUpAtOnce(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.config.Egress = egress.New(egress.Policy{})
+	require.Equal(t, documents.Progress{GivenUp: 1}, b.fetch(b.accept("one")))
+	require.Zero(t, b.asked.Load())
+}
+
+func TestRehostedBodyIsMadeOnceAndDiffersInItsURLsAlone(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	e := b.accept("one", "two")
+	original := string(e.Body)
+	bodies := make([][]byte, 8)
+	var group sync.WaitGroup
+	for n := range bodies {
+		own := *e
+		group.Go(func() {
+			var err error
+			bodies[n], err = b.RehostedBody(t.Context(), &own)
+			require.NoError(t, err)
+		})
+	}
+	group.Wait()
+	for _, body := range bodies {
+		require.Equal(t, bodies[0], body, "two attempts would send different bytes")
+	}
+	var parsed struct {
+		Candidate struct {
+			Profiles []struct{ Attachments []struct{ URL string } }
+		}
+	}
+	require.NoError(t, json.Unmarshal(bodies[0], &parsed))
+	back := string(bodies[0])
+	for n, attachment := range parsed.Candidate.Profiles[0].Attachments {
+		token, ok := strings.CutPrefix(attachment.URL, "https://gate.example/documents/")
+		require.True(t, ok, attachment.URL)
+		hash, ok := documents.HashToken(token)
+		require.True(t, ok)
+		d, till, err := b.Store.DocumentByLink(t.Context(), hash)
+		require.NoError(t, err)
+		require.Equal(t, n, d.Position)
+		require.Equal(t, noon.Add(hiring.LinkWindow), till)
+		back = strings.Replace(back, attachment.URL, b.service.URL+"/"+[]string{"one", "two"}[n], 1)
+	}
+	require.Equal(t, original, back)
+}
