@@ -9,13 +9,29 @@ import (
 // Document is a JSON text that passed the guard. Its strings share memory with a copy of the body.
 type Document struct {
 	// Value is the decoded text: map[string]any, []any, string, bool, json.Number or nil. Members of objects whose
-	// value is null are left out, since null counts as absent; elements of arrays are not.
+	// value is null are left out, since null counts as absent; elements of arrays are not. Nil after Validator.Guard.
 	Value any
 	// Attachments are those of all profiles whose url is a string, in the order of the body.
 	Attachments []Attachment
 	// CandidateID is the string at /candidate/person/id/value, empty if there is none. It is any Unicode text, U+0000
 	// included.
 	CandidateID string
+
+	shapes *shapes // those that shape is one of; nil: shape was not asked for
+	shape  uint64
+	body   []byte // what Value is decoded from when it is needed; nil: Value is there
+}
+
+// value is the decoded text.
+func (d *Document) value() any {
+	if d.body != nil {
+		full, err := Guard(d.body)
+		if err != nil {
+			panic(err) // it passed the guard before
+		}
+		d.Value, d.body = full.Value, nil
+	}
+	return d.Value
 }
 
 // Attachment is an element of /candidate/profiles/*/attachments (contract, part B).

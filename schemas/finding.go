@@ -25,13 +25,16 @@ type Finding struct {
 	Found string `json:"found"`
 }
 
-// check validates a value that passed the guard.
-func (s *schema) check(value any) []Finding {
-	shape := s.shapes.of(value)
+// check validates a document.
+func (s *schema) check(d *Document) []Finding {
+	shape := d.shape
+	if d.shapes != s.shapes {
+		shape = s.shapes.of(d.value())
+	}
 	if _, ok := s.shapes.valid.Get(shape); ok {
 		return nil
 	}
-	findings := s.ask(value)
+	findings := s.ask(d.value())
 	if len(findings) == 0 {
 		s.shapes.valid.Add(shape, struct{}{})
 	}

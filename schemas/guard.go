@@ -35,8 +35,11 @@ func (e *GuardError) Error() string {
 // Guard reads a JSON text as RFC 7493 (I-JSON) has it: UTF-8 without a byte order mark, no lone surrogates, no name
 // twice in an object, nothing after the document; and within the limits on depth, lengths and numbers above. The error
 // is a *GuardError. The body must not change while the Document is in use.
-func Guard(body []byte) (*Document, error) {
+func Guard(body []byte) (*Document, error) { return guard(body, nil, true) }
+
+func guard(body []byte, shapes *shapes, build bool) (*Document, error) {
 	r := readers.Get().(*reader)
+	r.shapes, r.build = shapes, build
 	doc, err := r.read(body)
 	r.forget()
 	readers.Put(r)
@@ -52,9 +55,12 @@ var readers = sync.Pool{New: func() any { return new(reader) }}
 type reader struct {
 	dec      jsontext.Decoder
 	in       bytes.Buffer
-	text     string // the body once more: strings without escapes are slices of it
-	unquoted []byte // scratch for strings with escapes
-	elements []any  // scratch: elements of the arrays that are still open
+	text     string   // the body once more: strings without escapes are slices of it
+	unquoted []byte   // scratch for strings with escapes
+	elements []any    // scratch: elements of the arrays that are still open
+	found    []uint64 // scratch: shapes of the elements of the arrays that are still open
+	shapes   *shapes  // nil: the shape is not asked for
+	build    bool     // the decoded value is asked for
 	values   int
 	doc      *Document
 	current  Attachment // the attachment object that is open
@@ -77,7 +83,7 @@ func (r *reader) read(body []byte) (*Document, error) {
 			return nil, r.explain(err)
 		}
 	}
-	v, err := r.value(atRoot, 0)
+	v, shape, _, err := r.value(atRoot, 0)
 	if err != nil {
 		return nil, r.explain(err)
 	}
@@ -85,7 +91,7 @@ func (r *reader) read(body []byte) (*Document, error) {
 	if _, err := r.dec.ReadToken(); !errors.Is(err, io.EOF) {
 		return nil, refuse(end, "Something follows the JSON document; send one document and nothing else.")
 	}
-	r.doc.Value = v
+	r.doc.Value, r.doc.shape = v, shape
 	return r.doc, nil
 }
 
@@ -93,99 +99,142 @@ func (r *reader) read(body []byte) (*Document, error) {
 func (r *reader) forget() {
 	r.in = bytes.Buffer{}
 	r.dec.Reset(&r.in)
-	r.text, r.doc, r.current, r.hasURL, r.values = "", nil, Attachment{}, false, 0
+	r.text, r.doc, r.current, r.hasURL, r.values, r.shapes = "", nil, Attachment{}, false, 0, nil
 	clear(r.elements)
 	clear(r.unquoted)
-	r.elements, r.unquoted = r.elements[:0], r.unquoted[:0]
-	if cap(r.elements) > maxKept || cap(r.unquoted) > maxKept {
-		r.elements, r.unquoted = nil, nil
+	r.elements, r.unquoted, r.found = r.elements[:0], r.unquoted[:0], r.found[:0]
+	if cap(r.elements) > maxKept || cap(r.unquoted) > maxKept || cap(r.found) > maxKept {
+		r.elements, r.unquoted, r.found = nil, nil, nil
 	}
 }
 
-// value reads the next value, which lies at p. index is its place if it is an element of an array.
-func (r *reader) value(p place, index int) (any, error) {
+// value reads the next value, which lies at p. index is its place if it is an element of an array. It gives the decoded value
+// and its shape, as far as they are asked for, and whether it is null.
+func (r *reader) value(p place, index int) (v any, shape uint64, null bool, err error) {
 	if r.values++; r.values > maxValues {
-		return nil, r.refuseNext("The body has more than 100,000 values; send less in one document.")
+		return nil, 0, false, r.refuseNext("The body has more than 100,000 values; send less in one document.")
 	}
+	kind := shapeNull
 	switch r.dec.PeekKind() {
 	case jsontext.KindBeginObject:
-		return r.object(p, index)
+		v, shape, err = r.object(p, index)
+		return v, shape, false, err
 	case jsontext.KindBeginArray:
-		return r.array(p)
+		v, shape, err = r.array(p)
+		return v, shape, false, err
 	case jsontext.KindString:
 		s, start, end, err := r.str()
 		if err != nil {
-			return nil, err
+			return nil, 0, false, err
 		}
 		r.record(p, s, start, end)
-		return s, nil
+		if r.shapes != nil {
+			shape = r.shapes.ofString(s)
+		}
+		if r.build {
+			v = s
+		}
+		return v, shape, false, nil
 	case jsontext.KindNumber:
-		return r.number()
+		kind = shapeNumber
+		v, err = r.number()
 	case jsontext.KindTrue, jsontext.KindFalse, jsontext.KindNull:
 		t, err := r.dec.ReadToken()
-		if err != nil || t.Kind() == jsontext.KindNull {
-			return nil, err
+		if err != nil {
+			return nil, 0, false, err
 		}
-		return t.Bool(), nil
+		if null = t.Kind() == jsontext.KindNull; !null {
+			kind, v = shapeBool, t.Bool()
+		}
 	default: // the end of a container where a value should be, or no token at all
 		if _, err := r.dec.ReadToken(); err != nil {
-			return nil, err
+			return nil, 0, false, err
 		}
-		return nil, io.ErrUnexpectedEOF
+		return nil, 0, false, io.ErrUnexpectedEOF
 	}
+	if r.shapes != nil {
+		shape = r.shapes.mix(kind, 0)
+	}
+	return v, shape, null, err
 }
 
-func (r *reader) object(p place, index int) (any, error) {
+func (r *reader) object(p place, index int) (v any, shape uint64, err error) {
 	if err := r.open(); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	r.enter(p, index)
-	object := make(map[string]any)
+	var object map[string]any
+	if r.build {
+		object = make(map[string]any)
+	}
 	for r.dec.PeekKind() == jsontext.KindString {
 		name, _, _, err := r.str()
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
-		v, err := r.value(p.member(name), 0)
+		member, memberShape, null, err := r.value(p.member(name), 0)
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
-		if v != nil { // null counts as absent
-			object[name] = v
+		if null { // counts as absent
+			continue
+		}
+		if r.build {
+			object[name] = member
+		}
+		if r.shapes != nil {
+			shape += r.shapes.ofMember(name, memberShape)
 		}
 	}
 	if _, err := r.dec.ReadToken(); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	r.leave(p)
-	return object, nil
+	if r.shapes != nil {
+		shape = r.shapes.mix(shapeObject, shape)
+	}
+	if !r.build {
+		return nil, shape, nil
+	}
+	return object, shape, nil
 }
 
-func (r *reader) array(p place) (any, error) {
+func (r *reader) array(p place) (v any, shape uint64, err error) {
 	if err := r.open(); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	element := p.element()
-	base := len(r.elements)
-	for !endOfArray(r.dec.PeekKind()) {
-		n := len(r.elements) - base
+	base, shapeBase, n := len(r.elements), len(r.found), 0
+	for ; !endOfArray(r.dec.PeekKind()); n++ {
 		if n == maxElements {
-			return nil, r.refuseNext("An array has more than 10,000 elements; send fewer.")
+			return nil, 0, r.refuseNext("An array has more than 10,000 elements; send fewer.")
 		}
-		v, err := r.value(element, n)
+		one, oneShape, _, err := r.value(element, n)
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
-		r.elements = append(r.elements, v)
+		if r.build {
+			r.elements = append(r.elements, one)
+		}
+		if r.shapes != nil {
+			r.found = append(r.found, oneShape)
+		}
 	}
 	if _, err := r.dec.ReadToken(); err != nil {
-		return nil, err
+		return nil, 0, err
+	}
+	if r.shapes != nil {
+		shape = r.shapes.ofElements(r.found[shapeBase:])
+		r.found = r.found[:shapeBase]
+	}
+	if !r.build {
+		return nil, shape, nil
 	}
 	array := make([]any, len(r.elements)-base)
 	copy(array, r.elements[base:])
 	clear(r.elements[base:])
 	r.elements = r.elements[:base]
-	return array, nil
+	return array, shape, nil
 }
 
 func endOfArray(k jsontext.Kind) bool { return k == jsontext.KindEndArray || k == jsontext.KindInvalid }

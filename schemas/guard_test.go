@@ -236,7 +236,7 @@ func TestGuardRecordsAttachmentsByPath(t *testing.T) {
 func TestGuardKeepsNothingBetweenBodies(t *testing.T) {
 	t.Parallel()
 	full, minimal := sample(t, "export-full.json"), sample(t, "export-minimal.json")
-	r := new(reader)
+	r := &reader{build: true}
 	for range 3 {
 		for body := range hostile {
 			_, err := r.read([]byte(body))

@@ -112,7 +112,7 @@ func (s *shapes) of(value any) uint64 {
 	case map[string]any:
 		sum := uint64(0)
 		for name, member := range v { // in no order: the sum has none
-			sum += s.mix(maphash.String(s.seed, name), s.of(member))
+			sum += s.ofMember(name, s.of(member))
 		}
 		return s.mix(shapeObject, sum)
 	case []any:
@@ -139,17 +139,27 @@ func (s *shapes) ofString(text string) uint64 {
 	return s.mix(shapeString, 0)
 }
 
-// ofArray goes by the set of its elements' shapes.
+func (s *shapes) ofMember(name string, shape uint64) uint64 {
+	return s.mix(maphash.String(s.seed, name), shape)
+}
+
 func (s *shapes) ofArray(elements []any) uint64 {
 	var few [8]uint64
-	seen := few[:0]
+	found := few[:0]
 	for _, element := range elements {
-		seen = append(seen, s.of(element))
+		found = append(found, s.of(element))
 	}
-	slices.Sort(seen)
+	return s.ofElements(found)
+}
+
+// ofElements is the shape of an array with elements of these shapes, whose order it changes: it goes by their set.
+func (s *shapes) ofElements(found []uint64) uint64 {
+	slices.Sort(found)
 	sum := uint64(0)
-	for _, shape := range slices.Compact(seen) {
-		sum += s.mix(shape, 0)
+	for n, shape := range found {
+		if n == 0 || shape != found[n-1] {
+			sum += s.mix(shape, 0)
+		}
 	}
 	return s.mix(shapeArray, sum)
 }

@@ -41,6 +41,12 @@ func TestShapesChangeNoVerdict(t *testing.T) {
 		}
 		require.Equal(t, want, v.Export(doc))
 		require.Equal(t, want, v.Export(doc), "asked again")
+		lean, err := v.Guard(changed)
+		require.NoError(t, err)
+		require.Equal(t, v.export.shapes.of(doc.Value), lean.shape, "the guard and the validator disagree about a shape")
+		require.Equal(t, doc.Attachments, lean.Attachments)
+		require.Equal(t, doc.CandidateID, lean.CandidateID)
+		require.Equal(t, want, v.Export(lean))
 		if len(want) == 0 {
 			valid++
 		}
@@ -82,4 +88,20 @@ func present(body []byte, pointer string) bool {
 	found := false
 	walk(root, "", func(at string, _ any) { found = found || at == pointer })
 	return found
+}
+
+func TestGuardOfTheValidatorRefusesTheSame(t *testing.T) {
+	t.Parallel()
+	v := validator(t, "Service")
+	for name, text := range hostile {
+		_, want := Guard([]byte(text))
+		_, got := v.Guard([]byte(text))
+		require.Equal(t, want, got, name)
+	}
+	doc, err := v.Guard([]byte(`{"data":"Service Verify Event"}`))
+	require.NoError(t, err)
+	require.Empty(t, v.Verification(doc))
+	doc, err = v.Guard([]byte(`{"data":"Service"}`))
+	require.NoError(t, err)
+	require.NotEmpty(t, v.Verification(doc))
 }

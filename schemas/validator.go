@@ -40,12 +40,23 @@ func New(serviceName string) (*Validator, error) {
 
 var token = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
 
+// Guard is Guard for a body that Export will be asked about. It does not decode what Export need not look at: Value is nil, and
+// the body is read once more should its shape be new.
+func (v *Validator) Guard(body []byte) (*Document, error) {
+	d, err := guard(body, v.export.shapes, false)
+	if err != nil {
+		return nil, err
+	}
+	d.shapes, d.body = v.export.shapes, body
+	return d, nil
+}
+
 // Export checks the body of a CANDIDATE-EXPORT. It returns nil if the body is valid, otherwise at most 50 findings,
 // sorted by pointer, then rule.
-func (v *Validator) Export(d *Document) []Finding { return v.export.check(d.Value) }
+func (v *Validator) Export(d *Document) []Finding { return v.export.check(d) }
 
 // Verification checks the body of a VERIFY, as Export does.
-func (v *Validator) Verification(d *Document) []Finding { return v.verification.check(d.Value) }
+func (v *Validator) Verification(d *Document) []Finding { return v.verification.check(d) }
 
 // schema is one compiled schema.
 type schema struct {
