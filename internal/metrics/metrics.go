@@ -113,6 +113,14 @@ func tenantLabel(tenant string) string {
 	return tenant
 }
 
+// integrationLabels bounds those of an integration by those of its tenant.
+func integrationLabels(tenant, integration string) (string, string) {
+	if tenant = tenantLabel(tenant); tenant == otherTenant {
+		return otherTenant, otherTenant
+	}
+	return tenant, integration
+}
+
 // Unknown stands for the tenant or event of a request that names none of ours: its own words must not become a label.
 const Unknown = "unknown"
 
@@ -132,10 +140,7 @@ func Acknowledged(d time.Duration) { ackSeconds.Observe(d.Seconds()) }
 
 // Delivery counts that a delivery came to a class.
 func Delivery(tenant, integration string, class hiring.Class) {
-	tenant = tenantLabel(tenant)
-	if tenant == otherTenant {
-		integration = otherTenant
-	}
+	tenant, integration = integrationLabels(tenant, integration)
 	deliveries.WithLabelValues(tenant, integration, string(class)).Inc()
 }
 
@@ -144,10 +149,7 @@ func Attempt(d time.Duration) { attemptSeconds.Observe(d.Seconds()) }
 
 // Verification counts a VERIFY event that was sent.
 func Verification(tenant, integration string, configured bool) {
-	tenant = tenantLabel(tenant)
-	if tenant == otherTenant {
-		integration = otherTenant
-	}
+	tenant, integration = integrationLabels(tenant, integration)
 	result := "refused"
 	if configured {
 		result = "configured"

@@ -38,8 +38,6 @@ type DB struct {
 // Options are what Open may be told.
 type Options struct {
 	Log *zap.Logger
-	// Now is the clock; time.Now when nil.
-	Now func() time.Time
 }
 
 // Open opens the database at an address such as sqlite:///var/lib/hiregate/hiregate.db, brings its schema up to date and

@@ -326,13 +326,9 @@ func (p *parser) integrationLine(i *Integration) (err error) {
 }
 
 func (p *parser) checkURL(s string) error {
-	var policy egress.Policy
-	for _, allow := range p.app.Egress {
-		allowance, err := allow.parse()
-		if err != nil {
-			return err
-		}
-		policy.Allow = append(policy.Allow, allowance)
+	policy, err := policyOf(p.app.Egress)
+	if err != nil {
+		return err
 	}
 	return egress.New(policy).CheckURL(s)
 }

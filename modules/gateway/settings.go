@@ -29,6 +29,18 @@ func (a Allow) parse() (egress.Allowance, error) {
 	return egress.ParseAllow(append([]string{a.CIDR}, a.Ports...))
 }
 
+// policyOf is what all of these allow.
+func policyOf(all []Allow) (policy egress.Policy, err error) {
+	for _, allow := range all {
+		allowance, err := allow.parse()
+		if err != nil {
+			return policy, err
+		}
+		policy.Allow = append(policy.Allow, allowance)
+	}
+	return policy, nil
+}
+
 // Tenant is a declared tenant.
 type Tenant struct {
 	Name string `json:"name"`
@@ -96,13 +108,9 @@ func (a *App) build(resolve resolve) (*config.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	var policy egress.Policy
-	for _, allow := range a.Egress {
-		allowance, err := allow.parse()
-		if err != nil {
-			return nil, err
-		}
-		policy.Allow = append(policy.Allow, allowance)
+	policy, err := policyOf(a.Egress)
+	if err != nil {
+		return nil, err
 	}
 	c := &config.Config{Names: names, Egress: egress.New(policy), PublicURL: trimSlash(a.PublicURL), Tenants: map[string]*hiring.Tenant{}}
 	for _, t := range a.Tenants {

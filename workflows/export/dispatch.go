@@ -14,6 +14,7 @@ import (
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
 	"go.uber.org/zap"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/hiregate/hiregate/internal/config"
 	"github.com/hiregate/hiregate/internal/documents"
@@ -123,32 +124,20 @@ func (d *Dispatcher) startAll(ctx context.Context, page []*hiring.Export) error 
 	if err := d.start(ctx, page[0]); err != nil {
 		return err
 	}
-	var group sync.WaitGroup
-	next := make(chan *hiring.Export)
-	errs := make(chan error, starters)
-	for range starters {
-		group.Go(func() {
-			for e := range next {
-				if err := d.start(ctx, e); err != nil {
-					errs <- err
-					for range next { // leave the rest to the next sweep
-					}
-					return
-				}
+	group, failed := errgroup.WithContext(ctx)
+	group.SetLimit(starters)
+	for _, e := range page[1:] {
+		group.Go(func() error {
+			if failed.Err() != nil { // leave the rest to the next sweep
+				return nil
 			}
+			return d.start(ctx, e)
 		})
 	}
-	for _, e := range page[1:] {
-		next <- e
-	}
-	close(next)
-	group.Wait()
-	select {
-	case err := <-errs:
+	if err := group.Wait(); err != nil {
 		return err
-	default:
-		return ctx.Err()
 	}
+	return ctx.Err()
 }
 
 // start asks Temporal for one workflow and notes that it has it. An error means that Temporal or the store is away, not that
