@@ -1,0 +1,27 @@
+package hiring
+
+// Job is a position opening. Within its tenant it is known by its job board code.
+type Job struct {
+	Row
+	BoardCode    string        `json:"jobBoardCode"`
+	ID           string        `json:"id"`                 // positionOpeningId; neither the job board code nor the legacy id
+	LegacyID     string        `json:"legacyId,omitempty"` // job_id of the service's other public API
+	Title        string        `json:"title,omitempty"`
+	URI          string        `json:"uri,omitempty"`
+	CustomFields []CustomField `json:"customFields"`
+}
+
+// Step is a step of the hiring workflow. A job application that enters it gets its name and category as status.
+type Step struct {
+	Row
+	ID       string  `json:"id"` // [a-z0-9-]{1,63}
+	Name     string  `json:"name"`
+	Category string  `json:"category,omitempty"`
+	Position int     `json:"position"` // among the tenant's steps, from 0
+	Helper   *Helper `json:"helper"`   // null: none
+}
+
+// Helper is the workflow helper of a step: it exports a candidate each time one of their job applications enters the step.
+type Helper struct {
+	Integrations []string `json:"integrations"` // whom it exports to; empty: every configured integration of the tenant
+}
