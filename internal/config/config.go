@@ -3,6 +3,9 @@
 package config
 
 import (
+	"iter"
+	"maps"
+	"slices"
 	"sync"
 
 	"github.com/hiregate/hiregate/internal/egress"
@@ -15,18 +18,49 @@ type Config struct {
 	Names     webhook.Names
 	Egress    *egress.Guard
 	PublicURL string // where the world reaches us, without a slash at the end
-	Tenants   map[string]*hiring.Tenant
+	// CandidateURL is a candidate's profile in the service, with {candidate} in the place of their id.
+	CandidateURL string
+	Dev          bool                      // what a laptop needs and a server must not have is allowed
+	Tenants      map[string]*hiring.Tenant // the declared ones
+	Stored       Tenants                   // the others; nil: there are none
 }
 
-// Tenant finds a tenant by name.
+// Tenants are tenants that come from elsewhere than the configuration.
+type Tenants interface {
+	Tenant(name string) (*hiring.Tenant, bool)
+	All() iter.Seq[*hiring.Tenant]
+}
+
+// Tenant finds a tenant by name: a declared one, or one of those that are stored.
 func (c *Config) Tenant(name string) (*hiring.Tenant, bool) {
-	t, ok := c.Tenants[name]
-	return t, ok
+	if t, ok := c.Tenants[name]; ok || c.Stored == nil {
+		return t, ok
+	}
+	return c.Stored.Tenant(name)
+}
+
+// All are all tenants, the declared ones first, each by name. A stored one whose name was declared since is not among them.
+func (c *Config) All() iter.Seq[*hiring.Tenant] {
+	return func(yield func(*hiring.Tenant) bool) {
+		for _, name := range slices.Sorted(maps.Keys(c.Tenants)) {
+			if !yield(c.Tenants[name]) {
+				return
+			}
+		}
+		if c.Stored == nil {
+			return
+		}
+		for t := range c.Stored.All() {
+			if _, ok := c.Tenants[t.Name]; !ok && !yield(t) {
+				return
+			}
+		}
+	}
 }
 
 // Integration finds an integration of a tenant by name.
 func (c *Config) Integration(tenant, name string) (*hiring.Integration, bool) {
-	t, ok := c.Tenants[tenant]
+	t, ok := c.Tenant(tenant)
 	if !ok {
 		return nil, false
 	}

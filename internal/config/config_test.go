@@ -1,6 +1,8 @@
 package config_test
 
 import (
+	"iter"
+	"slices"
 	"sync"
 	"testing"
 
@@ -98,4 +100,37 @@ func TestLookUp(t *testing.T) {
 	}
 	_, ok = c.Tenant("ACME")
 	require.False(t, ok)
+}
+
+type stored []*hiring.Tenant
+
+func (s stored) Tenant(name string) (*hiring.Tenant, bool) {
+	for _, t := range s {
+		if t.Name == name {
+			return t, true
+		}
+	}
+	return nil, false
+}
+
+func (s stored) All() iter.Seq[*hiring.Tenant] { return slices.Values(s) }
+
+func TestDeclaredTenantsComeBeforeStoredOnes(t *testing.T) {
+	t.Parallel()
+	c := &config.Config{
+		Tenants: map[string]*hiring.Tenant{"globex": {Name: "globex"}, "acme": {Name: "acme", Title: "declared"}},
+		Stored:  stored{{Name: "acme", Title: "stored"}, {Name: "initech", Integrations: []hiring.Integration{{Name: "hris"}}}},
+	}
+	acme, ok := c.Tenant("acme")
+	require.True(t, ok)
+	require.Equal(t, "declared", acme.Title)
+	_, ok = c.Integration("initech", "hris")
+	require.True(t, ok)
+	_, ok = c.Tenant("umbrella")
+	require.False(t, ok)
+	var names []string
+	for tenant := range c.All() {
+		names = append(names, tenant.Name+tenant.Title)
+	}
+	require.Equal(t, []string{"acmedeclared", "globex", "initech"}, names)
 }

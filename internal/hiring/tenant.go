@@ -26,9 +26,12 @@ func (Secret) MarshalText() ([]byte, error) { return []byte(hidden), nil }
 
 // Tenant is one customer: the identifier in the webhook's URL and all that follows from it.
 type Tenant struct {
+	Row          Row // of a stored tenant; version 0: it is declared in the configuration
 	Name         string
+	Title        string   // for people
 	Secrets      []Secret // active inbound signing secrets; two during a rotation
 	Rate         *Rate    // nil: no limit
+	Quarantine   bool     // exports that break the schema are kept and held, not refused
 	Integrations []Integration
 }
 
@@ -93,6 +96,7 @@ func ParseDocumentMode(s string) (DocumentMode, error) {
 
 // Integration is where a tenant's exports go.
 type Integration struct {
+	Row       Row // of a stored integration; version 0: it is declared in the configuration
 	Tenant    string
 	Name      string
 	URL       string // the contract's {webhook_url}
@@ -101,6 +105,8 @@ type Integration struct {
 	Retry     []time.Duration // gaps between attempts; empty: the default schedule
 	InFlight  int             // cap of attempts at once
 	Verify    bool            // false only for a system of the operator's own, in the Caddyfile
+	// StandardWebhooks adds the signature set of the Standard Webhooks specification to the contract's.
+	StandardWebhooks bool
 }
 
 // DefaultInFlight is the cap of attempts in flight to one integration, so that a hanging partner can't take the slots of others.

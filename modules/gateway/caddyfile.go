@@ -22,6 +22,7 @@ import (
 //		dev
 //		service_name <name>
 //		public_url   <url>
+//		candidate_url <url with {candidate}>
 //		database     sqlite:///<path>
 //		documents    file:///<path>
 //		temporal     <host:port> {
@@ -124,6 +125,8 @@ func (p *parser) line() (err error) {
 		p.app.ServiceName, err = p.text("Service", func(s string) error { _, err := webhook.NamesFor(s); return err })
 	case "public_url":
 		p.app.PublicURL, err = p.text(examplePublicURL, checkPublicURL)
+	case "candidate_url":
+		p.app.CandidateURL, err = p.text(exampleCandidateURL, checkCandidateURL)
 	case "database":
 		p.app.Database, err = p.text(exampleDatabase, func(s string) error { _, err := store.Identity(s); return err })
 	case "documents":
@@ -135,7 +138,7 @@ func (p *parser) line() (err error) {
 	case "tenant":
 		return p.tenant()
 	default:
-		return p.unknown("dev, service_name, public_url, database, documents, temporal, egress or tenant")
+		return p.unknown("dev, service_name, public_url, candidate_url, database, documents, temporal, egress or tenant")
 	}
 	if err != nil {
 		return err

@@ -38,6 +38,21 @@ func checkPublicURL(s string) error {
 	return nil
 }
 
+// candidatePlace is where a candidate's id goes in candidate_url.
+const candidatePlace = "{candidate}"
+
+// checkCandidateURL says what is wrong with candidate_url, or nil.
+func checkCandidateURL(s string) error {
+	u, err := url.Parse(strings.ReplaceAll(s, candidatePlace, "id"))
+	switch {
+	case err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || u.User != nil:
+		return fmt.Errorf("candidate_url %q: write the address of a candidate's profile in the service, such as %s", s, exampleCandidateURL)
+	case !strings.Contains(s, candidatePlace):
+		return fmt.Errorf("candidate_url %q: put %s where the candidate's id goes, as in %s", s, candidatePlace, exampleCandidateURL)
+	}
+	return nil
+}
+
 // checkTemporal says what is wrong with the address of Temporal, or nil.
 func checkTemporal(s string) error {
 	host, port, err := net.SplitHostPort(s)
@@ -48,11 +63,12 @@ func checkTemporal(s string) error {
 }
 
 const (
-	examplePublicURL = "https://gate.example.com"
-	exampleDatabase  = "sqlite:///var/lib/hiregate/hiregate.db"
-	exampleDocuments = "file:///var/lib/hiregate/documents"
-	exampleTemporal  = "temporal.internal:7233"
-	exampleURL       = "https://hr.acme.example/inbound?client=acme"
+	examplePublicURL    = "https://gate.example.com"
+	exampleCandidateURL = "https://recruiting.example.com/candidates/{candidate}"
+	exampleDatabase     = "sqlite:///var/lib/hiregate/hiregate.db"
+	exampleDocuments    = "file:///var/lib/hiregate/documents"
+	exampleTemporal     = "temporal.internal:7233"
+	exampleURL          = "https://hr.acme.example/inbound?client=acme"
 )
 
 // complete says which required options are missing, or nil; so do the other methods of this name.

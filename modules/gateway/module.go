@@ -25,6 +25,9 @@ type App struct {
 	ServiceName string `json:"service_name,omitempty"`
 	// PublicURL is where the world reaches this gateway, such as https://gate.example.com. Required.
 	PublicURL string `json:"public_url,omitempty"`
+	// CandidateURL is a candidate's profile in the service, for the Link header of the exports triggered here; {candidate} stands for
+	// their id. Default: <public_url>/candidates/{candidate}.
+	CandidateURL string `json:"candidate_url,omitempty"`
 	// Database is its address: sqlite:///absolute/path. Required.
 	Database string `json:"database,omitempty"`
 	// Documents is the folder of the candidates' documents: file:///absolute/path. Required.
@@ -98,6 +101,7 @@ func (a *App) take() error {
 	}
 	a.runtimeID = &settings
 	a.gateway.Runtime = running.(*Runtime)
+	a.gateway.Config.Stored = a.gateway.Runtime.Directory
 	return nil
 }
 

@@ -15,6 +15,7 @@ import (
 	"go.uber.org/zap/exp/zapslog"
 
 	"github.com/hiregate/hiregate/internal/config"
+	"github.com/hiregate/hiregate/internal/directory"
 	"github.com/hiregate/hiregate/internal/documents"
 	"github.com/hiregate/hiregate/internal/inbox"
 	"github.com/hiregate/hiregate/internal/store"
@@ -37,6 +38,8 @@ type Runtime struct {
 	InForce  config.InForce
 	Rates    Rates
 	Bodies   *inbox.Bodies
+	// Directory holds the stored tenants.
+	Directory *directory.Directory
 
 	Dispatcher   *export.Dispatcher
 	Again        *export.Again
@@ -73,6 +76,7 @@ func NewRuntime(s Settings, database *Database, log *zap.Logger) (*Runtime, erro
 		return nil, fmt.Errorf("Temporal at %s: %w", s.Temporal, err)
 	}
 	r := &Runtime{Settings: s, database: database, client: c, log: log, now: time.Now, Bodies: inbox.NewBodies()}
+	r.Directory = &directory.Directory{Log: log.Named("directory")}
 	r.Archive = &documents.Archive{Files: files, InForce: &r.InForce, Now: r.now, Log: log.Named("documents")}
 	r.Dispatcher = &export.Dispatcher{Client: c, InForce: &r.InForce, Archive: r.Archive, Now: r.now, Log: log.Named("dispatch"), Attributes: &r.attributes}
 	r.Again = &export.Again{Client: c, Namespace: s.Namespace, Dispatcher: r.Dispatcher, Now: r.now, Log: log.Named("dispatch")}
@@ -100,9 +104,14 @@ func (r *Runtime) Start(ctx context.Context) error {
 	if err := r.Archive.Files.Prepare(); err != nil {
 		return err
 	}
+	r.Directory.Store = db
+	if err := r.Directory.Refresh(ctx); err != nil {
+		return err
+	}
 	r.Archive.Store, r.Dispatcher.Store, r.Again.Store, r.exports.Store, r.verification.Store = db, db, db, db, db
 	background, stop := context.WithCancel(context.Background())
 	r.stop, r.started = stop, true
+	r.running.Go(func() { r.Directory.Run(background) })
 	r.running.Go(func() { r.Dispatcher.Run(background) })
 	r.running.Go(func() { r.work(background) })
 	r.running.Go(func() { r.tend(background) })

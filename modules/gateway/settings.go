@@ -98,10 +98,19 @@ func (a *App) build(resolve resolve) (*config.Config, error) {
 		}
 		*one.text = text
 	}
+	candidateURL, err := resolveAround(candidatePlace, a.CandidateURL, resolve)
+	if err != nil {
+		return nil, unset("candidate_url", err)
+	}
+	a.CandidateURL = candidateURL
 	orDefault(&a.ServiceName, defaultService)
 	orDefault(&a.Temporal.Address, defaultTemporal)
 	orDefault(&a.Temporal.Namespace, defaultNamespace)
 	if err := cmp.Or(a.complete(), checkPublicURL(a.PublicURL), checkTemporal(a.Temporal.Address)); err != nil {
+		return nil, err
+	}
+	orDefault(&a.CandidateURL, trimSlash(a.PublicURL)+"/candidates/"+candidatePlace)
+	if err := checkCandidateURL(a.CandidateURL); err != nil {
 		return nil, err
 	}
 	names, err := webhook.NamesFor(a.ServiceName)
@@ -112,7 +121,7 @@ func (a *App) build(resolve resolve) (*config.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &config.Config{Names: names, Egress: egress.New(policy), PublicURL: trimSlash(a.PublicURL), Tenants: map[string]*hiring.Tenant{}}
+	c := &config.Config{Names: names, Egress: egress.New(policy), PublicURL: trimSlash(a.PublicURL), CandidateURL: a.CandidateURL, Dev: a.Dev, Tenants: map[string]*hiring.Tenant{}}
 	for _, t := range a.Tenants {
 		if _, ok := c.Tenants[t.Name]; ok {
 			return nil, fmt.Errorf("tenant %s is there twice: give each a name of its own", t.Name)
@@ -129,6 +138,18 @@ func (a *App) build(resolve resolve) (*config.Config, error) {
 // unset says that a placeholder of an option could not be resolved.
 func unset(option string, err error) error {
 	return fmt.Errorf("%s: %w: use {env.NAME} or {file./path}, and set it before the gateway starts", option, err)
+}
+
+// resolveAround resolves the placeholders of a text but one, which is ours.
+func resolveAround(ours, text string, resolve resolve) (string, error) {
+	parts := strings.Split(text, ours)
+	for n, part := range parts {
+		var err error
+		if parts[n], err = resolve(part); err != nil {
+			return "", err
+		}
+	}
+	return strings.Join(parts, ours), nil
 }
 
 func orDefault(s *string, value string) {

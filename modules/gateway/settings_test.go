@@ -169,3 +169,18 @@ func TestRateIsRead(t *testing.T) {
 	}
 	require.Error(t, Rate{PerSecond: math.NaN(), Burst: 1}.check())
 }
+
+func TestCandidateURLKeepsItsPlace(t *testing.T) {
+	t.Setenv("GATEWAY_TEST_HOST", "recruiting.example.com")
+	a := app()
+	c, err := build(a)
+	require.NoError(t, err)
+	require.Equal(t, "https://gate.example.com/candidates/{candidate}", c.CandidateURL)
+	a.CandidateURL = "https://{env.GATEWAY_TEST_HOST}/c/{candidate}?from=export"
+	c, err = build(a)
+	require.NoError(t, err)
+	require.Equal(t, "https://recruiting.example.com/c/{candidate}?from=export", c.CandidateURL)
+	a.CandidateURL = "https://recruiting.example.com/{id}"
+	_, err = build(a)
+	require.ErrorContains(t, err, "candidate_url")
+}

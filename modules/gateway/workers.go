@@ -133,7 +133,7 @@ func (r *Runtime) verify(ctx context.Context, c *config.Config) error {
 	if err != nil {
 		return err
 	}
-	for _, t := range c.Tenants {
+	for t := range c.All() {
 		for n := range t.Integrations {
 			i := &t.Integrations[n]
 			if !i.Verify || statuses.Of(i).State != hiring.NotConfigured {

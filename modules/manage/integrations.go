@@ -58,7 +58,7 @@ func (r *request) listIntegrations() (any, *problem.Problem) {
 		return nil, r.storeAway(err)
 	}
 	list := integrationList{Items: []integration{}}
-	for _, t := range r.gateway.Config.Tenants {
+	for t := range r.gateway.Config.All() {
 		for n := range t.Integrations {
 			i := &t.Integrations[n]
 			list.Items = append(list.Items, integrationOf(i, statuses.Of(i)))

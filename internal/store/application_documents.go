@@ -1,0 +1,63 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+)
+
+// AddApplicationDocument adds a document to a job application. It reports false when that has one of this id already.
+func (tx *Tx) AddApplicationDocument(d *hiring.ApplicationDocument) (bool, error) {
+	descriptions, err := json.Marshal(d.Descriptions)
+	if err != nil {
+		return false, err
+	}
+	n, err := tx.exec(`
+		INSERT INTO application_documents (key, tenant, application, id, descriptions, file_name, media_type, blob, sha256, size, created_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT DO NOTHING`,
+		d.Key, d.Tenant, d.Application, d.ID, string(descriptions), d.FileName, d.MediaType, d.Blob, d.SHA256, d.Size, micros(d.CreatedAt))
+	return n == 1, err
+}
+
+// DeleteApplicationDocument takes a document from its job application. Its file stays: an export may still offer it.
+func (tx *Tx) DeleteApplicationDocument(tenant, application, id string) (bool, error) {
+	n, err := tx.exec(`DELETE FROM application_documents WHERE tenant = $1 AND application = $2 AND id = $3`, tenant, application, id)
+	return n == 1, err
+}
+
+const applicationDocumentColumns = `key, tenant, application, id, descriptions, file_name, media_type, blob, sha256, size, created_at`
+
+func scanApplicationDocument(r row) (*hiring.ApplicationDocument, error) {
+	var d hiring.ApplicationDocument
+	var descriptions string
+	if err := r.Scan(&d.Key, &d.Tenant, &d.Application, &d.ID, &descriptions, &d.FileName, &d.MediaType, &d.Blob, &d.SHA256, &d.Size, moment{&d.CreatedAt}); err != nil {
+		return nil, err
+	}
+	return &d, json.Unmarshal([]byte(descriptions), &d.Descriptions)
+}
+
+// ApplicationDocuments reads the documents of a job application within a transaction, in the order they were added, at most limit.
+func (tx *Tx) ApplicationDocuments(tenant, application string, limit int) ([]*hiring.ApplicationDocument, error) {
+	return rowsOf(tx, scanApplicationDocument, `SELECT `+applicationDocumentColumns+` FROM application_documents
+		WHERE tenant = $1 AND application = $2 ORDER BY key LIMIT $3`, tenant, application, limit)
+}
+
+// ApplicationDocument reads a document of a job application; ErrNotFound when there is none.
+func (db *DB) ApplicationDocument(ctx context.Context, tenant, application, id string) (*hiring.ApplicationDocument, error) {
+	return queryOne(ctx, db, scanApplicationDocument, `SELECT `+applicationDocumentColumns+` FROM application_documents
+		WHERE tenant = $1 AND application = $2 AND id = $3`, tenant, application, id)
+}
+
+// ApplicationDocuments lists the documents of a job application in the order they were added. after is the cursor: the key of a
+// document, 0 for the first page; next is that of the following page, 0 on the last one.
+func (db *DB) ApplicationDocuments(ctx context.Context, tenant, application string, after int64, limit int) (page []*hiring.ApplicationDocument, next int64, err error) {
+	limit = Page{Limit: limit}.limit()
+	page, err = query(ctx, db, scanApplicationDocument, `SELECT `+applicationDocumentColumns+` FROM application_documents
+		WHERE tenant = $1 AND application = $2 AND key > $3 ORDER BY key LIMIT $4`, tenant, application, after, limit+1)
+	if err == nil && len(page) > limit {
+		page = page[:limit]
+		next = page[limit-1].Key
+	}
+	return page, next, err
+}

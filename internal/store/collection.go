@@ -1,0 +1,181 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+)
+
+var (
+	// ErrStale says that a resource was changed, made or deleted by somebody else since it was read.
+	ErrStale = errors.New("somebody else changed it meanwhile")
+	// ErrTaken says that something that must be unique belongs to another resource.
+	ErrTaken = errors.New("it is taken")
+)
+
+// collection is a table of resources: each belongs to a tenant, is known by an id there, and is kept as JSON beside the columns
+// that lists filter by.
+type collection[T any] struct {
+	table   string
+	columns []string // those filters, each with an index that begins with tenant and ends with id
+	of      func(*T) (id string, row *hiring.Row, values []any)
+}
+
+// put writes a resource in the place of the version it was read as; version 0 means that there must be none yet. It gives it its
+// next version and the times. ErrStale when it was changed meanwhile, ErrTaken when one of its columns must be unique and isn't.
+func (c collection[T]) put(tx *Tx, v *T, now time.Time) error {
+	id, row, values := c.of(v)
+	before := *row
+	now = now.UTC().Truncate(time.Microsecond)
+	if row.Version == 0 {
+		row.CreatedAt = now
+	}
+	row.Version, row.UpdatedAt = row.Version+1, now
+	data, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("writing a row of %s: %w", c.table, err)
+	}
+	args := append([]any{row.Tenant, id, wrapBody(data), row.Version, micros(row.CreatedAt), micros(now)}, values...)
+	var n int64
+	if before.Version == 0 {
+		n, err = tx.exec(c.insert(), args...)
+	} else {
+		n, err = tx.exec(c.update(), append(args, before.Version)...)
+	}
+	if err == nil && n == 1 {
+		return nil
+	}
+	*row = before
+	if err != nil {
+		return err
+	}
+	if before.Version == 0 {
+		if _, ok, err := c.find(tx, row.Tenant, id); err != nil || !ok {
+			return errors.Join(err, ErrTaken)
+		}
+	}
+	return ErrStale
+}
+
+func (c collection[T]) insert() string {
+	places := make([]string, 6+len(c.columns))
+	for n := range places {
+		places[n] = fmt.Sprintf("$%d", n+1)
+	}
+	columns := append([]string{"tenant", "id", "data", "version", "created_at", "updated_at"}, c.columns...)
+	return `INSERT INTO ` + c.table + ` (` + strings.Join(columns, ", ") + `) VALUES (` + strings.Join(places, ", ") + `) ON CONFLICT DO NOTHING`
+}
+
+func (c collection[T]) update() string {
+	set := []string{"data = $3", "version = $4", "created_at = $5", "updated_at = $6"}
+	for n, column := range c.columns {
+		set = append(set, fmt.Sprintf("%s = $%d", column, n+7))
+	}
+	return `UPDATE ` + c.table + ` SET ` + strings.Join(set, ", ") + fmt.Sprintf(` WHERE tenant = $1 AND id = $2 AND version = $%d`, len(c.columns)+7)
+}
+
+const resourceColumns = `tenant, version, created_at, updated_at, data`
+
+// fields reads a resource: the JSON, and over it what the columns say.
+func (c collection[T]) fields(r row) (*T, error) {
+	v := new(T)
+	var read hiring.Row
+	var kept []byte
+	if err := r.Scan(&read.Tenant, &read.Version, moment{&read.CreatedAt}, moment{&read.UpdatedAt}, &kept); err != nil {
+		return nil, err
+	}
+	data, err := unwrapBody(kept)
+	if err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(data, v); err != nil {
+		return nil, fmt.Errorf("reading a row of %s: %w", c.table, err)
+	}
+	_, row, _ := c.of(v)
+	*row = read
+	return v, nil
+}
+
+// find reads a resource within a transaction.
+func (c collection[T]) find(tx *Tx, tenant, id string) (*T, bool, error) {
+	all, err := c.rows(tx, ` AND id = $2`, tenant, id)
+	if err != nil || len(all) == 0 {
+		return nil, false, err
+	}
+	return all[0], true, nil
+}
+
+// rows reads resources of a tenant within a transaction; $1 is the tenant.
+func (c collection[T]) rows(tx *Tx, where string, args ...any) ([]*T, error) {
+	return rowsOf(tx, c.fields, `SELECT `+resourceColumns+` FROM `+c.table+` WHERE tenant = $1`+where, args...)
+}
+
+// rowsOf reads rows within a transaction.
+func rowsOf[T any](tx *Tx, scan func(row) (T, error), q string, args ...any) ([]T, error) {
+	s, err := tx.prepared(q)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := s.QueryContext(context.Background(), args...)
+	if err != nil {
+		return nil, tx.note(err)
+	}
+	defer rows.Close()
+	var all []T
+	for rows.Next() {
+		one, err := scan(rows)
+		if err != nil {
+			return nil, fmt.Errorf("reading a row: %w", err)
+		}
+		all = append(all, one)
+	}
+	return all, tx.note(rows.Err())
+}
+
+// get reads a resource; ErrNotFound when there is none.
+func (c collection[T]) get(ctx context.Context, db *DB, tenant, id string) (*T, error) {
+	return queryOne(ctx, db, c.fields, `SELECT `+resourceColumns+` FROM `+c.table+` WHERE tenant = $1 AND id = $2`, tenant, id)
+}
+
+// delete removes a resource in the version it was read as.
+func (c collection[T]) delete(tx *Tx, v *T) error {
+	id, row, _ := c.of(v)
+	n, err := tx.exec(`DELETE FROM `+c.table+` WHERE tenant = $1 AND id = $2 AND version = $3`, row.Tenant, id, row.Version)
+	if err == nil && n == 0 {
+		return ErrStale
+	}
+	return err
+}
+
+// Page asks for a part of a list that is ordered by id.
+type Page struct {
+	After string // the id that the page before ended with: the cursor
+	Limit int    // at most MaxPage; 0 means DefaultPage
+}
+
+func (p Page) limit() int {
+	if p.Limit <= 0 {
+		return DefaultPage
+	}
+	return min(p.Limit, MaxPage)
+}
+
+// list reads a page of a tenant's resources, by id: those whose column has a value, or all without one. next is the cursor of
+// the following page, empty on the last one.
+func (c collection[T]) list(ctx context.Context, db *DB, tenant, column, value string, p Page) (page []*T, next string, err error) {
+	q, args := `SELECT `+resourceColumns+` FROM `+c.table+` WHERE tenant = $1 AND id > $2`, []any{tenant, p.After, p.limit() + 1}
+	if column != "" {
+		q, args = q+` AND `+column+` = $4`, append(args, value)
+	}
+	page, err = query(ctx, db, c.fields, q+` ORDER BY id LIMIT $3`, args...)
+	if err == nil && len(page) > p.limit() {
+		page = page[:p.limit()]
+		next, _, _ = c.of(page[len(page)-1])
+	}
+	return page, next, err
+}

@@ -1,0 +1,161 @@
+package store
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"golang.org/x/text/cases"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+)
+
+var candidates = collection[hiring.Candidate]{"candidates", []string{"email"}, func(c *hiring.Candidate) (string, *hiring.Row, []any) {
+	email := ""
+	if len(c.Email) > 0 {
+		email = FoldEmail(c.Email[0])
+	}
+	return c.ID, &c.Row, []any{email}
+}}
+
+var jobs = collection[hiring.Job]{"jobs", []string{"job"}, func(j *hiring.Job) (string, *hiring.Row, []any) {
+	return j.BoardCode, &j.Row, []any{j.ID}
+}}
+
+var steps = collection[hiring.Step]{"steps", nil, func(s *hiring.Step) (string, *hiring.Row, []any) {
+	return s.ID, &s.Row, nil
+}}
+
+var applications = collection[hiring.JobApplication]{"job_applications", []string{"candidate", "job", "step"}, func(a *hiring.JobApplication) (string, *hiring.Row, []any) {
+	return a.ID, &a.Row, []any{a.Candidate, a.Job, a.Status.Step}
+}}
+
+// FoldEmail is an e-mail address as candidates are found by it: without regard to case.
+func FoldEmail(address string) string { return cases.Fold().String(strings.TrimSpace(address)) }
+
+// PutCandidate writes a candidate in the place of the version it was read as; 0: there must be none. ErrStale otherwise. The
+// other Put methods of resources are alike.
+func (tx *Tx) PutCandidate(c *hiring.Candidate, now time.Time) error {
+	return candidates.put(tx, c, now)
+}
+
+// Candidate finds a candidate within a transaction.
+func (tx *Tx) Candidate(tenant, id string) (*hiring.Candidate, bool, error) {
+	return candidates.find(tx, tenant, id)
+}
+
+// CandidateByEmail finds the candidate with an e-mail address; of several, the one of the smallest id.
+func (tx *Tx) CandidateByEmail(tenant, email string) (*hiring.Candidate, bool, error) {
+	all, err := candidates.rows(tx, ` AND email = $2 ORDER BY id LIMIT 1`, tenant, FoldEmail(email))
+	if err != nil || len(all) == 0 {
+		return nil, false, err
+	}
+	return all[0], true, nil
+}
+
+// DeleteCandidate removes a candidate in the version it was read as; ErrStale when that is another now. The other Delete
+// methods of resources are alike.
+func (tx *Tx) DeleteCandidate(c *hiring.Candidate) error { return candidates.delete(tx, c) }
+
+// Candidate reads a candidate; ErrNotFound when there is none.
+func (db *DB) Candidate(ctx context.Context, tenant, id string) (*hiring.Candidate, error) {
+	return candidates.get(ctx, db, tenant, id)
+}
+
+// Candidates lists candidates by id: those with an e-mail address, or all when it is empty.
+func (db *DB) Candidates(ctx context.Context, tenant, email string, p Page) ([]*hiring.Candidate, string, error) {
+	if email == "" {
+		return candidates.list(ctx, db, tenant, "", "", p)
+	}
+	return candidates.list(ctx, db, tenant, "email", FoldEmail(email), p)
+}
+
+// PutJob writes a job. ErrTaken when another job of the tenant has its id.
+func (tx *Tx) PutJob(j *hiring.Job, now time.Time) error { return jobs.put(tx, j, now) }
+
+// Job finds a job by its job board code within a transaction.
+func (tx *Tx) Job(tenant, boardCode string) (*hiring.Job, bool, error) {
+	return jobs.find(tx, tenant, boardCode)
+}
+
+// DeleteJob removes a job.
+func (tx *Tx) DeleteJob(j *hiring.Job) error { return jobs.delete(tx, j) }
+
+// Job reads a job by its job board code; ErrNotFound when there is none.
+func (db *DB) Job(ctx context.Context, tenant, boardCode string) (*hiring.Job, error) {
+	return jobs.get(ctx, db, tenant, boardCode)
+}
+
+// Jobs lists jobs by job board code.
+func (db *DB) Jobs(ctx context.Context, tenant string, p Page) ([]*hiring.Job, string, error) {
+	return jobs.list(ctx, db, tenant, "", "", p)
+}
+
+// PutStep writes a step with its helper.
+func (tx *Tx) PutStep(s *hiring.Step, now time.Time) error { return steps.put(tx, s, now) }
+
+// Step finds a step within a transaction.
+func (tx *Tx) Step(tenant, id string) (*hiring.Step, bool, error) { return steps.find(tx, tenant, id) }
+
+// Steps reads all steps of a tenant within a transaction, by id.
+func (tx *Tx) Steps(tenant string) ([]*hiring.Step, error) {
+	return steps.rows(tx, ` ORDER BY id`, tenant)
+}
+
+// DeleteStep removes a step.
+func (tx *Tx) DeleteStep(s *hiring.Step) error { return steps.delete(tx, s) }
+
+// Step reads a step; ErrNotFound when there is none.
+func (db *DB) Step(ctx context.Context, tenant, id string) (*hiring.Step, error) {
+	return steps.get(ctx, db, tenant, id)
+}
+
+// Steps lists a tenant's steps by id. Their order in the workflow is their position.
+func (db *DB) Steps(ctx context.Context, tenant string, p Page) ([]*hiring.Step, string, error) {
+	return steps.list(ctx, db, tenant, "", "", p)
+}
+
+// PutJobApplication writes a job application. Its status is changed with AddTransition as well.
+func (tx *Tx) PutJobApplication(a *hiring.JobApplication, now time.Time) error {
+	return applications.put(tx, a, now)
+}
+
+// JobApplication finds a job application within a transaction.
+func (tx *Tx) JobApplication(tenant, id string) (*hiring.JobApplication, bool, error) {
+	return applications.find(tx, tenant, id)
+}
+
+// JobApplicationsOf reads the job applications of a candidate within a transaction, by id, at most limit.
+func (tx *Tx) JobApplicationsOf(tenant, candidate string, limit int) ([]*hiring.JobApplication, error) {
+	return applications.rows(tx, ` AND candidate = $2 ORDER BY id LIMIT $3`, tenant, candidate, limit)
+}
+
+// JobIsUsed tells whether a job application is for a job.
+func (tx *Tx) JobIsUsed(tenant, boardCode string) (bool, error) {
+	all, err := applications.rows(tx, ` AND job = $2 ORDER BY id LIMIT 1`, tenant, boardCode)
+	return len(all) > 0, err
+}
+
+// DeleteJobApplication removes a job application.
+func (tx *Tx) DeleteJobApplication(a *hiring.JobApplication) error { return applications.delete(tx, a) }
+
+// JobApplication reads a job application; ErrNotFound when there is none.
+func (db *DB) JobApplication(ctx context.Context, tenant, id string) (*hiring.JobApplication, error) {
+	return applications.get(ctx, db, tenant, id)
+}
+
+// ApplicationFilter chooses job applications by one of its fields; all of them when each is empty.
+type ApplicationFilter struct{ Candidate, Job, Step string }
+
+// JobApplications lists job applications by id.
+func (db *DB) JobApplications(ctx context.Context, tenant string, f ApplicationFilter, p Page) ([]*hiring.JobApplication, string, error) {
+	switch {
+	case f.Candidate != "":
+		return applications.list(ctx, db, tenant, "candidate", f.Candidate, p)
+	case f.Job != "":
+		return applications.list(ctx, db, tenant, "job", f.Job, p)
+	case f.Step != "":
+		return applications.list(ctx, db, tenant, "step", f.Step, p)
+	}
+	return applications.list(ctx, db, tenant, "", "", p)
+}

@@ -1,0 +1,187 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+)
+
+// PutTenant writes a tenant without its integrations, in the place of the version it was read as; 0: there must be none. It gives
+// it its next version and the times. ErrStale when it was changed meanwhile.
+func (tx *Tx) PutTenant(t *hiring.Tenant, now time.Time) error {
+	secrets, err := json.Marshal(t.SigningKeys())
+	if err != nil {
+		return err
+	}
+	var perSecond, burst any
+	if t.Rate != nil {
+		perSecond, burst = t.Rate.PerSecond, t.Rate.Burst
+	}
+	return tx.putDirectory(&t.Row, now, `
+		INSERT INTO tenants (version, created_at, updated_at, name, title, secrets, quarantine, rate, burst)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT DO NOTHING`, `
+		UPDATE tenants SET version = $1, created_at = $2, updated_at = $3, title = $5, secrets = $6, quarantine = $7, rate = $8, burst = $9
+		WHERE name = $4 AND version = $10`,
+		t.Name, t.Title, wrapBody(secrets), t.Quarantine, perSecond, burst)
+}
+
+// PutIntegration writes an integration of a stored tenant, as PutTenant does. Where it stands is written with PutIntegrationStatus.
+func (tx *Tx) PutIntegration(i *hiring.Integration, now time.Time) error {
+	gaps := make([]string, len(i.Retry))
+	for n, gap := range i.Retry {
+		gaps[n] = gap.String()
+	}
+	return tx.putDirectory(&i.Row, now, `
+		INSERT INTO integrations (version, created_at, updated_at, tenant, name, url, secret, documents, standard_webhooks, in_flight, retry)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT DO NOTHING`, `
+		UPDATE integrations SET version = $1, created_at = $2, updated_at = $3, url = $6, secret = $7, documents = $8, standard_webhooks = $9,
+			in_flight = $10, retry = $11 WHERE tenant = $4 AND name = $5 AND version = $12`,
+		i.Tenant, i.Name, i.URL, wrapBody([]byte(i.Secret.Reveal())), string(i.Documents), i.StandardWebhooks, i.InFlight, strings.Join(gaps, " "))
+}
+
+// putDirectory inserts or updates a row whose first columns are version and times, and tells the nodes that the directory changed.
+func (tx *Tx) putDirectory(row *hiring.Row, now time.Time, insert, update string, values ...any) error {
+	next := *row
+	next.UpdatedAt = now.UTC().Truncate(time.Microsecond)
+	if row.Version == 0 {
+		next.CreatedAt = next.UpdatedAt
+	}
+	next.Version++
+	args := append([]any{next.Version, micros(next.CreatedAt), micros(next.UpdatedAt)}, values...)
+	q := insert
+	if row.Version > 0 {
+		q, args = update, append(args, row.Version)
+	}
+	n, err := tx.exec(q, args...)
+	if err != nil {
+		return err
+	}
+	if n == 0 {
+		return ErrStale
+	}
+	*row = next
+	return tx.touchDirectory()
+}
+
+// touchDirectory tells the nodes of this database that they have to read tenants and integrations anew.
+func (tx *Tx) touchDirectory() error {
+	_, err := tx.exec(`UPDATE directory SET version = version + 1 WHERE id = 1`)
+	return err
+}
+
+// DeleteTenant removes a stored tenant, which must have no integration any more; ErrStale when it was changed meanwhile. Its
+// exports and resources stay.
+func (tx *Tx) DeleteTenant(t *hiring.Tenant) error {
+	return tx.deleteDirectory(`DELETE FROM tenants WHERE name = $1 AND version = $2`, t.Name, t.Row.Version)
+}
+
+// DeleteIntegration removes an integration of a stored tenant; ErrStale when it was changed meanwhile.
+func (tx *Tx) DeleteIntegration(i *hiring.Integration) error {
+	return tx.deleteDirectory(`DELETE FROM integrations WHERE tenant = $1 AND name = $2 AND version = $3`, i.Tenant, i.Name, i.Row.Version)
+}
+
+func (tx *Tx) deleteDirectory(q string, args ...any) error {
+	n, err := tx.exec(q, args...)
+	if err != nil {
+		return err
+	}
+	if n == 0 {
+		return ErrStale
+	}
+	return tx.touchDirectory()
+}
+
+// DirectoryVersion rises with each change of a tenant or an integration, made by whichever node.
+func (db *DB) DirectoryVersion(ctx context.Context) (version int64, err error) {
+	return queryOne(ctx, db, func(r row) (v int64, err error) { err = r.Scan(&v); return v, err }, `SELECT version FROM directory WHERE id = 1`)
+}
+
+// Directory reads all stored tenants with their integrations, a page at a time, ordered by name.
+func (db *DB) Directory(ctx context.Context) ([]*hiring.Tenant, error) {
+	var all []*hiring.Tenant
+	for after := ""; ; {
+		page, err := query(ctx, db, scanTenant, `SELECT name, title, secrets, quarantine, rate, burst, version, created_at, updated_at
+			FROM tenants WHERE name > $1 ORDER BY name LIMIT $2`, after, MaxPage)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, page...)
+		if len(page) < MaxPage {
+			break
+		}
+		after = page[len(page)-1].Name
+	}
+	of := make(map[string]*hiring.Tenant, len(all))
+	for _, t := range all {
+		of[t.Name] = t
+	}
+	for tenant, name := "", ""; ; {
+		page, err := query(ctx, db, scanIntegration, `SELECT tenant, name, url, secret, documents, standard_webhooks, in_flight, retry, version, created_at, updated_at
+			FROM integrations WHERE (tenant, name) > ($1, $2) ORDER BY tenant, name LIMIT $3`, tenant, name, MaxPage)
+		if err != nil {
+			return nil, err
+		}
+		for _, i := range page {
+			if t, ok := of[i.Tenant]; ok { // else made since the tenants were read: the version has risen
+				t.Integrations = append(t.Integrations, *i)
+			}
+		}
+		if len(page) < MaxPage {
+			return all, nil
+		}
+		tenant, name = page[len(page)-1].Tenant, page[len(page)-1].Name
+	}
+}
+
+func scanTenant(r row) (*hiring.Tenant, error) {
+	t := new(hiring.Tenant)
+	var kept []byte
+	var perSecond *float64
+	var burst *int
+	if err := r.Scan(&t.Name, &t.Title, &kept, &t.Quarantine, &perSecond, &burst, &t.Row.Version, moment{&t.Row.CreatedAt}, moment{&t.Row.UpdatedAt}); err != nil {
+		return nil, err
+	}
+	if perSecond != nil && burst != nil {
+		t.Rate = &hiring.Rate{PerSecond: *perSecond, Burst: *burst}
+	}
+	secrets, err := unwrapBody(kept)
+	if err != nil {
+		return nil, err
+	}
+	var keys []string
+	if err := json.Unmarshal(secrets, &keys); err != nil {
+		return nil, fmt.Errorf("reading the secrets of a tenant: %w", err)
+	}
+	for _, key := range keys {
+		t.Secrets = append(t.Secrets, hiring.Secret(key))
+	}
+	t.Row.Tenant = t.Name
+	return t, nil
+}
+
+func scanIntegration(r row) (*hiring.Integration, error) {
+	i := &hiring.Integration{Verify: true}
+	var kept []byte
+	var gaps string
+	if err := r.Scan(&i.Tenant, &i.Name, &i.URL, &kept, &i.Documents, &i.StandardWebhooks, &i.InFlight, &gaps, &i.Row.Version,
+		moment{&i.Row.CreatedAt}, moment{&i.Row.UpdatedAt}); err != nil {
+		return nil, err
+	}
+	secret, err := unwrapBody(kept)
+	if err != nil {
+		return nil, err
+	}
+	i.Secret, i.Row.Tenant = hiring.Secret(secret), i.Tenant
+	for _, gap := range strings.Fields(gaps) {
+		d, err := time.ParseDuration(gap)
+		if err != nil {
+			return nil, fmt.Errorf("reading the retry schedule of an integration: %w", err)
+		}
+		i.Retry = append(i.Retry, d)
+	}
+	return i, nil
+}
