@@ -54,6 +54,9 @@ type Export struct {
 	WorkflowID   string   // of the current round
 	DispatchedAt time.Time
 	Fault        string // why Temporal will never start it; empty: nothing is wrong
+
+	Quarantined bool   // it breaks the schema, and nobody released it: it goes to no integration
+	Findings    []byte // how it breaks the schema, as JSON, also after its release; nil: it does not
 }
 
 // UUID is the header value to send on: nil when the sender gave none.

@@ -83,15 +83,16 @@ type DocumentMode string
 const (
 	Rehost      DocumentMode = "rehost"      // attachment URLs are rewritten to ours; every other byte of the body stays
 	Passthrough DocumentMode = "passthrough" // the raw body, waiting for nothing
+	Inline      DocumentMode = "inline"      // as Rehost, and each document in the body beside its URL
 )
 
 // ParseDocumentMode reads a mode as it is written in a Caddyfile.
 func ParseDocumentMode(s string) (DocumentMode, error) {
 	switch m := DocumentMode(s); m {
-	case Rehost, Passthrough:
+	case Rehost, Passthrough, Inline:
 		return m, nil
 	}
-	return "", fmt.Errorf("document mode %q is unknown: use %s or %s", s, Rehost, Passthrough)
+	return "", fmt.Errorf("document mode %q is unknown: use %s, %s or %s", s, Rehost, Passthrough, Inline)
 }
 
 // Integration is where a tenant's exports go.
