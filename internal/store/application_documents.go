@@ -61,3 +61,17 @@ func (db *DB) ApplicationDocuments(ctx context.Context, tenant, application stri
 	}
 	return page, next, err
 }
+
+// OfferDocument makes a document of a job application the document at a position of an export that was triggered here, under a
+// public URL that is known by its hash and ends with the export's documents.
+func (tx *Tx) OfferDocument(d *hiring.ApplicationDocument, e *hiring.Export, position int, hash [32]byte) error {
+	var id int64
+	_, err := tx.one([]any{&id}, `
+		INSERT INTO documents (export_id, tenant, position, source_url, state, reason, tries, next_at, blob, sha256, size, declared, detected, file_name, created_at, fetched_at)
+		VALUES ($1, $2, $3, $4, $5, '', 0, NULL, $6, $7, $8, $9, $9, $10, $11, $11) RETURNING id`,
+		e.ID, e.Tenant, position, []byte{}, string(hiring.Fetched), d.Blob, d.SHA256, d.Size, d.MediaType, d.FileName, micros(e.ReceivedAt))
+	if err != nil {
+		return err
+	}
+	return tx.InsertLink(hash, id, e.DocumentsTill)
+}
