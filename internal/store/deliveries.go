@@ -103,3 +103,12 @@ func (db *DB) ParkedAt(ctx context.Context) ([]Place, error) {
 	return query(ctx, db, func(r row) (p Place, err error) { err = r.Scan(&p.Tenant, &p.Integration); return p, err },
 		`SELECT DISTINCT tenant, integration FROM deliveries WHERE parked`)
 }
+
+// EndDeliveries ends a page of the deliveries to an integration that are not final: it was removed. It tells how many; call it
+// until that is none.
+func (tx *Tx) EndDeliveries(tenant, integration, reason string, now time.Time) (int64, error) {
+	return tx.exec(`
+		UPDATE deliveries SET outcome = 'failed', fault = 'partner_fault', reason = $1, parked = $2, held_since = NULL, next_at = NULL, updated_at = $3
+		WHERE id IN (SELECT id FROM deliveries WHERE tenant = $4 AND integration = $5 AND outcome IN ('pending', 'retrying', 'held') LIMIT 500)`,
+		reason, false, micros(now), tenant, integration)
+}
