@@ -1,0 +1,55 @@
+// Package sample holds what hiregate dev fills its tenant initech with. Every person and number in it is invented.
+package sample
+
+import (
+	"embed"
+	"encoding/json"
+	"fmt"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+)
+
+//go:embed initech.json documents
+var files embed.FS
+
+// Data is a tenant's sample data.
+type Data struct {
+	Tenant       string                  `json:"tenant"`
+	Jobs         []hiring.Job            `json:"jobs"`
+	Steps        []hiring.Step           `json:"steps"` // in their order
+	Helpers      []Helper                `json:"helpers"`
+	Candidates   []hiring.Candidate      `json:"candidates"`
+	Applications []hiring.JobApplication `json:"applications"`
+	Documents    []Document              `json:"documents"`
+}
+
+// Helper is the workflow helper of a step.
+type Helper struct {
+	Step         string   `json:"step"`
+	Integrations []string `json:"integrations"`
+}
+
+// Document is a document of a job application.
+type Document struct {
+	Application string `json:"application"`
+	ID          string `json:"id"`
+	Description string `json:"description"`
+	File        string `json:"file"`
+	MediaType   string `json:"mediaType"`
+}
+
+// Content is the document's file.
+func (d Document) Content() ([]byte, error) { return files.ReadFile("documents/" + d.File) }
+
+// Load reads the sample data.
+func Load() (*Data, error) {
+	raw, err := files.ReadFile("initech.json")
+	if err != nil {
+		return nil, err
+	}
+	d := new(Data)
+	if err := json.Unmarshal(raw, d); err != nil {
+		return nil, fmt.Errorf("reading the sample data: %w", err)
+	}
+	return d, nil
+}

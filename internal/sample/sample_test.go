@@ -1,0 +1,42 @@
+package sample_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hiregate/hiregate/internal/sample"
+)
+
+func TestSampleDataBelongsTogether(t *testing.T) {
+	t.Parallel()
+	d, err := sample.Load()
+	require.NoError(t, err)
+	require.Equal(t, "initech", d.Tenant)
+	require.Len(t, d.Candidates, 3)
+	require.Len(t, d.Jobs, 5)
+	jobs, candidates, applications, steps := map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}
+	for _, j := range d.Jobs {
+		jobs[j.BoardCode] = true
+	}
+	for _, c := range d.Candidates {
+		candidates[c.ID] = true
+	}
+	for _, s := range d.Steps {
+		steps[s.ID] = true
+	}
+	for _, a := range d.Applications {
+		require.True(t, jobs[a.Job], a.ID)
+		require.True(t, candidates[a.Candidate], a.ID)
+		applications[a.ID] = true
+	}
+	for _, h := range d.Helpers {
+		require.True(t, steps[h.Step], h.Step)
+	}
+	for _, doc := range d.Documents {
+		require.True(t, applications[doc.Application], doc.ID)
+		content, err := doc.Content()
+		require.NoError(t, err)
+		require.NotEmpty(t, content)
+	}
+}
