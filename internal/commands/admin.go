@@ -42,6 +42,12 @@ func (a *admin) flags(cmd *cobra.Command) {
 
 // call asks the gateway's management API and decodes its answer. Without an in, nothing is sent. Its errors are sentences.
 func (a *admin) call(ctx context.Context, method, path string, in, out any) error {
+	return a.send(ctx, method, path, nil, in, out)
+}
+
+// send is call with a header of one's own. What is sent is the in as JSON, or as it is when it is bytes; a nil out drops the
+// answer. When the gateway refuses, the error is a *refusal.
+func (a *admin) send(ctx context.Context, method, path string, header http.Header, in, out any) error {
 	ctx, cancel := context.WithTimeout(ctx, adminPatience)
 	defer cancel()
 	network, address, host, err := a.endpoint()
@@ -50,9 +56,11 @@ func (a *admin) call(ctx context.Context, method, path string, in, out any) erro
 	}
 	var body io.Reader
 	if in != nil {
-		raw, err := json.Marshal(in)
-		if err != nil {
-			return err
+		raw, ok := in.([]byte)
+		if !ok {
+			if raw, err = json.Marshal(in); err != nil {
+				return err
+			}
 		}
 		body = bytes.NewReader(raw)
 	}
@@ -66,6 +74,9 @@ func (a *admin) call(ctx context.Context, method, path string, in, out any) erro
 	if in != nil {
 		r.Header.Set("Content-Type", "application/json")
 	}
+	for name, values := range header {
+		r.Header[name] = values
+	}
 	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, network, address)
 	}}
@@ -76,12 +87,21 @@ func (a *admin) call(ctx context.Context, method, path string, in, out any) erro
 	}
 	defer answer.Body.Close()
 	if answer.StatusCode/100 != 2 {
-		return a.refused(answer)
+		return &refusal{answer.StatusCode, a.refused(answer)}
+	}
+	if out == nil {
+		return nil
 	}
 	if err := json.NewDecoder(answer.Body).Decode(out); err != nil {
 		return fmt.Errorf("reading what the gateway at %s answered: %w", a.address, err)
 	}
 	return nil
+}
+
+// refusal is the gateway's error answer.
+type refusal struct {
+	status int
+	error  // a sentence
 }
 
 // endpoint reads the address in Caddy's notation: where to dial, and the host to name.

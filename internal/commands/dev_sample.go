@@ -1,0 +1,127 @@
+package commands
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+
+	"github.com/hiregate/hiregate/internal/sample"
+)
+
+// sampleIntegration is where the sample tenant's exports go: the gateway's own hook of acme. So one hiregate in the service's
+// role sends to one in a partner's.
+const (
+	sampleIntegration = "acme"
+	sampleHookSecret  = "acme-secret" // of the tenant acme in dev.Caddyfile
+)
+
+// sampleData fills the tenant of the sample data, through the management API. What is there already stays as it is.
+func (f *devFlags) sampleData(ctx context.Context) error {
+	data, err := sample.Load()
+	if err != nil {
+		return err
+	}
+	s := &seeding{admin: &admin{address: loopback(f.admin)}, data: data, base: "/v1/tenants/" + segment(data.Tenant)}
+	for _, step := range []func(context.Context) error{s.tenant, s.integration(loopback(f.http)), s.workflow, s.people, s.documents} {
+		if err := step(ctx); err != nil {
+			return fmt.Errorf("filling the tenant %s with sample data: %w", data.Tenant, err)
+		}
+	}
+	return nil
+}
+
+type seeding struct {
+	*admin
+	data *sample.Data
+	base string
+}
+
+// make puts a resource that is not there yet.
+func (s *seeding) make(ctx context.Context, path string, resource any) error {
+	err := s.send(ctx, http.MethodPut, s.base+path, http.Header{"If-None-Match": {"*"}}, resource, nil)
+	if refused := new(refusal); errors.As(err, &refused) && refused.status == http.StatusPreconditionFailed {
+		return nil
+	}
+	return err
+}
+
+func (s *seeding) tenant(ctx context.Context) error {
+	return s.make(ctx, "", map[string]any{"name": "Initech (sample data)", "secrets": []string{}})
+}
+
+func (s *seeding) integration(gateway string) func(context.Context) error {
+	return func(ctx context.Context) error {
+		here := "http://" + gateway + "/hooks/acme"
+		return s.make(ctx, "/integrations/"+sampleIntegration, map[string]any{"url": here, "secret": sampleHookSecret})
+	}
+}
+
+func (s *seeding) workflow(ctx context.Context) error {
+	if err := s.make(ctx, "/steps", map[string]any{"items": s.data.Steps}); err != nil {
+		return err
+	}
+	for _, h := range s.data.Helpers {
+		if err := s.make(ctx, "/steps/"+segment(h.Step)+"/helper", map[string]any{"integrations": h.Integrations}); err != nil {
+			return err
+		}
+	}
+	for _, j := range s.data.Jobs {
+		if err := s.make(ctx, "/jobs/"+segment(j.BoardCode), j); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *seeding) people(ctx context.Context) error {
+	for _, c := range s.data.Candidates {
+		if err := s.make(ctx, "/candidates/"+segment(c.ID), c); err != nil {
+			return err
+		}
+	}
+	for _, a := range s.data.Applications {
+		if err := s.make(ctx, "/job-applications/"+segment(a.ID), a); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *seeding) documents(ctx context.Context) error {
+	there := map[string][]string{}
+	for _, d := range s.data.Documents {
+		if _, ok := there[d.Application]; ok {
+			continue
+		}
+		var list struct {
+			Items []struct {
+				ID string `json:"id"`
+			} `json:"items"`
+		}
+		if err := s.call(ctx, http.MethodGet, s.base+"/job-applications/"+segment(d.Application)+"/documents", nil, &list); err != nil {
+			return err
+		}
+		there[d.Application] = []string{}
+		for _, one := range list.Items {
+			there[d.Application] = append(there[d.Application], one.ID)
+		}
+	}
+	for _, d := range s.data.Documents {
+		if slices.Contains(there[d.Application], d.ID) {
+			continue
+		}
+		content, err := d.Content()
+		if err != nil {
+			return err
+		}
+		query := url.Values{"id": {d.ID}, "fileName": {d.File}, "description": {d.Description}}
+		path := s.base + "/job-applications/" + segment(d.Application) + "/documents?" + query.Encode()
+		if err := s.send(ctx, http.MethodPost, path, http.Header{"Content-Type": {d.MediaType}}, content, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
