@@ -1,6 +1,8 @@
 package schemas
 
 import (
+	"bytes"
+	"io"
 	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -40,6 +42,7 @@ type Attachment struct {
 	URL            string
 	Start, End     int    // the url's token in the body, with its quotes: body[Start:End]
 	ID             string // the value of the attachment's id, empty if there is none
+	HasDocument    bool   // it has a member document already
 	Profile, Index int    // which attachment of which profile, both from 0
 }
 
@@ -50,18 +53,41 @@ func (d *Document) Rewrite(body []byte, urls []string) []byte {
 	for _, u := range urls {
 		size += len(u)
 	}
-	out := make([]byte, 0, size)
+	out := bytes.NewBuffer(make([]byte, 0, size))
+	_ = d.RewriteTo(out, body, urls, nil) // a buffer takes everything
+	return out.Bytes()
+}
+
+// RewriteTo writes to w what Rewrite returns, piece by piece. Behind the URL of Attachments[i] it calls behind, if there is one,
+// which may write further members there. Its errors are those of w and of behind.
+func (d *Document) RewriteTo(w io.Writer, body []byte, urls []string, behind func(i int) error) error {
 	copied := 0
+	var quoted []byte
 	for i, a := range d.Attachments {
-		if i >= len(urls) || urls[i] == "" {
+		if i < len(urls) && urls[i] != "" {
+			// The error is about bad UTF-8, which AppendQuote has then replaced.
+			quoted, _ = jsontext.AppendQuote(quoted[:0], urls[i])
+			if _, err := w.Write(body[copied:a.Start]); err != nil {
+				return err
+			}
+			if _, err := w.Write(quoted); err != nil {
+				return err
+			}
+			copied = a.End
+		}
+		if behind == nil {
 			continue
 		}
-		out = append(out, body[copied:a.Start]...)
-		// The error is about bad UTF-8, which AppendQuote has then replaced.
-		out, _ = jsontext.AppendQuote(out, urls[i])
+		if _, err := w.Write(body[copied:a.End]); err != nil {
+			return err
+		}
 		copied = a.End
+		if err := behind(i); err != nil {
+			return err
+		}
 	}
-	return append(out, body[copied:]...)
+	_, err := w.Write(body[copied:])
+	return err
 }
 
 // place is where in the body the reader is, as far as that matters: on the way to an attachment's url or to the
@@ -82,6 +108,7 @@ const (
 	atAttachmentID
 	atAttachmentIDValue
 	atAttachmentURL
+	atAttachmentDocument
 )
 
 // member returns the place of an object's member.
@@ -107,6 +134,8 @@ func (p place) member(name string) place {
 		return atAttachmentIDValue
 	case p == atAttachment && name == "url":
 		return atAttachmentURL
+	case p == atAttachment && name == "document":
+		return atAttachmentDocument
 	}
 	return elsewhere
 }

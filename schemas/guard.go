@@ -114,6 +114,9 @@ func (r *reader) value(p place, index int) (v any, shape uint64, null bool, err 
 	if r.values++; r.values > maxValues {
 		return nil, 0, false, r.refuseNext("The body has more than 100,000 values; send less in one document.")
 	}
+	if p == atAttachmentDocument {
+		r.current.HasDocument = true
+	}
 	kind := shapeNull
 	switch r.dec.PeekKind() {
 	case jsontext.KindBeginObject:

@@ -214,7 +214,7 @@ func TestRehostedBodyIsMadeOnceAndDiffersInItsURLsAlone(t *testing.T) {
 		own := *e
 		group.Go(func() {
 			var err error
-			bodies[n], err = b.RehostedBody(t.Context(), &own)
+			bodies[n], err = b.Outgoing(t.Context(), &own, hiring.Rehost)
 			require.NoError(t, err)
 		})
 	}

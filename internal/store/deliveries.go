@@ -72,10 +72,15 @@ func (db *DB) DeliveriesOf(ctx context.Context, exportIDs []int64) (map[int64][]
 	return of, nil
 }
 
-// HeldDeliveries reads a page of an integration's held deliveries, by export, from the one after a given export ID on.
+// notQuarantined leaves out the deliveries of exports that wait for a person, not for an integration.
+const notQuarantined = `NOT EXISTS (SELECT 1 FROM exports e WHERE e.id = deliveries.export_id AND e.quarantined)`
+
+// HeldDeliveries reads a page of the deliveries that are held for an integration, by export, from the one after a given export ID
+// on.
 func (db *DB) HeldDeliveries(ctx context.Context, tenant, integration string, after int64, limit int) ([]*hiring.Delivery, error) {
 	return query(ctx, db, scanDelivery, `SELECT `+deliveryColumns+` FROM deliveries
-		WHERE tenant = $1 AND integration = $2 AND outcome = 'held' AND export_id > $3 ORDER BY export_id LIMIT $4`, tenant, integration, after, limit)
+		WHERE tenant = $1 AND integration = $2 AND outcome = 'held' AND export_id > $3 AND `+notQuarantined+`
+		ORDER BY export_id LIMIT $4`, tenant, integration, after, limit)
 }
 
 // Attempts reads the attempts of a delivery, the first one first.
@@ -98,10 +103,10 @@ func (tx *Tx) MoveDelivery(id int64, round int, now time.Time) (bool, error) {
 // Place is where a delivery goes.
 type Place struct{ Tenant, Integration string }
 
-// ParkedAt lists the integrations that have parked deliveries.
+// ParkedAt lists the integrations that have parked deliveries, those of exports in quarantine aside.
 func (db *DB) ParkedAt(ctx context.Context) ([]Place, error) {
 	return query(ctx, db, func(r row) (p Place, err error) { err = r.Scan(&p.Tenant, &p.Integration); return p, err },
-		`SELECT DISTINCT tenant, integration FROM deliveries WHERE parked`)
+		`SELECT DISTINCT tenant, integration FROM deliveries WHERE parked AND `+notQuarantined)
 }
 
 // EndDeliveries ends a page of the deliveries to an integration that are not final: it was removed. It tells how many; call it

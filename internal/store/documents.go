@@ -62,19 +62,3 @@ func (db *DB) DocumentByLink(ctx context.Context, hash [32]byte) (d *hiring.Docu
 	}, `SELECT `+documentColumns+`, l.till FROM document_links l JOIN documents d ON d.id = l.document_id WHERE l.hash = $1`, hash[:])
 	return d, till, err
 }
-
-// PutRehosted keeps the body with our URLs in it. It reports false, and changes nothing, when there is one already.
-func (tx *Tx) PutRehosted(exportID int64, body []byte) (bool, error) {
-	n, err := tx.exec(`INSERT INTO rehosted_bodies (export_id, body) VALUES ($1, $2) ON CONFLICT (export_id) DO NOTHING`, exportID, wrapBody(body))
-	return n == 1, err
-}
-
-// Rehosted reads the body with our URLs in it; ErrNotFound when it was not made yet.
-func (db *DB) Rehosted(ctx context.Context, exportID int64) ([]byte, error) {
-	kept, err := queryOne(ctx, db, func(r row) (b []byte, err error) { err = r.Scan(&b); return b, err },
-		`SELECT body FROM rehosted_bodies WHERE export_id = $1`, exportID)
-	if err != nil {
-		return nil, err
-	}
-	return unwrapBody(kept)
-}

@@ -26,11 +26,11 @@ type Seen struct {
 func (tx *Tx) InsertExport(e *hiring.Export) (bool, error) {
 	n, err := tx.exec(`
 		INSERT INTO exports (id, tenant, key, keyed, origin, sha256, size, candidate_id, attachments, receipt, received_at,
-			documents_till, deliver_till, round, integrations, workflow_id, dispatched_at, dispatch_after, fault)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, NULL, $17, '')
+			documents_till, deliver_till, round, integrations, workflow_id, dispatched_at, dispatch_after, fault, quarantined, findings)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, NULL, $17, '', $18, $19)
 		ON CONFLICT DO NOTHING`,
 		e.ID, e.Tenant, e.Key, e.Keyed, string(e.Origin), e.SHA256[:], e.Size, e.CandidateID, e.Attachments, e.Receipt, micros(e.ReceivedAt),
-		micros(e.DocumentsTill), micros(e.DeliverTill), e.Round, strings.Join(e.Integrations, " "), e.WorkflowID, micros(e.ReceivedAt))
+		micros(e.DocumentsTill), micros(e.DeliverTill), e.Round, strings.Join(e.Integrations, " "), e.WorkflowID, micros(e.ReceivedAt), e.Quarantined, e.Findings)
 	if err != nil || n == 0 {
 		return false, err
 	}
@@ -109,6 +109,12 @@ func (tx *Tx) NextRound(id int64, integrations []string, now, deliverTill time.T
 	return e, err
 }
 
+// EndQuarantine lets an export go that was in quarantine. It reports false when it is not (any more). Its findings stay.
+func (tx *Tx) EndQuarantine(id int64) (bool, error) {
+	n, err := tx.exec(`UPDATE exports SET quarantined = $1 WHERE id = $2 AND quarantined`, false, id)
+	return n == 1, err
+}
+
 // SkipRound gives an export that was not dispatched the next round's number and workflow id, in the place of its present ones.
 func (tx *Tx) SkipRound(e *hiring.Export) error {
 	_, err := tx.exec(`UPDATE exports SET round = $1, workflow_id = $2 WHERE id = $3 AND round = $4 AND dispatched_at IS NULL`,
@@ -117,11 +123,11 @@ func (tx *Tx) SkipRound(e *hiring.Export) error {
 }
 
 const exportColumns = `e.id, e.tenant, e.key, e.keyed, e.origin, e.sha256, e.size, e.candidate_id, e.attachments, e.receipt, e.received_at,
-	e.documents_till, e.deliver_till, e.round, e.integrations, e.workflow_id, e.dispatched_at, e.fault`
+	e.documents_till, e.deliver_till, e.round, e.integrations, e.workflow_id, e.dispatched_at, e.fault, e.quarantined, e.findings`
 
 func exportFields(e *hiring.Export, sum *[]byte, integrations *string) []any {
 	return []any{&e.ID, &e.Tenant, &e.Key, &e.Keyed, &e.Origin, sum, &e.Size, &e.CandidateID, &e.Attachments, &e.Receipt, moment{&e.ReceivedAt},
-		moment{&e.DocumentsTill}, moment{&e.DeliverTill}, &e.Round, integrations, &e.WorkflowID, moment{&e.DispatchedAt}, &e.Fault}
+		moment{&e.DocumentsTill}, moment{&e.DeliverTill}, &e.Round, integrations, &e.WorkflowID, moment{&e.DispatchedAt}, &e.Fault, &e.Quarantined, &e.Findings}
 }
 
 func scanExport(r row) (*hiring.Export, error) {
@@ -220,6 +226,7 @@ type ExportFilter struct {
 	Integration string
 	Outcome     hiring.Outcome
 	Candidate   string
+	Quarantined bool  // those in quarantine only
 	Before      int64 // exports with a smaller ID only: the cursor
 	Limit       int   // at most MaxPage; 0 means DefaultPage
 }
@@ -263,6 +270,9 @@ func (db *DB) Exports(ctx context.Context, f ExportFilter) (page []*hiring.Expor
 	}
 	if f.Candidate != "" {
 		is("e.candidate_id =", hiring.CandidateKey(f.Candidate))
+	}
+	if f.Quarantined {
+		where = append(where, "e.quarantined")
 	}
 	if f.Before > 0 {
 		is(id+" <", f.Before)

@@ -36,6 +36,16 @@ func (db *DB) IntegrationStatus(ctx context.Context, i *hiring.Integration) (Int
 	return s, err
 }
 
+// IntegrationRemoved tells whether somebody removed an integration, whatever its last setting was.
+func (db *DB) IntegrationRemoved(ctx context.Context, tenant, name string) (bool, error) {
+	state, err := queryOne(ctx, db, func(r row) (s hiring.IntegrationState, err error) { err = r.Scan(&s); return s, err },
+		`SELECT state FROM integration_states WHERE tenant = $1 AND integration = $2`, tenant, name)
+	if errors.Is(err, ErrNotFound) {
+		return false, nil
+	}
+	return state == hiring.Removed, err
+}
+
 var unverified = IntegrationStatus{State: hiring.NotConfigured, Reason: "VERIFY was not sent yet"}
 
 // IntegrationStatuses are where all integrations stand.

@@ -303,7 +303,7 @@ func TestDocumentsAndLinks(t *testing.T) {
 		if err := tx.InsertLink(hash, d.ID, noon.Add(time.Hour)); err != nil {
 			return err
 		}
-		made, err := tx.PutRehosted(e.ID, []byte("first"))
+		made, err := tx.PutOutgoing(e.ID, hiring.Rehost, kept("first"))
 		require.True(t, made)
 		return err
 	}))
@@ -312,7 +312,7 @@ func TestDocumentsAndLinks(t *testing.T) {
 	require.Equal(t, d, got)
 	require.Equal(t, noon.Add(time.Hour), till)
 	require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error {
-		made, err := tx.PutRehosted(e.ID, []byte("second"))
+		made, err := tx.PutOutgoing(e.ID, hiring.Rehost, kept("second"))
 		require.False(t, made)
 		if err := tx.ExtendLinks(e.ID, noon.Add(2*time.Hour)); err != nil {
 			return err
@@ -323,9 +323,11 @@ func TestDocumentsAndLinks(t *testing.T) {
 	_, till, err = db.DocumentByLink(t.Context(), hash)
 	require.NoError(t, err)
 	require.Equal(t, noon.Add(2*time.Hour), till)
-	body, err := db.Rehosted(t.Context(), e.ID)
+	body, err := db.Outgoing(t.Context(), e.ID, hiring.Rehost)
 	require.NoError(t, err)
 	require.Equal(t, "first", string(body))
+	_, err = db.Outgoing(t.Context(), e.ID, hiring.Inline)
+	require.ErrorIs(t, err, store.ErrNotFound, "the body of another mode was given")
 }
 
 func TestListIsPagedAndFiltered(t *testing.T) {

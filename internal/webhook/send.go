@@ -34,6 +34,9 @@ type Delivery struct {
 	UUID          []byte
 	Link          []byte
 	ExportContext []byte
+
+	// WebhookID adds the signature set of Standard Webhooks, for either event; empty: it is left out.
+	WebhookID string
 }
 
 // Answer is what came back, whatever its status: a redirect is an answer and is not followed.
@@ -64,7 +67,7 @@ func (n Names) Send(ctx context.Context, client *http.Client, d Delivery) (a Ans
 	attempt, cancel := context.WithTimeout(ctx, AttemptTimeout)
 	defer cancel()
 	var seen progress
-	req, err := n.request(seen.trace(attempt), d)
+	req, err := n.request(seen.trace(attempt), d, a.Started)
 	if err != nil {
 		return a, err
 	}
@@ -85,7 +88,7 @@ func (n Names) Send(ctx context.Context, client *http.Client, d Delivery) (a Ans
 }
 
 // request builds what goes onto the wire. The parser's error is dropped because it quotes the URL.
-func (n Names) request(ctx context.Context, d Delivery) (*http.Request, error) {
+func (n Names) request(ctx context.Context, d Delivery, at time.Time) (*http.Request, error) {
 	u, err := url.Parse(d.URL)
 	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
 		return nil, &SendError{Kind: KindProtocol, Err: errURL}
@@ -108,6 +111,9 @@ func (n Names) request(ctx context.Context, d Delivery) (*http.Request, error) {
 		put(req.Header, n.UUID, d.UUID)
 		put(req.Header, LinkHeader, d.Link)
 		put(req.Header, n.ExportContext, d.ExportContext)
+	}
+	if d.WebhookID != "" {
+		signStandard(req.Header, d.Secret, d.WebhookID, at, d.Body)
 	}
 	return req, nil
 }

@@ -44,7 +44,13 @@ func (a *Again) Redeliver(ctx context.Context, tenant, key string, integrations 
 	if err != nil {
 		return Redelivery{}, err
 	}
-	if e.DispatchedAt.IsZero() && e.Fault == "" {
+	now := a.Now()
+	switch {
+	case e.Quarantined:
+		return Redelivery{}, &RefusedError{fmt.Sprintf("this export is in quarantine, because its body breaks the schema: release it with hiregate export release %s/%s", tenant, key)}
+	case e.Origin == hiring.Triggered && !now.Before(e.DocumentsTill):
+		return Redelivery{}, &RefusedError{"the addresses of this export's documents have ended: export the candidate again"}
+	case e.DispatchedAt.IsZero() && e.Fault == "":
 		return Redelivery{}, &RefusedError{"this export was not delivered yet: it waits for Temporal and goes out as soon as that answers"}
 	}
 	integrations, err = a.named(tenant, integrations)
@@ -77,12 +83,9 @@ func (a *Again) Redeliver(ctx context.Context, tenant, key string, integrations 
 	if len(res.Started) == 0 {
 		return res, nil
 	}
-	now := a.Now()
 	err = a.Store.Write(ctx, func(tx *store.Tx) (err error) {
-		if e, err = tx.NextRound(e.ID, res.Started, now, now.Add(hiring.DeliveryWindow)); err != nil {
-			return err
-		}
-		return tx.ExtendLinks(e.ID, now.Add(hiring.LinkWindow))
+		e, err = nextRound(tx, e, res.Started, now)
+		return err
 	})
 	if err != nil {
 		return Redelivery{}, fmt.Errorf("beginning the next round: %w", err)
@@ -90,6 +93,19 @@ func (a *Again) Redeliver(ctx context.Context, tenant, key string, integrations 
 	res.Round = e.Round
 	a.Dispatcher.Offer(e)
 	return res, nil
+}
+
+// nextRound begins the next round of an export for integrations, with another 72 hours, and lets its documents be downloaded for
+// another 96. An export that was triggered here keeps its end, and that of its documents.
+func nextRound(tx *store.Tx, e *hiring.Export, integrations []string, now time.Time) (*hiring.Export, error) {
+	if e.Origin == hiring.Triggered {
+		return tx.NextRound(e.ID, integrations, now, e.DocumentsTill)
+	}
+	next, err := tx.NextRound(e.ID, integrations, now, now.Add(hiring.DeliveryWindow))
+	if err != nil {
+		return nil, err
+	}
+	return next, tx.ExtendLinks(e.ID, now.Add(hiring.LinkWindow))
 }
 
 // named checks the integrations that were asked for, or gives all of the tenant's.
@@ -146,30 +162,26 @@ func (a *Again) Release(ctx context.Context, i *hiring.Integration) error {
 }
 
 func (a *Again) release(ctx context.Context, d *hiring.Delivery) error {
+	e, err := a.Store.Export(ctx, d.ExportID)
+	if err != nil {
+		return err
+	}
 	if !d.Parked {
-		e, err := a.Store.Export(ctx, d.ExportID)
-		if err != nil {
-			return err
-		}
 		if err := a.hurry(ctx, e, d); err != nil && ctx.Err() == nil {
 			a.Log.Debug("a held delivery could not be hurried; it goes out when it looks next", zap.Error(err))
 		}
 		return nil
 	}
-	var e *hiring.Export
 	now := a.Now()
-	err := a.Store.Write(ctx, func(tx *store.Tx) (err error) {
-		if e, err = tx.NextRound(d.ExportID, []string{d.Integration}, now, now.Add(hiring.DeliveryWindow)); err != nil {
+	err = a.Store.Write(ctx, func(tx *store.Tx) (err error) {
+		if e, err = nextRound(tx, e, []string{d.Integration}, now); err != nil {
 			return err
 		}
 		moved, err := tx.MoveDelivery(d.ID, e.Round, now)
 		if err == nil && !moved {
 			return errNotParked // somebody else released it: this round must not begin
 		}
-		if err != nil {
-			return err
-		}
-		return tx.ExtendLinks(e.ID, now.Add(hiring.LinkWindow))
+		return err
 	})
 	if errors.Is(err, errNotParked) {
 		return nil

@@ -22,6 +22,8 @@ const (
 	holdFor = time.Hour
 	// endMargin is kept between the last attempt and the end of a delivery.
 	endMargin = 30 * time.Second
+	// documentsDelay is how long a delivery with its documents in the body waits when some are still being fetched.
+	documentsDelay = 10 * time.Second
 )
 
 // step leads a delivery through the gates and makes the attempt that is due.
@@ -30,10 +32,12 @@ func (a *Activities) step(ctx context.Context, e *hiring.Export, d *hiring.Deliv
 	if c == nil {
 		return DeliverResult{}, workflows.Again("stopping", 0, jittered(5*time.Second))
 	}
+	if e.Quarantined {
+		return a.hold(ctx, e, d, fmt.Sprintf("the export is in quarantine, because its body breaks the schema: release it with hiregate export release %s/%s", e.Tenant, e.Key))
+	}
 	i, ok := c.Integration(d.Tenant, d.Integration)
 	if !ok {
-		// Another node may know it already, or still.
-		return a.hold(ctx, e, d, fmt.Sprintf("integration %s is not in this gateway's configuration", d.Integration))
+		return a.unknown(ctx, e, d)
 	}
 	status, err := a.Store.IntegrationStatus(ctx, i)
 	if err != nil {
@@ -44,6 +48,15 @@ func (a *Activities) step(ctx context.Context, e *hiring.Export, d *hiring.Deliv
 	}
 	if !a.Now().Before(e.DeliverTill) {
 		return a.end(ctx, e, d, nil)
+	}
+	if i.Documents == hiring.Inline {
+		settled, err := a.Archive.Settled(ctx, e)
+		if err != nil {
+			return DeliverResult{}, a.storeAway(err)
+		}
+		if !settled {
+			return DeliverResult{}, workflows.Again("documents_missing", 0, jittered(documentsDelay))
+		}
 	}
 	done, closed := a.gates.enter(i)
 	if closed != "" {
@@ -58,7 +71,23 @@ func (a *Activities) step(ctx context.Context, e *hiring.Export, d *hiring.Deliv
 	return a.record(ctx, e, d, i, answer, err)
 }
 
-// hold defers a delivery at a closed gate, without an attempt. Held does not run out: what waits for too long is parked.
+// unknown ends a delivery to an integration that was removed, and holds one to an integration that is only not known here.
+func (a *Activities) unknown(ctx context.Context, e *hiring.Export, d *hiring.Delivery) (DeliverResult, error) {
+	removed, err := a.Store.IntegrationRemoved(ctx, d.Tenant, d.Integration)
+	if err != nil {
+		return DeliverResult{}, a.storeAway(err)
+	}
+	if !removed {
+		// Another node may know it already, or still.
+		return a.hold(ctx, e, d, fmt.Sprintf("integration %s is not in this gateway's configuration", d.Integration))
+	}
+	d.Outcome, d.Fault, d.Reason = hiring.Failed, hiring.ClassPartnerFault, fmt.Sprintf("integration %s was removed", d.Integration)
+	d.HeldSince, d.NextAt = time.Time{}, time.Time{}
+	return a.conclude(ctx, d, nil)
+}
+
+// hold defers a delivery at a closed gate, without an attempt. Held does not run out: what waits for too long is parked. Only an
+// export that was triggered here has an end that nothing moves: that of its document URLs.
 func (a *Activities) hold(ctx context.Context, e *hiring.Export, d *hiring.Delivery, reason string) (DeliverResult, error) {
 	now := a.Now()
 	changed := d.Outcome != hiring.Held || d.Reason != reason
@@ -70,8 +99,12 @@ func (a *Activities) hold(ctx context.Context, e *hiring.Export, d *hiring.Deliv
 		wait = 10 * time.Second
 	}
 	wait = jittered(wait)
+	ending := now.Add(wait + endMargin).After(e.DeliverTill)
 	d.Outcome, d.Reason, d.NextAt = hiring.Held, reason, time.Time{}
-	d.Parked = now.Sub(d.HeldSince) >= holdFor || now.Add(wait+endMargin).After(e.DeliverTill)
+	if e.Origin == hiring.Triggered && ending {
+		return a.end(ctx, e, d, nil)
+	}
+	d.Parked = e.Origin != hiring.Triggered && (ending || now.Sub(d.HeldSince) >= holdFor)
 	if changed || d.Parked {
 		if err := a.put(ctx, d, nil); err != nil {
 			return DeliverResult{}, a.storeAway(err)
@@ -88,17 +121,18 @@ func (a *Activities) send(ctx context.Context, c *config.Config, e *hiring.Expor
 	if err := a.Store.LoadBody(ctx, e); err != nil {
 		return webhook.Answer{}, fmt.Errorf("loading the body: %w", err)
 	}
-	body := e.Body
-	if i.Documents == hiring.Rehost && e.Attachments > 0 {
-		var err error
-		if body, err = a.Archive.RehostedBody(ctx, e); err != nil {
-			return webhook.Answer{}, fmt.Errorf("making the body with our document URLs: %w", err)
-		}
+	body, err := a.Archive.Outgoing(ctx, e, i.Documents)
+	if err != nil {
+		return webhook.Answer{}, fmt.Errorf("making the body as it goes out: %w", err)
 	}
-	answer, err := c.Names.Send(ctx, c.Egress.Client(), webhook.Delivery{
+	out := webhook.Delivery{
 		URL: i.URL, Secret: i.Secret.Reveal(), Event: webhook.EventExport, Body: body,
 		UUID: e.UUID(), Link: e.Link, ExportContext: e.ExportContext,
-	})
+	}
+	if i.StandardWebhooks {
+		out.WebhookID = e.Key
+	}
+	answer, err := c.Names.Send(ctx, c.Egress.Client(), out)
 	if answer.Duration > 0 {
 		metrics.Attempt(answer.Duration)
 	}

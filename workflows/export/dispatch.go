@@ -211,9 +211,10 @@ func (d *Dispatcher) execute(ctx context.Context, e *hiring.Export, tenant *hiri
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	in := Input{
-		Tenant: e.Tenant, Export: e.ID, Round: e.Round, To: targets(e, tenant),
-		// Also after their end: what is still missing then is given up, and its address answers so.
-		Documents: e.Attachments > 0, DocumentsTill: e.DocumentsTill, DeliverTill: e.DeliverTill,
+		Tenant: e.Tenant, Export: e.ID, Round: e.Round, To: targets(e, tenant, d.Now()),
+		// Also after their end: what is still missing then is given up, and its address answers so. Those of an export that was
+		// triggered here are here.
+		Documents: e.Attachments > 0 && e.Origin == hiring.Received, DocumentsTill: e.DocumentsTill, DeliverTill: e.DeliverTill,
 		Attributes: attributes,
 	}
 	o := client.StartWorkflowOptions{
@@ -235,7 +236,7 @@ func (d *Dispatcher) execute(ctx context.Context, e *hiring.Export, tenant *hiri
 }
 
 // targets are the integrations a round is for, and how long each waits for documents.
-func targets(e *hiring.Export, tenant *hiring.Tenant) (to []Target) {
+func targets(e *hiring.Export, tenant *hiring.Tenant, now time.Time) (to []Target) {
 	names := e.Integrations
 	if len(names) == 0 {
 		for n := range tenant.Integrations {
@@ -243,13 +244,21 @@ func targets(e *hiring.Export, tenant *hiring.Tenant) (to []Target) {
 		}
 	}
 	for _, name := range names {
-		t := Target{Integration: name}
-		if i, ok := tenant.Integration(name); !ok || i.Documents != hiring.Passthrough {
-			t.Wait = rehostWait
-		}
-		to = append(to, t)
+		to = append(to, Target{Integration: name, Wait: waitFor(e, tenant, name, now)})
 	}
 	return to
+}
+
+// waitFor is how long a delivery waits for the documents of its export.
+func waitFor(e *hiring.Export, tenant *hiring.Tenant, integration string, now time.Time) time.Duration {
+	i, ok := tenant.Integration(integration)
+	switch {
+	case e.Origin == hiring.Triggered, ok && i.Documents == hiring.Passthrough:
+		return 0
+	case ok && i.Documents == hiring.Inline:
+		return max(0, e.DocumentsTill.Sub(now))
+	}
+	return rehostWait
 }
 
 func (d *Dispatcher) write(ctx context.Context, fn func(*store.Tx) error) error {

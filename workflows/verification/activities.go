@@ -58,9 +58,7 @@ func (a *Activities) Verify(ctx context.Context, in Input) (Result, error) {
 	if status.State != hiring.NotConfigured {
 		return Result{State: status.State}, nil
 	}
-	answer, err := c.Names.Send(ctx, c.Egress.Client(), webhook.Delivery{
-		URL: i.URL, Secret: i.Secret.Reveal(), Event: webhook.EventVerify, Body: c.Names.VerifyBody(),
-	})
+	answer, err := c.Names.Send(ctx, c.Egress.Client(), c.Names.Verification(i))
 	if refused := new(webhook.SendError); err != nil && !errors.As(err, &refused) {
 		return Result{}, workflows.Again("stopping", 0, 5*time.Second)
 	}

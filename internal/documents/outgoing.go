@@ -1,0 +1,159 @@
+package documents
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/schemas"
+)
+
+// MaxInline is how much of its documents the body of an export may hold, in decoded bytes (docs/behaviour.md, "Documents").
+const MaxInline = 10 << 20
+
+// Outgoing is the body of an export, whose own is loaded, as it goes out in a document mode. One that differs from what came is
+// made once and kept, so that every attempt sends the same bytes.
+//
+// Rehost: our document URLs in the place of its sender's, every other byte as it came. Inline: the same, and behind a URL the
+// document itself, as far as it is here and there is room for it. The URLs of an export that was triggered here are ours.
+func (a *Archive) Outgoing(ctx context.Context, e *hiring.Export, mode hiring.DocumentMode) ([]byte, error) {
+	if e.Attachments == 0 || mode == hiring.Passthrough || mode == hiring.Rehost && e.Origin == hiring.Triggered {
+		return e.Body, nil
+	}
+	body, err := a.Store.Outgoing(ctx, e.ID, mode)
+	if !errors.Is(err, store.ErrNotFound) {
+		return body, err
+	}
+	docs, err := a.documents(ctx, e)
+	if err != nil {
+		return nil, err
+	}
+	urls, hashes, err := a.links(e, docs)
+	if err != nil {
+		return nil, err
+	}
+	made, err := a.write(ctx, e, docs, urls, mode == hiring.Inline)
+	if err != nil {
+		return nil, err
+	}
+	// As long behind the end of the deliveries as at the reception, also where a later round is the first that asks for this.
+	till := e.DeliverTill.Add(hiring.LinkWindow - hiring.DeliveryWindow)
+	var first bool
+	err = a.Store.Write(ctx, func(tx *store.Tx) (err error) {
+		if first, err = tx.PutOutgoing(e.ID, mode, made); err != nil || !first {
+			return err
+		}
+		for n, hash := range hashes {
+			if err := tx.InsertLink(hash, docs[n].ID, till); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("keeping the body as it goes out: %w", err)
+	}
+	if !first { // another integration's attempt was quicker
+		return a.Store.Outgoing(ctx, e.ID, mode)
+	}
+	return made.Bytes(), nil
+}
+
+// links makes a public URL for each document of a received export; none for a triggered one, which has them.
+func (a *Archive) links(e *hiring.Export, docs []*hiring.Document) (urls []string, hashes [][32]byte, err error) {
+	if e.Origin == hiring.Triggered {
+		return nil, nil, nil
+	}
+	c := a.InForce.Current()
+	if c == nil {
+		return nil, nil, errors.New("the gateway is stopping")
+	}
+	urls, hashes = make([]string, len(docs)), make([][32]byte, len(docs))
+	for n := range docs {
+		var token string
+		token, hashes[n] = NewToken()
+		urls[n] = URL(c.PublicURL, token)
+	}
+	return urls, hashes, nil
+}
+
+// write makes the body with these URLs, and with the documents that fit behind theirs. The base64 of up to 10 MiB is written
+// where it stays, not built beforehand.
+func (a *Archive) write(ctx context.Context, e *hiring.Export, docs []*hiring.Document, urls []string, inline bool) (*store.KeptBody, error) {
+	parsed, err := a.attachments(ctx, e)
+	if err != nil {
+		return nil, err
+	}
+	size := len(e.Body)
+	for _, u := range urls {
+		size += len(u) + len(`""`)
+	}
+	if !inline {
+		out := store.KeepBody(size)
+		return out, parsed.RewriteTo(out, e.Body, urls, nil)
+	}
+	chosen := choose(docs, parsed)
+	for _, d := range docs {
+		if chosen[d.Position] {
+			size += len(documentMember) + int(EncodedLength(d.Size, d.MediaType(), d.FileName))
+		}
+	}
+	out := store.KeepBody(size)
+	err = parsed.RewriteTo(out, e.Body, urls, func(n int) error {
+		if n < len(docs) && chosen[n] {
+			return a.inline(out, docs[n])
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("putting documents into a body: %w", err)
+	}
+	return out, nil
+}
+
+// choose tells which documents go into a body: in the order of its attachments each that is here and for which there still is
+// room. An attachment that has a document of its own keeps that one.
+func choose(docs []*hiring.Document, parsed *schemas.Document) map[int]bool {
+	chosen, left := map[int]bool{}, int64(MaxInline)
+	for n, d := range docs {
+		if d.State == hiring.Fetched && d.Size <= left && n < len(parsed.Attachments) && !parsed.Attachments[n].HasDocument {
+			chosen[n] = true
+			left -= d.Size
+		}
+	}
+	return chosen
+}
+
+const documentMember = `,"document":`
+
+// inline writes a document as a further member of its attachment. One whose file is gone is left out.
+func (a *Archive) inline(out *store.KeptBody, d *hiring.Document) error {
+	content, _, err := a.Files.Open(d.Blob)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer content.Close()
+	if _, err := io.WriteString(out, documentMember); err != nil {
+		return err
+	}
+	return EncodeObject(out, &exactly{r: content, left: d.Size}, d.MediaType(), d.FileName)
+}
+
+// Settled tells whether nothing more can be had of an export's documents: each was fetched or given up, or their URLs ended.
+func (a *Archive) Settled(ctx context.Context, e *hiring.Export) (bool, error) {
+	if e.Attachments == 0 || !a.Now().Before(e.DocumentsTill) {
+		return true, nil
+	}
+	docs, err := a.documents(ctx, e)
+	if err != nil {
+		return false, err
+	}
+	return a.progress(docs).Missing == 0, nil
+}

@@ -1,0 +1,43 @@
+package store
+
+import (
+	"context"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+)
+
+// KeptBody is a body as it is kept: behind a byte that says how the rest is written.
+type KeptBody []byte
+
+// KeepBody begins a body that is written piece by piece, with room for size bytes.
+func KeepBody(size int) *KeptBody {
+	k := append(make(KeptBody, 0, size+1), plainBody)
+	return &k
+}
+
+// Write implements io.Writer.
+func (k *KeptBody) Write(p []byte) (int, error) {
+	*k = append(*k, p...)
+	return len(p), nil
+}
+
+// Bytes is what was written. It shares memory with the body.
+func (k *KeptBody) Bytes() []byte { return (*k)[1:] }
+
+// PutOutgoing keeps the body of an export as it goes out in a document mode. It reports false, and changes nothing, when there
+// is one already.
+func (tx *Tx) PutOutgoing(exportID int64, mode hiring.DocumentMode, body *KeptBody) (bool, error) {
+	n, err := tx.exec(`INSERT INTO outgoing_bodies (export_id, documents, body) VALUES ($1, $2, $3) ON CONFLICT (export_id, documents) DO NOTHING`,
+		exportID, string(mode), []byte(*body))
+	return n == 1, err
+}
+
+// Outgoing reads the body of an export as it goes out in a document mode; ErrNotFound when it was not made yet.
+func (db *DB) Outgoing(ctx context.Context, exportID int64, mode hiring.DocumentMode) ([]byte, error) {
+	kept, err := queryOne(ctx, db, func(r row) (b []byte, err error) { err = r.Scan(&b); return b, err },
+		`SELECT body FROM outgoing_bodies WHERE export_id = $1 AND documents = $2`, exportID, string(mode))
+	if err != nil {
+		return nil, err
+	}
+	return unwrapBody(kept)
+}

@@ -1,0 +1,62 @@
+package webhook
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// The headers of the Standard Webhooks specification (standardwebhooks.com, version 1.0.0), spelled as they go onto the wire.
+const (
+	StandardID        = "webhook-id"
+	StandardTimestamp = "webhook-timestamp"
+	StandardSignature = "webhook-signature"
+)
+
+// standardPrefix marks a secret whose rest is the key in base64.
+const standardPrefix = "whsec_"
+
+// CheckStandardSecret says what is wrong with a secret that Standard Webhooks signatures are to be made with, or nil.
+func CheckStandardSecret(secret string) error {
+	if _, err := standardKey(secret); err != nil {
+		return fmt.Errorf("the secret begins with %s, but what follows is not standard base64: take it over as it was given, or leave out standard_webhooks", standardPrefix)
+	}
+	return nil
+}
+
+var errNoKey = errors.New("no key in base64")
+
+// standardKey is the key that a secret stands for: its bytes, or what is encoded behind whsec_. Where that can't be decoded it is
+// the bytes, too.
+func standardKey(secret string) ([]byte, error) {
+	encoded, ok := strings.CutPrefix(secret, standardPrefix)
+	if !ok {
+		return []byte(secret), nil
+	}
+	key, err := base64.StdEncoding.DecodeString(encoded)
+	if err != nil || len(key) == 0 {
+		return []byte(secret), errNoKey
+	}
+	return key, nil
+}
+
+// SignStandard is the value of webhook-signature: v1, and the HMAC-SHA256 of id.timestamp.body in base64.
+func SignStandard(secret, id string, at time.Time, body []byte) string {
+	key, _ := standardKey(secret) // CheckStandardSecret told who wrote it
+	h := hmac.New(sha256.New, key)
+	fmt.Fprintf(h, "%s.%d.", id, at.Unix())
+	h.Write(body)
+	return "v1," + base64.StdEncoding.EncodeToString(h.Sum(nil))
+}
+
+func signStandard(h http.Header, secret, id string, at time.Time, body []byte) {
+	h[StandardID] = []string{id}
+	h[StandardTimestamp] = []string{strconv.FormatInt(at.Unix(), 10)}
+	h[StandardSignature] = []string{SignStandard(secret, id, at, body)}
+}

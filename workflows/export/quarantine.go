@@ -1,0 +1,89 @@
+package export
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"go.uber.org/zap"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/store"
+)
+
+// Released is what EndQuarantine did for each integration.
+type Released struct {
+	Round    int      `json:"round"`
+	Released []string `json:"released"` // the integrations whose deliveries are on their way now
+}
+
+// EndQuarantine lets an export go that was put in quarantine: it is delivered as it came. What waits at the gate is hurried, what
+// was parked there begins the next round. The error is a *RefusedError, when it is not in quarantine, or store.ErrNotFound.
+func (a *Again) EndQuarantine(ctx context.Context, tenant, key string) (Released, error) {
+	e, err := a.Store.ExportByKey(ctx, tenant, key)
+	if err != nil {
+		return Released{}, err
+	}
+	deliveries, err := a.Store.Deliveries(ctx, e.ID)
+	if err != nil {
+		return Released{}, err
+	}
+	var parked, waiting []*hiring.Delivery
+	res := Released{Released: []string{}}
+	names := []string{}
+	for _, d := range deliveries {
+		switch {
+		case d.Parked:
+			parked, names = append(parked, d), append(names, d.Integration)
+		case d.Outcome == hiring.Held:
+			waiting = append(waiting, d)
+		default:
+			continue
+		}
+		res.Released = append(res.Released, d.Integration)
+	}
+	now := a.Now()
+	released := e
+	// In one write, so that nothing stays behind parked. A delivery that is parked meanwhile is found by ReleaseParked.
+	err = a.Store.Write(ctx, func(tx *store.Tx) error {
+		released = e
+		ended, err := tx.EndQuarantine(e.ID)
+		if err != nil {
+			return err
+		}
+		if !ended {
+			return errNotQuarantined
+		}
+		if len(parked) == 0 {
+			return nil
+		}
+		if released, err = nextRound(tx, e, names, now); err != nil {
+			return err
+		}
+		for _, d := range parked {
+			if _, err := tx.MoveDelivery(d.ID, released.Round, now); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if errors.Is(err, errNotQuarantined) {
+		return Released{}, &RefusedError{"this export is not in quarantine: there is nothing to release"}
+	}
+	if err != nil {
+		return Released{}, fmt.Errorf("releasing an export from quarantine: %w", err)
+	}
+	a.Log.Info("an export was released from quarantine", zap.String("tenant", tenant), zap.Int64("export", e.ID))
+	res.Round = released.Round
+	if len(parked) > 0 {
+		a.Dispatcher.Offer(released)
+	}
+	for _, d := range waiting {
+		if err := a.hurry(ctx, e, d); err != nil && ctx.Err() == nil {
+			a.Log.Debug("a released delivery could not be hurried; it goes out when it looks next", zap.Error(err))
+		}
+	}
+	return res, nil
+}
+
+var errNotQuarantined = errors.New("the export is not in quarantine any more")
