@@ -5,9 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 	"time"
 
@@ -71,13 +69,9 @@ func exactly(n int, sentence string) cobra.PositionalArgs {
 	}
 }
 
-// maxPage is how many exports the gateway gives at once.
-const maxPage = 500
-
 type exportListFlags struct {
+	pages
 	tenant, outcome, integration, candidate string
-	limit                                   int
-	all                                     bool
 }
 
 func exportList(a *admin) *cobra.Command {
@@ -87,12 +81,6 @@ func exportList(a *admin) *cobra.Command {
 		Short: "Lists exports, newest first",
 		Args:  exactly(0, "export list takes flags only: choose with --tenant, --outcome, --integration or --candidate"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if f.all && cmd.Flags().Changed("limit") {
-				return errors.New("--all and --limit exclude each other: leave one out")
-			}
-			if f.limit < 1 {
-				return errors.New("--limit must be at least 1")
-			}
 			ctx, stop := interruptible(cmd)
 			defer stop()
 			return f.run(ctx, cmd, a)
@@ -103,8 +91,7 @@ func exportList(a *admin) *cobra.Command {
 	fl.StringVar(&f.outcome, "outcome", "", "exports with such a delivery only: pending, retrying, held, delivered, failed or expired")
 	fl.StringVar(&f.integration, "integration", "", "exports to this integration only")
 	fl.StringVar(&f.candidate, "candidate", "", "exports of the candidate with this id only")
-	fl.IntVar(&f.limit, "limit", 50, "how many to list at most")
-	fl.BoolVar(&f.all, "all", false, "list all of them")
+	f.flags(cmd)
 	return cmd
 }
 
@@ -150,48 +137,15 @@ func (f *exportListFlags) run(ctx context.Context, cmd *cobra.Command, a *admin)
 		}
 	}
 	table := NewTable(cmd.OutOrStdout(), "uuid", "tenant", "received", "candidate", "documents", "deliveries")
-	more := true
-	for left := f.limit; more && (f.all || left > 0); {
-		n := maxPage
-		if !f.all {
-			n = min(n, left)
-		}
-		q.Set("limit", strconv.Itoa(n))
-		var page struct {
-			Items []json.RawMessage `json:"items"`
-			Next  *string           `json:"next"`
-		}
-		if err := a.call(ctx, http.MethodGet, path+"?"+q.Encode(), nil, &page); err != nil {
+	f.path, f.query = path, q
+	return f.print(ctx, cmd, a, table, func(raw json.RawMessage) error {
+		var e exportRow
+		if err := json.Unmarshal(raw, &e); err != nil {
 			return err
 		}
-		for _, raw := range page.Items {
-			if a.json {
-				if err := WriteJSON(cmd.OutOrStdout(), raw); err != nil {
-					return err
-				}
-				continue
-			}
-			var e exportRow
-			if err := json.Unmarshal(raw, &e); err != nil {
-				return fmt.Errorf("reading what the gateway answered: %w", err)
-			}
-			table.Row(e.ID, e.Tenant, e.ReceivedAt, e.Candidate, e.Attachments, e.standing())
-		}
-		left -= len(page.Items)
-		if more = page.Next != nil; more {
-			q.Set("cursor", *page.Next)
-		}
-	}
-	if a.json {
+		table.Row(e.ID, e.Tenant, e.ReceivedAt, e.Candidate, e.Attachments, e.standing())
 		return nil
-	}
-	if err := table.Flush(); err != nil {
-		return err
-	}
-	if more {
-		fmt.Fprintln(cmd.ErrOrStderr(), "There are more: --all lists them.")
-	}
-	return nil
+	})
 }
 
 // standing says in a few words where an export is: at each integration, in the latest round that went there.

@@ -2,10 +2,8 @@ package commands
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -18,13 +16,15 @@ func Integration() *cobra.Command {
 	a := new(admin)
 	cmd := group(&cobra.Command{
 		Use:   "integration",
-		Short: "Lists integrations and enables them again",
-		Long: `Lists where the exports of a running gateway go, and enables what its partner has disabled.
+		Short: "Lists, adds, enables and removes integrations",
+		Long: `Lists where the exports of a running gateway go, adds and removes integrations of tenants that are kept in its database, and
+enables what its partner has disabled.
 
 These commands ask the gateway, at Caddy's admin endpoint.`,
 		Example: `  hiregate integration list
+  hiregate integration add initech/hris --url https://hr.example.com/inbound/initech --secret-file hris.secret
   hiregate integration enable acme/hris`,
-	}, integrationList(a), integrationEnable(a))
+	}, integrationList(a), integrationAdd(a), integrationEnable(a), integrationRemove(a))
 	a.flags(cmd)
 	return cmd
 }
@@ -85,21 +85,14 @@ func integrationEnable(a *admin) *cobra.Command {
 would be verified later. What is held for it goes out once it answers VERIFY with 200.`,
 		Args: exactly(1, "integration enable takes one integration, such as: hiregate integration enable acme/hris"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			tenant, name, ok := strings.Cut(args[0], "/")
-			if !ok {
-				return errors.New("whose integration is it? write it as TENANT/NAME, such as acme/hris")
-			}
-			if err := hiring.CheckTenantName(tenant); err != nil {
-				return err
-			}
-			if err := hiring.CheckIntegrationName(name); err != nil {
+			tenant, name, err := integrationOf(args[0])
+			if err != nil {
 				return err
 			}
 			ctx, stop := interruptible(cmd)
 			defer stop()
 			var raw json.RawMessage
-			path := "/v1/tenants/" + segment(tenant) + "/integrations/" + segment(name) + "/enable"
-			if err := a.call(ctx, http.MethodPost, path, nil, &raw); err != nil {
+			if err := a.call(ctx, http.MethodPost, integrationPath(tenant, name)+"/enable", nil, &raw); err != nil {
 				return err
 			}
 			if a.json {

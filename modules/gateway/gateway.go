@@ -13,6 +13,7 @@ import (
 	"github.com/hiregate/hiregate/internal/config"
 	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/internal/trigger"
 	"github.com/hiregate/hiregate/schemas"
 )
 
@@ -32,6 +33,11 @@ func (g *Gateway) Hold() (release func(), ok bool) {
 		return nil, false
 	}
 	return g.Runtime.Store().Hold()
+}
+
+// Trigger makes the exports that begin here. The store must be held.
+func (g *Gateway) Trigger() *trigger.Trigger {
+	return &trigger.Trigger{Config: g.Config, Validator: g.Validator, Store: g.Runtime.Store(), Now: g.Now}
 }
 
 // Database is a store that is opened when it is first needed, and once.

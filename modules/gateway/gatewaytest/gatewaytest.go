@@ -65,7 +65,8 @@ func NewAt(t testing.TB, folder, temporal string, tenants ...*hiring.Tenant) *Be
 	})
 	require.NoError(t, runtime.Start(t.Context()))
 
-	c := &config.Config{Names: names, Egress: guard, PublicURL: "https://gate.example.com", Tenants: map[string]*hiring.Tenant{}}
+	c := &config.Config{Names: names, Egress: guard, PublicURL: "https://gate.example.com",
+		CandidateURL: "https://recruiting.example.com/candidates/{candidate}", Tenants: map[string]*hiring.Tenant{}, Stored: runtime.Directory}
 	for _, tenant := range tenants {
 		c.Tenants[tenant.Name] = tenant
 	}

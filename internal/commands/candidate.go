@@ -1,0 +1,120 @@
+package commands
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+)
+
+// Candidate returns the command `hiregate candidate`.
+func Candidate() *cobra.Command {
+	a := new(admin)
+	cmd := group(&cobra.Command{
+		Use:   "candidate",
+		Short: "Lists candidates and exports them",
+		Long: `Lists the candidates of a tenant, and exports one of them.
+
+These commands ask the gateway, at Caddy's admin endpoint.`,
+		Example: `  hiregate candidate list initech
+  hiregate candidate export initech/c-zoe`,
+	}, candidateList(a), candidateExport(a))
+	a.flags(cmd)
+	return cmd
+}
+
+func candidateList(a *admin) *cobra.Command {
+	p := new(pages)
+	cmd := &cobra.Command{
+		Use:   "list TENANT",
+		Short: "Lists the candidates of a tenant",
+		Args:  exactly(1, "candidate list takes one tenant, such as: hiregate candidate list initech"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := hiring.CheckTenantName(args[0]); err != nil {
+				return err
+			}
+			ctx, stop := interruptible(cmd)
+			defer stop()
+			p.path = "/v1/tenants/" + segment(args[0]) + "/candidates"
+			table := NewTable(cmd.OutOrStdout(), "candidate", "name", "e-mail", "applied", "updated")
+			return p.print(ctx, cmd, a, table, func(raw json.RawMessage) error {
+				var c hiring.Candidate
+				if err := json.Unmarshal(raw, &c); err != nil {
+					return err
+				}
+				name := c.Name.Formatted
+				if name == "" {
+					name = strings.TrimSpace(c.Name.Given + " " + c.Name.Family)
+				}
+				table.Row(c.ID, name, strings.Join(c.Email, ", "), c.ApplyDate, c.UpdatedAt)
+				return nil
+			})
+		},
+	}
+	p.flags(cmd)
+	return cmd
+}
+
+// exported is what the gateway answers to the export of a candidate.
+type exported struct {
+	UUID       string `json:"uuid"`
+	Deliveries []struct {
+		Integration string    `json:"integration"`
+		Outcome     string    `json:"outcome"`
+		Reason      string    `json:"reason"`
+		NextAt      time.Time `json:"nextAt"`
+	} `json:"deliveries"`
+}
+
+func candidateExport(a *admin) *cobra.Command {
+	var integration, application string
+	cmd := &cobra.Command{
+		Use:   "export TENANT/CANDIDATE",
+		Short: "Exports a candidate, and shows what came of the first attempt",
+		Args:  exactly(1, "candidate export takes one candidate, such as: hiregate candidate export initech/c-zoe"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			tenant, id, ok := strings.Cut(args[0], "/")
+			if !ok || id == "" {
+				return errors.New("whose candidate is it? write it as TENANT/CANDIDATE, such as initech/c-zoe")
+			}
+			if err := hiring.CheckTenantName(tenant); err != nil {
+				return err
+			}
+			in := map[string]string{}
+			if integration != "" {
+				in["integration"] = integration
+			}
+			if application != "" {
+				in["jobApplication"] = application
+			}
+			ctx, stop := interruptible(cmd)
+			defer stop()
+			var raw json.RawMessage
+			if err := a.call(ctx, http.MethodPost, "/v1/tenants/"+segment(tenant)+"/candidates/"+segment(id)+"/exports", in, &raw); err != nil {
+				return err
+			}
+			if a.json {
+				return WriteJSON(cmd.OutOrStdout(), raw)
+			}
+			var e exported
+			if err := json.Unmarshal(raw, &e); err != nil {
+				return fmt.Errorf("reading what the gateway answered: %w", err)
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "export %s/%s\n", tenant, e.UUID)
+			table := NewTable(cmd.OutOrStdout(), "integration", "outcome", "reason", "next attempt")
+			for _, d := range e.Deliveries {
+				table.Row(d.Integration, d.Outcome, d.Reason, d.NextAt)
+			}
+			return table.Flush()
+		},
+	}
+	cmd.Flags().StringVar(&integration, "integration", "", "integration to export to (default: every configured one)")
+	cmd.Flags().StringVar(&application, "job-application", "", "the job application that the export is about, when there are several")
+	return cmd
+}

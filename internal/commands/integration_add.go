@@ -1,0 +1,101 @@
+package commands
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+)
+
+// integrationOf reads TENANT/NAME.
+func integrationOf(arg string) (tenant, name string, err error) {
+	tenant, name, ok := strings.Cut(arg, "/")
+	if !ok {
+		return "", "", errors.New("whose integration is it? write it as TENANT/NAME, such as acme/hris")
+	}
+	if err := hiring.CheckTenantName(tenant); err != nil {
+		return "", "", err
+	}
+	return tenant, name, hiring.CheckIntegrationName(name)
+}
+
+func integrationPath(tenant, name string) string {
+	return "/v1/tenants/" + segment(tenant) + "/integrations/" + segment(name)
+}
+
+func integrationAdd(a *admin) *cobra.Command {
+	var url, file, documents string
+	var standard bool
+	cmd := &cobra.Command{
+		Use:   "add TENANT/NAME",
+		Short: "Adds an integration, once it answers VERIFY with 200",
+		Long: `Adds an integration to a tenant that is kept in the gateway's database. A VERIFY event is sent to its URL first: unless that is
+answered with exactly 200, nothing is added, and what came of it is shown.
+
+The secret is read from a file, the secret alone, so that it shows up in no list of processes; "-" reads it from standard input.`,
+		Args: exactly(1, "integration add takes one integration, such as: hiregate integration add acme/hris --url https://hr.acme.example/inbound/acme --secret-file hris.secret"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			tenant, name, err := integrationOf(args[0])
+			if err != nil {
+				return err
+			}
+			if url == "" || file == "" {
+				return errors.New("say where it is and what signs its exports: --url https://hr.acme.example/inbound/acme --secret-file hris.secret")
+			}
+			secret, err := readSecret(cmd.InOrStdin(), file)
+			if err != nil {
+				return err
+			}
+			in := map[string]any{"name": name, "url": url, "secret": secret}
+			if documents != "" {
+				in["documents"] = documents
+			}
+			if standard {
+				in["standardWebhooks"] = true
+			}
+			ctx, stop := interruptible(cmd)
+			defer stop()
+			var raw json.RawMessage
+			if err := a.call(ctx, http.MethodPost, "/v1/tenants/"+segment(tenant)+"/integrations", in, &raw); err != nil {
+				return err
+			}
+			if a.json {
+				return WriteJSON(cmd.OutOrStdout(), raw)
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "%s/%s answered VERIFY with 200 and is configured\n", tenant, name)
+			return nil
+		},
+	}
+	fl := cmd.Flags()
+	fl.StringVar(&url, "url", "", "the webhook's address; it must hold an identifier, in its path or its query")
+	fl.StringVar(&file, "secret-file", "", "file with the secret that signs what is sent there")
+	fl.StringVar(&documents, "documents", "", "how documents reach it: rehost (default), passthrough or inline")
+	fl.BoolVar(&standard, "standard-webhooks", false, "add the signature headers of the Standard Webhooks specification")
+	return cmd
+}
+
+func integrationRemove(a *admin) *cobra.Command {
+	return &cobra.Command{
+		Use:   "remove TENANT/NAME",
+		Short: "Removes an integration and ends the deliveries that are on their way to it",
+		Args:  exactly(1, "integration remove takes one integration, such as: hiregate integration remove acme/hris"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			tenant, name, err := integrationOf(args[0])
+			if err != nil {
+				return err
+			}
+			ctx, stop := interruptible(cmd)
+			defer stop()
+			if err := a.call(ctx, http.MethodDelete, integrationPath(tenant, name), nil, nil); err != nil {
+				return err
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "%s/%s is removed\n", tenant, name)
+			return nil
+		},
+	}
+}

@@ -1,0 +1,81 @@
+package commands
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"github.com/spf13/cobra"
+)
+
+// maxPage is the largest page that the management API gives.
+const maxPage = 500
+
+// pages is a list of the management API, as commands print it.
+type pages struct {
+	path  string
+	query url.Values
+	limit int  // how many to list at most
+	all   bool // list all of them
+}
+
+// flags adds what all commands that list take.
+func (p *pages) flags(cmd *cobra.Command) {
+	cmd.Flags().IntVar(&p.limit, "limit", 50, "how many to list at most")
+	cmd.Flags().BoolVar(&p.all, "all", false, "list all of them")
+}
+
+// print reads page after page; each item is printed as JSON, or handed to row.
+func (p *pages) print(ctx context.Context, cmd *cobra.Command, a *admin, table *Table, row func(raw json.RawMessage) error) error {
+	if p.all && cmd.Flags().Changed("limit") {
+		return errors.New("--all and --limit exclude each other: leave one out")
+	}
+	if p.limit < 1 {
+		return errors.New("--limit must be at least 1")
+	}
+	if p.query == nil {
+		p.query = url.Values{}
+	}
+	more := true
+	for left := p.limit; more && (p.all || left > 0); {
+		n := maxPage
+		if !p.all {
+			n = min(n, left)
+		}
+		p.query.Set("limit", strconv.Itoa(n))
+		var page struct {
+			Items []json.RawMessage `json:"items"`
+			Next  *string           `json:"next"`
+		}
+		if err := a.call(ctx, http.MethodGet, p.path+"?"+p.query.Encode(), nil, &page); err != nil {
+			return err
+		}
+		for _, raw := range page.Items {
+			if a.json {
+				if err := WriteJSON(cmd.OutOrStdout(), raw); err != nil {
+					return err
+				}
+			} else if err := row(raw); err != nil {
+				return fmt.Errorf("reading what the gateway answered: %w", err)
+			}
+		}
+		left -= len(page.Items)
+		if more = page.Next != nil; more {
+			p.query.Set("cursor", *page.Next)
+		}
+	}
+	if a.json {
+		return nil
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	if more {
+		fmt.Fprintln(cmd.ErrOrStderr(), "There are more: --all lists them.")
+	}
+	return nil
+}

@@ -1,0 +1,209 @@
+// Package trigger makes the exports that begin here: a person exports a candidate, or a job application enters a step whose
+// helper does. The body is built from the store and put through the door in the transaction that triggers it.
+package trigger
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/hiregate/hiregate/internal/config"
+	"github.com/hiregate/hiregate/internal/documents"
+	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/hropen"
+	"github.com/hiregate/hiregate/internal/inbox"
+	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/schemas"
+)
+
+// ErrNoSuch says that the candidate, the job application or the step is not there.
+var ErrNoSuch = errors.New("there is no such thing")
+
+// RefusedError says why nothing was triggered: a sentence for the person who asked.
+type RefusedError struct {
+	Reason string
+	// Ambiguous tells that the request has to say more; otherwise what is stored stands against it.
+	Ambiguous bool
+}
+
+func (e *RefusedError) Error() string { return e.Reason }
+
+const (
+	maxApplications = 1000 // of a candidate, in one export
+	maxDocuments    = 1000 // of a job application
+)
+
+// Trigger triggers exports under one configuration.
+type Trigger struct {
+	Config    *config.Config
+	Validator *schemas.Validator
+	Store     *store.DB
+	Now       func() time.Time
+}
+
+// Configured are the names of a tenant's integrations that exports may go to, ordered.
+func (t *Trigger) Configured(ctx context.Context, tenant *hiring.Tenant) ([]string, error) {
+	var names []string
+	for n := range tenant.Integrations {
+		i := &tenant.Integrations[n]
+		status, err := t.Store.IntegrationStatus(ctx, i)
+		if err != nil {
+			return nil, err
+		}
+		if status.Open(i) {
+			names = append(names, i.Name)
+		}
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+// Request asks for the export of a candidate.
+type Request struct {
+	Tenant       string
+	Candidate    string
+	Integrations []string // whom it goes to: configured ones, at least one
+	Application  string   // the job application it is about; empty: the only one
+}
+
+// Export exports a candidate. It may run more than once for the same request, as what Write runs may. Offer the export to the
+// dispatcher once the transaction is committed.
+//
+// Errors: ErrNoSuch, *RefusedError, and those of the store.
+func (t *Trigger) Export(tx *store.Tx, r Request) (*hiring.Export, error) {
+	candidate, ok, err := tx.Candidate(r.Tenant, r.Candidate)
+	if err == nil && !ok {
+		err = fmt.Errorf("%w: the tenant has no candidate of that id", ErrNoSuch)
+	}
+	if err != nil {
+		return nil, err
+	}
+	p := &payload{tx: tx, config: t.Config}
+	if err := p.load(candidate); err != nil {
+		return nil, err
+	}
+	job, err := p.context(r.Application)
+	if err != nil {
+		return nil, err
+	}
+	body, err := t.build(candidate, p)
+	if err != nil {
+		return nil, err
+	}
+	e := t.event(r, body)
+	e.Link = []byte(strings.ReplaceAll(t.Config.CandidateURL, "{candidate}", url.PathEscape(candidate.ID)))
+	e.Attachments = len(p.documents)
+	if job != "" {
+		e.ExportContext = []byte(job)
+	}
+	res, err := inbox.Put(tx, e)
+	if err != nil {
+		return nil, err
+	}
+	if res.Verdict != inbox.Accepted {
+		return nil, fmt.Errorf("the door did not take a triggered export: verdict %d", res.Verdict)
+	}
+	for n, d := range p.documents {
+		if err := tx.OfferDocument(d, e, n, p.hashes[n]); err != nil {
+			return nil, err
+		}
+	}
+	return e, nil
+}
+
+// event is the export that a body becomes now.
+func (t *Trigger) event(r Request, body []byte) *hiring.Export {
+	e := inbox.Arrive(r.Tenant, uuid.NewString(), body, t.Now())
+	e.Origin = hiring.Triggered
+	e.CandidateID = r.Candidate
+	e.Integrations = r.Integrations
+	e.DeliverTill = e.DocumentsTill
+	return e
+}
+
+// build makes the body, and makes sure that it is what we would accept.
+func (t *Trigger) build(candidate *hiring.Candidate, p *payload) ([]byte, error) {
+	body, err := hropen.Build(t.Config.Names, candidate, p.applications)
+	if err != nil {
+		return nil, fmt.Errorf("building an export: %w", err)
+	}
+	doc, err := t.Validator.Guard(body)
+	if err != nil {
+		return nil, fmt.Errorf("building an export: %w", err)
+	}
+	if findings := t.Validator.Export(doc); len(findings) > 0 {
+		return nil, fmt.Errorf("building an export: it breaks the schema at %s (%s)", findings[0].Pointer, findings[0].Rule)
+	}
+	return body, nil
+}
+
+// payload is what an export of a candidate is built from, and the public URLs that are made for it.
+type payload struct {
+	tx           *store.Tx
+	config       *config.Config
+	applications []hropen.Application
+	documents    []*hiring.ApplicationDocument // in the order of the body's attachments
+	hashes       [][sha256.Size]byte           // of their URLs
+}
+
+// load reads the candidate's job applications, oldest first, with their jobs and documents.
+func (p *payload) load(candidate *hiring.Candidate) error {
+	all, err := p.tx.JobApplicationsOf(candidate.Tenant, candidate.ID, maxApplications+1)
+	if err != nil {
+		return err
+	}
+	if len(all) > maxApplications {
+		return &RefusedError{Reason: fmt.Sprintf("the candidate has more than %d job applications, too many for one export", maxApplications)}
+	}
+	slices.SortStableFunc(all, func(a, b *hiring.JobApplication) int {
+		return cmp.Compare(a.CreatedAt.UnixMicro(), b.CreatedAt.UnixMicro())
+	})
+	for _, a := range all {
+		one := hropen.Application{JobApplication: a}
+		job, ok, err := p.tx.Job(a.Tenant, a.Job)
+		if err != nil {
+			return err
+		}
+		if ok {
+			one.Job = job
+		}
+		docs, err := p.tx.ApplicationDocuments(a.Tenant, a.ID, maxDocuments)
+		if err != nil {
+			return err
+		}
+		for _, d := range docs {
+			token, hash := documents.NewToken()
+			one.Attachments = append(one.Attachments, hropen.Attachment{ID: d.ID, Descriptions: d.Descriptions, URL: documents.URL(p.config.PublicURL, token)})
+			p.documents, p.hashes = append(p.documents, d), append(p.hashes, hash)
+		}
+		p.applications = append(p.applications, one)
+	}
+	return nil
+}
+
+// context is the job board code that the export's context header names: of the named job application or the only one; empty
+// when there is none.
+func (p *payload) context(application string) (string, error) {
+	switch {
+	case application != "":
+		for _, a := range p.applications {
+			if a.ID == application {
+				return a.JobApplication.Job, nil
+			}
+		}
+		return "", fmt.Errorf("%w: the candidate has no job application of that id", ErrNoSuch)
+	case len(p.applications) == 0:
+		return "", nil
+	case len(p.applications) == 1:
+		return p.applications[0].JobApplication.Job, nil
+	}
+	return "", &RefusedError{Ambiguous: true, Reason: "the candidate has several job applications: name the one that the export is about in jobApplication"}
+}

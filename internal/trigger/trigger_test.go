@@ -1,0 +1,254 @@
+package trigger_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hiregate/hiregate/internal/config"
+	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/internal/trigger"
+	"github.com/hiregate/hiregate/internal/webhook"
+	"github.com/hiregate/hiregate/schemas"
+)
+
+var noon = time.Date(2026, 11, 20, 12, 0, 0, 123456000, time.UTC)
+
+// bench is a trigger over a store with the tenant initech: the candidate c-1 with a job application for NURSE-1, which has a
+// document, the steps interview, hired (with a helper for all) and archive (with a helper for the integration archive).
+type bench struct {
+	*trigger.Trigger
+	t   *testing.T
+	now time.Time
+}
+
+func setup(t *testing.T) *bench {
+	t.Helper()
+	db, err := store.Open(t.Context(), "sqlite://"+filepath.Join(t.TempDir(), "hiregate.db"), store.Options{})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	names, err := webhook.NamesFor("Service")
+	require.NoError(t, err)
+	validator, err := schemas.New("Service")
+	require.NoError(t, err)
+	b := &bench{t: t, now: noon}
+	b.Trigger = &trigger.Trigger{Store: db, Validator: validator, Now: func() time.Time { return b.now }, Config: &config.Config{
+		Names: names, PublicURL: "https://gate.example.com", CandidateURL: "https://recruiting.example.com/c/{candidate}?tab=1"}}
+	row := hiring.Row{Tenant: "initech"}
+	b.write(func(tx *store.Tx) error {
+		if err := tx.PutCandidate(&hiring.Candidate{Row: row, ID: "c-1/é", Name: hiring.Name{Given: "Zoë"}}, noon); err != nil {
+			return err
+		}
+		if err := tx.PutJob(&hiring.Job{Row: row, BoardCode: "NURSE-1", ID: "job-1", Title: "Nurse"}, noon); err != nil {
+			return err
+		}
+		for _, s := range []*hiring.Step{
+			{Row: row, ID: "interview", Name: "Interview"},
+			{Row: row, ID: "hired", Name: "Offer accepted", Category: "Hired", Helper: &hiring.Helper{}},
+			{Row: row, ID: "archive", Name: "Archived", Helper: &hiring.Helper{Integrations: []string{"archive"}}},
+		} {
+			if err := tx.PutStep(s, noon); err != nil {
+				return err
+			}
+		}
+		_, err := tx.AddApplicationDocument(&hiring.ApplicationDocument{Key: 1, Tenant: "initech", Application: "a-1", ID: "doc-1", Descriptions: []string{"Resume"},
+			FileName: "r.pdf", MediaType: "application/pdf", Blob: "blob-1", SHA256: []byte{7}, Size: 3, CreatedAt: noon})
+		return err
+	})
+	b.apply("a-1")
+	return b
+}
+
+func (b *bench) write(fn func(*store.Tx) error) {
+	b.t.Helper()
+	require.NoError(b.t, b.Store.Write(b.t.Context(), fn))
+}
+
+func (b *bench) apply(id string) {
+	b.t.Helper()
+	b.write(func(tx *store.Tx) error {
+		return tx.PutJobApplication(&hiring.JobApplication{Row: hiring.Row{Tenant: "initech"}, ID: id, Candidate: "c-1/é", Job: "NURSE-1", LanguageCode: "en-US"}, b.now)
+	})
+}
+
+func (b *bench) export(r trigger.Request) (e *hiring.Export, err error) {
+	r.Tenant = "initech"
+	err = b.Store.Write(b.t.Context(), func(tx *store.Tx) (err error) {
+		e, err = b.Export(tx, r)
+		return err
+	})
+	return e, err
+}
+
+func (b *bench) enter(step string, configured ...string) (in *trigger.Entered, err error) {
+	err = b.Store.Write(b.t.Context(), func(tx *store.Tx) (err error) {
+		in, err = b.Enter(tx, "initech", "a-1", step, configured)
+		return err
+	})
+	return in, err
+}
+
+// urls are the attachment URLs of an export, as it is kept.
+func (b *bench) urls(e *hiring.Export) (urls []string) {
+	b.t.Helper()
+	require.NoError(b.t, b.Store.LoadBody(b.t.Context(), e))
+	doc, err := schemas.Guard(e.Body)
+	require.NoError(b.t, err)
+	for _, a := range doc.Attachments {
+		urls = append(urls, a.URL)
+	}
+	return urls
+}
+
+func TestExportIsKeptAsItGoesOut(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	made, err := b.export(trigger.Request{Candidate: "c-1/é", Integrations: []string{"hris"}})
+	require.NoError(t, err)
+	e, err := b.Store.ExportByKey(t.Context(), "initech", made.Key)
+	require.NoError(t, err)
+	require.Equal(t, hiring.Triggered, e.Origin)
+	require.Equal(t, []string{"hris"}, e.Integrations)
+	require.Equal(t, "c-1/é", e.CandidateID)
+	require.Equal(t, noon.Add(2*time.Hour+30*time.Minute), e.DocumentsTill)
+	require.Equal(t, e.DocumentsTill, e.DeliverTill)
+	require.Equal(t, 1, e.Attachments)
+	require.NoError(t, b.Store.LoadBody(t.Context(), e))
+	require.Equal(t, "https://recruiting.example.com/c/c-1%2F%C3%A9?tab=1", string(e.Link))
+	require.Equal(t, "NURSE-1", string(e.ExportContext))
+	require.True(t, json.Valid(e.Body))
+	require.True(t, bytes.HasPrefix(e.Body, []byte(`{"candidate":{`)))
+
+	docs, err := b.Store.Documents(t.Context(), e.ID)
+	require.NoError(t, err)
+	require.Len(t, docs, 1)
+	require.Equal(t, hiring.Fetched, docs[0].State, "it would be fetched from ourselves")
+	require.Equal(t, "blob-1", docs[0].Blob)
+	urls := b.urls(e)
+	require.Len(t, urls, 1)
+	require.Regexp(t, `^https://gate\.example\.com/documents/[A-Za-z0-9_-]{43}$`, urls[0])
+}
+
+func TestEachExportIsAnEventOfItsOwn(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	one, err := b.export(trigger.Request{Candidate: "c-1/é", Integrations: []string{"hris"}})
+	require.NoError(t, err)
+	b.now = noon.Add(time.Hour)
+	other, err := b.export(trigger.Request{Candidate: "c-1/é", Integrations: []string{"hris"}})
+	require.NoError(t, err)
+	require.NotEqual(t, one.Key, other.Key)
+	require.NotEqual(t, b.urls(one), b.urls(other), "one event's document URLs were given out with another's end")
+	require.Equal(t, time.Hour, other.DocumentsTill.Sub(one.DocumentsTill))
+}
+
+func TestContextIsTheJobOfTheApplicationItIsAbout(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.now = noon.Add(time.Minute)
+	b.write(func(tx *store.Tx) error {
+		err := tx.PutCandidate(&hiring.Candidate{Row: hiring.Row{Tenant: "initech"}, ID: "c-2"}, noon)
+		if err != nil {
+			return err
+		}
+		return tx.PutJobApplication(&hiring.JobApplication{Row: hiring.Row{Tenant: "initech"}, ID: "a-2", Candidate: "c-1/é", Job: "COOK-1"}, b.now)
+	})
+	refused := new(trigger.RefusedError)
+	_, err := b.export(trigger.Request{Candidate: "c-1/é", Integrations: []string{"hris"}})
+	require.ErrorAs(t, err, &refused)
+	require.True(t, refused.Ambiguous)
+	e, err := b.export(trigger.Request{Candidate: "c-1/é", Application: "a-2", Integrations: []string{"hris"}})
+	require.NoError(t, err)
+	require.Equal(t, "COOK-1", string(e.ExportContext))
+	e, err = b.export(trigger.Request{Candidate: "c-2", Integrations: []string{"hris"}})
+	require.NoError(t, err)
+	require.Nil(t, e.ExportContext, "there is no job, so there must be no header")
+	for _, r := range []trigger.Request{{Candidate: "c-3"}, {Candidate: "c-1/é", Application: "a-9"}, {Candidate: "c-2", Application: "a-1"}} {
+		_, err = b.export(r)
+		require.ErrorIs(t, err, trigger.ErrNoSuch)
+	}
+}
+
+func TestEnteringAStepWithAHelperExportsOnce(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	in, err := b.enter("interview", "hris")
+	require.NoError(t, err)
+	require.Nil(t, in.Export, "a step without a helper exported")
+	require.Empty(t, in.Transition.Export)
+
+	in, err = b.enter("hired", "archive", "hris")
+	require.NoError(t, err)
+	require.Equal(t, []string{"archive", "hris"}, in.Export.Integrations)
+	require.Equal(t, in.Export.Key, in.Transition.Export)
+	require.Contains(t, string(in.Export.Body), `"candidateStatus":{"name":"Offer accepted","category":"Hired","transitionDateTime":"2026-11-20 12:00:00"}`,
+		"the export was built before the step was entered")
+	_, err = b.enter("hired", "hris")
+	refused := new(trigger.RefusedError)
+	require.ErrorAs(t, err, &refused)
+
+	_, err = b.enter("interview", "hris")
+	require.NoError(t, err)
+	again, err := b.enter("hired", "hris")
+	require.NoError(t, err)
+	require.NotEqual(t, in.Export.Key, again.Export.Key)
+
+	history, _, err := b.Store.Transitions(t.Context(), "initech", "a-1", 0, 10)
+	require.NoError(t, err)
+	require.Len(t, history, 4)
+	all, _, err := b.Store.Exports(t.Context(), store.ExportFilter{Tenant: "initech"})
+	require.NoError(t, err)
+	require.Len(t, all, 2)
+	a, err := b.Store.JobApplication(t.Context(), "initech", "a-1")
+	require.NoError(t, err)
+	require.Equal(t, "hired", a.Status.Step)
+}
+
+func TestHelperExportsToThoseItNames(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	in, err := b.enter("archive", "archive", "hris")
+	require.NoError(t, err)
+	require.Equal(t, []string{"archive"}, in.Export.Integrations)
+	require.Empty(t, in.Export.Fault)
+}
+
+func TestHelperWithNobodyToExportToIsRecordedAsFailed(t *testing.T) {
+	t.Parallel()
+	for step, configured := range map[string][]string{"hired": nil, "archive": {"hris"}} {
+		b := setup(t)
+		in, err := b.enter(step, configured...)
+		require.NoError(t, err, "the transition must not suffer for it")
+		e, err := b.Store.ExportByKey(t.Context(), "initech", in.Transition.Export)
+		require.NoError(t, err)
+		require.Contains(t, e.Fault, "configure one")
+		n, _, err := b.Store.Backlog(t.Context())
+		require.NoError(t, err)
+		require.Zero(t, n, "it would be dispatched")
+	}
+}
+
+func TestNothingIsLeftOfATransitionThatFails(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.write(func(tx *store.Tx) error {
+		c, _, err := tx.Candidate("initech", "c-1/é")
+		if err != nil {
+			return err
+		}
+		return tx.DeleteCandidate(c)
+	})
+	_, err := b.enter("hired", "hris")
+	require.ErrorIs(t, err, trigger.ErrNoSuch)
+	a, err := b.Store.JobApplication(t.Context(), "initech", "a-1")
+	require.NoError(t, err)
+	require.Empty(t, a.Status.Step, "the application moved, and its helper did not export")
+	history, _, err := b.Store.Transitions(t.Context(), "initech", "a-1", 0, 10)
+	require.NoError(t, err)
+	require.Empty(t, history)
+}
