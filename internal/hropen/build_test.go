@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -255,4 +256,26 @@ func TestWhatCanNotBeExported(t *testing.T) {
 		require.NotContains(t, err.Error(), "2026-02-30")
 		require.Nil(t, got)
 	}
+}
+
+// As many entries as a checked resource may have, in fifty job applications, are still within the guard's limits.
+func TestAtTheLimits(t *testing.T) {
+	t.Parallel()
+	texts := make([]string, 100)
+	fields := slices.Repeat([]hiring.CustomField{{ID: "cf", Name: "n", Type: "text"}}, 100)
+	c := &hiring.Candidate{
+		ID: "c-1", AlternateIDs: slices.Repeat([]string{"1"}, 100), CitizenShip: texts, Phone: texts, Email: texts, CustomFields: fields,
+		Address: slices.Repeat([]hiring.Address{{Subdivisions: make([]hiring.Subdivision, 1)}}, 100),
+	}
+	a := hropen.Application{
+		JobApplication: &hiring.JobApplication{ID: "a-1", Candidate: "c-1", Education: slices.Repeat([]hiring.Education{{Levels: texts[:1]}}, 100)},
+		Job:            &hiring.Job{BoardCode: "b-1", ID: "j-1", CustomFields: fields},
+		Attachments:    slices.Repeat([]hropen.Attachment{{ID: "d-1", Descriptions: texts[:1]}}, 20),
+	}
+	require.NoError(t, c.Check())
+	require.NoError(t, a.Check())
+	require.NoError(t, a.Job.Check())
+	got, err := hropen.Build(namesFor(t, "Service"), c, slices.Repeat([]hropen.Application{a}, 50))
+	require.NoError(t, err)
+	requireValid(t, validatorFor(t, "Service"), got)
 }

@@ -30,6 +30,11 @@ func TestWhatIsBuiltIsValidAndReadsBack(t *testing.T) {
 		apps := list(rapid.Custom(func(t *rapid.T) hropen.Application { return drawApplication(t, c.ID) })).Draw(t, "applications")
 		for _, a := range apps {
 			require.NoError(t, a.Check())
+			if a.Job != nil {
+				job := *a.Job
+				job.BoardCode = "b-1" // not exported
+				require.NoError(t, job.Check())
+			}
 		}
 
 		body, err := hropen.Build(n, c, apps)
