@@ -32,13 +32,15 @@ import (
 //		tenant <name> {
 //			secret <placeholder>…
 //			rate   <n>/s|m|h [burst <n>]
+//			invalid refuse|quarantine
 //			integration <name> {
 //				url       <url>
 //				secret    <placeholder>
-//				documents rehost|passthrough
+//				documents rehost|passthrough|inline
 //				retry     <duration>…
 //				in_flight <n>
 //				verify    off
+//				standard_webhooks
 //			}
 //		}
 //	}
@@ -265,10 +267,15 @@ func (p *parser) tenantLine(t *Tenant) (err error) {
 			return p.WrapErr(err)
 		}
 		return p.noBlock("rate")
+	case "invalid":
+		if t.Invalid, err = p.word("quarantine", func(s string) error { _, err := parseInvalid(s); return err }); err != nil {
+			return err
+		}
+		return p.noBlock("invalid")
 	case "integration":
 		return p.integration(t)
 	}
-	return p.unknown("secret, rate or integration")
+	return p.unknown("secret, rate, invalid or integration")
 }
 
 func (p *parser) integration(t *Tenant) (err error) {
@@ -319,8 +326,13 @@ func (p *parser) integrationLine(i *Integration) (err error) {
 			}
 			return nil
 		})
+	case "standard_webhooks":
+		i.StandardWebhooks = true
+		if p.NextArg() {
+			return p.Err("standard_webhooks stands alone: leave out what follows it")
+		}
 	default:
-		return p.unknown("url, secret, documents, retry, in_flight or verify")
+		return p.unknown("url, secret, documents, retry, in_flight, verify or standard_webhooks")
 	}
 	if err != nil {
 		return err

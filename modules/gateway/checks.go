@@ -129,6 +129,18 @@ func (r Rate) check() error {
 	return nil
 }
 
+// parseInvalid reads what becomes of exports that break the schema: whether they go into quarantine. Without a word they are
+// refused.
+func parseInvalid(s string) (quarantine bool, err error) {
+	switch s {
+	case "", "refuse":
+		return false, nil
+	case "quarantine":
+		return true, nil
+	}
+	return false, fmt.Errorf("invalid %q is unknown: write refuse or quarantine", s)
+}
+
 var errInFlight = errors.New("in_flight is how many attempts may be under way at once: write a number from 1 to 1000")
 
 func parseInFlight(s string) (int, error) {

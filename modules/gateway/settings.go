@@ -48,7 +48,9 @@ type Tenant struct {
 	// during a rotation.
 	Secrets []string `json:"secrets"`
 	// Rate is how many exports the tenant may send. Default: no limit.
-	Rate         *Rate         `json:"rate,omitempty"`
+	Rate *Rate `json:"rate,omitempty"`
+	// Invalid says what becomes of exports that break the schema: refuse (default), or quarantine.
+	Invalid      string        `json:"invalid,omitempty"`
 	Integrations []Integration `json:"integrations,omitempty"`
 }
 
@@ -65,7 +67,7 @@ type Integration struct {
 	URL string `json:"url"`
 	// Secret signs what is sent there: a placeholder.
 	Secret string `json:"secret"`
-	// Documents is rehost (default) or passthrough.
+	// Documents is rehost (default), passthrough or inline.
 	Documents string `json:"documents,omitempty"`
 	// Retry are the gaps between attempts, as Go durations; the last one repeats. Default: 5s 30s 2m 5m 15m 30m 1h.
 	Retry []string `json:"retry,omitempty"`
@@ -73,6 +75,8 @@ type Integration struct {
 	InFlight int `json:"in_flight,omitempty"`
 	// VerifyOff leaves out the VERIFY event: for a system of the operator's own.
 	VerifyOff bool `json:"verify_off,omitempty"`
+	// StandardWebhooks adds the signature set of Standard Webhooks to the contract's.
+	StandardWebhooks bool `json:"standard_webhooks,omitempty"`
 }
 
 const (
@@ -165,7 +169,11 @@ func (t Tenant) build(resolve resolve, dev bool, guard *egress.Guard) (*hiring.T
 	if err := t.complete(); err != nil {
 		return nil, err
 	}
-	tenant := &hiring.Tenant{Name: t.Name}
+	quarantine, err := parseInvalid(t.Invalid)
+	if err != nil {
+		return nil, err
+	}
+	tenant := &hiring.Tenant{Name: t.Name, Quarantine: quarantine}
 	for _, written := range t.Secrets {
 		secret, err := secretFrom(written, dev, resolve)
 		if err != nil {
@@ -223,8 +231,10 @@ func (i Integration) build(tenant string, resolve resolve, dev bool, guard *egre
 		return nil, err
 	}
 	integration := &hiring.Integration{Tenant: tenant, Name: i.Name, URL: address, Secret: secret, Documents: hiring.Rehost,
-		InFlight: i.InFlight, Verify: !i.VerifyOff}
+		InFlight: i.InFlight, Verify: !i.VerifyOff, StandardWebhooks: i.StandardWebhooks}
 	switch {
+	case i.StandardWebhooks && webhook.CheckStandardSecret(secret.Reveal()) != nil:
+		return nil, webhook.CheckStandardSecret(secret.Reveal())
 	case i.InFlight == 0:
 		integration.InFlight = hiring.DefaultInFlight
 	case !validInFlight(i.InFlight):

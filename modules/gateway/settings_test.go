@@ -53,7 +53,8 @@ func TestEverySettingArrives(t *testing.T) {
 	a.Tenants[0].Rate = &Rate{PerSecond: 50, Burst: 200}
 	a.Tenants[0].Secrets = []string{"old", "new"}
 	a.Tenants[0].Integrations = []Integration{{Name: "importer", URL: "http://10.20.30.40:8080/import", Secret: "s", Documents: "passthrough",
-		Retry: []string{"1s", "1m"}, InFlight: 1000, VerifyOff: true}}
+		Retry: []string{"1s", "1m"}, InFlight: 1000, VerifyOff: true, StandardWebhooks: true}}
+	a.Tenants[0].Invalid = "quarantine"
 	c, err := build(a)
 	require.NoError(t, err)
 	require.Equal(t, "X-Hire-UUID", c.Names.UUID)
@@ -64,7 +65,8 @@ func TestEverySettingArrives(t *testing.T) {
 	i, ok := c.Integration("acme", "importer")
 	require.True(t, ok)
 	require.Equal(t, &hiring.Integration{Tenant: "acme", Name: "importer", URL: "http://10.20.30.40:8080/import", Secret: "s",
-		Documents: hiring.Passthrough, Retry: []time.Duration{time.Second, time.Minute}, InFlight: 1000}, i)
+		Documents: hiring.Passthrough, Retry: []time.Duration{time.Second, time.Minute}, InFlight: 1000, StandardWebhooks: true}, i)
+	require.True(t, tenant.Quarantine)
 	require.NoError(t, c.Egress.CheckURL("http://10.20.1.1:8080/x"))
 	require.Error(t, c.Egress.CheckURL("http://10.20.1.1:8081/x"))
 }
@@ -119,6 +121,8 @@ func TestSettingsAreChecked(t *testing.T) {
 		"database: evaluated placeholder {env.GATEWAY_TEST_EMPTY} is empty: use": func(a *App) { a.Database = "sqlite://{env.GATEWAY_TEST_EMPTY}" },
 		"documents: unrecognized placeholder {x}":                                func(a *App) { a.Documents = "file:///{x}" },
 		`egress allow: "private"`:                                                func(a *App) { a.Egress = []Allow{{CIDR: "private"}} },
+		`tenant acme: invalid "accept" is unknown: write refuse or quarantine`:   tenant(func(t *Tenant) { t.Invalid = "accept" }),
+		"the secret begins with whsec_, but what follows is not standard base64": integration(func(i *Integration) { i.Secret, i.StandardWebhooks = "whsec_*", true }),
 		"tenant acme is there twice":                                             func(a *App) { a.Tenants = append(a.Tenants, a.Tenants[0]) },
 		`tenant name "Acme"`:                                                     tenant(func(t *Tenant) { t.Name = "Acme" }),
 		`a tenant can't be called "receipts"`:                                    tenant(func(t *Tenant) { t.Name = "receipts" }),
@@ -133,7 +137,7 @@ func TestSettingsAreChecked(t *testing.T) {
 		"integration hris is not complete: add `secret":                          integration(func(i *Integration) { i.Secret = "" }),
 		"tenant acme: integration hris: the URL is plain http":                   integration(func(i *Integration) { i.URL = "http://hr.acme.example/inbound" }),
 		"tenant acme: integration hris: url: evaluated placeholder":              integration(func(i *Integration) { i.URL = "https://{env.GATEWAY_TEST_EMPTY}/inbound" }),
-		`document mode "inline"`:                                                 integration(func(i *Integration) { i.Documents = "inline" }),
+		`document mode "mail"`:                                                   integration(func(i *Integration) { i.Documents = "mail" }),
 		`retry gap "soon"`:                                                       integration(func(i *Integration) { i.Retry = []string{"soon"} }),
 		"hris: in_flight is how many":                                            integration(func(i *Integration) { i.InFlight = -1 }),
 		"hris: in_flight is how":                                                 integration(func(i *Integration) { i.InFlight = 1001 }),

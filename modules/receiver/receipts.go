@@ -35,8 +35,9 @@ func cutLast(path string) (before, last string, ok bool) {
 // status is what became of an export: nothing of the candidate is in it.
 type status struct {
 	receipt
-	Deliveries []deliveryStatus `json:"deliveries"`
-	Documents  documentStatus   `json:"documents"`
+	Quarantined bool             `json:"quarantined,omitempty"` // it breaks the schema, and waits for somebody to release it
+	Deliveries  []deliveryStatus `json:"deliveries"`
+	Documents   documentStatus   `json:"documents"`
 }
 
 type deliveryStatus struct {
@@ -85,7 +86,7 @@ func (h *Receiver) serveReceipt(w http.ResponseWriter, r *http.Request, id strin
 		problem.Unavailable(w)
 		return
 	}
-	s := status{receipt: receipt{e.Receipt, hexOf(e.SHA256), e.ReceivedAt}, Deliveries: []deliveryStatus{}}
+	s := status{receipt: receipt{e.Receipt, hexOf(e.SHA256), e.ReceivedAt}, Quarantined: e.Quarantined, Deliveries: []deliveryStatus{}}
 	for _, d := range deliveries {
 		s.Deliveries = append(s.Deliveries, deliveryStatus{d.Integration, d.Outcome, d.Attempts, d.UpdatedAt})
 	}

@@ -182,10 +182,14 @@ func (in *intake) export() (result string) {
 	if result != "" {
 		return result
 	}
-	if findings := in.Gateway.Validator.Export(doc); len(findings) > 0 {
+	findings := in.Gateway.Validator.Export(doc)
+	if len(findings) > 0 && !in.tenant.Quarantine {
 		return in.invalid("the body breaks the schema of an export", findings)
 	}
 	e := inbox.Arrive(in.tenant.Name, head.uuid, in.body.Bytes(), in.Gateway.Now())
+	if e.Quarantined = len(findings) > 0; e.Quarantined {
+		e.Findings, _ = json.Marshal(findings) // strings can always be encoded
+	}
 	e.Link, e.ExportContext = head.link, head.exportContext
 	e.CandidateID, e.Attachments = doc.CandidateID, len(doc.Attachments)
 	return in.accept(e)
@@ -240,6 +244,10 @@ func (in *intake) accept(e *hiring.Export) (result string) {
 			metrics.SameBody(e.Tenant)
 		}
 		status, result = http.StatusAccepted, "accepted"
+		if e.Quarantined {
+			result = "quarantined"
+			in.Log.Warn("an export breaks the schema; it is in quarantine until someone releases it", zap.String("tenant", e.Tenant), zap.Int64("export", e.ID))
+		}
 	}
 	in.w.Header().Set("Location", in.location(res.Receipt))
 	answer(in.w, status, receipt{res.Receipt, hexOf(e.SHA256), res.ReceivedAt})

@@ -83,15 +83,16 @@ func (a *Again) Redeliver(ctx context.Context, tenant, key string, integrations 
 	if len(res.Started) == 0 {
 		return res, nil
 	}
+	var next *hiring.Export
 	err = a.Store.Write(ctx, func(tx *store.Tx) (err error) {
-		e, err = nextRound(tx, e, res.Started, now)
+		next, err = nextRound(tx, e, res.Started, now)
 		return err
 	})
 	if err != nil {
 		return Redelivery{}, fmt.Errorf("beginning the next round: %w", err)
 	}
-	res.Round = e.Round
-	a.Dispatcher.Offer(e)
+	res.Round = next.Round
+	a.Dispatcher.Offer(next)
 	return res, nil
 }
 
@@ -173,11 +174,12 @@ func (a *Again) release(ctx context.Context, d *hiring.Delivery) error {
 		return nil
 	}
 	now := a.Now()
+	var next *hiring.Export
 	err = a.Store.Write(ctx, func(tx *store.Tx) (err error) {
-		if e, err = nextRound(tx, e, []string{d.Integration}, now); err != nil {
+		if next, err = nextRound(tx, e, []string{d.Integration}, now); err != nil {
 			return err
 		}
-		moved, err := tx.MoveDelivery(d.ID, e.Round, now)
+		moved, err := tx.MoveDelivery(d.ID, next.Round, now)
 		if err == nil && !moved {
 			return errNotParked // somebody else released it: this round must not begin
 		}
@@ -189,7 +191,7 @@ func (a *Again) release(ctx context.Context, d *hiring.Delivery) error {
 	if err != nil {
 		return fmt.Errorf("releasing a held delivery: %w", err)
 	}
-	a.Dispatcher.Offer(e)
+	a.Dispatcher.Offer(next)
 	return nil
 }
 
