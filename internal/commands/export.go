@@ -12,21 +12,22 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/schemas"
 )
 
-// Export returns the command `hiregate export`, which lists, shows and redelivers exports.
+// Export returns the command `hiregate export`, which lists, shows, redelivers and releases exports.
 func Export() *cobra.Command {
 	a := new(admin)
 	cmd := group(&cobra.Command{
 		Use:   "export",
-		Short: "Lists, shows and redelivers exports",
-		Long: `Lists, shows and redelivers the exports of a running gateway.
+		Short: "Lists, shows, redelivers and releases exports",
+		Long: `Lists, shows and redelivers the exports of a running gateway, and releases them from quarantine.
 
 The database has one process that writes it, so these commands ask the gateway, at Caddy's admin endpoint.`,
 		Example: `  hiregate export list --tenant acme --outcome failed
   hiregate export show acme/6f1c0f1e-5d0e-4a57-9f0b-0c6f3f2b7a11
   hiregate export redeliver acme/6f1c0f1e-5d0e-4a57-9f0b-0c6f3f2b7a11 --integration hris`,
-	}, exportList(a), exportShow(a), exportRedeliver(a))
+	}, exportList(a), exportShow(a), exportRedeliver(a), exportRelease(a))
 	a.flags(cmd)
 	return cmd
 }
@@ -72,6 +73,7 @@ func exactly(n int, sentence string) cobra.PositionalArgs {
 type exportListFlags struct {
 	pages
 	tenant, outcome, integration, candidate string
+	quarantined                             bool
 }
 
 func exportList(a *admin) *cobra.Command {
@@ -91,6 +93,7 @@ func exportList(a *admin) *cobra.Command {
 	fl.StringVar(&f.outcome, "outcome", "", "exports with such a delivery only: pending, retrying, held, delivered, failed or expired")
 	fl.StringVar(&f.integration, "integration", "", "exports to this integration only")
 	fl.StringVar(&f.candidate, "candidate", "", "exports of the candidate with this id only")
+	fl.BoolVar(&f.quarantined, "quarantined", false, "exports in quarantine only: they break the schema")
 	f.flags(cmd)
 	return cmd
 }
@@ -109,8 +112,11 @@ type exportRow struct {
 	State        string        `json:"state"`
 	DispatchedAt time.Time     `json:"dispatchedAt"`
 	Fault        string        `json:"fault"`
+	Quarantined  bool          `json:"quarantined"`
 	Deliveries   []deliveryRow `json:"deliveries"`
 	Documents    []documentRow `json:"documents"`
+
+	Findings []schemas.Finding `json:"findings"`
 }
 
 type deliveryRow struct {
@@ -135,6 +141,9 @@ func (f *exportListFlags) run(ctx context.Context, cmd *cobra.Command, a *admin)
 		if value != "" {
 			q.Set(name, value)
 		}
+	}
+	if f.quarantined {
+		q.Set("quarantined", "true")
 	}
 	table := NewTable(cmd.OutOrStdout(), "uuid", "tenant", "received", "candidate", "documents", "deliveries")
 	f.path, f.query = path, q
@@ -165,6 +174,9 @@ func (e *exportRow) standing() string {
 		}
 	}
 	var words []string
+	if e.Quarantined {
+		words = append(words, "in quarantine")
+	}
 	for _, name := range integrations {
 		words = append(words, name+" "+last[name])
 	}

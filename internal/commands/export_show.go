@@ -85,8 +85,21 @@ func (e *exportRow) print(w io.Writer) error {
 	table.Row("workflow", e.Workflow)
 	table.Row("state", state)
 	table.Row("dispatched", e.DispatchedAt)
+	if e.Quarantined {
+		table.Row("quarantine", fmt.Sprintf("it breaks the schema; release it with hiregate export release %s/%s", e.Tenant, e.ID))
+	}
 	if err := table.Flush(); err != nil {
 		return err
+	}
+	if len(e.Findings) > 0 {
+		fmt.Fprintln(w)
+		table = NewTable(w, "at", "rule", "found")
+		for _, f := range e.Findings {
+			table.Row(f.Pointer, f.Rule, f.Found)
+		}
+		if err := table.Flush(); err != nil {
+			return err
+		}
 	}
 	if err := e.printDeliveries(w); err != nil || len(e.Documents) == 0 {
 		return err

@@ -2,6 +2,7 @@ package manage
 
 import (
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"strings"
@@ -34,7 +35,10 @@ type exportItem struct {
 	State        string     `json:"state"` // waiting (for Temporal), dispatched or fault, of the current round
 	DispatchedAt time.Time  `json:"dispatchedAt,omitzero"`
 	Fault        string     `json:"fault,omitempty"` // why Temporal will never have it
+	Quarantined  bool       `json:"quarantined"`     // it breaks the schema, and goes nowhere before it is released
 	Deliveries   []delivery `json:"deliveries"`
+	// Findings are how it breaks the schema, also after its release; none of a valid one.
+	Findings json.RawMessage `json:"findings,omitempty"`
 }
 
 type delivery struct {
@@ -127,6 +131,7 @@ func itemOf(e *hiring.Export) exportItem {
 	return exportItem{
 		ID: e.Key, Tenant: e.Tenant, ReceivedAt: e.ReceivedAt, Candidate: e.CandidateID, Attachments: e.Attachments, Size: e.Size,
 		SHA256: hex.EncodeToString(e.SHA256[:]), Round: e.Round, Workflow: e.WorkflowID, State: state, DispatchedAt: e.DispatchedAt, Fault: e.Fault,
+		Quarantined: e.Quarantined, Findings: e.Findings,
 		Deliveries: []delivery{},
 	}
 }

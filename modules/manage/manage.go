@@ -38,6 +38,7 @@ var routes = []route{
 	{http.MethodGet, "/v1/tenants/{tenant}/exports", http.StatusOK, (*request).listExports},
 	{http.MethodGet, "/v1/tenants/{tenant}/exports/{uuid}", http.StatusOK, (*request).showExport},
 	{http.MethodPost, "/v1/tenants/{tenant}/exports/{uuid}/redeliver", http.StatusAccepted, (*request).redeliver},
+	{http.MethodPost, "/v1/tenants/{tenant}/exports/{uuid}/release", http.StatusAccepted, (*request).release},
 	{http.MethodGet, "/v1/integrations", http.StatusOK, (*request).listIntegrations},
 	{http.MethodPost, "/v1/tenants/{tenant}/integrations/{name}/enable", http.StatusAccepted, (*request).enable},
 }

@@ -194,7 +194,7 @@ func TestListShowsAllOfAnItem(t *testing.T) {
 	sum := sha256.Sum256([]byte(`{"candidate":{}}u-1`))
 	require.JSONEq(t, fmt.Sprintf(`{"items":[{
 		"id":"u-1","tenant":"acme","receivedAt":"2026-11-20T12:00:00Z","candidate":"c-u-1","attachments":1,"size":19,"sha256":"%x","round":0,
-		"workflow":"export/acme/u-1","state":"dispatched","dispatchedAt":"2026-11-20T12:00:01Z","deliveries":[
+		"workflow":"export/acme/u-1","state":"dispatched","quarantined":false,"dispatchedAt":"2026-11-20T12:00:01Z","deliveries":[
 			{"integration":"crm","round":0,"outcome":"retrying","class":"retrying","attempts":1,"updatedAt":"2026-11-20T12:00:02Z","nextAt":"2026-11-20T12:01:00Z"},
 			{"integration":"hris","round":0,"outcome":"failed","class":"partner_fault","attempts":2,"reason":"answered 500; only 2xx means received",
 				"updatedAt":"2026-11-20T12:00:02Z"}]}],"next":null}`, sum), answer)
@@ -260,9 +260,10 @@ func TestQueryIsChecked(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	for query, want := range map[string]string{
-		"/v1/exports?colour=red":                       `"colour" is unknown here; known are outcome, integration, candidate, cursor, limit`,
+		"/v1/exports?colour=red":                       `"colour" is unknown here; known are outcome, integration, candidate, quarantined, cursor, limit`,
 		"/v1/exports?Outcome=failed":                   "known are outcome",
 		"/v1/exports?outcome=lost":                     "the outcomes are pending, retrying, held, delivered, failed, expired",
+		"/v1/exports?quarantined=false":                "quarantined can only be true",
 		"/v1/exports?limit=0":                          "limit must be a number from 1 to 500",
 		"/v1/exports?limit=501":                        "limit must be a number from 1 to 500",
 		"/v1/exports?limit=":                           "limit must be a number from 1 to 500",
@@ -318,6 +319,7 @@ func TestMethodsAreNamed(t *testing.T) {
 		"/v1/tenants/acme/exports/u-1":               "GET, HEAD",
 		"/v1/integrations":                           "GET, HEAD",
 		"/v1/tenants/acme/exports/u-1/redeliver":     "POST",
+		"/v1/tenants/acme/exports/u-1/release":       "POST",
 		"/v1/tenants/acme/integrations/hris/enable":  "POST",
 		"/v1/tenants/nobody/integrations/any/enable": "POST",
 	} {

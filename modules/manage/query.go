@@ -40,7 +40,7 @@ var outcomes = []hiring.Outcome{hiring.Pending, hiring.Retrying, hiring.Held, hi
 
 // filter reads which exports are asked for, of all tenants.
 func (r *request) filter() (f store.ExportFilter, p *problem.Problem) {
-	q, p := r.query("outcome", "integration", "candidate", "cursor", "limit")
+	q, p := r.query("outcome", "integration", "candidate", "quarantined", "cursor", "limit")
 	if p != nil {
 		return f, p
 	}
@@ -49,6 +49,11 @@ func (r *request) filter() (f store.ExportFilter, p *problem.Problem) {
 	}
 	if f.Outcome != "" && !slices.Contains(outcomes, f.Outcome) {
 		return f, problem.New(http.StatusBadRequest, fmt.Sprintf("there is no such outcome; the outcomes are %s", joined(outcomes)))
+	}
+	if q.Has("quarantined") {
+		if f.Quarantined = q.Get("quarantined") == "true"; !f.Quarantined {
+			return f, problem.New(http.StatusBadRequest, "quarantined can only be true: leave it out for all exports")
+		}
 	}
 	if q.Has("limit") {
 		n, err := strconv.Atoi(q.Get("limit"))
