@@ -1,0 +1,189 @@
+package export_test
+
+import (
+	"encoding/base64"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/inbox"
+	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/internal/webhook"
+)
+
+// take puts an export through the door that is changed before.
+func (b *bench) take(key, body string, change func(*hiring.Export)) *hiring.Export {
+	b.t.Helper()
+	e := inbox.Arrive("acme", key, []byte(body), b.Clock())
+	change(e)
+	_, err := inbox.Accept(b.t.Context(), b.Store, e)
+	require.NoError(b.t, err)
+	return e
+}
+
+// record has the partner keep what comes to it.
+func (b *bench) record() (bodies *[]string, headers *[]http.Header) {
+	bodies, headers = new([]string), new([]http.Header)
+	b.partner.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		*bodies, *headers = append(*bodies, string(body)), append(*headers, r.Header.Clone())
+		w.WriteHeader(int(b.status.Load()))
+	})
+	return bodies, headers
+}
+
+// Whatever state its integration is in, an export in quarantine goes to nobody; it is parked after an hour like all that is held.
+func TestQuarantineIsAGate(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	e := b.take("u-1", `{}`, func(e *hiring.Export) { e.Quarantined = true })
+	for !func() bool {
+		_, wait, class := b.deliver(e)
+		b.advance(wait)
+		return class == ""
+	}() {
+		d := b.delivery(e)
+		require.Equal(t, hiring.Held, d.Outcome)
+		require.Contains(t, d.Reason, "hiregate export release acme/u-1")
+		require.Zero(t, d.Attempts)
+	}
+	require.True(t, b.delivery(e).Parked)
+	require.NoError(t, b.Store.Write(t.Context(), func(tx *store.Tx) error { return tx.MarkDispatched(e.ID, 0, b.Clock()) }))
+
+	again := b.again()
+	require.NoError(t, again.ReleaseParked(t.Context()))
+	require.True(t, b.delivery(e).Parked, "its integration is configured, and that was enough")
+	require.Zero(t, b.asked.Load())
+	_, err := again.EndQuarantine(t.Context(), "acme", "u-1")
+	require.NoError(t, err)
+	next, err := b.Store.Export(t.Context(), e.ID)
+	require.NoError(t, err)
+	require.Equal(t, 1, next.Round)
+	res, _, _ := b.deliver(next)
+	require.Equal(t, hiring.ClassDelivered, res.Class)
+	require.Equal(t, int64(1), b.asked.Load())
+}
+
+func TestRemovedIntegrationEndsItsDeliveries(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	e := b.accept("u-1")
+	b.set(hiring.Removed)
+	b.config.Tenants["acme"] = &hiring.Tenant{Name: "acme"}
+	res, wait, _ := b.deliver(e)
+	require.Zero(t, wait)
+	require.Equal(t, hiring.ClassPartnerFault, res.Class)
+	d := b.delivery(e)
+	require.Equal(t, hiring.Failed, d.Outcome)
+	require.Equal(t, "integration hris was removed", d.Reason)
+}
+
+// Held, too, a triggered export ends when its documents do: it is never parked.
+func TestTriggeredExportExpiresThoughHeld(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.set(hiring.Disabled)
+	e := b.take("u-1", `{}`, func(e *hiring.Export) { e.Origin, e.DeliverTill = hiring.Triggered, e.DocumentsTill })
+	for {
+		res, wait, class := b.deliver(e)
+		if class == "" {
+			require.Equal(t, hiring.ClassExpired, res.Class)
+			break
+		}
+		require.False(t, b.delivery(e).Parked)
+		b.advance(wait)
+	}
+	require.WithinDuration(t, e.DocumentsTill, b.Clock(), 3*time.Minute)
+	require.Contains(t, b.delivery(e).Reason, "disabled")
+}
+
+// A delivery with its documents in the body waits for them until their URLs end, makes no attempt meanwhile, and then sends the
+// same bytes in every attempt.
+func TestInlineWaitsForTheDocuments(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.integration().Documents = hiring.Inline
+	bodies, _ := b.record()
+	answer := http.StatusServiceUnavailable
+	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(answer)
+		fmt.Fprint(w, `{"content":"aGVsbG8=","mimeType":"text/plain","fileName":"a.txt"}`)
+	}))
+	t.Cleanup(service.Close)
+	body := fmt.Sprintf(`{"candidate":{"profiles":[{"attachments":[{"id":{},"url":%q}]}]}}`, service.URL+"/a")
+	attached := func(e *hiring.Export) { e.Attachments = 1 }
+
+	e := b.take("u-1", body, attached)
+	_, err := b.Archive.Fetch(t.Context(), e)
+	require.NoError(t, err)
+	_, wait, class := b.deliver(e)
+	require.Equal(t, "documents_missing", class)
+	require.InDelta(t, 10*time.Second, wait, float64(2*time.Second))
+	_, err = b.Store.Delivery(t.Context(), e.ID, "hris", 0)
+	require.ErrorIs(t, err, store.ErrNotFound, "a wait was taken for an attempt")
+	answer = http.StatusOK
+	b.advance(time.Minute)
+	_, err = b.Archive.Fetch(t.Context(), e)
+	require.NoError(t, err)
+	b.status.Store(500)
+	_, _, class = b.deliver(e)
+	require.Equal(t, string(hiring.ClassPartnerFault), class)
+	b.status.Store(200)
+	res, _, _ := b.deliver(e)
+	require.Equal(t, hiring.ClassDelivered, res.Class)
+	require.Len(t, *bodies, 2)
+	require.Equal(t, (*bodies)[0], (*bodies)[1])
+	require.Contains(t, (*bodies)[0], `","document":{"content":"`+base64.StdEncoding.EncodeToString([]byte("hello"))+`","mimeType":"text/plain","fileName":"a.txt"}}]}]}}`)
+	require.NotContains(t, (*bodies)[0], service.URL)
+
+	late := b.take("u-2", body, attached)
+	b.advance(hiring.DocumentWindow)
+	res, _, _ = b.deliver(late)
+	require.Equal(t, hiring.ClassDelivered, res.Class)
+	require.NotContains(t, (*bodies)[2], `"document"`)
+	require.Contains(t, (*bodies)[2], "http://gate.example/documents/")
+}
+
+// The second signature set is there when it is switched on: its id stays the same over the attempts, also where the sender gave
+// none, and its time is that of the attempt.
+func TestStandardWebhooksWhenSwitchedOn(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	bodies, headers := b.record()
+	b.status.Store(500)
+	for n, key := range []string{"u-1", ""} {
+		b.integration().StandardWebhooks = true
+		e := b.take(key, fmt.Sprintf(`{"n":%d}`, n), func(*hiring.Export) {})
+		*bodies, *headers = nil, nil
+		for range 2 {
+			_, _, class := b.deliver(e)
+			require.Equal(t, string(hiring.ClassPartnerFault), class)
+		}
+		for m, h := range *headers {
+			id := h.Get("Webhook-Id")
+			require.Equal(t, (*headers)[0].Get("Webhook-Id"), id)
+			require.NotEmpty(t, id)
+			if key != "" {
+				require.Equal(t, key, id)
+			}
+			at, err := strconv.ParseInt(h.Get("Webhook-Timestamp"), 10, 64)
+			require.NoError(t, err)
+			require.InDelta(t, time.Now().Unix(), at, 60)
+			require.Equal(t, webhook.SignStandard("s", id, time.Unix(at, 0), []byte((*bodies)[m])), h.Get("Webhook-Signature"))
+		}
+		b.integration().StandardWebhooks = false
+		_, _, _ = b.deliver(e)
+		for name := range (*headers)[2] {
+			require.False(t, strings.HasPrefix(name, "Webhook-"), "%s was sent though it is switched off", name)
+		}
+	}
+}
