@@ -25,6 +25,10 @@ func NewID(at time.Time) int64 {
 	}
 }
 
+// FirstID is the smallest id of a row that was made at a time or later. An id that was pushed on, because the clock stood still or
+// went back, lies behind its time by as little.
+func FirstID(at time.Time) int64 { return at.UnixMicro() << 10 }
+
 // A receipt is an export's id and 128 random bits. The id finds the export without an index of its own, the bits can't be
 // guessed: a receipt is all that is needed to ask what became of an export.
 const (

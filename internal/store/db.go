@@ -33,6 +33,7 @@ type DB struct {
 	writer  *writer
 	users   sync.RWMutex
 	closed  bool
+	reading func(q string, args []any) // for a test of the queries' plans; nil elsewhere
 }
 
 // Options are what Open may be told.
@@ -114,6 +115,9 @@ func (db *DB) Ping(ctx context.Context) error {
 
 // query runs a read that returns at most a page of rows.
 func query[T any](ctx context.Context, db *DB, scan func(row) (T, error), q string, args ...any) ([]T, error) {
+	if db.reading != nil {
+		db.reading(q, args)
+	}
 	rows, err := db.reads.QueryContext(ctx, q, args...)
 	if err != nil {
 		return nil, unavailable("reading", err)

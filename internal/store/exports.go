@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -218,77 +217,6 @@ func (db *DB) Backlog(ctx context.Context) (n int, oldest time.Time, err error) 
 		return struct{}{}, r.Scan(&n, moment{&oldest})
 	}, `SELECT count(*), min(received_at) FROM exports WHERE dispatched_at IS NULL AND fault = ''`)
 	return n, oldest, err
-}
-
-// ExportFilter chooses exports; an empty field chooses all.
-type ExportFilter struct {
-	Tenant      string
-	Integration string
-	Outcome     hiring.Outcome
-	Candidate   string
-	Quarantined bool  // those in quarantine only
-	Before      int64 // exports with a smaller ID only: the cursor
-	Limit       int   // at most MaxPage; 0 means DefaultPage
-}
-
-// The sizes of a page of a list.
-const (
-	DefaultPage = 50
-	MaxPage     = 500
-)
-
-// Exports lists exports, newest first. next is the cursor of the following page, 0 on the last one.
-func (db *DB) Exports(ctx context.Context, f ExportFilter) (page []*hiring.Export, next int64, err error) {
-	if f.Limit <= 0 {
-		f.Limit = DefaultPage
-	}
-	f.Limit = min(f.Limit, MaxPage)
-	var where []string
-	var args []any
-	is := func(column string, value any) {
-		args = append(args, value)
-		where = append(where, fmt.Sprintf("%s $%d", column, len(args)))
-	}
-	from, id := `exports e`, `e.id`
-	if f.Integration != "" || f.Outcome != "" {
-		// From the deliveries' side: a rare outcome among many exports is found by its own index.
-		from, id = `deliveries d JOIN exports e ON e.id = d.export_id`, `d.export_id`
-		// What was redelivered is told by its last round.
-		where = append(where, `NOT EXISTS (SELECT 1 FROM deliveries l
-			WHERE l.export_id = d.export_id AND l.integration = d.integration AND l.round > d.round)`)
-		if f.Tenant != "" {
-			is("d.tenant =", f.Tenant)
-		}
-		if f.Integration != "" {
-			is("d.integration =", f.Integration)
-		}
-		if f.Outcome != "" {
-			is("d.outcome =", string(f.Outcome))
-		}
-	} else if f.Tenant != "" {
-		is("e.tenant =", f.Tenant)
-	}
-	if f.Candidate != "" {
-		is("e.candidate_id =", hiring.CandidateKey(f.Candidate))
-	}
-	if f.Quarantined {
-		where = append(where, "e.quarantined")
-	}
-	if f.Before > 0 {
-		is(id+" <", f.Before)
-	}
-	q := `SELECT DISTINCT ` + exportColumns + ` FROM ` + from
-	if len(where) > 0 {
-		q += ` WHERE ` + strings.Join(where, " AND ")
-	}
-	args = append(args, f.Limit+1)
-	q += fmt.Sprintf(` ORDER BY e.id DESC LIMIT $%d`, len(args))
-	page, err = query(ctx, db, scanExport, q, args...)
-	if err == nil && len(page) > f.Limit {
-		page = page[:f.Limit]
-		next = page[f.Limit-1].ID
-	}
-	return page, next, err
 }
 
 // plainBody is the version byte of a body that is kept as it is.

@@ -1,0 +1,135 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+)
+
+// ExportFilter chooses exports; an empty field chooses all. Integration and Candidate are names within a tenant: without one,
+// nothing is quick to find by them.
+type ExportFilter struct {
+	Tenant       string
+	Integration  string
+	Outcome      hiring.Outcome
+	Candidate    string
+	Quarantined  bool      // those in quarantine only
+	Since, Until time.Time // received at or after, and before; zero: no bound
+	Before       int64     // exports with a smaller ID only: the cursor
+	Limit        int       // at most MaxPage; 0 means DefaultPage
+}
+
+// The sizes of a page of a list.
+const (
+	DefaultPage = 50
+	MaxPage     = 500
+)
+
+// Exports lists exports, newest first. next is the cursor of the following page, 0 on the last one.
+func (db *DB) Exports(ctx context.Context, f ExportFilter) (page []*hiring.Export, next int64, err error) {
+	f.Limit = Page{Limit: f.Limit}.limit()
+	q, args := f.query()
+	page, err = query(ctx, db, scanExport, q, args...)
+	if err == nil && len(page) > f.Limit {
+		page = page[:f.Limit]
+		next = page[f.Limit-1].ID
+	}
+	return page, next, err
+}
+
+// conditions are what a WHERE joins by AND, with their arguments.
+type conditions struct {
+	where []string
+	args  []any
+}
+
+// is adds a condition that ends where its argument goes.
+func (c *conditions) is(condition string, arg any) {
+	c.args = append(c.args, arg)
+	c.where = append(c.where, fmt.Sprintf("%s $%d", condition, len(c.args)))
+}
+
+func (c *conditions) String() string {
+	if len(c.where) == 0 {
+		return ""
+	}
+	return " WHERE " + strings.Join(c.where, " AND ")
+}
+
+// latest: what was redelivered is told by its last round.
+const latest = `NOT EXISTS (SELECT 1 FROM deliveries l WHERE l.export_id = d.export_id AND l.integration = d.integration AND l.round > d.round)`
+
+// query reads one export more than a page holds.
+func (f ExportFilter) query() (string, []any) {
+	var c conditions
+	ofDelivery := f.Integration != "" || f.Outcome != ""
+	// Exports with a rare outcome are found from the deliveries' side, by its index; those of one candidate are few anyway.
+	if !ofDelivery || f.Candidate != "" {
+		f.ofExports(&c)
+		f.bounds(&c, "e.id")
+		if ofDelivery {
+			f.ofDeliveries(&c, "EXISTS (SELECT 1 FROM deliveries d WHERE d.export_id = e.id AND "+latest, ")")
+		}
+		c.args = append(c.args, f.Limit+1)
+		return fmt.Sprintf(`SELECT %s FROM exports e%s ORDER BY e.id DESC LIMIT $%d`, exportColumns, &c, len(c.args)), c.args
+	}
+	c.where = append(c.where, latest)
+	f.ofDeliveries(&c, "", "")
+	f.bounds(&c, "d.export_id")
+	from := "deliveries d"
+	if f.Quarantined {
+		from += " JOIN exports e ON e.id = d.export_id"
+		c.where = append(c.where, "e.quarantined")
+	}
+	c.args = append(c.args, f.Limit+1)
+	return fmt.Sprintf(`SELECT %s FROM exports e WHERE e.id IN (SELECT DISTINCT d.export_id FROM %s%s ORDER BY d.export_id DESC LIMIT $%d)
+		ORDER BY e.id DESC`, exportColumns, from, &c, len(c.args)), c.args
+}
+
+func (f ExportFilter) ofExports(c *conditions) {
+	if f.Tenant != "" {
+		c.is("e.tenant =", f.Tenant)
+	}
+	if f.Candidate != "" {
+		c.is("e.candidate_id =", hiring.CandidateKey(f.Candidate))
+	}
+	if f.Quarantined {
+		c.where = append(c.where, "e.quarantined")
+	}
+}
+
+// ofDeliveries adds what is asked of a delivery, as one condition between open and end.
+func (f ExportFilter) ofDeliveries(c *conditions, open, end string) {
+	inner := conditions{args: c.args}
+	if f.Tenant != "" {
+		inner.is("d.tenant =", f.Tenant)
+	}
+	if f.Integration != "" {
+		inner.is("d.integration =", f.Integration)
+	}
+	if f.Outcome != "" {
+		inner.is("d.outcome =", string(f.Outcome))
+	}
+	c.args = inner.args
+	condition := strings.Join(inner.where, " AND ")
+	if open != "" {
+		condition = open + " AND " + condition + end
+	}
+	c.where = append(c.where, condition)
+}
+
+// bounds are the times and the cursor: an export's id begins with the time.
+func (f ExportFilter) bounds(c *conditions, id string) {
+	if !f.Since.IsZero() {
+		c.is(id+" >=", hiring.FirstID(f.Since))
+	}
+	if !f.Until.IsZero() {
+		c.is(id+" <", hiring.FirstID(f.Until))
+	}
+	if f.Before > 0 {
+		c.is(id+" <", f.Before)
+	}
+}

@@ -1,0 +1,106 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+)
+
+// lists are all lists with all their filters.
+func lists(ctx context.Context, db *DB) []error {
+	at, page := time.Now(), Page{After: "a", Limit: 10}
+	var errs []error
+	note := func(err error) { errs = append(errs, err) }
+	for _, f := range []ExportFilter{
+		{}, {Tenant: "t"}, {Tenant: "t", Candidate: "c"}, {Tenant: "t", Quarantined: true}, {Outcome: hiring.Failed}, {Tenant: "t", Outcome: hiring.Failed},
+		{Tenant: "t", Integration: "i"}, {Tenant: "t", Integration: "i", Outcome: hiring.Held}, {Tenant: "t", Candidate: "c", Outcome: hiring.Failed},
+		{Tenant: "t", Candidate: "c", Integration: "i"},
+	} {
+		for _, bounds := range []ExportFilter{{}, {Since: at}, {Until: at}, {Before: 7}, {Since: at, Until: at, Before: 7}} {
+			f.Since, f.Until, f.Before, f.Limit = bounds.Since, bounds.Until, bounds.Before, 10
+			_, _, err := db.Exports(ctx, f)
+			note(err)
+		}
+	}
+	for _, email := range []string{"", "a@example.org"} {
+		_, _, err := db.Candidates(ctx, "t", email, page)
+		note(err)
+	}
+	_, _, err := db.Jobs(ctx, "t", page)
+	note(err)
+	_, _, err = db.Steps(ctx, "t", page)
+	note(err)
+	for _, f := range []ApplicationFilter{{}, {Candidate: "c"}, {Job: "j"}, {Step: "s"}} {
+		_, _, err = db.JobApplications(ctx, "t", f, page)
+		note(err)
+	}
+	_, _, err = db.Transitions(ctx, "t", "a", 7, 10)
+	note(err)
+	_, _, err = db.ApplicationDocuments(ctx, "t", "a", 7, 10)
+	note(err)
+	_, err = db.HeldDeliveries(ctx, "t", "i", 7, 10)
+	note(err)
+	_, err = db.DeliveriesOf(ctx, []int64{1, 2, 3})
+	note(err)
+	_, err = db.Deliveries(ctx, 1)
+	note(err)
+	_, err = db.Attempts(ctx, 1)
+	note(err)
+	_, err = db.Documents(ctx, 1)
+	note(err)
+	_, err = db.Undispatched(ctx, at, 10)
+	note(err)
+	_, err = db.ParkedAt(ctx)
+	note(err)
+	_, err = db.Directory(ctx)
+	note(err)
+	return errs
+}
+
+// whole is a step of a plan of SQLite that goes through a table, or a sort of what was found. Sorting the one page that an inner
+// query found is all right.
+var whole = regexp.MustCompile(`^SCAN [a-z]+( USING INDEX [a-z_]+)?$|USE TEMP B-TREE FOR (ORDER BY|DISTINCT)`)
+
+// few are the indexes that hold, or are asked for, a few rows only: what needs attention, the deliveries of an export.
+var few = regexp.MustCompile(`deliveries_parked|exports_undispatched|exports_quarantined|deliveries_by_export \(export_id=\?\)`)
+
+func TestListsUseIndexes(t *testing.T) {
+	t.Parallel()
+	db, err := Open(t.Context(), "sqlite://"+filepath.Join(t.TempDir(), "hiregate.db"), Options{})
+	require.NoError(t, err)
+	defer db.Close()
+	type asked struct {
+		q    string
+		args []any
+	}
+	var all []asked
+	db.reading = func(q string, args []any) { all = append(all, asked{q, args}) }
+	for _, err := range lists(t.Context(), db) {
+		require.NoError(t, err)
+	}
+	db.reading = nil
+	require.Greater(t, len(all), 60)
+	for _, one := range all {
+		plan, err := query(t.Context(), db, func(r row) (string, error) {
+			var id, parent, unused int
+			var detail string
+			err := r.Scan(&id, &parent, &unused, &detail)
+			return detail, err
+		}, "EXPLAIN QUERY PLAN "+one.q, one.args...)
+		require.NoError(t, err)
+		if few.MatchString(plan[0]) || !strings.Contains(one.q, "WHERE") { // without a filter its head is read
+			continue
+		}
+		for _, step := range plan {
+			require.NotRegexp(t, whole, step, "%s\n%s", one.q, fmt.Sprint(plan))
+		}
+	}
+}
