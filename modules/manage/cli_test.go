@@ -210,7 +210,7 @@ func TestWrongArgumentsAreSentences(t *testing.T) {
 		{"the UUID is missing", commands.Export, "show acme/"},
 		{"export redeliver takes one export", commands.Export, "redeliver acme/u-1 acme/u-2"},
 		{"write it as TENANT/u-1", commands.Export, "redeliver u-1"},
-		{"there are list, enable", commands.Integration, "disable acme/hris"},
+		{"there are list, add, enable, remove", commands.Integration, "disable acme/hris"},
 		{"integration enable takes one integration", commands.Integration, "enable"},
 		{"write it as TENANT/NAME", commands.Integration, "enable hris"},
 		{`integration name "HRIS"`, commands.Integration, "enable acme/HRIS"},
