@@ -4,6 +4,7 @@ package main
 import (
 	"os"
 	"runtime/debug"
+	_ "time/tzdata" // the image has no time zones of its own
 
 	"github.com/caddyserver/caddy/v2"
 	caddycmd "github.com/caddyserver/caddy/v2/cmd"
@@ -25,7 +26,7 @@ the partner's own system with its documents.
 
 To try it with everything it needs:       hiregate dev
 To run it with a configuration of yours:  hiregate run --config Caddyfile`
-	for _, command := range []func() *cobra.Command{commands.Dev, commands.Send, commands.Listen, commands.Export, commands.Tenant, commands.Integration, commands.Candidate} {
+	for _, command := range []func() *cobra.Command{commands.Dev, commands.Send, commands.Listen, commands.Export, commands.Tenant, commands.Integration, commands.Candidate, commands.Healthcheck} {
 		register(command)
 	}
 	tuneGC()

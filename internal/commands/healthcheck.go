@@ -1,0 +1,99 @@
+package commands
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+const (
+	// healthzVariable may hold what --url says.
+	healthzVariable = "HIREGATE_HEALTHZ"
+	defaultHealthz  = "http://localhost:8080/healthz"
+	healthzPatience = 5 * time.Second // healthz itself waits 3 s for its parts
+)
+
+// Healthcheck is the command healthcheck: it asks a gateway how it is, for images that hold neither a shell nor curl.
+func Healthcheck() *cobra.Command {
+	var url string
+	cmd := &cobra.Command{
+		Use:   "healthcheck [--url URL]",
+		Short: "Ask a gateway whether it can accept exports; the exit code is 0 or 1",
+		Long: `Asks the healthz directive of a gateway whether exports can be accepted, and says
+in a sentence what it answered. The exit code is 0 when they can, also while they
+have to wait for Temporal, else 1. The image's HEALTHCHECK runs it.`,
+		Example:      "  hiregate healthcheck --url http://localhost:9180/healthz",
+		Args:         cobra.NoArgs,
+		SilenceUsage: true,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			said, err := health(cmd.Context(), url)
+			if err == nil {
+				fmt.Fprintln(cmd.OutOrStdout(), said)
+			}
+			return err
+		},
+	}
+	cmd.Flags().StringVar(&url, "url", cmp.Or(os.Getenv(healthzVariable), defaultHealthz),
+		"address of the gateway's healthz (or the environment variable "+healthzVariable+")")
+	return cmd
+}
+
+// health asks for a gateway's health. What it returns, and its errors, are sentences.
+func health(ctx context.Context, url string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, healthzPatience)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil || r.URL.Host == "" {
+		return "", fmt.Errorf("--url %q is not an address: write one such as %s", url, defaultHealthz)
+	}
+	at := r.URL.Redacted()
+	transport := &http.Transport{} // without the proxy of the environment: the gateway is near
+	defer transport.CloseIdleConnections()
+	client := &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	answer, err := client.Do(r)
+	switch {
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "", fmt.Errorf("nothing listens at %s: start the gateway, or name its healthz with --url", at)
+	case errors.Is(err, context.DeadlineExceeded):
+		return "", fmt.Errorf("the gateway did not answer at %s within %s: look at its log", at, healthzPatience)
+	case err != nil:
+		return "", fmt.Errorf("asking the gateway at %s: %w", at, cause(err))
+	}
+	defer answer.Body.Close()
+	var said struct {
+		Status string
+		Checks map[string]struct {
+			OK     bool
+			Reason string
+		}
+	}
+	// Something else than a gateway may answer anything.
+	if json.NewDecoder(io.LimitReader(answer.Body, 64<<10)).Decode(&said) != nil || said.Status == "" || said.Checks == nil {
+		return "", fmt.Errorf("what answers at %s is not a gateway's healthz (it answered %s): name that with --url", at, statusText(answer.StatusCode))
+	}
+	var reasons []string
+	for _, check := range said.Checks {
+		if !check.OK {
+			reasons = append(reasons, printable(check.Reason))
+		}
+	}
+	slices.Sort(reasons)
+	switch {
+	case answer.StatusCode != http.StatusOK:
+		return "", fmt.Errorf("the gateway can't accept exports: %s", strings.Join(reasons, "; "))
+	case len(reasons) > 0:
+		return "The gateway accepts exports: " + strings.Join(reasons, "; "), nil
+	}
+	return "The gateway is healthy", nil
+}

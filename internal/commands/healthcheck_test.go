@@ -1,0 +1,75 @@
+package commands
+
+import (
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestHealthcheck(t *testing.T) {
+	for name, one := range map[string]struct {
+		status    int
+		body      string
+		out, fail string
+	}{
+		"ok": {200, `{"status":"ok","checks":{"database":{"ok":true},"temporal":{"ok":true}}}`, "The gateway is healthy\n", ""},
+		"degraded": {200, `{"status":"degraded","checks":{"database":{"ok":true},"temporal":{"ok":false,"reason":"Temporal does not answer"}}}`,
+			"The gateway accepts exports: Temporal does not answer\n", ""},
+		"unavailable": {503, `{"status":"unavailable","checks":{"database":{"ok":false,"reason":"the database\u001b can't be written"},"temporal":{"ok":false,"reason":"Temporal does not answer"}}}`,
+			"", `the gateway can't accept exports: Temporal does not answer; the database\x1b can't be written`},
+		"another server":    {200, "welcome", "", "is not a gateway's healthz (it answered 200 OK): name that with --url"},
+		"another JSON":      {200, `{"status":"UP"}`, "", "is not a gateway's healthz"},
+		"an empty answer":   {200, "", "", "is not a gateway's healthz"},
+		"a redirect":        {302, "", "", "it answered 302 Found"},
+		"healthz not there": {404, "", "", "it answered 404 Not Found"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			gateway := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				require.Equal(t, "/healthz", r.URL.Path)
+				w.Header().Set("Location", "/elsewhere")
+				w.WriteHeader(one.status)
+				io.WriteString(w, one.body)
+			}))
+			defer gateway.Close()
+			out, err := healthcheck(t, "--url", gateway.URL+"/healthz")
+			require.Equal(t, one.out, out)
+			if one.fail == "" {
+				require.NoError(t, err)
+			} else {
+				require.ErrorContains(t, err, one.fail)
+			}
+			t.Setenv(healthzVariable, gateway.URL+"/healthz")
+			again, _ := healthcheck(t)
+			require.Equal(t, out, again, "the environment says where")
+		})
+	}
+}
+
+func TestHealthcheckOfNothing(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	at := "http://" + l.Addr().String() + "/healthz"
+	require.NoError(t, l.Close())
+	_, err = healthcheck(t, "--url", at)
+	require.EqualError(t, err, "nothing listens at "+at+": start the gateway, or name its healthz with --url")
+	for _, url := range []string{"localhost", "http://", "%", "localhost:8080/healthz"} {
+		_, err = healthcheck(t, "--url", url)
+		require.ErrorContains(t, err, "is not an address: write one such as http://localhost:8080/healthz", url)
+	}
+}
+
+// healthcheck runs `hiregate healthcheck` to its end.
+func healthcheck(t *testing.T, args ...string) (out string, err error) {
+	t.Helper()
+	cmd := Healthcheck()
+	var stdout buffer
+	cmd.SetOut(&stdout)
+	cmd.SetErr(new(buffer))
+	cmd.SetArgs(append([]string{}, args...))
+	err = cmd.ExecuteContext(t.Context())
+	return stdout.String(), err
+}
