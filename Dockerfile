@@ -7,14 +7,15 @@ RUN go mod download
 COPY . .
 ARG VERSION=dev
 RUN scripts/build.sh "the gateway" out/usr/bin/hiregate cmd/hiregate -trimpath -ldflags "-s -w -X github.com/hiregate/hiregate/internal/version.Version=$VERSION"
-# New volumes take owner and mode of the folders below them.
-RUN install -d -m 0700 out/var/lib/hiregate out/data out/config
+# A new volume takes owner and mode of the folder below it.
+RUN install -d -m 0700 volumes/var/lib/hiregate volumes/data volumes/config
 
 FROM scratch
 LABEL org.opencontainers.image.title="hiregate" org.opencontainers.image.licenses="Apache-2.0" \
 	org.opencontainers.image.description="The gateway between a recruiting service and its partners"
 # CA certificates and time zones are in the binary.
-COPY --from=build --chown=65532:65532 /src/out/ /
+COPY --from=build /src/out/ /
+COPY --from=build --chown=65532:65532 /src/volumes/ /
 # XDG_*: where Caddy keeps certificates, and what it ran with last.
 ENV PATH=/usr/bin XDG_DATA_HOME=/data XDG_CONFIG_HOME=/config HIREGATE_HEALTHZ=http://127.0.0.1:9180/healthz
 USER 65532:65532

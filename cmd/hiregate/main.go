@@ -4,7 +4,6 @@ package main
 import (
 	"os"
 	"runtime/debug"
-	_ "time/tzdata" // the image has no time zones of its own
 
 	"github.com/caddyserver/caddy/v2"
 	caddycmd "github.com/caddyserver/caddy/v2/cmd"
@@ -17,6 +16,7 @@ import (
 )
 
 func main() {
+	useZone()
 	commands.HoldLifeline()
 	caddy.CustomBinaryName = "hiregate"
 	caddy.CustomVersion = "hiregate " + version.String() + ", Caddy" // whose own version follows
