@@ -3,15 +3,24 @@
 # apt-get as root on Debian and its relatives; fails elsewhere and names what to install.
 set -euo pipefail
 
-# One line each: a command that must be on the PATH, the Debian package that brings it, what it is for.
+# One line each: a command that must be there, the Debian package that brings it, what it is for.
 needs='
-openssl   openssl   the tests compare signatures with those of openssl dgst
+openssl          openssl          the tests compare signatures with those of openssl dgst
+postgres         postgresql       the tests of the store run on PostgreSQL as well
+dockerd          docker.io        the image's last stage is built and run
+docker-compose   docker-compose   docker-compose.yml is checked
+prometheus       prometheus       alert rules and the dashboard are checked, with promtool, too
 '
+
+# Debian keeps the programs of PostgreSQL's server in a folder of their version, off the PATH.
+there() {
+	command -v "$1" >/dev/null || compgen -G "/usr/lib/postgresql/*/bin/$1" >/dev/null || compgen -G "/usr/sbin/$1" >/dev/null
+}
 
 commands=() packages=()
 while read -r command package _; do
 	[[ -n $command ]] || continue
-	command -v "$command" >/dev/null || { commands+=("$command"); packages+=("$package"); }
+	there "$command" || { commands+=("$command"); packages+=("$package"); }
 done <<<"$needs"
 
 ((${#packages[@]})) || exit 0
@@ -24,7 +33,21 @@ if ((EUID != 0)); then
 	echo "The tests need ${commands[*]}, which this machine lacks. Install them and try again: sudo apt-get install ${packages[*]}" >&2
 	exit 1
 fi
+
+# The tests start their own servers: none is to run because its package was installed.
+policy=/usr/sbin/policy-rc.d
+if [[ ! -e $policy ]]; then
+	printf '#!/bin/sh\nexit 101\n' >"$policy"
+	chmod +x "$policy"
+	trap 'rm -f "$policy"' EXIT
+fi
+cluster=/etc/postgresql-common/createcluster.conf
+if [[ " ${packages[*]} " == *" postgresql "* && ! -e $cluster ]]; then
+	mkdir -p "$(dirname "$cluster")"
+	echo "create_main_cluster = false" >"$cluster"
+fi
+
 echo "Installing ${packages[*]}"
 export DEBIAN_FRONTEND=noninteractive
 apt-get update -qq
-apt-get install -y -qq --no-install-recommends "${packages[@]}"
+apt-get install -y -qq --no-install-recommends -o Dpkg::Options::=--force-confold "${packages[@]}"
