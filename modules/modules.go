@@ -31,6 +31,8 @@ func init() {
 	directive("healthz", healthz.ParseDirective)
 
 	caddy.RegisterModule(manage.Admin{})
+	caddy.RegisterModule(manage.Handler{})
+	directive("manage_api", manage.ParseDirective)
 }
 
 // directive registers a handler's directive. Each of ours answers by itself, as respond does, and is ordered beside it.

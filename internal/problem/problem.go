@@ -16,6 +16,8 @@ type Problem struct {
 	Status   int    `json:"status"`
 	Detail   string `json:"detail"`
 	Findings any    `json:"findings,omitempty"`
+	// Transcript is what came of asking somebody else, where that is why it is refused.
+	Transcript any `json:"transcript,omitempty"`
 
 	retryAfter time.Duration
 	close      bool

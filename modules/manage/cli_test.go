@@ -36,7 +36,7 @@ func run(t *testing.T, cmd *cobra.Command, args ...string) (out, hints string, e
 // cli runs a command against the API.
 func (b *bench) cli(args ...string) (out, hints string, err error) {
 	b.t.Helper()
-	commandOf := map[string]func() *cobra.Command{"export": commands.Export, "integration": commands.Integration}
+	commandOf := map[string]func() *cobra.Command{"export": commands.Export, "integration": commands.Integration, "apikey": commands.APIKey}
 	address := strings.TrimSuffix(strings.TrimPrefix(b.url, "http://"), "/hiregate")
 	return run(b.t, commandOf[args[0]](), append(args[1:], "--admin", address)...)
 }
@@ -69,7 +69,7 @@ func TestExportListCommand(t *testing.T) {
 		require.Equal(t, 2, strings.Count(out, "\n"), "%v: %s", args, out)
 	}
 	_, _, err = b.cli("export", "list", "--tenant", "nobody")
-	require.EqualError(t, err, "the gateway's configuration has no tenant of that name")
+	require.EqualError(t, err, "there is no tenant of that name")
 	_, _, err = b.cli("export", "list", "--outcome", "lost")
 	require.ErrorContains(t, err, "the outcomes are pending")
 }

@@ -15,12 +15,6 @@ import (
 	"github.com/hiregate/hiregate/internal/webhook"
 )
 
-// exportList is a page of exports, newest first.
-type exportList struct {
-	Items []exportItem `json:"items"`
-	Next  *string      `json:"next"` // the cursor of the next page; null on the last one
-}
-
 // exportItem is an export in a list: nothing of the candidate but an id, nothing of what a partner answered.
 type exportItem struct {
 	ID           string     `json:"id"` // its X-Service-UUID, or what stands in for it
@@ -68,7 +62,7 @@ type attempt struct {
 	Number     int       `json:"number"`
 	StartedAt  time.Time `json:"startedAt"`
 	DurationMs float64   `json:"durationMs"`
-	Status     int       `json:"status,omitempty"` // absent: no answer came
+	Status     int       `json:"status,omitzero"` // absent: no answer came
 	Error      string    `json:"error,omitempty"`
 	Answer     string    `json:"answer"` // the head of what the partner answered, at most 64 KiB
 }
@@ -85,52 +79,21 @@ type document struct {
 	FetchedAt time.Time            `json:"fetchedAt,omitzero"`
 }
 
-// listExports lists the exports of a tenant, or of all of them where the path names none.
-func (r *request) listExports() (any, *problem.Problem) {
-	f, p := r.filter()
-	if p != nil {
-		return nil, p
+// stateOf tells where an export is on its way to Temporal.
+func stateOf(e *hiring.Export) string {
+	switch {
+	case e.Fault != "":
+		return "fault"
+	case e.DispatchedAt.IsZero():
+		return "waiting"
 	}
-	if r.PathValue("tenant") != "" {
-		t, p := r.tenant()
-		if p != nil {
-			return nil, p
-		}
-		f.Tenant = t.Name
-	}
-	page, next, err := r.db.Exports(r.Context(), f)
-	if err != nil {
-		return nil, r.storeAway(err)
-	}
-	ids := make([]int64, len(page))
-	for n, e := range page {
-		ids[n] = e.ID
-	}
-	deliveries, err := r.db.DeliveriesOf(r.Context(), ids)
-	if err != nil {
-		return nil, r.storeAway(err)
-	}
-	list := exportList{Items: make([]exportItem, len(page)), Next: cursor(next)}
-	for n, e := range page {
-		list.Items[n] = itemOf(e)
-		for _, d := range deliveries[e.ID] {
-			list.Items[n].Deliveries = append(list.Items[n].Deliveries, deliveryOf(d))
-		}
-	}
-	return list, nil
+	return "dispatched"
 }
 
 func itemOf(e *hiring.Export) exportItem {
-	state := "dispatched"
-	switch {
-	case e.Fault != "":
-		state = "fault"
-	case e.DispatchedAt.IsZero():
-		state = "waiting"
-	}
 	return exportItem{
 		ID: e.Key, Tenant: e.Tenant, ReceivedAt: e.ReceivedAt, Candidate: e.CandidateID, Attachments: e.Attachments, Size: e.Size,
-		SHA256: hex.EncodeToString(e.SHA256[:]), Round: e.Round, Workflow: e.WorkflowID, State: state, DispatchedAt: e.DispatchedAt, Fault: e.Fault,
+		SHA256: hex.EncodeToString(e.SHA256[:]), Round: e.Round, Workflow: e.WorkflowID, State: stateOf(e), DispatchedAt: e.DispatchedAt, Fault: e.Fault,
 		Quarantined: e.Quarantined, Findings: e.Findings,
 		Deliveries: []delivery{},
 	}
@@ -206,12 +169,14 @@ func (r *request) showExport() (any, *problem.Problem) {
 const maxAnswer = 64 << 10
 
 // text is what a partner answered, as at most 64 KiB of valid UTF-8.
-func text(answer []byte) string {
+func text(answer []byte) string { return textUpTo(answer, maxAnswer) }
+
+func textUpTo(answer []byte, most int) string {
 	s := strings.ToValidUTF8(string(answer), string(utf8.RuneError))
-	if len(s) <= maxAnswer {
+	if len(s) <= most {
 		return s
 	}
-	end := maxAnswer
+	end := most
 	for !utf8.RuneStart(s[end]) {
 		end--
 	}

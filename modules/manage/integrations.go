@@ -14,12 +14,9 @@ import (
 	"github.com/hiregate/hiregate/internal/store"
 )
 
-type integrationList struct {
-	Items []integration `json:"items"`
-}
-
 // integration is where a tenant's exports go, and whether they do.
 type integration struct {
+	ID        string                  `json:"id"` // its name, which is unique in its tenant
 	Tenant    string                  `json:"tenant"`
 	Name      string                  `json:"name"`
 	State     hiring.IntegrationState `json:"state"`
@@ -28,16 +25,26 @@ type integration struct {
 	UpdatedAt time.Time               `json:"updatedAt,omitzero"`
 	URL       string                  `json:"url"` // scheme and host only: the rest may be a credential
 	Documents hiring.DocumentMode     `json:"documents"`
+	Standard  bool                    `json:"standardWebhooks"`
+	InFlight  int                     `json:"inFlight"`
+	Retry     []string                `json:"retry,omitempty"` // gaps between attempts; absent: the default schedule
+	Declared  bool                    `json:"declared"`        // in the Caddyfile: it is changed there
+	Version   int64                   `json:"version,omitzero"`
 }
 
 func integrationOf(i *hiring.Integration, s store.IntegrationStatus) integration {
 	if !i.Verify && s.State == hiring.NotConfigured {
 		s.State, s.Reason = hiring.Configured, "verify off: it is trusted without VERIFY"
 	}
-	return integration{
-		Tenant: i.Tenant, Name: i.Name, State: s.State, Reason: s.Reason, Attempts: s.Attempts, UpdatedAt: s.UpdatedAt,
-		URL: origin(i.URL), Documents: i.Documents,
+	shown := integration{
+		ID: i.Name, Tenant: i.Tenant, Name: i.Name, State: s.State, Reason: s.Reason, Attempts: s.Attempts, UpdatedAt: s.UpdatedAt,
+		URL: origin(i.URL), Documents: i.Documents, Standard: i.StandardWebhooks, InFlight: cmp.Or(i.InFlight, hiring.DefaultInFlight),
+		Declared: i.Row.Version == 0, Version: i.Row.Version,
 	}
+	for _, gap := range i.Retry {
+		shown.Retry = append(shown.Retry, gap.String())
+	}
+	return shown
 }
 
 func origin(address string) string {
@@ -48,40 +55,81 @@ func origin(address string) string {
 	return u.Scheme + "://" + u.Host
 }
 
-// listIntegrations lists the integrations of all tenants, by tenant and name.
+// listIntegrations lists the integrations of a tenant by name, or those of all tenants that the caller sees.
 func (r *request) listIntegrations() (any, *problem.Problem) {
-	if _, p := r.query(); p != nil {
+	_, page, p := r.page("integration")
+	if p != nil {
 		return nil, p
+	}
+	tenants := r.tenants()
+	if r.PathValue("tenant") != "" {
+		t, p := r.tenant()
+		if p != nil {
+			return nil, p
+		}
+		tenants = []*hiring.Tenant{t}
 	}
 	statuses, err := r.db.IntegrationStatuses(r.Context())
 	if err != nil {
 		return nil, r.storeAway(err)
 	}
-	list := integrationList{Items: []integration{}}
-	for t := range r.gateway.Config.All() {
+	var all []integration
+	for _, t := range tenants {
 		for n := range t.Integrations {
 			i := &t.Integrations[n]
-			list.Items = append(list.Items, integrationOf(i, statuses.Of(i)))
+			all = append(all, integrationOf(i, statuses.Of(i)))
 		}
 	}
-	slices.SortFunc(list.Items, func(a, b integration) int {
-		return cmp.Or(cmp.Compare(a.Tenant, b.Tenant), cmp.Compare(a.Name, b.Name))
-	})
-	return list, nil
+	// A space sorts before all that names are made of: acme before acme-east.
+	key := func(i integration) string { return i.Tenant + " " + i.Name }
+	slices.SortFunc(all, func(a, b integration) int { return cmp.Compare(key(a), key(b)) })
+	rows, next := part(page, all, key)
+	return listed(page, rows, next, itself), nil
+}
+
+// integration is the integration that the path names.
+func (r *request) integration() (*hiring.Tenant, *hiring.Integration, *problem.Problem) {
+	if _, p := r.query(); p != nil {
+		return nil, nil, p
+	}
+	t, p := r.tenant()
+	if p != nil {
+		return nil, nil, p
+	}
+	i, ok := t.Integration(r.PathValue("name"))
+	if !ok {
+		return t, nil, noIntegration()
+	}
+	return t, i, nil
+}
+
+func noIntegration() *problem.Problem {
+	return problem.New(http.StatusNotFound, "this tenant has no integration of that name")
+}
+
+func (r *request) showIntegration() (any, *problem.Problem) {
+	_, i, p := r.integration()
+	if p != nil {
+		return nil, p
+	}
+	return r.shown(i)
+}
+
+// shown is an integration and where it stands.
+func (r *request) shown(i *hiring.Integration) (any, *problem.Problem) {
+	status, err := r.db.IntegrationStatus(r.Context(), i)
+	if err != nil {
+		return nil, r.storeAway(err)
+	}
+	r.etag = tag(i.Row.Version)
+	return integrationOf(i, status), nil
 }
 
 // enable has an integration verified now, so that what is held for it goes out.
 func (r *request) enable() (any, *problem.Problem) {
-	if _, p := r.query(); p != nil {
-		return nil, p
-	}
-	t, p := r.tenant()
+	_, i, p := r.integration()
 	if p != nil {
 		return nil, p
-	}
-	i, ok := t.Integration(r.PathValue("name"))
-	if !ok {
-		return nil, problem.New(http.StatusNotFound, "this tenant has no integration of that name")
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), patience)
 	defer cancel()

@@ -19,10 +19,10 @@ func TestIntegrationsAreListed(t *testing.T) {
 	status, _, answer := b.ask(http.MethodGet, "/v1/integrations", "")
 	require.Equal(t, http.StatusOK, status)
 	require.JSONEq(t, `{"items":[
-		{"tenant":"acme","name":"crm","state":"not_configured","reason":"VERIFY was not sent yet","attempts":0,"url":"https://crm.acme.example:8443","documents":"passthrough"},
-		{"tenant":"acme","name":"hris","state":"disabled","reason":"it answered 410","attempts":2,"updatedAt":"2026-11-20T12:00:00Z","url":"https://hr.acme.example","documents":"rehost"},
-		{"tenant":"acme","name":"own","state":"configured","reason":"verify off: it is trusted without VERIFY","attempts":0,"url":"https://own.acme.example","documents":"passthrough"},
-		{"tenant":"globex","name":"hris","state":"configured","attempts":1,"updatedAt":"2026-11-20T12:00:00Z","url":"https://hr.globex.example","documents":"rehost"}]}`, answer)
+		{"id":"crm","tenant":"acme","name":"crm","state":"not_configured","reason":"VERIFY was not sent yet","attempts":0,"url":"https://crm.acme.example:8443","documents":"passthrough","standardWebhooks":false,"inFlight":16,"declared":true},
+		{"id":"hris","tenant":"acme","name":"hris","state":"disabled","reason":"it answered 410","attempts":2,"updatedAt":"2026-11-20T12:00:00Z","url":"https://hr.acme.example","documents":"rehost","standardWebhooks":false,"inFlight":16,"declared":true},
+		{"id":"own","tenant":"acme","name":"own","state":"configured","reason":"verify off: it is trusted without VERIFY","attempts":0,"url":"https://own.acme.example","documents":"passthrough","standardWebhooks":false,"inFlight":16,"declared":true},
+		{"id":"hris","tenant":"globex","name":"hris","state":"configured","attempts":1,"updatedAt":"2026-11-20T12:00:00Z","url":"https://hr.globex.example","documents":"rehost","standardWebhooks":false,"inFlight":16,"declared":true}],"next":null}`, answer)
 }
 
 func TestEnableWithoutTemporalIsNotLost(t *testing.T) {

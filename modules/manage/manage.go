@@ -2,7 +2,6 @@
 package manage
 
 import (
-	"encoding/json"
 	"net/http"
 	"slices"
 	"strings"
@@ -16,43 +15,43 @@ import (
 	"github.com/hiregate/hiregate/modules/gateway"
 )
 
-// API serves the routes below, whatever path it is mounted under; that path is taken off before. It asks nobody who they
-// are: whoever mounts it lets in only those who may do everything.
+// API serves the routes of routes.go, whatever path it is mounted under; that path is taken off before. openapi.json describes
+// them.
 //
 // Answers are JSON, errors application/problem+json. Times are RFC 3339 in UTC; one that is not set is left out.
 type API struct {
 	gateway func() *gateway.Gateway
+	keyed   bool // whoever asks needs an API key
 	log     *zap.Logger
 	mux     *http.ServeMux
 }
 
-// route is one thing that can be asked for. serve gives what is answered with status, or the problem that is answered instead.
-type route struct {
-	method, path string
-	status       int
-	serve        func(*request) (any, *problem.Problem)
+// New makes the API of the gateway that is asked for with each request; nil says that none is running. It asks nobody who they
+// are: whoever mounts it lets in only those who may do everything.
+func New(gateway func() *gateway.Gateway, log *zap.Logger) *API { return newAPI(gateway, false, log) }
+
+// NewKeyed makes the API for those who have an API key, each within its tenant and its role.
+func NewKeyed(gateway func() *gateway.Gateway, log *zap.Logger) *API {
+	return newAPI(gateway, true, log)
 }
 
-var routes = []route{
-	{http.MethodGet, "/v1/exports", http.StatusOK, (*request).listExports},
-	{http.MethodGet, "/v1/tenants/{tenant}/exports", http.StatusOK, (*request).listExports},
-	{http.MethodGet, "/v1/tenants/{tenant}/exports/{uuid}", http.StatusOK, (*request).showExport},
-	{http.MethodPost, "/v1/tenants/{tenant}/exports/{uuid}/redeliver", http.StatusAccepted, (*request).redeliver},
-	{http.MethodPost, "/v1/tenants/{tenant}/exports/{uuid}/release", http.StatusAccepted, (*request).release},
-	{http.MethodGet, "/v1/integrations", http.StatusOK, (*request).listIntegrations},
-	{http.MethodPost, "/v1/tenants/{tenant}/integrations/{name}/enable", http.StatusAccepted, (*request).enable},
-}
-
-// New makes the API of the gateway that is asked for with each request; nil says that none is running.
-func New(gateway func() *gateway.Gateway, log *zap.Logger) *API {
-	a := &API{gateway: gateway, log: log, mux: http.NewServeMux()}
+func newAPI(gateway func() *gateway.Gateway, keyed bool, log *zap.Logger) *API {
+	a := &API{gateway: gateway, keyed: keyed, log: log, mux: http.NewServeMux()}
 	allowed := map[string][]string{}
-	for _, r := range routes {
-		a.mux.HandleFunc(r.method+" "+r.path, func(w http.ResponseWriter, req *http.Request) { a.serve(w, req, r) })
-		allowed[r.path] = append(allowed[r.path], r.method)
-		if r.method == http.MethodGet {
-			allowed[r.path] = append(allowed[r.path], http.MethodHead)
+	handle := func(method, path string, h http.HandlerFunc) {
+		a.mux.HandleFunc(method+" "+path, h)
+		allowed[path] = append(allowed[path], method)
+		if method == http.MethodGet {
+			allowed[path] = append(allowed[path], http.MethodHead)
 		}
+	}
+	for _, r := range routes {
+		handle(r.method, r.path, func(w http.ResponseWriter, req *http.Request) { a.serve(w, req, r) })
+	}
+	for path, document := range descriptions() {
+		handle(http.MethodGet, path, func(w http.ResponseWriter, _ *http.Request) {
+			(&answer{Status: http.StatusOK, Body: document}).write(w)
+		})
 	}
 	for path, methods := range allowed {
 		slices.Sort(methods)
@@ -81,17 +80,23 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request, route route) {
 		return
 	}
 	defer release()
-	answer, p := route.serve(&request{Request: r, w: w, gateway: g, db: g.Runtime.Store(), log: a.log})
+	req := &request{Request: r, w: w, gateway: g, db: g.Runtime.Store(), log: a.log, status: route.status}
+	p := req.admit(a.keyed, route)
+	if p == nil && !route.streamed {
+		p = req.read()
+	}
 	if p != nil {
+		if p.Status == http.StatusUnauthorized {
+			w.Header().Set("WWW-Authenticate", "Bearer")
+		}
 		p.Write(w)
 		return
 	}
-	h := w.Header()
-	h.Set("Content-Type", "application/json")
-	h.Set("Cache-Control", "no-store")
-	h.Set("X-Content-Type-Options", "nosniff")
-	w.WriteHeader(route.status)
-	json.NewEncoder(w).Encode(answer)
+	if route.method == http.MethodPost && !route.streamed {
+		req.answer(req.exactlyOnce(nil, func() (any, *problem.Problem) { return route.serve(req) }))
+		return
+	}
+	req.answer(route.serve(req))
 }
 
 // request is a request to the API. The store is held until it is answered.
@@ -101,15 +106,28 @@ type request struct {
 	gateway *gateway.Gateway
 	db      *store.DB
 	log     *zap.Logger
+	caller  caller
+	body    []byte // unless the route's is streamed
+	once    *once  // nil: it may not be repeated
+
+	// Of the answer, when all goes well.
+	status   int
+	etag     string // see tag
+	location string // below the mount of the API
 }
 
 // tenant is the tenant that the path names.
 func (r *request) tenant() (*hiring.Tenant, *problem.Problem) {
 	t, ok := r.gateway.Config.Tenant(r.PathValue("tenant"))
 	if !ok {
-		return nil, problem.New(http.StatusNotFound, "the gateway's configuration has no tenant of that name")
+		return nil, noTenant()
 	}
 	return t, nil
+}
+
+// noTenant is the problem of a tenant that does not exist, and of one that is none of the caller's business.
+func noTenant() *problem.Problem {
+	return problem.New(http.StatusNotFound, "there is no tenant of that name")
 }
 
 // storeAway is the problem of a store that can't be read or written.

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -34,8 +35,9 @@ const (
 // bench is the API of a gateway whose Temporal is away. Of its tenants, idle has no integration.
 type bench struct {
 	*gatewaytest.Bench
-	t   *testing.T
-	url string // of the API's mount
+	t    *testing.T
+	url  string // of the API's mount
+	auth string // the header Authorization; empty: none is sent
 }
 
 func setup(t *testing.T) *bench {
@@ -56,11 +58,22 @@ func setup(t *testing.T) *bench {
 
 // serve mounts the API as the admin endpoint does.
 func (b *bench) serve(current func() *gateway.Gateway) string {
+	return b.mount("/hiregate", manage.New(current, b.Log))
+}
+
+func (b *bench) mount(at string, api http.Handler) string {
 	mux := http.NewServeMux()
-	mux.Handle("/hiregate/", http.StripPrefix("/hiregate", manage.New(current, b.Log)))
+	mux.Handle(at+"/", http.StripPrefix(at, api))
 	server := httptest.NewServer(mux)
 	b.t.Cleanup(server.Close)
-	return server.URL + "/hiregate"
+	return server.URL + at
+}
+
+// keyed is the same bench, whose API wants keys. It has none.
+func (b *bench) keyed() *bench {
+	k := *b
+	k.url = b.mount("/manage", manage.NewKeyed(func() *gateway.Gateway { return b.Gateway }, b.Log))
+	return &k
 }
 
 // export puts an export into the store, dispatched, and changes it before as asked for.
@@ -116,12 +129,33 @@ func (b *bench) status(tenant, name string, s store.IntegrationStatus) *hiring.I
 	return i
 }
 
-// ask makes a request to the API and checks what is so of every answer.
-func (b *bench) ask(method, path, body string) (status int, header http.Header, answer string) {
+// reply is an answer of the API.
+type reply struct {
+	status int
+	header http.Header
+	body   string
+}
+
+// send makes a request to the API and checks what is so of every answer. Headers come in pairs.
+func (b *bench) send(method, path, body string, headers ...string) reply {
 	b.t.Helper()
 	r, err := http.NewRequestWithContext(b.t.Context(), method, b.url+path, strings.NewReader(body))
 	require.NoError(b.t, err)
-	res, err := http.DefaultClient.Do(r)
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	if b.auth != "" {
+		r.Header.Set("Authorization", b.auth)
+	}
+	for n := 0; n < len(headers); n += 2 {
+		r.Header.Add(headers[n], headers[n+1])
+		if headers[n] == "Content-Type" {
+			r.Header["Content-Type"] = []string{headers[n+1]}
+		}
+	}
+	mount, err := url.Parse(b.url)
+	require.NoError(b.t, err)
+	res, err := (&http.Client{Transport: described{b.t, mount.Path}}).Do(r)
 	require.NoError(b.t, err)
 	defer res.Body.Close()
 	raw, err := io.ReadAll(res.Body)
@@ -130,10 +164,22 @@ func (b *bench) ask(method, path, body string) (status int, header http.Header, 
 	for _, hidden := range []string{urlPath, secretKey, fileName, "source-credential"} {
 		require.NotContains(b.t, string(raw), hidden)
 	}
-	if res.StatusCode/100 == 2 {
-		require.Equal(b.t, "application/json", res.Header.Get("Content-Type"))
-	}
-	return res.StatusCode, res.Header, string(raw)
+	return reply{res.StatusCode, res.Header, string(raw)}
+}
+
+// ask is send without headers.
+func (b *bench) ask(method, path, body string) (status int, header http.Header, answer string) {
+	b.t.Helper()
+	a := b.send(method, path, body)
+	return a.status, a.header, a.body
+}
+
+// must is send for what has to go well.
+func (b *bench) must(status int, method, path, body string, headers ...string) reply {
+	b.t.Helper()
+	a := b.send(method, path, body, headers...)
+	require.Equal(b.t, status, a.status, a.body)
+	return a
 }
 
 // get asks for JSON that must be there.
@@ -148,15 +194,20 @@ func get[T any](b *bench, path string) (v T) {
 // problem asks for something that is refused, and gives the sentence that says why.
 func (b *bench) problem(method, path, body string, want int) string {
 	b.t.Helper()
-	status, header, answer := b.ask(method, path, body)
-	require.Equal(b.t, want, status, answer)
-	require.Equal(b.t, "application/problem+json", header.Get("Content-Type"))
+	return b.refused(want, method, path, body)
+}
+
+// refused is problem with headers.
+func (b *bench) refused(want int, method, path, body string, headers ...string) string {
+	b.t.Helper()
+	a := b.must(want, method, path, body, headers...)
+	require.Equal(b.t, "application/problem+json", a.header.Get("Content-Type"))
 	var p struct {
 		Status int
 		Title  string
 		Detail string
 	}
-	require.NoError(b.t, json.Unmarshal([]byte(answer), &p))
+	require.NoError(b.t, json.Unmarshal([]byte(a.body), &p))
 	require.Equal(b.t, want, p.Status)
 	require.Equal(b.t, http.StatusText(want), p.Title)
 	require.NotEmpty(b.t, p.Detail)
@@ -260,7 +311,7 @@ func TestQueryIsChecked(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	for query, want := range map[string]string{
-		"/v1/exports?colour=red":                       `"colour" is unknown here; known are outcome, integration, candidate, quarantined, cursor, limit`,
+		"/v1/exports?colour=red":                       `"colour" is unknown here; known are outcome, integration, candidate, quarantined, since, until, cursor, limit`,
 		"/v1/exports?Outcome=failed":                   "known are outcome",
 		"/v1/exports?outcome=lost":                     "the outcomes are pending, retrying, held, delivered, failed, expired",
 		"/v1/exports?quarantined=false":                "quarantined can only be true",
@@ -278,7 +329,9 @@ func TestQueryIsChecked(t *testing.T) {
 		"/v1/exports?candidate=%zz":                    "the query can't be read",
 		"/v1/tenants/acme/exports?tenant=globex":       `"tenant" is unknown here`,
 		"/v1/tenants/acme/exports/u-1?deliveries=none": "takes no query parameters",
-		"/v1/integrations?tenant=acme":                 "takes no query parameters",
+		"/v1/integrations?tenant=acme":                 `"tenant" is unknown here; known are cursor, limit`,
+		"/v1/exports?since=yesterday":                  "since must be a time such as",
+		"/v1/exports?until=2026-11-20T12:00:00+00:00":  "percent-encode a +",
 	} {
 		require.Contains(t, b.problem(http.MethodGet, query, "", http.StatusBadRequest), want, query)
 	}
@@ -293,9 +346,10 @@ func TestWhatIsNotThere(t *testing.T) {
 		"/v1/tenants/nobody/exports/u-1":  "no tenant of that name",
 		"/v1/tenants/acme/exports/u-2":    "no export of that UUID",
 		"/v1/tenants/globex/exports/u-1":  "no export of that UUID",
-		"/v1/tenants/acme/exports/u%00-1": "no export of that UUID",
+		"/v1/tenants/acme/exports/u%00-1": "it is not text",
+		"/v1/tenants/acme/jobs/%ff":       "it is not text",
 		"/v1/tenants/acme/exports/u-1/x":  "nothing at this address",
-		"/v1/tenants":                     "nothing at this address",
+		"/v1":                             "nothing at this address",
 		"/":                               "nothing at this address",
 	} {
 		require.Contains(t, b.problem(http.MethodGet, path, "", http.StatusNotFound), want, path)

@@ -61,7 +61,8 @@ func TestAdminEndpoint(t *testing.T) {
 		}
 		require.Eventually(t, func() bool {
 			out, err := list()
-			return err == nil && out == `{"tenant":"acme","name":"`+step.integration+`","state":"not_configured","reason":"VERIFY was not sent yet","attempts":0,"url":"https://hr.acme.example","documents":"rehost"}`+"\n"
+			return err == nil && out == `{"id":"`+step.integration+`","tenant":"acme","name":"`+step.integration+`","state":"not_configured","reason":"VERIFY was not sent yet","attempts":0,`+
+				`"url":"https://hr.acme.example","documents":"rehost","standardWebhooks":false,"inFlight":16,"declared":true}`+"\n"
 		}, 5*time.Second, 10*time.Millisecond, "%+v", step)
 	}
 }

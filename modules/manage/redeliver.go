@@ -2,9 +2,7 @@ package manage
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"io"
 	"net/http"
 	"slices"
 
@@ -41,24 +39,13 @@ func (r *request) redeliver() (any, *problem.Problem) {
 	return nil, r.noTemporal(err, "this export is under way, and Temporal, which carries it, does not answer: it goes on by itself once that is back")
 }
 
-const maxRequest = 64 << 10
-
 // integrations reads the body of a redelivery: {"integrations":["hris"]}, or nothing at all.
 func (r *request) integrations() ([]string, *problem.Problem) {
-	var body struct {
+	body, p := decodeAny[struct {
 		Integrations []string `json:"integrations"`
-	}
-	in := json.NewDecoder(http.MaxBytesReader(r.w, r.Body, maxRequest))
-	in.DisallowUnknownFields()
-	err := in.Decode(&body)
-	if errors.Is(err, io.EOF) {
-		return nil, nil
-	}
-	if err == nil {
-		_, err = in.Token() // io.EOF: there is nothing behind it
-	}
-	if !errors.Is(err, io.EOF) {
-		return nil, problem.New(http.StatusBadRequest, `the body must be like {"integrations":["hris"]}, or empty for all of the tenant's integrations`)
+	}](r)
+	if p != nil {
+		return nil, p
 	}
 	if body.Integrations != nil && len(body.Integrations) == 0 {
 		return nil, problem.New(http.StatusBadRequest, "integrations is empty: name at least one, or leave it out for all of the tenant's")

@@ -1,0 +1,131 @@
+package commands
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// APIKey returns the command `hiregate apikey`.
+func APIKey() *cobra.Command {
+	a := new(admin)
+	cmd := group(&cobra.Command{
+		Use:   "apikey",
+		Short: "Lists, adds and revokes keys of the management API",
+		Long: `Lists, adds and revokes the keys of a running gateway's management API, which the directive manage_api serves.
+
+These commands ask the gateway, at Caddy's admin endpoint, which needs no key.`,
+		Example: `  hiregate apikey add --label "CI of the HR team" --tenant initech --role operator
+  hiregate apikey list
+  hiregate apikey revoke 0b9c3f52-6a0e-4d3c-8a53-7f2a4b0e1c11`,
+	}, apiKeyList(a), apiKeyAdd(a), apiKeyRevoke(a))
+	a.flags(cmd)
+	return cmd
+}
+
+// apiKeyRow is what is shown of a key.
+type apiKeyRow struct {
+	ID         string    `json:"id"`
+	Label      string    `json:"label"`
+	Tenant     string    `json:"tenant"`
+	Role       string    `json:"role"`
+	Key        string    `json:"key"`
+	CreatedAt  time.Time `json:"createdAt"`
+	RevokedAt  time.Time `json:"revokedAt"`
+	LastUsedAt time.Time `json:"lastUsedAt"`
+}
+
+func (k apiKeyRow) opens() string {
+	if k.Tenant == "" {
+		return "all tenants"
+	}
+	return k.Tenant
+}
+
+func apiKeyList(a *admin) *cobra.Command {
+	p := &pages{path: "/v1/api-keys"}
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "Lists the keys, those that are revoked among them",
+		Args:  exactly(0, "apikey list takes flags only"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx, stop := interruptible(cmd)
+			defer stop()
+			table := NewTable(cmd.OutOrStdout(), "id", "label", "opens", "role", "created", "last used", "revoked")
+			return p.print(ctx, cmd, a, table, func(raw json.RawMessage) error {
+				var k apiKeyRow
+				if err := json.Unmarshal(raw, &k); err != nil {
+					return err
+				}
+				table.Row(k.ID, k.Label, k.opens(), k.Role, k.CreatedAt, k.LastUsedAt, k.RevokedAt)
+				return nil
+			})
+		},
+	}
+	p.flags(cmd)
+	return cmd
+}
+
+func apiKeyAdd(a *admin) *cobra.Command {
+	var in struct {
+		Label  string `json:"label"`
+		Tenant string `json:"tenant"`
+		Role   string `json:"role"`
+	}
+	cmd := &cobra.Command{
+		Use:   "add",
+		Short: "Makes a key, and shows it this once",
+		Long: `Makes a key of the management API, and shows it this once: the gateway keeps a hash of it alone.
+
+The role viewer looks at everything but keys; operator also works with candidates, jobs, steps, job applications and exports;
+admin also with tenants, integrations and keys.`,
+		Args: exactly(0, "apikey add takes flags only, such as: hiregate apikey add --label CI --tenant initech --role operator"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if in.Label == "" {
+				return errors.New("say who gets the key, so that it can be told from the others: --label \"CI of the HR team\"")
+			}
+			ctx, stop := interruptible(cmd)
+			defer stop()
+			var raw json.RawMessage
+			if err := a.call(ctx, http.MethodPost, "/v1/api-keys", in, &raw); err != nil {
+				return err
+			}
+			if a.json {
+				return WriteJSON(cmd.OutOrStdout(), raw)
+			}
+			var k apiKeyRow
+			if err := json.Unmarshal(raw, &k); err != nil {
+				return fmt.Errorf("reading what the gateway answered: %w", err)
+			}
+			fmt.Fprintln(cmd.OutOrStdout(), printable(k.Key))
+			fmt.Fprintf(cmd.ErrOrStderr(), "It opens %s as %s, and is not shown again. Revoke it with: hiregate apikey revoke %s\n", k.opens(), k.Role, k.ID)
+			return nil
+		},
+	}
+	fl := cmd.Flags()
+	fl.StringVar(&in.Label, "label", "", "who gets it, for people")
+	fl.StringVar(&in.Tenant, "tenant", "", "the only tenant it opens (default: all of them)")
+	fl.StringVar(&in.Role, "role", "viewer", "viewer, operator or admin")
+	return cmd
+}
+
+func apiKeyRevoke(a *admin) *cobra.Command {
+	return &cobra.Command{
+		Use:   "revoke ID",
+		Short: "Revokes a key",
+		Args:  exactly(1, "apikey revoke takes the id of one key, as hiregate apikey list shows it"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx, stop := interruptible(cmd)
+			defer stop()
+			if err := a.call(ctx, http.MethodDelete, "/v1/api-keys/"+segment(args[0]), nil, nil); err != nil {
+				return err
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "%s is revoked\n", printable(args[0]))
+			return nil
+		},
+	}
+}

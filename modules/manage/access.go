@@ -1,0 +1,103 @@
+package manage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"go.uber.org/zap"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/problem"
+	"github.com/hiregate/hiregate/internal/store"
+)
+
+// caller is who asks.
+type caller struct {
+	id     string // of the API key
+	key    string // the key itself, which no answer and no log has
+	tenant string // whose resources exist for them; empty: everybody's
+	role   hiring.Role
+}
+
+// sees tells whether a tenant exists for the caller.
+func (c caller) sees(tenant string) bool { return c.tenant == "" || c.tenant == tenant }
+
+// The callers without a stored key: whoever reaches a mount that asks for none, and the development mode's.
+var (
+	trusted = caller{id: "admin endpoint", role: hiring.Admin}
+	dev     = caller{id: devKey, key: devKey, role: hiring.Admin}
+)
+
+// devKey opens everything in development mode, and nothing elsewhere.
+const devKey = "dev-key"
+
+// admit finds out who asks and whether they may. What belongs to another tenant does not exist for them.
+func (r *request) admit(keyed bool, route route) *problem.Problem {
+	r.caller = trusted
+	if keyed {
+		var p *problem.Problem
+		if r.caller, p = r.authenticate(); p != nil {
+			return p
+		}
+	}
+	if !utf8.ValidString(r.URL.Path) || strings.ContainsRune(r.URL.Path, 0) { // no id is like that, and no database would take it
+		return problem.New(http.StatusNotFound, "there is nothing at this address: it is not text")
+	}
+	if strings.Contains(route.path, "{tenant}") && !r.caller.sees(r.PathValue("tenant")) {
+		return noTenant()
+	}
+	if !r.caller.role.May(route.role) {
+		return problem.New(http.StatusForbidden, fmt.Sprintf("this API key has the role %s, and this takes %s: ask with such a key", r.caller.role, route.role))
+	}
+	return nil
+}
+
+// authenticate finds the caller by the key in the header Authorization (RFC 6750 section 2.1). Without a good one the answer is
+// the same, whatever was wrong.
+func (r *request) authenticate() (caller, *problem.Problem) {
+	unauthorized := problem.New(http.StatusUnauthorized, "send an API key that is good, as Authorization: Bearer hgk_…; hiregate apikey add makes one")
+	sent := r.Header.Values("Authorization")
+	if len(sent) != 1 {
+		return caller{}, unauthorized
+	}
+	scheme, key, _ := strings.Cut(sent[0], " ")
+	if !strings.EqualFold(scheme, "Bearer") || key == "" {
+		return caller{}, unauthorized
+	}
+	if key == devKey && r.gateway.Config.Dev {
+		return dev, nil
+	}
+	k, err := r.db.APIKeyByHash(r.Context(), hiring.HashAPIKey(key))
+	switch {
+	case errors.Is(err, store.ErrNotFound), err == nil && !k.RevokedAt.IsZero():
+		return caller{}, unauthorized
+	case err != nil:
+		return caller{}, r.storeAway(err)
+	}
+	r.touch(k)
+	return caller{id: k.ID, key: key, tenant: k.Tenant, role: k.Role}, nil
+}
+
+// used is how often the use of a key is noted at most, and touching how long that may take.
+const (
+	used     = time.Minute
+	touching = time.Second
+)
+
+// touch notes that a key was used. A request is not refused because that failed.
+func (r *request) touch(k *hiring.APIKey) {
+	now := r.gateway.Now()
+	if now.Sub(k.LastUsedAt) < used {
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), touching)
+	defer cancel()
+	if err := r.db.Write(ctx, func(tx *store.Tx) error { return tx.TouchAPIKey(k.ID, now, now.Add(-used)) }); err != nil {
+		r.log.Warn("the use of an API key could not be noted", zap.String("key", k.ID), zap.Error(err))
+	}
+}

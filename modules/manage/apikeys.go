@@ -1,0 +1,121 @@
+package manage
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/problem"
+	"github.com/hiregate/hiregate/internal/store"
+)
+
+// apiKey is a key of this API, as it is shown.
+type apiKey struct {
+	ID         string      `json:"id"`
+	Label      string      `json:"label"`
+	Tenant     string      `json:"tenant"` // the only one it opens; empty: all of them
+	Role       hiring.Role `json:"role"`
+	Key        string      `json:"key,omitempty"` // in the answer that makes it, and never again
+	CreatedAt  time.Time   `json:"createdAt"`
+	RevokedAt  time.Time   `json:"revokedAt,omitzero"`
+	LastUsedAt time.Time   `json:"lastUsedAt,omitzero"` // to the minute
+}
+
+func apiKeyOf(k *hiring.APIKey) apiKey {
+	return apiKey{ID: k.ID, Label: k.Label, Tenant: k.Tenant, Role: k.Role, CreatedAt: k.CreatedAt, RevokedAt: k.RevokedAt, LastUsedAt: k.LastUsedAt}
+}
+
+// addAPIKey makes a key. Whoever is let into one tenant makes keys for that one alone.
+func (r *request) addAPIKey() (any, *problem.Problem) {
+	if _, p := r.query(); p != nil {
+		return nil, p
+	}
+	in, p := decode[struct {
+		Label  string      `json:"label"`
+		Tenant string      `json:"tenant"`
+		Role   hiring.Role `json:"role"`
+	}](r)
+	if p != nil {
+		return nil, p
+	}
+	now := r.gateway.Now().UTC().Truncate(time.Microsecond)
+	k := &hiring.APIKey{ID: uuid.NewString(), Label: in.Label, Tenant: in.Tenant, Role: in.Role, CreatedAt: now}
+	if p := invalid(k.CheckLabel()); p != nil {
+		return nil, p
+	}
+	if !slices.Contains(hiring.Roles, k.Role) {
+		return nil, problem.New(http.StatusUnprocessableEntity, "role is missing or unknown: use viewer, operator or admin")
+	}
+	if k.Tenant == "" && r.caller.tenant != "" {
+		return nil, problem.New(http.StatusForbidden, fmt.Sprintf("this API key opens one tenant, and so do those that it makes: name it, as \"tenant\":%q", r.caller.tenant))
+	}
+	if _, known := r.gateway.Config.Tenant(k.Tenant); k.Tenant != "" && (!known || !r.caller.sees(k.Tenant)) {
+		return nil, noTenant()
+	}
+	key, hash := hiring.NewAPIKey()
+	err := r.db.Write(r.Context(), func(tx *store.Tx) error { return tx.AddAPIKey(k, hash) })
+	if err != nil {
+		return nil, r.storeAway(err)
+	}
+	r.location = "/v1/api-keys/" + url.PathEscape(k.ID)
+	shown := apiKeyOf(k)
+	shown.Key = key
+	return shown, nil
+}
+
+func (r *request) listAPIKeys() (any, *problem.Problem) {
+	_, page, p := r.page("api-key")
+	if p != nil {
+		return nil, p
+	}
+	rows, next, err := r.db.APIKeys(r.Context(), r.caller.tenant, page.rows())
+	if err != nil {
+		return nil, r.storeAway(err)
+	}
+	return listed(page, rows, next, apiKeyOf), nil
+}
+
+// apiKey is the key that the path names.
+func (r *request) apiKey() (*hiring.APIKey, *problem.Problem) {
+	if _, p := r.query(); p != nil {
+		return nil, p
+	}
+	k, err := r.db.APIKey(r.Context(), r.PathValue("id"))
+	if errors.Is(err, store.ErrNotFound) || err == nil && !r.caller.sees(k.Tenant) {
+		return nil, problem.New(http.StatusNotFound, "there is no API key of that id")
+	}
+	if err != nil {
+		return nil, r.storeAway(err)
+	}
+	return k, nil
+}
+
+func (r *request) showAPIKey() (any, *problem.Problem) {
+	k, p := r.apiKey()
+	if p != nil {
+		return nil, p
+	}
+	return apiKeyOf(k), nil
+}
+
+// revokeAPIKey ends a key. It stays in the list, so that it can be told who it was.
+func (r *request) revokeAPIKey() (any, *problem.Problem) {
+	k, p := r.apiKey()
+	if p != nil {
+		return nil, p
+	}
+	err := r.db.Write(r.Context(), func(tx *store.Tx) error {
+		_, err := tx.RevokeAPIKey(k.ID, r.gateway.Now())
+		return err
+	})
+	if err != nil {
+		return nil, r.storeAway(err)
+	}
+	return nil, nil
+}

@@ -1,0 +1,96 @@
+package manage
+
+import (
+	"net/http"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/problem"
+	"github.com/hiregate/hiregate/internal/store"
+)
+
+var applications = kind[hiring.JobApplication]{
+	word: "job application", path: "job-applications",
+	id:     func(a *hiring.JobApplication) *string { return &a.ID },
+	row:    func(a *hiring.JobApplication) *hiring.Row { return &a.Row },
+	get:    (*store.DB).JobApplication,
+	find:   (*store.Tx).JobApplication,
+	put:    (*store.Tx).PutJobApplication,
+	remove: (*store.Tx).DeleteJobApplication,
+	check:  (*hiring.JobApplication).Check,
+	settle: settleApplication,
+	clear:  clearApplication,
+}
+
+// settleApplication finds the candidate and the job, and sees to the status: one that names no step comes from elsewhere and is
+// taken over, none at all leaves what is there. Into a step it goes by a transition alone.
+func settleApplication(tx *store.Tx, a, before *hiring.JobApplication) (*problem.Problem, error) {
+	if a.LanguageCode == "" {
+		a.LanguageCode = hiring.DefaultLanguage
+	}
+	var now hiring.Status
+	if before != nil {
+		now = before.Status
+	}
+	switch {
+	case a.Status.Step != "" && a.Status.Step != now.Step:
+		return problem.New(http.StatusUnprocessableEntity, "status.step is not the step that the job application is in: leave it out, and have it enter a step with POST …/transitions"), nil
+	case a.Status.Step != "" || a.Status == hiring.Status{}:
+		a.Status = now
+	}
+	a.Status.EnteredAt = a.Status.EnteredAt.UTC()
+	if _, ok, err := tx.Candidate(a.Tenant, a.Candidate); err != nil || !ok {
+		return problem.New(http.StatusUnprocessableEntity, "candidate is of no candidate of this tenant: put the candidate first"), err
+	}
+	if a.Job == "" {
+		return nil, nil
+	}
+	if _, ok, err := tx.Job(a.Tenant, a.Job); err != nil || !ok {
+		return problem.New(http.StatusUnprocessableEntity, "jobBoardCode is of no job of this tenant: put the job first"), err
+	}
+	return nil, nil
+}
+
+// clearApplication removes the documents and the history of a job application. The files stay: an export may still offer them.
+func clearApplication(tx *store.Tx, a *hiring.JobApplication) (*problem.Problem, error) {
+	for {
+		all, err := tx.ApplicationDocuments(a.Tenant, a.ID, store.MaxPage)
+		if err != nil {
+			return nil, err
+		}
+		if len(all) == 0 {
+			return nil, tx.DeleteTransitions(a.Tenant, a.ID)
+		}
+		for _, d := range all {
+			if _, err := tx.DeleteApplicationDocument(a.Tenant, a.ID, d.ID); err != nil {
+				return nil, err
+			}
+		}
+	}
+}
+
+// listApplications lists a tenant's job applications: those of a candidate, for a job or in a step, or all of them.
+func (r *request) listApplications() (any, *problem.Problem) {
+	q, page, p := r.page("job-application", "candidate", "job", "step")
+	if p != nil {
+		return nil, p
+	}
+	t, p := r.tenant()
+	if p != nil {
+		return nil, p
+	}
+	f := store.ApplicationFilter{Candidate: q.Get("candidate"), Job: q.Get("job"), Step: q.Get("step")}
+	given := 0
+	for _, value := range []string{f.Candidate, f.Job, f.Step} {
+		if value != "" {
+			given++
+		}
+	}
+	if given > 1 {
+		return nil, problem.New(http.StatusBadRequest, "candidate, job and step exclude each other: leave all but one out")
+	}
+	rows, next, err := r.db.JobApplications(r.Context(), t.Name, f, page.rows())
+	if err != nil {
+		return nil, r.storeAway(err)
+	}
+	return listed(page, rows, next, itself), nil
+}

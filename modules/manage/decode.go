@@ -1,0 +1,98 @@
+package manage
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/problem"
+)
+
+// maxBody is the largest body that is not a file, in bytes.
+const maxBody = 1 << 20
+
+// read reads the whole body, so that what it is can be told before it is acted upon.
+func (r *request) read() (p *problem.Problem) {
+	var err error
+	r.body, err = io.ReadAll(http.MaxBytesReader(r.w, r.Body, maxBody))
+	if large := new(http.MaxBytesError); errors.As(err, &large) {
+		return problem.New(http.StatusRequestEntityTooLarge, "the body is larger than 1 MiB: send less").Closing()
+	}
+	if err != nil {
+		return problem.New(http.StatusBadRequest, "the body broke off: send the request again").Closing()
+	}
+	return nil
+}
+
+// decode reads the body as JSON: one value, in UTF-8, with each member once and none that T does not know.
+func decode[T any](r *request) (v T, p *problem.Problem) {
+	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
+		return v, problem.New(http.StatusUnsupportedMediaType, "send the body as JSON, with the header Content-Type: application/json")
+	}
+	if err := json.Unmarshal(r.body, &v, json.RejectUnknownMembers(true)); err != nil {
+		return v, problem.New(http.StatusBadRequest, unreadable(err))
+	}
+	return v, nil
+}
+
+// decodeAny is decode for what may be left out altogether.
+func decodeAny[T any](r *request) (v T, p *problem.Problem) {
+	if len(r.body) == 0 {
+		return v, nil
+	}
+	return decode[T](r)
+}
+
+// unreadable says why a body can't be read. It names members, and never gives their values.
+func unreadable(err error) string {
+	var (
+		syntax   *jsontext.SyntacticError
+		semantic *json.SemanticError
+	)
+	switch {
+	case errors.Is(err, jsontext.ErrDuplicateName) && errors.As(err, &syntax):
+		return fmt.Sprintf("the body has the member %s twice: keep one of them", member(syntax.JSONPointer))
+	case errors.As(err, &syntax):
+		return fmt.Sprintf("the body is not JSON (byte %d): send one JSON object in UTF-8, and nothing behind it", syntax.ByteOffset)
+	case errors.Is(err, json.ErrUnknownName) && errors.As(err, &semantic):
+		return fmt.Sprintf("the body has a member %s, which is unknown here: leave it out, or look for its right name in openapi.json", member(semantic.JSONPointer))
+	case errors.As(err, &semantic) && semantic.JSONPointer != "":
+		return fmt.Sprintf("the member %s of the body is not what goes there: look at openapi.json", member(semantic.JSONPointer))
+	}
+	return "the body is not what goes here: look at openapi.json"
+}
+
+// member names a place in the body as hiring's Check methods do: customFields[0].name.
+func member(p jsontext.Pointer) string {
+	var b strings.Builder
+	for token := range p.Tokens() {
+		switch {
+		case token != "" && strings.Trim(token, "0123456789") == "":
+			b.WriteString("[" + token + "]")
+		case b.Len() > 0:
+			fmt.Fprintf(&b, ".%.40s", token)
+		default:
+			fmt.Fprintf(&b, "%.40s", token)
+		}
+	}
+	return fmt.Sprintf("%q", b.String())
+}
+
+// invalid is the problem of a resource that breaks a rule of its kind, or nil.
+func invalid(err error) *problem.Problem {
+	if err == nil {
+		return nil
+	}
+	p := problem.New(http.StatusUnprocessableEntity, err.Error())
+	if faults := new(hiring.InvalidError); errors.As(err, &faults) {
+		p.Findings = faults.Faults
+	}
+	return p
+}

@@ -1,0 +1,167 @@
+package manage
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/problem"
+	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/internal/trigger"
+)
+
+// exported is what is answered to the export of a candidate: where its deliveries stand after the first attempt.
+type exported struct {
+	UUID       string       `json:"uuid"`
+	Deliveries []exportedTo `json:"deliveries"`
+	State      string       `json:"state"`           // as in a list of exports
+	Fault      string       `json:"fault,omitempty"` // why it goes nowhere
+}
+
+type exportedTo struct {
+	delivery
+	Status int    `json:"status,omitzero"`  // of the last answer; absent: none came
+	Answer string `json:"answer,omitempty"` // its head, at most 4 KiB
+}
+
+const (
+	// firstAttempt is how long the answer waits for the first attempts. One takes 20 s at most.
+	firstAttempt = 25 * time.Second
+	shortAnswer  = 4 << 10
+)
+
+// exportCandidate exports a candidate, to a named integration or to every configured one. It answers once each was tried, so
+// that the person who asked sees what is wrong; trying goes on behind.
+func (r *request) exportCandidate() (any, *problem.Problem) {
+	if _, p := r.query(); p != nil {
+		return nil, p
+	}
+	in, p := decodeAny[struct {
+		Integration    string `json:"integration"`
+		JobApplication string `json:"jobApplication"`
+	}](r)
+	if p != nil {
+		return nil, p
+	}
+	t, p := r.tenant()
+	if p != nil {
+		return nil, p
+	}
+	if key := r.done(); key != "" {
+		e, err := r.db.ExportByKey(r.Context(), t.Name, key)
+		if err != nil {
+			return nil, r.storeAway(err)
+		}
+		return r.tried(e)
+	}
+	triggered := r.gateway.Trigger()
+	to, p := r.destinations(triggered, t, in.Integration)
+	if p != nil {
+		return nil, p
+	}
+	var e *hiring.Export
+	p = r.write(func(tx *store.Tx) (err error) {
+		e, err = triggered.Export(tx, trigger.Request{Tenant: t.Name, Candidate: r.PathValue("id"), Integrations: to, Application: in.JobApplication})
+		if err != nil {
+			return err
+		}
+		return r.note(tx, e.Key)
+	})
+	if p != nil {
+		return nil, p
+	}
+	if e.Fault == "" {
+		r.gateway.Runtime.Dispatcher.Offer(e)
+	}
+	return r.tried(e)
+}
+
+// destinations are the integrations that an export goes to.
+func (r *request) destinations(triggered *trigger.Trigger, t *hiring.Tenant, named string) ([]string, *problem.Problem) {
+	configured, err := triggered.Configured(r.Context(), t)
+	if err != nil {
+		return nil, r.storeAway(err)
+	}
+	switch {
+	case named == "" && len(configured) == 0:
+		return nil, problem.New(http.StatusConflict, "this tenant has no configured integration that the candidate could be exported to: add one first")
+	case named == "":
+		return configured, nil
+	}
+	if p := knownIntegrations(t, []string{named}); p != nil {
+		return nil, p
+	}
+	if !slices.Contains(configured, named) {
+		return nil, problem.New(http.StatusConflict, "that integration is not configured: it has to answer VERIFY with 200 first")
+	}
+	return []string{named}, nil
+}
+
+// tried waits until an export was tried at each of its integrations, and tells how that went.
+func (r *request) tried(e *hiring.Export) (any, *problem.Problem) {
+	r.location = "/v1/tenants/" + e.Tenant + "/exports/" + url.PathEscape(e.Key)
+	ctx, cancel := context.WithTimeout(r.Context(), firstAttempt)
+	defer cancel()
+	for gap := 20 * time.Millisecond; ; gap = min(2*gap, 250*time.Millisecond) {
+		all, err := r.db.Deliveries(context.WithoutCancel(ctx), e.ID)
+		if err != nil {
+			return nil, r.storeAway(err)
+		}
+		if ctx.Err() != nil || e.Fault != "" || !waits(e, all) {
+			return r.outcome(e, all)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(gap):
+		}
+	}
+}
+
+// waits tells whether an attempt is still to be made, or the gate to be asked.
+func waits(e *hiring.Export, all []*hiring.Delivery) bool {
+	return slices.ContainsFunc(e.Integrations, func(name string) bool {
+		d := deliveryTo(all, name)
+		return d == nil || d.Outcome == hiring.Pending
+	})
+}
+
+// deliveryTo is the delivery of the first round to an integration; nil before it is begun.
+func deliveryTo(all []*hiring.Delivery, integration string) *hiring.Delivery {
+	for _, d := range all {
+		if d.Integration == integration {
+			return d
+		}
+	}
+	return nil
+}
+
+const notBegun = "it was not tried yet: it waits for Temporal, and goes out as soon as that answers"
+
+func (r *request) outcome(e *hiring.Export, all []*hiring.Delivery) (any, *problem.Problem) {
+	ctx := context.WithoutCancel(r.Context()) // it is exported: say so
+	if fresh, err := r.db.Export(ctx, e.ID); err == nil {
+		fresh.Integrations, e = e.Integrations, fresh
+	}
+	res := exported{UUID: e.Key, State: stateOf(e), Fault: e.Fault, Deliveries: []exportedTo{}}
+	for _, name := range e.Integrations {
+		d := deliveryTo(all, name)
+		if d == nil {
+			d = &hiring.Delivery{Integration: name, Outcome: hiring.Pending, Reason: notBegun, UpdatedAt: e.ReceivedAt}
+		}
+		to := exportedTo{delivery: deliveryOf(d)}
+		if d.Attempts > 0 {
+			attempts, err := r.db.Attempts(ctx, d.ID)
+			if err != nil {
+				return nil, r.storeAway(err)
+			}
+			if n := len(attempts); n > 0 {
+				to.Status, to.Answer = attempts[n-1].Status, textUpTo(attempts[n-1].Answer, shortAnswer)
+			}
+		}
+		res.Deliveries = append(res.Deliveries, to)
+	}
+	return res, nil
+}

@@ -1,0 +1,85 @@
+package manage
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/problem"
+	"github.com/hiregate/hiregate/internal/store"
+)
+
+var outcomes = []hiring.Outcome{hiring.Pending, hiring.Retrying, hiring.Held, hiring.Delivered, hiring.Failed, hiring.Expired}
+
+// listExports lists the exports of a tenant, newest first, or of all that the caller sees where the path names none.
+func (r *request) listExports() (any, *problem.Problem) {
+	f, page, p := r.filter()
+	if p != nil {
+		return nil, p
+	}
+	f.Tenant = r.caller.tenant
+	if r.PathValue("tenant") != "" {
+		t, p := r.tenant()
+		if p != nil {
+			return nil, p
+		}
+		f.Tenant = t.Name
+	}
+	rows, next, err := r.db.Exports(r.Context(), f)
+	if err != nil {
+		return nil, r.storeAway(err)
+	}
+	ids := make([]int64, len(rows))
+	for n, e := range rows {
+		ids[n] = e.ID
+	}
+	deliveries, err := r.db.DeliveriesOf(r.Context(), ids)
+	if err != nil {
+		return nil, r.storeAway(err)
+	}
+	l := listed(page, rows, "", func(e *hiring.Export) exportItem {
+		item := itemOf(e)
+		for _, d := range deliveries[e.ID] {
+			item.Deliveries = append(item.Deliveries, deliveryOf(d))
+		}
+		return item
+	})
+	l.Next = page.numbered(next)
+	return l, nil
+}
+
+// filter reads which exports are asked for, of all tenants.
+func (r *request) filter() (f store.ExportFilter, page page, p *problem.Problem) {
+	q, page, p := r.page("export", "outcome", "integration", "candidate", "quarantined", "since", "until")
+	if p != nil {
+		return f, page, p
+	}
+	f = store.ExportFilter{
+		Outcome: hiring.Outcome(q.Get("outcome")), Integration: q.Get("integration"), Candidate: q.Get("candidate"), Limit: page.limit,
+	}
+	if f.Outcome != "" && !slices.Contains(outcomes, f.Outcome) {
+		return f, page, problem.New(http.StatusBadRequest, fmt.Sprintf("there is no such outcome; the outcomes are %s", joined(outcomes)))
+	}
+	if q.Has("quarantined") {
+		if f.Quarantined = q.Get("quarantined") == "true"; !f.Quarantined {
+			return f, page, problem.New(http.StatusBadRequest, "quarantined can only be true: leave it out for all exports")
+		}
+	}
+	if f.Since, p = instant(q, "since"); p == nil {
+		f.Until, p = instant(q, "until")
+	}
+	if p == nil {
+		f.Before, p = page.number()
+	}
+	return f, page, p
+}
+
+func joined(all []hiring.Outcome) string {
+	words := make([]string, len(all))
+	for n, o := range all {
+		words[n] = string(o)
+	}
+	return strings.Join(words, ", ")
+}

@@ -1,0 +1,17 @@
+package manage
+
+import "github.com/hiregate/hiregate/internal/hiring"
+
+// Route is a route of the table, for tests.
+type Route struct {
+	Method, Path string
+	Role         hiring.Role
+}
+
+// Routes are the table.
+func Routes() (all []Route) {
+	for _, r := range routes {
+		all = append(all, Route{r.method, r.path, r.role})
+	}
+	return all
+}

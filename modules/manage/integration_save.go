@@ -1,0 +1,252 @@
+package manage
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/metrics"
+	"github.com/hiregate/hiregate/internal/problem"
+	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/internal/webhook"
+)
+
+// integrationInput is what is posted or put. URL and secret stay where an edit leaves them out: nobody can read them to send
+// them back.
+type integrationInput struct {
+	Name      string              `json:"name"`
+	URL       string              `json:"url"`
+	Secret    string              `json:"secret"`
+	Documents hiring.DocumentMode `json:"documents"`
+	Standard  bool                `json:"standardWebhooks"`
+	InFlight  int                 `json:"inFlight"`
+	Retry     []string            `json:"retry"`
+}
+
+// transcript is what came of a VERIFY event that was not answered with 200.
+type transcript struct {
+	SentAt     time.Time `json:"sentAt"`
+	DurationMs float64   `json:"durationMs"`
+	Status     int       `json:"status,omitzero"` // absent: no answer came
+	Answer     string    `json:"answer"`          // its head, at most 4 KiB
+	Error      string    `json:"error,omitempty"` // why no answer came
+}
+
+const maxURL = 2 << 10 // bytes
+
+// addIntegration makes an integration, once it answered VERIFY with 200.
+func (r *request) addIntegration() (any, *problem.Problem) {
+	if _, p := r.query(); p != nil {
+		return nil, p
+	}
+	in, p := decode[integrationInput](r)
+	if p != nil {
+		return nil, p
+	}
+	t, p := r.storedTenant(r.PathValue("tenant"))
+	if p != nil {
+		return nil, p
+	}
+	before, ok := t.Integration(in.Name)
+	switch {
+	case ok && r.done() == in.Name:
+		r.location = integrationPath(before)
+		return r.shown(before)
+	case ok:
+		return nil, problem.New(http.StatusConflict, "this tenant has an integration of that name: choose another, or change that one with PUT")
+	}
+	return r.saveIntegration(t, nil, in)
+}
+
+// putIntegration makes an integration, or changes it. What it was stays, unless the new one answers VERIFY with 200.
+func (r *request) putIntegration() (any, *problem.Problem) {
+	if _, p := r.query(); p != nil {
+		return nil, p
+	}
+	in, p := decode[integrationInput](r)
+	if p != nil {
+		return nil, p
+	}
+	name := r.PathValue("name")
+	if in.Name != "" && in.Name != name {
+		return nil, problem.New(http.StatusUnprocessableEntity, "the body is of another integration than the address: leave its name out")
+	}
+	in.Name = name
+	t, p := r.storedTenant(r.PathValue("tenant"))
+	if p != nil {
+		return nil, p
+	}
+	before, _ := t.Integration(name)
+	version := int64(0)
+	if before != nil {
+		version = before.Row.Version
+	}
+	if p := r.expect(tag(version)); p != nil {
+		return nil, p
+	}
+	return r.saveIntegration(t, before, in)
+}
+
+func integrationPath(i *hiring.Integration) string {
+	return "/v1/tenants/" + i.Tenant + "/integrations/" + i.Name
+}
+
+// saveIntegration verifies an integration, where what VERIFY vouches for is new, and keeps it.
+func (r *request) saveIntegration(t *hiring.Tenant, before *hiring.Integration, in integrationInput) (any, *problem.Problem) {
+	i, p := r.described(t, before, in)
+	if p != nil {
+		return nil, p
+	}
+	var status *store.IntegrationStatus
+	if before == nil || i.URL != before.URL || i.Secret != before.Secret {
+		if status, p = r.verify(i); p != nil {
+			return nil, p
+		}
+	}
+	p = r.write(func(tx *store.Tx) error {
+		next := *i
+		if err := tx.PutIntegration(&next, r.gateway.Now()); err != nil {
+			return err
+		}
+		if status != nil {
+			if err := tx.PutIntegrationStatus(&next, *status); err != nil {
+				return err
+			}
+		}
+		return r.note(tx, i.Name)
+	})
+	if p == nil {
+		p = r.refresh()
+	}
+	if p != nil {
+		return nil, p
+	}
+	saved, ok := r.gateway.Config.Integration(t.Name, i.Name)
+	if !ok {
+		return nil, noIntegration() // somebody deleted it at once
+	}
+	if status != nil {
+		if err := r.gateway.Runtime.Again.Release(r.Context(), saved); err != nil {
+			r.log.Warn("what was held goes out a little later", zap.Error(err))
+		}
+	}
+	if before == nil {
+		r.status, r.location = http.StatusCreated, integrationPath(saved)
+	}
+	return r.shown(saved)
+}
+
+// described checks the input, and gives the integration that it describes.
+func (r *request) described(t *hiring.Tenant, before *hiring.Integration, in integrationInput) (*hiring.Integration, *problem.Problem) {
+	wrong := func(sentence string) (*hiring.Integration, *problem.Problem) {
+		return nil, problem.New(http.StatusUnprocessableEntity, sentence)
+	}
+	i := &hiring.Integration{
+		Tenant: t.Name, Name: in.Name, URL: in.URL, Secret: hiring.Secret(in.Secret), Documents: cmp.Or(in.Documents, hiring.Rehost),
+		StandardWebhooks: in.Standard, InFlight: cmp.Or(in.InFlight, hiring.DefaultInFlight), Verify: true,
+	}
+	if before != nil {
+		i.Row, i.URL, i.Secret = before.Row, cmp.Or(i.URL, before.URL), cmp.Or(i.Secret, before.Secret)
+	}
+	if err := hiring.CheckIntegrationName(i.Name); err != nil {
+		return wrong(err.Error())
+	}
+	if i.URL == "" || i.Secret == "" {
+		return wrong("url and secret are needed: where exports go, and what they are signed with")
+	}
+	if len(i.URL) > maxURL {
+		return wrong("the URL is longer than 2 KiB: shorten it")
+	}
+	if err := r.gateway.Config.Egress.CheckURL(i.URL); err != nil {
+		return wrong(err.Error())
+	}
+	if p := checkSecret(i.Secret.Reveal()); p != nil {
+		return nil, p
+	}
+	if i.StandardWebhooks {
+		if err := webhook.CheckStandardSecret(i.Secret.Reveal()); err != nil {
+			return wrong(err.Error())
+		}
+	}
+	if _, err := hiring.ParseDocumentMode(string(i.Documents)); err != nil {
+		return wrong(err.Error())
+	}
+	if i.InFlight < 1 || i.InFlight > 1000 {
+		return wrong("inFlight is how many attempts may be under way at once: send a number from 1 to 1000")
+	}
+	if len(in.Retry) > 0 {
+		retry, err := webhook.ParseSchedule(in.Retry)
+		if err != nil {
+			return wrong(err.Error())
+		}
+		i.Retry = retry
+	}
+	return i, nil
+}
+
+// verify sends a VERIFY event now (contract, "States and transitions"): an integration that does not answer it with exactly 200
+// is not saved.
+func (r *request) verify(i *hiring.Integration) (*store.IntegrationStatus, *problem.Problem) {
+	c := r.gateway.Config
+	answer, err := c.Names.Send(r.Context(), c.Egress.Client(), c.Names.Verification(i))
+	failed := new(webhook.SendError)
+	if err != nil && !errors.As(err, &failed) {
+		return nil, problem.New(http.StatusServiceUnavailable, "the verification was interrupted: send the request again").RetryAfter(time.Second)
+	}
+	metrics.Verification(i.Tenant, i.Name, err == nil && answer.Verified())
+	if err == nil && answer.Verified() {
+		return &store.IntegrationStatus{State: hiring.Configured, Attempts: 1, UpdatedAt: r.gateway.Now()}, nil
+	}
+	t := transcript{
+		SentAt: answer.Started.UTC(), DurationMs: float64(answer.Duration.Microseconds()) / 1000, Status: answer.Status,
+		Answer: textUpTo(answer.Head, shortAnswer),
+	}
+	sentence := fmt.Sprintf("nothing was saved: VERIFY was answered %d; it must be exactly 200", answer.Status)
+	if err != nil {
+		t.Error = err.Error()
+		sentence = "nothing was saved: VERIFY was not answered: " + t.Error
+	}
+	p := problem.New(http.StatusUnprocessableEntity, sentence)
+	p.Transcript = t
+	return nil, p
+}
+
+// deleteIntegration removes an integration and ends the deliveries that are on their way to it.
+func (r *request) deleteIntegration() (any, *problem.Problem) {
+	if _, p := r.query(); p != nil {
+		return nil, p
+	}
+	t, p := r.storedTenant(r.PathValue("tenant"))
+	if p != nil {
+		return nil, p
+	}
+	i, ok := t.Integration(r.PathValue("name"))
+	if !ok {
+		return nil, firstOf(r.expect(""), noIntegration())
+	}
+	if p := r.expect(tag(i.Row.Version)); p != nil {
+		return nil, p
+	}
+	now := r.gateway.Now()
+	p = r.write(func(tx *store.Tx) error {
+		if err := tx.DeleteIntegration(i); err != nil {
+			return err
+		}
+		return tx.PutIntegrationStatus(i, store.IntegrationStatus{State: hiring.Removed, Reason: "somebody removed it", UpdatedAt: now})
+	})
+	if p == nil {
+		p = r.refresh()
+	}
+	for ended := int64(1); p == nil && ended > 0; {
+		p = r.write(func(tx *store.Tx) (err error) {
+			ended, err = tx.EndDeliveries(i.Tenant, i.Name, fmt.Sprintf("integration %s was removed", i.Name), now)
+			return err
+		})
+	}
+	return nil, p
+}

@@ -1,0 +1,179 @@
+package manage
+
+import (
+	"context"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hkdf"
+	"crypto/sha256"
+	"encoding/binary"
+	stdjson "encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/hiregate/hiregate/internal/problem"
+	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/internal/webhook"
+)
+
+const (
+	// lease is how long nobody else may answer a request with an Idempotency-Key. After a crash its repeat waits that long.
+	lease = time.Minute
+	// bound ends such a request before its lease does.
+	bound = 50 * time.Second
+	// keptFor is how long its answer is kept.
+	keptFor = 24 * time.Hour
+)
+
+// once is a POST with an Idempotency-Key. Its answer is kept sealed: an API key's is the one answer that has it, and what opens
+// the seal is in the request alone.
+type once struct {
+	store.Once
+	seal   cipher.AEAD
+	effect string // what an earlier try had brought about when its process ended; empty: nothing
+}
+
+// exactlyOnce runs a POST. Where it has an Idempotency-Key, its repeats get the same answer, and what it does is done once. content
+// is the hash of what was sent, where that is not in r.body.
+func (r *request) exactlyOnce(content []byte, run func() (any, *problem.Problem)) (any, *problem.Problem) {
+	keys := r.Header.Values("Idempotency-Key")
+	if len(keys) == 0 {
+		return run()
+	}
+	if len(keys) > 1 || !webhook.ValidUUID(keys[0]) {
+		return nil, problem.New(http.StatusBadRequest, "send one Idempotency-Key, of 1 to 255 visible ASCII characters")
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), bound)
+	defer cancel()
+	r.Request = r.WithContext(ctx)
+	kept, p := r.begin(keys[0], content)
+	if p != nil {
+		return nil, p
+	}
+	if kept != nil {
+		r.w.Header().Set("Idempotency-Replayed", "true")
+		return kept, nil
+	}
+	v, p := run()
+	var a *answer
+	if p == nil {
+		a, p = r.encoded(v)
+	}
+	r.finish(a, p)
+	return a, p
+}
+
+// begin notes that the request is being answered. Where it was before, that answer is given.
+func (r *request) begin(key string, content []byte) (*answer, *problem.Problem) {
+	now := r.gateway.Now()
+	o := &once{Once: store.Once{
+		ID: digest(r.caller.id, r.Method, r.URL.EscapedPath(), key), Fingerprint: digest(r.URL.RawQuery, r.Header.Get("Content-Type"), string(r.body), string(content)),
+		Lease: now.Add(lease).UTC().Truncate(time.Microsecond), Till: now.Add(keptFor),
+	}}
+	var err error
+	if o.seal, err = newSeal(r.caller.key, key); err != nil {
+		return nil, r.storeAway(err)
+	}
+	kept, err := r.db.Begin(r.Context(), &o.Once, now)
+	switch {
+	case errors.Is(err, store.ErrRunning):
+		return nil, problem.New(http.StatusConflict, "a request with this Idempotency-Key is being answered: send it again in a moment").RetryAfter(time.Second)
+	case errors.Is(err, store.ErrOtherRequest):
+		return nil, problem.New(http.StatusUnprocessableEntity, "this Idempotency-Key was sent with something else before: take a new one for each request")
+	case err != nil:
+		return nil, r.storeAway(err)
+	}
+	if kept.Answered {
+		a, err := o.open(kept.Answer)
+		if err != nil {
+			return nil, r.storeAway(err)
+		}
+		return a, nil
+	}
+	o.effect = kept.Effect
+	r.once = o
+	return nil, nil
+}
+
+// note writes what the request brings about, in the transaction that does it, so that it is never done twice.
+func (r *request) note(tx *store.Tx, effect string) error {
+	if r.once == nil {
+		return nil
+	}
+	return tx.NoteEffect(&r.once.Once, effect)
+}
+
+// done is what an earlier try of the request had brought about; empty: nothing.
+func (r *request) done() string {
+	if r.once == nil {
+		return ""
+	}
+	return r.once.effect
+}
+
+// finish keeps the answer for the request's repeats. Where it is no more than a moment's trouble, the repeat is tried anew.
+func (r *request) finish(a *answer, p *problem.Problem) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), patience)
+	defer cancel()
+	var sealed []byte
+	var err error
+	if p != nil && p.Status < 500 && p.Status != http.StatusTooManyRequests {
+		a, err = refusal(p)
+	}
+	if a != nil && err == nil {
+		sealed, err = r.once.close(a)
+	}
+	if err == nil {
+		err = r.db.Finish(ctx, &r.once.Once, sealed, r.gateway.Now())
+	}
+	if err != nil {
+		r.log.Warn("an answer could not be kept for the repeat of its request", zap.String("path", r.Pattern), zap.Error(err))
+	}
+}
+
+// digest is the hash of parts, each with its length.
+func digest(parts ...string) [sha256.Size]byte {
+	h := sha256.New()
+	for _, part := range parts {
+		var n [8]byte
+		binary.BigEndian.PutUint64(n[:], uint64(len(part)))
+		h.Write(n[:])
+		h.Write([]byte(part))
+	}
+	return [sha256.Size]byte(h.Sum(nil))
+}
+
+// newSeal makes what answers are sealed with (AES-256-GCM), from what only the request has.
+func newSeal(apiKey, idempotencyKey string) (cipher.AEAD, error) {
+	secret := digest(apiKey, idempotencyKey)
+	key, err := hkdf.Key(sha256.New, secret[:], nil, "hiregate answer", 32)
+	if err != nil {
+		return nil, err
+	}
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		return nil, err
+	}
+	return cipher.NewGCMWithRandomNonce(block)
+}
+
+func (o *once) close(a *answer) ([]byte, error) {
+	raw, err := stdjson.Marshal(a)
+	if err != nil {
+		return nil, err
+	}
+	return o.seal.Seal(nil, nil, raw, o.ID[:]), nil
+}
+
+func (o *once) open(sealed []byte) (*answer, error) {
+	raw, err := o.seal.Open(nil, nil, sealed, o.ID[:])
+	if err != nil {
+		return nil, fmt.Errorf("opening a kept answer: %w", err)
+	}
+	a := new(answer)
+	return a, stdjson.Unmarshal(raw, a)
+}

@@ -1,0 +1,45 @@
+package manage
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/hiregate/hiregate/internal/problem"
+)
+
+// tag is the entity tag (RFC 9110 section 8.8.3) of a resource in a version; empty where there is none.
+func tag(version int64) string {
+	if version == 0 {
+		return ""
+	}
+	return `"` + strconv.FormatInt(version, 10) + `"`
+}
+
+// expect checks If-Match and If-None-Match (RFC 9110 section 13.1) of a request that changes the resource with this tag; empty:
+// there is none. Ask it within the transaction that does so.
+func (r *request) expect(tag string) *problem.Problem {
+	if match := r.Header.Values("If-Match"); len(match) > 0 {
+		switch {
+		case tag == "":
+			return problem.New(http.StatusPreconditionFailed, "there is nothing at this address that If-Match could match: leave If-Match out to make it")
+		case !listsTag(match, tag):
+			return problem.New(http.StatusPreconditionFailed, "it was changed since you read it: read it again, and send the ETag of that answer as If-Match")
+		}
+	}
+	if none := r.Header.Values("If-None-Match"); len(none) > 0 && tag != "" && listsTag(none, tag) {
+		return problem.New(http.StatusPreconditionFailed, "it is there already: leave If-None-Match out to change it")
+	}
+	return nil
+}
+
+// listsTag tells whether a header's list of entity tags has one, or is "*".
+func listsTag(header []string, tag string) bool {
+	for _, one := range strings.Split(strings.Join(header, ","), ",") {
+		one = strings.TrimPrefix(strings.TrimSpace(one), "W/") // ours are strong; a cache on the way may have weakened it
+		if one == "*" || one == tag {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,166 @@
+package manage
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/problem"
+	"github.com/hiregate/hiregate/internal/store"
+)
+
+// maxSteps is how many steps a tenant's workflow has at most.
+const maxSteps = 100
+
+// inOrder sorts steps as they stand in the workflow.
+func inOrder(all []*hiring.Step) {
+	slices.SortStableFunc(all, func(a, b *hiring.Step) int {
+		return cmp.Or(cmp.Compare(a.Position, b.Position), cmp.Compare(a.ID, b.ID))
+	})
+}
+
+// tagOf is the entity tag of all steps together; empty: there are none.
+func tagOf(all []*hiring.Step) string {
+	if len(all) == 0 {
+		return ""
+	}
+	var parts []string
+	for _, s := range all {
+		parts = append(parts, s.ID, fmt.Sprint(s.Version))
+	}
+	return fmt.Sprintf(`"%.16x"`, digest(strings.Join(parts, " ")))
+}
+
+// listSteps lists a tenant's steps in the order of its workflow.
+func (r *request) listSteps() (any, *problem.Problem) {
+	_, page, p := r.page("step")
+	if p != nil {
+		return nil, p
+	}
+	t, p := r.tenant()
+	if p != nil {
+		return nil, p
+	}
+	all, _, err := r.db.Steps(r.Context(), t.Name, store.Page{Limit: maxSteps})
+	if err != nil {
+		return nil, r.storeAway(err)
+	}
+	inOrder(all)
+	r.etag = tagOf(all)
+	rows, next := part(page, all, func(s *hiring.Step) string { return fmt.Sprintf("%09d", s.Position) })
+	return listed(page, rows, next, itself), nil
+}
+
+// putSteps makes a tenant's steps those of a list, in its order. A step that stays keeps its helper, unless another comes with it.
+func (r *request) putSteps() (any, *problem.Problem) {
+	if _, p := r.query(); p != nil {
+		return nil, p
+	}
+	t, p := r.tenant()
+	if p != nil {
+		return nil, p
+	}
+	in, p := decode[struct {
+		Items []hiring.Step `json:"items"`
+		Next  *string       `json:"next"` // of the answer to GET, which may be sent back
+	}](r)
+	if p == nil {
+		p = r.checkSteps(t, in.Items)
+	}
+	if p != nil {
+		return nil, p
+	}
+	var kept []*hiring.Step
+	p = r.write(func(tx *store.Tx) (err error) {
+		kept, err = r.replaceSteps(tx, t.Name, in.Items)
+		return err
+	})
+	if p != nil {
+		return nil, p
+	}
+	r.etag = tagOf(kept)
+	return list[*hiring.Step]{Items: kept}, nil
+}
+
+func (r *request) checkSteps(t *hiring.Tenant, items []hiring.Step) *problem.Problem {
+	if items == nil {
+		return problem.New(http.StatusUnprocessableEntity, `items is missing: send all steps in their order, as {"items":[{"id":"applied","name":"Applied"}]}`)
+	}
+	if len(items) > maxSteps {
+		return problem.New(http.StatusUnprocessableEntity, fmt.Sprintf("there are more than %d steps: leave some out", maxSteps))
+	}
+	seen := map[string]bool{}
+	for n := range items {
+		s := &items[n]
+		s.Position = n
+		err := s.Check()
+		if faults := new(hiring.InvalidError); errors.As(err, &faults) {
+			for i := range faults.Faults {
+				faults.Faults[i] = fmt.Sprintf("items[%d].%s", n, faults.Faults[i])
+			}
+		}
+		if p := invalid(err); p != nil {
+			return p
+		}
+		if seen[s.ID] {
+			return problem.New(http.StatusUnprocessableEntity, fmt.Sprintf("items[%d].id is that of a step before: give each an id of its own", n))
+		}
+		seen[s.ID] = true
+		if s.Helper != nil {
+			if p := knownIntegrations(t, s.Helper.Integrations); p != nil {
+				return p
+			}
+		}
+	}
+	return nil
+}
+
+func (r *request) replaceSteps(tx *store.Tx, tenant string, items []hiring.Step) ([]*hiring.Step, error) {
+	before, err := tx.Steps(tenant)
+	if err != nil {
+		return nil, err
+	}
+	inOrder(before)
+	if p := r.expect(tagOf(before)); p != nil {
+		return nil, refused{p}
+	}
+	gone := map[string]*hiring.Step{}
+	for _, s := range before {
+		gone[s.ID] = s
+	}
+	kept := make([]*hiring.Step, len(items))
+	for n, s := range items {
+		s.Row = hiring.Row{Tenant: tenant}
+		if b, ok := gone[s.ID]; ok {
+			s.Row = b.Row
+			if s.Helper == nil {
+				s.Helper = b.Helper
+			}
+			delete(gone, s.ID)
+		}
+		kept[n] = &s
+		if err := tx.PutStep(&s, r.gateway.Now()); err != nil {
+			return nil, err
+		}
+	}
+	for _, s := range gone {
+		if err := tx.DeleteStep(s); err != nil {
+			return nil, err
+		}
+	}
+	return kept, nil
+}
+
+// knownIntegrations says which integration a tenant does not have.
+func knownIntegrations(t *hiring.Tenant, names []string) *problem.Problem {
+	for _, name := range names {
+		if _, ok := t.Integration(name); !ok {
+			return problem.New(http.StatusUnprocessableEntity, fmt.Sprintf("this tenant has no integration %.63q: add it first", name))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,244 @@
+package manage
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/problem"
+	"github.com/hiregate/hiregate/internal/store"
+)
+
+// tenant is a tenant as it is shown: without its secrets.
+type tenant struct {
+	ID           string    `json:"id"`
+	Name         string    `json:"name"`     // for people
+	Declared     bool      `json:"declared"` // in the Caddyfile: it is changed there
+	Secrets      int       `json:"secrets"`  // how many it has
+	Invalid      string    `json:"invalid"`  // what becomes of exports that break the schema
+	Rate         *rate     `json:"rate,omitempty"`
+	Integrations []string  `json:"integrations"`
+	Version      int64     `json:"version,omitzero"`
+	CreatedAt    time.Time `json:"createdAt,omitzero"`
+	UpdatedAt    time.Time `json:"updatedAt,omitzero"`
+}
+
+// rate is how many exports a tenant may send.
+type rate struct {
+	PerSecond float64 `json:"perSecond"`
+	Burst     int     `json:"burst"`
+}
+
+const (
+	refuseInvalid     = "refuse"
+	quarantineInvalid = "quarantine"
+)
+
+func tenantOf(t *hiring.Tenant) tenant {
+	shown := tenant{
+		ID: t.Name, Name: t.Title, Declared: t.Row.Version == 0, Secrets: len(t.Secrets), Invalid: refuseInvalid,
+		Version: t.Row.Version, CreatedAt: t.Row.CreatedAt, UpdatedAt: t.Row.UpdatedAt,
+	}
+	if t.Quarantine {
+		shown.Invalid = quarantineInvalid
+	}
+	if t.Rate != nil {
+		shown.Rate = &rate{t.Rate.PerSecond, t.Rate.Burst}
+	}
+	for _, i := range t.Integrations {
+		shown.Integrations = append(shown.Integrations, i.Name)
+	}
+	return shown
+}
+
+// tenants are those that the caller sees, by name.
+func (r *request) tenants() []*hiring.Tenant {
+	var all []*hiring.Tenant
+	for t := range r.gateway.Config.All() {
+		if r.caller.sees(t.Name) {
+			all = append(all, t)
+		}
+	}
+	slices.SortFunc(all, func(a, b *hiring.Tenant) int { return cmp.Compare(a.Name, b.Name) })
+	return all
+}
+
+func (r *request) listTenants() (any, *problem.Problem) {
+	_, page, p := r.page("tenant")
+	if p != nil {
+		return nil, p
+	}
+	rows, next := part(page, r.tenants(), func(t *hiring.Tenant) string { return t.Name })
+	return listed(page, rows, next, tenantOf), nil
+}
+
+func (r *request) showTenant() (any, *problem.Problem) {
+	if _, p := r.query(); p != nil {
+		return nil, p
+	}
+	t, p := r.tenant()
+	if p != nil {
+		return nil, p
+	}
+	r.etag = tag(t.Row.Version)
+	return tenantOf(t), nil
+}
+
+// tenantInput is what is put. Secrets that are left out stay: nobody can read them to send them back.
+type tenantInput struct {
+	Name    string    `json:"name"`
+	Secrets *[]string `json:"secrets"`
+	Invalid string    `json:"invalid"`
+	Rate    *rate     `json:"rate"`
+}
+
+const (
+	maxSecrets = 10
+	maxSecret  = 4 << 10 // bytes
+	maxTitle   = 255     // characters
+)
+
+// check says what is wrong with the input, and gives the tenant that it describes.
+func (in *tenantInput) check(name string, before *hiring.Tenant) (*hiring.Tenant, *problem.Problem) {
+	wrong := func(sentence string) (*hiring.Tenant, *problem.Problem) {
+		return nil, problem.New(http.StatusUnprocessableEntity, sentence)
+	}
+	t := &hiring.Tenant{Name: name, Title: in.Name, Quarantine: in.Invalid == quarantineInvalid}
+	if before != nil {
+		t.Row, t.Secrets = before.Row, before.Secrets
+	}
+	if err := hiring.CheckTenantName(name); err != nil {
+		return wrong(err.Error())
+	}
+	if utf8.RuneCountInString(in.Name) > maxTitle || strings.ContainsRune(in.Name, 0) {
+		return wrong(fmt.Sprintf("name is longer than %d characters, or has the character U+0000: shorten it", maxTitle))
+	}
+	if in.Invalid != "" && in.Invalid != refuseInvalid && in.Invalid != quarantineInvalid {
+		return wrong("invalid says what becomes of exports that break the schema: use refuse or quarantine")
+	}
+	if in.Rate != nil {
+		t.Rate = &hiring.Rate{PerSecond: in.Rate.PerSecond, Burst: in.Rate.Burst}
+		if !(t.Rate.PerSecond > 0 && t.Rate.PerSecond <= 1e6) || t.Rate.Burst < 1 || t.Rate.Burst > 1e6 {
+			return wrong("rate is how many exports a second, and how many at once, each above 0 and at most 1000000")
+		}
+	}
+	if in.Secrets == nil {
+		return t, nil
+	}
+	if len(*in.Secrets) > maxSecrets {
+		return wrong(fmt.Sprintf("there are more than %d secrets: two are enough for a rotation", maxSecrets))
+	}
+	t.Secrets = nil
+	for _, s := range *in.Secrets {
+		if p := checkSecret(s); p != nil {
+			return nil, p
+		}
+		t.Secrets = append(t.Secrets, hiring.Secret(s))
+	}
+	return t, nil
+}
+
+func checkSecret(s string) *problem.Problem {
+	if s == "" || len(s) > maxSecret {
+		return problem.New(http.StatusUnprocessableEntity, fmt.Sprintf("a secret is empty or longer than %d bytes: send one as long as a good password at least", maxSecret))
+	}
+	return nil
+}
+
+// putTenant makes a tenant, or changes it.
+func (r *request) putTenant() (any, *problem.Problem) {
+	if _, p := r.query(); p != nil {
+		return nil, p
+	}
+	in, p := decode[tenantInput](r)
+	if p != nil {
+		return nil, p
+	}
+	name := r.PathValue("tenant")
+	before, p := r.storedTenant(name)
+	if p != nil && p.Status != http.StatusNotFound {
+		return nil, p
+	}
+	t, p := in.check(name, before)
+	if p == nil {
+		p = r.expect(tag(t.Row.Version))
+	}
+	if p != nil {
+		return nil, p
+	}
+	made := before == nil
+	p = r.write(func(tx *store.Tx) error {
+		next := *t
+		return tx.PutTenant(&next, r.gateway.Now())
+	})
+	if p == nil {
+		p = r.refresh()
+	}
+	if p != nil {
+		return nil, p
+	}
+	if t, p = r.tenant(); p != nil {
+		return nil, p
+	}
+	if made {
+		r.status, r.location = http.StatusCreated, "/v1/tenants/"+name
+	}
+	r.etag = tag(t.Row.Version)
+	return tenantOf(t), nil
+}
+
+// deleteTenant removes a tenant that has no integration any more, and revokes the API keys that open it alone. Its exports stay,
+// and so does the rest of what it had.
+func (r *request) deleteTenant() (any, *problem.Problem) {
+	if _, p := r.query(); p != nil {
+		return nil, p
+	}
+	t, p := r.storedTenant(r.PathValue("tenant"))
+	if p != nil {
+		return nil, p
+	}
+	if p := r.expect(tag(t.Row.Version)); p != nil {
+		return nil, p
+	}
+	if len(t.Integrations) > 0 {
+		return nil, problem.New(http.StatusConflict, "the tenant has integrations: delete those first")
+	}
+	p = r.write(func(tx *store.Tx) error {
+		if err := tx.DeleteTenant(t); err != nil {
+			return err
+		}
+		return tx.RevokeAPIKeysOf(t.Name, r.gateway.Now())
+	})
+	if p != nil {
+		return nil, p
+	}
+	return nil, r.refresh()
+}
+
+// storedTenant is a tenant that can be changed here, as it is now.
+func (r *request) storedTenant(name string) (*hiring.Tenant, *problem.Problem) {
+	if p := r.refresh(); p != nil {
+		return nil, p
+	}
+	t, ok := r.gateway.Config.Tenant(name)
+	if !ok {
+		return nil, noTenant()
+	}
+	if t.Row.Version == 0 {
+		return nil, problem.New(http.StatusConflict, "this tenant is declared in the gateway's Caddyfile: change it there, and reload")
+	}
+	return t, nil
+}
+
+// refresh reads the tenants and integrations anew, if they changed.
+func (r *request) refresh() *problem.Problem {
+	if err := r.gateway.Runtime.Directory.Refresh(r.Context()); err != nil {
+		return r.storeAway(err)
+	}
+	return nil
+}
