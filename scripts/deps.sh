@@ -7,7 +7,7 @@ set -euo pipefail
 needs='
 openssl          openssl          the tests compare signatures with those of openssl dgst
 postgres         postgresql       the tests of the store run on PostgreSQL as well
-dockerd          docker.io        the image's last stage is built and run
+dockerd          docker.io        the last stage of the image is built and run
 docker-compose   docker-compose   docker-compose.yml is checked
 prometheus       prometheus       alert rules and the dashboard are checked, with promtool, too
 '
