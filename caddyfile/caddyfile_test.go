@@ -191,6 +191,8 @@ func inside(t *testing.T, folder string, config []byte) []byte {
 	for _, name := range environment.FindAllStringSubmatch(text, -1) {
 		t.Setenv(name[1], "the secret of "+name[1])
 	}
+	t.Setenv("HIREGATE_DATABASE", "sqlite://"+filepath.Join(folder, "data", "hiregate.db"))
+	t.Setenv("HIREGATE_CANDIDATE_URL", "https://recruiting.example.com/candidates/{candidate}")
 	for _, path := range secretFile.FindAllStringSubmatch(text, -1) {
 		require.Contains(t, path[1], folder)
 		require.NoError(t, os.MkdirAll(filepath.Dir(path[1]), 0o700))

@@ -1,0 +1,73 @@
+package caddyfile_test
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/caddyserver/caddy/v2"
+	"github.com/stretchr/testify/require"
+)
+
+// A gateway with service.Caddyfile and the variables of docker-compose.yml: the management API asks for a key, documents are
+// served, nothing else is, and the log holds neither keys nor the addresses of documents.
+func TestService(t *testing.T) {
+	folder := t.TempDir()
+	public, own := freeAddress(t), freeAddress(t)
+	log := filepath.Join(folder, "log")
+	config := string(inside(t, folder, read(t, "service.Caddyfile")))
+	t.Setenv("HIREGATE_PUBLIC_URL", "http://gate.example.com:"+port(public))
+	t.Setenv("HIREGATE_OWN_BIND", "127.0.0.1")
+	t.Setenv("HIREGATE_TEMPORAL", "127.0.0.1:1") // nobody listens there
+	t.Setenv("HIREGATE_SERVICE_NAME", "Recruiting")
+	for old, moved := range map[string]string{
+		"\tdefault_bind shared/0.0.0.0\n": "\tdefault_bind shared/127.0.0.1\n\tadmin off\n\tpersist_config off\n",
+		"\tlog {\n":                       "\tlog {\n\t\toutput file " + log + "\n",
+		"\nhttp://, https:// {":           "\nhttp://:" + port(public) + " {",
+		"http://:9180 {":                  "http://:" + port(own) + " {",
+	} {
+		require.Equal(t, 1, strings.Count(config, old), old)
+		config = strings.Replace(config, old, moved, 1)
+	}
+	require.NoError(t, os.Mkdir(filepath.Join(folder, "data"), 0o700))
+	require.NoError(t, caddy.Load(adapt(t, []byte(config)), true))
+	defer func() { require.NoError(t, caddy.Stop()) }()
+
+	const token, key = "c2VjcmV0LXRva2VuLXNlY3JldC10b2tlbi1zZWNyZXQ", "hg_no-key-of-ours"
+	const gate = "gate.example.com"
+	for _, one := range []struct {
+		address, host, path string
+		status              int
+	}{
+		{public, gate, "/manage/v1/tenants/initech/exports", http.StatusUnauthorized},
+		{public, gate, "/manage/v1/tenants", http.StatusUnauthorized},
+		{public, gate, "/documents/" + token, http.StatusNotFound},
+		{public, gate, "/", http.StatusNotFound},
+		{public, gate, "/hooks/initech", http.StatusNotFound},
+		{public, gate, "/metrics", http.StatusNotFound},
+		{public, gate, "/healthz", http.StatusNotFound},
+		{public, "other.example.com", "/manage/v1/tenants", http.StatusNotFound},
+		{own, "localhost", "/metrics", http.StatusOK},
+		{own, "localhost", "/healthz", http.StatusOK},
+		{own, "localhost", "/manage/v1/tenants", http.StatusNotFound},
+	} {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+one.address+one.path, nil)
+		require.NoError(t, err)
+		r.Host = one.host + ":" + port(one.address)
+		r.Header.Set("Authorization", "Bearer "+key)
+		answer, err := http.DefaultClient.Do(r)
+		require.NoError(t, err)
+		require.NoError(t, answer.Body.Close())
+		require.Equal(t, one.status, answer.StatusCode, "%s%s", one.host, one.path)
+	}
+
+	require.NoError(t, caddy.Stop())
+	logged := string(read(t, log))
+	require.Contains(t, logged, `"uri":"/manage/v1/tenants"`)
+	require.Contains(t, logged, `"uri":"/documents/-"`)
+	for _, credential := range []string{token, key} {
+		require.NotContains(t, logged, credential)
+	}
+}
