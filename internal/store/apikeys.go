@@ -27,9 +27,9 @@ func (tx *Tx) RevokeAPIKeysOf(tenant string, now time.Time) error {
 	return err
 }
 
-// TouchAPIKey notes that a key was used, unless that was noted since a time.
+// TouchAPIKey notes that a key was used, unless that was noted after a time.
 func (tx *Tx) TouchAPIKey(id string, now, since time.Time) error {
-	_, err := tx.exec(`UPDATE api_keys SET last_used_at = $1 WHERE id = $2 AND (last_used_at IS NULL OR last_used_at < $3)`,
+	_, err := tx.exec(`UPDATE api_keys SET last_used_at = $1 WHERE id = $2 AND (last_used_at IS NULL OR last_used_at <= $3)`,
 		micros(now), id, micros(since))
 	return err
 }
