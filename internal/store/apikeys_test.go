@@ -13,73 +13,75 @@ import (
 
 func TestAPIKeys(t *testing.T) {
 	t.Parallel()
-	db := open(t)
-	text, hash := hiring.NewAPIKey()
-	require.Regexp(t, `^hgk_[A-Za-z0-9_-]{43}$`, text)
-	require.Equal(t, hash, hiring.HashAPIKey(text))
-	key := &hiring.APIKey{ID: "k-1", Label: "CI", Tenant: "acme", Role: hiring.Operator, CreatedAt: noon}
-	write := func(fn func(*store.Tx) error) { require.NoError(t, db.Write(t.Context(), fn)) }
-	write(func(tx *store.Tx) error { return tx.AddAPIKey(key, hash) })
-	found := func() *hiring.APIKey {
-		k, err := db.APIKeyByHash(t.Context(), hash)
-		require.NoError(t, err)
-		same, err := db.APIKey(t.Context(), "k-1")
-		require.NoError(t, err)
-		require.Equal(t, k, same)
-		return k
-	}
-	require.Equal(t, key, found())
-	_, err := db.APIKeyByHash(t.Context(), hiring.HashAPIKey(text+"x"))
-	require.ErrorIs(t, err, store.ErrNotFound)
-	_, err = db.APIKey(t.Context(), "k-2")
-	require.ErrorIs(t, err, store.ErrNotFound)
+	each(t, func(t *testing.T, db *store.DB) {
+		text, hash := hiring.NewAPIKey()
+		require.Regexp(t, `^hgk_[A-Za-z0-9_-]{43}$`, text)
+		require.Equal(t, hash, hiring.HashAPIKey(text))
+		key := &hiring.APIKey{ID: "k-1", Label: "CI", Tenant: "acme", Role: hiring.Operator, CreatedAt: noon}
+		write := func(fn func(*store.Tx) error) { require.NoError(t, db.Write(t.Context(), fn)) }
+		write(func(tx *store.Tx) error { return tx.AddAPIKey(key, hash) })
+		found := func() *hiring.APIKey {
+			k, err := db.APIKeyByHash(t.Context(), hash)
+			require.NoError(t, err)
+			same, err := db.APIKey(t.Context(), "k-1")
+			require.NoError(t, err)
+			require.Equal(t, k, same)
+			return k
+		}
+		require.Equal(t, key, found())
+		_, err := db.APIKeyByHash(t.Context(), hiring.HashAPIKey(text+"x"))
+		require.ErrorIs(t, err, store.ErrNotFound)
+		_, err = db.APIKey(t.Context(), "k-2")
+		require.ErrorIs(t, err, store.ErrNotFound)
 
-	touch := func(at time.Time) {
-		write(func(tx *store.Tx) error { return tx.TouchAPIKey("k-1", at, at.Add(-time.Minute)) })
-	}
-	touch(noon)
-	touch(noon.Add(59 * time.Second))
-	require.Equal(t, noon, found().LastUsedAt)
-	touch(noon.Add(61 * time.Second))
-	require.Equal(t, noon.Add(61*time.Second), found().LastUsedAt)
+		touch := func(at time.Time) {
+			write(func(tx *store.Tx) error { return tx.TouchAPIKey("k-1", at, at.Add(-time.Minute)) })
+		}
+		touch(noon)
+		touch(noon.Add(59 * time.Second))
+		require.Equal(t, noon, found().LastUsedAt)
+		touch(noon.Add(61 * time.Second))
+		require.Equal(t, noon.Add(61*time.Second), found().LastUsedAt)
 
-	for n, want := range []bool{true, false} {
-		at := noon.Add(time.Duration(n) * time.Hour)
-		write(func(tx *store.Tx) error {
-			revoked, err := tx.RevokeAPIKey("k-1", at)
-			require.Equal(t, want, revoked)
-			return err
-		})
-	}
-	require.Equal(t, noon, found().RevokedAt, "it was revoked twice")
+		for n, want := range []bool{true, false} {
+			at := noon.Add(time.Duration(n) * time.Hour)
+			write(func(tx *store.Tx) error {
+				revoked, err := tx.RevokeAPIKey("k-1", at)
+				require.Equal(t, want, revoked)
+				return err
+			})
+		}
+		require.Equal(t, noon, found().RevokedAt, "it was revoked twice")
+	})
 }
 
 func TestAPIKeysOfATenant(t *testing.T) {
 	t.Parallel()
-	db := open(t)
-	require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error {
-		for n, tenant := range []string{"acme", "globex", "", "acme"} {
-			_, hash := hiring.NewAPIKey()
-			if err := tx.AddAPIKey(&hiring.APIKey{ID: fmt.Sprint("k-", n), Tenant: tenant, Role: hiring.Viewer, CreatedAt: noon}, hash); err != nil {
-				return err
+	each(t, func(t *testing.T, db *store.DB) {
+		require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error {
+			for n, tenant := range []string{"acme", "globex", "", "acme"} {
+				_, hash := hiring.NewAPIKey()
+				if err := tx.AddAPIKey(&hiring.APIKey{ID: fmt.Sprint("k-", n), Tenant: tenant, Role: hiring.Viewer, CreatedAt: noon}, hash); err != nil {
+					return err
+				}
 			}
+			return tx.RevokeAPIKeysOf("globex", noon)
+		}))
+		ids := func(tenant string, p store.Page) (ids []string, next string) {
+			page, next, err := db.APIKeys(t.Context(), tenant, p)
+			require.NoError(t, err)
+			for _, k := range page {
+				ids = append(ids, k.ID)
+				require.Equal(t, k.Tenant == "globex", !k.RevokedAt.IsZero())
+			}
+			return ids, next
 		}
-		return tx.RevokeAPIKeysOf("globex", noon)
-	}))
-	ids := func(tenant string, p store.Page) (ids []string, next string) {
-		page, next, err := db.APIKeys(t.Context(), tenant, p)
-		require.NoError(t, err)
-		for _, k := range page {
-			ids = append(ids, k.ID)
-			require.Equal(t, k.Tenant == "globex", !k.RevokedAt.IsZero())
-		}
-		return ids, next
-	}
-	all, next := ids("", store.Page{Limit: 3})
-	require.Equal(t, []string{"k-0", "k-1", "k-2"}, all)
-	all, next = ids("", store.Page{Limit: 3, After: next})
-	require.Equal(t, []string{"k-3"}, all)
-	require.Empty(t, next)
-	all, _ = ids("acme", store.Page{})
-	require.Equal(t, []string{"k-0", "k-3"}, all)
+		all, next := ids("", store.Page{Limit: 3})
+		require.Equal(t, []string{"k-0", "k-1", "k-2"}, all)
+		all, next = ids("", store.Page{Limit: 3, After: next})
+		require.Equal(t, []string{"k-3"}, all)
+		require.Empty(t, next)
+		all, _ = ids("acme", store.Page{})
+		require.Equal(t, []string{"k-0", "k-3"}, all)
+	})
 }

@@ -121,7 +121,9 @@ func rowsOf[T any](tx *Tx, scan func(row) (T, error), q string, args ...any) ([]
 	if err != nil {
 		return nil, err
 	}
-	rows, err := s.QueryContext(context.Background(), args...)
+	ctx, cancel := tx.engine.bounded()
+	defer cancel()
+	rows, err := s.QueryContext(ctx, tx.engine.arguments(args)...)
 	if err != nil {
 		return nil, tx.note(err)
 	}

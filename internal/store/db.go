@@ -1,4 +1,5 @@
-// Package store keeps exports, their deliveries and their documents, durably, in SQLite.
+// Package store keeps exports, their deliveries and their documents, and what the service role knows, durably, in SQLite or
+// PostgreSQL.
 //
 // There is one way to write: DB.Write. Reads are short: they take a page and let go, since a reader left open lets the
 // write-ahead log grow without end. Times are kept as integer microseconds UTC, bodies and header values as bytes.
@@ -26,8 +27,7 @@ var (
 
 // DB is an open database. Make it with Open; it is safe for concurrent use.
 type DB struct {
-	dialect dialect
-	address string
+	engine  *engine
 	lock    io.Closer
 	reads   *sql.DB
 	writer  *writer
@@ -41,42 +41,47 @@ type Options struct {
 	Log *zap.Logger
 }
 
-// Open opens the database at an address such as sqlite:///var/lib/hiregate/hiregate.db, brings its schema up to date and
+// Open opens the database at an address such as sqlite:///var/lib/hiregate/hiregate.db or postgres://user@host/name, brings its schema up to date and
 // starts its writer. The error is a sentence that says what to do.
 func Open(ctx context.Context, address string, o Options) (*DB, error) {
 	if o.Log == nil {
 		o.Log = zap.NewNop()
 	}
-	path, err := sqlitePath(address)
+	e, err := engineOf(address)
 	if err != nil {
 		return nil, err
 	}
-	lock, err := lockFile(path)
+	if err := e.wait(ctx, o.Log); err != nil {
+		return nil, err
+	}
+	lock, err := e.lock()
 	if err != nil {
 		return nil, err
 	}
-	db := &DB{dialect: sqliteDialect, address: address, lock: lock}
-	connect := func() (*sql.DB, error) { return sqliteConnect(path, writing) }
-	if err := migrate(ctx, connect, db.dialect); err != nil {
+	db := &DB{engine: e, lock: lock}
+	if err := migrate(ctx, e); err != nil {
 		lock.Close()
-		return nil, fmt.Errorf("bringing the database %s up to date: %w", path, err)
+		return nil, fmt.Errorf("bringing the database %s up to date: %w", e.shown, err)
 	}
-	if db.reads, err = sqliteConnect(path, reading); err != nil {
+	if db.reads, err = e.connect(reading); err != nil {
 		lock.Close()
-		return nil, fmt.Errorf("opening the database %s: %w", path, err)
+		return nil, fmt.Errorf("opening the database %s: %w", e.shown, err)
 	}
-	db.writer = newWriter(connect, o.Log)
+	db.writer = newWriter(e, o.Log)
 	return db, nil
 }
 
 // Identity tells whether two addresses mean the same database.
 func Identity(address string) (string, error) {
-	path, err := sqlitePath(address)
+	e, err := engineOf(address)
 	if err != nil {
 		return "", err
 	}
-	return "sqlite:" + path, nil
+	return e.identity, nil
 }
+
+// WALSize is the size of SQLite's write-ahead log in bytes; 0 when there is none.
+func (db *DB) WALSize() int64 { return db.engine.size() }
 
 // Close waits for whoever holds the database (see Hold), commits what was queued and closes it.
 func (db *DB) Close() error {
@@ -118,7 +123,7 @@ func query[T any](ctx context.Context, db *DB, scan func(row) (T, error), q stri
 	if db.reading != nil {
 		db.reading(q, args)
 	}
-	rows, err := db.reads.QueryContext(ctx, q, args...)
+	rows, err := db.reads.QueryContext(ctx, q, db.engine.arguments(args)...)
 	if err != nil {
 		return nil, unavailable("reading", err)
 	}
@@ -139,7 +144,7 @@ func query[T any](ctx context.Context, db *DB, scan func(row) (T, error), q stri
 
 // queryOne is query for a single row; ErrNotFound when there is none.
 func queryOne[T any](ctx context.Context, db *DB, scan func(row) (T, error), q string, args ...any) (T, error) {
-	one, err := scan(db.reads.QueryRowContext(ctx, q, args...))
+	one, err := scan(db.reads.QueryRowContext(ctx, q, db.engine.arguments(args)...))
 	if errors.Is(err, sql.ErrNoRows) {
 		return one, ErrNotFound
 	}

@@ -114,6 +114,7 @@ func (db *DB) ParkedAt(ctx context.Context) ([]Place, error) {
 func (tx *Tx) EndDeliveries(tenant, integration, reason string, now time.Time) (int64, error) {
 	return tx.exec(`
 		UPDATE deliveries SET outcome = 'failed', fault = 'partner_fault', reason = $1, parked = $2, held_since = NULL, next_at = NULL, updated_at = $3
-		WHERE id IN (SELECT id FROM deliveries WHERE tenant = $4 AND integration = $5 AND outcome IN ('pending', 'retrying', 'held') LIMIT 500)`,
+		WHERE id IN (SELECT id FROM deliveries WHERE tenant = $4 AND integration = $5 AND outcome IN ('pending', 'retrying', 'held') LIMIT 500)
+			AND outcome IN ('pending', 'retrying', 'held')`, // once more: another node may have ended it since
 		reason, false, micros(now), tenant, integration)
 }

@@ -84,6 +84,10 @@ func (tx *Tx) MarkFault(id int64, reason string) error {
 // NextRound readies an export for delivery to integrations once more: a redelivery, or a release of what was held. A round
 // that no workflow was started for yet takes them in; otherwise the next one begins. It gives the export as it then is.
 func (tx *Tx) NextRound(id int64, integrations []string, now, deliverTill time.Time) (*hiring.Export, error) {
+	// Locks the row first: two nodes must not begin the same round.
+	if _, err := tx.exec(`UPDATE exports SET round = round WHERE id = $1`, id); err != nil {
+		return nil, err
+	}
 	e, err := tx.export(id)
 	if err != nil {
 		return nil, err

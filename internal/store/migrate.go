@@ -3,7 +3,6 @@ package store
 import (
 	"bytes"
 	"context"
-	"database/sql"
 	"embed"
 	"io"
 	"io/fs"
@@ -13,23 +12,12 @@ import (
 	"github.com/pressly/goose/v3"
 )
 
-// dialect is what differs between the databases; statements other than the schema's are the same on all of them.
-type dialect struct {
-	goose goose.Dialect
-	types *strings.Replacer
-}
-
-var sqliteDialect = dialect{
-	goose: goose.DialectSQLite3,
-	types: strings.NewReplacer("$ID", "INTEGER PRIMARY KEY", "$ROWID", "INTEGER PRIMARY KEY", "$BYTES", "BLOB", "$KEY", "TEXT"),
-}
-
 //go:embed migrations/*.sql
 var migrations embed.FS
 
 // migrate brings the schema up to date.
-func migrate(ctx context.Context, connect func() (*sql.DB, error), d dialect) error {
-	db, err := connect()
+func migrate(ctx context.Context, e *engine) error {
+	db, err := e.connect(writing)
 	if err != nil {
 		return err
 	}
@@ -38,7 +26,7 @@ func migrate(ctx context.Context, connect func() (*sql.DB, error), d dialect) er
 	if err != nil {
 		return err
 	}
-	p, err := goose.NewProvider(d.goose, db, typed{files, d.types})
+	p, err := goose.NewProvider(e.goose, db, typed{files, e.types}, e.migrate...)
 	if err != nil {
 		return err
 	}

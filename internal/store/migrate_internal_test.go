@@ -18,7 +18,7 @@ func TestRehostedBodiesOfTheFirstVersionAreKept(t *testing.T) {
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	files, err := fs.Sub(migrations, "migrations")
 	require.NoError(t, err)
-	p, err := goose.NewProvider(sqliteDialect.goose, db, typed{files, sqliteDialect.types})
+	p, err := goose.NewProvider(goose.DialectSQLite3, db, typed{files, sqliteTypes})
 	require.NoError(t, err)
 	_, err = p.UpTo(t.Context(), 1)
 	require.NoError(t, err)

@@ -18,68 +18,70 @@ func kept(body string) *store.KeptBody {
 
 func TestQuarantine(t *testing.T) {
 	t.Parallel()
-	db := open(t)
-	held := export("acme", "held", `{}`)
-	held.Quarantined, held.Findings = true, []byte(`[{"pointer":"/candidate","rule":"required","found":"absent"}]`)
-	free := export("acme", "free", `{"candidate":{}}`)
-	other := export("globex", "held", `{}`)
-	other.Quarantined = true
-	for _, e := range []*hiring.Export{held, free, other} {
-		require.True(t, insert(t, db, e))
-		require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error {
-			return tx.PutDelivery(&hiring.Delivery{ExportID: e.ID, Tenant: e.Tenant, Integration: "hris", Outcome: hiring.Held, Parked: true, CreatedAt: noon, UpdatedAt: noon})
-		}))
-	}
-	list := func(f store.ExportFilter) (keys []string) {
-		page, _, err := db.Exports(t.Context(), f)
-		require.NoError(t, err)
-		for _, e := range page {
-			keys = append(keys, e.Tenant+"/"+e.Key)
+	each(t, func(t *testing.T, db *store.DB) {
+		held := export("acme", "held", `{}`)
+		held.Quarantined, held.Findings = true, []byte(`[{"pointer":"/candidate","rule":"required","found":"absent"}]`)
+		free := export("acme", "free", `{"candidate":{}}`)
+		other := export("globex", "held", `{}`)
+		other.Quarantined = true
+		for _, e := range []*hiring.Export{held, free, other} {
+			require.True(t, insert(t, db, e))
+			require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error {
+				return tx.PutDelivery(&hiring.Delivery{ExportID: e.ID, Tenant: e.Tenant, Integration: "hris", Outcome: hiring.Held, Parked: true, CreatedAt: noon, UpdatedAt: noon})
+			}))
 		}
-		return keys
-	}
-	require.Equal(t, []string{"acme/held"}, list(store.ExportFilter{Tenant: "acme", Quarantined: true}))
-	require.Equal(t, []string{"acme/held"}, list(store.ExportFilter{Tenant: "acme", Integration: "hris", Outcome: hiring.Held, Quarantined: true}))
-	require.Equal(t, []string{"globex/held", "acme/held"}, list(store.ExportFilter{Quarantined: true}))
+		list := func(f store.ExportFilter) (keys []string) {
+			page, _, err := db.Exports(t.Context(), f)
+			require.NoError(t, err)
+			for _, e := range page {
+				keys = append(keys, e.Tenant+"/"+e.Key)
+			}
+			return keys
+		}
+		require.Equal(t, []string{"acme/held"}, list(store.ExportFilter{Tenant: "acme", Quarantined: true}))
+		require.Equal(t, []string{"acme/held"}, list(store.ExportFilter{Tenant: "acme", Integration: "hris", Outcome: hiring.Held, Quarantined: true}))
+		require.Equal(t, []string{"globex/held", "acme/held"}, list(store.ExportFilter{Quarantined: true}))
 
-	// What is in quarantine waits for a person, and no integration that is configured lets it go.
-	of, err := db.HeldDeliveries(t.Context(), "acme", "hris", 0, 10)
-	require.NoError(t, err)
-	require.Len(t, of, 1)
-	require.Equal(t, free.ID, of[0].ExportID)
-	parked, err := db.ParkedAt(t.Context())
-	require.NoError(t, err)
-	require.Equal(t, []store.Place{{Tenant: "acme", Integration: "hris"}}, parked)
+		// What is in quarantine waits for a person, and no integration that is configured lets it go.
+		of, err := db.HeldDeliveries(t.Context(), "acme", "hris", 0, 10)
+		require.NoError(t, err)
+		require.Len(t, of, 1)
+		require.Equal(t, free.ID, of[0].ExportID)
+		parked, err := db.ParkedAt(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, []store.Place{{Tenant: "acme", Integration: "hris"}}, parked)
 
-	end := func(id int64) (ended bool) {
-		require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) (err error) { ended, err = tx.EndQuarantine(id); return err }))
-		return ended
-	}
-	require.True(t, end(held.ID))
-	require.False(t, end(held.ID), "it was released twice")
-	require.False(t, end(free.ID))
-	got, err := db.ExportByKey(t.Context(), "acme", "held")
-	require.NoError(t, err)
-	require.False(t, got.Quarantined)
-	require.Equal(t, held.Findings, got.Findings)
-	require.Empty(t, list(store.ExportFilter{Tenant: "acme", Quarantined: true}))
+		end := func(id int64) (ended bool) {
+			require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) (err error) { ended, err = tx.EndQuarantine(id); return err }))
+			return ended
+		}
+		require.True(t, end(held.ID))
+		require.False(t, end(held.ID), "it was released twice")
+		require.False(t, end(free.ID))
+		got, err := db.ExportByKey(t.Context(), "acme", "held")
+		require.NoError(t, err)
+		require.False(t, got.Quarantined)
+		require.Equal(t, held.Findings, got.Findings)
+		require.Empty(t, list(store.ExportFilter{Tenant: "acme", Quarantined: true}))
+	})
 }
 
 func TestRemovedIntegrationIsKnownAsSuch(t *testing.T) {
 	t.Parallel()
-	db := open(t)
-	hris := &hiring.Integration{Tenant: "acme", Name: "hris", URL: "https://hr.example/acme", Secret: "s"}
-	removed := func(tenant, name string) bool {
-		is, err := db.IntegrationRemoved(t.Context(), tenant, name)
-		require.NoError(t, err)
-		return is
-	}
-	require.False(t, removed("acme", "hris"), "one that nobody knows was removed")
-	for _, state := range []hiring.IntegrationState{hiring.NotConfigured, hiring.Configured, hiring.Disabled, hiring.Removed} {
-		require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error {
-			return tx.PutIntegrationStatus(hris, store.IntegrationStatus{State: state, UpdatedAt: noon.Add(time.Minute)})
-		}))
-		require.Equal(t, state == hiring.Removed, removed("acme", "hris"), state)
-	}
-	require.False(t, removed("globex", "hris"))
+	each(t, func(t *testing.T, db *store.DB) {
+		hris := &hiring.Integration{Tenant: "acme", Name: "hris", URL: "https://hr.example/acme", Secret: "s"}
+		removed := func(tenant, name string) bool {
+			is, err := db.IntegrationRemoved(t.Context(), tenant, name)
+			require.NoError(t, err)
+			return is
+		}
+		require.False(t, removed("acme", "hris"), "one that nobody knows was removed")
+		for _, state := range []hiring.IntegrationState{hiring.NotConfigured, hiring.Configured, hiring.Disabled, hiring.Removed} {
+			require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error {
+				return tx.PutIntegrationStatus(hris, store.IntegrationStatus{State: state, UpdatedAt: noon.Add(time.Minute)})
+			}))
+			require.Equal(t, state == hiring.Removed, removed("acme", "hris"), state)
+		}
+		require.False(t, removed("globex", "hris"))
+	})
 }

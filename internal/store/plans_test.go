@@ -3,7 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
-	"path/filepath"
+	"net/url"
 	"regexp"
 	"strings"
 	"testing"
@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/store/storetest"
 )
 
 // lists are all lists with all their filters.
@@ -65,6 +66,24 @@ func lists(ctx context.Context, db *DB) []error {
 	return errs
 }
 
+// asked is a query with its arguments.
+type asked struct {
+	q    string
+	args []any
+}
+
+// queriesOf are the queries of all lists, on a database.
+func queriesOf(t *testing.T, db *DB) (all []asked) {
+	t.Helper()
+	db.reading = func(q string, args []any) { all = append(all, asked{q, args}) }
+	defer func() { db.reading = nil }()
+	for _, err := range lists(t.Context(), db) {
+		require.NoError(t, err)
+	}
+	require.Greater(t, len(all), 60)
+	return all
+}
+
 // whole is a step of a plan of SQLite that goes through a table, or a sort of what was found. Sorting the one page that an inner
 // query found is all right.
 var whole = regexp.MustCompile(`^SCAN [a-z]+( USING INDEX [a-z_]+)?$|USE TEMP B-TREE FOR (ORDER BY|DISTINCT)`)
@@ -72,23 +91,12 @@ var whole = regexp.MustCompile(`^SCAN [a-z]+( USING INDEX [a-z_]+)?$|USE TEMP B-
 // few are the indexes that hold, or are asked for, a few rows only: what needs attention, the deliveries of an export.
 var few = regexp.MustCompile(`deliveries_parked|exports_undispatched|exports_quarantined|deliveries_by_export \(export_id=\?\)`)
 
-func TestListsUseIndexes(t *testing.T) {
+func TestListsUseIndexesOfSQLite(t *testing.T) {
 	t.Parallel()
-	db, err := Open(t.Context(), "sqlite://"+filepath.Join(t.TempDir(), "hiregate.db"), Options{})
+	db, err := Open(t.Context(), storetest.SQLite(t), Options{})
 	require.NoError(t, err)
 	defer db.Close()
-	type asked struct {
-		q    string
-		args []any
-	}
-	var all []asked
-	db.reading = func(q string, args []any) { all = append(all, asked{q, args}) }
-	for _, err := range lists(t.Context(), db) {
-		require.NoError(t, err)
-	}
-	db.reading = nil
-	require.Greater(t, len(all), 60)
-	for _, one := range all {
+	for _, one := range queriesOf(t, db) {
 		plan, err := query(t.Context(), db, func(r row) (string, error) {
 			var id, parent, unused int
 			var detail string
@@ -101,6 +109,27 @@ func TestListsUseIndexes(t *testing.T) {
 		}
 		for _, step := range plan {
 			require.NotRegexp(t, whole, step, "%s\n%s", one.q, fmt.Sprint(plan))
+		}
+	}
+}
+
+// TestListsUseIndexesOfPostgreSQL forbids the planner to go through tables and to sort, wherever an index makes that possible.
+func TestListsUseIndexesOfPostgreSQL(t *testing.T) {
+	t.Parallel()
+	options := url.Values{"options": {"-c enable_seqscan=off -c enable_bitmapscan=off -c enable_sort=off -c enable_hashagg=off"}}
+	db, err := Open(t.Context(), storetest.Postgres(t)+"&"+strings.ReplaceAll(options.Encode(), "+", "%20"), Options{})
+	require.NoError(t, err)
+	defer db.Close()
+	for _, one := range queriesOf(t, db) {
+		plan, err := query(t.Context(), db, func(r row) (step string, err error) { err = r.Scan(&step); return step, err }, "EXPLAIN "+one.q, one.args...)
+		require.NoError(t, err)
+		limited := false
+		for _, step := range plan {
+			limited = limited || strings.Contains(step, "Limit ")
+			require.NotContains(t, step, "Seq Scan", "%s\n%s", one.q, strings.Join(plan, "\n"))
+			if limited { // what is sorted below a limit is sorted as a whole, for a page of it
+				require.NotContains(t, step, "Sort ", "%s\n%s", one.q, strings.Join(plan, "\n"))
+			}
 		}
 	}
 }

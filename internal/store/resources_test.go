@@ -27,211 +27,217 @@ func candidate(tenant, id string) *hiring.Candidate {
 
 func TestResourceIsReadAsItWasWritten(t *testing.T) {
 	t.Parallel()
-	db := open(t)
-	c := candidate("initech", "c-1")
-	write(t, db, func(tx *store.Tx) error { return tx.PutCandidate(c, noon) })
-	require.Equal(t, hiring.Row{Tenant: "initech", Version: 1, CreatedAt: noon, UpdatedAt: noon}, c.Row)
-	got, err := db.Candidate(t.Context(), "initech", "c-1")
-	require.NoError(t, err)
-	require.Equal(t, c, got)
-	_, err = db.Candidate(t.Context(), "acme", "c-1")
-	require.ErrorIs(t, err, store.ErrNotFound, "another tenant's candidate is seen")
+	each(t, func(t *testing.T, db *store.DB) {
+		c := candidate("initech", "c-1")
+		write(t, db, func(tx *store.Tx) error { return tx.PutCandidate(c, noon) })
+		require.Equal(t, hiring.Row{Tenant: "initech", Version: 1, CreatedAt: noon, UpdatedAt: noon}, c.Row)
+		got, err := db.Candidate(t.Context(), "initech", "c-1")
+		require.NoError(t, err)
+		require.Equal(t, c, got)
+		_, err = db.Candidate(t.Context(), "acme", "c-1")
+		require.ErrorIs(t, err, store.ErrNotFound, "another tenant's candidate is seen")
 
-	later := noon.Add(time.Hour)
-	c.Name.Given = "Zoe"
-	write(t, db, func(tx *store.Tx) error { return tx.PutCandidate(c, later) })
-	require.Equal(t, hiring.Row{Tenant: "initech", Version: 2, CreatedAt: noon, UpdatedAt: later}, c.Row)
-	write(t, db, func(tx *store.Tx) error {
-		for _, address := range []string{"zoe@example.org", " ZOE@EXAMPLE.ORG "} {
-			found, ok, err := tx.CandidateByEmail("initech", address)
-			require.NoError(t, err)
-			require.True(t, ok, address)
-			require.Equal(t, c, found)
-		}
-		_, ok, err := tx.CandidateByEmail("acme", "zoe@example.org")
-		require.False(t, ok)
-		return err
+		later := noon.Add(time.Hour)
+		c.Name.Given = "Zoe"
+		write(t, db, func(tx *store.Tx) error { return tx.PutCandidate(c, later) })
+		require.Equal(t, hiring.Row{Tenant: "initech", Version: 2, CreatedAt: noon, UpdatedAt: later}, c.Row)
+		write(t, db, func(tx *store.Tx) error {
+			for _, address := range []string{"zoe@example.org", " ZOE@EXAMPLE.ORG "} {
+				found, ok, err := tx.CandidateByEmail("initech", address)
+				require.NoError(t, err)
+				require.True(t, ok, address)
+				require.Equal(t, c, found)
+			}
+			_, ok, err := tx.CandidateByEmail("acme", "zoe@example.org")
+			require.False(t, ok)
+			return err
+		})
 	})
 }
 
 func TestResourceIsWrittenInThePlaceOfTheVersionItWasReadAs(t *testing.T) {
 	t.Parallel()
-	db := open(t)
-	put := func(c *hiring.Candidate) error {
-		return db.Write(t.Context(), func(tx *store.Tx) error { return tx.PutCandidate(c, noon) })
-	}
-	first, second := candidate("initech", "c-1"), candidate("initech", "c-1")
-	require.NoError(t, put(first))
-	require.ErrorIs(t, put(second), store.ErrStale, "a candidate was made twice")
-	require.Zero(t, second.Version)
-	*second = *first
-	require.NoError(t, put(first))
-	require.ErrorIs(t, put(second), store.ErrStale, "a change was overwritten")
-	require.ErrorIs(t, db.Write(t.Context(), func(tx *store.Tx) error { return tx.DeleteCandidate(second) }), store.ErrStale)
-	require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error { return tx.DeleteCandidate(first) }))
-	_, err := db.Candidate(t.Context(), "initech", "c-1")
-	require.ErrorIs(t, err, store.ErrNotFound)
+	each(t, func(t *testing.T, db *store.DB) {
+		put := func(c *hiring.Candidate) error {
+			return db.Write(t.Context(), func(tx *store.Tx) error { return tx.PutCandidate(c, noon) })
+		}
+		first, second := candidate("initech", "c-1"), candidate("initech", "c-1")
+		require.NoError(t, put(first))
+		require.ErrorIs(t, put(second), store.ErrStale, "a candidate was made twice")
+		require.Zero(t, second.Version)
+		*second = *first
+		require.NoError(t, put(first))
+		require.ErrorIs(t, put(second), store.ErrStale, "a change was overwritten")
+		require.ErrorIs(t, db.Write(t.Context(), func(tx *store.Tx) error { return tx.DeleteCandidate(second) }), store.ErrStale)
+		require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error { return tx.DeleteCandidate(first) }))
+		_, err := db.Candidate(t.Context(), "initech", "c-1")
+		require.ErrorIs(t, err, store.ErrNotFound)
+	})
 }
 
 func TestJobIDIsUniqueInItsTenant(t *testing.T) {
 	t.Parallel()
-	db := open(t)
-	put := func(tenant, code, id string) error {
-		return db.Write(t.Context(), func(tx *store.Tx) error {
-			return tx.PutJob(&hiring.Job{Row: hiring.Row{Tenant: tenant}, BoardCode: code, ID: id}, noon)
-		})
-	}
-	require.NoError(t, put("initech", "NURSE-1", "job-1"))
-	require.ErrorIs(t, put("initech", "NURSE-2", "job-1"), store.ErrTaken)
-	require.NoError(t, put("acme", "NURSE-2", "job-1"))
+	each(t, func(t *testing.T, db *store.DB) {
+		put := func(tenant, code, id string) error {
+			return db.Write(t.Context(), func(tx *store.Tx) error {
+				return tx.PutJob(&hiring.Job{Row: hiring.Row{Tenant: tenant}, BoardCode: code, ID: id}, noon)
+			})
+		}
+		require.NoError(t, put("initech", "NURSE-1", "job-1"))
+		require.ErrorIs(t, put("initech", "NURSE-2", "job-1"), store.ErrTaken)
+		require.NoError(t, put("acme", "NURSE-2", "job-1"))
+	})
 }
 
 func TestResourcesAreListedByPage(t *testing.T) {
 	t.Parallel()
-	db := open(t)
-	write(t, db, func(tx *store.Tx) error {
-		for n := range 25 {
-			a := &hiring.JobApplication{Row: hiring.Row{Tenant: "initech"}, ID: fmt.Sprintf("a-%02d", n), Candidate: fmt.Sprint("c-", n%2), Job: fmt.Sprint("J-", n%5),
-				Status: hiring.Status{Step: fmt.Sprint("s-", n%3)}}
-			if err := tx.PutJobApplication(a, noon); err != nil {
-				return err
+	each(t, func(t *testing.T, db *store.DB) {
+		write(t, db, func(tx *store.Tx) error {
+			for n := range 25 {
+				a := &hiring.JobApplication{Row: hiring.Row{Tenant: "initech"}, ID: fmt.Sprintf("a-%02d", n), Candidate: fmt.Sprint("c-", n%2), Job: fmt.Sprint("J-", n%5),
+					Status: hiring.Status{Step: fmt.Sprint("s-", n%3)}}
+				if err := tx.PutJobApplication(a, noon); err != nil {
+					return err
+				}
+			}
+			return tx.PutJobApplication(&hiring.JobApplication{Row: hiring.Row{Tenant: "acme"}, ID: "a-00", Candidate: "c-0"}, noon)
+		})
+		list := func(f store.ApplicationFilter) (ids []string) {
+			for p := (store.Page{Limit: 4}); ; {
+				page, next, err := db.JobApplications(t.Context(), "initech", f, p)
+				require.NoError(t, err)
+				require.LessOrEqual(t, len(page), 4)
+				for _, a := range page {
+					require.Equal(t, "initech", a.Tenant)
+					ids = append(ids, a.ID)
+				}
+				if next == "" {
+					return ids
+				}
+				p.After = next
 			}
 		}
-		return tx.PutJobApplication(&hiring.JobApplication{Row: hiring.Row{Tenant: "acme"}, ID: "a-00", Candidate: "c-0"}, noon)
-	})
-	list := func(f store.ApplicationFilter) (ids []string) {
-		for p := (store.Page{Limit: 4}); ; {
-			page, next, err := db.JobApplications(t.Context(), "initech", f, p)
-			require.NoError(t, err)
-			require.LessOrEqual(t, len(page), 4)
-			for _, a := range page {
-				require.Equal(t, "initech", a.Tenant)
-				ids = append(ids, a.ID)
-			}
-			if next == "" {
-				return ids
-			}
-			p.After = next
-		}
-	}
-	require.Len(t, list(store.ApplicationFilter{}), 25)
-	require.Equal(t, []string{"a-03", "a-08", "a-13", "a-18", "a-23"}, list(store.ApplicationFilter{Job: "J-3"}))
-	require.Len(t, list(store.ApplicationFilter{Candidate: "c-1"}), 12)
-	require.Len(t, list(store.ApplicationFilter{Step: "s-0"}), 9)
-	write(t, db, func(tx *store.Tx) error {
-		of, err := tx.JobApplicationsOf("initech", "c-1", 100)
-		require.Len(t, of, 12)
-		used, err2 := tx.JobIsUsed("initech", "J-4")
-		require.NoError(t, err2)
-		require.True(t, used)
-		used, err2 = tx.JobIsUsed("initech", "J-5")
-		require.NoError(t, err2)
-		require.False(t, used)
-		return err
+		require.Len(t, list(store.ApplicationFilter{}), 25)
+		require.Equal(t, []string{"a-03", "a-08", "a-13", "a-18", "a-23"}, list(store.ApplicationFilter{Job: "J-3"}))
+		require.Len(t, list(store.ApplicationFilter{Candidate: "c-1"}), 12)
+		require.Len(t, list(store.ApplicationFilter{Step: "s-0"}), 9)
+		write(t, db, func(tx *store.Tx) error {
+			of, err := tx.JobApplicationsOf("initech", "c-1", 100)
+			require.Len(t, of, 12)
+			used, err2 := tx.JobIsUsed("initech", "J-4")
+			require.NoError(t, err2)
+			require.True(t, used)
+			used, err2 = tx.JobIsUsed("initech", "J-5")
+			require.NoError(t, err2)
+			require.False(t, used)
+			return err
+		})
 	})
 }
 
 func TestTransitionsAndDocumentsOfAnApplication(t *testing.T) {
 	t.Parallel()
-	db := open(t)
-	for n := range 5 {
-		write(t, db, func(tx *store.Tx) error {
-			added, err := tx.AddApplicationDocument(&hiring.ApplicationDocument{
-				Key: int64(n + 1), Tenant: "initech", Application: "a-1", ID: fmt.Sprint("doc-", n), Descriptions: []string{"Resume", "Ünï"}, FileName: "r.pdf",
-				MediaType: "application/pdf", Blob: "blob", SHA256: []byte{1}, Size: 7, CreatedAt: noon,
+	each(t, func(t *testing.T, db *store.DB) {
+		for n := range 5 {
+			write(t, db, func(tx *store.Tx) error {
+				added, err := tx.AddApplicationDocument(&hiring.ApplicationDocument{
+					Key: int64(n + 1), Tenant: "initech", Application: "a-1", ID: fmt.Sprint("doc-", n), Descriptions: []string{"Resume", "Ünï"}, FileName: "r.pdf",
+					MediaType: "application/pdf", Blob: "blob", SHA256: []byte{1}, Size: 7, CreatedAt: noon,
+				})
+				require.True(t, added)
+				if err != nil {
+					return err
+				}
+				return tx.AddTransition(&hiring.Transition{ID: int64(n + 1), Tenant: "initech", Application: "a-1",
+					Status: hiring.Status{Step: fmt.Sprint("s-", n), Name: "Offer", Category: "Hired", EnteredAt: noon}, Export: "u-1"})
 			})
-			require.True(t, added)
-			if err != nil {
-				return err
-			}
-			return tx.AddTransition(&hiring.Transition{ID: int64(n + 1), Tenant: "initech", Application: "a-1",
-				Status: hiring.Status{Step: fmt.Sprint("s-", n), Name: "Offer", Category: "Hired", EnteredAt: noon}, Export: "u-1"})
+		}
+		write(t, db, func(tx *store.Tx) error {
+			added, err := tx.AddApplicationDocument(&hiring.ApplicationDocument{Key: 9, Tenant: "initech", Application: "a-1", ID: "doc-1", SHA256: []byte{1}, CreatedAt: noon})
+			require.False(t, added, "an id was given twice")
+			return err
 		})
-	}
-	write(t, db, func(tx *store.Tx) error {
-		added, err := tx.AddApplicationDocument(&hiring.ApplicationDocument{Key: 9, Tenant: "initech", Application: "a-1", ID: "doc-1", SHA256: []byte{1}, CreatedAt: noon})
-		require.False(t, added, "an id was given twice")
-		return err
-	})
-	page, next, err := db.Transitions(t.Context(), "initech", "a-1", 0, 3)
-	require.NoError(t, err)
-	require.Equal(t, []string{"s-4", "s-3", "s-2"}, []string{page[0].Status.Step, page[1].Status.Step, page[2].Status.Step})
-	page, next, err = db.Transitions(t.Context(), "initech", "a-1", next, 3)
-	require.NoError(t, err)
-	require.Zero(t, next)
-	require.Len(t, page, 2)
-	require.Equal(t, hiring.Transition{ID: 1, Tenant: "initech", Application: "a-1", Status: hiring.Status{Step: "s-0", Name: "Offer", Category: "Hired", EnteredAt: noon}, Export: "u-1"}, page[1])
+		page, next, err := db.Transitions(t.Context(), "initech", "a-1", 0, 3)
+		require.NoError(t, err)
+		require.Equal(t, []string{"s-4", "s-3", "s-2"}, []string{page[0].Status.Step, page[1].Status.Step, page[2].Status.Step})
+		page, next, err = db.Transitions(t.Context(), "initech", "a-1", next, 3)
+		require.NoError(t, err)
+		require.Zero(t, next)
+		require.Len(t, page, 2)
+		require.Equal(t, hiring.Transition{ID: 1, Tenant: "initech", Application: "a-1", Status: hiring.Status{Step: "s-0", Name: "Offer", Category: "Hired", EnteredAt: noon}, Export: "u-1"}, page[1])
 
-	docs, after, err := db.ApplicationDocuments(t.Context(), "initech", "a-1", 0, 2)
-	require.NoError(t, err)
-	require.Equal(t, []string{"Resume", "Ünï"}, docs[0].Descriptions)
-	docs, after, err = db.ApplicationDocuments(t.Context(), "initech", "a-1", after, 3)
-	require.NoError(t, err)
-	require.Zero(t, after)
-	require.Len(t, docs, 3)
-	_, err = db.ApplicationDocument(t.Context(), "acme", "a-1", "doc-1")
-	require.ErrorIs(t, err, store.ErrNotFound)
-	got, err := db.ApplicationDocument(t.Context(), "initech", "a-1", "doc-1")
-	require.NoError(t, err)
-	require.Equal(t, int64(7), got.Size)
+		docs, after, err := db.ApplicationDocuments(t.Context(), "initech", "a-1", 0, 2)
+		require.NoError(t, err)
+		require.Equal(t, []string{"Resume", "Ünï"}, docs[0].Descriptions)
+		docs, after, err = db.ApplicationDocuments(t.Context(), "initech", "a-1", after, 3)
+		require.NoError(t, err)
+		require.Zero(t, after)
+		require.Len(t, docs, 3)
+		_, err = db.ApplicationDocument(t.Context(), "acme", "a-1", "doc-1")
+		require.ErrorIs(t, err, store.ErrNotFound)
+		got, err := db.ApplicationDocument(t.Context(), "initech", "a-1", "doc-1")
+		require.NoError(t, err)
+		require.Equal(t, int64(7), got.Size)
 
-	e := export("initech", "u-1", "b")
-	require.True(t, insert(t, db, e))
-	hash := [32]byte{1, 2}
-	write(t, db, func(tx *store.Tx) error { return tx.OfferDocument(got, e, 0, hash) })
-	offered, till, err := db.DocumentByLink(t.Context(), hash)
-	require.NoError(t, err)
-	require.Equal(t, e.DocumentsTill, till)
-	require.Equal(t, hiring.Fetched, offered.State)
-	require.Equal(t, "application/pdf", offered.MediaType())
-	write(t, db, func(tx *store.Tx) error {
-		deleted, err := tx.DeleteApplicationDocument("initech", "a-1", "doc-1")
-		require.True(t, deleted)
-		return err
+		e := export("initech", "u-1", "b")
+		require.True(t, insert(t, db, e))
+		hash := [32]byte{1, 2}
+		write(t, db, func(tx *store.Tx) error { return tx.OfferDocument(got, e, 0, hash) })
+		offered, till, err := db.DocumentByLink(t.Context(), hash)
+		require.NoError(t, err)
+		require.Equal(t, e.DocumentsTill, till)
+		require.Equal(t, hiring.Fetched, offered.State)
+		require.Equal(t, "application/pdf", offered.MediaType())
+		write(t, db, func(tx *store.Tx) error {
+			deleted, err := tx.DeleteApplicationDocument("initech", "a-1", "doc-1")
+			require.True(t, deleted)
+			return err
+		})
+		_, _, err = db.DocumentByLink(t.Context(), hash)
+		require.NoError(t, err, "an export lost a document that it offers")
 	})
-	_, _, err = db.DocumentByLink(t.Context(), hash)
-	require.NoError(t, err, "an export lost a document that it offers")
 }
 
 func TestDirectoryHoldsTenantsWithTheirIntegrations(t *testing.T) {
 	t.Parallel()
-	db := open(t)
-	before, err := db.DirectoryVersion(t.Context())
-	require.NoError(t, err)
-	acme := &hiring.Tenant{Name: "acme", Title: "Acme", Secrets: []hiring.Secret{"one", "two"}, Quarantine: true, Rate: &hiring.Rate{PerSecond: 2.5, Burst: 7}}
-	hris := &hiring.Integration{Tenant: "acme", Name: "hris", URL: "https://hr.example/in/1", Secret: "s", Documents: hiring.Rehost, InFlight: 16,
-		Retry: []time.Duration{time.Second, time.Minute}, Verify: true, StandardWebhooks: true}
-	write(t, db, func(tx *store.Tx) error {
-		if err := tx.PutTenant(acme, noon); err != nil {
-			return err
+	each(t, func(t *testing.T, db *store.DB) {
+		before, err := db.DirectoryVersion(t.Context())
+		require.NoError(t, err)
+		acme := &hiring.Tenant{Name: "acme", Title: "Acme", Secrets: []hiring.Secret{"one", "two"}, Quarantine: true, Rate: &hiring.Rate{PerSecond: 2.5, Burst: 7}}
+		hris := &hiring.Integration{Tenant: "acme", Name: "hris", URL: "https://hr.example/in/1", Secret: "s", Documents: hiring.Rehost, InFlight: 16,
+			Retry: []time.Duration{time.Second, time.Minute}, Verify: true, StandardWebhooks: true}
+		write(t, db, func(tx *store.Tx) error {
+			if err := tx.PutTenant(acme, noon); err != nil {
+				return err
+			}
+			return tx.PutIntegration(hris, noon)
+		})
+		for n := range store.MaxPage + 1 { // more than a page
+			write(t, db, func(tx *store.Tx) error { return tx.PutTenant(&hiring.Tenant{Name: fmt.Sprintf("b-%04d", n)}, noon) })
 		}
-		return tx.PutIntegration(hris, noon)
-	})
-	for n := range store.MaxPage + 1 { // more than a page
-		write(t, db, func(tx *store.Tx) error { return tx.PutTenant(&hiring.Tenant{Name: fmt.Sprintf("b-%04d", n)}, noon) })
-	}
-	after, err := db.DirectoryVersion(t.Context())
-	require.NoError(t, err)
-	require.Greater(t, after, before)
-	all, err := db.Directory(t.Context())
-	require.NoError(t, err)
-	require.Len(t, all, store.MaxPage+2)
-	got := all[0]
-	require.Equal(t, []string{"one", "two"}, got.SigningKeys())
-	require.Equal(t, acme.Rate, got.Rate)
-	require.True(t, got.Quarantine)
-	require.Len(t, got.Integrations, 1)
-	hris.Row.Tenant = "acme"
-	require.Equal(t, *hris, got.Integrations[0])
+		after, err := db.DirectoryVersion(t.Context())
+		require.NoError(t, err)
+		require.Greater(t, after, before)
+		all, err := db.Directory(t.Context())
+		require.NoError(t, err)
+		require.Len(t, all, store.MaxPage+2)
+		got := all[0]
+		require.Equal(t, []string{"one", "two"}, got.SigningKeys())
+		require.Equal(t, acme.Rate, got.Rate)
+		require.True(t, got.Quarantine)
+		require.Len(t, got.Integrations, 1)
+		hris.Row.Tenant = "acme"
+		require.Equal(t, *hris, got.Integrations[0])
 
-	require.ErrorIs(t, db.Write(t.Context(), func(tx *store.Tx) error { return tx.PutTenant(&hiring.Tenant{Name: "acme"}, noon) }), store.ErrStale)
-	write(t, db, func(tx *store.Tx) error {
-		if err := tx.DeleteIntegration(hris); err != nil {
-			return err
-		}
-		return tx.DeleteTenant(acme)
+		require.ErrorIs(t, db.Write(t.Context(), func(tx *store.Tx) error { return tx.PutTenant(&hiring.Tenant{Name: "acme"}, noon) }), store.ErrStale)
+		write(t, db, func(tx *store.Tx) error {
+			if err := tx.DeleteIntegration(hris); err != nil {
+				return err
+			}
+			return tx.DeleteTenant(acme)
+		})
+		all, err = db.Directory(t.Context())
+		require.NoError(t, err)
+		require.Len(t, all, store.MaxPage+1)
 	})
-	all, err = db.Directory(t.Context())
-	require.NoError(t, err)
-	require.Len(t, all, store.MaxPage+1)
 }

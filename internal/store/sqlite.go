@@ -1,10 +1,12 @@
 package store
 
 import (
+	"context"
 	"database/sql"
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net/url"
 	"os"
@@ -12,37 +14,40 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/pressly/goose/v3"
+	"go.uber.org/zap"
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
+var sqliteTypes = strings.NewReplacer("$ID", "INTEGER PRIMARY KEY", "$ROWID", "INTEGER PRIMARY KEY", "$BYTES", "BLOB", "$KEY", "TEXT")
+
+// sqliteEngine is SQLite, whose file one process has for itself.
+func sqliteEngine(address string) (*engine, error) {
+	path, err := sqlitePath(address)
+	if err != nil {
+		return nil, err
+	}
+	return &engine{
+		identity: "sqlite:" + path, shown: path, goose: goose.DialectSQLite3, types: sqliteTypes,
+		begin:   "BEGIN IMMEDIATE",
+		connect: func(a access) (*sql.DB, error) { return sqliteConnect(path, a) },
+		lock:    func() (io.Closer, error) { return lockFile(path) },
+		wait:    func(context.Context, *zap.Logger) error { return nil },
+		lost:    sqliteLost,
+		again:   func(error) bool { return false },
+		size:    func() int64 { return sqliteWAL(path) },
+	}, nil
+}
+
 // sqlitePath reads an address: sqlite:///absolute/path or sqlite:relative/path.
 func sqlitePath(address string) (string, error) {
-	scheme, rest, ok := strings.Cut(address, ":")
-	if !ok || scheme != "sqlite" {
-		return "", fmt.Errorf("database address %q: write sqlite:///absolute/path/hiregate.db", redactAddress(address))
-	}
-	path, err := url.PathUnescape(strings.TrimPrefix(rest, "//"))
+	path, err := url.PathUnescape(strings.TrimPrefix(strings.TrimPrefix(address, "sqlite:"), "//"))
 	if err != nil || path == "" || strings.HasSuffix(path, "/") {
-		return "", fmt.Errorf("database address %q names no file: write sqlite:///absolute/path/hiregate.db", address)
+		return "", fmt.Errorf("database address %q names no file: write %s", address, exampleSQLite)
 	}
 	return filepath.Abs(path)
 }
-
-// redactAddress keeps a password that stands in an address out of an error.
-func redactAddress(address string) string {
-	if u, err := url.Parse(address); err == nil {
-		return u.Redacted()
-	}
-	return "(unreadable)"
-}
-
-type access int
-
-const (
-	reading access = iota
-	writing
-)
 
 const readers = 4
 
@@ -76,9 +81,9 @@ func sqliteConnect(path string, a access) (*sql.DB, error) {
 	return db, nil
 }
 
-// connectionLost tells whether a connection must be opened anew: it broke, or SQLite met an I/O error. A full disk is not
-// among them: the transaction was rolled back and the next one may find room.
-func connectionLost(err error) bool {
+// sqliteLost: the connection broke, or SQLite met an I/O error. A full disk is not among them: the transaction was rolled back and
+// the next one may find room.
+func sqliteLost(err error) bool {
 	if errors.Is(err, driver.ErrBadConn) || errors.Is(err, sql.ErrConnDone) {
 		return true
 	}
@@ -93,12 +98,7 @@ func connectionLost(err error) bool {
 	return false
 }
 
-// WALSize is the size of SQLite's write-ahead log in bytes; 0 when there is none.
-func (db *DB) WALSize() int64 {
-	path, err := sqlitePath(db.address)
-	if err != nil {
-		return 0
-	}
+func sqliteWAL(path string) int64 {
 	info, err := os.Stat(path + "-wal")
 	if err != nil {
 		return 0

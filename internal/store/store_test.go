@@ -14,16 +14,20 @@ import (
 
 	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/internal/store/storetest"
 )
 
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
-func open(t *testing.T) *store.DB {
+// each runs a test on each database.
+func each(t *testing.T, test func(t *testing.T, db *store.DB)) {
 	t.Helper()
-	db, err := store.Open(t.Context(), "sqlite://"+filepath.Join(t.TempDir(), "hiregate.db"), store.Options{})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, db.Close()) })
-	return db
+	storetest.Each(t, func(t *testing.T, address string) {
+		db, err := store.Open(t.Context(), address, store.Options{})
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, db.Close()) })
+		test(t, db)
+	})
 }
 
 func export(tenant, key, body string) *hiring.Export {
@@ -48,334 +52,344 @@ func insert(t *testing.T, db *store.DB, e *hiring.Export) bool {
 
 func TestExportIsReadAsItWasWritten(t *testing.T) {
 	t.Parallel()
-	db := open(t)
-	want := export("acme", "u-1", `{"candidate":{}}`)
-	require.True(t, insert(t, db, want))
-	require.NotZero(t, want.ID)
-	got, err := db.ExportByKey(t.Context(), "acme", "u-1")
-	require.NoError(t, err)
-	require.NoError(t, db.LoadBody(t.Context(), got))
-	want.Integrations, got.Integrations = nil, nil
-	require.Equal(t, want, got)
+	each(t, func(t *testing.T, db *store.DB) {
+		want := export("acme", "u-1", `{"candidate":{}}`)
+		require.True(t, insert(t, db, want))
+		require.NotZero(t, want.ID)
+		got, err := db.ExportByKey(t.Context(), "acme", "u-1")
+		require.NoError(t, err)
+		require.NoError(t, db.LoadBody(t.Context(), got))
+		want.Integrations, got.Integrations = nil, nil
+		require.Equal(t, want, got)
 
-	byReceipt, err := db.ExportByReceipt(t.Context(), want.Receipt)
-	require.NoError(t, err)
-	require.Equal(t, want.ID, byReceipt.ID)
-	for _, receipt := range []string{"", "nonsense", hiring.NewReceipt(want.ID), hiring.NewReceipt(want.ID + 1)} {
-		_, err = db.ExportByReceipt(t.Context(), receipt)
+		byReceipt, err := db.ExportByReceipt(t.Context(), want.Receipt)
+		require.NoError(t, err)
+		require.Equal(t, want.ID, byReceipt.ID)
+		for _, receipt := range []string{"", "nonsense", hiring.NewReceipt(want.ID), hiring.NewReceipt(want.ID + 1)} {
+			_, err = db.ExportByReceipt(t.Context(), receipt)
+			require.ErrorIs(t, err, store.ErrNotFound)
+		}
+		_, err = db.ExportByKey(t.Context(), "globex", "u-1")
 		require.ErrorIs(t, err, store.ErrNotFound)
-	}
-	_, err = db.ExportByKey(t.Context(), "globex", "u-1")
-	require.ErrorIs(t, err, store.ErrNotFound)
+	})
 }
 
 func TestKeyIsTakenOncePerTenant(t *testing.T) {
 	t.Parallel()
-	db := open(t)
-	first := export("acme", "u-1", "one")
-	require.True(t, insert(t, db, first))
-	second := export("acme", "u-1", "two")
-	require.False(t, insert(t, db, second))
-	require.True(t, insert(t, db, export("globex", "u-1", "one")))
-	require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error {
-		seen, ok, err := tx.SeenExport("acme", "u-1")
-		require.True(t, ok)
-		require.Equal(t, first.SHA256, seen.SHA256)
-		require.Equal(t, first.Receipt, seen.Receipt)
-		require.Equal(t, noon, seen.ReceivedAt)
-		return err
-	}))
+	each(t, func(t *testing.T, db *store.DB) {
+		first := export("acme", "u-1", "one")
+		require.True(t, insert(t, db, first))
+		second := export("acme", "u-1", "two")
+		require.False(t, insert(t, db, second))
+		require.True(t, insert(t, db, export("globex", "u-1", "one")))
+		require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error {
+			seen, ok, err := tx.SeenExport("acme", "u-1")
+			require.True(t, ok)
+			require.Equal(t, first.SHA256, seen.SHA256)
+			require.Equal(t, first.Receipt, seen.Receipt)
+			require.Equal(t, noon, seen.ReceivedAt)
+			return err
+		}))
+	})
 }
 
 func TestStandInForAMissingKey(t *testing.T) {
 	t.Parallel()
-	db := open(t)
-	sum := sha256.Sum256([]byte("body"))
-	ask := func(proposed string, now time.Time) (key string) {
-		require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) (err error) {
-			key, err = tx.StandIn("acme", sum, proposed, now, now.Add(hiring.UnkeyedWindow))
-			return err
-		}))
-		return key
-	}
-	require.Equal(t, "a", ask("a", noon))
-	require.Equal(t, "a", ask("b", noon.Add(hiring.UnkeyedWindow-time.Microsecond)))
-	require.Equal(t, "c", ask("c", noon.Add(hiring.UnkeyedWindow)))
+	each(t, func(t *testing.T, db *store.DB) {
+		sum := sha256.Sum256([]byte("body"))
+		ask := func(proposed string, now time.Time) (key string) {
+			require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) (err error) {
+				key, err = tx.StandIn("acme", sum, proposed, now, now.Add(hiring.UnkeyedWindow))
+				return err
+			}))
+			return key
+		}
+		require.Equal(t, "a", ask("a", noon))
+		require.Equal(t, "a", ask("b", noon.Add(hiring.UnkeyedWindow-time.Microsecond)))
+		require.Equal(t, "c", ask("c", noon.Add(hiring.UnkeyedWindow)))
+	})
 }
 
 func TestFailingWriteDoesNotTakeOthersAlong(t *testing.T) {
 	t.Parallel()
-	db := open(t)
-	mine := errors.New("mine")
-	var group sync.WaitGroup
-	results := make([]error, 64)
-	for n := range results {
-		group.Go(func() {
-			results[n] = db.Write(t.Context(), func(tx *store.Tx) error {
-				if _, err := tx.InsertExport(export("acme", fmt.Sprint(n), "body")); err != nil {
-					return err
-				}
-				switch n % 8 {
-				case 3:
-					return mine
-				case 5:
-					panic("a bug")
-				}
-				return nil
+	each(t, func(t *testing.T, db *store.DB) {
+		mine := errors.New("mine")
+		var group sync.WaitGroup
+		results := make([]error, 64)
+		for n := range results {
+			group.Go(func() {
+				results[n] = db.Write(t.Context(), func(tx *store.Tx) error {
+					if _, err := tx.InsertExport(export("acme", fmt.Sprint(n), "body")); err != nil {
+						return err
+					}
+					switch n % 8 {
+					case 3:
+						return mine
+					case 5:
+						panic("a bug")
+					}
+					return nil
+				})
 			})
-		})
-	}
-	group.Wait()
-	for n, err := range results {
-		_, read := db.ExportByKey(t.Context(), "acme", fmt.Sprint(n))
-		switch n % 8 {
-		case 3:
-			require.ErrorIs(t, err, mine)
-			require.ErrorIs(t, read, store.ErrNotFound, "a failed write left a row")
-		case 5:
-			require.ErrorContains(t, err, "panicked")
-			require.ErrorIs(t, read, store.ErrNotFound, "a panicked write left a row")
-		default:
-			require.NoError(t, err)
-			require.NoError(t, read, "an acknowledged write is not there")
 		}
-	}
+		group.Wait()
+		for n, err := range results {
+			_, read := db.ExportByKey(t.Context(), "acme", fmt.Sprint(n))
+			switch n % 8 {
+			case 3:
+				require.ErrorIs(t, err, mine)
+				require.ErrorIs(t, read, store.ErrNotFound, "a failed write left a row")
+			case 5:
+				require.ErrorContains(t, err, "panicked")
+				require.ErrorIs(t, read, store.ErrNotFound, "a panicked write left a row")
+			default:
+				require.NoError(t, err)
+				require.NoError(t, read, "an acknowledged write is not there")
+			}
+		}
+	})
 }
 
 func TestWaitingWritesShareACommit(t *testing.T) {
 	t.Parallel()
-	db := open(t)
-	before, _ := db.Commits()
-	started, release := make(chan struct{}), make(chan struct{})
-	var group sync.WaitGroup
-	group.Go(func() {
-		require.NoError(t, db.Write(t.Context(), func(*store.Tx) error { close(started); <-release; return nil }))
-	})
-	<-started
-	const others = 100
-	var queued sync.WaitGroup
-	queued.Add(others)
-	for n := range others {
+	each(t, func(t *testing.T, db *store.DB) {
+		before, _ := db.Commits()
+		started, release := make(chan struct{}), make(chan struct{})
+		var group sync.WaitGroup
 		group.Go(func() {
-			queued.Done()
-			require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error { _, err := tx.InsertExport(export("acme", fmt.Sprint(n), "b")); return err }))
+			require.NoError(t, db.Write(t.Context(), func(*store.Tx) error { close(started); <-release; return nil }))
 		})
-	}
-	queued.Wait()
-	close(release)
-	group.Wait()
-	after, writes := db.Commits()
-	require.GreaterOrEqual(t, writes, int64(others))
-	require.Less(t, after-before, int64(others/2), "writes that waited did not share commits")
+		<-started
+		const others = 100
+		var queued sync.WaitGroup
+		queued.Add(others)
+		for n := range others {
+			group.Go(func() {
+				queued.Done()
+				require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error { _, err := tx.InsertExport(export("acme", fmt.Sprint(n), "b")); return err }))
+			})
+		}
+		queued.Wait()
+		close(release)
+		group.Wait()
+		after, writes := db.Commits()
+		require.GreaterOrEqual(t, writes, int64(others))
+		require.Less(t, after-before, int64(others/2), "writes that waited did not share commits")
+	})
 }
 
 func TestAbandonedWriteDoesNotRun(t *testing.T) {
 	t.Parallel()
-	db := open(t)
-	started, release := make(chan struct{}), make(chan struct{})
-	go db.Write(context.Background(), func(*store.Tx) error { close(started); <-release; return nil })
-	<-started
-	ctx, cancel := context.WithCancel(t.Context())
-	result := make(chan error, 1)
-	go func() {
-		result <- db.Write(ctx, func(*store.Tx) error { t.Error("an abandoned write ran"); return nil })
-	}()
-	cancel()
-	require.ErrorIs(t, <-result, context.Canceled)
-	close(release)
-	require.NoError(t, db.Ping(t.Context()))
+	each(t, func(t *testing.T, db *store.DB) {
+		started, release := make(chan struct{}), make(chan struct{})
+		go db.Write(context.Background(), func(*store.Tx) error { close(started); <-release; return nil })
+		<-started
+		ctx, cancel := context.WithCancel(t.Context())
+		result := make(chan error, 1)
+		go func() {
+			result <- db.Write(ctx, func(*store.Tx) error { t.Error("an abandoned write ran"); return nil })
+		}()
+		cancel()
+		require.ErrorIs(t, <-result, context.Canceled)
+		close(release)
+		require.NoError(t, db.Ping(t.Context()))
+	})
 }
 
 func TestRoundsAndDispatch(t *testing.T) {
 	t.Parallel()
-	db := open(t)
-	e := export("acme", "u-1", "b")
-	require.True(t, insert(t, db, e))
-	waiting, err := db.Undispatched(t.Context(), noon, 10)
-	require.NoError(t, err)
-	require.Len(t, waiting, 1)
-	n, oldest, err := db.Backlog(t.Context())
-	require.NoError(t, err)
-	require.Equal(t, 1, n)
-	require.Equal(t, noon, oldest)
+	each(t, func(t *testing.T, db *store.DB) {
+		e := export("acme", "u-1", "b")
+		require.True(t, insert(t, db, e))
+		waiting, err := db.Undispatched(t.Context(), noon, 10)
+		require.NoError(t, err)
+		require.Len(t, waiting, 1)
+		n, oldest, err := db.Backlog(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, 1, n)
+		require.Equal(t, noon, oldest)
 
-	next := func(integrations ...string) (got *hiring.Export) {
-		require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) (err error) {
-			got, err = tx.NextRound(e.ID, integrations, noon, noon.Add(time.Hour))
-			return err
-		}))
-		return got
-	}
-	require.Zero(t, next("hris").Round, "a round that was not started takes the redelivery in")
-	require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error { return tx.MarkDispatched(e.ID, 0, noon) }))
-	n, _, err = db.Backlog(t.Context())
-	require.NoError(t, err)
-	require.Zero(t, n)
-	again := next("hris")
-	require.Equal(t, 1, again.Round)
-	require.Equal(t, "export/acme/u-1/redelivery/1", again.WorkflowID)
-	require.Equal(t, []string{"hris", "payroll"}, next("payroll").Integrations)
-	require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error { return tx.MarkDispatched(e.ID, 0, noon) }))
-	n, _, err = db.Backlog(t.Context())
-	require.NoError(t, err)
-	require.Equal(t, 1, n, "a mark of an earlier round was taken for the present one")
-	require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error { return tx.MarkFault(e.ID, "Temporal refuses it") }))
-	n, _, err = db.Backlog(t.Context())
-	require.NoError(t, err)
-	require.Zero(t, n)
+		next := func(integrations ...string) (got *hiring.Export) {
+			require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) (err error) {
+				got, err = tx.NextRound(e.ID, integrations, noon, noon.Add(time.Hour))
+				return err
+			}))
+			return got
+		}
+		require.Zero(t, next("hris").Round, "a round that was not started takes the redelivery in")
+		require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error { return tx.MarkDispatched(e.ID, 0, noon) }))
+		n, _, err = db.Backlog(t.Context())
+		require.NoError(t, err)
+		require.Zero(t, n)
+		again := next("hris")
+		require.Equal(t, 1, again.Round)
+		require.Equal(t, "export/acme/u-1/redelivery/1", again.WorkflowID)
+		require.Equal(t, []string{"hris", "payroll"}, next("payroll").Integrations)
+		require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error { return tx.MarkDispatched(e.ID, 0, noon) }))
+		n, _, err = db.Backlog(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, 1, n, "a mark of an earlier round was taken for the present one")
+		require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error { return tx.MarkFault(e.ID, "Temporal refuses it") }))
+		n, _, err = db.Backlog(t.Context())
+		require.NoError(t, err)
+		require.Zero(t, n)
+	})
 }
 
 func TestDeliveriesAndAttempts(t *testing.T) {
 	t.Parallel()
-	db := open(t)
-	e := export("acme", "u-1", "b")
-	require.True(t, insert(t, db, e))
-	d := &hiring.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "hris", Outcome: hiring.Retrying, Fault: hiring.ClassPartnerFault,
-		Attempts: 1, CreatedAt: noon, UpdatedAt: noon, NextAt: noon.Add(time.Minute)}
-	a := &hiring.Attempt{StartedAt: noon, Duration: 1500 * time.Microsecond, Status: 500, Error: "answered 500", Answer: []byte("oops")}
-	for range 2 {
-		require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error {
-			if err := tx.PutDelivery(d); err != nil {
-				return err
-			}
-			a.DeliveryID = d.ID
-			return tx.AddAttempt(a)
-		}))
-	}
-	got, err := db.Delivery(t.Context(), e.ID, "hris", 0)
-	require.NoError(t, err)
-	require.Equal(t, d, got)
-	attempts, err := db.Attempts(t.Context(), d.ID)
-	require.NoError(t, err)
-	require.Len(t, attempts, 2)
-	require.Equal(t, 2, attempts[1].Number)
-	require.Equal(t, *a, attempts[1])
+	each(t, func(t *testing.T, db *store.DB) {
+		e := export("acme", "u-1", "b")
+		require.True(t, insert(t, db, e))
+		d := &hiring.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "hris", Outcome: hiring.Retrying, Fault: hiring.ClassPartnerFault,
+			Attempts: 1, CreatedAt: noon, UpdatedAt: noon, NextAt: noon.Add(time.Minute)}
+		a := &hiring.Attempt{StartedAt: noon, Duration: 1500 * time.Microsecond, Status: 500, Error: "answered 500", Answer: []byte("oops")}
+		for range 2 {
+			require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error {
+				if err := tx.PutDelivery(d); err != nil {
+					return err
+				}
+				a.DeliveryID = d.ID
+				return tx.AddAttempt(a)
+			}))
+		}
+		got, err := db.Delivery(t.Context(), e.ID, "hris", 0)
+		require.NoError(t, err)
+		require.Equal(t, d, got)
+		attempts, err := db.Attempts(t.Context(), d.ID)
+		require.NoError(t, err)
+		require.Len(t, attempts, 2)
+		require.Equal(t, 2, attempts[1].Number)
+		require.Equal(t, *a, attempts[1])
 
-	d.Outcome, d.Parked, d.HeldSince = hiring.Held, true, noon
-	require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error { return tx.PutDelivery(d) }))
-	held, err := db.HeldDeliveries(t.Context(), "acme", "hris", 0, 10)
-	require.NoError(t, err)
-	require.Len(t, held, 1)
-	require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error {
-		moved, err := tx.MoveDelivery(d.ID, 1, noon)
-		require.True(t, moved)
-		return err
-	}))
-	got, err = db.Delivery(t.Context(), e.ID, "hris", 1)
-	require.NoError(t, err)
-	require.False(t, got.Parked)
-	require.Equal(t, 1, got.Attempts)
+		d.Outcome, d.Parked, d.HeldSince = hiring.Held, true, noon
+		require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error { return tx.PutDelivery(d) }))
+		held, err := db.HeldDeliveries(t.Context(), "acme", "hris", 0, 10)
+		require.NoError(t, err)
+		require.Len(t, held, 1)
+		require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error {
+			moved, err := tx.MoveDelivery(d.ID, 1, noon)
+			require.True(t, moved)
+			return err
+		}))
+		got, err = db.Delivery(t.Context(), e.ID, "hris", 1)
+		require.NoError(t, err)
+		require.False(t, got.Parked)
+		require.Equal(t, 1, got.Attempts)
+	})
 }
 
 func TestDocumentsAndLinks(t *testing.T) {
 	t.Parallel()
-	db := open(t)
-	e := export("acme", "u-1", "b")
-	require.True(t, insert(t, db, e))
-	for range 2 { // the second time changes nothing
-		require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error {
-			for n := range 2 {
-				if err := tx.InsertDocument(hiring.Document{ExportID: e.ID, Tenant: "acme", Position: n, SourceURL: []byte{byte('a' + n)}, CreatedAt: noon}); err != nil {
-					return err
+	each(t, func(t *testing.T, db *store.DB) {
+		e := export("acme", "u-1", "b")
+		require.True(t, insert(t, db, e))
+		for range 2 { // the second time changes nothing
+			require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error {
+				for n := range 2 {
+					if err := tx.InsertDocument(hiring.Document{ExportID: e.ID, Tenant: "acme", Position: n, SourceURL: []byte{byte('a' + n)}, CreatedAt: noon}); err != nil {
+						return err
+					}
 				}
+				return nil
+			}))
+		}
+		docs, err := db.Documents(t.Context(), e.ID)
+		require.NoError(t, err)
+		require.Len(t, docs, 2)
+		waiting, err := db.UndispatchedDocuments(t.Context(), noon, noon, 10)
+		require.NoError(t, err)
+		require.Len(t, waiting, 1)
+
+		d := docs[1]
+		d.State, d.Blob, d.Size, d.SHA256, d.FetchedAt, d.FileName = hiring.Fetched, "blob", 3, []byte{1}, noon, "r.pdf"
+		update := func(d *hiring.Document) (changed bool) {
+			require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) (err error) { changed, err = tx.UpdateDocument(d); return err }))
+			return changed
+		}
+		require.True(t, update(d))
+		require.False(t, update(d), "a final document was changed")
+
+		hash := [32]byte{7}
+		require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error {
+			if err := tx.InsertLink(hash, d.ID, noon.Add(time.Hour)); err != nil {
+				return err
 			}
-			return nil
+			made, err := tx.PutOutgoing(e.ID, hiring.Rehost, kept("first"))
+			require.True(t, made)
+			return err
 		}))
-	}
-	docs, err := db.Documents(t.Context(), e.ID)
-	require.NoError(t, err)
-	require.Len(t, docs, 2)
-	waiting, err := db.UndispatchedDocuments(t.Context(), noon, noon, 10)
-	require.NoError(t, err)
-	require.Len(t, waiting, 1)
-
-	d := docs[1]
-	d.State, d.Blob, d.Size, d.SHA256, d.FetchedAt, d.FileName = hiring.Fetched, "blob", 3, []byte{1}, noon, "r.pdf"
-	update := func(d *hiring.Document) (changed bool) {
-		require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) (err error) { changed, err = tx.UpdateDocument(d); return err }))
-		return changed
-	}
-	require.True(t, update(d))
-	require.False(t, update(d), "a final document was changed")
-
-	hash := [32]byte{7}
-	require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error {
-		if err := tx.InsertLink(hash, d.ID, noon.Add(time.Hour)); err != nil {
+		got, till, err := db.DocumentByLink(t.Context(), hash)
+		require.NoError(t, err)
+		require.Equal(t, d, got)
+		require.Equal(t, noon.Add(time.Hour), till)
+		require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error {
+			made, err := tx.PutOutgoing(e.ID, hiring.Rehost, kept("second"))
+			require.False(t, made)
+			if err := tx.ExtendLinks(e.ID, noon.Add(2*time.Hour)); err != nil {
+				return err
+			}
+			require.NoError(t, tx.ExtendLinks(e.ID, noon))
 			return err
-		}
-		made, err := tx.PutOutgoing(e.ID, hiring.Rehost, kept("first"))
-		require.True(t, made)
-		return err
-	}))
-	got, till, err := db.DocumentByLink(t.Context(), hash)
-	require.NoError(t, err)
-	require.Equal(t, d, got)
-	require.Equal(t, noon.Add(time.Hour), till)
-	require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error {
-		made, err := tx.PutOutgoing(e.ID, hiring.Rehost, kept("second"))
-		require.False(t, made)
-		if err := tx.ExtendLinks(e.ID, noon.Add(2*time.Hour)); err != nil {
-			return err
-		}
-		require.NoError(t, tx.ExtendLinks(e.ID, noon))
-		return err
-	}))
-	_, till, err = db.DocumentByLink(t.Context(), hash)
-	require.NoError(t, err)
-	require.Equal(t, noon.Add(2*time.Hour), till)
-	body, err := db.Outgoing(t.Context(), e.ID, hiring.Rehost)
-	require.NoError(t, err)
-	require.Equal(t, "first", string(body))
-	_, err = db.Outgoing(t.Context(), e.ID, hiring.Inline)
-	require.ErrorIs(t, err, store.ErrNotFound, "the body of another mode was given")
+		}))
+		_, till, err = db.DocumentByLink(t.Context(), hash)
+		require.NoError(t, err)
+		require.Equal(t, noon.Add(2*time.Hour), till)
+		body, err := db.Outgoing(t.Context(), e.ID, hiring.Rehost)
+		require.NoError(t, err)
+		require.Equal(t, "first", string(body))
+		_, err = db.Outgoing(t.Context(), e.ID, hiring.Inline)
+		require.ErrorIs(t, err, store.ErrNotFound, "the body of another mode was given")
+	})
 }
 
 func TestListIsPagedAndFiltered(t *testing.T) {
 	t.Parallel()
-	db := open(t)
-	for n := range 25 {
-		e := export("acme", fmt.Sprint(n), "b")
-		e.CandidateID = fmt.Sprint("c-", n%5)
-		require.True(t, insert(t, db, e))
-		outcome := hiring.Delivered
-		if n%10 == 0 {
-			outcome = hiring.Retrying
+	each(t, func(t *testing.T, db *store.DB) {
+		for n := range 25 {
+			e := export("acme", fmt.Sprint(n), "b")
+			e.CandidateID = fmt.Sprint("c-", n%5)
+			require.True(t, insert(t, db, e))
+			outcome := hiring.Delivered
+			if n%10 == 0 {
+				outcome = hiring.Retrying
+			}
+			for _, integration := range []string{"hris", "payroll"} {
+				require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error {
+					return tx.PutDelivery(&hiring.Delivery{ExportID: e.ID, Tenant: "acme", Integration: integration, Outcome: outcome, CreatedAt: noon, UpdatedAt: noon})
+				}))
+			}
 		}
+		require.True(t, insert(t, db, export("globex", "x", "b")))
+		list := func(f store.ExportFilter) (keys []string) {
+			for {
+				page, next, err := db.Exports(t.Context(), f)
+				require.NoError(t, err)
+				require.LessOrEqual(t, len(page), f.Limit)
+				for _, e := range page {
+					keys = append(keys, e.Key)
+				}
+				if next == 0 {
+					return keys
+				}
+				f.Before = next
+			}
+		}
+		require.Len(t, list(store.ExportFilter{Limit: 10}), 26)
+		require.Len(t, list(store.ExportFilter{Tenant: "acme", Limit: 7}), 25)
+		require.Equal(t, []string{"20", "10", "0"}, list(store.ExportFilter{Tenant: "acme", Outcome: hiring.Retrying, Limit: 2}))
+		require.Equal(t, []string{"20", "10", "0"}, list(store.ExportFilter{Tenant: "acme", Integration: "hris", Outcome: hiring.Retrying, Limit: 2}))
+		require.Equal(t, []string{"20", "10", "0"}, list(store.ExportFilter{Outcome: hiring.Retrying, Limit: 2}))
+		redelivered, err := db.ExportByKey(t.Context(), "acme", "10")
+		require.NoError(t, err)
 		for _, integration := range []string{"hris", "payroll"} {
 			require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error {
-				return tx.PutDelivery(&hiring.Delivery{ExportID: e.ID, Tenant: "acme", Integration: integration, Outcome: outcome, CreatedAt: noon, UpdatedAt: noon})
+				return tx.PutDelivery(&hiring.Delivery{ExportID: redelivered.ID, Tenant: "acme", Integration: integration, Round: 1, Outcome: hiring.Delivered, CreatedAt: noon, UpdatedAt: noon})
 			}))
 		}
-	}
-	require.True(t, insert(t, db, export("globex", "x", "b")))
-	list := func(f store.ExportFilter) (keys []string) {
-		for {
-			page, next, err := db.Exports(t.Context(), f)
-			require.NoError(t, err)
-			require.LessOrEqual(t, len(page), f.Limit)
-			for _, e := range page {
-				keys = append(keys, e.Key)
-			}
-			if next == 0 {
-				return keys
-			}
-			f.Before = next
-		}
-	}
-	require.Len(t, list(store.ExportFilter{Limit: 10}), 26)
-	require.Len(t, list(store.ExportFilter{Tenant: "acme", Limit: 7}), 25)
-	require.Equal(t, []string{"20", "10", "0"}, list(store.ExportFilter{Tenant: "acme", Outcome: hiring.Retrying, Limit: 2}))
-	require.Equal(t, []string{"20", "10", "0"}, list(store.ExportFilter{Tenant: "acme", Integration: "hris", Outcome: hiring.Retrying, Limit: 2}))
-	require.Equal(t, []string{"20", "10", "0"}, list(store.ExportFilter{Outcome: hiring.Retrying, Limit: 2}))
-	redelivered, err := db.ExportByKey(t.Context(), "acme", "10")
-	require.NoError(t, err)
-	for _, integration := range []string{"hris", "payroll"} {
-		require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error {
-			return tx.PutDelivery(&hiring.Delivery{ExportID: redelivered.ID, Tenant: "acme", Integration: integration, Round: 1, Outcome: hiring.Delivered, CreatedAt: noon, UpdatedAt: noon})
-		}))
-	}
-	require.Equal(t, []string{"20", "0"}, list(store.ExportFilter{Tenant: "acme", Outcome: hiring.Retrying, Limit: 2}), "an earlier round was taken for the present state")
-	require.Equal(t, []string{"23", "18", "13", "8", "3"}, list(store.ExportFilter{Tenant: "acme", Candidate: "c-3", Limit: 2}))
+		require.Equal(t, []string{"20", "0"}, list(store.ExportFilter{Tenant: "acme", Outcome: hiring.Retrying, Limit: 2}), "an earlier round was taken for the present state")
+		require.Equal(t, []string{"23", "18", "13", "8", "3"}, list(store.ExportFilter{Tenant: "acme", Candidate: "c-3", Limit: 2}))
+	})
 }
 
 func TestOneProcessWrites(t *testing.T) {

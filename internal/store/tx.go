@@ -9,17 +9,19 @@ import (
 
 // Tx is the open transaction that a closure given to Write writes with. It must not be used after the closure returns.
 type Tx struct {
+	engine     *engine
 	conn       *sql.Conn
 	statements map[string]*sql.Stmt
 	broken     error // an error after which the connection can't be trusted
+	failed     error // of the first statement that failed since begin
 }
 
-func newTx(db *sql.DB) (*Tx, error) {
+func newTx(e *engine, db *sql.DB) (*Tx, error) {
 	conn, err := db.Conn(context.Background())
 	if err != nil {
 		return nil, err
 	}
-	return &Tx{conn: conn, statements: map[string]*sql.Stmt{}}, nil
+	return &Tx{engine: e, conn: conn, statements: map[string]*sql.Stmt{}}, nil
 }
 
 func (tx *Tx) close() {
@@ -30,7 +32,11 @@ func (tx *Tx) close() {
 }
 
 // The transaction belongs to the store, not to a request: it is not cut off by anybody's context.
-func (tx *Tx) begin() error    { return tx.run("BEGIN IMMEDIATE") }
+func (tx *Tx) begin() error {
+	tx.failed = nil
+	return tx.run(tx.engine.begin)
+}
+
 func (tx *Tx) commit() error   { return tx.run("COMMIT") }
 func (tx *Tx) rollback() error { return tx.run("ROLLBACK") }
 
@@ -43,7 +49,9 @@ func (tx *Tx) prepared(q string) (*sql.Stmt, error) {
 	if s, ok := tx.statements[q]; ok {
 		return s, nil
 	}
-	s, err := tx.conn.PrepareContext(context.Background(), q)
+	ctx, cancel := tx.engine.bounded()
+	defer cancel()
+	s, err := tx.conn.PrepareContext(ctx, q)
 	if err != nil {
 		return nil, tx.note(err)
 	}
@@ -57,7 +65,9 @@ func (tx *Tx) exec(q string, args ...any) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	res, err := s.ExecContext(context.Background(), args...)
+	ctx, cancel := tx.engine.bounded()
+	defer cancel()
+	res, err := s.ExecContext(ctx, tx.engine.arguments(args)...)
 	if err != nil {
 		return 0, tx.note(err)
 	}
@@ -70,7 +80,9 @@ func (tx *Tx) one(dest []any, q string, args ...any) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	err = s.QueryRowContext(context.Background(), args...).Scan(dest...)
+	ctx, cancel := tx.engine.bounded()
+	defer cancel()
+	err = s.QueryRowContext(ctx, tx.engine.arguments(args)...).Scan(dest...)
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, nil
 	}
@@ -82,8 +94,12 @@ func (tx *Tx) note(err error) error {
 	if err == nil {
 		return nil
 	}
-	if connectionLost(err) {
+	if tx.engine.lost(err) {
 		tx.broken = err
 	}
-	return fmt.Errorf("%w: %w", ErrUnavailable, err)
+	err = fmt.Errorf("%w: %w", ErrUnavailable, err)
+	if tx.failed == nil {
+		tx.failed = err
+	}
+	return err
 }

@@ -16,6 +16,7 @@ import (
 const (
 	queueLength = 4096
 	maxBatch    = 256
+	maxTries    = 5 // of a closure that another node came in the way of
 )
 
 // Write runs fn in a transaction and returns once that is on disk. Closures that wait at the same time share one
@@ -61,7 +62,7 @@ type write struct {
 
 // writer is the only one who writes to a database: it takes the closures that wait and commits them as one transaction.
 type writer struct {
-	connect func() (*sql.DB, error)
+	engine  *engine
 	log     *zap.Logger
 	queue   chan *write
 	gate    sync.RWMutex // held for reading while something is put into the queue
@@ -75,8 +76,8 @@ type writer struct {
 	commits, writes atomic.Int64
 }
 
-func newWriter(connect func() (*sql.DB, error), log *zap.Logger) *writer {
-	w := &writer{connect: connect, log: log, queue: make(chan *write, queueLength), ended: make(chan struct{})}
+func newWriter(e *engine, log *zap.Logger) *writer {
+	w := &writer{engine: e, log: log, queue: make(chan *write, queueLength), ended: make(chan struct{})}
 	go w.run()
 	return w
 }
@@ -159,6 +160,9 @@ func (w *writer) commit(batch []*write) {
 		}
 		return
 	}
+	for tries := 1; failed && tries < maxTries && w.engine.again(err); tries++ {
+		failed, err = w.transaction(batch)
+	}
 	for _, one := range batch {
 		one.done <- err
 	}
@@ -200,18 +204,22 @@ func (w *writer) call(fn func(*Tx) error) (err error) {
 			err = fmt.Errorf("a write panicked: %v", r)
 		}
 	}()
-	return fn(w.tx)
+	if err := fn(w.tx); err != nil {
+		return err
+	}
+	// A closure that passed over a statement's error would take part in a COMMIT that PostgreSQL turns into a ROLLBACK.
+	return w.tx.failed
 }
 
 func (w *writer) ensureConnected() error {
 	if w.tx != nil {
 		return nil
 	}
-	db, err := w.connect()
+	db, err := w.engine.connect(writing)
 	if err != nil {
 		return err
 	}
-	tx, err := newTx(db)
+	tx, err := newTx(w.engine, db)
 	if err != nil {
 		db.Close()
 		return err

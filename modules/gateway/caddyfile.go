@@ -12,7 +12,6 @@ import (
 	"github.com/hiregate/hiregate/internal/documents"
 	"github.com/hiregate/hiregate/internal/egress"
 	"github.com/hiregate/hiregate/internal/hiring"
-	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/webhook"
 )
 
@@ -23,7 +22,7 @@ import (
 //		service_name <name>
 //		public_url   <url>
 //		candidate_url <url with {candidate}>
-//		database     sqlite:///<path>
+//		database     sqlite:///<path>|<placeholder of postgres://…>
 //		documents    file:///<path>
 //		temporal     <host:port> {
 //			namespace <name>
@@ -130,7 +129,10 @@ func (p *parser) line() (err error) {
 	case "candidate_url":
 		p.app.CandidateURL, err = p.text(exampleCandidateURL, checkCandidateURL)
 	case "database":
-		p.app.Database, err = p.text(exampleDatabase, func(s string) error { _, err := store.Identity(s); return err })
+		p.app.Database, err = p.text(exampleDatabase, func(s string) error {
+			p.atEnd(func() error { return checkDatabase(s, p.app.Dev) })
+			return nil
+		})
 	case "documents":
 		p.app.Documents, err = p.text(exampleDocuments, func(s string) error { _, err := documents.Identity(s); return err })
 	case "temporal":

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/hiregate/hiregate/internal/store"
 )
 
 var placeholder = regexp.MustCompile(`^\{(env|file)\.[^{}]+\}$`)
@@ -22,6 +24,21 @@ func checkSecret(written string, dev bool) error {
 		return errors.New("a secret is empty: write a placeholder, {env.NAME} or {file./path}")
 	case !dev:
 		return errors.New("a secret must be a placeholder, {env.NAME} or {file./path}: Caddy shows what is written out in its /config and its autosave file ({$NAME} is written out, too)")
+	}
+	return nil
+}
+
+// checkDatabase says what is wrong with a database's address as it is written, or nil.
+func checkDatabase(written string, dev bool) error {
+	if _, err := store.Identity(written); err != nil {
+		return err
+	}
+	u, err := url.Parse(written)
+	if err != nil || u.User == nil || dev {
+		return nil
+	}
+	if _, ok := u.User.Password(); ok {
+		return errors.New("the database's address holds a password: write the whole address as a placeholder, {env.NAME} or {file./path}, since Caddy shows what is written out in its /config and its autosave file")
 	}
 	return nil
 }

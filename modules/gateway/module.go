@@ -28,7 +28,7 @@ type App struct {
 	// CandidateURL is a candidate's profile in the service, for the Link header of the exports triggered here; {candidate} stands for
 	// their id. Default: <public_url>/candidates/{candidate}.
 	CandidateURL string `json:"candidate_url,omitempty"`
-	// Database is its address: sqlite:///absolute/path. Required.
+	// Database is its address: sqlite:///absolute/path, or postgres://user@host/name; with a password in it, a placeholder. Required.
 	Database string `json:"database,omitempty"`
 	// Documents is the folder of the candidates' documents: file:///absolute/path. Required.
 	Documents string `json:"documents,omitempty"`

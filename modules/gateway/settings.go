@@ -89,6 +89,11 @@ type resolve func(string) (string, error)
 
 // build makes the configuration that the settings describe, with their placeholders resolved, and fills in defaults.
 func (a *App) build(resolve resolve) (*config.Config, error) {
+	if !strings.Contains(a.Database, "{") && a.Database != "" {
+		if err := checkDatabase(a.Database, a.Dev); err != nil {
+			return nil, err
+		}
+	}
 	for _, one := range []struct {
 		option string
 		text   *string

@@ -1,0 +1,95 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"io"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/pressly/goose/v3"
+	"go.uber.org/zap"
+)
+
+// engine is what differs between the databases. The statements are the same on all of them, but for the schema's types.
+type engine struct {
+	identity string // tells whether two addresses mean the same database
+	shown    string // for people, without a password
+	goose    goose.Dialect
+	types    *strings.Replacer
+	migrate  []goose.ProviderOption
+	begin    string
+	connect  func(access) (*sql.DB, error)
+	// lock keeps out whoever must not use the database beside us, until it is closed.
+	lock func() (io.Closer, error)
+	// wait returns once the database can be reached, or says what to do.
+	wait func(context.Context, *zap.Logger) error
+	// lost tells whether a connection must be opened anew after an error.
+	lost func(error) bool
+	// again tells whether an error was another node's doing, so that the same may succeed a moment later.
+	again func(error) bool
+	// argument makes of a text what the database takes; nil: it takes all.
+	argument func(string) string
+	// limit bounds each statement of the writer; 0: it ends by itself.
+	limit time.Duration
+	// size is that of the write-ahead log, in bytes.
+	size func() int64
+}
+
+type access int
+
+const (
+	reading access = iota
+	writing
+)
+
+const (
+	exampleSQLite   = "sqlite:///var/lib/hiregate/hiregate.db"
+	examplePostgres = "postgres://hiregate@db.internal/hiregate"
+)
+
+// engineOf reads a database's address: sqlite:///absolute/path, sqlite:relative/path or postgres://user:password@host:port/name.
+func engineOf(address string) (*engine, error) {
+	switch scheme, _, _ := strings.Cut(address, ":"); scheme {
+	case "sqlite":
+		return sqliteEngine(address)
+	case "postgres", "postgresql":
+		return postgresEngine(address)
+	}
+	return nil, fmt.Errorf("database address %q: write %s or %s", redactAddress(address), exampleSQLite, examplePostgres)
+}
+
+// redactAddress keeps a password that stands in an address out of an error.
+func redactAddress(address string) string {
+	if u, err := url.Parse(address); err == nil {
+		return u.Redacted()
+	}
+	return "(unreadable)"
+}
+
+// arguments are a statement's arguments as the engine takes them.
+func (e *engine) arguments(args []any) []any {
+	if e.argument == nil {
+		return args
+	}
+	for n, arg := range args {
+		if s, ok := arg.(string); ok {
+			args[n] = e.argument(s)
+		}
+	}
+	return args
+}
+
+// bounded is the context of a statement of the writer, which no request's context cuts off.
+func (e *engine) bounded() (context.Context, context.CancelFunc) {
+	if e.limit == 0 {
+		return context.Background(), func() {}
+	}
+	return context.WithTimeout(context.Background(), e.limit)
+}
+
+type nothing struct{}
+
+func (nothing) Close() error { return nil }

@@ -1,0 +1,193 @@
+package store
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/pressly/goose/v3"
+	"github.com/pressly/goose/v3/lock"
+	"go.uber.org/zap"
+)
+
+const (
+	postgresReaders = 8
+	// patience is how long Open waits for a PostgreSQL that is not there yet.
+	patience = 30 * time.Second
+	// connectLimit bounds an attempt to connect, unless the address says connect_timeout: whoever writes waits for it.
+	connectLimit = 5 * time.Second
+)
+
+var postgresTypes = strings.NewReplacer("$ID", "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY", "$ROWID", "BIGINT PRIMARY KEY",
+	"$BYTES", "BYTEA", "$KEY", `TEXT COLLATE "C"`)
+
+// The settings of our sessions, whatever the server's are. Waiting for another node's lock ends, and so does a transaction
+// whose node hangs, lest it keep the others waiting. synchronous_commit = off would acknowledge what is not on disk.
+const (
+	postgresReading = `SET default_transaction_read_only = on`
+	postgresWriting = `SET lock_timeout = '10s'; SET idle_in_transaction_session_timeout = '30s';
+		SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'`
+)
+
+// postgres is a database of a PostgreSQL server.
+type postgres struct {
+	config *pgx.ConnConfig
+	server string // host:port, for people
+}
+
+// postgresEngine is a database of a PostgreSQL server, which several nodes may share. Its address is
+// postgres://user:password@host:port/name?sslmode=…
+func postgresEngine(address string) (*engine, error) {
+	const form = "write postgres://user:password@host:5432/name, special characters in the password percent-encoded"
+	u, err := url.Parse(address)
+	if err != nil { // the error quotes the address, password and all
+		return nil, errors.New("the address of the database can't be read: " + form)
+	}
+	config, err := pgx.ParseConfig(address)
+	if err != nil {
+		return nil, fmt.Errorf("database address %q can't be read: %s", u.Redacted(), form)
+	}
+	if config.Database == "" {
+		return nil, fmt.Errorf("database address %q names no database: %s", u.Redacted(), form)
+	}
+	if config.ConnectTimeout == 0 {
+		config.ConnectTimeout = connectLimit
+	}
+	if _, ok := config.RuntimeParams["application_name"]; !ok {
+		config.RuntimeParams["application_name"] = "hiregate"
+	}
+	// Nodes that start at once migrate one after the other.
+	locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, 300))
+	if err != nil {
+		return nil, err
+	}
+	p := postgres{config, net.JoinHostPort(config.Host, strconv.Itoa(int(config.Port)))}
+	// The whole address counts, so that a new password takes effect with a reload; nobody is to read it there.
+	sum := sha256.Sum256([]byte(address))
+	return &engine{
+		identity: "postgres:" + p.server + "/" + config.Database + "#" + hex.EncodeToString(sum[:8]),
+		shown:    config.Database + " at " + p.server,
+		goose:    goose.DialectPostgres, types: postgresTypes, migrate: []goose.ProviderOption{goose.WithSessionLocker(locker)},
+		begin:   "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE",
+		connect: p.connect,
+		lock:    func() (io.Closer, error) { return nothing{}, nil }, // any number of nodes may share it
+		wait:    p.wait,
+		lost:    postgresLost, again: postgresAgain,
+		argument: postgresText,
+		// A server that vanished without a word would otherwise hold the writer for a quarter of an hour.
+		limit: 30 * time.Second,
+		size:  func() int64 { return 0 },
+	}, nil
+}
+
+func (p postgres) connect(a access) (*sql.DB, error) {
+	settings, n := postgresWriting, 1
+	if a == reading {
+		settings, n = postgresReading, postgresReaders
+	}
+	db := stdlib.OpenDB(*p.config, stdlib.OptionAfterConnect(func(ctx context.Context, c *pgx.Conn) error {
+		_, err := c.PgConn().Exec(ctx, settings).ReadAll()
+		return err
+	}))
+	db.SetMaxOpenConns(n)
+	db.SetMaxIdleConns(n)
+	return db, nil
+}
+
+// wait waits for a server that does not answer yet: whoever starts a gateway often starts its database beside it.
+func (p postgres) wait(ctx context.Context, log *zap.Logger) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for began, logged := time.Now(), false; ; {
+		c, err := pgx.ConnectConfig(ctx, p.config)
+		if err == nil {
+			return c.Close(ctx)
+		}
+		if !postgresAway(err) {
+			return p.explain(err)
+		}
+		if !logged {
+			logged = true
+			log.Info("waiting for PostgreSQL, which does not answer yet", zap.String("server", p.server), zap.Duration("for", patience), zap.Error(err))
+		}
+		select {
+		case <-time.After(250 * time.Millisecond):
+		case <-ctx.Done():
+			return fmt.Errorf("no PostgreSQL answers at %s, asked for %s: start it, or correct the host and port in the address of the database: %w",
+				p.server, time.Since(began).Round(time.Second), err)
+		}
+	}
+}
+
+// The classes and codes of SQLSTATE that mean something to us; see "PostgreSQL Error Codes" in its manual.
+const (
+	connectionException = "08"
+	operatorShutdown    = "57P0" // shut down, crashed, starting up, database dropped
+	tooManyConnections  = "53300"
+	readOnlyTransaction = "25006"
+	wrongPassword       = "28P01"
+	notAllowed          = "28000"
+	noSuchDatabase      = "3D000"
+	noPrivilege         = "42501"
+	serializationFailed = "40001"
+	deadlock            = "40P01"
+)
+
+func sqlState(err error) string {
+	var e *pgconn.PgError
+	if errors.As(err, &e) {
+		return e.Code
+	}
+	return ""
+}
+
+// postgresAway tells whether a failed connection may succeed later: nobody answered, or a server that is not ready.
+func postgresAway(err error) bool {
+	code := sqlState(err)
+	return code == "" || code == tooManyConnections || strings.HasPrefix(code, operatorShutdown) || strings.HasPrefix(code, connectionException)
+}
+
+// postgresLost: whatever did not come from the server as an error of a statement broke the connection, or leaves it in doubt. A
+// server that became a standby takes no writes; its successor may be behind the same address.
+func postgresLost(err error) bool {
+	code := sqlState(err)
+	return code == "" || code == readOnlyTransaction || strings.HasPrefix(code, operatorShutdown) || strings.HasPrefix(code, connectionException)
+}
+
+// postgresAgain: two nodes came in each other's way.
+func postgresAgain(err error) bool {
+	code := sqlState(err)
+	return code == deadlock || code == serializationFailed
+}
+
+func (p postgres) explain(err error) error {
+	switch sqlState(err) {
+	case wrongPassword, notAllowed:
+		return fmt.Errorf("PostgreSQL at %s does not let the user %s in: correct user and password in the address of the database, or the server's pg_hba.conf: %w",
+			p.server, p.config.User, err)
+	case noSuchDatabase:
+		return fmt.Errorf("PostgreSQL at %s has no database %s: make it (CREATE DATABASE %s OWNER %s), or correct its name in the address: %w",
+			p.server, p.config.Database, p.config.Database, p.config.User, err)
+	case noPrivilege:
+		return fmt.Errorf("the user %s may not make tables in the database %s: make them its owner (ALTER DATABASE %s OWNER TO %s): %w",
+			p.config.User, p.config.Database, p.config.Database, p.config.User, err)
+	}
+	return err
+}
+
+// postgresText makes valid UTF-8 without U+0000 of a text, since PostgreSQL takes no other.
+func postgresText(s string) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(s, "\ufffd"), "\x00", "\ufffd")
+}
