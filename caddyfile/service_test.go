@@ -9,9 +9,11 @@ import (
 
 	"github.com/caddyserver/caddy/v2"
 	"github.com/stretchr/testify/require"
+
+	"github.com/hiregate/hiregate/internal/store/storetest"
 )
 
-// A gateway with service.Caddyfile and the variables of docker-compose.yml: the management API asks for a key, documents are
+// A gateway with service.Caddyfile and the variables of docker-compose.yml, on PostgreSQL: the management API asks for a key, documents are
 // served, nothing else is, and the log holds neither keys nor the addresses of documents.
 func TestService(t *testing.T) {
 	folder := t.TempDir()
@@ -19,6 +21,7 @@ func TestService(t *testing.T) {
 	log := filepath.Join(folder, "log")
 	config := string(inside(t, folder, read(t, "service.Caddyfile")))
 	t.Setenv("HIREGATE_PUBLIC_URL", "http://gate.example.com:"+port(public))
+	t.Setenv("HIREGATE_DATABASE", storetest.Postgres(t))
 	t.Setenv("HIREGATE_OWN_BIND", "127.0.0.1")
 	t.Setenv("HIREGATE_TEMPORAL", "127.0.0.1:1") // nobody listens there
 	t.Setenv("HIREGATE_SERVICE_NAME", "Recruiting")
