@@ -199,6 +199,9 @@ func (r *request) deleteTenant() (any, *problem.Problem) {
 		return nil, p
 	}
 	t, p := r.storedTenant(r.PathValue("tenant"))
+	if p != nil && p.Status == http.StatusNotFound {
+		p = firstOf(r.expect(""), p)
+	}
 	if p != nil {
 		return nil, p
 	}

@@ -1,0 +1,108 @@
+package manage_test
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestDocumentsAreAdded(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.people()
+	const docs = application + "/documents"
+	a := b.must(http.StatusCreated, http.MethodPost, docs+"?id=doc-1&fileName=R%C3%A9sum%C3%A9.pdf&description=Resume&description=2026", "%PDF-1.7 file", "Content-Type", "application/pdf; v=1")
+	require.Equal(t, docs+"/doc-1", a.header.Get("Location"))
+	require.JSONEq(t, fmt.Sprintf(`{"id":"doc-1","tenant":"acme","jobApplication":"a-1","fileName":"Résumé.pdf","mediaType":"application/pdf","descriptions":["Resume","2026"],
+		"size":13,"sha256":"%x","createdAt":"2026-11-20T12:00:00Z"}`, sha256.Sum256([]byte("%PDF-1.7 file"))), a.body)
+	require.Equal(t, a.body, b.must(http.StatusOK, http.MethodGet, docs+"/doc-1", "").body)
+	stored, err := b.Runtime.Store().ApplicationDocument(t.Context(), "acme", "a-1", "doc-1")
+	require.NoError(t, err)
+	file, _, err := b.Runtime.Archive.Files.Open(stored.Blob)
+	require.NoError(t, err)
+	defer file.Close()
+	content, err := io.ReadAll(file)
+	require.NoError(t, err)
+	require.Equal(t, "%PDF-1.7 file", string(content))
+
+	made := parsed[struct{ ID, MediaType string }](b, b.must(http.StatusCreated, http.MethodPost, docs, "%PDF-1.7 other", "Content-Type", ""))
+	require.NotEmpty(t, made.ID)
+	require.Equal(t, "application/pdf", made.MediaType, "told by its content")
+	require.Equal(t, []string{"doc-1", made.ID}, ids(b, docs))
+	require.Len(t, b.files(), 2)
+
+	b.must(http.StatusNoContent, http.MethodDelete, docs+"/doc-1", "")
+	b.must(http.StatusNotFound, http.MethodDelete, docs+"/doc-1", "")
+	b.must(http.StatusNotFound, http.MethodGet, docs+"/doc-1", "")
+	require.Len(t, b.files(), 2, "an export may offer it still")
+	b.requireCleanLog()
+}
+
+// Nothing of what is refused stays on the disk.
+func TestDocumentsThatAreRefused(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.people()
+	const docs = application + "/documents"
+	b.must(http.StatusCreated, http.MethodPost, docs+"?id=doc-1", "file")
+	for query, want := range map[string]struct {
+		status       int
+		body, detail string
+	}{
+		"?id=doc-1":       {http.StatusConflict, "other", "a document of that id"},
+		"?id=doc-2":       {http.StatusUnprocessableEntity, "", "the file is empty"},
+		"?fileName=a%2Fb": {http.StatusUnprocessableEntity, "x", "has a folder in it"},
+		"?id=a%07":        {http.StatusUnprocessableEntity, "x", "control characters"},
+		"?id=a&id=b":      {http.StatusBadRequest, "x", "send each once"},
+		"?name=a":         {http.StatusBadRequest, "x", "known are id, fileName, description"},
+	} {
+		require.Contains(t, b.problem(http.MethodPost, docs+query, want.body, want.status), want.detail)
+	}
+	require.Contains(t, b.refused(http.StatusUnsupportedMediaType, http.MethodPost, docs, "x", "Content-Type", "pdf"), "no media type")
+	require.Contains(t, b.problem(http.MethodPost, acme+"/job-applications/a-2/documents", "x", http.StatusNotFound), "no job application")
+	large := strings.Repeat("x", 25<<20)
+	b.must(http.StatusCreated, http.MethodPost, docs+"?id=large", large)
+	require.Contains(t, b.problem(http.MethodPost, docs+"?id=larger", large+"x", http.StatusRequestEntityTooLarge), "larger than 25 MiB")
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, b.url+docs, io.MultiReader(strings.NewReader(large), strings.NewReader("x"))) // of a length that it does not say
+	require.NoError(t, err)
+	res, err := http.DefaultClient.Do(r)
+	require.NoError(t, err)
+	res.Body.Close()
+	require.Equal(t, http.StatusRequestEntityTooLarge, res.StatusCode)
+	require.Equal(t, []string{"doc-1", "large"}, ids(b, docs))
+	require.Len(t, b.files(), 2)
+}
+
+func TestAJobApplicationHasAHundredDocuments(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.people()
+	for n := range 100 {
+		b.must(http.StatusCreated, http.MethodPost, fmt.Sprint(application, "/documents?id=", n), "file")
+	}
+	require.Contains(t, b.problem(http.MethodPost, application+"/documents", "file", http.StatusConflict), "has 100 documents")
+}
+
+func TestARepeatedUploadIsOneDocument(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.people()
+	const docs = application + "/documents"
+	post := func(body, query string) reply {
+		return b.send(http.MethodPost, docs+query, body, "Idempotency-Key", "k", "Content-Type", "text/plain")
+	}
+	first := post("file", "?description=x")
+	require.Equal(t, http.StatusCreated, first.status, first.body)
+	again := post("file", "?description=x")
+	require.Equal(t, first.body, again.body)
+	require.Equal(t, "true", again.header.Get("Idempotency-Replayed"))
+	require.Equal(t, http.StatusUnprocessableEntity, post("other", "?description=x").status)
+	require.Equal(t, http.StatusUnprocessableEntity, post("file", "?description=y").status)
+	require.Len(t, ids(b, docs), 1)
+	require.Len(t, b.files(), 1)
+}

@@ -1,0 +1,119 @@
+package manage_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/store"
+)
+
+const newKey = `{"label":"x","role":"viewer"}`
+
+func TestARepeatGetsTheSameAnswer(t *testing.T) {
+	t.Parallel()
+	b := setup(t).keyed()
+	k := b.as(b.key("root", "", hiring.Admin))
+	post := func(b *bench, body, key string) reply {
+		return b.send(http.MethodPost, "/v1/api-keys", body, "Idempotency-Key", key)
+	}
+	first := post(k, newKey, "once")
+	require.Equal(t, http.StatusCreated, first.status)
+	require.Empty(t, first.header.Get("Idempotency-Replayed"))
+	b.Clock.Advance(23 * time.Hour)
+	again := post(k, newKey, "once")
+	require.Equal(t, "true", again.header.Get("Idempotency-Replayed"))
+	require.Equal(t, first.status, again.status)
+	require.Equal(t, first.body, again.body)
+	for _, name := range []string{"Location", "Content-Type"} {
+		require.Equal(t, first.header.Get(name), again.header.Get(name))
+	}
+	require.Len(t, ids(k, "/v1/api-keys"), 2)
+
+	require.Equal(t, http.StatusUnprocessableEntity, post(k, `{"label":"y","role":"viewer"}`, "once").status)
+	require.NotEqual(t, first.body, post(k, newKey, "other").body)
+	require.NotEqual(t, first.body, post(b.as(b.key("root2", "", hiring.Admin)), newKey, "once").body, "another's key")
+	b.Clock.Advance(time.Hour)
+	require.NotEqual(t, first.body, post(k, newKey, "once").body, "it is kept for longer than a day")
+}
+
+// A refusal is an answer, too; a moment's trouble is not.
+func TestARepeatOfWhatFailed(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	post := func(path string) reply { return b.send(http.MethodPost, path, "", "Idempotency-Key", "k") }
+	refused := post("/v1/tenants/acme/exports/u-1/release")
+	require.Equal(t, http.StatusNotFound, refused.status)
+	b.export("acme", "u-1", quarantined)
+	again := post("/v1/tenants/acme/exports/u-1/release")
+	require.Equal(t, refused.body, again.body)
+	require.Equal(t, "true", again.header.Get("Idempotency-Replayed"))
+
+	enable := "/v1/tenants/acme/integrations/hris/enable"
+	require.Equal(t, http.StatusServiceUnavailable, post(enable).status, "Temporal is away")
+	b.status("acme", "hris", store.IntegrationStatus{State: hiring.Configured, UpdatedAt: b.Clock.Now()})
+	require.Equal(t, http.StatusAccepted, post(enable).status)
+}
+
+func TestARequestThatIsBeingAnswered(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	entered, leave := make(chan struct{}), make(chan struct{})
+	partner := b.partner(func(w http.ResponseWriter, _ *http.Request) {
+		close(entered)
+		<-leave
+	})
+	b.initech()
+	body := `{"name":"hris","url":"` + partner + `/x","secret":"s"}`
+	post := func() reply {
+		return b.send(http.MethodPost, "/v1/tenants/initech/integrations", body, "Idempotency-Key", "k")
+	}
+	done := make(chan reply)
+	go func() { done <- post() }()
+	<-entered
+	busy := post()
+	require.Equal(t, http.StatusConflict, busy.status)
+	require.Equal(t, "1", busy.header.Get("Retry-After"))
+	close(leave)
+	first := <-done
+	require.Equal(t, http.StatusCreated, first.status, first.body)
+	require.Equal(t, first.body, post().body)
+}
+
+func TestIdempotencyKeysAreVisibleASCII(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for _, keys := range [][]string{{""}, {"a b"}, {"é"}, {strings.Repeat("x", 256)}, {"a", "b"}} {
+		var headers []string
+		for _, key := range keys {
+			headers = append(headers, "Idempotency-Key", key)
+		}
+		require.Contains(t, b.refused(http.StatusBadRequest, http.MethodPost, "/v1/api-keys", newKey, headers...), "1 to 255 visible ASCII")
+	}
+	b.must(http.StatusCreated, http.MethodPost, "/v1/api-keys", newKey, "Idempotency-Key", strings.Repeat("~", 255))
+}
+
+// Whatever a request brought about before its process ended is not done again, and its repeat tells of it.
+func TestACrashBeforeTheAnswer(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.people()
+	lost := func(path, body string) (repeat func() reply) {
+		b.must(http.StatusCreated, http.MethodPost, path, body, "Idempotency-Key", "k")
+		b.forget()
+		return func() reply { return b.must(http.StatusCreated, http.MethodPost, path, body, "Idempotency-Key", "k") }
+	}
+	again := lost(application+"/transitions", `{"step":"hired"}`)()
+	require.Len(t, items(b, application+"/transitions"), 1)
+	require.Contains(t, again.body, items(b, application+"/transitions")[0]["id"])
+
+	path := application + "/documents?fileName=cv.txt"
+	again = lost(path, "the content")()
+	require.Len(t, items(b, application+"/documents"), 1)
+	require.Contains(t, again.body, items(b, application+"/documents")[0]["id"])
+	require.Len(t, b.files(), 1)
+}

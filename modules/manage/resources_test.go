@@ -1,0 +1,162 @@
+package manage_test
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+const acme = "/v1/tenants/acme"
+
+func TestACandidateComesBackAsItWasPut(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	const full = `{"id":"c-1","alternateIds":["184467"],"name":{"formattedName":"Zoë O'N","given":"Zoë","family":"O'N"},"gender":"Female","citizenShip":["any"],
+		"applyDate":"2026-10-02","address":[{"countrySubdivisions":[{"type":"state","value":"OR"}],"city":"Portland","postalCode":"97205","line":"1","formattedAddress":"1\nPortland"}],
+		"phone":["+1"],"email":["Zoe@example.org"],"web":"<a>","customFields":[{"id":"cf-1","name":"n","type":"t","value":""}]`
+	a := b.must(http.StatusCreated, http.MethodPut, acme+"/candidates/c-1", full+"}")
+	require.JSONEq(t, full+`,"tenant":"acme","version":1,"createdAt":"2026-11-20T12:00:00Z","updatedAt":"2026-11-20T12:00:00Z"}`, a.body)
+	require.Equal(t, acme+"/candidates/c-1", a.header.Get("Location"))
+	require.Equal(t, a.body, b.must(http.StatusOK, http.MethodGet, acme+"/candidates/c-1", "").body)
+
+	b.Clock.Advance(time.Hour)
+	changed := b.must(http.StatusOK, http.MethodPut, acme+"/candidates/c-1", a.body) // an answer may be sent back
+	require.Contains(t, changed.body, `"version":2`)
+	require.Contains(t, changed.body, `"createdAt":"2026-11-20T12:00:00Z"`)
+	require.Contains(t, changed.body, `"updatedAt":"2026-11-20T13:00:00Z"`)
+	empty := b.must(http.StatusOK, http.MethodPut, acme+"/candidates/c-1", `{}`)
+	require.Contains(t, empty.body, `"phone":[]`, "an array is never null")
+	b.requireCleanLog()
+}
+
+func TestIDsInPathsAreText(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for escaped, id := range map[string]string{"a%2Fb": "a/b", "%C3%A9": "é", "%2E%2E": "..", "a%20b%3Fc": "a b?c"} {
+		a := b.must(http.StatusCreated, http.MethodPut, acme+"/candidates/"+escaped, `{}`)
+		require.Equal(t, id, parsed[struct{ ID string }](b, a).ID)
+		require.Contains(t, []string{acme + "/candidates/" + escaped, acme + "/candidates/.."}, a.header.Get("Location"))
+		b.must(http.StatusOK, http.MethodGet, acme+"/candidates/"+escaped, "")
+	}
+}
+
+func TestListsAreFiltered(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.people()
+	b.must(http.StatusCreated, http.MethodPut, acme+"/candidates/c-2", `{}`)
+	b.must(http.StatusCreated, http.MethodPut, acme+"/job-applications/a-2", `{"candidate":"c-2"}`)
+	b.must(http.StatusCreated, http.MethodPost, application+"/transitions", `{"step":"applied"}`)
+	for query, want := range map[string][]string{
+		"/candidates?email=zOE@example.ORG": {"c-1"}, "/candidates?email=x": {},
+		"/job-applications?candidate=c-2": {"a-2"}, "/job-applications?job=NURSE-1": {"a-1"}, "/job-applications?step=applied": {"a-1"}, "/job-applications": {"a-1", "a-2"},
+	} {
+		require.Equal(t, want, ids(b, acme+query), query)
+	}
+	require.Contains(t, b.problem(http.MethodGet, acme+"/job-applications?job=x&step=y", "", http.StatusBadRequest), "exclude each other")
+}
+
+func TestWhatIsUsedStays(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.people()
+	require.Contains(t, b.problem(http.MethodDelete, acme+"/candidates/c-1", "", http.StatusConflict), "job applications")
+	require.Contains(t, b.problem(http.MethodDelete, acme+"/jobs/NURSE-1", "", http.StatusConflict), "job applications")
+	b.must(http.StatusCreated, http.MethodPost, application+"/documents?id=d-1", "file")
+	b.must(http.StatusCreated, http.MethodPost, application+"/transitions", `{"step":"applied"}`)
+	for _, path := range []string{"/job-applications/a-1", "/candidates/c-1", "/jobs/NURSE-1"} {
+		b.must(http.StatusNoContent, http.MethodDelete, acme+path, "")
+		b.must(http.StatusNotFound, http.MethodGet, acme+path, "")
+		b.must(http.StatusNotFound, http.MethodDelete, acme+path, "")
+	}
+	b.people2()
+	require.Empty(t, items(b, application+"/documents"), "they come back with another application of that id")
+	require.Empty(t, items(b, application+"/transitions"))
+}
+
+// people2 puts the job application of people anew.
+func (b *bench) people2() {
+	b.t.Helper()
+	b.must(http.StatusCreated, http.MethodPut, acme+"/candidates/c-1", `{}`)
+	b.must(http.StatusCreated, http.MethodPut, application, `{"candidate":"c-1"}`)
+}
+
+func TestJobIDsAreUnique(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.must(http.StatusCreated, http.MethodPut, acme+"/jobs/A", `{"id":"job-1"}`)
+	require.Contains(t, b.problem(http.MethodPut, acme+"/jobs/B", `{"id":"job-1"}`, http.StatusConflict), "belongs to another")
+	b.must(http.StatusCreated, http.MethodPut, "/v1/tenants/globex/jobs/B", `{"id":"job-1"}`)
+	b.must(http.StatusUnprocessableEntity, http.MethodPut, acme+"/jobs/C", `{}`)
+	b.must(http.StatusUnprocessableEntity, http.MethodPut, acme+"/jobs/C", `{"id":"x","jobBoardCode":"D"}`)
+}
+
+func TestAStatusIsImportedAndAStepIsEntered(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.people()
+	status := func(body string) map[string]any {
+		a := b.must(http.StatusOK, http.MethodPut, application, `{"candidate":"c-1","jobBoardCode":"NURSE-1"`+body+`}`)
+		require.Contains(t, a.body, `"languageCode":"en-US"`)
+		return parsed[struct{ Status map[string]any }](b, a).Status
+	}
+	require.Empty(t, status(""))
+	imported := map[string]any{"name": "Offer", "category": "Late", "enteredAt": "2026-11-01T08:00:00Z"}
+	require.Equal(t, imported, status(`,"status":{"name":"Offer","category":"Late","enteredAt":"2026-11-01T09:00:00+01:00"}`))
+	require.Equal(t, imported, status(""), "without a status the one that is there stays")
+	require.Empty(t, items(b, application+"/transitions"))
+
+	step := `,"status":{"step":"hired"}`
+	require.Contains(t, b.problem(http.MethodPut, application, `{"candidate":"c-1"`+step+`}`, http.StatusUnprocessableEntity), "POST …/transitions")
+	b.must(http.StatusCreated, http.MethodPost, application+"/transitions", `{"step":"hired"}`)
+	entered := map[string]any{"step": "hired", "name": "Hired", "category": "Done", "enteredAt": "2026-11-20T12:00:00Z"}
+	require.Equal(t, entered, status(step))
+	require.Equal(t, entered, status(""))
+	for body, want := range map[string]string{
+		`{"candidate":"nobody"}`:                       "no candidate of this tenant",
+		`{"candidate":"c-1","jobBoardCode":"NOTHING"}`: "no job of this tenant",
+		`{}`: "candidate is missing",
+		`{"candidate":"c-1","languageCode":"not a tag"}`: "no language tag",
+	} {
+		require.Contains(t, b.problem(http.MethodPut, application, body, http.StatusUnprocessableEntity), want)
+	}
+}
+
+func TestStepsAreReplacedAsAWhole(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.people()
+	helper := acme + "/steps/hired/helper"
+	b.must(http.StatusCreated, http.MethodPut, helper, `{"integrations":["hris"]}`)
+	b.must(http.StatusOK, http.MethodPut, acme+"/steps", `{"items":[{"id":"hired","name":"Hired!"},{"id":"new","name":"New","helper":{"integrations":[]}}]}`)
+	require.Equal(t, []string{"hired", "new"}, ids(b, acme+"/steps"))
+	require.JSONEq(t, `{"id":"hired","integrations":["hris"]}`, b.must(http.StatusOK, http.MethodGet, helper, "").body)
+	b.must(http.StatusOK, http.MethodGet, acme+"/steps/new/helper", "")
+	shown := b.must(http.StatusOK, http.MethodGet, acme+"/steps", "")
+	again := b.must(http.StatusOK, http.MethodPut, acme+"/steps", shown.body, "If-Match", shown.header.Get("ETag"))
+	require.Equal(t, again.header.Get("ETag"), b.must(http.StatusOK, http.MethodGet, acme+"/steps", "").header.Get("ETag"))
+
+	b.must(http.StatusNoContent, http.MethodDelete, helper, "")
+	require.Contains(t, b.problem(http.MethodGet, helper, "", http.StatusNotFound), "no helper")
+	for _, ask := range []string{http.MethodGet, http.MethodPut, http.MethodDelete} {
+		body := ""
+		if ask == http.MethodPut {
+			body = "{}"
+		}
+		require.Contains(t, b.problem(ask, acme+"/steps/applied/helper", body, http.StatusNotFound), "no step")
+	}
+	require.Contains(t, b.problem(http.MethodPut, helper, `{"integrations":["nobody"]}`, http.StatusUnprocessableEntity), `no integration "nobody"`)
+	for body, want := range map[string]string{
+		`{}`:                                "items is missing",
+		`{"items":[{"id":"A","name":"x"}]}`: "items[0].id is no step's id",
+		`{"items":[{"id":"a"}]}`:            "items[0].name is missing",
+		`{"items":[{"id":"a","name":"x"},{"id":"a","name":"y"}]}`:                "items[1].id is that of a step before",
+		`{"items":[{"id":"a","name":"x","helper":{"integrations":["nobody"]}}]}`: `no integration "nobody"`,
+	} {
+		require.Contains(t, b.problem(http.MethodPut, acme+"/steps", body, http.StatusUnprocessableEntity), want)
+	}
+	b.must(http.StatusOK, http.MethodPut, acme+"/steps", `{"items":[]}`)
+	require.Empty(t, ids(b, acme+"/steps"))
+}
