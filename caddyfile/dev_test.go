@@ -35,6 +35,7 @@ func TestDev(t *testing.T) {
 		{http.MethodPost, "localhost", "/hooks?client=globex", http.StatusUnauthorized},
 		{http.MethodPost, "localhost", "/hooks/nobody", http.StatusNotFound},
 		{http.MethodGet, "localhost", "/documents/nothing", http.StatusNotFound},
+		{http.MethodGet, "localhost", "/manage/v1/tenants", http.StatusUnauthorized},
 		{http.MethodPost, "localhost", "/", http.StatusNotFound},
 		{http.MethodPost, "localhost", "/hook/acme", http.StatusNotFound},
 		{http.MethodPost, "localhost", "/documents", http.StatusNotFound},

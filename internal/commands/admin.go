@@ -135,15 +135,26 @@ func (a *admin) unreached(err error) error {
 // refused makes a sentence of an error answer: the gateway's own, or that of whatever else listens there.
 func (a *admin) refused(answer *http.Response) error {
 	var said struct {
-		Detail string `json:"detail"` // of our problems
-		Error  string `json:"error"`  // of Caddy itself
+		Detail     string `json:"detail"` // of our problems
+		Transcript struct {
+			DurationMs float64 `json:"durationMs"`
+			Answer     string  `json:"answer"`
+		} `json:"transcript"`
+		Error string `json:"error"` // of Caddy itself
 	}
 	raw, _ := io.ReadAll(io.LimitReader(answer.Body, 64<<10))
 	// Something else than a gateway may answer anything.
 	_ = json.Unmarshal(raw, &said)
 	switch {
 	case said.Detail != "":
-		return errors.New(printable(said.Detail))
+		sentence := printable(said.Detail)
+		if t := said.Transcript; t.DurationMs > 0 {
+			sentence += fmt.Sprintf(" (after %s)", formatDuration(time.Duration(t.DurationMs*float64(time.Millisecond))))
+		}
+		if t := said.Transcript; t.Answer != "" {
+			sentence += "; the answer began: " + printable(t.Answer)
+		}
+		return errors.New(sentence)
 	case said.Error != "":
 		return fmt.Errorf("the admin endpoint at %s refuses: %s", a.address, printable(said.Error))
 	}

@@ -122,6 +122,9 @@ func (f *devFlags) run(ctx context.Context, out, log io.Writer) error {
 	case err != nil:
 		return err
 	}
+	if err := f.sampleData(ctx); err != nil {
+		return err
+	}
 	if err := f.announce(out, time.Since(began)); err != nil {
 		return err
 	}

@@ -20,6 +20,7 @@ func (f *devFlags) announce(w io.Writer, took time.Duration) error {
 	} else {
 		table.Row("  sample partner", "http://"+loopback(f.partner), "secret "+partnerSecret)
 	}
+	table.Row("  management API", gateway+"/manage/v1", "key dev-key; described at "+gateway+"/manage/openapi.json")
 	table.Row("  health", gateway+"/healthz")
 	table.Row("  metrics", gateway+"/metrics")
 	table.Row("  Temporal UI", fmt.Sprintf("http://localhost:%d", f.ui))
@@ -29,7 +30,20 @@ func (f *devFlags) announce(w io.Writer, took time.Duration) error {
 	if err := table.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "\nTry it from another terminal:\n\n  %s\n\nCtrl-C stops everything.\n\n", f.example())
+	_, err := fmt.Fprintf(w, `
+Try it from another terminal. Send an export, as a service does, for the tenant acme:
+
+  %s
+
+Export a candidate of the sample tenant initech, whose integration is this gateway's own hook of acme, and hire another one, whom
+the step's workflow helper exports:
+
+  curl -X POST -H 'Authorization: Bearer dev-key' %[2]s/candidates/c-zoe/exports
+  curl -X POST -H 'Authorization: Bearer dev-key' -H 'Content-Type: application/json' -d '{"step":"hired"}' %[2]s/job-applications/a-kwame-1/transitions
+
+Ctrl-C stops everything.
+
+`, f.example(), gateway+"/manage/v1/tenants/initech")
 	return err
 }
 

@@ -91,7 +91,7 @@ func TestDevFromStartToStop(t *testing.T) {
 	second.line(`^Stopped within `)
 	require.NotContains(t, second.out.String(), "unexpectedly")
 	require.NotContains(t, second.out.String(), "killed")
-	ended := strings.Index(second.out.String(), "shutdown complete")
+	ended := strings.Index(second.out.String(), "stopped previous server")
 	require.Positive(t, ended)
 	require.Less(t, ended, strings.Index(second.out.String(), "partner  | listening since"), "the gateway stops first")
 
@@ -153,7 +153,7 @@ func TestDevEndsWithAChild(t *testing.T) {
 	require.Equal(t, 1, p.exitCode())
 	text := p.out.String()
 	require.Regexp(t, `Error: the gateway ended unexpectedly \(exit status 0\), so everything was stopped\. Its last lines:\n  .*`, text)
-	require.Contains(t, text[strings.Index(text, "Error: "):], "shutdown complete")
+	require.Contains(t, text[strings.Index(text, "Error: "):], "stopped previous server")
 	require.Equal(t, 1, strings.Count(text, "Error:"))
 	requireFree(t, ports)
 }

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/store"
+)
+
+// listed is how long the pages of a list took, over a number of exports.
+type listed struct {
+	Exports int
+	Times   map[string][2]time.Duration // p50 and p99, by list
+}
+
+// theLists are the lists that are measured, each with a page of 50.
+var theLists = []struct {
+	name   string
+	filter store.ExportFilter
+}{
+	{"all", store.ExportFilter{}},
+	{"tenant", store.ExportFilter{Tenant: "t-3"}},
+	{"candidate", store.ExportFilter{Tenant: "t-3", Candidate: "c-13"}},
+	{"failed", store.ExportFilter{Tenant: "t-3", Outcome: hiring.Failed}},
+	{"integration", store.ExportFilter{Tenant: "t-3", Integration: "hris"}},
+	{"an hour", store.ExportFilter{Tenant: "t-3", Since: benchStart.Add(time.Hour), Until: benchStart.Add(2 * time.Hour)}},
+}
+
+var benchStart = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+const (
+	fillBatch   = 1000
+	readsOfList = 200
+)
+
+// lists fills a database up to each of the sizes, and reads pages at each: first ones, and ones from the middle.
+func lists(ctx context.Context, db *store.DB, sizes []int) (all []listed, err error) {
+	n := 0
+	for _, size := range sizes {
+		began := time.Now()
+		for ; n < size; n += fillBatch {
+			if err := fill(ctx, db, n); err != nil {
+				return nil, err
+			}
+			if n%100_000 == 0 && n > 0 {
+				say("  %d exports after %s", n, time.Since(began).Round(time.Second))
+			}
+		}
+		one := listed{Exports: size, Times: map[string][2]time.Duration{}}
+		for _, l := range theLists {
+			if one.Times[l.name], err = measureList(ctx, db, l.filter, size); err != nil {
+				return nil, err
+			}
+		}
+		all = append(all, one)
+	}
+	return all, nil
+}
+
+// fill adds a batch of exports with a delivery each: of ten tenants, a thousand candidates each, one delivery in a thousand failed,
+// one export a second.
+func fill(ctx context.Context, db *store.DB, from int) error {
+	return db.Write(ctx, func(tx *store.Tx) error {
+		for n := from; n < from+fillBatch; n++ {
+			at := benchStart.Add(time.Duration(n) * time.Second)
+			id := at.UnixMicro() << 10
+			tenant, key := fmt.Sprint("t-", n%10), fmt.Sprint("u-", n)
+			e := &hiring.Export{ID: id, Tenant: tenant, Key: key, Keyed: true, Origin: hiring.Received, SHA256: sha256.Sum256([]byte(key)),
+				CandidateID: fmt.Sprint("c-", n/10%1000), Receipt: hiring.NewReceipt(id), ReceivedAt: at, DocumentsTill: at, DeliverTill: at,
+				Body: []byte("{}"), WorkflowID: hiring.WorkflowID(tenant, key, 0)}
+			if _, err := tx.InsertExport(e); err != nil {
+				return err
+			}
+			if err := tx.MarkDispatched(id, 0, at); err != nil {
+				return err
+			}
+			d := &hiring.Delivery{ExportID: id, Tenant: tenant, Integration: "hris", Outcome: hiring.Delivered, CreatedAt: at, UpdatedAt: at}
+			if n%1000 == 3 {
+				d.Outcome, d.Fault = hiring.Failed, hiring.ClassPartnerFault
+			}
+			if err := tx.PutDelivery(d); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func measureList(ctx context.Context, db *store.DB, f store.ExportFilter, size int) (p [2]time.Duration, err error) {
+	took := make([]time.Duration, 0, readsOfList)
+	middle := benchStart.Add(time.Duration(size/2)*time.Second).UnixMicro() << 10
+	for n := range readsOfList {
+		if n%2 == 1 {
+			f.Before = middle
+		} else {
+			f.Before = 0
+		}
+		began := time.Now()
+		if _, _, err := db.Exports(ctx, f); err != nil {
+			return p, err
+		}
+		took = append(took, time.Since(began))
+	}
+	slices.Sort(took)
+	return [2]time.Duration{took[len(took)/2], took[len(took)*99/100]}, nil
+}
