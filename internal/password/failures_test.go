@@ -1,0 +1,142 @@
+package password_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hiregate/hiregate/internal/password"
+)
+
+type clock struct{ now time.Time }
+
+func (c *clock) Now() time.Time { return c.now }
+
+func newClock() *clock { return &clock{time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)} }
+
+// fail waits as long as it has to, fails, and gives how long that was.
+func fail(t *testing.T, c *clock, f *password.Failures, account, address string) time.Duration {
+	t.Helper()
+	_, wait := f.Try(account, address)
+	if wait > 0 {
+		c.now = c.now.Add(wait - time.Millisecond)
+		_, early := f.Try(account, address)
+		require.Equal(t, time.Millisecond, early, "it was let through too early")
+		c.now = c.now.Add(time.Millisecond)
+		_, late := f.Try(account, address)
+		require.Zero(t, late, "it waited and is refused all the same")
+	}
+	return wait
+}
+
+func TestDelayDoubles(t *testing.T) {
+	t.Parallel()
+	c := newClock()
+	f := password.NewFailures(c.Now)
+	for n, want := range []time.Duration{0, 0, 0, 1, 2, 4, 8, 16, 30, 30, 30} {
+		require.Equal(t, want*time.Second, fail(t, c, f, "ada", "192.0.2.1"), "try %d", n+1)
+	}
+	_, wait := f.Try("ada", "192.0.2.2")
+	require.Zero(t, wait, "an account was slowed down by failures elsewhere")
+	_, wait = f.Try("bob", "192.0.2.1")
+	require.Zero(t, wait, "an account was slowed down by failures of another one")
+}
+
+func TestAddressIsSlowedDown(t *testing.T) {
+	t.Parallel()
+	c := newClock()
+	f := password.NewFailures(c.Now)
+	for n := range 20 {
+		require.Zero(t, fail(t, c, f, fmt.Sprint("user", n), "192.0.2.1"))
+	}
+	require.Equal(t, time.Second, fail(t, c, f, "one more", "192.0.2.1"))
+	require.Equal(t, 2*time.Second, fail(t, c, f, "another", "192.0.2.1"))
+	require.Zero(t, fail(t, c, f, "one more", "192.0.2.2"))
+}
+
+func TestSuccessIsRemembered(t *testing.T) {
+	t.Parallel()
+	c := newClock()
+	f := password.NewFailures(c.Now)
+	for range 5 {
+		for range 2 {
+			require.Zero(t, fail(t, c, f, "ada", "192.0.2.1"))
+		}
+		a, wait := f.Try("ada", "192.0.2.1")
+		require.Zero(t, wait)
+		a.Succeeded()
+	}
+	for range 100 {
+		a, wait := f.Try("bob", "192.0.2.3")
+		require.Zero(t, wait)
+		a.Succeeded()
+	}
+	for range 100 {
+		a, wait := f.Try("bob", "192.0.2.4")
+		require.Zero(t, wait)
+		a.Withdrawn()
+	}
+}
+
+func TestManyAtTheSameTime(t *testing.T) {
+	t.Parallel()
+	c := newClock()
+	f := password.NewFailures(c.Now)
+	passed := 0
+	for range 50 { // none has come to its end
+		if _, wait := f.Try("ada", "192.0.2.1"); wait == 0 {
+			passed++
+		}
+	}
+	require.Equal(t, 3, passed)
+}
+
+func TestFailuresAreForgotten(t *testing.T) {
+	t.Parallel()
+	c := newClock()
+	f := password.NewFailures(c.Now)
+	for range 8 {
+		fail(t, c, f, "ada", "192.0.2.1")
+	}
+	c.now = c.now.Add(time.Hour)
+	for range 3 {
+		require.Zero(t, fail(t, c, f, "ada", "192.0.2.1"))
+	}
+	require.Equal(t, time.Second, fail(t, c, f, "ada", "192.0.2.1"))
+}
+
+func TestNetworksCount(t *testing.T) {
+	t.Parallel()
+	c := newClock()
+	f := password.NewFailures(c.Now)
+	for _, address := range []string{"2001:db8::1", "2001:db8::2", "2001:db8:0:0:ffff::"} {
+		_, wait := f.Try("ada", address)
+		require.Zero(t, wait)
+	}
+	_, wait := f.Try("ada", "2001:db8::3")
+	require.Equal(t, time.Second, wait)
+	_, wait = f.Try("ada", "2001:db8:0:1::1")
+	require.Zero(t, wait)
+	for range 3 {
+		f.Try("bob", "192.0.2.7")
+	}
+	_, wait = f.Try("bob", "::ffff:192.0.2.7")
+	require.Equal(t, time.Second, wait)
+}
+
+// What is remembered is bounded: an attacker with many addresses takes no more memory than that.
+func TestFailuresAreBounded(t *testing.T) {
+	t.Parallel()
+	c := newClock()
+	f := password.NewFailures(c.Now)
+	for range 4 {
+		f.Try("ada", "192.0.2.1")
+	}
+	for n := range 1 << 16 {
+		f.Try("ada", fmt.Sprintf("10.%d.%d.%d", n>>16, n>>8&255, n&255))
+	}
+	_, wait := f.Try("ada", "192.0.2.1")
+	require.Zero(t, wait, "the oldest are still remembered")
+}

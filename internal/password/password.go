@@ -1,0 +1,130 @@
+// Package password hashes and checks the passwords of people and of users of the Apply API, and slows down whoever guesses.
+package password
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/crypto/argon2"
+)
+
+// ErrBusy says that too many passwords are being hashed already: the answer is 429, and the same may be tried in a second.
+var ErrBusy = errors.New("too many passwords are being checked at once")
+
+// What a hash costs: argon2id with 19 MiB, two passes and one lane.
+const (
+	memory  = 19 << 10 // KiB
+	passes  = 2
+	lanes   = 1
+	saltLen = 16
+	keyLen  = 32
+)
+
+// The length of a password, in characters and in bytes.
+const (
+	minLen   = 8
+	maxBytes = 1 << 10
+)
+
+// Check says what is wrong with a password that somebody wants to have, or nil.
+func Check(plain string) error {
+	switch {
+	case !utf8.ValidString(plain):
+		return errors.New("the password is not valid UTF-8: encode it as UTF-8")
+	case utf8.RuneCountInString(plain) < minLen:
+		return fmt.Errorf("the password is too short: use at least %d characters", minLen)
+	case len(plain) > maxBytes:
+		return fmt.Errorf("the password is too long: use at most %d bytes", maxBytes)
+	}
+	return nil
+}
+
+// Hash makes the string that a password is kept as, in PHC form: $argon2id$v=19$m=19456,t=2,p=1$salt$hash. It waits for its turn.
+// Errors: ErrBusy, and that of ctx.
+func Hash(ctx context.Context, plain string) (string, error) {
+	leave, err := turns.enter(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer leave()
+	c := cost{memory: memory, passes: passes, lanes: lanes, salt: make([]byte, saltLen)}
+	rand.Read(c.salt)
+	return c.encode(c.key(plain, keyLen)), nil
+}
+
+// Verify tells whether a password is the one that a string of Hash was made of. An empty string stands for a user who does not
+// exist: the answer is false, and takes as long. Errors: ErrBusy, that of ctx, and that of a string that Hash never made.
+func Verify(ctx context.Context, hash, plain string) (bool, error) {
+	leave, err := turns.enter(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer leave()
+	known := hash != ""
+	if !known {
+		hash = nobody
+	}
+	c, want, err := decode(hash)
+	if err != nil {
+		return false, err
+	}
+	if len(plain) > maxBytes { // it can be nobody's
+		plain, known = "", false
+	}
+	same := subtle.ConstantTimeCompare(c.key(plain, uint32(len(want))), want) == 1
+	return same && known, nil
+}
+
+// nobody is what the password of a user who does not exist is compared with: a hash of the usual cost, which none has.
+var nobody = func() string {
+	c := cost{memory: memory, passes: passes, lanes: lanes, salt: make([]byte, saltLen)}
+	key := make([]byte, keyLen)
+	rand.Read(c.salt)
+	rand.Read(key)
+	return c.encode(key)
+}()
+
+// cost is what a hash was made with.
+type cost struct {
+	memory, passes uint32
+	lanes          uint8
+	salt           []byte
+}
+
+func (c cost) key(plain string, length uint32) []byte {
+	return argon2.IDKey([]byte(plain), c.salt, c.passes, c.memory, c.lanes, length)
+}
+
+func (c cost) encode(key []byte) string {
+	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, c.memory, c.passes, c.lanes,
+		base64.RawStdEncoding.EncodeToString(c.salt), base64.RawStdEncoding.EncodeToString(key))
+}
+
+var errForm = errors.New("a password's hash is not argon2id in PHC form, or of a cost that is not borne here")
+
+// decode reads a PHC string. What would cost much more than ours is refused: the row of one user must not take the memory of all.
+func decode(s string) (c cost, key []byte, err error) {
+	parts := strings.Split(s, "$")
+	if len(parts) != 6 || parts[0] != "" || parts[1] != "argon2id" || parts[2] != fmt.Sprintf("v=%d", argon2.Version) {
+		return c, nil, errForm
+	}
+	if _, err := fmt.Sscanf(parts[3], "m=%d,t=%d,p=%d", &c.memory, &c.passes, &c.lanes); err != nil {
+		return c, nil, errForm
+	}
+	salt, err1 := base64.RawStdEncoding.DecodeString(parts[4])
+	key, err2 := base64.RawStdEncoding.DecodeString(parts[5])
+	switch {
+	case err1 != nil, err2 != nil, len(salt) < 8, len(key) < 16, len(key) > 64:
+		return c, nil, errForm
+	case c.memory < 1<<10, c.memory > 4*memory, c.passes < 1, c.passes > 10, c.lanes < 1, c.lanes > 4:
+		return c, nil, errForm
+	}
+	c.salt = salt
+	return c, key, nil
+}
