@@ -1,0 +1,76 @@
+package store
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hiregate/hiregate/internal/store/storetest"
+)
+
+// What is acknowledged is on disk, whatever a database or a user was set to.
+func TestSynchronousCommitIsNeverOff(t *testing.T) {
+	t.Parallel()
+	for set, want := range map[string]string{"off": "on", "on": "on", "local": "local"} {
+		address := storetest.Postgres(t)
+		conn, err := pgx.Connect(t.Context(), address)
+		require.NoError(t, err)
+		_, err = conn.Exec(t.Context(), `ALTER ROLE CURRENT_USER IN DATABASE `+pgx.Identifier{conn.Config().Database}.Sanitize()+` SET synchronous_commit = `+set)
+		require.NoError(t, err)
+		require.NoError(t, conn.Close(t.Context()))
+		db, err := Open(t.Context(), address, Options{})
+		require.NoError(t, err)
+		var got string
+		require.NoError(t, db.Write(t.Context(), func(tx *Tx) error {
+			_, err := tx.one([]any{&got}, `SHOW synchronous_commit`)
+			return err
+		}))
+		require.Equal(t, want, got, "the server says %s", set)
+		require.NoError(t, db.Close())
+	}
+}
+
+// Text that an index orders is ordered by its bytes, as on SQLite, whatever the database's locale: cursors depend on it.
+func TestIndexedTextIsOrderedByItsBytes(t *testing.T) {
+	t.Parallel()
+	db, err := Open(t.Context(), storetest.Postgres(t), Options{})
+	require.NoError(t, err)
+	defer db.Close()
+	scan := func(r row) (column string, err error) { err = r.Scan(&column); return column, err }
+	const indexed = `SELECT DISTINCT c.relname || '.' || a.attname FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid
+		JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = ANY (i.indkey)
+		WHERE c.relnamespace = current_schema()::regnamespace AND c.relname NOT LIKE 'goose%' AND a.atttypid = 'text'::regtype`
+	all, err := query(t.Context(), db, scan, indexed)
+	require.NoError(t, err)
+	require.Greater(t, len(all), 20)
+	wrong, err := query(t.Context(), db, scan, indexed+` AND a.attcollation <> '"C"'::regcollation`)
+	require.NoError(t, err)
+	// Fixed words and names of modes: no list is ordered by them.
+	known := map[string]bool{"deliveries.outcome": true, "outgoing_bodies.documents": true}
+	for _, column := range wrong {
+		require.True(t, known[column], "%s is indexed and not $KEY", column)
+	}
+}
+
+// A session that reads can't write, and one that writes is not kept waiting for ever.
+func TestSessionsOfPostgreSQL(t *testing.T) {
+	t.Parallel()
+	db, err := Open(t.Context(), storetest.Postgres(t), Options{})
+	require.NoError(t, err)
+	defer db.Close()
+	_, err = db.reads.ExecContext(context.Background(), `UPDATE directory SET version = 7`)
+	require.ErrorContains(t, err, "read-only")
+	require.NoError(t, db.Write(t.Context(), func(tx *Tx) error {
+		for setting, want := range map[string]string{"transaction_isolation": "read committed", "lock_timeout": "10s", "idle_in_transaction_session_timeout": "30s"} {
+			var got string
+			if _, err := tx.one([]any{&got}, `SHOW `+setting); err != nil {
+				return err
+			}
+			require.Equal(t, want, strings.ToLower(got), setting)
+		}
+		return nil
+	}))
+}
