@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -63,14 +62,17 @@ func TestSessionsOfPostgreSQL(t *testing.T) {
 	defer db.Close()
 	_, err = db.reads.ExecContext(context.Background(), `UPDATE directory SET version = 7`)
 	require.ErrorContains(t, err, "read-only")
+	want := map[string]string{"transaction_isolation": "read committed", "lock_timeout": "10s", "idle_in_transaction_session_timeout": "30s"}
+	got := map[string]string{}
 	require.NoError(t, db.Write(t.Context(), func(tx *Tx) error {
-		for setting, want := range map[string]string{"transaction_isolation": "read committed", "lock_timeout": "10s", "idle_in_transaction_session_timeout": "30s"} {
-			var got string
-			if _, err := tx.one([]any{&got}, `SHOW `+setting); err != nil {
+		for setting := range want {
+			var value string
+			if _, err := tx.one([]any{&value}, `SHOW `+setting); err != nil {
 				return err
 			}
-			require.Equal(t, want, strings.ToLower(got), setting)
+			got[setting] = value
 		}
 		return nil
 	}))
+	require.Equal(t, want, got)
 }
