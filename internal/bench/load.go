@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"net/http"
 	"slices"
 	"strconv"
 	"sync"
@@ -25,10 +24,16 @@ type result struct {
 
 func (r result) rate() float64 { return float64(r.Requests-r.Failed) / r.Seconds }
 
-// load sends the same body on a number of connections for a while, each request under an id of its own. The requests are
-// written as bytes and the answers read as little as can be: on a machine that client and server share, an expensive client
-// would flatter a slow server.
-func load(address, path string, headers string, body []byte, connections int, during time.Duration) (result, error) {
+// ask is what a load sends: for the n-th request of a connection its path and its body. Connections are numbered as well.
+type ask func(connection, n int) (path string, body []byte)
+
+// same sends one body to one path.
+func same(path string, body []byte) ask { return func(int, int) (string, []byte) { return path, body } }
+
+// load sends requests on a number of connections for a while, each under an id of its own, and counts those that are answered with
+// the status. The requests are written as bytes and the answers read as little as can be: on a machine that client and server
+// share, an expensive client would flatter a slow server.
+func load(address, headers string, ask ask, status, connections int, during time.Duration) (result, error) {
 	var group sync.WaitGroup
 	var failed atomic.Int64
 	latencies := make([][]time.Duration, connections)
@@ -37,7 +42,7 @@ func load(address, path string, headers string, body []byte, connections int, du
 	end := begin.Add(during)
 	for n := range connections {
 		group.Go(func() {
-			one, bad, err := worker(address, path, headers, body, end)
+			one, bad, err := worker(address, headers, func(i int) (string, []byte) { return ask(n, i) }, status, end)
 			latencies[n] = one
 			failed.Add(int64(bad))
 			if err != nil {
@@ -60,7 +65,7 @@ func load(address, path string, headers string, body []byte, connections int, du
 	return r, nil
 }
 
-func worker(address, path, headers string, body []byte, end time.Time) (latencies []time.Duration, failed int, err error) {
+func worker(address, headers string, ask func(n int) (string, []byte), status int, end time.Time) (latencies []time.Duration, failed int, err error) {
 	conn, err := net.Dial("tcp", address)
 	if err != nil {
 		return nil, 0, err
@@ -73,18 +78,19 @@ func worker(address, path, headers string, body []byte, end time.Time) (latencie
 	var request bytes.Buffer
 	for n := 0; time.Now().Before(end); n++ {
 		request.Reset()
+		path, body := ask(n)
 		fmt.Fprintf(&request, "POST %s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\nX-Service-UUID: %s-%d\r\n%s\r\n", path, address, len(body), id, n, headers)
 		request.Write(body)
 		began := time.Now()
 		if _, err := conn.Write(request.Bytes()); err != nil {
 			return latencies, failed, err
 		}
-		status, err := readAnswer(reader)
+		answered, err := readAnswer(reader)
 		if err != nil {
 			return latencies, failed, err
 		}
 		latencies = append(latencies, time.Since(began))
-		if status != http.StatusAccepted {
+		if answered != status {
 			failed++
 		}
 	}

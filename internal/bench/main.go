@@ -3,6 +3,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -15,6 +16,8 @@ import (
 	caddycmd "github.com/caddyserver/caddy/v2/cmd"
 	_ "github.com/caddyserver/caddy/v2/modules/standard"
 
+	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/internal/store/storetest"
 	"github.com/hiregate/hiregate/internal/webhook"
 	_ "github.com/hiregate/hiregate/modules"
 )
@@ -29,47 +32,115 @@ func main() {
 		caddycmd.Main()
 		return
 	}
-	during := flag.Duration("during", 8*time.Second, "how long each load lasts")
-	rounds := flag.Int("rounds", 3, "how often the acknowledgement loads are repeated, in turn; the median counts")
-	exports := flag.Int("exports", 1500, "how many exports go end to end")
-	temporal := flag.String("temporal-dev", os.Getenv("TEMPORAL_DEV_BIN"), "the temporal-dev binary")
-	binary := flag.String("hiregate", "bin/hiregate", "the gateway's binary")
+	var b bench
+	flag.DurationVar(&b.during, "during", 8*time.Second, "how long each load lasts")
+	flag.IntVar(&b.rounds, "rounds", 3, "how often the acknowledgement loads are repeated, in turn; the median counts")
+	flag.IntVar(&b.exports, "exports", 1500, "how many exports go end to end")
+	flag.IntVar(&b.listed, "listed", 1_000_000, "over how many exports the lists are measured, beside 10,000")
+	flag.StringVar(&b.temporal, "temporal-dev", os.Getenv("TEMPORAL_DEV_BIN"), "the temporal-dev binary")
+	flag.StringVar(&b.binary, "hiregate", "bin/hiregate", "the gateway's binary")
 	payload := flag.String("payload", "testdata/samples/export-full.json", "the export that is sent")
 	flag.Parse()
-	if err := run(*binary, *during, *rounds, *exports, *temporal, *payload); err != nil {
+	if err := b.run(*payload); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
 }
 
-func run(binary string, during time.Duration, rounds, exports int, temporal, payload string) error {
+// bench is one run of everything.
+type bench struct {
+	during                  time.Duration
+	rounds, exports, listed int
+	temporal, binary        string
+
+	dir      string
+	postgres *storetest.Server
+	made     int // databases of it
+}
+
+// database makes an empty one in PostgreSQL.
+func (b *bench) database() (string, error) {
+	b.made++
+	return b.postgres.Create(fmt.Sprint("bench_", b.made))
+}
+
+func (b *bench) run(payload string) error {
 	body, err := os.ReadFile(payload)
 	if err != nil {
 		return fmt.Errorf("reading the export to send: %w (run it from the repository's root)", err)
 	}
-	if binary, err = filepath.Abs(binary); err != nil {
+	if b.binary, err = filepath.Abs(b.binary); err != nil {
 		return err
 	}
 	bare, err := withoutAttachments(body)
 	if err != nil {
 		return err
 	}
-	dir, err := os.MkdirTemp("", "hiregate-bench-")
+	if b.dir, err = os.MkdirTemp("", "hiregate-bench-"); err != nil {
+		return err
+	}
+	defer os.RemoveAll(b.dir)
+	if b.postgres, err = storetest.NewServer(); err != nil {
+		return err
+	}
+	defer b.postgres.Close()
+	say("acknowledgements: %d rounds of %s for each of four servers, %d connections, %d bytes", b.rounds, b.during, connections, len(body))
+	acks, err := acknowledgements(b.binary, b.dir, signed(body), body, b.rounds, b.during, b.database)
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
-	say("acknowledgements: %d rounds of %s for each of three servers, %d connections, %d bytes", rounds, during, connections, len(body))
-	acks, err := acknowledgements(binary, dir, signed(body), body, rounds, during)
+	reportAcknowledgements(acks)
+	for _, database := range []string{"SQLite", "PostgreSQL"} {
+		if err := b.rest(database, bare); err != nil {
+			return fmt.Errorf("on %s: %w", database, err)
+		}
+	}
+	return nil
+}
+
+// rest measures on one database what is not compared with a bare Caddy.
+func (b *bench) rest(database string, body []byte) error {
+	o := options{folder: filepath.Join(b.dir, database)}
+	fresh := func() (err error) {
+		if database == "PostgreSQL" {
+			o.database, err = b.database()
+		}
+		return err
+	}
+	if err := fresh(); err != nil {
+		return err
+	}
+	say("end to end on %s: %d exports through Temporal to a partner", database, b.exports)
+	through, err := endToEnd(b.binary, filepath.Join(b.dir, "through-"+database), o.database, b.temporal, signed(body), body, b.exports)
 	if err != nil {
 		return err
 	}
-	say("end to end: %d exports through Temporal to a partner", exports)
-	through, err := endToEnd(binary, dir, temporal, signed(bare), bare, exports)
+	if err := fresh(); err != nil {
+		return err
+	}
+	say("transitions into a step with a helper, on %s: %s", database, b.during)
+	entered, err := transitions(b.binary, o, b.during)
 	if err != nil {
 		return err
 	}
-	return report(acks, through)
+	if err := fresh(); err != nil {
+		return err
+	}
+	address := o.database
+	if address == "" {
+		address = "sqlite://" + filepath.Join(b.dir, "lists.db")
+	}
+	db, err := store.Open(context.Background(), address, store.Options{})
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	say("lists over 10000 and %d exports on %s", b.listed, database)
+	pages, err := lists(context.Background(), db, []int{10_000, b.listed})
+	if err != nil {
+		return err
+	}
+	return reportRest(database, through, entered, pages)
 }
 
 // signed are the headers of an export, but for its UUID.
@@ -98,7 +169,7 @@ func say(format string, args ...any) {
 	fmt.Fprintf(os.Stderr, time.Now().Format(time.TimeOnly)+" "+format+"\n", args...)
 }
 
-func report(acks []measured, through throughput) error {
+func reportAcknowledgements(acks []measured) error {
 	fmt.Printf("\n%s\n\n", strings.TrimSpace(machine()))
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(w, "server\tanswers/s\tof bare\tp50\tp99\tsyncs/answer\tfailed\t")
@@ -110,8 +181,19 @@ func report(acks []measured, through throughput) error {
 		fmt.Fprintf(w, "%s\t%.0f\t%.2f\t%s\t%s\t%s\t%d\t\n", m.Name, m.rate(), m.rate()/acks[0].rate(),
 			m.P50.Round(10*time.Microsecond), m.P99.Round(10*time.Microsecond), syncs, m.Failed)
 	}
-	fmt.Fprintln(w)
-	fmt.Fprintln(w, "end to end\texports/s\t\thistory events\t\t\tlost\t")
-	fmt.Fprintf(w, "SQLite, Temporal on SQLite\t%.0f\t\t%d\t\t\t%d\t\n", through.Rate, through.Events, through.Lost)
+	return w.Flush()
+}
+
+func reportRest(database string, through throughput, entered result, pages []listed) error {
+	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintf(w, "\non %s\tper second\tp50\tp99\tfailed\t\n", database)
+	fmt.Fprintf(w, "end to end (Temporal on SQLite), %d history events\t%.0f\t\t\t%d\t\n", through.Events, through.Rate, through.Lost)
+	fmt.Fprintf(w, "transitions with a helper\t%.0f\t%s\t%s\t%d\t\n", entered.rate(), entered.P50.Round(10*time.Microsecond), entered.P99.Round(10*time.Microsecond), entered.Failed)
+	for _, p := range pages {
+		for _, l := range theLists {
+			took := p.Times[l.name]
+			fmt.Fprintf(w, "a page of 50, %s, of %d exports\t\t%s\t%s\t\t\n", l.name, p.Exports, took[0].Round(time.Microsecond), took[1].Round(time.Microsecond))
+		}
+	}
 	return w.Flush()
 }

@@ -31,28 +31,37 @@ type measured struct {
 	Syncs float64 // syncs of the disk for each answer; negative: not counted
 }
 
-// acknowledgements loads three servers in turn: a bare Caddy, one that syncs each body to a file, and the gateway. Temporal is
-// away, so that what is measured is the way to the acknowledgement and nothing else.
-func acknowledgements(binary, dir, headers string, body []byte, rounds int, during time.Duration) ([]measured, error) {
+// acknowledgements loads four servers in turn: a bare Caddy, one that syncs each body to a file, and the gateway on both databases.
+// Temporal is away, so that what is measured is the way to the acknowledgement and nothing else.
+func acknowledgements(binary, dir, headers string, body []byte, rounds int, during time.Duration, postgres func() (string, error)) ([]measured, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
-	sites := []struct{ name, binary, site string }{
-		{"bare Caddy, respond 202", binary, "respond 202"},
-		{"Caddy, body synced to a file", self, "bench_sync * " + filepath.Join(dir, "bodies")},
-		{"hiregate, durable, on SQLite", binary, gatewaySite},
+	sites := []struct {
+		name, binary, site string
+		database           func() (string, error)
+	}{
+		{"bare Caddy, respond 202", binary, "respond 202", nil},
+		{"Caddy, body synced to a file", self, "bench_sync * " + filepath.Join(dir, "bodies"), nil},
+		{"hiregate, durable, on SQLite", binary, gatewaySite, nil},
+		{"hiregate, durable, on PostgreSQL", binary, gatewaySite, postgres},
 	}
 	all := make([][]measured, len(sites))
 	for round := range rounds {
 		for n, s := range sites {
-			folder := filepath.Join(dir, fmt.Sprintf("ack-%d-%d", round, n))
-			one, err := acknowledge(s.binary, folder, s.site, headers, body, during)
+			o := options{folder: filepath.Join(dir, fmt.Sprintf("ack-%d-%d", round, n)), site: s.site}
+			if s.database != nil {
+				if o.database, err = s.database(); err != nil {
+					return nil, err
+				}
+			}
+			one, err := acknowledge(s.binary, o, headers, body, during)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", s.name, err)
 			}
 			one.Name = s.name
-			say("  %-30s %6.0f/s  p99 %s", s.name, one.rate(), one.P99.Round(10*time.Microsecond))
+			say("  %-32s %6.0f/s  p99 %s", s.name, one.rate(), one.P99.Round(10*time.Microsecond))
 			all[n] = append(all[n], one)
 		}
 	}
@@ -64,21 +73,19 @@ func acknowledgements(binary, dir, headers string, body []byte, rounds int, duri
 	return medians, nil
 }
 
-func acknowledge(binary, folder, site, headers string, body []byte, during time.Duration) (measured, error) {
-	if err := os.MkdirAll(folder, 0o700); err != nil {
-		return measured{}, err
-	}
-	defer os.RemoveAll(folder)
-	s, err := serve(binary, folder, site, "127.0.0.1:1", "")
+func acknowledge(binary string, o options, headers string, body []byte, during time.Duration) (measured, error) {
+	defer os.RemoveAll(o.folder)
+	s, err := serve(binary, o)
 	if err != nil {
 		return measured{}, err
 	}
 	defer s.stop()
-	if _, err := load(s.address, "/hooks/acme", headers, body, connections, during/8); err != nil { // warm up
+	hook := same("/hooks/acme", body)
+	if _, err := load(s.address, headers, hook, http.StatusAccepted, connections, during/8); err != nil { // warm up
 		return measured{}, err
 	}
 	before, _ := s.metric("hiregate_store_commits")
-	r, err := load(s.address, "/hooks/acme", headers, body, connections, during)
+	r, err := load(s.address, headers, hook, http.StatusAccepted, connections, during)
 	if err != nil {
 		return measured{}, err
 	}
@@ -99,15 +106,27 @@ type server struct {
 	command *exec.Cmd
 }
 
-func serve(binary, folder, site, temporal, partner string) (*server, error) {
+// options are what a server is made of beside its binary.
+type options struct {
+	folder, site string
+	database     string // default: SQLite in the folder
+	temporal     string // default: nobody answers there
+	partner      string // host:port to deliver to; empty: nobody
+}
+
+func serve(binary string, o options) (*server, error) {
+	if err := os.MkdirAll(o.folder, 0o700); err != nil {
+		return nil, err
+	}
 	address, err := freeAddress()
 	if err != nil {
 		return nil, err
 	}
 	integration := ""
-	if partner != "" {
-		integration = "integration hris {\nurl http://" + partner + "/inbound\nsecret " + secret + "\ndocuments passthrough\nverify off\n}"
+	if o.partner != "" {
+		integration = "integration hris {\nurl http://" + o.partner + "/inbound\nsecret " + secret + "\ndocuments passthrough\nverify off\n}"
 	}
+	folder := o.folder
 	config := fmt.Sprintf(`{
 	admin off
 	auto_https off
@@ -118,7 +137,7 @@ func serve(binary, folder, site, temporal, partner string) (*server, error) {
 	hiregate {
 		dev
 		public_url http://%[1]s
-		database sqlite:%[2]s/hiregate.db
+		database %[7]s
 		documents file:%[2]s/documents
 		temporal %[3]s
 		egress allow 127.0.0.0/8
@@ -132,11 +151,14 @@ http://%[1]s {
 	handle /metrics {
 		metrics
 	}
+	handle_path /manage/* {
+		manage_api
+	}
 	handle {
 		%[6]s
 	}
 }
-`, address, folder, temporal, secret, integration, site)
+`, address, folder, cmp.Or(o.temporal, "127.0.0.1:1"), secret, integration, o.site, cmp.Or(o.database, "sqlite:"+folder+"/hiregate.db"))
 	file := filepath.Join(folder, "Caddyfile")
 	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
 		return nil, err

@@ -29,11 +29,10 @@ type throughput struct {
 }
 
 // endToEnd sends exports through a gateway with a real Temporal server to a partner in this process.
-func endToEnd(binary, dir, temporal, headers string, body []byte, exports int) (throughput, error) {
+func endToEnd(binary, folder, database, temporal, headers string, body []byte, exports int) (throughput, error) {
 	if temporal == "" {
 		return throughput{}, errors.New("say where temporal-dev is: -temporal-dev bin/temporal-dev (make build makes it)")
 	}
-	folder := filepath.Join(dir, "through")
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return throughput{}, err
 	}
@@ -49,7 +48,7 @@ func endToEnd(binary, dir, temporal, headers string, body []byte, exports int) (
 	}
 	go http.Serve(l, p)
 	defer l.Close()
-	s, err := serve(binary, folder, gatewaySite, engine, l.Addr().String())
+	s, err := serve(binary, options{folder: folder, site: gatewaySite, temporal: engine, partner: l.Addr().String(), database: database})
 	if err != nil {
 		return throughput{}, err
 	}
