@@ -48,7 +48,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case err != nil:
 		problem.Unavailable(w)
 	case !now.Before(till):
-		problem.New(http.StatusGone, "this document's address has ended: ask for the export to be redelivered").Write(w)
+		problem.New(http.StatusGone, "this document's address has ended: ask for the export to be redelivered, or for the candidate to be exported again").Write(w)
 	case d.State == hiring.GivenUp:
 		problem.New(http.StatusGone, "this document could not be had from where it was: ask for the export to be sent anew").Write(w)
 	case d.State == hiring.Fetching:

@@ -25,7 +25,7 @@ import (
 
 const (
 	unknown  = "there is no document at this address"
-	ended    = "this document's address has ended: ask for the export to be redelivered"
+	ended    = "this document's address has ended: ask for the export to be redelivered, or for the candidate to be exported again"
 	lost     = "this document could not be had from where it was: ask for the export to be sent anew"
 	fetching = "this document is still being fetched: ask again after the time in Retry-After"
 	unread   = "this document can't be read now: ask again later"

@@ -1,0 +1,70 @@
+package documents_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	archive "github.com/hiregate/hiregate/internal/documents"
+	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/internal/trigger"
+	"github.com/hiregate/hiregate/schemas"
+)
+
+// The documents of an export that was triggered here can be downloaded for 2 h 30 min after the event, to the microsecond.
+func TestDocumentsOfATriggeredExportEndAfterTwoAndAHalfHours(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	content := bytes.Repeat([]byte("%PDF-1.4 "), 50_000)
+	kept, err := b.Runtime.Archive.Files.Put(t.Context(), bytes.NewReader(content), archive.MaxSize)
+	require.NoError(t, err)
+	row := hiring.Row{Tenant: "acme"}
+	b.Write(t, func(tx *store.Tx) error {
+		if err := tx.PutCandidate(&hiring.Candidate{Row: row, ID: "c-1"}, b.Clock.Now()); err != nil {
+			return err
+		}
+		if err := tx.PutJobApplication(&hiring.JobApplication{Row: row, ID: "a-1", Candidate: "c-1"}, b.Clock.Now()); err != nil {
+			return err
+		}
+		_, err := tx.AddApplicationDocument(&hiring.ApplicationDocument{Key: 1, Tenant: "acme", Application: "a-1", ID: "doc-1", FileName: "r.pdf",
+			MediaType: "application/pdf", Blob: kept.Name, SHA256: kept.SHA256[:], Size: kept.Size, CreatedAt: b.Clock.Now()})
+		return err
+	})
+	var e *hiring.Export
+	b.Write(t, func(tx *store.Tx) (err error) {
+		e, err = b.Trigger().Export(tx, trigger.Request{Tenant: "acme", Candidate: "c-1", Integrations: []string{"hris"}})
+		return err
+	})
+	event := b.Clock.Now()
+	require.NoError(t, b.Runtime.Store().LoadBody(t.Context(), e))
+	body, err := schemas.Guard(e.Body)
+	require.NoError(t, err)
+	path, ok := strings.CutPrefix(body.Attachments[0].URL, "https://gate.example.com")
+	require.True(t, ok)
+
+	for _, at := range []time.Duration{0, time.Hour, 2*time.Hour + 30*time.Minute - time.Microsecond} {
+		b.Clock.Advance(event.Add(at).Sub(b.Clock.Now()))
+		answer := b.ask(http.MethodGet, path)
+		require.Equal(t, http.StatusOK, answer.Code, at)
+		var document struct {
+			Content            []byte
+			MimeType, FileName string
+		}
+		require.NoError(t, json.Unmarshal(answer.Body.Bytes(), &document))
+		require.Equal(t, content, document.Content)
+		require.Equal(t, "application/pdf", document.MimeType)
+		require.Equal(t, "r.pdf", document.FileName)
+		require.Equal(t, http.StatusOK, b.ask(http.MethodHead, path).Code)
+	}
+	for _, at := range []time.Duration{2*time.Hour + 30*time.Minute, 100 * time.Hour} {
+		b.Clock.Advance(event.Add(at).Sub(b.Clock.Now()))
+		require.Equal(t, http.StatusGone, b.ask(http.MethodGet, path).Code, at)
+		require.Equal(t, http.StatusGone, b.ask(http.MethodHead, path).Code, at)
+	}
+}
