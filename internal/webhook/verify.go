@@ -1,7 +1,11 @@
 package webhook
 
 import (
+	"context"
 	"crypto/rand"
+	"errors"
+	"fmt"
+	"net/http"
 
 	"github.com/hiregate/hiregate/internal/hiring"
 )
@@ -14,4 +18,21 @@ func (n Names) Verification(i *hiring.Integration) Delivery {
 		d.WebhookID = rand.Text()
 	}
 	return d
+}
+
+// Verify sends a VERIFY event to an integration and tells why that is not configured: a sentence, empty when it answered exactly
+// 200 (contract, "States and transitions"). When no answer came, answer has no status. The error says that the attempt was
+// cancelled, which is nobody's failure.
+func (n Names) Verify(ctx context.Context, client *http.Client, i *hiring.Integration) (answer Answer, reason string, err error) {
+	answer, err = n.Send(ctx, client, n.Verification(i))
+	failed := new(SendError)
+	switch {
+	case errors.As(err, &failed):
+		return answer, err.Error(), nil
+	case err != nil:
+		return answer, "", err
+	case !answer.Verified():
+		return answer, fmt.Sprintf("VERIFY was answered %d; it must be exactly 200", answer.Status), nil
+	}
+	return answer, "", nil
 }

@@ -2,7 +2,6 @@ package manage
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -193,25 +192,22 @@ func (r *request) described(t *hiring.Tenant, before *hiring.Integration, in int
 // is not saved.
 func (r *request) verify(i *hiring.Integration) (*store.IntegrationStatus, *problem.Problem) {
 	c := r.gateway.Config
-	answer, err := c.Names.Send(r.Context(), c.Egress.Client(), c.Names.Verification(i))
-	failed := new(webhook.SendError)
-	if err != nil && !errors.As(err, &failed) {
+	answer, reason, err := c.Names.Verify(r.Context(), c.Egress.Client(), i)
+	if err != nil {
 		return nil, problem.New(http.StatusServiceUnavailable, "the verification was interrupted: send the request again").RetryAfter(time.Second)
 	}
-	metrics.Verification(i.Tenant, i.Name, err == nil && answer.Verified())
-	if err == nil && answer.Verified() {
+	metrics.Verification(i.Tenant, i.Name, reason == "")
+	if reason == "" {
 		return &store.IntegrationStatus{State: hiring.Configured, Attempts: 1, UpdatedAt: r.gateway.Now()}, nil
 	}
 	t := transcript{
 		SentAt: answer.Started.UTC(), DurationMs: float64(answer.Duration.Microseconds()) / 1000, Status: answer.Status,
 		Answer: textUpTo(answer.Head, shortAnswer),
 	}
-	sentence := fmt.Sprintf("nothing was saved: VERIFY was answered %d; it must be exactly 200", answer.Status)
-	if err != nil {
-		t.Error = err.Error()
-		sentence = "nothing was saved: VERIFY was not answered: " + t.Error
+	if answer.Status == 0 {
+		t.Error = reason
 	}
-	p := problem.New(http.StatusUnprocessableEntity, sentence)
+	p := problem.New(http.StatusUnprocessableEntity, "nothing was saved: "+reason)
 	p.Transcript = t
 	return nil, p
 }

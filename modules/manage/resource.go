@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"go.uber.org/zap"
+
 	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/problem"
 	"github.com/hiregate/hiregate/internal/store"
@@ -187,5 +189,9 @@ func (r *request) write(fn func(*store.Tx) error) *problem.Problem {
 	case errors.Is(err, store.ErrTaken):
 		return problem.New(http.StatusConflict, "its id belongs to another one of this tenant: choose another")
 	}
-	return r.storeAway(err)
+	if errors.Is(err, store.ErrUnavailable) || r.Context().Err() != nil {
+		return r.storeAway(err)
+	}
+	r.log.Error("the management API could not do what was asked", zap.String("path", r.Pattern), zap.Error(err))
+	return problem.New(http.StatusInternalServerError, "the gateway could not do this, and nothing was done: look at its log")
 }

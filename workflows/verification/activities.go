@@ -3,8 +3,6 @@ package verification
 import (
 	"context"
 	"encoding/hex"
-	"errors"
-	"fmt"
 	"math/rand/v2"
 	"time"
 
@@ -58,25 +56,20 @@ func (a *Activities) Verify(ctx context.Context, in Input) (Result, error) {
 	if status.State != hiring.NotConfigured {
 		return Result{State: status.State}, nil
 	}
-	answer, err := c.Names.Send(ctx, c.Egress.Client(), c.Names.Verification(i))
-	if refused := new(webhook.SendError); err != nil && !errors.As(err, &refused) {
+	answer, reason, err := c.Names.Verify(ctx, c.Egress.Client(), i)
+	if err != nil {
 		return Result{}, workflows.Again("stopping", 0, 5*time.Second)
 	}
-	return a.record(ctx, i, status, answer, err)
+	return a.record(ctx, i, status, answer, reason)
 }
 
-func (a *Activities) record(ctx context.Context, i *hiring.Integration, status store.IntegrationStatus, answer webhook.Answer, failure error) (Result, error) {
+func (a *Activities) record(ctx context.Context, i *hiring.Integration, status store.IntegrationStatus, answer webhook.Answer, reason string) (Result, error) {
 	status.Attempts++
-	status.UpdatedAt = a.Now()
-	switch {
-	case failure != nil:
-		status.Reason = failure.Error()
-	case answer.Verified():
-		status.State, status.Reason = hiring.Configured, ""
-	default:
-		status.Reason = fmt.Sprintf("VERIFY was answered %d; it must be exactly 200", answer.Status)
+	status.UpdatedAt, status.Reason = a.Now(), reason
+	configured := reason == ""
+	if configured {
+		status.State = hiring.Configured
 	}
-	configured := status.State == hiring.Configured
 	metrics.Verification(i.Tenant, i.Name, configured)
 	if err := a.Store.Write(ctx, func(tx *store.Tx) error { return tx.PutIntegrationStatus(i, status) }); err != nil {
 		return Result{}, workflows.Again("store_unavailable", 0, 5*time.Second)
