@@ -103,7 +103,11 @@ func TestTheUseOfAKeyIsNotedOnceAMinute(t *testing.T) {
 
 func TestAPIKeysAreMadeAndRevoked(t *testing.T) {
 	t.Parallel()
-	b := setup(t).keyed()
+	onEach(t, testAPIKeysAreMadeAndRevoked)
+}
+
+func testAPIKeysAreMadeAndRevoked(t *testing.T, b *bench) {
+	b = b.keyed()
 	admin := b.as(b.key("root", "", hiring.Admin))
 	a := admin.must(http.StatusCreated, http.MethodPost, "/v1/api-keys", `{"label":"CI","tenant":"acme","role":"operator"}`)
 	made := parsed[struct{ ID, Key, Tenant, Role, Label string }](b, a)

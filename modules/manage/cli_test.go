@@ -191,6 +191,41 @@ func TestIntegrationCommands(t *testing.T) {
 	require.EqualError(t, err, "this tenant has no integration of that name")
 }
 
+func TestAPIKeyCommands(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	out, hints, err := b.cli("apikey", "add", "--label", "CI of HR", "--tenant", "acme", "--role", "operator")
+	require.NoError(t, err)
+	require.Regexp(t, `^hgk_[A-Za-z0-9_-]{43}\n$`, out, "the key alone, so that it can be put into a variable")
+	require.Regexp(t, `^It opens acme as operator, and is not shown again. Revoke it with: hiregate apikey revoke [0-9a-f-]{36}\n$`, hints)
+	keyed := b.keyed().as("Bearer " + strings.TrimSpace(out))
+	keyed.must(http.StatusOK, http.MethodGet, "/v1/tenants/acme", "")
+	id := ids(b, "/v1/api-keys")[0]
+
+	out, _, err = b.cli("apikey", "list")
+	require.NoError(t, err)
+	require.Regexp(t, `(?m)^ID +LABEL +OPENS +ROLE +CREATED +LAST USED +REVOKED\n`+id+` +CI of HR +acme +operator +2026-11-20T12:00:00Z +2026-11-20T12:00:00Z +-$`, out)
+	out, _, err = b.cli("apikey", "revoke", id)
+	require.NoError(t, err)
+	require.Equal(t, id+" is revoked\n", out)
+	keyed.must(http.StatusUnauthorized, http.MethodGet, "/v1/tenants/acme", "")
+	out, _, err = b.cli("apikey", "add", "--label", "x", "--json")
+	require.NoError(t, err)
+	require.Contains(t, out, `"role":"viewer"`)
+	out, _, err = b.cli("apikey", "list", "--json", "--all")
+	require.NoError(t, err)
+	require.Equal(t, 2, strings.Count(out, "\n"))
+
+	_, _, err = b.cli("apikey", "add")
+	require.ErrorContains(t, err, "--label")
+	_, _, err = b.cli("apikey", "add", "--label", "x", "--role", "root")
+	require.ErrorContains(t, err, "use viewer, operator or admin")
+	_, _, err = b.cli("apikey", "add", "--label", "x", "--tenant", "nobody")
+	require.EqualError(t, err, "there is no tenant of that name")
+	_, _, err = b.cli("apikey", "revoke", "nobody")
+	require.EqualError(t, err, "there is no API key of that id")
+}
+
 func TestWrongArgumentsAreSentences(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

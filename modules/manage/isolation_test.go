@@ -40,7 +40,10 @@ func bodyOf(path string) string {
 // is what it would get if there were nothing, and all stays as it is.
 func TestAnotherTenantsKeySeesNothing(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	onEach(t, testAnotherTenantsKeySeesNothing)
+}
+
+func testAnotherTenantsKeySeesNothing(t *testing.T, b *bench) {
 	b.people()
 	b.must(http.StatusCreated, http.MethodPost, application+"/documents?id=doc-1", "file")
 	b.must(http.StatusCreated, http.MethodPut, acme+"/steps/applied/helper", `{}`)

@@ -120,7 +120,10 @@ func pagedIDs(b *bench, path string) (all []string) {
 
 func TestListsArePaged(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	onEach(t, testListsArePaged)
+}
+
+func testListsArePaged(t *testing.T, b *bench) {
 	for _, id := range []string{"a", "b", "c", "d", "e"} {
 		b.must(http.StatusCreated, http.MethodPut, "/v1/tenants/acme/candidates/"+id, `{}`)
 		b.must(http.StatusCreated, http.MethodPut, "/v1/tenants/acme/jobs/"+id, `{"id":"`+id+`"}`)

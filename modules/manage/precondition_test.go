@@ -10,7 +10,10 @@ import (
 // TestPreconditions walks everything that has a version through RFC 9110 section 13.
 func TestPreconditions(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	onEach(t, testPreconditions)
+}
+
+func testPreconditions(t *testing.T, b *bench) {
 	b.people()
 	b.initech()
 	for path, body := range map[string]string{
@@ -61,7 +64,10 @@ func TestPreconditions(t *testing.T) {
 // Of two that read the same version, one wins.
 func TestTheSecondOfTwoIsRefused(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	onEach(t, testTheSecondOfTwoIsRefused)
+}
+
+func testTheSecondOfTwoIsRefused(t *testing.T, b *bench) {
 	const path = "/v1/tenants/acme/candidates/c-1"
 	made := b.must(http.StatusCreated, http.MethodPut, path, `{}`).header.Get("ETag")
 	done := make(chan int)

@@ -12,7 +12,10 @@ const acme = "/v1/tenants/acme"
 
 func TestACandidateComesBackAsItWasPut(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	onEach(t, testACandidateComesBackAsItWasPut)
+}
+
+func testACandidateComesBackAsItWasPut(t *testing.T, b *bench) {
 	const full = `{"id":"c-1","alternateIds":["184467"],"name":{"formattedName":"Zoë O'N","given":"Zoë","family":"O'N"},"gender":"Female","citizenShip":["any"],
 		"applyDate":"2026-10-02","address":[{"countrySubdivisions":[{"type":"state","value":"OR"}],"city":"Portland","postalCode":"97205","line":"1","formattedAddress":"1\nPortland"}],
 		"phone":["+1"],"email":["Zoe@example.org"],"web":"<a>","customFields":[{"id":"cf-1","name":"n","type":"t","value":""}]`
@@ -60,7 +63,10 @@ func TestListsAreFiltered(t *testing.T) {
 
 func TestWhatIsUsedStays(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	onEach(t, testWhatIsUsedStays)
+}
+
+func testWhatIsUsedStays(t *testing.T, b *bench) {
 	b.people()
 	require.Contains(t, b.problem(http.MethodDelete, acme+"/candidates/c-1", "", http.StatusConflict), "job applications")
 	require.Contains(t, b.problem(http.MethodDelete, acme+"/jobs/NURSE-1", "", http.StatusConflict), "job applications")
@@ -85,7 +91,10 @@ func (b *bench) people2() {
 
 func TestJobIDsAreUnique(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	onEach(t, testJobIDsAreUnique)
+}
+
+func testJobIDsAreUnique(t *testing.T, b *bench) {
 	b.must(http.StatusCreated, http.MethodPut, acme+"/jobs/A", `{"id":"job-1"}`)
 	require.Contains(t, b.problem(http.MethodPut, acme+"/jobs/B", `{"id":"job-1"}`, http.StatusConflict), "belongs to another")
 	b.must(http.StatusCreated, http.MethodPut, "/v1/tenants/globex/jobs/B", `{"id":"job-1"}`)
@@ -126,7 +135,10 @@ func TestAStatusIsImportedAndAStepIsEntered(t *testing.T) {
 
 func TestStepsAreReplacedAsAWhole(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	onEach(t, testStepsAreReplacedAsAWhole)
+}
+
+func testStepsAreReplacedAsAWhole(t *testing.T, b *bench) {
 	b.people()
 	helper := acme + "/steps/hired/helper"
 	b.must(http.StatusCreated, http.MethodPut, helper, `{"integrations":["hris"]}`)

@@ -102,7 +102,10 @@ func TestAnExportWithoutTemporal(t *testing.T) {
 
 func TestEnteringAStepExports(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	onEach(t, testEnteringAStepExports)
+}
+
+func testEnteringAStepExports(t *testing.T, b *bench) {
 	b.people()
 	b.must(http.StatusCreated, http.MethodPut, acme+"/steps/hired/helper", `{}`)
 	enter := func(status int, step string) reply {
