@@ -310,7 +310,7 @@ func TestInterruptedRunSumsUp(t *testing.T) {
 	require.ErrorContains(t, err, " of 100000 were not acknowledged")
 	s := jsonLines[summary](t, out, "summary")[0]
 	require.Positive(t, s.Accepted)
-	require.Equal(t, 1, s.Interrupted)
+	require.LessOrEqual(t, s.Interrupted, 1) // none, when it fell between two requests
 	require.Equal(t, 100000, s.Answered+s.Failed+s.Interrupted+s.NotSent)
 	require.Zero(t, s.Failed)
 	require.Empty(t, s.Reasons)

@@ -1,0 +1,106 @@
+package directory_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
+
+	"github.com/hiregate/hiregate/internal/directory"
+	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/internal/store/storetest"
+)
+
+var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+
+func open(t testing.TB, address string) *directory.Directory {
+	t.Helper()
+	db, err := store.Open(t.Context(), address, store.Options{})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	return &directory.Directory{Store: db, Log: zap.NewNop()}
+}
+
+func put(t testing.TB, d *directory.Directory, names ...string) {
+	t.Helper()
+	require.NoError(t, d.Store.Write(t.Context(), func(tx *store.Tx) error {
+		for _, name := range names {
+			if err := tx.PutTenant(&hiring.Tenant{Name: name}, noon); err != nil {
+				return err
+			}
+			if err := tx.PutIntegration(&hiring.Integration{Tenant: name, Name: "hris", URL: "https://hr.example/in/" + name, Secret: "s", Documents: hiring.Rehost}, noon); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+}
+
+func TestDirectoryFollowsTheDatabase(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, address string) {
+		d := open(t, address)
+		_, ok := d.Tenant("acme")
+		require.False(t, ok, "before the first refresh there is nobody")
+		for range d.All() {
+			t.Fatal("before the first refresh there is nobody")
+		}
+		put(t, d, "globex", "acme")
+		require.NoError(t, d.Refresh(t.Context()))
+		acme, ok := d.Tenant("acme")
+		require.True(t, ok)
+		i, ok := acme.Integration("hris")
+		require.True(t, ok)
+		require.Equal(t, "https://hr.example/in/acme", i.URL)
+		var names []string
+		for one := range d.All() {
+			names = append(names, one.Name)
+		}
+		require.Equal(t, []string{"acme", "globex"}, names)
+
+		same, _ := d.Tenant("acme")
+		require.NoError(t, d.Refresh(t.Context()))
+		again, _ := d.Tenant("acme")
+		require.Same(t, same, again, "what did not change was read anew")
+	})
+}
+
+func TestNodeLearnsWhatAnotherOneChanged(t *testing.T) {
+	t.Parallel()
+	address := storetest.Postgres(t)
+	one, other := open(t, address), open(t, address)
+	require.NoError(t, other.Refresh(t.Context()))
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() { defer close(ended); other.Run(ctx) }()
+	put(t, one, "acme")
+	require.Eventually(t, func() bool { _, ok := other.Tenant("acme"); return ok }, 10*time.Second, 10*time.Millisecond)
+	stop()
+	<-ended
+}
+
+// BenchmarkTenant looks a tenant up among ten, and among ten thousand.
+func BenchmarkTenant(b *testing.B) {
+	for _, n := range []int{10, 10_000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			d := open(b, storetest.SQLite(b))
+			names := make([]string, n)
+			for i := range names {
+				names[i] = fmt.Sprint("t-", i)
+			}
+			put(b, d, names...)
+			require.NoError(b, d.Refresh(b.Context()))
+			i := 0
+			for b.Loop() {
+				if _, ok := d.Tenant(names[i%n]); !ok {
+					b.Fatal("a tenant is missing")
+				}
+				i++
+			}
+		})
+	}
+}
