@@ -63,6 +63,10 @@ func lists(ctx context.Context, db *DB) []error {
 	note(err)
 	_, err = db.Directory(ctx)
 	note(err)
+	for _, tenant := range []string{"", "t"} {
+		_, _, err = db.APIKeys(ctx, tenant, page)
+		note(err)
+	}
 	return errs
 }
 
