@@ -30,8 +30,10 @@ var applications = collection[hiring.JobApplication]{"job_applications", []strin
 	return a.ID, &a.Row, []any{a.Candidate, a.Job, a.Status.Step}
 }}
 
-// FoldEmail is an e-mail address as candidates are found by it: without regard to case.
-func FoldEmail(address string) string { return cases.Fold().String(strings.TrimSpace(address)) }
+// FoldEmail is an e-mail address as candidates are found by it: without regard to case, and no longer than an index takes.
+func FoldEmail(address string) string {
+	return hiring.CandidateKey(cases.Fold().String(strings.TrimSpace(address)))
+}
 
 // PutCandidate writes a candidate in the place of the version it was read as; 0: there must be none. ErrStale otherwise. The
 // other Put methods of resources are alike.
@@ -71,7 +73,16 @@ func (db *DB) Candidates(ctx context.Context, tenant, email string, p Page) ([]*
 }
 
 // PutJob writes a job. ErrTaken when another job of the tenant has its id.
-func (tx *Tx) PutJob(j *hiring.Job, now time.Time) error { return jobs.put(tx, j, now) }
+func (tx *Tx) PutJob(j *hiring.Job, now time.Time) error {
+	others, err := jobs.rows(tx, ` AND job = $2 AND id <> $3`, j.Tenant, j.ID, j.BoardCode)
+	if err == nil && len(others) > 0 {
+		err = ErrTaken
+	}
+	if err != nil {
+		return err
+	}
+	return jobs.put(tx, j, now)
+}
 
 // Job finds a job by its job board code within a transaction.
 func (tx *Tx) Job(tenant, boardCode string) (*hiring.Job, bool, error) {

@@ -2,6 +2,8 @@ package manage_test
 
 import (
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -43,6 +45,22 @@ func testARepeatGetsTheSameAnswer(t *testing.T, b *bench) {
 	require.NotEqual(t, first.body, post(b.as(b.key("root2", "", hiring.Admin)), newKey, "once").body, "another's key")
 	b.Clock.Advance(time.Hour)
 	require.NotEqual(t, first.body, post(k, newKey, "once").body, "it is kept for longer than a day")
+}
+
+// The key that is in an answer is kept in no form that anybody but who asked could read.
+func TestKeptAnswersAreSealed(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	made := parsed[struct{ Key, ID string }](b, b.must(http.StatusCreated, http.MethodPost, "/v1/api-keys", newKey, "Idempotency-Key", "my-own-key-1"))
+	var kept []byte
+	for _, name := range []string{"hiregate.db", "hiregate.db-wal"} {
+		raw, err := os.ReadFile(filepath.Join(b.Folder, name))
+		require.NoError(t, err)
+		kept = append(kept, raw...)
+	}
+	require.Contains(t, string(kept), made.ID)
+	require.NotContains(t, string(kept), made.Key)
+	require.NotContains(t, string(kept), "my-own-key-1")
 }
 
 // A refusal is an answer, too; a moment's trouble is not.

@@ -33,6 +33,11 @@ func (r *request) expect(tag string) *problem.Problem {
 	return nil
 }
 
+// conditional tells whether the request names what it expects to be there.
+func (r *request) conditional() bool {
+	return len(r.Header.Values("If-Match")) > 0 || len(r.Header.Values("If-None-Match")) > 0
+}
+
 // listsTag tells whether a header's list of entity tags has one, or is "*".
 func listsTag(header []string, tag string) bool {
 	for _, one := range strings.Split(strings.Join(header, ","), ",") {

@@ -82,3 +82,21 @@ func testTheSecondOfTwoIsRefused(t *testing.T, b *bench) {
 	}
 	require.Equal(t, map[int]int{http.StatusOK: 1, http.StatusPreconditionFailed: 7}, count)
 }
+
+// Of those that make the same tenant at the same moment, one does.
+func TestATenantIsMadeOnce(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, b *bench) {
+		done := make(chan int)
+		for range 8 {
+			go func() {
+				done <- b.send(http.MethodPut, "/v1/tenants/initech", `{}`, "If-None-Match", "*").status
+			}()
+		}
+		count := map[int]int{}
+		for range 8 {
+			count[<-done]++
+		}
+		require.Equal(t, map[int]int{http.StatusCreated: 1, http.StatusPreconditionFailed: 7}, count)
+	})
+}

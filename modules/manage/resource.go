@@ -184,6 +184,8 @@ func (r *request) write(fn func(*store.Tx) error) *problem.Problem {
 	case errors.Is(err, trigger.ErrNoSuch):
 		_, sentence, _ := strings.Cut(err.Error(), ": ")
 		return problem.New(http.StatusNotFound, sentence)
+	case errors.Is(err, store.ErrStale) && r.conditional():
+		return problem.New(http.StatusPreconditionFailed, "somebody else changed it at the same moment: read it again, and send the ETag of that answer as If-Match")
 	case errors.Is(err, store.ErrStale), errors.Is(err, store.ErrLeaseLost):
 		return problem.New(http.StatusConflict, "somebody else changed it at the same moment: read it again, and try again")
 	case errors.Is(err, store.ErrTaken):

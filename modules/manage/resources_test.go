@@ -1,7 +1,10 @@
 package manage_test
 
 import (
+	"crypto/rand"
 	"net/http"
+	"net/url"
+	"strings"
 	"testing"
 	"time"
 
@@ -32,6 +35,28 @@ func testACandidateComesBackAsItWasPut(t *testing.T, b *bench) {
 	empty := b.must(http.StatusOK, http.MethodPut, acme+"/candidates/c-1", `{}`)
 	require.Contains(t, empty.body, `"phone":[]`, "an array is never null")
 	b.requireCleanLog()
+}
+
+// What the rules let pass, every database takes: the longest ids and texts, too.
+func TestTheLongestIsKept(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, b *bench) {
+		random := func(n int) string { // compresses badly: databases compress what they index
+			var s strings.Builder
+			for s.Len() < n {
+				s.WriteString(rand.Text())
+			}
+			return s.String()[:n]
+		}
+		id := strings.Repeat("🦀", 255)
+		email, text := random(4<<10), random(4<<10)
+		b.must(http.StatusCreated, http.MethodPut, acme+"/candidates/"+url.PathEscape(id), `{"gender":"`+text+`","email":["`+email+`"]}`)
+		require.Equal(t, []string{id}, ids(b, acme+"/candidates?email="+email))
+		b.must(http.StatusCreated, http.MethodPut, acme+"/jobs/"+url.PathEscape(id), `{"id":"`+id+`"}`)
+		b.must(http.StatusCreated, http.MethodPut, acme+"/job-applications/"+url.PathEscape(id), `{"candidate":"`+id+`","jobBoardCode":"`+id+`"}`)
+		require.Equal(t, []string{id}, ids(b, acme+"/job-applications?job="+url.QueryEscape(id)))
+		b.must(http.StatusCreated, http.MethodPost, acme+"/job-applications/"+url.PathEscape(id)+"/documents?id="+url.QueryEscape(id), "file")
+	})
 }
 
 func TestIDsInPathsAreText(t *testing.T) {
@@ -98,6 +123,8 @@ func testJobIDsAreUnique(t *testing.T, b *bench) {
 	b.must(http.StatusCreated, http.MethodPut, acme+"/jobs/A", `{"id":"job-1"}`)
 	require.Contains(t, b.problem(http.MethodPut, acme+"/jobs/B", `{"id":"job-1"}`, http.StatusConflict), "belongs to another")
 	b.must(http.StatusCreated, http.MethodPut, "/v1/tenants/globex/jobs/B", `{"id":"job-1"}`)
+	b.must(http.StatusCreated, http.MethodPut, acme+"/jobs/B", `{"id":"job-2"}`)
+	require.Contains(t, b.problem(http.MethodPut, acme+"/jobs/B", `{"id":"job-1"}`, http.StatusConflict), "belongs to another")
 	b.must(http.StatusUnprocessableEntity, http.MethodPut, acme+"/jobs/C", `{}`)
 	b.must(http.StatusUnprocessableEntity, http.MethodPut, acme+"/jobs/C", `{"id":"x","jobBoardCode":"D"}`)
 }
