@@ -42,39 +42,27 @@ type integrationRow struct {
 }
 
 func integrationList(a *admin) *cobra.Command {
-	return &cobra.Command{
+	p := &pages{path: "/v1/integrations"}
+	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "Lists the integrations of all tenants, and whether they are configured",
 		Args:  exactly(0, "integration list takes no argument"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, stop := interruptible(cmd)
 			defer stop()
-			var list struct {
-				Items []json.RawMessage `json:"items"`
-			}
-			if err := a.call(ctx, http.MethodGet, "/v1/integrations", nil, &list); err != nil {
-				return err
-			}
 			table := NewTable(cmd.OutOrStdout(), "tenant", "integration", "state", "verifications", "updated", "documents", "url", "reason")
-			for _, raw := range list.Items {
-				if a.json {
-					if err := WriteJSON(cmd.OutOrStdout(), raw); err != nil {
-						return err
-					}
-					continue
-				}
+			return p.print(ctx, cmd, a, table, func(raw json.RawMessage) error {
 				var i integrationRow
 				if err := json.Unmarshal(raw, &i); err != nil {
-					return fmt.Errorf("reading what the gateway answered: %w", err)
+					return err
 				}
 				table.Row(i.Tenant, i.Name, i.State, i.Attempts, i.UpdatedAt, i.Documents, i.URL, i.Reason)
-			}
-			if a.json {
 				return nil
-			}
-			return table.Flush()
+			})
 		},
 	}
+	p.flags(cmd)
+	return cmd
 }
 
 func integrationEnable(a *admin) *cobra.Command {
