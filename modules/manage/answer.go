@@ -39,16 +39,17 @@ func (a *answer) write(w http.ResponseWriter) {
 	w.Write(a.Body)
 }
 
-// answer writes what a route gives: a value as JSON, nothing with 204, or a problem.
-func (r *request) answer(v any, p *problem.Problem) {
+// answer writes what a route gives: a value as JSON, nothing with 204, or a problem. It tells whether all went well.
+func (r *request) answer(v any, p *problem.Problem) (good bool) {
 	if p == nil {
 		var a *answer
 		if a, p = r.encoded(v); p == nil {
 			a.write(r.w)
-			return
+			return a.Status < 400
 		}
 	}
 	p.Write(r.w)
+	return false
 }
 
 // encoded is the answer that holds a value, or says that the asker has it already. Arrays are never null.

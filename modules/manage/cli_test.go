@@ -36,7 +36,8 @@ func run(t *testing.T, cmd *cobra.Command, args ...string) (out, hints string, e
 // cli runs a command against the API.
 func (b *bench) cli(args ...string) (out, hints string, err error) {
 	b.t.Helper()
-	commandOf := map[string]func() *cobra.Command{"export": commands.Export, "integration": commands.Integration, "apikey": commands.APIKey}
+	commandOf := map[string]func() *cobra.Command{"export": commands.Export, "integration": commands.Integration, "apikey": commands.APIKey,
+		"tenant": commands.Tenant, "candidate": commands.Candidate}
 	address := strings.TrimSuffix(strings.TrimPrefix(b.url, "http://"), "/hiregate")
 	return run(b.t, commandOf[args[0]](), append(args[1:], "--admin", address)...)
 }

@@ -92,11 +92,15 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request, route route) {
 		p.Write(w)
 		return
 	}
+	run := func() (any, *problem.Problem) { return route.serve(req) }
 	if route.method == http.MethodPost && !route.streamed {
-		req.answer(req.exactlyOnce(nil, func() (any, *problem.Problem) { return route.serve(req) }))
-		return
+		once := run
+		run = func() (any, *problem.Problem) { return req.exactlyOnce(nil, once) }
 	}
-	req.answer(route.serve(req))
+	if req.answer(run()) && route.role == hiring.Admin && route.method != http.MethodGet {
+		a.log.Info("tenants, integrations or API keys were changed", zap.String("key", req.caller.id), zap.String("request", r.Pattern),
+			zap.String("tenant", r.PathValue("tenant")))
+	}
 }
 
 // request is a request to the API. The store is held until it is answered.

@@ -1,0 +1,61 @@
+package manage_test
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+)
+
+// A tenant, its integration and an export, by the command line alone.
+func TestServiceCommands(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	fine := true
+	address := b.partner(func(w http.ResponseWriter, _ *http.Request) {
+		if !fine {
+			w.WriteHeader(http.StatusCreated)
+		}
+	})
+	secret := filepath.Join(t.TempDir(), "secret")
+	require.NoError(t, os.WriteFile(secret, []byte("s3cret\n"), 0o600))
+	cli := func(args ...string) string {
+		out, _, err := b.cli(args...)
+		require.NoError(t, err, "%v", args)
+		return out
+	}
+	cli("tenant", "set", "initech", "--name", "Initech", "--secret-file", secret, "--invalid", "quarantine")
+	kept, _ := b.Config.Tenant("initech")
+	require.Equal(t, []hiring.Secret{"s3cret"}, kept.Secrets)
+	require.True(t, kept.Quarantine)
+	require.Regexp(t, `(?m)^initech +Initech +database +1 +quarantine `, cli("tenant", "list"))
+	require.Regexp(t, `(?m)^acme +- +Caddyfile +1 +refuse `, cli("tenant", "list"))
+
+	add := []string{"integration", "add", "initech/hris", "--url", address + "/x", "--secret-file", secret}
+	fine = false
+	_, _, err := b.cli(add...)
+	require.ErrorContains(t, err, "nothing was saved: VERIFY was answered 201; it must be exactly 200")
+	fine = true
+	require.Contains(t, cli(append(add, "--documents", "inline", "--standard-webhooks")...), "is configured")
+	require.Regexp(t, `(?m)^initech +hris +configured +1 .* inline `, cli("integration", "list"))
+	require.Equal(t, 3, strings.Count(cli("integration", "list", "--limit", "2"), "\n"))
+
+	b.must(http.StatusCreated, http.MethodPut, "/v1/tenants/initech/candidates/c-zoe", `{"name":{"given":"Zoë"}}`)
+	require.Contains(t, cli("candidate", "list", "initech"), "Zoë")
+	b.deliver(hiring.Delivered, 200)
+	require.Regexp(t, `(?s)^export initech/[0-9a-f-]{36}\nINTEGRATION.*hris +delivered`, cli("candidate", "export", "initech/c-zoe"))
+	_, _, err = b.cli("candidate", "export", "initech/nobody")
+	require.EqualError(t, err, "the tenant has no candidate of that id")
+
+	_, _, err = b.cli("tenant", "remove", "initech")
+	require.ErrorContains(t, err, "delete those first")
+	cli("integration", "remove", "initech/hris")
+	cli("tenant", "remove", "initech")
+	_, _, err = b.cli("tenant", "remove", "acme")
+	require.ErrorContains(t, err, "declared in the gateway's Caddyfile")
+}
