@@ -1,0 +1,99 @@
+package identity
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/mail"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/cases"
+)
+
+// maxText is the length of a name, an e-mail address or a client's id, in characters; maxURI that of an address, in bytes.
+const (
+	maxText = 255
+	maxURI  = 2 << 10
+	maxURIs = 50
+)
+
+// Fold is an e-mail address as it is compared.
+func Fold(email string) string { return cases.Fold().String(strings.TrimSpace(email)) }
+
+// Check says what is wrong with a user, or nil. The error is a sentence that says what to do.
+func (u *User) Check() error {
+	address, err := mail.ParseAddress(u.Email)
+	if err != nil || address.Address != u.Email || utf8.RuneCountInString(u.Email) > maxText {
+		return errors.New("email is not an e-mail address: write it bare, such as ada@example.com")
+	}
+	for member, text := range map[string]string{"email": u.Email, "name": u.Name, "givenName": u.GivenName, "familyName": u.FamilyName} {
+		if err := checkText(member, text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+var clientID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,255}$`)
+
+// Check says what is wrong with a client, or nil. The error is a sentence that says what to do.
+func (c *Client) Check() error {
+	switch {
+	case !clientID.MatchString(c.ID):
+		return errors.New("id is no client id: use 1 to 255 of the characters A-Z, a-z, 0-9, ., _ and -")
+	case c.Name == "":
+		return errors.New("name is missing: write what people know the application as")
+	case !slices.Contains(Algorithms, c.Algorithm):
+		return errors.New("algorithm is unknown: use RS256 or ES256")
+	case len(c.RedirectURIs) == 0:
+		return errors.New("redirectUris is empty: write where people are sent after signing in, such as https://app.example.com/callback")
+	case len(c.RedirectURIs) > maxURIs || len(c.LogoutURIs) > maxURIs:
+		return fmt.Errorf("there are too many addresses: use at most %d", maxURIs)
+	}
+	for _, uri := range slices.Concat(c.RedirectURIs, c.LogoutURIs) {
+		if err := CheckRedirectURI(uri); err != nil {
+			return err
+		}
+	}
+	return checkText("name", c.Name)
+}
+
+// CheckRedirectURI says what is wrong with an address that people may be sent to, or nil: it is https, or http on this machine,
+// absolute and without a fragment (RFC 6749 section 3.1.2, RFC 9700 section 2.1).
+func CheckRedirectURI(s string) error {
+	u, err := url.Parse(s)
+	switch {
+	case err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || len(s) > maxURI || strings.ContainsFunc(s, notInURI):
+		return fmt.Errorf("%q is no address to send people to: write one such as https://app.example.com/callback", s)
+	case u.User != nil || strings.Contains(s, "#"):
+		return fmt.Errorf("%q has a user name or a fragment: leave it out", s)
+	case u.Scheme == "http" && !loopback(u.Hostname()):
+		return fmt.Errorf("%q is not encrypted: use https; http is for localhost alone", s)
+	}
+	return nil
+}
+
+// notInURI tells whether a character has to be percent-encoded in a URI; what browsers read otherwise than we do is among them.
+func notInURI(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune(`"<>\^{|}`+"`", r) }
+
+func loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+func checkText(member, s string) error {
+	switch {
+	case !utf8.ValidString(s):
+		return fmt.Errorf("%s is not valid UTF-8: encode it as UTF-8", member)
+	case utf8.RuneCountInString(s) > maxText:
+		return fmt.Errorf("%s is longer than %d characters: shorten it", member, maxText)
+	case strings.ContainsFunc(s, unicode.IsControl):
+		return fmt.Errorf("%s has control characters: leave them out", member)
+	}
+	return nil
+}

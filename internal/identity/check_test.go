@@ -1,0 +1,74 @@
+package identity_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hiregate/hiregate/internal/identity"
+)
+
+func TestSecret(t *testing.T) {
+	t.Parallel()
+	secret, hash := identity.NewSecret()
+	require.Regexp(t, `^[A-Za-z0-9_-]{43}$`, secret)
+	require.Equal(t, hash, identity.HashSecret(secret))
+	other, _ := identity.NewSecret()
+	require.NotEqual(t, secret, other)
+}
+
+func TestFold(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, identity.Fold("ADA@example.com"), identity.Fold(" ada@EXAMPLE.com "))
+	require.Equal(t, identity.Fold("STRASSE@example.com"), identity.Fold("straße@example.com"))
+	require.NotEqual(t, identity.Fold("ada@example.com"), identity.Fold("adah@example.com"))
+}
+
+func TestUser(t *testing.T) {
+	t.Parallel()
+	good := identity.User{Email: "ada@example.com", Name: "Ada Lovelace"}
+	require.NoError(t, good.Check())
+	for _, email := range []string{"", "ada", "Ada <ada@example.com>", "ada@example.com, bob@example.com", "ada@", "ada@example.com\n", strings.Repeat("a", 255) + "@example.com"} {
+		u := good
+		u.Email = email
+		require.ErrorContains(t, u.Check(), "email", "%q", email)
+	}
+	for _, name := range []string{"a\nb", "\xff", "\x00", strings.Repeat("x", 256)} {
+		u := good
+		u.FamilyName = name
+		require.ErrorContains(t, u.Check(), "familyName", "%q", name)
+	}
+}
+
+func TestClient(t *testing.T) {
+	t.Parallel()
+	good := identity.Client{ID: "app-1", Name: "App", Algorithm: identity.RS256, RedirectURIs: []string{"https://app.example.com/cb?x=1"}}
+	require.NoError(t, good.Check())
+	for why, spoil := range map[string]func(*identity.Client){
+		"client id":     func(c *identity.Client) { c.ID = "a b" },
+		"name":          func(c *identity.Client) { c.Name = "" },
+		"algorithm":     func(c *identity.Client) { c.Algorithm = "none" },
+		"redirectUris":  func(c *identity.Client) { c.RedirectURIs = nil },
+		"too many":      func(c *identity.Client) { c.LogoutURIs = make([]string, 51) },
+		"not encrypted": func(c *identity.Client) { c.LogoutURIs = []string{"http://app.example.com"} },
+	} {
+		c := good
+		spoil(&c)
+		require.ErrorContains(t, c.Check(), why)
+	}
+}
+
+func TestRedirectURI(t *testing.T) {
+	t.Parallel()
+	for _, good := range []string{"https://app.example.com/callback", "https://app.example.com:8443/cb?a=b&c=%20", "http://localhost:8090/callback", "http://127.0.0.1/cb", "http://[::1]:3000/"} {
+		require.NoError(t, identity.CheckRedirectURI(good), good)
+	}
+	for _, bad := range []string{
+		"", "/callback", "app.example.com", "javascript:alert(1)", "data:text/html,x", "myapp:/cb", "https:///cb", "https://", "http://app.example.com/cb",
+		"http://localhost.example.com/cb", "https://app.example.com/cb#x", "https://app.example.com/cb#", "https://user@app.example.com/", "https://app.example.com/a b",
+		"https://app.example.com\\@evil.example/", "https://app.example.com/\r\nX: y", "https://app.example.com/ö", "https://a/" + strings.Repeat("x", 2048), "//app.example.com/cb",
+	} {
+		require.Error(t, identity.CheckRedirectURI(bad), bad)
+	}
+}

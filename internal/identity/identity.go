@@ -1,0 +1,135 @@
+// Package identity holds the words of sign-in: users, OAuth clients, what is granted and issued. It imports nothing of ours.
+package identity
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"time"
+)
+
+// User is somebody who signs in.
+type User struct {
+	ID            string // the claim sub
+	Email         string
+	EmailVerified bool
+	Name          string
+	GivenName     string
+	FamilyName    string
+	Password      string // its hash; see package password
+	CreatedAt     time.Time
+	DisabledAt    time.Time // zero: they may sign in
+}
+
+// Algorithm is what ID tokens are signed with (RFC 7518 section 3.1).
+type Algorithm string
+
+// The algorithms, the usual one first.
+const (
+	RS256 Algorithm = "RS256"
+	ES256 Algorithm = "ES256"
+)
+
+// Algorithms are all algorithms.
+var Algorithms = []Algorithm{RS256, ES256}
+
+// Client is an application that people sign in to. All are confidential.
+type Client struct {
+	ID           string
+	Name         string    // as people know it
+	RedirectURIs []string  // where codes go, compared byte for byte
+	LogoutURIs   []string  // where people may go after signing out
+	Algorithm    Algorithm // of its ID tokens
+	SecretPost   bool      // it may send its secret in the body as well
+	RequirePKCE  bool
+	Consent      bool // people are asked before it learns who they are
+	CreatedAt    time.Time
+	DisabledAt   time.Time // zero: it may ask
+}
+
+// MaxSecrets is how many secrets of a client are good at once: two, during a rotation.
+const MaxSecrets = 2
+
+// Session is somebody who is signed in at an issuer.
+type Session struct {
+	Issuer     string
+	UserID     string
+	SignedInAt time.Time
+	Till       time.Time
+}
+
+// Grant is what a person granted a client, and what the code stands for that the client is sent.
+type Grant struct {
+	Issuer      string
+	Client      string
+	UserID      string
+	RedirectURI string
+	Scope       string
+	Claims      string // that were asked for by name; JSON, empty: none
+	Nonce       string
+	Challenge   string // of PKCE, S256; empty: none
+	SignedInAt  time.Time
+	IssuedAt    time.Time
+}
+
+// How long what is issued is good.
+const (
+	CodeLife    = 5 * time.Minute
+	AccessLife  = time.Hour
+	IDTokenLife = time.Hour
+	RefreshLife = 30 * 24 * time.Hour
+	SessionLife = 12 * time.Hour
+)
+
+// Kind is that of a token.
+type Kind string
+
+// The kinds.
+const (
+	Access  Kind = "access"
+	Refresh Kind = "refresh"
+)
+
+// Token is an access or refresh token, by the hash of which it is found.
+type Token struct {
+	Hash  Hash
+	Kind  Kind
+	Scope string
+	Till  time.Time
+}
+
+// Key is what ID tokens are signed with from a time on, until the next generation takes over.
+type Key struct {
+	Algorithm  Algorithm
+	Generation int
+	ID         string // the kid of RFC 7515
+	Sealed     []byte // the private key
+	SignsFrom  time.Time
+	CreatedAt  time.Time
+}
+
+// Entry is one of the log of sign-ins: what was asked, and what came of it. It has neither names nor secrets.
+type Entry struct {
+	ID      int64
+	At      time.Time
+	Event   string // sign-in, sign-out, code, refresh, revoke
+	Result  string // success, or the reason
+	Issuer  string
+	Client  string // empty: none that is known
+	UserID  string // empty: none that is known
+	Address string // where the request came from
+}
+
+// Hash is what a code, a token, a session or a client's secret is kept as.
+type Hash = [sha256.Size]byte
+
+// NewSecret makes 32 random bytes in base64url, and the hash they are kept as. A slow hash would add nothing to 256 random bits.
+func NewSecret() (secret string, hash Hash) {
+	var random [32]byte
+	rand.Read(random[:])
+	secret = base64.RawURLEncoding.EncodeToString(random[:])
+	return secret, HashSecret(secret)
+}
+
+// HashSecret is what a secret of NewSecret is found by.
+func HashSecret(secret string) Hash { return sha256.Sum256([]byte(secret)) }

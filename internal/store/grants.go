@@ -1,0 +1,157 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/hiregate/hiregate/internal/identity"
+)
+
+// IssueCode keeps what a code stands for, by its hash.
+func (tx *Tx) IssueCode(code identity.Hash, g *identity.Grant) error {
+	if err := tx.sweepGrants(g.IssuedAt); err != nil {
+		return err
+	}
+	till := g.IssuedAt.Add(identity.CodeLife)
+	_, err := tx.exec(`
+		INSERT INTO grants (code, issuer, client, user_id, redirect_uri, scope, claims, nonce, challenge, signed_in_at, issued_at, code_till, till)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
+		code[:], g.Issuer, g.Client, g.UserID, g.RedirectURI, g.Scope, g.Claims, g.Nonce, g.Challenge, micros(g.SignedInAt), micros(g.IssuedAt), micros(till), micros(till))
+	return err
+}
+
+// sweepGrants removes some of what nobody can use any more. A grant stays for as long as its tokens.
+func (tx *Tx) sweepGrants(now time.Time) error {
+	if _, err := tx.exec(`DELETE FROM tokens WHERE hash IN (SELECT hash FROM tokens WHERE till <= $1 ORDER BY till LIMIT $2)`, micros(now), 2*sweep); err != nil {
+		return err
+	}
+	_, err := tx.exec(`DELETE FROM grants WHERE code IN (SELECT code FROM grants WHERE till <= $1
+		AND NOT EXISTS (SELECT 1 FROM tokens WHERE tokens.code = grants.code) ORDER BY till LIMIT $2)`, micros(now), sweep)
+	return err
+}
+
+// Exchange is a code that a client, which has proved who it is, exchanges for tokens.
+type Exchange struct {
+	Code        identity.Hash
+	Issuer      string
+	Client      string
+	RedirectURI string
+	Challenge   string // made of the verifier that was sent; empty: none was
+	Tokens      []identity.Token
+}
+
+const grantColumns = `issuer, client, user_id, redirect_uri, scope, claims, nonce, challenge, signed_in_at, issued_at`
+
+func grantFields(g *identity.Grant) []any {
+	return []any{&g.Issuer, &g.Client, &g.UserID, &g.RedirectURI, &g.Scope, &g.Claims, &g.Nonce, &g.Challenge, moment{&g.SignedInAt}, moment{&g.IssuedAt}}
+}
+
+// ExchangeCode consumes a code and keeps the tokens that are issued for it, which get its scope. It gives nil for a code that is
+// unknown, over, used or not meant so; what was issued for one that is used a second time is revoked. However many try at the same
+// time, on whatever nodes, one is given the grant: the condition and the change are one statement.
+func (tx *Tx) ExchangeCode(x *Exchange, now time.Time) (*identity.Grant, error) {
+	g, till := new(identity.Grant), now
+	for _, t := range x.Tokens {
+		till = later(till, t.Till)
+	}
+	won, err := tx.one(grantFields(g), `
+		UPDATE grants SET consumed_at = $1, till = $2
+		WHERE code = $3 AND issuer = $4 AND client = $5 AND redirect_uri = $6 AND challenge = $7 AND code_till > $1 AND consumed_at IS NULL AND revoked_at IS NULL
+		AND EXISTS (SELECT 1 FROM users WHERE users.id = grants.user_id AND users.disabled_at IS NULL)
+		RETURNING `+grantColumns,
+		micros(now), micros(till), x.Code[:], x.Issuer, x.Client, x.RedirectURI, x.Challenge)
+	if err != nil {
+		return nil, err
+	}
+	if !won {
+		_, err := tx.exec(`UPDATE grants SET revoked_at = $1 WHERE code = $2 AND consumed_at IS NOT NULL AND revoked_at IS NULL`, micros(now), x.Code[:])
+		return nil, err
+	}
+	return g, tx.insertTokens(x.Code[:], g.Scope, x.Tokens, now)
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// insertTokens keeps tokens; those without a scope of their own get that of the grant.
+func (tx *Tx) insertTokens(code []byte, scope string, tokens []identity.Token, now time.Time) error {
+	for _, t := range tokens {
+		if t.Scope == "" {
+			t.Scope = scope
+		}
+		if _, err := tx.exec(`INSERT INTO tokens (hash, code, kind, scope, issued_at, till) VALUES ($1, $2, $3, $4, $5, $6)`,
+			t.Hash[:], code, string(t.Kind), t.Scope, micros(now), micros(t.Till)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Rotate ends a refresh token of a client and keeps the tokens that take its place. It gives nil for one that is unknown, over,
+// revoked or another client's; one that comes a second time was stolen from somebody, so that all of its grant is revoked.
+func (tx *Tx) Rotate(refresh identity.Hash, issuer, client string, tokens []identity.Token, now time.Time) (*identity.Grant, error) {
+	var code []byte
+	won, err := tx.one([]any{&code}, `
+		UPDATE tokens SET ended_at = $1 WHERE hash = $2 AND kind = 'refresh' AND ended_at IS NULL AND till > $1
+		AND EXISTS (SELECT 1 FROM grants JOIN users ON users.id = grants.user_id WHERE grants.code = tokens.code AND grants.issuer = $3 AND grants.client = $4
+			AND grants.revoked_at IS NULL AND users.disabled_at IS NULL)
+		RETURNING code`, micros(now), refresh[:], issuer, client)
+	if err != nil {
+		return nil, err
+	}
+	if !won {
+		_, err := tx.exec(`UPDATE grants SET revoked_at = $1 WHERE revoked_at IS NULL AND issuer = $2 AND client = $3
+			AND code = (SELECT code FROM tokens WHERE hash = $4 AND kind = 'refresh' AND ended_at IS NOT NULL)`, micros(now), issuer, client, refresh[:])
+		return nil, err
+	}
+	g, till := new(identity.Grant), now
+	for _, t := range tokens {
+		till = later(till, t.Till)
+	}
+	good, err := tx.one(grantFields(g), `UPDATE grants SET till = $1 WHERE code = $2 AND revoked_at IS NULL RETURNING `+grantColumns, micros(till), code)
+	if err != nil || !good { // it was revoked a moment ago
+		return nil, err
+	}
+	return g, tx.insertTokens(code, g.Scope, tokens, now)
+}
+
+// RevokeToken ends a token of a client; a refresh token ends with all of its grant. What is not the client's is left alone. It
+// reports false then.
+func (tx *Tx) RevokeToken(hash identity.Hash, issuer, client string, now time.Time) (bool, error) {
+	var code []byte
+	var kind identity.Kind
+	found, err := tx.one([]any{&code, &kind}, `
+		UPDATE tokens SET ended_at = COALESCE(ended_at, $1) WHERE hash = $2
+		AND EXISTS (SELECT 1 FROM grants WHERE grants.code = tokens.code AND grants.issuer = $3 AND grants.client = $4)
+		RETURNING code, kind`, micros(now), hash[:], issuer, client)
+	if err != nil || !found || kind != identity.Refresh {
+		return found, err
+	}
+	_, err = tx.exec(`UPDATE grants SET revoked_at = $1 WHERE code = $2 AND revoked_at IS NULL`, micros(now), code)
+	return true, err
+}
+
+// AccessToken reads what a good access token stands for, with the token's own scope, and who it is about; ErrNotFound when it is
+// unknown, over or revoked, or its user or client disabled.
+func (db *DB) AccessToken(ctx context.Context, issuer string, hash identity.Hash, now time.Time) (*identity.Grant, error) {
+	return queryOne(ctx, db, scanGrant, `
+		SELECT g.issuer, g.client, g.user_id, g.redirect_uri, t.scope, g.claims, g.nonce, g.challenge, g.signed_in_at, g.issued_at
+		FROM tokens t JOIN grants g ON g.code = t.code JOIN users u ON u.id = g.user_id JOIN oauth_clients c ON c.id = g.client
+		WHERE t.hash = $1 AND t.kind = 'access' AND t.till > $2 AND t.ended_at IS NULL AND g.issuer = $3 AND g.revoked_at IS NULL
+		AND u.disabled_at IS NULL AND c.disabled_at IS NULL`, hash[:], micros(now), issuer)
+}
+
+func scanGrant(r row) (*identity.Grant, error) {
+	g := new(identity.Grant)
+	return g, r.Scan(grantFields(g)...)
+}
+
+// RefreshScope reads the scope of a refresh token, good or not; ErrNotFound when it is unknown.
+func (db *DB) RefreshScope(ctx context.Context, hash identity.Hash) (string, error) {
+	return queryOne(ctx, db, func(r row) (s string, err error) { err = r.Scan(&s); return s, err },
+		`SELECT scope FROM tokens WHERE hash = $1 AND kind = 'refresh'`, hash[:])
+}

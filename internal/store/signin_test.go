@@ -1,0 +1,411 @@
+package store_test
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hiregate/hiregate/internal/identity"
+	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/internal/store/storetest"
+)
+
+const issuer = "https://gate.example.com/signin"
+
+// people adds the user ada and the client app.
+func people(t *testing.T, db *store.DB) {
+	t.Helper()
+	write(t, db, func(tx *store.Tx) error {
+		if err := tx.AddUser(&identity.User{ID: "ada", Email: "Ada@example.com", EmailVerified: true, Name: "Ada Lovelace", GivenName: "Ada", FamilyName: "Lovelace", Password: "$x", CreatedAt: noon}); err != nil {
+			return err
+		}
+		for _, id := range []string{"app", "other"} {
+			if err := tx.AddClient(&identity.Client{ID: id, Name: "App", RedirectURIs: []string{"https://app.example.com/cb"}, Algorithm: identity.RS256, Consent: true, CreatedAt: noon}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func TestUsers(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, db *store.DB) {
+		people(t, db)
+		byEmail, err := db.UserByEmail(t.Context(), "aDA@EXAMPLE.com")
+		require.NoError(t, err)
+		want := &identity.User{ID: "ada", Email: "Ada@example.com", EmailVerified: true, Name: "Ada Lovelace", GivenName: "Ada", FamilyName: "Lovelace", Password: "$x", CreatedAt: noon}
+		require.Equal(t, want, byEmail)
+		_, err = db.UserByEmail(t.Context(), "bob@example.com")
+		require.ErrorIs(t, err, store.ErrNotFound)
+		err = db.Write(t.Context(), func(tx *store.Tx) error { return tx.AddUser(&identity.User{ID: "ada2", Email: "ada@example.COM", CreatedAt: noon}) })
+		require.ErrorIs(t, err, store.ErrTaken)
+
+		write(t, db, func(tx *store.Tx) error { return tx.AddUser(&identity.User{ID: "bob", Email: "bob@example.com", CreatedAt: noon}) })
+		page, next, err := db.Users(t.Context(), store.Page{Limit: 1})
+		require.NoError(t, err)
+		require.Equal(t, "ada", next)
+		require.Equal(t, []*identity.User{want}, page)
+		page, next, err = db.Users(t.Context(), store.Page{After: next, Limit: 1})
+		require.NoError(t, err)
+		require.Empty(t, next)
+		require.Equal(t, "bob", page[0].ID)
+	})
+}
+
+func TestClients(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, db *store.DB) {
+		people(t, db)
+		c, err := db.Client(t.Context(), "app")
+		require.NoError(t, err)
+		require.Equal(t, &identity.Client{ID: "app", Name: "App", RedirectURIs: []string{"https://app.example.com/cb"}, Algorithm: identity.RS256, Consent: true, CreatedAt: noon}, c)
+		_, err = db.Client(t.Context(), "nobody\x00")
+		require.ErrorIs(t, err, store.ErrNotFound)
+		require.ErrorIs(t, db.Write(t.Context(), func(tx *store.Tx) error { return tx.AddClient(c) }), store.ErrTaken)
+
+		secrets := func() []identity.Hash {
+			all, err := db.ClientSecrets(t.Context(), "app")
+			require.NoError(t, err)
+			return all
+		}
+		add := func(text string, after time.Duration) error {
+			return db.Write(t.Context(), func(tx *store.Tx) error {
+				return tx.AddClientSecret("app", identity.HashSecret(text), noon.Add(after))
+			})
+		}
+		require.Empty(t, secrets())
+		require.NoError(t, add("one", 0))
+		require.NoError(t, add("two", time.Second))
+		require.ErrorIs(t, add("three", 2*time.Second), store.ErrTooMany)
+		require.Equal(t, []identity.Hash{identity.HashSecret("one"), identity.HashSecret("two")}, secrets())
+		write(t, db, func(tx *store.Tx) error { return tx.KeepClientSecret("app") })
+		require.Equal(t, []identity.Hash{identity.HashSecret("two")}, secrets())
+		require.NoError(t, add("three", 2*time.Second))
+
+		c.Name, c.LogoutURIs, c.Algorithm, c.SecretPost, c.RequirePKCE, c.Consent = "Other", []string{"https://app.example.com/"}, identity.ES256, true, true, false
+		write(t, db, func(tx *store.Tx) error {
+			known, err := tx.UpdateClient(c)
+			require.True(t, known)
+			return err
+		})
+		got, err := db.Client(t.Context(), "app")
+		require.NoError(t, err)
+		require.Equal(t, c, got)
+		page, _, err := db.Clients(t.Context(), store.Page{})
+		require.NoError(t, err)
+		require.Len(t, page, 2)
+	})
+}
+
+func TestSessions(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, db *store.DB) {
+		people(t, db)
+		one, two := identity.HashSecret("one"), identity.HashSecret("two")
+		begin := func(hash, before identity.Hash, at time.Time) {
+			write(t, db, func(tx *store.Tx) error {
+				return tx.BeginSession(hash, before, &identity.Session{Issuer: issuer, UserID: "ada", SignedInAt: at, Till: at.Add(time.Hour)})
+			})
+		}
+		there := func(hash identity.Hash, issuer string, at time.Time) bool {
+			s, err := db.Session(t.Context(), issuer, hash, at)
+			if err != nil {
+				require.ErrorIs(t, err, store.ErrNotFound)
+				return false
+			}
+			require.Equal(t, "ada", s.UserID)
+			return true
+		}
+		begin(one, identity.Hash{}, noon)
+		require.True(t, there(one, issuer, noon.Add(time.Hour-time.Microsecond)))
+		require.False(t, there(one, issuer, noon.Add(time.Hour)))
+		require.False(t, there(one, "https://other.example.com", noon), "it is good at another issuer")
+		begin(two, one, noon)
+		require.False(t, there(one, issuer, noon), "the session before is still good")
+		require.True(t, there(two, issuer, noon))
+		write(t, db, func(tx *store.Tx) error { return tx.EndSession(two) })
+		require.False(t, there(two, issuer, noon))
+
+		begin(one, identity.Hash{}, noon)
+		write(t, db, func(tx *store.Tx) error {
+			changed, err := tx.DisableUser("ada", noon)
+			require.True(t, changed)
+			return err
+		})
+		require.False(t, there(one, issuer, noon), "a disabled user is signed in")
+
+		_, err := db.Consented(t.Context(), "ada", "app")
+		require.ErrorIs(t, err, store.ErrNotFound)
+		for _, scope := range []string{"openid", "openid email"} {
+			write(t, db, func(tx *store.Tx) error { return tx.Consent("ada", "app", scope, noon) })
+			got, err := db.Consented(t.Context(), "ada", "app")
+			require.NoError(t, err)
+			require.Equal(t, scope, got)
+		}
+	})
+}
+
+func grant() *identity.Grant {
+	return &identity.Grant{Issuer: issuer, Client: "app", UserID: "ada", RedirectURI: "https://app.example.com/cb", Scope: "openid email", Claims: `{"userinfo":["name"]}`,
+		Nonce: "n", Challenge: "c", SignedInAt: noon.Add(-time.Minute), IssuedAt: noon}
+}
+
+func issue(t *testing.T, db *store.DB, code string) {
+	t.Helper()
+	write(t, db, func(tx *store.Tx) error { return tx.IssueCode(identity.HashSecret(code), grant()) })
+}
+
+func tokens(name string, at time.Time) []identity.Token {
+	return []identity.Token{
+		{Hash: identity.HashSecret("access " + name), Kind: identity.Access, Till: at.Add(identity.AccessLife)},
+		{Hash: identity.HashSecret("refresh " + name), Kind: identity.Refresh, Till: at.Add(identity.RefreshLife)},
+	}
+}
+
+func exchange(t *testing.T, db *store.DB, code, name string, at time.Time, change func(*store.Exchange)) *identity.Grant {
+	t.Helper()
+	x := &store.Exchange{Code: identity.HashSecret(code), Issuer: issuer, Client: "app", RedirectURI: "https://app.example.com/cb", Challenge: "c", Tokens: tokens(name, at)}
+	change(x)
+	var g *identity.Grant
+	write(t, db, func(tx *store.Tx) (err error) {
+		g, err = tx.ExchangeCode(x, at)
+		return err
+	})
+	return g
+}
+
+func asIs(*store.Exchange) {}
+
+func good(t *testing.T, db *store.DB, name string, at time.Time) bool {
+	t.Helper()
+	_, err := db.AccessToken(t.Context(), issuer, identity.HashSecret("access "+name), at)
+	if err != nil {
+		require.ErrorIs(t, err, store.ErrNotFound)
+	}
+	return err == nil
+}
+
+func TestCodeIsExchanged(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, db *store.DB) {
+		people(t, db)
+		issue(t, db, "code")
+		for name, spoil := range map[string]func(*store.Exchange){
+			"code":        func(x *store.Exchange) { x.Code = identity.HashSecret("other") },
+			"issuer":      func(x *store.Exchange) { x.Issuer = "https://other.example.com" },
+			"client":      func(x *store.Exchange) { x.Client = "other" },
+			"redirect":    func(x *store.Exchange) { x.RedirectURI += "/" },
+			"verifier":    func(x *store.Exchange) { x.Challenge = "d" },
+			"no verifier": func(x *store.Exchange) { x.Challenge = "" },
+		} {
+			require.Nil(t, exchange(t, db, "code", "x", noon, spoil), name)
+		}
+		require.Nil(t, exchange(t, db, "code", "x", noon.Add(identity.CodeLife), asIs))
+		at := noon.Add(identity.CodeLife - time.Microsecond)
+		require.Equal(t, grant(), exchange(t, db, "code", "a", at, asIs))
+		g, err := db.AccessToken(t.Context(), issuer, identity.HashSecret("access a"), at)
+		require.NoError(t, err)
+		require.Equal(t, grant(), g)
+		require.True(t, good(t, db, "a", at.Add(identity.AccessLife-time.Microsecond)))
+		require.False(t, good(t, db, "a", at.Add(identity.AccessLife)))
+		_, err = db.AccessToken(t.Context(), "https://other.example.com", identity.HashSecret("access a"), at)
+		require.ErrorIs(t, err, store.ErrNotFound)
+		_, err = db.AccessToken(t.Context(), issuer, identity.HashSecret("refresh a"), at)
+		require.ErrorIs(t, err, store.ErrNotFound, "a refresh token passes as an access token")
+
+		require.Nil(t, exchange(t, db, "code", "b", at, asIs))
+		require.False(t, good(t, db, "a", at), "what was issued for a code that came twice is good")
+		require.False(t, good(t, db, "b", at))
+	})
+}
+
+// Of many who exchange one code at the same time, from two nodes where the database allows that, one wins.
+func TestOneWinner(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, address string) {
+		var nodes []*store.DB
+		for range 2 {
+			db, err := store.Open(t.Context(), address, store.Options{})
+			if err != nil && len(nodes) == 1 { // SQLite is one process's
+				break
+			}
+			require.NoError(t, err)
+			t.Cleanup(func() { require.NoError(t, db.Close()) })
+			nodes = append(nodes, db)
+		}
+		people(t, nodes[0])
+		for round := range 5 {
+			code := fmt.Sprint("code", round)
+			issue(t, nodes[0], code)
+			won := make(chan string, 40)
+			var wg sync.WaitGroup
+			for n := range 40 {
+				wg.Go(func() {
+					name := fmt.Sprint(round, ".", n)
+					if exchange(t, nodes[n%len(nodes)], code, name, noon, asIs) != nil {
+						won <- name
+					}
+				})
+			}
+			wg.Wait()
+			require.Len(t, won, 1)
+			require.Nil(t, exchange(t, nodes[0], code, "replay", noon, asIs))
+			require.False(t, good(t, nodes[0], <-won, noon))
+		}
+	})
+}
+
+func TestTokensRotate(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, db *store.DB) {
+		people(t, db)
+		rotate := func(from, to, issuer, client string, at time.Time) *identity.Grant {
+			var g *identity.Grant
+			write(t, db, func(tx *store.Tx) (err error) {
+				g, err = tx.Rotate(identity.HashSecret("refresh "+from), issuer, client, tokens(to, at), at)
+				return err
+			})
+			return g
+		}
+		issue(t, db, "code")
+		require.NotNil(t, exchange(t, db, "code", "a", noon, asIs))
+		require.Nil(t, rotate("a", "x", issuer, "other", noon))
+		require.Nil(t, rotate("a", "x", "https://other.example.com", "app", noon))
+		require.Nil(t, rotate("nobody", "x", issuer, "app", noon))
+		require.Nil(t, rotate("a", "x", issuer, "app", noon.Add(identity.RefreshLife)))
+		require.True(t, good(t, db, "a", noon))
+		require.Equal(t, grant(), rotate("a", "b", issuer, "app", noon))
+		require.True(t, good(t, db, "b", noon))
+		scope, err := db.RefreshScope(t.Context(), identity.HashSecret("refresh b"))
+		require.NoError(t, err)
+		require.Equal(t, "openid email", scope)
+
+		// The grant is kept as long as its tokens live, so that the code's second use is still seen.
+		late := noon.Add(20 * 24 * time.Hour)
+		require.NotNil(t, rotate("b", "c", issuer, "app", late))
+		issue(t, db, "another")
+		require.Nil(t, rotate("a", "d", issuer, "app", late), "a refresh token was used twice")
+		require.False(t, good(t, db, "c", late))
+		require.Nil(t, rotate("c", "e", issuer, "app", late))
+	})
+}
+
+func TestTokensAreRevoked(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, db *store.DB) {
+		people(t, db)
+		revoke := func(token, client string) (found bool) {
+			write(t, db, func(tx *store.Tx) (err error) {
+				found, err = tx.RevokeToken(identity.HashSecret(token), issuer, client, noon)
+				return err
+			})
+			return found
+		}
+		issue(t, db, "one")
+		issue(t, db, "two")
+		exchange(t, db, "one", "a", noon, asIs)
+		exchange(t, db, "two", "b", noon, asIs)
+		require.False(t, revoke("access a", "other"))
+		require.False(t, revoke("nothing", "app"))
+		require.True(t, good(t, db, "a", noon))
+		require.True(t, revoke("access a", "app"))
+		require.False(t, good(t, db, "a", noon))
+		require.True(t, good(t, db, "b", noon))
+		require.True(t, revoke("refresh b", "app"))
+		require.False(t, good(t, db, "b", noon), "the access token outlives the refresh token that was revoked")
+
+		issue(t, db, "three")
+		exchange(t, db, "three", "c", noon, asIs)
+		require.True(t, good(t, db, "c", noon))
+		write(t, db, func(tx *store.Tx) error {
+			changed, err := tx.DisableClient("app", noon)
+			require.True(t, changed)
+			return err
+		})
+		require.False(t, good(t, db, "c", noon))
+		write(t, db, func(tx *store.Tx) error {
+			known, err := tx.EnableClient("app")
+			require.True(t, known)
+			return err
+		})
+		require.False(t, good(t, db, "c", noon), "what was granted before comes back")
+
+		issue(t, db, "four")
+		exchange(t, db, "four", "d", noon, asIs)
+		issue(t, db, "five")
+		write(t, db, func(tx *store.Tx) error {
+			known, err := tx.ResetUser("ada", "$y", noon)
+			require.True(t, known)
+			return err
+		})
+		require.False(t, good(t, db, "d", noon), "a token outlives the password")
+		require.Nil(t, exchange(t, db, "five", "e", noon, asIs), "a code outlives the password")
+	})
+}
+
+// What nobody can use any more is removed; a code that was used stays as long as its tokens.
+func TestGrantsAreSwept(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, db *store.DB) {
+		people(t, db)
+		issue(t, db, "used")
+		issue(t, db, "unused")
+		exchange(t, db, "used", "a", noon, asIs)
+		after := func(d time.Duration, name string) {
+			g := grant()
+			g.IssuedAt = noon.Add(d)
+			write(t, db, func(tx *store.Tx) error { return tx.IssueCode(identity.HashSecret(name), g) })
+		}
+		known := func() bool { // whether a second use of the code is still told from an unknown one
+			_, err := db.RefreshScope(t.Context(), identity.HashSecret("refresh a"))
+			return err == nil
+		}
+		after(identity.RefreshLife-time.Second, "x")
+		require.True(t, known())
+		after(identity.RefreshLife, "y")
+		require.False(t, known())
+		after(identity.RefreshLife, "used") // its row is gone, or this would not be taken
+	})
+}
+
+func TestKeysAndLog(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, db *store.DB) {
+		k := &identity.Key{Algorithm: identity.RS256, Generation: 1, ID: "k1", Sealed: []byte{0, 1, 255}, SignsFrom: noon, CreatedAt: noon}
+		for _, want := range []bool{true, false} {
+			write(t, db, func(tx *store.Tx) error {
+				added, err := tx.AddKey(k)
+				require.Equal(t, want, added)
+				return err
+			})
+		}
+		next := *k
+		next.Generation, next.ID = 2, "k2"
+		write(t, db, func(tx *store.Tx) error { _, err := tx.AddKey(&next); return err })
+		all, err := db.Keys(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, []*identity.Key{k, &next}, all)
+		write(t, db, func(tx *store.Tx) error { return tx.DropKeys(identity.RS256, 2) })
+		all, err = db.Keys(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, []*identity.Key{&next}, all)
+
+		for n := range 3 {
+			write(t, db, func(tx *store.Tx) error {
+				return tx.LogSignin(&identity.Entry{At: noon.Add(time.Duration(n) * 45 * 24 * time.Hour), Event: "sign-in", Result: "success", Issuer: issuer, Client: "app", UserID: fmt.Sprint(n), Address: "192.0.2.1"})
+			})
+		}
+		page, before, err := db.SigninLog(t.Context(), 0, 1)
+		require.NoError(t, err)
+		require.Equal(t, &identity.Entry{ID: page[0].ID, At: noon.Add(90 * 24 * time.Hour), Event: "sign-in", Result: "success", Issuer: issuer, Client: "app", UserID: "2", Address: "192.0.2.1"}, page[0])
+		page, before, err = db.SigninLog(t.Context(), before, 10)
+		require.NoError(t, err)
+		require.Zero(t, before)
+		require.Len(t, page, 1, "what is older than 90 days is still there")
+		require.Equal(t, "1", page[0].UserID)
+	})
+}

@@ -1,0 +1,81 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/hiregate/hiregate/internal/identity"
+)
+
+// AddUser adds a user; ErrTaken when the e-mail address is another's.
+func (tx *Tx) AddUser(u *identity.User) error {
+	n, err := tx.exec(`
+		INSERT INTO users (id, email, folded, email_verified, name, given_name, family_name, password, created_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT DO NOTHING`,
+		u.ID, u.Email, identity.Fold(u.Email), u.EmailVerified, u.Name, u.GivenName, u.FamilyName, u.Password, micros(u.CreatedAt))
+	return orTaken(n, err)
+}
+
+func orTaken(n int64, err error) error {
+	if err == nil && n == 0 {
+		return ErrTaken
+	}
+	return err
+}
+
+// DisableUser keeps a user from signing in, and ends what they are signed in to. It reports false when there is none, or none that
+// is not disabled already.
+func (tx *Tx) DisableUser(id string, now time.Time) (bool, error) {
+	n, err := tx.exec(`UPDATE users SET disabled_at = $1 WHERE id = $2 AND disabled_at IS NULL`, micros(now), id)
+	if err != nil || n == 0 {
+		return false, err
+	}
+	return true, tx.endUser(id, now)
+}
+
+// ResetUser gives a user another password, lets them sign in again if they were disabled, and ends what they are signed in to. It
+// reports false when there is no such user.
+func (tx *Tx) ResetUser(id, password string, now time.Time) (bool, error) {
+	n, err := tx.exec(`UPDATE users SET password = $1, disabled_at = NULL WHERE id = $2`, password, id)
+	if err != nil || n == 0 {
+		return false, err
+	}
+	return true, tx.endUser(id, now)
+}
+
+// endUser ends the sessions of a user, and all that was granted by them.
+func (tx *Tx) endUser(id string, now time.Time) error {
+	if _, err := tx.exec(`DELETE FROM sessions WHERE user_id = $1`, id); err != nil {
+		return err
+	}
+	_, err := tx.exec(`UPDATE grants SET revoked_at = $1 WHERE user_id = $2 AND revoked_at IS NULL`, micros(now), id)
+	return err
+}
+
+const userColumns = `id, email, email_verified, name, given_name, family_name, password, created_at, disabled_at`
+
+func scanUser(r row) (*identity.User, error) {
+	var u identity.User
+	err := r.Scan(&u.ID, &u.Email, &u.EmailVerified, &u.Name, &u.GivenName, &u.FamilyName, &u.Password, moment{&u.CreatedAt}, moment{&u.DisabledAt})
+	return &u, err
+}
+
+// User reads a user, also one who is disabled; ErrNotFound when there is none.
+func (db *DB) User(ctx context.Context, id string) (*identity.User, error) {
+	return queryOne(ctx, db, scanUser, `SELECT `+userColumns+` FROM users WHERE id = $1`, id)
+}
+
+// UserByEmail reads a user, also one who is disabled; ErrNotFound when there is none.
+func (db *DB) UserByEmail(ctx context.Context, email string) (*identity.User, error) {
+	return queryOne(ctx, db, scanUser, `SELECT `+userColumns+` FROM users WHERE folded = $1`, identity.Fold(email))
+}
+
+// Users lists users by id.
+func (db *DB) Users(ctx context.Context, p Page) (page []*identity.User, next string, err error) {
+	page, err = query(ctx, db, scanUser, `SELECT `+userColumns+` FROM users WHERE id > $1 ORDER BY id LIMIT $2`, p.After, p.limit()+1)
+	if err == nil && len(page) > p.limit() {
+		page = page[:p.limit()]
+		next = page[len(page)-1].ID
+	}
+	return page, next, err
+}
