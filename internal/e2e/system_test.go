@@ -55,7 +55,7 @@ func (s *system) configure(tenant string) {
 	auto_https off
 	persist_config off
 	grace_period 10s
-	shutdown_delay 100ms
+	shutdown_delay 250ms
 	hiregate {
 		dev
 		public_url http://127.0.0.1:%[1]d
