@@ -139,3 +139,32 @@ func TestACrashBeforeTheAnswer(t *testing.T) {
 	require.Contains(t, again.body, items(b, application+"/documents")[0]["id"])
 	require.Len(t, b.files(), 1)
 }
+
+// Of requests with the same key that come at the same moment, one is done.
+func TestOnceAmongMany(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, b *bench) {
+		b.people()
+		done := make(chan reply)
+		for range 8 {
+			go func() {
+				done <- b.send(http.MethodPost, application+"/transitions", `{"step":"hired"}`, "Idempotency-Key", "k")
+			}()
+		}
+		made := ""
+		for range 8 {
+			a := <-done
+			if a.status == http.StatusConflict {
+				require.Contains(t, a.body, "is being answered")
+				continue
+			}
+			require.Equal(t, http.StatusCreated, a.status, a.body)
+			if made == "" {
+				made = a.body
+			}
+			require.Equal(t, made, a.body)
+		}
+		require.NotEmpty(t, made)
+		require.Len(t, items(b, application+"/transitions"), 1)
+	})
+}
