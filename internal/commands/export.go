@@ -132,6 +132,9 @@ type deliveryRow struct {
 }
 
 func (f *exportListFlags) run(ctx context.Context, cmd *cobra.Command, a *admin) error {
+	if f.tenant == "" && (f.candidate != "" || f.integration != "") {
+		return errors.New("--candidate and --integration are names within a tenant: add --tenant")
+	}
 	path := "/v1/exports"
 	if f.tenant != "" {
 		path = "/v1/tenants/" + segment(f.tenant) + "/exports"

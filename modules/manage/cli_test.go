@@ -62,7 +62,7 @@ func TestExportListCommand(t *testing.T) {
 		"u-1   acme    2026-11-20T12:00:00Z  c-u-1      1          crm retrying, hris failed (2 attempts)\n", out)
 
 	for want, args := range map[string][]string{
-		"u-1": {"--tenant", "acme"}, "u-2": {"--candidate", "c-u-2"}, "u-1 ": {"--outcome", "failed", "--integration", "hris"},
+		"u-1": {"--tenant", "acme"}, "u-2": {"--tenant", "globex", "--candidate", "c-u-2"}, "u-1 ": {"--tenant", "acme", "--outcome", "failed", "--integration", "hris"},
 	} {
 		out, _, err := b.cli(append([]string{"export", "list"}, args...)...)
 		require.NoError(t, err)
@@ -71,6 +71,8 @@ func TestExportListCommand(t *testing.T) {
 	}
 	_, _, err = b.cli("export", "list", "--tenant", "nobody")
 	require.EqualError(t, err, "there is no tenant of that name")
+	_, _, err = b.cli("export", "list", "--candidate", "c-u-2")
+	require.EqualError(t, err, "--candidate and --integration are names within a tenant: add --tenant")
 	_, _, err = b.cli("export", "list", "--outcome", "lost")
 	require.ErrorContains(t, err, "the outcomes are pending")
 }

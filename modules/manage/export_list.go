@@ -27,6 +27,9 @@ func (r *request) listExports() (any, *problem.Problem) {
 		}
 		f.Tenant = t.Name
 	}
+	if f.Tenant == "" && (f.Integration != "" || f.Candidate != "") {
+		return nil, problem.New(http.StatusBadRequest, "integration and candidate are names within a tenant: ask for the exports of one, at /v1/tenants/{tenant}/exports")
+	}
 	rows, next, err := r.db.Exports(r.Context(), f)
 	if err != nil {
 		return nil, r.storeAway(err)

@@ -59,7 +59,7 @@ func TestListIsFiltered(t *testing.T) {
 		"/v1/tenants/acme/exports?outcome=failed":                  {"acme/u-1"},
 		"/v1/tenants/acme/exports?outcome=failed&integration=crm":  {},
 		"/v1/tenants/acme/exports?outcome=held&integration=hris":   {"acme/u-3"},
-		"/v1/exports?integration=crm":                              {"acme/u-3", "acme/u-2", "acme/u-1"},
+		"/v1/tenants/acme/exports?integration=crm":                 {"acme/u-3", "acme/u-2", "acme/u-1"},
 		"/v1/tenants/acme/exports?candidate=c-2":                   {"acme/u-3", "acme/u-2"},
 		"/v1/tenants/acme/exports?candidate=jo+%26%20co":           {"acme/u-1"},
 		"/v1/tenants/acme/exports?candidate=c-2&outcome=held":      {"acme/u-3"},
@@ -92,6 +92,8 @@ func TestQueryIsChecked(t *testing.T) {
 	for query, want := range map[string]string{
 		"/v1/exports?colour=red":                       `"colour" is unknown here; known are outcome, integration, candidate, quarantined, since, until, cursor, limit`,
 		"/v1/exports?Outcome=failed":                   "known are outcome",
+		"/v1/exports?candidate=c-1":                    "names within a tenant",
+		"/v1/exports?integration=hris&outcome=failed":  "names within a tenant",
 		"/v1/exports?outcome=lost":                     "the outcomes are pending, retrying, held, delivered, failed, expired",
 		"/v1/exports?quarantined=false":                "quarantined can only be true",
 		"/v1/exports?limit=0":                          "limit must be a number from 1 to 500",
