@@ -45,8 +45,7 @@ func (a *admin) call(ctx context.Context, method, path string, in, out any) erro
 	return a.send(ctx, method, path, nil, in, out)
 }
 
-// send is call with a header of one's own. What is sent is the in as JSON, or as it is when it is bytes; a nil out drops the
-// answer. When the gateway refuses, the error is a *refusal.
+// send is call with a header of one's own; a nil out drops the answer. When the gateway refuses, the error is a *refusal.
 func (a *admin) send(ctx context.Context, method, path string, header http.Header, in, out any) error {
 	ctx, cancel := context.WithTimeout(ctx, adminPatience)
 	defer cancel()
@@ -56,11 +55,9 @@ func (a *admin) send(ctx context.Context, method, path string, header http.Heade
 	}
 	var body io.Reader
 	if in != nil {
-		raw, ok := in.([]byte)
-		if !ok {
-			if raw, err = json.Marshal(in); err != nil {
-				return err
-			}
+		raw, err := json.Marshal(in)
+		if err != nil {
+			return err
 		}
 		body = bytes.NewReader(raw)
 	}

@@ -117,9 +117,10 @@ func (s *seeding) documents(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		query := url.Values{"id": {d.ID}, "fileName": {d.File}, "description": {d.Description}}
+		query := url.Values{"id": {d.ID}, "description": {d.Description}}
 		path := s.base + "/job-applications/" + segment(d.Application) + "/documents?" + query.Encode()
-		if err := s.send(ctx, http.MethodPost, path, http.Header{"Content-Type": {d.MediaType}}, content, nil); err != nil {
+		object := map[string]any{"content": content, "mimeType": d.MediaType, "fileName": d.File}
+		if err := s.call(ctx, http.MethodPost, path, object, nil); err != nil {
 			return err
 		}
 	}

@@ -3,6 +3,7 @@ package manage
 import (
 	"encoding/hex"
 	"errors"
+	"io"
 	"mime"
 	"net/http"
 	"net/url"
@@ -57,20 +58,45 @@ func (r *request) application() (*hiring.JobApplication, *problem.Problem) {
 	return a, nil
 }
 
-// addDocument takes a file in, which is the body, and makes it a document of a job application.
+// maxObject is the largest Document object that is taken in: its content in base64, and room for the rest.
+const maxObject = documents.MaxSize/3*4 + 64<<10
+
+// addDocument takes a file in and makes it a document of a job application. The body is the file, or the contract's Document object,
+// which keeps the file's name, often a person's, out of the address. Either way it goes to the disk as it arrives.
 func (r *request) addDocument() (any, *problem.Problem) {
 	d, p := r.describedDocument()
 	if p != nil {
 		return nil, p
 	}
-	if r.ContentLength > documents.MaxSize {
+	files := r.gateway.Runtime.Archive.Files
+	object, limit := d.MediaType == "application/json", int64(documents.MaxSize)
+	if object {
+		limit = maxObject
+	}
+	if r.ContentLength > limit {
 		return nil, tooLarge()
 	}
-	files := r.gateway.Runtime.Archive.Files
-	blob, err := files.Put(r.Context(), r.Body, documents.MaxSize)
+	var blob documents.Blob
+	put := func(file io.Reader) (err error) {
+		blob, err = files.Put(r.Context(), file, documents.MaxSize)
+		return err
+	}
+	body, err := http.MaxBytesReader(r.w, r.Body, limit+1), error(nil)
+	if object {
+		d.MediaType, d.FileName, err = documents.DecodeObject(body, put)
+	} else {
+		err = put(body)
+	}
+	var noObject *documents.ObjectError
+	var large *http.MaxBytesError
+	if err != nil && blob.Name != "" {
+		r.discard(blob.Name)
+	}
 	switch {
-	case errors.Is(err, documents.ErrTooLarge):
+	case errors.Is(err, documents.ErrTooLarge), errors.As(err, &large):
 		return nil, tooLarge()
+	case errors.As(err, &noObject):
+		return nil, problem.New(http.StatusUnprocessableEntity, noObject.Error()+": send {content, mimeType, fileName}, or the file itself under its own Content-Type")
 	case errors.Is(err, documents.ErrFull):
 		r.log.Error("a document could not be kept", zap.Error(err))
 		return nil, problem.New(http.StatusServiceUnavailable, "the disk that holds the documents is full: make room, and send it again").RetryAfter(time.Minute)
@@ -84,19 +110,27 @@ func (r *request) addDocument() (any, *problem.Problem) {
 	if d.MediaType == "" {
 		d.MediaType = blob.Detected
 	}
+	if p := invalid(d.Check()); p != nil {
+		r.discard(blob.Name)
+		return nil, p
+	}
 	kept := false
-	v, p := r.exactlyOnce(blob.SHA256[:], func() (any, *problem.Problem) {
+	v, p := r.exactlyOnce([]byte(string(blob.SHA256[:])+d.MediaType+"\x00"+d.FileName), func() (any, *problem.Problem) {
 		v, p := r.keepDocument(d)
 		// When the store is away, its row may be there all the same.
 		kept = p == nil && d.Blob == blob.Name || p != nil && p.Status >= 500
 		return v, p
 	})
 	if !kept {
-		if err := files.Delete(blob.Name); err != nil {
-			r.log.Warn("a file that no document needs could not be deleted", zap.Error(err))
-		}
+		r.discard(blob.Name)
 	}
 	return v, p
+}
+
+func (r *request) discard(blob string) {
+	if err := r.gateway.Runtime.Archive.Files.Delete(blob); err != nil {
+		r.log.Warn("a file that no document needs could not be deleted", zap.Error(err))
+	}
 }
 
 func tooLarge() *problem.Problem {
@@ -132,6 +166,9 @@ func (r *request) describedDocument() (*hiring.ApplicationDocument, *problem.Pro
 			return nil, problem.New(http.StatusUnsupportedMediaType, "the header Content-Type is no media type: send that of the file, such as application/pdf")
 		}
 		d.MediaType = kind
+	}
+	if d.MediaType == "application/json" && d.FileName != "" {
+		return nil, problem.New(http.StatusBadRequest, "a Document object has its fileName in it: leave that of the query out")
 	}
 	return d, invalid(d.Check())
 }

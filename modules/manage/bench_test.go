@@ -140,8 +140,11 @@ func (b *bench) send(method, path, body string, headers ...string) reply {
 	b.t.Helper()
 	r, err := http.NewRequestWithContext(b.t.Context(), method, b.url+path, strings.NewReader(body))
 	require.NoError(b.t, err)
-	if body != "" {
-		r.Header.Set("Content-Type", "application/json")
+	if kind := "application/json"; body != "" {
+		if method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/documents") {
+			kind = "application/octet-stream"
+		}
+		r.Header.Set("Content-Type", kind)
 	}
 	if b.auth != "" {
 		r.Header.Set("Authorization", b.auth)

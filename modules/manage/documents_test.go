@@ -2,6 +2,7 @@ package manage_test
 
 import (
 	"crypto/sha256"
+	"encoding/base64"
 	"fmt"
 	"io"
 	"net/http"
@@ -41,6 +42,37 @@ func TestDocumentsAreAdded(t *testing.T) {
 	b.must(http.StatusNotFound, http.MethodGet, docs+"/doc-1", "")
 	require.Len(t, b.files(), 2, "an export may offer it still")
 	b.requireCleanLog()
+}
+
+// A Document object keeps the file's name out of the address.
+func TestDocumentObjectsAreAdded(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.people()
+	const docs = application + "/documents"
+	a := b.must(http.StatusCreated, http.MethodPost, docs+"?id=doc-1&description=Resume", `{"fileName":"Résumé.pdf","content":"JVBERi0xLjcgZmlsZQ==","mimeType":"application/pdf"}`,
+		"Content-Type", "application/json")
+	require.JSONEq(t, fmt.Sprintf(`{"id":"doc-1","tenant":"acme","jobApplication":"a-1","fileName":"Résumé.pdf","mediaType":"application/pdf","descriptions":["Resume"],
+		"size":13,"sha256":"%x","createdAt":"2026-11-20T12:00:00Z"}`, sha256.Sum256([]byte("%PDF-1.7 file"))), a.body)
+	large := base64.StdEncoding.EncodeToString(make([]byte, 25<<20))
+	larger := base64.StdEncoding.EncodeToString(make([]byte, 25<<20+1))
+	b.must(http.StatusCreated, http.MethodPost, docs+"?id=large", `{"content":"`+large+`"}`, "Content-Type", "application/json")
+	for body, want := range map[string]struct {
+		status int
+		detail string
+	}{
+		`{"content":"JVBE"`:                       {http.StatusUnprocessableEntity, "Document object"},
+		`{"content":"J~"}`:                        {http.StatusUnprocessableEntity, "base64"},
+		`{"mimeType":"application/pdf"}`:          {http.StatusUnprocessableEntity, "no content"},
+		`{"content":""}`:                          {http.StatusUnprocessableEntity, "empty"},
+		`{"content":"` + larger + `"}`:            {http.StatusRequestEntityTooLarge, "25 MiB"},
+		`{"content":"JVBE","mimeType":"a\u0007"}`: {http.StatusUnprocessableEntity, "mediaType"},
+	} {
+		require.Contains(t, b.refused(want.status, http.MethodPost, docs+"?id=other", body, "Content-Type", "application/json"), want.detail)
+	}
+	require.Contains(t, b.refused(http.StatusBadRequest, http.MethodPost, docs+"?fileName=a.pdf", `{"content":"JVBE"}`, "Content-Type", "application/json"), "fileName in it")
+	require.Equal(t, []string{"doc-1", "large"}, ids(b, docs))
+	require.Len(t, b.files(), 2, "a file of what was refused is left")
 }
 
 // Nothing of what is refused stays on the disk.
