@@ -23,8 +23,9 @@ type temporary struct {
 	digest
 }
 
-func (f *Files) temporary() (*temporary, error) {
-	name := newName()
+func (f *Files) temporary() (*temporary, error) { return f.temporaryAs(newName()) }
+
+func (f *Files) temporaryAs(name string) (*temporary, error) {
 	path, err := f.path(name)
 	if err != nil {
 		return nil, err

@@ -9,6 +9,21 @@ type Job struct {
 	Title        string        `json:"title,omitempty"`
 	URI          string        `json:"uri,omitempty"`
 	CustomFields []CustomField `json:"customFields"`
+
+	Closed           bool       `json:"closed"`           // nobody can apply any more
+	Syndicate        bool       `json:"syndicate"`        // while it is open, the public feed has it
+	Questions        []Question `json:"questions"`        // but for those of the compliance groups
+	ComplianceGroups []string   `json:"complianceGroups"` // whose questions are asked after the others
+}
+
+// Files is how many of the job's questions ask for a file.
+func (j *Job) Files() (n int) {
+	for _, q := range j.Questions {
+		if q.Format == File {
+			n++
+		}
+	}
+	return n
 }
 
 // Step is a step of the hiring workflow. A job application that enters it gets its name and category as status.

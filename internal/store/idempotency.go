@@ -101,3 +101,14 @@ func (db *DB) Finish(ctx context.Context, o *Once, answer []byte, now time.Time)
 		return err
 	})
 }
+
+// Do is a request that is done in one transaction, with its answer: Begin and Finish at once. It tells what became of it before;
+// where that is nothing, answer is kept, and the caller goes on. Errors are those of Begin.
+func (tx *Tx) Do(o *Once, answer []byte, now time.Time) (Kept, error) {
+	kept, err := tx.beginOnce(o, now)
+	if err != nil || kept.Answered {
+		return kept, err
+	}
+	_, err = tx.exec(`UPDATE idempotency SET answered = $1, answer = $2 WHERE id = $3`, true, answer, o.ID[:])
+	return kept, err
+}

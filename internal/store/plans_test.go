@@ -37,6 +37,14 @@ func lists(ctx context.Context, db *DB) []error {
 	}
 	_, _, err := db.Jobs(ctx, "t", page)
 	note(err)
+	_, _, err = db.FeedJobs(ctx, "t", page)
+	note(err)
+	_, err = db.FeedState(ctx, "t")
+	note(err)
+	_, _, err = db.APIUsers(ctx, "t", page)
+	note(err)
+	_, err = db.Uploads(ctx, at, 10)
+	note(err)
 	_, _, err = db.Steps(ctx, "t", page)
 	note(err)
 	for _, f := range []ApplicationFilter{{}, {Candidate: "c"}, {Job: "j"}, {Step: "s"}} {

@@ -18,8 +18,15 @@ var candidates = collection[hiring.Candidate]{"candidates", []string{"email"}, f
 	return c.ID, &c.Row, []any{email}
 }}
 
-var jobs = collection[hiring.Job]{"jobs", []string{"job"}, func(j *hiring.Job) (string, *hiring.Row, []any) {
-	return j.BoardCode, &j.Row, []any{j.ID}
+var jobs = collection[hiring.Job]{"jobs", []string{"job", "feed", "files"}, func(j *hiring.Job) (string, *hiring.Row, []any) {
+	feed, files := "", 0
+	if !j.Closed {
+		files = j.Files()
+		if j.Syndicate {
+			feed = inFeed
+		}
+	}
+	return j.BoardCode, &j.Row, []any{j.ID, feed, files}
 }}
 
 var steps = collection[hiring.Step]{"steps", nil, func(s *hiring.Step) (string, *hiring.Row, []any) {

@@ -1,0 +1,54 @@
+package documents
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+)
+
+// NewName is a name that no file has yet, for PutAs: whoever notes it before can remove what a crash leaves of it.
+func NewName() string { return newName() }
+
+// PutAs is Put under a name of NewName's.
+func (f *Files) PutAs(ctx context.Context, name string, r io.Reader, limit int64) (Blob, error) {
+	t, err := f.temporaryAs(name)
+	if err != nil {
+		return Blob{}, err
+	}
+	defer t.discard()
+	if err := t.fill(ctx, r, limit); err != nil {
+		return Blob{}, err
+	}
+	return t.keep()
+}
+
+// Discard removes the file of that name, and what of it is only on its way; nothing being there is no error.
+func (f *Files) Discard(name string) error {
+	path, err := f.path(name)
+	if err != nil {
+		return err
+	}
+	if err := os.Remove(path + temporarySuffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("removing an unfinished document: %w", err)
+	}
+	return f.Delete(name)
+}
+
+// Scratch is a file without a name, for what need not outlive the process: it is gone when that ends, however it does.
+func (f *Files) Scratch() (*os.File, error) {
+	file, err := os.CreateTemp(f.root, "scratch-*"+temporarySuffix)
+	if err != nil {
+		return nil, fmt.Errorf("making a file in the document store: %w", full(err))
+	}
+	if err := os.Remove(file.Name()); err != nil {
+		file.Close()
+		return nil, fmt.Errorf("taking the name of a file in the document store: %w", err)
+	}
+	return file, nil
+}
+
+// Full tells whether an error means that there is no room left on the disk of the document store.
+func Full(err error) bool { return errors.Is(full(err), ErrFull) }

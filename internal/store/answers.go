@@ -1,0 +1,70 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+)
+
+// AddAnswers keeps what was answered with a job application.
+func (tx *Tx) AddAnswers(tenant, application string, all []hiring.Given) error {
+	data, err := json.Marshal(all)
+	if err != nil {
+		return err
+	}
+	_, err = tx.exec(`INSERT INTO application_answers (tenant, application, data) VALUES ($1, $2, $3)`, tenant, application, wrapBody(data))
+	return err
+}
+
+// AddComplianceAnswer keeps an answer to a question of a compliance group.
+func (tx *Tx) AddComplianceAnswer(a *hiring.JobApplication, c hiring.ComplianceAnswer, now time.Time) error {
+	_, err := tx.exec(`INSERT INTO compliance_answers (tenant, application, question, job, compliance, choice, value, answered_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+		a.Tenant, a.ID, c.Question, a.Job, c.Group, c.Choice, wrapBody([]byte(c.Value)), micros(now))
+	return err
+}
+
+// DeleteAnswers removes all that was answered with a job application.
+func (tx *Tx) DeleteAnswers(tenant, application string) error {
+	for _, table := range []string{"application_answers", "compliance_answers"} {
+		if _, err := tx.exec(`DELETE FROM `+table+` WHERE tenant = $1 AND application = $2`, tenant, application); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Answers reads what was answered with a job application, but for the compliance groups; ErrNotFound when it has no answers.
+func (db *DB) Answers(ctx context.Context, tenant, application string) ([]hiring.Given, error) {
+	return queryOne(ctx, db, func(r row) (all []hiring.Given, err error) {
+		var kept []byte
+		if err := r.Scan(&kept); err != nil {
+			return nil, err
+		}
+		data, err := unwrapBody(kept)
+		if err != nil {
+			return nil, err
+		}
+		return all, json.Unmarshal(data, &all)
+	}, `SELECT data FROM application_answers WHERE tenant = $1 AND application = $2`, tenant, application)
+}
+
+// ComplianceCounts counts the choices of a tenant's applicants: for one job, or for each when it is empty. What is no choice, such
+// as a signature, is not read.
+func (db *DB) ComplianceCounts(ctx context.Context, tenant, job string) ([]hiring.ComplianceCount, error) {
+	where, args := ``, []any{tenant, true}
+	if job != "" {
+		where, args = ` AND job = $3`, append(args, job)
+	}
+	return query(ctx, db, func(r row) (c hiring.ComplianceCount, err error) {
+		var kept []byte
+		if err := r.Scan(&c.Job, &c.Group, &c.Question, &kept, &c.Count); err != nil {
+			return c, err
+		}
+		value, err := unwrapBody(kept)
+		c.Value = string(value)
+		return c, err
+	}, `SELECT job, compliance, question, value, COUNT(*) FROM compliance_answers WHERE tenant = $1 AND choice = $2`+where+`
+		GROUP BY job, compliance, question, value ORDER BY job, compliance, question, value`, args...)
+}

@@ -1,0 +1,88 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/identity"
+)
+
+// AddAPIUser adds a user of the Apply API; ErrTaken when the name is another's, of whatever tenant.
+func (tx *Tx) AddAPIUser(u *hiring.APIUser) error {
+	n, err := tx.exec(`INSERT INTO api_users (id, tenant, user_name, folded, password, created_at) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING`,
+		u.ID, u.Tenant, u.Name, identity.Fold(u.Name), u.Password, micros(u.CreatedAt))
+	return orTaken(n, err)
+}
+
+// ResetAPIUser gives a user of a tenant another password, lets them in again if they were disabled, and revokes their tokens. It
+// reports false when there is no such user.
+func (tx *Tx) ResetAPIUser(tenant, id, password string) (bool, error) {
+	n, err := tx.exec(`UPDATE api_users SET password = $1, disabled_at = NULL WHERE tenant = $2 AND id = $3`, password, tenant, id)
+	if err != nil || n == 0 {
+		return false, err
+	}
+	return true, tx.revokeAPITokens(id)
+}
+
+// DisableAPIUser keeps a user of a tenant out, and revokes their tokens. It reports false when there is none, or none that is not
+// disabled already.
+func (tx *Tx) DisableAPIUser(tenant, id string, now time.Time) (bool, error) {
+	n, err := tx.exec(`UPDATE api_users SET disabled_at = $1 WHERE tenant = $2 AND id = $3 AND disabled_at IS NULL`, micros(now), tenant, id)
+	if err != nil || n == 0 {
+		return false, err
+	}
+	return true, tx.revokeAPITokens(id)
+}
+
+func (tx *Tx) revokeAPITokens(user string) error {
+	_, err := tx.exec(`DELETE FROM api_tokens WHERE user_id = $1`, user)
+	return err
+}
+
+// IssueAPIToken keeps a token of a user whose password was right, by its hash. It reports false when the user was disabled or got
+// another password meanwhile.
+func (tx *Tx) IssueAPIToken(u *hiring.APIUser, hash identity.Hash, now time.Time) (bool, error) {
+	if _, err := tx.exec(`DELETE FROM api_tokens WHERE hash IN (SELECT hash FROM api_tokens WHERE till <= $1 ORDER BY till LIMIT $2)`, micros(now), sweep); err != nil {
+		return false, err
+	}
+	n, err := tx.exec(`
+		INSERT INTO api_tokens (hash, user_id, issued_at, till)
+		SELECT $1, id, CAST($2 AS BIGINT), CAST($3 AS BIGINT) FROM api_users WHERE id = $4 AND password = $5 AND disabled_at IS NULL`,
+		hash[:], micros(now), micros(now.Add(hiring.TokenLife)), u.ID, u.Password)
+	return n == 1, err
+}
+
+const apiUserColumns = `id, tenant, user_name, password, created_at, disabled_at`
+
+func scanAPIUser(r row) (*hiring.APIUser, error) {
+	var u hiring.APIUser
+	return &u, r.Scan(&u.ID, &u.Tenant, &u.Name, &u.Password, moment{&u.CreatedAt}, moment{&u.DisabledAt})
+}
+
+// APIUserByName reads a user, also one who is disabled; ErrNotFound when there is none.
+func (db *DB) APIUserByName(ctx context.Context, name string) (*hiring.APIUser, error) {
+	return queryOne(ctx, db, scanAPIUser, `SELECT `+apiUserColumns+` FROM api_users WHERE folded = $1`, identity.Fold(name))
+}
+
+// APIUser reads a user of a tenant, also one who is disabled; ErrNotFound when there is none.
+func (db *DB) APIUser(ctx context.Context, tenant, id string) (*hiring.APIUser, error) {
+	return queryOne(ctx, db, scanAPIUser, `SELECT `+apiUserColumns+` FROM api_users WHERE tenant = $1 AND id = $2`, tenant, id)
+}
+
+// APIUserByToken reads whom a good token stands for; ErrNotFound when it is unknown, over or revoked.
+func (db *DB) APIUserByToken(ctx context.Context, hash identity.Hash, now time.Time) (*hiring.APIUser, error) {
+	return queryOne(ctx, db, scanAPIUser, `SELECT `+apiUserColumns+` FROM api_users WHERE disabled_at IS NULL
+		AND id = (SELECT user_id FROM api_tokens WHERE hash = $1 AND till > $2)`, hash[:], micros(now))
+}
+
+// APIUsers lists the users of a tenant by id.
+func (db *DB) APIUsers(ctx context.Context, tenant string, p Page) (page []*hiring.APIUser, next string, err error) {
+	page, err = query(ctx, db, scanAPIUser, `SELECT `+apiUserColumns+` FROM api_users WHERE tenant = $1 AND id > $2 ORDER BY id LIMIT $3`,
+		tenant, p.After, p.limit()+1)
+	if err == nil && len(page) > p.limit() {
+		page = page[:p.limit()]
+		next = page[len(page)-1].ID
+	}
+	return page, next, err
+}

@@ -1,0 +1,256 @@
+package store_test
+
+import (
+	"crypto/sha256"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/identity"
+	"github.com/hiregate/hiregate/internal/store"
+)
+
+func TestAPIUsers(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, db *store.DB) {
+		ada := &hiring.APIUser{ID: "u-1", Tenant: "acme", Name: "Partner@example.com", Password: "$x", CreatedAt: noon}
+		write(t, db, func(tx *store.Tx) error { return tx.AddAPIUser(ada) })
+		found, err := db.APIUserByName(t.Context(), " pARTNER@EXAMPLE.com ")
+		require.NoError(t, err)
+		require.Equal(t, ada, found)
+		err = db.Write(t.Context(), func(tx *store.Tx) error {
+			return tx.AddAPIUser(&hiring.APIUser{ID: "u-2", Tenant: "globex", Name: "partner@example.com", CreatedAt: noon})
+		})
+		require.ErrorIs(t, err, store.ErrTaken, "a name belongs to one tenant among all")
+		_, err = db.APIUser(t.Context(), "globex", "u-1")
+		require.ErrorIs(t, err, store.ErrNotFound)
+		write(t, db, func(tx *store.Tx) error {
+			return tx.AddAPIUser(&hiring.APIUser{ID: "u-3", Tenant: "acme", Name: "other@example.com", CreatedAt: noon})
+		})
+		page, next, err := db.APIUsers(t.Context(), "acme", store.Page{Limit: 1})
+		require.NoError(t, err)
+		require.Equal(t, "u-1", next)
+		require.Equal(t, []*hiring.APIUser{ada}, page)
+		page, next, err = db.APIUsers(t.Context(), "acme", store.Page{After: next, Limit: 1})
+		require.NoError(t, err)
+		require.Empty(t, next)
+		require.Equal(t, "u-3", page[0].ID)
+	})
+}
+
+func TestAPITokens(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, db *store.DB) {
+		user := &hiring.APIUser{ID: "u-1", Tenant: "acme", Name: "partner@example.com", Password: "$1", CreatedAt: noon}
+		write(t, db, func(tx *store.Tx) error { return tx.AddAPIUser(user) })
+		issue := func(token string, at time.Time) (issued bool) {
+			write(t, db, func(tx *store.Tx) (err error) {
+				issued, err = tx.IssueAPIToken(user, identity.HashSecret(token), at)
+				return err
+			})
+			return issued
+		}
+		good := func(token string, at time.Time) bool {
+			u, err := db.APIUserByToken(t.Context(), identity.HashSecret(token), at)
+			if err != nil {
+				require.ErrorIs(t, err, store.ErrNotFound)
+				return false
+			}
+			require.Equal(t, "acme", u.Tenant)
+			return true
+		}
+		require.True(t, issue("a", noon))
+		require.True(t, issue("b", noon.Add(time.Hour)))
+		require.True(t, good("a", noon.Add(48*time.Hour-time.Microsecond)))
+		require.False(t, good("a", noon.Add(48*time.Hour)))
+		require.True(t, good("b", noon.Add(48*time.Hour)))
+		require.False(t, good("c", noon))
+
+		reset := func(tenant, password string) (ok bool) {
+			write(t, db, func(tx *store.Tx) (err error) {
+				ok, err = tx.ResetAPIUser(tenant, "u-1", password)
+				return err
+			})
+			return ok
+		}
+		require.False(t, reset("globex", "$2"))
+		require.True(t, good("a", noon))
+		require.True(t, reset("acme", "$2"))
+		require.False(t, good("a", noon), "the password was changed")
+		require.False(t, issue("d", noon), "it is the password of before that was right")
+		user.Password = "$2"
+		require.True(t, issue("d", noon))
+
+		disable := func() (ok bool) {
+			write(t, db, func(tx *store.Tx) (err error) {
+				ok, err = tx.DisableAPIUser("acme", "u-1", noon)
+				return err
+			})
+			return ok
+		}
+		require.True(t, disable())
+		require.False(t, disable())
+		require.False(t, good("d", noon))
+		require.False(t, issue("e", noon))
+		require.True(t, reset("acme", "$2"))
+		require.True(t, issue("e", noon))
+		require.False(t, good("d", noon), "a token came back to life")
+	})
+}
+
+func TestAnswers(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, db *store.DB) {
+		all := []hiring.Given{{Question: "1", Label: "Shifts", Format: "Checkbox", Values: []string{"Day", "Weekend | Holiday"}}, {Question: "resume", Label: "Resume", Format: "File", Document: "d-1"}}
+		write(t, db, func(tx *store.Tx) error {
+			for id, value := range map[string]string{"a-1": "Yes", "a-2": "Yes", "a-3": "No"} {
+				a := &hiring.JobApplication{Row: hiring.Row{Tenant: "acme"}, ID: id, Job: "NURSE-1"}
+				if err := tx.AddAnswers("acme", id, all); err != nil {
+					return err
+				}
+				if err := tx.AddComplianceAnswer(a, hiring.ComplianceAnswer{Question: "eeocDisability", Group: "complianceOfccp", Choice: true, Value: value}, noon); err != nil {
+					return err
+				}
+				if err := tx.AddComplianceAnswer(a, hiring.ComplianceAnswer{Question: "eeocDisabilitySignature", Group: "complianceOfccp", Value: "Ada"}, noon); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		kept, err := db.Answers(t.Context(), "acme", "a-1")
+		require.NoError(t, err)
+		require.Equal(t, all, kept)
+		for _, job := range []string{"", "NURSE-1"} {
+			counts, err := db.ComplianceCounts(t.Context(), "acme", job)
+			require.NoError(t, err)
+			require.Equal(t, []hiring.ComplianceCount{
+				{Job: "NURSE-1", Group: "complianceOfccp", Question: "eeocDisability", Value: "No", Count: 1},
+				{Job: "NURSE-1", Group: "complianceOfccp", Question: "eeocDisability", Value: "Yes", Count: 2},
+			}, counts, "a signature is no choice")
+		}
+		counts, err := db.ComplianceCounts(t.Context(), "acme", "NURSE-2")
+		require.NoError(t, err)
+		require.Empty(t, counts)
+		write(t, db, func(tx *store.Tx) error { return tx.DeleteAnswers("acme", "a-1") })
+		_, err = db.Answers(t.Context(), "acme", "a-1")
+		require.ErrorIs(t, err, store.ErrNotFound)
+		counts, err = db.ComplianceCounts(t.Context(), "acme", "")
+		require.NoError(t, err)
+		require.Equal(t, 1, counts[1].Count)
+	})
+}
+
+func TestUploads(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, db *store.DB) {
+		write(t, db, func(tx *store.Tx) error {
+			for n, blob := range []string{"b", "a", "c"} {
+				if err := tx.AddUpload(blob, noon.Add(time.Duration(n)*time.Minute)); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		before := func(at time.Time) []string {
+			all, err := db.Uploads(t.Context(), at, 10)
+			require.NoError(t, err)
+			return all
+		}
+		require.Equal(t, []string{"b", "a"}, before(noon.Add(2*time.Minute)))
+		for _, want := range []bool{true, false} {
+			write(t, db, func(tx *store.Tx) error {
+				ended, err := tx.EndUpload("b")
+				require.Equal(t, want, ended)
+				return err
+			})
+		}
+		require.Equal(t, []string{"a", "c"}, before(noon.Add(time.Hour)))
+	})
+}
+
+func TestFeed(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, db *store.DB) {
+		question := func(n int) (all []hiring.Question) {
+			for range n {
+				all = append(all, hiring.Question{Format: hiring.File})
+			}
+			return all
+		}
+		jobs := []*hiring.Job{
+			{BoardCode: "A", Syndicate: true, Questions: question(1)}, {BoardCode: "B", Questions: question(3)}, {BoardCode: "C", Syndicate: true, Closed: true, Questions: question(7)}, {BoardCode: "D", Syndicate: true},
+		}
+		put := func(j *hiring.Job, at time.Time) {
+			write(t, db, func(tx *store.Tx) error {
+				j.Tenant, j.ID = "acme", "job-"+j.BoardCode
+				return tx.PutJob(j, at)
+			})
+		}
+		empty, err := db.FeedState(t.Context(), "acme")
+		require.NoError(t, err)
+		for _, j := range jobs {
+			put(j, noon)
+		}
+		codes := func() (all []string) {
+			page, next, err := db.FeedJobs(t.Context(), "acme", store.Page{})
+			require.NoError(t, err)
+			require.Empty(t, next)
+			for _, j := range page {
+				all = append(all, j.BoardCode)
+			}
+			return all
+		}
+		require.Equal(t, []string{"A", "D"}, codes())
+		most, err := db.MostFiles(t.Context(), "acme")
+		require.NoError(t, err)
+		require.Equal(t, 3, most, "a closed job asks nobody")
+		most, err = db.MostFiles(t.Context(), "globex")
+		require.NoError(t, err)
+		require.Zero(t, most)
+
+		seen := map[store.FeedState]bool{empty: true}
+		for n, change := range []func(){
+			func() {},
+			func() { jobs[0].Title = "Nurse"; put(jobs[0], noon) },
+			func() { jobs[3].Closed = true; put(jobs[3], noon.Add(time.Second)) },
+			func() { jobs[2].Closed = false; put(jobs[2], noon.Add(2*time.Second)) },
+		} {
+			change()
+			state, err := db.FeedState(t.Context(), "acme")
+			require.NoError(t, err)
+			require.False(t, seen[state], "change %d left no trace", n)
+			seen[state] = true
+		}
+		require.Equal(t, []string{"A", "C"}, codes())
+	})
+}
+
+func TestDoneOnce(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, db *store.DB) {
+		once := &store.Once{ID: sha256.Sum256([]byte("key")), Fingerprint: sha256.Sum256([]byte("body")), Lease: noon, Till: noon.Add(time.Hour)}
+		do := func(o *store.Once, answer string, at time.Time) (kept store.Kept, err error) {
+			err = db.Write(t.Context(), func(tx *store.Tx) error {
+				kept, err = tx.Do(o, []byte(answer), at)
+				return err
+			})
+			return kept, err
+		}
+		kept, err := do(once, "first", noon)
+		require.NoError(t, err)
+		require.False(t, kept.Answered)
+		kept, err = do(once, "second", noon)
+		require.NoError(t, err)
+		require.True(t, kept.Answered)
+		require.Equal(t, "first", string(kept.Answer))
+		other := *once
+		other.Fingerprint = sha256.Sum256([]byte("other"))
+		_, err = do(&other, "third", noon)
+		require.ErrorIs(t, err, store.ErrOtherRequest)
+		kept, err = do(&other, "fourth", noon.Add(2*time.Hour))
+		require.NoError(t, err)
+		require.False(t, kept.Answered, "it is kept no longer")
+	})
+}

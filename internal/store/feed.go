@@ -1,0 +1,38 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+)
+
+// inFeed is what the column feed has of jobs that the feed has.
+const inFeed = "yes"
+
+// FeedJobs lists the open jobs of a tenant that are syndicated, by job board code.
+func (db *DB) FeedJobs(ctx context.Context, tenant string, p Page) ([]*hiring.Job, string, error) {
+	return jobs.list(ctx, db, tenant, "feed", inFeed, p)
+}
+
+// FeedState is what changes with each change of a tenant's feed.
+type FeedState struct{ Jobs, Versions, UpdatedAt int64 }
+
+// FeedState reads the state of a tenant's feed.
+func (db *DB) FeedState(ctx context.Context, tenant string) (FeedState, error) {
+	return queryOne(ctx, db, func(r row) (FeedState, error) {
+		var jobs int64
+		var versions, updated sql.NullInt64
+		err := r.Scan(&jobs, &versions, &updated)
+		return FeedState{jobs, versions.Int64, updated.Int64}, err
+	}, `SELECT COUNT(*), CAST(SUM(version) AS BIGINT), MAX(updated_at) FROM jobs WHERE tenant = $1 AND feed = $2`, tenant, inFeed)
+}
+
+// MostFiles is how many questions for a file an open job of a tenant asks at most.
+func (db *DB) MostFiles(ctx context.Context, tenant string) (int, error) {
+	return queryOne(ctx, db, func(r row) (int, error) {
+		var n sql.NullInt64
+		err := r.Scan(&n)
+		return int(n.Int64), err
+	}, `SELECT MAX(files) FROM jobs WHERE tenant = $1`, tenant)
+}

@@ -1,0 +1,24 @@
+package store
+
+import (
+	"context"
+	"time"
+)
+
+// AddUpload notes the name of a file before it is made: it is removed with the row, should nobody take it.
+func (tx *Tx) AddUpload(blob string, now time.Time) error {
+	_, err := tx.exec(`INSERT INTO uploads (blob, begun_at) VALUES ($1, $2)`, blob, micros(now))
+	return err
+}
+
+// EndUpload says that a file belongs to something now, or that it is gone. It reports false when somebody else said so.
+func (tx *Tx) EndUpload(blob string) (bool, error) {
+	n, err := tx.exec(`DELETE FROM uploads WHERE blob = $1`, blob)
+	return n == 1, err
+}
+
+// Uploads are the names of files that were begun before a time and that nobody has taken, oldest first, at most limit.
+func (db *DB) Uploads(ctx context.Context, before time.Time, limit int) ([]string, error) {
+	return query(ctx, db, func(r row) (blob string, err error) { err = r.Scan(&blob); return blob, err },
+		`SELECT blob FROM uploads WHERE begun_at < $1 ORDER BY begun_at, blob LIMIT $2`, micros(before), limit)
+}
