@@ -41,10 +41,14 @@ func TestUsers(t *testing.T) {
 		require.Equal(t, want, byEmail)
 		_, err = db.UserByEmail(t.Context(), "bob@example.com")
 		require.ErrorIs(t, err, store.ErrNotFound)
-		err = db.Write(t.Context(), func(tx *store.Tx) error { return tx.AddUser(&identity.User{ID: "ada2", Email: "ada@example.COM", CreatedAt: noon}) })
+		err = db.Write(t.Context(), func(tx *store.Tx) error {
+			return tx.AddUser(&identity.User{ID: "ada2", Email: "ada@example.COM", CreatedAt: noon})
+		})
 		require.ErrorIs(t, err, store.ErrTaken)
 
-		write(t, db, func(tx *store.Tx) error { return tx.AddUser(&identity.User{ID: "bob", Email: "bob@example.com", CreatedAt: noon}) })
+		write(t, db, func(tx *store.Tx) error {
+			return tx.AddUser(&identity.User{ID: "bob", Email: "bob@example.com", CreatedAt: noon})
+		})
 		page, next, err := db.Users(t.Context(), store.Page{Limit: 1})
 		require.NoError(t, err)
 		require.Equal(t, "ada", next)
