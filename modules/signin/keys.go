@@ -1,0 +1,292 @@
+package signin
+
+import (
+	"context"
+	"crypto"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/hkdf"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/go-jose/go-jose/v4"
+	"go.uber.org/zap"
+
+	"github.com/hiregate/hiregate/internal/identity"
+	"github.com/hiregate/hiregate/internal/store"
+)
+
+// How keys take turns. A key is published a day before it signs, so that clients which keep the key set for some time know it by
+// then, and a day longer than what it signed is good.
+const (
+	keysAhead  = 24 * time.Hour
+	keysBehind = identity.IDTokenLife + 24*time.Hour
+	keysFresh  = time.Minute // how long they are not read anew
+	rsaBits    = 2048
+
+	// RotateEvery is how long a key signs, unless the configuration says otherwise.
+	RotateEvery = 90 * 24 * time.Hour
+	// MinRotate is the least that the configuration may say.
+	MinRotate = 7 * 24 * time.Hour
+	// MinSealKey is the length of a text that keys are sealed with, in bytes.
+	MinSealKey = 32
+)
+
+// Ring holds the keys that ID tokens are signed with. They are the database's: all nodes have the same. The first of each
+// algorithm is made when it is first needed, each further one a day before the end of its predecessor's time.
+type Ring struct {
+	Store func() *store.DB
+	Now   func() time.Time
+	Log   *zap.Logger
+	// Every is how long a key signs.
+	Every time.Duration
+
+	seals []cipher.AEAD // the first seals, all open
+
+	mu     sync.Mutex
+	loaded time.Time
+	keys   []*key
+}
+
+// key is a key of the ring, opened.
+type key struct {
+	*identity.Key
+	private crypto.Signer
+}
+
+// Seal sets what the private keys are sealed with in the database: texts of at least MinSealKey bytes. The first one seals; the
+// others are there to open what was sealed before it was changed.
+func (r *Ring) Seal(texts ...string) error {
+	r.seals = nil
+	for _, text := range texts {
+		if len(text) < MinSealKey {
+			return fmt.Errorf("the key that signing keys are sealed with is shorter than %d characters: make one with openssl rand -base64 32", MinSealKey)
+		}
+		secret, err := hkdf.Key(sha256.New, []byte(text), nil, "hiregate signing keys", 32)
+		if err != nil {
+			return err
+		}
+		block, err := aes.NewCipher(secret)
+		if err != nil {
+			return err
+		}
+		seal, err := cipher.NewGCMWithRandomNonce(block)
+		if err != nil {
+			return err
+		}
+		r.seals = append(r.seals, seal)
+	}
+	return nil
+}
+
+// current gives the key that signs now.
+func (r *Ring) current(ctx context.Context, a identity.Algorithm) (*key, error) {
+	keys, err := r.all(ctx)
+	if err != nil {
+		return nil, err
+	}
+	now := r.Now()
+	var best *key
+	for _, k := range keys {
+		if k.Algorithm == a && !k.SignsFrom.After(now) {
+			best = k
+		}
+	}
+	if best == nil {
+		return nil, fmt.Errorf("there is no key for %s yet: look at the clocks of the nodes", a)
+	}
+	return best, nil
+}
+
+// all gives the keys that are published, by algorithm and generation. Those that were read before serve while the database is away.
+func (r *Ring) all(ctx context.Context) ([]*key, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now := r.Now()
+	if len(r.keys) > 0 && now.Sub(r.loaded).Abs() < keysFresh {
+		return r.keys, nil
+	}
+	keys, err := r.load(ctx, now)
+	if err != nil && len(r.keys) == 0 {
+		return nil, err
+	}
+	if err != nil {
+		r.Log.Warn("the signing keys could not be read anew", zap.Error(err))
+		return r.keys, nil
+	}
+	r.keys, r.loaded = keys, now
+	return keys, nil
+}
+
+// load reads the keys, after it made those that are due and removed those that are over.
+func (r *Ring) load(ctx context.Context, now time.Time) ([]*key, error) {
+	stored, err := r.Store().Keys(ctx)
+	if err != nil {
+		return nil, err
+	}
+	changed := false
+	for _, a := range identity.Algorithms {
+		one, err := r.turn(ctx, a, of(a, stored), now)
+		if err != nil {
+			return nil, err
+		}
+		changed = changed || one
+	}
+	if changed {
+		if stored, err = r.Store().Keys(ctx); err != nil {
+			return nil, err
+		}
+	}
+	keys := make([]*key, len(stored))
+	for n, k := range stored {
+		if keys[n], err = r.open(k); err != nil {
+			return nil, err
+		}
+	}
+	return keys, nil
+}
+
+func of(a identity.Algorithm, keys []*identity.Key) (mine []*identity.Key) {
+	for _, k := range keys {
+		if k.Algorithm == a {
+			mine = append(mine, k)
+		}
+	}
+	return mine
+}
+
+// turn makes an algorithm's next key when it is due, and removes those that are over. It reports whether anything changed.
+func (r *Ring) turn(ctx context.Context, a identity.Algorithm, keys []*identity.Key, now time.Time) (changed bool, err error) {
+	generation, from := 1, now
+	if len(keys) > 0 {
+		last := keys[len(keys)-1]
+		generation, from = last.Generation+1, last.SignsFrom.Add(r.Every)
+		if earliest := now.Add(keysAhead); from.Before(earliest) {
+			from = earliest
+		}
+		if now.Before(last.SignsFrom.Add(r.Every - keysAhead)) {
+			generation = 0
+		}
+	}
+	if generation > 0 {
+		k, err := r.generate(a, generation, from, now)
+		if err != nil {
+			return false, err
+		}
+		// Another node may be quicker: its key is the one then.
+		if err := r.Store().Write(ctx, func(tx *store.Tx) error { _, err := tx.AddKey(k); return err }); err != nil {
+			return false, err
+		}
+		changed = true
+	}
+	over := 0
+	for _, k := range keys {
+		if !k.SignsFrom.Add(keysBehind).After(now) {
+			over = k.Generation // it has signed for so long that its predecessor is not needed
+		}
+	}
+	if len(keys) > 0 && keys[0].Generation < over {
+		err = r.Store().Write(ctx, func(tx *store.Tx) error { return tx.DropKeys(a, over) })
+		changed = true
+	}
+	return changed, err
+}
+
+func (r *Ring) generate(a identity.Algorithm, generation int, from, now time.Time) (*identity.Key, error) {
+	var private crypto.Signer
+	var err error
+	if a == identity.ES256 {
+		private, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	} else {
+		private, err = rsa.GenerateKey(rand.Reader, rsaBits)
+	}
+	if err != nil {
+		return nil, err
+	}
+	thumbprint, err := (&jose.JSONWebKey{Key: private.Public()}).Thumbprint(crypto.SHA256)
+	if err != nil {
+		return nil, err
+	}
+	raw, err := x509.MarshalPKCS8PrivateKey(private)
+	if err != nil {
+		return nil, err
+	}
+	if len(r.seals) == 0 {
+		return nil, errNoSeal
+	}
+	k := &identity.Key{Algorithm: a, Generation: generation, ID: base64.RawURLEncoding.EncodeToString(thumbprint), SignsFrom: from, CreatedAt: now}
+	k.Sealed = r.seals[0].Seal(nil, nil, raw, []byte(k.ID))
+	return k, nil
+}
+
+var (
+	errNoSeal = errors.New("there is nothing to seal signing keys with")
+	errSealed = errors.New("a signing key can't be opened with the key that is configured: configure the one that it was sealed with beside it")
+)
+
+func (r *Ring) open(k *identity.Key) (*key, error) {
+	for _, seal := range r.seals {
+		raw, err := seal.Open(nil, nil, k.Sealed, []byte(k.ID))
+		if err != nil {
+			continue
+		}
+		parsed, err := x509.ParsePKCS8PrivateKey(raw)
+		if err != nil {
+			return nil, fmt.Errorf("reading a signing key: %w", err)
+		}
+		if private, ok := parsed.(crypto.Signer); ok {
+			return &key{k, private}, nil
+		}
+	}
+	return nil, errSealed
+}
+
+// public is the key as clients see it (RFC 7517).
+func (k *key) public() jose.JSONWebKey {
+	return jose.JSONWebKey{Key: k.private.Public(), KeyID: k.ID, Algorithm: string(k.Algorithm), Use: "sig"}
+}
+
+// sign makes a JWT of claims, in JSON.
+func (k *key) sign(claims []byte) (string, error) {
+	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.SignatureAlgorithm(k.Algorithm), Key: jose.JSONWebKey{Key: k.private, KeyID: k.ID}},
+		new(jose.SignerOptions).WithType("JWT"))
+	if err != nil {
+		return "", err
+	}
+	signed, err := signer.Sign(claims)
+	if err != nil {
+		return "", err
+	}
+	return signed.CompactSerialize()
+}
+
+// verify gives the claims of a JWT that one of our published keys signed, whatever its time; false for any other.
+func (r *Ring) verify(ctx context.Context, token string) ([]byte, bool) {
+	signed, err := jose.ParseSignedCompact(token, []jose.SignatureAlgorithm{jose.RS256, jose.ES256})
+	if err != nil {
+		return nil, false
+	}
+	keys, err := r.all(ctx)
+	if err != nil {
+		return nil, false
+	}
+	for _, k := range keys {
+		h := signed.Signatures[0].Header
+		if k.ID != h.KeyID || string(k.Algorithm) != h.Algorithm {
+			continue
+		}
+		if claims, err := signed.Verify(k.private.Public()); err == nil {
+			return claims, true
+		}
+	}
+	return nil, false
+}

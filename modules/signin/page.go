@@ -1,0 +1,136 @@
+package signin
+
+import (
+	"bytes"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/base64"
+	"html/template"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/hiregate/hiregate/internal/identity"
+)
+
+//go:embed page.html
+var markup string
+
+//go:embed page.css
+var style string
+
+var pages = template.Must(template.New("page").Parse(markup))
+
+// page is what a page shows.
+type page struct {
+	Text      *texts
+	Style     template.CSS
+	Service   string
+	Title     string
+	Lead      string // below the title
+	Request   string // the authorization request that a form goes on with
+	SignIn    *signInForm
+	Consent   []string // what the application will learn
+	SignOut   *signOutForm
+	permitted string // further schemes that the form may lead to; see policy
+}
+
+// signInForm is the sign-in form as somebody filled it in, with what is wrong beside each field. It never has a password.
+type signInForm struct {
+	Email, EmailError, PasswordError string
+}
+
+type signOutForm struct {
+	To, State, Client string
+}
+
+// styleHash lets our style through the policy, and no other.
+var styleHash = func() string {
+	sum := sha256.Sum256([]byte(style))
+	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+}()
+
+// policy is the pages' Content-Security-Policy: no script, no frame, nothing from elsewhere. A form leads to us and then on to the
+// application, which may lead further: browsers hold each of these against form-action.
+func policy(permitted string) string {
+	return "default-src 'none'; style-src " + styleHash + "; form-action 'self'" + permitted + "; frame-ancestors 'none'; base-uri 'none'"
+}
+
+// leading is what form-action must permit for a form that ends at an address.
+func leading(address string) string {
+	if u, err := url.Parse(address); err == nil && u.Scheme == "http" {
+		return " https: http:"
+	}
+	return " https:"
+}
+
+func (p *Provider) render(w http.ResponseWriter, r *http.Request, status int, v *page) {
+	v.Style, v.Service = template.CSS(style), p.Title
+	var b bytes.Buffer
+	if err := pages.Execute(&b, v); err != nil {
+		p.report(r, err)
+		http.Error(w, "the page can't be shown", http.StatusInternalServerError)
+		return
+	}
+	h := w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Content-Language", v.Text.Lang)
+	h.Set("Cache-Control", "no-store")
+	h.Set("Content-Security-Policy", policy(v.permitted))
+	h.Set("X-Frame-Options", "DENY")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	w.WriteHeader(status)
+	w.Write(b.Bytes())
+}
+
+// fill puts names into a text.
+func (p *Provider) fill(text, app string) string {
+	return strings.NewReplacer("{app}", app, "{service}", p.Title).Replace(text)
+}
+
+func (p *Provider) signInPage(w http.ResponseWriter, r *http.Request, status int, a *authorization, f signInForm) {
+	t := textsFor(a.locales, r)
+	p.render(w, r, status, &page{Text: t, Title: t.SignInTitle, Lead: p.fill(t.SignInFor, a.client.Name), Request: a.raw, SignIn: &f, permitted: leading(a.redirectURI)})
+}
+
+func (p *Provider) consentPage(w http.ResponseWriter, r *http.Request, a *authorization, _ *identity.Session) {
+	t := textsFor(a.locales, r)
+	learns := []string{t.ConsentSub}
+	for _, s := range strings.Fields(a.scope) {
+		if text := map[string]string{"profile": t.ConsentProfile, "email": t.ConsentEmail, "offline_access": t.ConsentOffline}[s]; text != "" {
+			learns = append(learns, text)
+		}
+	}
+	p.render(w, r, http.StatusOK, &page{Text: t, Title: p.fill(t.ConsentTitle, a.client.Name), Lead: p.fill(t.ConsentFor, a.client.Name), Request: a.raw, Consent: learns, permitted: leading(a.redirectURI)})
+}
+
+func (p *Provider) signOutPage(w http.ResponseWriter, r *http.Request, to destination, client string) {
+	t := textsFor(r.URL.Query().Get("ui_locales"), r)
+	v := &page{Text: t, Title: t.AskOutTitle, Lead: p.fill(t.AskOut, ""), SignOut: &signOutForm{To: to.address, State: to.state, Client: client}}
+	if to.address != "" {
+		v.permitted = leading(to.address)
+	}
+	p.render(w, r, http.StatusOK, v)
+}
+
+// message is a page that says something.
+func (p *Provider) message(w http.ResponseWriter, r *http.Request, status int, text func(*texts) (title, lead string)) {
+	t := textsFor(r.URL.Query().Get("ui_locales"), r)
+	v := &page{Text: t}
+	v.Title, v.Lead = text(t)
+	p.render(w, r, status, v)
+}
+
+// untrusted answers a request that must not lead anywhere.
+func (p *Provider) untrusted(w http.ResponseWriter, r *http.Request) {
+	p.message(w, r, http.StatusBadRequest, func(t *texts) (string, string) { return t.UntrustedTitle, t.Untrusted })
+}
+
+// brokenPage tells somebody that the store can't be used now.
+func (p *Provider) brokenPage(w http.ResponseWriter, r *http.Request, err error) {
+	p.report(r, err)
+	w.Header().Set("Retry-After", "5")
+	p.message(w, r, http.StatusServiceUnavailable, func(t *texts) (string, string) { return t.BrokenTitle, t.Broken })
+}

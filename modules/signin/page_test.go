@@ -1,0 +1,266 @@
+package signin_test
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hiregate/hiregate/internal/identity"
+	"github.com/hiregate/hiregate/internal/store"
+)
+
+var styled = regexp.MustCompile(`(?s)<style>(.*?)</style>`)
+
+// "CSP without inline script; frame-ancestors none"; the page works without JavaScript, because there is none.
+func TestPageIsClosed(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	w := b.browser().authorize(base())
+	requirePage(t, w, http.StatusOK, `<html lang="en">`, "Sign in", "to continue to Payroll &lt;app&gt;", `<label for="email">`, `<label for="password">`)
+	style := styled.FindStringSubmatch(w.Body.String())[1]
+	sum := sha256.Sum256([]byte(style))
+	require.Equal(t, "default-src 'none'; style-src 'sha256-"+base64.StdEncoding.EncodeToString(sum[:])+"'; form-action 'self' https:; frame-ancestors 'none'; base-uri 'none'",
+		w.Header().Get("Content-Security-Policy"))
+	require.Equal(t, "DENY", w.Header().Get("X-Frame-Options"))
+	require.Equal(t, "nosniff", w.Header().Get("X-Content-Type-Options"))
+	require.Equal(t, "no-referrer", w.Header().Get("Referrer-Policy"))
+	for _, no := range []string{"<script", "javascript:", " on", "style=", "src="} {
+		require.NotRegexp(t, `<[^>]*`+regexp.QuoteMeta(no)+`[a-z]*="`, w.Body.String())
+	}
+	require.NotContains(t, w.Body.String(), "<script")
+	// Browsers hold form-action against each redirect behind the form.
+	require.Contains(t, b.browser().authorize(base().with(params{"redirect_uri": "http://localhost:8090/callback"})).Header().Get("Content-Security-Policy"), "form-action 'self' https: http:;")
+}
+
+func TestPageEscapes(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	const evil = `"><script>alert(1)</script>`
+	u := b.browser()
+	w := u.authorize(base().with(params{"login_hint": evil, "state": evil, "scope": "openid " + evil}))
+	require.NotContains(t, w.Body.String(), "<script")
+	require.NotContains(t, u.signIn(w, evil, "x").Body.String(), "<script")
+	require.NotContains(t, b.get("/oauth/authorize?client_id="+url.QueryEscape(evil)).Body.String(), "<script")
+}
+
+// Errors are beside the field that they are about, and the password is never sent back.
+func TestErrorsBesideTheField(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	u := b.browser()
+	page := u.authorize(base())
+	for _, c := range []struct {
+		email, password string
+		status          int
+		has, hasNot     []string
+	}{
+		{"", "", http.StatusUnprocessableEntity, []string{`id="email-error"`, "Enter your e-mail address.", `id="password-error"`, "Enter your password."}, nil},
+		{" ", "x", http.StatusUnprocessableEntity, []string{`id="email-error"`}, []string{`id="password-error"`}},
+		{"ada@example.com", "", http.StatusUnprocessableEntity, []string{`id="password-error"`, `value="ada@example.com"`}, []string{`id="email-error"`}},
+		{"ada@example.com", "the wrong one", http.StatusForbidden, []string{`aria-describedby="password-error"`, "The e-mail address or the password is not right.", `value="ada@example.com"`}, []string{"the wrong one", `id="email-error"`}},
+	} {
+		w := u.signIn(page, c.email, c.password)
+		requirePage(t, w, c.status, c.has...)
+		for _, no := range c.hasNot {
+			require.NotContains(t, w.Body.String(), no)
+		}
+		require.Empty(t, w.Result().Cookies())
+	}
+	require.NotEmpty(t, back(t, u.signIn(page, " ADA@example.com ", right), callback).Get("code"))
+}
+
+// "the same answer and time for an unknown user"; the time is measured by hand, see docs/security.md.
+func TestUnknownUserIsAnsweredAlike(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.Write(t, func(tx *store.Tx) error { _, err := tx.DisableUser("user-bob", b.Now()); return err })
+	var said []string
+	for _, email := range []string{"ada@example.com", "bob@example.com", "eve@example.com"} {
+		u := b.browser()
+		plain := "wrong horse"
+		if email == "bob@example.com" {
+			plain = right
+		}
+		w := u.signIn(u.authorize(base()), email, plain)
+		require.Equal(t, http.StatusForbidden, w.Code)
+		said = append(said, strings.ReplaceAll(w.Body.String(), email, "x"))
+	}
+	require.Equal(t, said[0], said[1])
+	require.Equal(t, said[0], said[2])
+}
+
+// "the delay doubles to 30 s, then 429; never a lockout"
+func TestGuessing(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	u := b.browser()
+	page := u.authorize(base())
+	for range 3 {
+		requirePage(t, u.signIn(page, "ada@example.com", "wrong"), http.StatusForbidden)
+	}
+	w := u.signIn(page, "ADA@example.com", right)
+	requirePage(t, w, http.StatusTooManyRequests, "Wait 1 s", `id="password-error"`)
+	require.Equal(t, "1", w.Header().Get("Retry-After"))
+	b.Clock.Advance(time.Second)
+	require.NotEmpty(t, back(t, u.signIn(page, "ada@example.com", right), callback).Get("code"))
+}
+
+func TestLanguages(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	for _, c := range []struct{ locales, header, lang string }{
+		{"", "", "en"}, {"", "de-AT,de;q=0.9,en;q=0.8", "de"}, {"", "fr,en;q=0.5", "en"}, {"", "fr", "en"}, {"de", "en", "de"}, {"xx de-CH en", "en", "de"}, {"en-GB", "de", "en"}, {"???", "de", "de"},
+	} {
+		b.Clock.Advance(time.Hour) // whoever guessed is let through again
+		u := b.browser()
+		u.headers.Set("Accept-Language", c.header)
+		w := u.authorize(base().with(params{"ui_locales": c.locales}))
+		requirePage(t, w, http.StatusOK, `<html lang="`+c.lang+`">`)
+		require.Equal(t, c.lang, w.Header().Get("Content-Language"))
+		if c.lang == "de" {
+			require.Contains(t, w.Body.String(), "Passwort")
+			requirePage(t, u.signIn(w, "ada@example.com", "falsch"), http.StatusForbidden, "E-Mail-Adresse oder Passwort stimmt nicht.")
+		}
+	}
+}
+
+// "CSRF protection (net/http's CrossOriginProtection)"
+func TestFormsFromElsewhere(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	for _, path := range []string{"/oauth/sign-in", "/oauth/consent", "/oauth/sign-out"} {
+		for name, headers := range map[string]http.Header{
+			"cross-site": {"Sec-Fetch-Site": {"cross-site"}}, "same-site": {"Sec-Fetch-Site": {"same-site"}}, "origin": {"Sec-Fetch-Site": nil, "Origin": {"https://evil.example"}}, "null": {"Sec-Fetch-Site": nil, "Origin": {"null"}},
+		} {
+			u := b.browser()
+			u.headers = headers
+			w := u.ask(http.MethodPost, path, url.Values{"request": {base().values().Encode()}, "email": {"ada@example.com"}, "password": {right}, "action": {"allow"}})
+			requirePage(t, w, http.StatusForbidden, "This form was not ours")
+			require.Empty(t, w.Result().Cookies(), name)
+		}
+	}
+}
+
+// "new session id on sign-in"; the former one ends.
+func TestSessionIsNew(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	u := b.browser()
+	planted := "planted"
+	var name string
+	u.enter(base())
+	for n := range u.cookies {
+		name = n
+	}
+	first := u.cookies[name]
+	require.Regexp(t, `^__Host-signin-[0-9a-f]{8}$`, name)
+	u.enter(base().with(params{"prompt": "login"}))
+	second := u.cookies[name]
+	require.NotEqual(t, first, second)
+	for value, good := range map[string]bool{first: false, second: true, planted: false, "": false} {
+		old := b.browser()
+		old.cookies[name] = value
+		w := old.authorize(base())
+		require.Equal(t, good, w.Code == http.StatusFound, value)
+	}
+	victim := b.browser()
+	victim.cookies[name] = planted
+	victim.enter(base())
+	require.NotEqual(t, planted, victim.cookies[name])
+}
+
+func TestLogout(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	const bye = "https://app.example.com/bye"
+	enter := func() (*browser, string) {
+		u := b.browser()
+		return u, requireTokens(t, b.exchange("app", u.enter(base()).Get("code"))).IDToken
+	}
+	ask := func(u *browser, v url.Values) *httptest.ResponseRecorder {
+		return u.ask(http.MethodGet, "/oauth/logout?"+v.Encode(), nil)
+	}
+	u, token := enter()
+	w := ask(u, url.Values{"id_token_hint": {token}, "post_logout_redirect_uri": {bye}, "state": {"s 1"}})
+	require.Equal(t, http.StatusFound, w.Code)
+	require.Equal(t, bye+"?state=s+1", w.Header().Get("Location"))
+	require.Empty(t, u.cookies)
+
+	u, token = enter()
+	b.Clock.Advance(2 * time.Hour) // the ID token is over, which does not matter
+	requirePage(t, ask(u, url.Values{"id_token_hint": {token}, "post_logout_redirect_uri": {"https://evil.example/"}}), http.StatusOK, "You are signed out")
+	requirePage(t, u.authorize(base()), http.StatusOK, `id="password"`)
+
+	// Without a hint any site could ask for it, so the person is asked.
+	u, _ = enter()
+	w = ask(u, url.Values{"client_id": {"app"}, "post_logout_redirect_uri": {bye}, "state": {"s"}})
+	requirePage(t, w, http.StatusOK, "Sign out?", `value="`+bye+`"`)
+	require.NotEmpty(t, u.cookies)
+	w = u.ask(http.MethodPost, "/oauth/sign-out", url.Values{"to": {bye}, "state": {"s"}, "client_id": {"app"}})
+	require.Equal(t, bye+"?state=s", w.Header().Get("Location"))
+	require.Empty(t, u.cookies)
+
+	u, _ = enter()
+	for _, form := range []url.Values{{"to": {"https://evil.example/"}, "client_id": {"app"}}, {"to": {bye}, "client_id": {"nobody"}}, {"to": {bye}}} {
+		requirePage(t, u.ask(http.MethodPost, "/oauth/sign-out", form), http.StatusOK, "You are signed out")
+	}
+
+	// A hint about somebody else, or for another client, is none.
+	u, token = enter()
+	other := b.browser()
+	requirePage(t, other.signIn(other.authorize(base().with(params{"prompt": "consent"})), "bob@example.com", right), http.StatusOK)
+	requirePage(t, ask(other, url.Values{"id_token_hint": {token}}), http.StatusOK, "Sign out?")
+	requirePage(t, ask(u, url.Values{"id_token_hint": {token}, "client_id": {"other"}}), http.StatusOK, "Sign out?")
+	w = u.ask(http.MethodPost, "/oauth/logout", url.Values{"id_token_hint": {token}})
+	requirePage(t, w, http.StatusOK, "You are signed out")
+	requirePage(t, ask(b.browser(), url.Values{}), http.StatusOK, "You are signed out")
+}
+
+// The log of sign-ins has who, client, result and address, and nothing else of anybody.
+func TestLog(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	u := b.browser()
+	page := u.authorize(base())
+	u.signIn(page, "ada@example.com", "a wrong password")
+	u.signIn(page, "eve@example.com", "a wrong password")
+	code := back(t, u.signIn(page, "ada@example.com", right), callback).Get("code")
+	issued := requireTokens(t, b.exchange("app", code))
+	b.exchange("other", "a wrong code")
+	b.post(tokenPath, "app", url.Values{"grant_type": {"refresh_token"}, "refresh_token": {issued.RefreshToken}})
+	u.ask(http.MethodPost, "/oauth/sign-out", url.Values{"x": {""}})
+	page2, next, err := b.Runtime.Store().SigninLog(t.Context(), 0, 100)
+	require.NoError(t, err)
+	require.Zero(t, next)
+	var got []identity.Entry
+	for _, e := range page2 {
+		require.Equal(t, identity.Entry{ID: e.ID, At: b.Now(), Event: e.Event, Result: e.Result, Issuer: issuer, Client: e.Client, UserID: e.UserID, Address: address}, *e)
+		got = append(got, identity.Entry{Event: e.Event, Result: e.Result, Client: e.Client, UserID: e.UserID})
+	}
+	require.Equal(t, []identity.Entry{
+		{Event: "sign-out", Result: "success", UserID: "user-ada"},
+		{Event: "refresh", Result: "success", Client: "app", UserID: "user-ada"},
+		{Event: "token", Result: "invalid_grant", Client: "other"},
+		{Event: "token", Result: "success", Client: "app", UserID: "user-ada"},
+		{Event: "authorize", Result: "success", Client: "app", UserID: "user-ada"},
+		{Event: "sign-in", Result: "success", Client: "app", UserID: "user-ada"},
+		{Event: "sign-in", Result: "wrong_password", Client: "app"},
+		{Event: "sign-in", Result: "wrong_password", Client: "app", UserID: "user-ada"},
+	}, got)
+	for _, line := range b.Logged.All() {
+		for _, secret := range []string{code, issued.AccessToken, issued.RefreshToken, "ada@", "a wrong", secretOf("app"), "Lovelace"} {
+			require.NotContains(t, line.Message, secret)
+			for _, f := range line.Context {
+				require.NotContains(t, f.String, secret)
+			}
+		}
+	}
+}

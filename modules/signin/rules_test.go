@@ -1,0 +1,496 @@
+package signin_test
+
+import (
+	"encoding/base64"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hiregate/hiregate/internal/identity"
+	"github.com/hiregate/hiregate/internal/store"
+)
+
+// "authorize: unknown client_id; redirect_uri missing or not byte-equal to a registered one | 400 HTML page, never a redirect"
+func TestUntrustedRequest(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.Write(t, func(tx *store.Tx) error { _, err := tx.DisableClient("other", b.Now()); return err })
+	for name, more := range map[string]params{
+		"no client": {"client_id": ""}, "unknown": {"client_id": "nobody"}, "NUL": {"client_id": "app\x00"}, "another case": {"client_id": "APP"}, "disabled": {"client_id": "other"},
+		"none": {"redirect_uri": ""}, "slash": {"redirect_uri": callback + "/"}, "query": {"redirect_uri": callback + "?a=b"}, "case": {"redirect_uri": "https://APP.example.com/callback"},
+		"prefix": {"redirect_uri": callback[:len(callback)-1]}, "port": {"redirect_uri": "https://app.example.com:443/callback"}, "fragment": {"redirect_uri": callback + "#"},
+		"encoded": {"redirect_uri": "https://app.example.com/%63allback"}, "loopback port": {"redirect_uri": "http://localhost:8091/callback"},
+		"user": {"redirect_uri": "https://app.example.com@evil.example/callback"}, "dots": {"redirect_uri": "https://app.example.com/x/../callback"},
+	} {
+		for _, prompt := range []string{"", "none"} {
+			p := base().with(more).with(params{"prompt": prompt})
+			requirePage(t, b.browser().authorize(p), http.StatusBadRequest, "<!doctype html>", "This link doesn’t lead anywhere")
+			require.Contains(t, b.browser().ask(http.MethodPost, "/oauth/authorize", p.values()).Header().Get("Location"), issuer+"/oauth/authorize?", name)
+		}
+	}
+	for _, twice := range []string{"client_id", "redirect_uri"} {
+		v := base().values()
+		v.Add(twice, v.Get(twice))
+		requirePage(t, b.get("/oauth/authorize?"+v.Encode()), http.StatusBadRequest)
+	}
+	requirePage(t, b.get("/oauth/authorize?"+base().values().Encode()+"&x=%zz"), http.StatusBadRequest)
+	requirePage(t, b.get("/oauth/authorize?"+base().with(params{"x": strings.Repeat("x", 16<<10)}).values().Encode()), http.StatusBadRequest)
+}
+
+// The rows of authorize that end with an error at the redirect URI.
+func TestRefusedRequest(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	good := s256("a verifier of at least forty-three characters, so that it is one")
+	for name, c := range map[string]struct {
+		more params
+		code string
+	}{
+		// "response_type missing / not code | redirect invalid_request / unsupported_response_type, with state and iss (RFC 9207)"
+		"response_type missing":  {params{"response_type": ""}, "invalid_request"},
+		"response_type token":    {params{"response_type": "token"}, "unsupported_response_type"},
+		"response_type hybrid":   {params{"response_type": "code id_token"}, "unsupported_response_type"},
+		"response_mode fragment": {params{"response_mode": "fragment"}, "invalid_request"},
+		// "scope without openid | redirect invalid_scope; unknown scopes ignored"
+		"scope missing":        {params{"scope": ""}, "invalid_scope"},
+		"scope without openid": {params{"scope": "profile email"}, "invalid_scope"},
+		"scope almost openid":  {params{"scope": "OpenID openid2"}, "invalid_scope"},
+		// "request / request_uri / registration | request_not_supported / request_uri_not_supported / registration_not_supported"
+		"request":      {params{"request": "eyJhbGciOiJub25lIn0.e30."}, "request_not_supported"},
+		"request_uri":  {params{"request_uri": "https://app.example.com/r"}, "request_uri_not_supported"},
+		"registration": {params{"registration": "{}"}, "registration_not_supported"},
+		// "PKCE S256 optional, can be required per client, `plain` refused"
+		"plain":                   {params{"code_challenge": good, "code_challenge_method": "plain"}, "invalid_request"},
+		"plain by omission":       {params{"code_challenge": good}, "invalid_request"},
+		"method alone":            {params{"code_challenge_method": "S256"}, "invalid_request"},
+		"not a hash":              {params{"code_challenge": good + "=", "code_challenge_method": "S256"}, "invalid_request"},
+		"PKCE required":           {params{"client_id": "proving"}, "invalid_request"},
+		"prompt none and login":   {params{"prompt": "none login"}, "invalid_request"},
+		"prompt unknown":          {params{"prompt": "dance"}, "invalid_request"},
+		"max_age negative":        {params{"max_age": "-1"}, "invalid_request"},
+		"max_age words":           {params{"max_age": "soon"}, "invalid_request"},
+		"claims no JSON":          {params{"claims": "{"}, "invalid_request"},
+		"nonce no text":           {params{"nonce": "\xff"}, "invalid_request"},
+		"nonce NUL":               {params{"nonce": "a\x00"}, "invalid_request"},
+		"hint of somebody else":   {params{"id_token_hint": "eyJhbGciOiJub25lIn0.e30."}, "invalid_request"},
+		"prompt none, no session": {params{"prompt": "none"}, "login_required"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, state := range []string{"", "a b&c=%/+ö\xff"} {
+				for _, to := range []string{callback, callback + "?keep=%20this&x"} {
+					p := base().with(c.more).with(params{"redirect_uri": to, "state": state})
+					requireError(t, (&browser{b: b, p: b.Provider}).authorize(p), p, c.code)
+				}
+			}
+		})
+	}
+}
+
+// "duplicate parameter | invalid_request"
+func TestDuplicateParameter(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	for _, name := range []string{"response_type", "scope", "nonce", "prompt", "anything", "state"} {
+		v := base().values()
+		v[name] = []string{base()[name], base()[name]}
+		w := b.get("/oauth/authorize?" + v.Encode())
+		got := back(t, w, callback)
+		require.Equal(t, "invalid_request", got.Get("error"), name)
+		require.Equal(t, name != "state", got.Has("state"), "a state that comes twice is not echoed, any other one is")
+	}
+}
+
+// "prompt=none without session | login_required; with consent missing: consent_required"
+func TestPromptNone(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	u := b.browser()
+	none := base().with(params{"prompt": "none"})
+	requireError(t, u.authorize(none), none, "login_required")
+	u.enter(base())
+	require.NotEmpty(t, back(t, u.authorize(none), callback).Get("code"))
+	asking := none.with(params{"client_id": "asking"})
+	requireError(t, u.authorize(asking), asking, "consent_required")
+	b.Clock.Advance(identity.SessionLife)
+	requireError(t, u.authorize(none), none, "login_required")
+}
+
+// "No consent page unless a client asks for one."
+func TestConsent(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	u := b.browser()
+	p := base().with(params{"client_id": "asking", "scope": "openid email"})
+	w := u.signIn(u.authorize(p), "ada@example.com", right)
+	requirePage(t, w, http.StatusOK, "Payroll &lt;asking&gt; will learn from Initech Recruiting", "your e-mail address")
+	require.NotContains(t, w.Body.String(), "your name")
+	answer := func(action string) *httptest.ResponseRecorder {
+		return u.ask(http.MethodPost, "/oauth/consent", url.Values{"request": {request(t, w)}, "action": {action}})
+	}
+	requireError(t, answer("cancel"), p, "access_denied")
+	requireError(t, answer(""), p, "access_denied")
+	require.NotEmpty(t, back(t, answer("allow"), callback).Get("code"))
+	require.NotEmpty(t, back(t, u.authorize(p), callback).Get("code"), "they are asked again")
+	require.NotEmpty(t, back(t, u.authorize(p.with(params{"scope": "openid"})), callback).Get("code"))
+	requirePage(t, u.authorize(p.with(params{"scope": "openid profile"})), http.StatusOK, "your name")
+	requirePage(t, u.authorize(p.with(params{"prompt": "consent"})), http.StatusOK, "your e-mail address")
+	requirePage(t, b.browser().ask(http.MethodPost, "/oauth/consent", url.Values{"request": {p.values().Encode()}, "action": {"allow"}}), http.StatusOK, `id="password"`)
+	// Where a new sign-in is asked for, the form of an old session is not enough.
+	b.Clock.Advance(6 * time.Minute)
+	login := p.with(params{"prompt": "login"})
+	requirePage(t, u.ask(http.MethodPost, "/oauth/consent", url.Values{"request": {login.values().Encode()}, "action": {"allow"}}), http.StatusOK, `id="password"`)
+}
+
+// "prompt=login, max_age | sign in again; auth_time must be newer"
+func TestSignInAgain(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	u := b.browser()
+	first := b.claims(requireTokens(t, b.exchange("app", u.enter(base()).Get("code"))).IDToken)
+	b.Clock.Advance(10 * time.Second)
+	for name, more := range map[string]params{"login": {"prompt": "login"}, "max_age": {"max_age": "9"}, "max_age 0": {"max_age": "0"}, "select": {"prompt": "select_account"}} {
+		b.Clock.Advance(10 * time.Second)
+		again := b.claims(requireTokens(t, b.exchange("app", u.enter(base().with(more)).Get("code"))).IDToken)
+		require.Greater(t, again["auth_time"], first["auth_time"], name)
+		require.Equal(t, float64(b.Now().Unix()), again["auth_time"])
+	}
+	b.Clock.Advance(10 * time.Second)
+	require.NotEmpty(t, back(t, u.authorize(base().with(params{"max_age": "10"})), callback).Get("code"))
+	none := base().with(params{"max_age": "9", "prompt": "none"})
+	requireError(t, u.authorize(none), none, "login_required")
+}
+
+// "user cancels | access_denied"
+func TestCancel(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	u := b.browser()
+	p := base()
+	w := u.ask(http.MethodPost, "/oauth/sign-in", url.Values{"request": {request(t, u.authorize(p))}, "email": {""}, "password": {""}, "action": {"cancel"}})
+	require.Equal(t, http.StatusSeeOther, w.Code)
+	requireError(t, w, p, "access_denied")
+	require.Empty(t, u.cookies)
+}
+
+// "token: no or wrong client authentication | 401 invalid_client + WWW-Authenticate: Basic"
+func TestClientAuthentication(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.Write(t, func(tx *store.Tx) error { _, err := tx.DisableClient("other", b.Now()); return err })
+	code := b.browser().enter(base()).Get("code")
+	header := func(value ...string) func(*http.Request) {
+		return func(r *http.Request) { r.Header["Authorization"] = value }
+	}
+	raw := func(credentials string) string {
+		return "Basic " + base64.StdEncoding.EncodeToString([]byte(credentials))
+	}
+	first := ""
+	for name, change := range map[string]func(*http.Request){
+		"none": header(), "unknown": header(raw("nobody:x")), "wrong": header(raw("app:x")), "empty": header(raw("app:")), "no colon": header(raw("app")), "another's": header(raw("app:posting-secret%25%2B")),
+		"disabled": header(raw("other:other-secret%25%2B")), "not encoded": header(raw("app:" + secretOf("app"))), "broken encoding": header(raw("app:%zz")),
+		"Bearer": header("Bearer x"), "no base64": header("Basic ???"), "nothing": header(""), "hash": header(raw("app:\x00")),
+	} {
+		w := b.post(tokenPath, "", exchanging(code), change)
+		said := requireFault(t, w, http.StatusUnauthorized, "invalid_client")
+		require.Equal(t, `Basic realm="sign-in", charset="UTF-8"`, w.Header().Get("WWW-Authenticate"), name)
+		if first == "" {
+			first = w.Body.String()
+		}
+		require.Equal(t, first, w.Body.String(), said)
+	}
+	for _, client := range []string{"app", "posting"} { // "client_secret_post only for a client where it is switched on"
+		v := exchanging(b.browser().enter(base().with(params{"client_id": client})).Get("code"))
+		v.Set("client_id", client)
+		v.Set("client_secret", secretOf(client))
+		w := b.post(tokenPath, "", v)
+		if client == "app" {
+			requireFault(t, w, http.StatusUnauthorized, "invalid_client")
+			require.NotEmpty(t, w.Header().Get("WWW-Authenticate"))
+		} else {
+			requireTokens(t, w)
+		}
+	}
+	// "HTTP Basic always works (credentials percent-decoded)"; nothing of the above consumed the code.
+	requireTokens(t, b.post(tokenPath, "", exchanging(code), header(raw("%61pp:app-secret%25%2B"))))
+}
+
+// Two secrets are good during a rotation.
+func TestTwoSecrets(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.Write(t, func(tx *store.Tx) error {
+		return tx.AddClientSecret("app", identity.HashSecret("second"), b.Now().Add(time.Second))
+	})
+	with := func(secret string) int {
+		return b.post(tokenPath, "", exchanging("x"), func(r *http.Request) { r.SetBasicAuth("app", url.QueryEscape(secret)) }).Code
+	}
+	require.Equal(t, http.StatusBadRequest, with(secretOf("app")))
+	require.Equal(t, http.StatusBadRequest, with("second"))
+	b.Write(t, func(tx *store.Tx) error { return tx.KeepClientSecret("app") })
+	require.Equal(t, http.StatusUnauthorized, with(secretOf("app")))
+	require.Equal(t, http.StatusBadRequest, with("second"))
+}
+
+// "code unknown, expired (5 min), used, of another client, other redirect_uri, PKCE fails | 400 invalid_grant, one description for all"
+func TestInvalidGrant(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	v := strings.Repeat("verifier-", 5)
+	code := func(more params) string { return b.browser().enter(base().with(more)).Get("code") }
+	proof := params{"code_challenge": s256(v), "code_challenge_method": "S256"}
+	plain, proved := code(nil), code(proof)
+	used := code(nil)
+	requireTokens(t, b.exchange("app", used))
+	sent := func(code string, more params) url.Values {
+		form := exchanging(code)
+		for name, value := range more {
+			form.Set(name, value)
+		}
+		return form
+	}
+	said := map[string]bool{}
+	for name, form := range map[string]url.Values{
+		"unknown": exchanging("x"), "used": exchanging(used), "another's": exchanging(code(params{"client_id": "other"})),
+		"other redirect_uri": sent(plain, params{"redirect_uri": "http://localhost:8090/callback"}), "no redirect_uri like it": sent(plain, params{"redirect_uri": callback + "/"}),
+		"no verifier": exchanging(proved), "wrong verifier": sent(proved, params{"code_verifier": v + "x"}), "the challenge itself": sent(proved, params{"code_verifier": s256(v)}),
+		"short verifier": sent(proved, params{"code_verifier": "x"}), "verifier for none": sent(plain, params{"code_verifier": v}),
+	} {
+		said[requireFault(t, b.post(tokenPath, "app", form), http.StatusBadRequest, "invalid_grant")+name[:0]] = true
+	}
+	requireTokens(t, b.post(tokenPath, "app", sent(proved, params{"code_verifier": v})))
+	b.Clock.Advance(identity.CodeLife + time.Second)
+	said[requireFault(t, b.exchange("app", plain), http.StatusBadRequest, "invalid_grant")] = true
+	require.Len(t, said, 1)
+}
+
+// The contract's limit: five minutes. One second before its end a code works, one second after it does not.
+func TestCodeLifetime(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	early, late := b.browser().enter(base()).Get("code"), b.browser().enter(base()).Get("code")
+	b.Clock.Advance(5*time.Minute - time.Second)
+	requireTokens(t, b.exchange("app", early))
+	b.Clock.Advance(2 * time.Second)
+	requireFault(t, b.exchange("app", late), http.StatusBadRequest, "invalid_grant")
+}
+
+// "code used twice | invalid_grant, and every token issued from it is revoked"
+func TestCodeUsedTwice(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	code := b.browser().enter(base()).Get("code")
+	first := requireTokens(t, b.exchange("app", code))
+	second := requireTokens(t, b.post(tokenPath, "app", url.Values{"grant_type": {"refresh_token"}, "refresh_token": {first.RefreshToken}}))
+	b.requireGood(first.AccessToken)
+	b.requireGood(second.AccessToken)
+	requireFault(t, b.exchange("app", code), http.StatusBadRequest, "invalid_grant")
+	b.requireRevoked(first.AccessToken)
+	b.requireRevoked(second.AccessToken)
+	requireFault(t, b.post(tokenPath, "app", url.Values{"grant_type": {"refresh_token"}, "refresh_token": {second.RefreshToken}}), http.StatusBadRequest, "invalid_grant")
+}
+
+// "missing grant_type, code or redirect_uri; two ways of authentication; repeated parameter; not form-urlencoded | 400 invalid_request"
+func TestInvalidTokenRequest(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	code := b.browser().enter(base()).Get("code")
+	without := func(name string) url.Values {
+		v := exchanging(code)
+		v.Del(name)
+		return v
+	}
+	twice := exchanging(code)
+	twice.Add("code", code)
+	unknownTwice := exchanging(code)
+	unknownTwice["x"] = []string{"", ""}
+	inBody := exchanging(code)
+	inBody["client_id"], inBody["client_secret"] = []string{"app"}, []string{secretOf("app")}
+	otherID := exchanging(code)
+	otherID.Set("client_id", "other")
+	as := func(kind ...string) func(*http.Request) {
+		return func(r *http.Request) { r.Header["Content-Type"] = kind }
+	}
+	asIs := func(*http.Request) {}
+	for name, c := range map[string]struct {
+		form   url.Values
+		change func(*http.Request)
+	}{
+		"grant_type": {without("grant_type"), asIs}, "code": {without("code"), asIs}, "redirect_uri": {without("redirect_uri"), asIs},
+		"repeated": {twice, asIs}, "unknown repeated": {unknownTwice, asIs}, "two ways": {inBody, asIs}, "two ids": {otherID, asIs},
+		"two headers": {exchanging(code), func(r *http.Request) { r.Header.Add("Authorization", r.Header.Get("Authorization")) }},
+		"JSON":        {exchanging(code), as("application/json")}, "no type": {exchanging(code), as()}, "multipart": {exchanging(code), as("multipart/form-data; boundary=x")},
+		"too large":    {url.Values{"x": {strings.Repeat("x", 65<<10)}}, asIs},
+		"in the query": {url.Values{}, func(r *http.Request) { r.URL.RawQuery = exchanging(code).Encode() }},
+	} {
+		require.NotEmpty(t, requireFault(t, b.post(tokenPath, "app", c.form, c.change), http.StatusBadRequest, "invalid_request"), name)
+	}
+	sameID := exchanging(code)
+	sameID.Set("client_id", "app")
+	requireTokens(t, b.post(tokenPath, "app", sameID, as("application/x-www-form-urlencoded; charset=UTF-8")))
+}
+
+// "other grant_type (authorization_code, refresh_token are known) | 400 unsupported_grant_type"
+func TestUnsupportedGrantType(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	for _, kind := range []string{"password", "client_credentials", "implicit", "Authorization_Code", "urn:ietf:params:oauth:grant-type:jwt-bearer"} {
+		requireFault(t, b.post(tokenPath, "app", url.Values{"grant_type": {kind}}), http.StatusBadRequest, "unsupported_grant_type")
+	}
+}
+
+// "GET | 405 + Allow: POST"
+func TestTokenByGet(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	for _, path := range []string{tokenPath, "/oauth/revoke"} {
+		for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPut, http.MethodOptions} {
+			w := httptest.NewRecorder()
+			r := httptest.NewRequest(method, path+"?"+exchanging("x").Encode(), nil)
+			r.SetBasicAuth("app", url.QueryEscape(secretOf("app")))
+			b.Provider.ServeHTTP(w, r)
+			requireFault(t, w, http.StatusMethodNotAllowed, "invalid_request")
+			require.Equal(t, "POST", w.Header().Get("Allow"))
+		}
+	}
+	for path, allow := range map[string]string{"/oauth/authorize": "GET, HEAD, POST", "/oauth/jwks": "GET, HEAD", "/oauth/sign-in": "POST", "/oauth/userinfo": "GET, HEAD, POST"} {
+		w := httptest.NewRecorder()
+		b.Provider.ServeHTTP(w, httptest.NewRequest(http.MethodDelete, path, nil))
+		require.Equal(t, http.StatusMethodNotAllowed, w.Code)
+		require.Equal(t, allow, w.Header().Get("Allow"))
+	}
+	require.Equal(t, http.StatusNotFound, b.get("/oauth/token").Code)
+}
+
+// "userinfo without / with a bad token | 401 + WWW-Authenticate: Bearer (error="invalid_token")"
+func TestUserinfoRefuses(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	issued := b.flow(base())
+	w := b.get("/oauth/userinfo")
+	requireFault(t, w, http.StatusUnauthorized, "invalid_token")
+	require.Equal(t, `Bearer realm="sign-in"`, w.Header().Get("WWW-Authenticate"))
+	for _, bad := range []string{"x", issued.AccessToken + "x", issued.RefreshToken, issued.IDToken, "", issued.AccessToken + " "} {
+		w := b.userinfo(bad)
+		requireFault(t, w, http.StatusUnauthorized, "invalid_token")
+		require.Equal(t, `Bearer realm="sign-in", error="invalid_token"`, w.Header().Get("WWW-Authenticate"), bad)
+	}
+	w = b.get("/oauth/userinfo", "Bearer "+issued.AccessToken, "Bearer "+issued.AccessToken)
+	requireFault(t, w, http.StatusBadRequest, "invalid_request")
+	w = b.post("/oauth/userinfo", "", url.Values{"access_token": {issued.AccessToken}}, func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+issued.AccessToken) })
+	requireFault(t, w, http.StatusBadRequest, "invalid_request")
+	w = b.get("/oauth/userinfo?access_token=" + issued.AccessToken)
+	requireFault(t, w, http.StatusUnauthorized, "invalid_token")
+	// "Access token 1 h"
+	b.Clock.Advance(time.Hour - time.Second)
+	b.requireGood(issued.AccessToken)
+	b.Clock.Advance(2 * time.Second)
+	b.requireRevoked(issued.AccessToken)
+}
+
+// "refresh token 30 days, rotated"
+func TestRefresh(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	refresh := func(client, token, scope string) *httptest.ResponseRecorder {
+		v := url.Values{"grant_type": {"refresh_token"}, "refresh_token": {token}}
+		if scope != "" {
+			v.Set("scope", scope)
+		}
+		return b.post(tokenPath, client, v)
+	}
+	first := b.flow(base().with(params{"scope": "openid email profile"}))
+	requireFault(t, refresh("other", first.RefreshToken, ""), http.StatusBadRequest, "invalid_grant")
+	requireFault(t, refresh("app", "x", ""), http.StatusBadRequest, "invalid_grant")
+	requireFault(t, refresh("app", "", ""), http.StatusBadRequest, "invalid_request")
+	requireFault(t, refresh("app", first.AccessToken, ""), http.StatusBadRequest, "invalid_grant")
+	requireFault(t, refresh("app", first.RefreshToken, "openid offline_access"), http.StatusBadRequest, "invalid_scope")
+	b.Clock.Advance(30*24*time.Hour - time.Second)
+	second := requireTokens(t, refresh("app", first.RefreshToken, "openid"))
+	require.Equal(t, "openid", second.Scope)
+	require.NotEqual(t, first.RefreshToken, second.RefreshToken)
+	require.JSONEq(t, `{"sub":"user-ada"}`, b.userinfo(second.AccessToken).Body.String())
+	before, after := b.claims(first.IDToken), b.claims(second.IDToken)
+	require.NotContains(t, after, "email")
+	require.NotContains(t, after, "nonce")
+	for _, same := range []string{"iss", "sub", "aud", "auth_time"} { // OpenID Connect Core section 12.2
+		require.Equal(t, before[same], after[same])
+	}
+	require.Equal(t, float64(b.Now().Unix()), after["iat"])
+	third := requireTokens(t, refresh("app", second.RefreshToken, ""))
+	require.Equal(t, "openid email profile", third.Scope, "what was granted shrinks for good")
+	// One that comes a second time was stolen from somebody.
+	requireFault(t, refresh("app", second.RefreshToken, ""), http.StatusBadRequest, "invalid_grant")
+	b.requireRevoked(third.AccessToken)
+	requireFault(t, refresh("app", third.RefreshToken, ""), http.StatusBadRequest, "invalid_grant")
+
+	late := b.flow(base())
+	b.Clock.Advance(30 * 24 * time.Hour)
+	requireFault(t, refresh("app", late.RefreshToken, ""), http.StatusBadRequest, "invalid_grant")
+}
+
+func TestRevoke(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	one, two := b.flow(base()), b.flow(base())
+	ok := func(client, token string) {
+		w := b.post("/oauth/revoke", client, url.Values{"token": {token}, "token_type_hint": {"access_token"}})
+		require.Equal(t, http.StatusOK, w.Code)
+		require.Equal(t, "no-store", w.Header().Get("Cache-Control"))
+		require.Empty(t, w.Body.String())
+	}
+	ok("app", "unknown")
+	ok("other", one.AccessToken)
+	b.requireGood(one.AccessToken)
+	ok("app", one.AccessToken)
+	b.requireRevoked(one.AccessToken)
+	b.requireGood(two.AccessToken)
+	ok("app", two.RefreshToken)
+	b.requireRevoked(two.AccessToken)
+	requireFault(t, b.post("/oauth/revoke", "", url.Values{"token": {"x"}}), http.StatusUnauthorized, "invalid_client")
+	requireFault(t, b.post("/oauth/revoke", "app", url.Values{}), http.StatusBadRequest, "invalid_request")
+}
+
+// A user or a client that is disabled gets nothing any more, and what they got is revoked.
+func TestDisabled(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	issued := b.flow(base())
+	u := b.browser()
+	code := u.enter(base()).Get("code")
+	b.Write(t, func(tx *store.Tx) error { _, err := tx.DisableUser("user-ada", b.Now()); return err })
+	b.requireRevoked(issued.AccessToken)
+	requireFault(t, b.exchange("app", code), http.StatusBadRequest, "invalid_grant")
+	requireFault(t, b.post(tokenPath, "app", url.Values{"grant_type": {"refresh_token"}, "refresh_token": {issued.RefreshToken}}), http.StatusBadRequest, "invalid_grant")
+	page := u.authorize(base())
+	requirePage(t, page, http.StatusOK, `id="password"`)
+	requirePage(t, u.signIn(page, "ada@example.com", right), http.StatusForbidden)
+}
+
+// What is issued at one issuer is good at no other, though both have the same users and clients.
+func TestTwoIssuers(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	second := b.provider("https://gate.example.com/second")
+	u := b.browser()
+	got := u.enter(base())
+	issued := requireTokens(t, b.exchange("app", u.enter(base().with(params{"prompt": "login"})).Get("code")))
+	first := b.Provider
+	b.Provider = second
+	requireFault(t, b.exchange("app", got.Get("code")), http.StatusBadRequest, "invalid_grant")
+	b.requireRevoked(issued.AccessToken)
+	requireFault(t, b.post(tokenPath, "app", url.Values{"grant_type": {"refresh_token"}, "refresh_token": {issued.RefreshToken}}), http.StatusBadRequest, "invalid_grant")
+	u.p = second
+	requirePage(t, u.authorize(base()), http.StatusOK, `id="password"`)
+	for name, value := range u.cookies { // even under the second one's name
+		require.NotContains(t, name, value)
+	}
+	require.Contains(t, b.get("/.well-known/openid-configuration").Body.String(), `"issuer":"https://gate.example.com/second"`)
+	b.Provider = first
+	requireTokens(t, b.exchange("app", got.Get("code")))
+}

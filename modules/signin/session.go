@@ -1,0 +1,185 @@
+package signin
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hiregate/hiregate/internal/identity"
+	"github.com/hiregate/hiregate/internal/metrics"
+	"github.com/hiregate/hiregate/internal/password"
+	"github.com/hiregate/hiregate/internal/store"
+)
+
+// session is who is signed in; nil: nobody.
+func (p *Provider) session(r *http.Request) (*identity.Session, error) {
+	hash, ok := p.sessionHash(r)
+	if !ok {
+		return nil, nil
+	}
+	s, err := p.db().Session(r.Context(), p.Issuer, hash, p.now())
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, nil
+	}
+	return s, err
+}
+
+func (p *Provider) sessionHash(r *http.Request) (identity.Hash, bool) {
+	c, err := r.Cookie(p.cookie)
+	if err != nil || c.Value == "" {
+		return identity.Hash{}, false
+	}
+	return identity.HashSecret(c.Value), true
+}
+
+// setCookie gives the browser a session, or takes it away when it is empty. With its prefix, browsers take the cookie from us alone,
+// for all paths of this host, and only when it is Secure, which they grant http://localhost as well.
+func (p *Provider) setCookie(w http.ResponseWriter, session string) {
+	c := &http.Cookie{Name: p.cookie, Value: session, Path: "/", Secure: true, HttpOnly: true, SameSite: http.SameSiteLaxMode}
+	if session == "" {
+		c.MaxAge = -1
+	}
+	http.SetCookie(w, c)
+}
+
+// ownForm lets a form through that was sent from a page of ours: a browser says where a form comes from. What is not a browser has
+// no cookie to abuse.
+func (p *Provider) ownForm(next http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if p.guard.Check(r) != nil {
+			p.message(w, r, http.StatusForbidden, func(t *texts) (string, string) { return t.ForeignTitle, t.Foreign })
+			return
+		}
+		if _, ok := form(w, r); !ok {
+			p.untrusted(w, r)
+			return
+		}
+		next(w, r)
+	}
+}
+
+// signIn takes the sign-in form. The authorization request that it goes on with is looked at anew: a form is as good as what the
+// browser sends.
+func (p *Provider) signIn(w http.ResponseWriter, r *http.Request) {
+	a, refused, err := p.read(r, r.PostForm.Get("request"))
+	if p.stopped(w, r, a, refused, err) {
+		return
+	}
+	if r.PostForm.Get("action") == "cancel" || slices.Contains(a.prompt, "none") {
+		p.refuse(w, r, a, &refusal{"access_denied", "the user does not want to sign in"})
+		return
+	}
+	f := signInForm{Email: strings.TrimSpace(r.PostForm.Get("email"))}
+	plain := r.PostForm.Get("password")
+	t := textsFor(a.locales, r)
+	if f.Email == "" {
+		f.EmailError = t.NoEmail
+	}
+	if plain == "" {
+		f.PasswordError = t.NoPassword
+	}
+	if f.EmailError != "" || f.PasswordError != "" {
+		p.signInPage(w, r, http.StatusUnprocessableEntity, a, f)
+		return
+	}
+	attempt, wait := p.Failures.Try(identity.Fold(f.Email), p.Address(r))
+	if wait > 0 {
+		p.slow(w, r, a, f, wait)
+		return
+	}
+	u, err := p.check(r, f.Email, plain)
+	switch {
+	case errors.Is(err, password.ErrBusy):
+		attempt.Withdrawn()
+		p.slow(w, r, a, f, time.Second)
+	case errors.Is(err, errWrong):
+		p.signInFailed(r, a, u)
+		f.PasswordError = t.Wrong
+		p.signInPage(w, r, http.StatusForbidden, a, f)
+	case err != nil:
+		attempt.Withdrawn()
+		p.brokenPage(w, r, err)
+	default:
+		attempt.Succeeded()
+		p.signedIn(w, r, a, u)
+	}
+}
+
+// slow tells somebody to wait.
+func (p *Provider) slow(w http.ResponseWriter, r *http.Request, a *authorization, f signInForm, wait time.Duration) {
+	metrics.SignIn(a.client.ID, "sign-in", "throttled")
+	w.Header().Set("Retry-After", seconds(wait))
+	f.PasswordError = strings.ReplaceAll(textsFor(a.locales, r).Slow, "{seconds}", seconds(wait))
+	p.signInPage(w, r, http.StatusTooManyRequests, a, f)
+}
+
+var errWrong = errors.New("there is no such user, or the password is another")
+
+// check finds the user of an e-mail address and compares the password, in the same time whether or not there is one. With errWrong
+// the user is given as well where there is one.
+func (p *Provider) check(r *http.Request, email, plain string) (*identity.User, error) {
+	u, err := p.db().UserByEmail(r.Context(), email)
+	if errors.Is(err, store.ErrNotFound) {
+		u = new(identity.User)
+	} else if err != nil {
+		return nil, err
+	}
+	same, err := password.Verify(r.Context(), u.Password, plain)
+	if err == nil && (!same || !u.DisabledAt.IsZero()) {
+		err = errWrong
+	}
+	return u, err
+}
+
+func (p *Provider) signInFailed(r *http.Request, a *authorization, u *identity.User) {
+	metrics.SignIn(a.client.ID, "sign-in", "wrong_password")
+	p.note(r, p.entry(r, "sign-in", "wrong_password", a.client.ID, u.ID))
+}
+
+// signedIn begins a session, under a new id, and goes on.
+func (p *Provider) signedIn(w http.ResponseWriter, r *http.Request, a *authorization, u *identity.User) {
+	now := p.now()
+	s := &identity.Session{Issuer: p.Issuer, UserID: u.ID, SignedInAt: now, Till: now.Add(identity.SessionLife)}
+	cookie, hash := identity.NewSecret()
+	before, _ := p.sessionHash(r)
+	e := p.entry(r, "sign-in", "success", a.client.ID, u.ID)
+	err := p.db().Write(r.Context(), func(tx *store.Tx) error {
+		if err := tx.BeginSession(hash, before, s); err != nil {
+			return err
+		}
+		return tx.LogSignin(e)
+	})
+	if err != nil {
+		p.brokenPage(w, r, err)
+		return
+	}
+	metrics.SignIn(a.client.ID, "sign-in", "success")
+	p.setCookie(w, cookie)
+	p.proceed(w, r, a, s, slices.Contains(a.prompt, "consent"))
+}
+
+// justNow is how long after signing in a form may be sent that goes on from there.
+const justNow = 5 * time.Minute
+
+// consent takes the form that asks whether an application may know who somebody is.
+func (p *Provider) consent(w http.ResponseWriter, r *http.Request) {
+	a, refused, err := p.read(r, r.PostForm.Get("request"))
+	if p.stopped(w, r, a, refused, err) {
+		return
+	}
+	s, err := p.session(r)
+	if err != nil {
+		p.brokenPage(w, r, err)
+		return
+	}
+	switch now := p.now(); {
+	case slices.Contains(a.prompt, "none") || r.PostForm.Get("action") != "allow":
+		p.refuse(w, r, a, &refusal{"access_denied", "the user does not agree"})
+	case s == nil || !a.satisfiedBy(s, now) && now.Sub(s.SignedInAt) > justNow:
+		p.signInPage(w, r, http.StatusOK, a, signInForm{Email: a.loginHint})
+	default:
+		p.issue(w, r, a, s, true)
+	}
+}

@@ -1,0 +1,190 @@
+// Package signin is the OpenID provider: people of the service sign in here, for the applications of its partners. It knows the
+// authorization code flow (OpenID Connect Core 1.0 section 3.1) and confidential clients only.
+package signin
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/hiregate/hiregate/internal/identity"
+	"github.com/hiregate/hiregate/internal/password"
+	"github.com/hiregate/hiregate/internal/problem"
+	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/modules/gateway"
+)
+
+// Provider is the OpenID provider of one issuer. Several of a process share users, clients and keys with the database; sessions,
+// codes and tokens are good at their issuer alone. Make it with New.
+type Provider struct {
+	Gateway  *gateway.Gateway
+	Issuer   string // {base_url} of the contract: https, without a slash at the end
+	Title    string // the service, for people
+	Ring     *Ring
+	Failures *password.Failures
+	Address  func(*http.Request) string // where a request comes from
+	Log      *zap.Logger
+
+	guard  *http.CrossOriginProtection
+	cookie string
+	routes map[string]route
+}
+
+type route struct {
+	methods string // those that are allowed, as the header Allow has them
+	serve   http.HandlerFunc
+}
+
+// New completes a provider.
+func New(p Provider) *Provider {
+	sum := sha256.Sum256([]byte(p.Issuer))
+	p.cookie = "__Host-signin-" + hex.EncodeToString(sum[:4]) // sites of one host don't share it
+	p.guard = http.NewCrossOriginProtection()
+	const read = "GET, HEAD"
+	p.routes = map[string]route{
+		"/oauth/authorize":                  {"GET, HEAD, POST", p.authorize},
+		"/oauth/sign-in":                    {http.MethodPost, p.ownForm(p.signIn)},
+		"/oauth/consent":                    {http.MethodPost, p.ownForm(p.consent)},
+		"/oauth/logout":                     {"GET, HEAD, POST", p.logout},
+		"/oauth/sign-out":                   {http.MethodPost, p.ownForm(p.signOut)},
+		"/openId/accessToken":               {http.MethodPost, p.token},
+		"/oauth/revoke":                     {http.MethodPost, p.revoke},
+		"/oauth/userinfo":                   {"GET, HEAD, POST", p.userinfo},
+		"/oauth/jwks":                       {read, p.jwks},
+		"/.well-known/openid-configuration": {read, p.discovery},
+	}
+	return &p
+}
+
+// ServeHTTP answers what is below the base URL, which is taken off the path before.
+func (p *Provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	route, ok := p.routes[r.URL.Path]
+	if !ok {
+		problem.New(http.StatusNotFound, "sign-in has nothing at this address").Write(w)
+		return
+	}
+	if !allows(route.methods, r.Method) {
+		p.notAllowed(w, r, route.methods)
+		return
+	}
+	release, ok := p.Gateway.Hold()
+	if !ok {
+		problem.Unavailable(w)
+		return
+	}
+	defer release()
+	route.serve(w, r)
+}
+
+func allows(methods, method string) bool {
+	for _, one := range strings.Split(methods, ", ") {
+		if one == method {
+			return true
+		}
+	}
+	return false
+}
+
+// notAllowed answers 405, at the addresses that applications ask in their errors' form.
+func (p *Provider) notAllowed(w http.ResponseWriter, r *http.Request, methods string) {
+	switch r.URL.Path {
+	case "/openId/accessToken", "/oauth/revoke":
+		w.Header().Set("Allow", methods)
+		writeError(w, http.StatusMethodNotAllowed, "invalid_request", "this address takes POST only")
+	default:
+		problem.MethodNotAllowed(w, methods)
+	}
+}
+
+func (p *Provider) db() *store.DB  { return p.Gateway.Runtime.Store() }
+func (p *Provider) now() time.Time { return p.Gateway.Now().UTC().Truncate(time.Microsecond) }
+
+// maxForm is the largest body, in bytes; maxRequest that of an authorization request.
+const (
+	maxForm    = 64 << 10
+	maxRequest = 16 << 10
+)
+
+// form reads a body of type application/x-www-form-urlencoded, and nothing of the query. It is false for any other, for one that is
+// too large and for one that is cut off.
+func form(w http.ResponseWriter, r *http.Request) (url.Values, bool) {
+	kind, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";")
+	if !strings.EqualFold(strings.TrimSpace(kind), "application/x-www-form-urlencoded") {
+		return nil, false
+	}
+	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	if r.ParseForm() != nil {
+		// A body that is wrong gives an error as well as a query that is; the query is none of our business here.
+		return nil, false
+	}
+	return r.PostForm, true
+}
+
+// repeated tells whether a parameter comes more than once (RFC 6749 section 3.1 and 3.2).
+func repeated(v url.Values) bool {
+	for _, values := range v {
+		if len(values) > 1 {
+			return true
+		}
+	}
+	return false
+}
+
+// writeJSON answers with JSON that nobody keeps.
+func writeJSON(w http.ResponseWriter, status int, v any) {
+	raw, err := json.Marshal(v)
+	if err != nil { // of maps of strings and numbers
+		status, raw = http.StatusInternalServerError, []byte(`{"error":"server_error"}`)
+	}
+	h := w.Header()
+	h.Set("Content-Type", "application/json")
+	if h.Get("Cache-Control") == "" {
+		h.Set("Cache-Control", "no-store")
+		h.Set("Pragma", "no-cache")
+	}
+	h.Set("X-Content-Type-Options", "nosniff")
+	w.WriteHeader(status)
+	w.Write(append(raw, '\n'))
+}
+
+// writeError answers with an error as RFC 6749 section 5.2 has them.
+func writeError(w http.ResponseWriter, status int, code, description string) {
+	writeJSON(w, status, map[string]string{"error": code, "error_description": description})
+}
+
+// storeAway answers an application that the store can't be used now.
+func (p *Provider) storeAway(w http.ResponseWriter, r *http.Request, err error) {
+	p.report(r, err)
+	w.Header().Set("Retry-After", "5")
+	writeError(w, http.StatusServiceUnavailable, "temporarily_unavailable", "sign-in can't use its database now: ask again in a moment")
+}
+
+func (p *Provider) report(r *http.Request, err error) {
+	if r.Context().Err() == nil {
+		p.Log.Error("sign-in could not answer", zap.String("path", r.URL.Path), zap.Error(err))
+	}
+}
+
+// entry begins an entry of the log of sign-ins.
+func (p *Provider) entry(r *http.Request, event, result, client, user string) *identity.Entry {
+	return &identity.Entry{At: p.now(), Event: event, Result: result, Issuer: p.Issuer, Client: client, UserID: user, Address: p.Address(r)}
+}
+
+// note writes an entry of the log of sign-ins by itself. A request is not refused because that failed.
+func (p *Provider) note(r *http.Request, e *identity.Entry) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), 5*time.Second)
+	defer cancel()
+	if err := p.db().Write(ctx, func(tx *store.Tx) error { return tx.LogSignin(e) }); err != nil {
+		p.Log.Error("the log of sign-ins could not be written", zap.Error(err))
+	}
+}
+
+func seconds(d time.Duration) string { return strconv.Itoa(int((d + time.Second - 1) / time.Second)) }

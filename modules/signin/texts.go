@@ -1,0 +1,87 @@
+package signin
+
+import (
+	"net/http"
+	"strings"
+
+	"golang.org/x/text/language"
+)
+
+// texts are what the pages say in one language. {app} is the application's name, {service} ours, {seconds} a number.
+type texts struct {
+	Lang                                                string
+	SignInTitle, SignInFor, Email, Password             string
+	SignIn, Cancel                                      string
+	NoEmail, NoPassword, Wrong, Slow                    string
+	ConsentTitle, ConsentFor, ConsentSub, Allow, Refuse string
+	ConsentProfile, ConsentEmail, ConsentOffline        string
+	AskOutTitle, AskOut, SignOut                        string
+	OutTitle, Out                                       string
+	UntrustedTitle, Untrusted                           string
+	ForeignTitle, Foreign                               string
+	BrokenTitle, Broken                                 string
+}
+
+var english = texts{
+	Lang:        "en",
+	SignInTitle: "Sign in", SignInFor: "to continue to {app}", Email: "E-mail address", Password: "Password",
+	SignIn: "Sign in", Cancel: "Cancel",
+	NoEmail: "Enter your e-mail address.", NoPassword: "Enter your password.",
+	Wrong:        "The e-mail address or the password is not right.",
+	Slow:         "Too many attempts. Wait {seconds} s, then try again.",
+	ConsentTitle: "Share with {app}?", ConsentFor: "{app} will learn from {service}:", ConsentSub: "that it is you, each time you sign in",
+	Allow: "Allow", Refuse: "Don’t allow",
+	ConsentProfile: "your name", ConsentEmail: "your e-mail address", ConsentOffline: "this also while you are away",
+	AskOutTitle: "Sign out?", AskOut: "You are signed in to {service}. Applications that you use may ask you to sign in again.", SignOut: "Sign out",
+	OutTitle: "You are signed out", Out: "You can close this window.",
+	UntrustedTitle: "This link doesn’t lead anywhere",
+	Untrusted:      "The application that sent you here is not known to us, or asked for something that we don’t do. Go back to it and try again; if that does not help, tell those who run it.",
+	ForeignTitle:   "This form was not ours", Foreign: "It was sent from another site, so nothing was done. Go back to the application and begin again.",
+	BrokenTitle: "Something is wrong on our side", Broken: "We can’t sign you in now. Try again in a moment.",
+}
+
+var german = texts{
+	Lang:        "de",
+	SignInTitle: "Anmelden", SignInFor: "weiter zu {app}", Email: "E-Mail-Adresse", Password: "Passwort",
+	SignIn: "Anmelden", Cancel: "Abbrechen",
+	NoEmail: "Geben Sie Ihre E-Mail-Adresse ein.", NoPassword: "Geben Sie Ihr Passwort ein.",
+	Wrong:        "E-Mail-Adresse oder Passwort stimmt nicht.",
+	Slow:         "Zu viele Versuche. Warten Sie {seconds} s und versuchen Sie es dann noch einmal.",
+	ConsentTitle: "Mit {app} teilen?", ConsentFor: "{app} erfährt von {service}:", ConsentSub: "dass Sie es sind, bei jeder Anmeldung",
+	Allow: "Erlauben", Refuse: "Nicht erlauben",
+	ConsentProfile: "Ihren Namen", ConsentEmail: "Ihre E-Mail-Adresse", ConsentOffline: "dies auch, während Sie abwesend sind",
+	AskOutTitle: "Abmelden?", AskOut: "Sie sind bei {service} angemeldet. Anwendungen, die Sie nutzen, bitten Sie danach vielleicht um eine neue Anmeldung.", SignOut: "Abmelden",
+	OutTitle: "Sie sind abgemeldet", Out: "Sie können dieses Fenster schließen.",
+	UntrustedTitle: "Dieser Link führt nirgendwohin",
+	Untrusted:      "Die Anwendung, von der Sie kommen, ist uns nicht bekannt oder verlangt etwas, das wir nicht tun. Gehen Sie dorthin zurück und versuchen Sie es noch einmal; hilft das nicht, wenden Sie sich an deren Betreiber.",
+	ForeignTitle:   "Dieses Formular war nicht von uns", Foreign: "Es kam von einer anderen Seite; deshalb wurde nichts getan. Gehen Sie zur Anwendung zurück und beginnen Sie noch einmal.",
+	BrokenTitle: "Bei uns stimmt etwas nicht", Broken: "Wir können Sie gerade nicht anmelden. Versuchen Sie es gleich noch einmal.",
+}
+
+// translations are all languages; the first serves whoever reads none of them.
+var translations = []*texts{&english, &german}
+
+var matcher = language.NewMatcher([]language.Tag{language.English, language.German})
+
+func languages() (tags []string) {
+	for _, t := range translations {
+		tags = append(tags, t.Lang)
+	}
+	return tags
+}
+
+// textsFor finds the language for somebody: what the application asks for (ui_locales), then what their browser does.
+func textsFor(locales string, r *http.Request) *texts {
+	var wanted []language.Tag
+	for _, one := range strings.Fields(locales) {
+		if tag, err := language.Parse(one); err == nil {
+			wanted = append(wanted, tag)
+		}
+	}
+	accepted, _, err := language.ParseAcceptLanguage(r.Header.Get("Accept-Language"))
+	if err == nil {
+		wanted = append(wanted, accepted...)
+	}
+	_, n, _ := matcher.Match(wanted...)
+	return translations[n]
+}

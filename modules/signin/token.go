@@ -1,0 +1,196 @@
+package signin
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"net/http"
+	"net/url"
+	"regexp"
+	"time"
+
+	"github.com/hiregate/hiregate/internal/identity"
+	"github.com/hiregate/hiregate/internal/metrics"
+	"github.com/hiregate/hiregate/internal/store"
+)
+
+// token exchanges a code, or a refresh token, for tokens (OpenID Connect Core sections 3.1.3 and 12). The client is authenticated
+// before anything is consumed.
+func (p *Provider) token(w http.ResponseWriter, r *http.Request) {
+	sent, c, f, err := p.asked(w, r)
+	if f == nil && err == nil {
+		switch sent.Get("grant_type") {
+		case "authorization_code":
+			f, err = p.exchange(w, r, c, sent)
+		case "refresh_token":
+			f, err = p.refresh(w, r, c, sent)
+		case "":
+			f = &fault{http.StatusBadRequest, "invalid_request", "grant_type is missing"}
+		default:
+			f = &fault{http.StatusBadRequest, "unsupported_grant_type", "grant_type must be authorization_code or refresh_token"}
+		}
+	}
+	p.finish(w, r, c, sent.Get("grant_type"), f, err)
+}
+
+// finish answers what went wrong, and counts it.
+func (p *Provider) finish(w http.ResponseWriter, r *http.Request, c *identity.Client, grant string, f *fault, err error) {
+	client := ""
+	if c != nil {
+		client = c.ID
+	}
+	switch {
+	case err != nil:
+		metrics.Token(client, grant, "unavailable")
+		p.storeAway(w, r, err)
+	case f != nil:
+		metrics.Token(client, grant, f.code)
+		if c != nil {
+			p.note(r, p.entry(r, "token", f.code, client, ""))
+		}
+		f.write(w)
+	default:
+		metrics.Token(client, grant, "success")
+	}
+}
+
+var verifier = regexp.MustCompile(`^[A-Za-z0-9._~-]{43,128}$`)
+
+func (p *Provider) exchange(w http.ResponseWriter, r *http.Request, c *identity.Client, sent url.Values) (*fault, error) {
+	if sent.Get("code") == "" || sent.Get("redirect_uri") == "" {
+		return &fault{http.StatusBadRequest, "invalid_request", "code and redirect_uri must be there"}, nil
+	}
+	made := ""
+	if v := sent.Get("code_verifier"); v != "" {
+		if !verifier.MatchString(v) {
+			return errGrant, nil
+		}
+		sum := sha256.Sum256([]byte(v))
+		made = base64.RawURLEncoding.EncodeToString(sum[:])
+	}
+	// What can fail without the code is done before it is consumed.
+	k, err := p.Ring.current(r.Context(), c.Algorithm)
+	if err != nil {
+		return nil, err
+	}
+	now := p.now()
+	issued := newTokens("", now)
+	x := &store.Exchange{Code: identity.HashSecret(sent.Get("code")), Issuer: p.Issuer, Client: c.ID, RedirectURI: sent.Get("redirect_uri"), Challenge: made, Tokens: issued.kept}
+	e := p.entry(r, "token", "success", c.ID, "")
+	var g *identity.Grant
+	err = p.db().WriteOrdered(r.Context(), "grant "+hex.EncodeToString(x.Code[:]), func(tx *store.Tx) (err error) {
+		if g, err = tx.ExchangeCode(x, now); err != nil || g == nil {
+			return err
+		}
+		e.UserID = g.UserID
+		return tx.LogSignin(e)
+	})
+	if err != nil {
+		return nil, err
+	}
+	if g == nil {
+		return errGrant, nil
+	}
+	return nil, p.answer(w, r, k, g, issued, g.Scope, g.Nonce, now)
+}
+
+func (p *Provider) refresh(w http.ResponseWriter, r *http.Request, c *identity.Client, sent url.Values) (*fault, error) {
+	if sent.Get("refresh_token") == "" {
+		return &fault{http.StatusBadRequest, "invalid_request", "refresh_token must be there"}, nil
+	}
+	hash := identity.HashSecret(sent.Get("refresh_token"))
+	scope := sent.Get("scope")
+	if scope != "" {
+		had, err := p.db().RefreshScope(r.Context(), hash)
+		switch {
+		case errors.Is(err, store.ErrNotFound):
+			return errGrant, nil
+		case err != nil:
+			return nil, err
+		case !covers(had, scope):
+			return &fault{http.StatusBadRequest, "invalid_scope", "scope has something that was not granted"}, nil
+		}
+	}
+	k, err := p.Ring.current(r.Context(), c.Algorithm)
+	if err != nil {
+		return nil, err
+	}
+	now := p.now()
+	issued := newTokens(scope, now)
+	e := p.entry(r, "refresh", "success", c.ID, "")
+	var g *identity.Grant
+	err = p.db().WriteOrdered(r.Context(), "grant "+hex.EncodeToString(hash[:]), func(tx *store.Tx) (err error) {
+		if g, err = tx.Rotate(hash, p.Issuer, c.ID, issued.kept, now); err != nil || g == nil {
+			return err
+		}
+		e.UserID = g.UserID
+		return tx.LogSignin(e)
+	})
+	if err != nil {
+		return nil, err
+	}
+	if g == nil {
+		return errGrant, nil
+	}
+	if scope == "" {
+		scope = g.Scope
+	}
+	return nil, p.answer(w, r, k, g, issued, scope, "", now)
+}
+
+// issuedTokens are new tokens, and what is kept of them.
+type issuedTokens struct {
+	access, refresh string
+	kept            []identity.Token
+}
+
+// newTokens makes an access token of a scope, and a refresh token that keeps all that was granted.
+func newTokens(scope string, now time.Time) issuedTokens {
+	access, accessHash := identity.NewSecret()
+	refresh, refreshHash := identity.NewSecret()
+	return issuedTokens{access, refresh, []identity.Token{
+		{Hash: accessHash, Kind: identity.Access, Scope: scope, Till: now.Add(identity.AccessLife)},
+		{Hash: refreshHash, Kind: identity.Refresh, Till: now.Add(identity.RefreshLife)},
+	}}
+}
+
+// answer is the token response of the contract (part A).
+func (p *Provider) answer(w http.ResponseWriter, r *http.Request, k *key, g *identity.Grant, issued issuedTokens, scope, nonce string, now time.Time) error {
+	token, err := p.idToken(r.Context(), k, g, scope, nonce, issued.access, now)
+	if err != nil {
+		return err
+	}
+	writeJSON(w, http.StatusOK, map[string]any{
+		"token_type":    "Bearer",
+		"expires_in":    int(identity.AccessLife / time.Second),
+		"id_token":      token,
+		"access_token":  issued.access,
+		"refresh_token": issued.refresh,
+		"scope":         scope,
+	})
+	return nil
+}
+
+// revoke ends a token (RFC 7009). What is not the client's is left alone, and answered alike.
+func (p *Provider) revoke(w http.ResponseWriter, r *http.Request) {
+	sent, c, f, err := p.asked(w, r)
+	if f == nil && err == nil && sent.Get("token") == "" {
+		f = &fault{http.StatusBadRequest, "invalid_request", "token must be there"}
+	}
+	if f == nil && err == nil {
+		e := p.entry(r, "revoke", "success", c.ID, "")
+		err = p.db().Write(r.Context(), func(tx *store.Tx) error {
+			known, err := tx.RevokeToken(identity.HashSecret(sent.Get("token")), p.Issuer, c.ID, p.now())
+			if err != nil || !known {
+				return err
+			}
+			return tx.LogSignin(e)
+		})
+	}
+	if f == nil && err == nil {
+		w.Header().Set("Cache-Control", "no-store")
+		w.WriteHeader(http.StatusOK)
+	}
+	p.finish(w, r, c, "revoke", f, err)
+}
