@@ -1,0 +1,154 @@
+package signin_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-jose/go-jose/v4"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hiregate/hiregate/internal/identity"
+	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/modules/gateway/gatewaytest"
+	"github.com/hiregate/hiregate/modules/signin"
+)
+
+// bare is a bench whose database has no keys yet.
+func bare(t *testing.T) *bench {
+	t.Helper()
+	b := &bench{Bench: gatewaytest.New(t), t: t}
+	b.Provider = b.provider(issuer)
+	b.populate()
+	return b
+}
+
+// published are the ids of the keys for ES256 in the order of their generations.
+func (b *bench) published() (ids []string) {
+	b.t.Helper()
+	w := b.get("/oauth/jwks")
+	var set jose.JSONWebKeySet
+	require.NoError(b.t, json.Unmarshal(w.Body.Bytes(), &set), "%s", w.Body)
+	for _, k := range set.Keys {
+		if k.Algorithm == "ES256" {
+			ids = append(ids, k.KeyID)
+		}
+	}
+	return ids
+}
+
+// signer is the id of the key that signs now.
+func (b *bench) signer() string {
+	b.t.Helper()
+	token := b.flow(base().with(params{"client_id": "curved"})).IDToken
+	b.claims(token) // its key is published
+	signed, err := jose.ParseSignedCompact(token, []jose.SignatureAlgorithm{jose.ES256})
+	require.NoError(b.t, err)
+	return signed.Signatures[0].Header.KeyID
+}
+
+// "keys rotate with overlap (next published before it signs)"
+func TestKeysRotate(t *testing.T) {
+	t.Parallel()
+	b := bare(t)
+	first := b.published()
+	require.Len(t, first, 1)
+	require.Equal(t, first[0], b.signer())
+	b.Clock.Advance(signin.RotateEvery - 24*time.Hour - time.Minute)
+	require.Equal(t, first, b.published())
+
+	b.Clock.Advance(2 * time.Minute)
+	both := b.published()
+	require.Len(t, both, 2, "the next key is not published ahead")
+	require.Equal(t, first[0], both[0])
+	require.Equal(t, first[0], b.signer(), "a key signs before it was published for a day")
+	token := b.flow(base().with(params{"client_id": "curved"})).IDToken
+
+	b.Clock.Advance(24 * time.Hour)
+	require.Equal(t, both[1], b.signer())
+	require.Equal(t, both, b.published(), "what was signed a moment ago can't be verified")
+	b.claims(token)
+
+	b.Clock.Advance(26 * time.Hour)
+	require.Equal(t, both[1:], b.published(), "a key is published for good")
+	require.Equal(t, both[1], b.signer())
+
+	// After a long rest, the next key is published ahead all the same.
+	b.Clock.Advance(2 * signin.RotateEvery)
+	require.Equal(t, both[1], b.published()[0])
+	require.Len(t, b.published(), 2)
+	require.Equal(t, both[1], b.signer())
+	b.Clock.Advance(25 * time.Hour)
+	require.NotEqual(t, both[1], b.signer())
+}
+
+// Nodes that start at the same time agree on the keys.
+func TestKeysAreShared(t *testing.T) {
+	t.Parallel()
+	b := bare(t)
+	answers := make([][]byte, 4)
+	var wg sync.WaitGroup
+	for n := range answers {
+		p := b.provider(issuer)
+		wg.Go(func() {
+			u := &browser{b: b, p: p}
+			answers[n] = u.ask("GET", "/oauth/jwks", nil).Body.Bytes()
+		})
+	}
+	wg.Wait()
+	for _, one := range answers[1:] {
+		require.Equal(t, string(answers[0]), string(one))
+	}
+	b.signer()
+}
+
+// "encrypted at rest": neither the database's rows nor anything else there shows a private key, and only its text opens it.
+func TestKeysAreSealed(t *testing.T) {
+	t.Parallel()
+	b := bare(t)
+	first := b.published()
+	stored, err := b.Runtime.Store().Keys(t.Context())
+	require.NoError(t, err)
+	require.Len(t, stored, 2)
+	for _, k := range stored {
+		for _, form := range []string{"PRIVATE", "\x06\x07\x2a\x86\x48\xce\x3d", "\x06\x09\x2a\x86\x48\x86\xf7"} { // PEM, and the object identifiers of PKCS #8
+			require.False(t, bytes.Contains(k.Sealed, []byte(form)))
+		}
+	}
+	wrong := b.provider(issuer)
+	require.NoError(t, wrong.Ring.Seal("another text of more than thirty-two characters"))
+	b.Provider = wrong
+	require.Equal(t, 503, b.get("/oauth/jwks").Code)
+	logged := b.Logged.All()
+	require.Contains(t, logged[len(logged)-1].ContextMap()["error"], "configure the one that it was sealed with beside it")
+	// A new text with the former one beside it opens all, and seals what comes.
+	both := b.provider(issuer)
+	require.NoError(t, both.Ring.Seal("another text of more than thirty-two characters", seal))
+	b.Provider = both
+	require.Equal(t, first, b.published())
+	b.Clock.Advance(signin.RotateEvery)
+	require.Len(t, b.published(), 2)
+
+	ring := new(signin.Ring)
+	require.ErrorContains(t, ring.Seal("short"), "openssl rand")
+	_, err = ring.Generate(identity.RS256, b.Now())
+	require.Error(t, err, "a key is kept unsealed")
+}
+
+// A key whose id somebody changed in the database is not opened as another.
+func TestSealedToItsID(t *testing.T) {
+	t.Parallel()
+	b := bare(t)
+	b.published()
+	stored, err := b.Runtime.Store().Keys(t.Context())
+	require.NoError(t, err)
+	n := slices.IndexFunc(stored, func(k *identity.Key) bool { return k.Algorithm == identity.ES256 })
+	forged := *stored[n]
+	forged.Generation, forged.ID = 2, "forged"
+	b.Write(t, func(tx *store.Tx) error { _, err := tx.AddKey(&forged); return err })
+	b.Provider = b.provider(issuer)
+	require.Equal(t, 503, b.get("/oauth/jwks").Code)
+}
