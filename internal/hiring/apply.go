@@ -28,7 +28,13 @@ func (u *APIUser) CheckName() error {
 	return k.err()
 }
 
-// Given is an answer that came with a job application, for the record. That of a File question names the document it became.
+// Submission is what came with a job application, for the record.
+type Submission struct {
+	Source  string  `json:"source"`
+	Answers []Given `json:"answers"` // in the order of the questions; but for the compliance groups
+}
+
+// Given is an answer of a job application. That of a File question names the document it became.
 type Given struct {
 	Question string   `json:"questionId"`
 	Label    string   `json:"label"`

@@ -8,9 +8,9 @@ import (
 	"github.com/hiregate/hiregate/internal/hiring"
 )
 
-// AddAnswers keeps what was answered with a job application.
-func (tx *Tx) AddAnswers(tenant, application string, all []hiring.Given) error {
-	data, err := json.Marshal(all)
+// AddSubmission keeps what came with a job application.
+func (tx *Tx) AddSubmission(tenant, application string, s *hiring.Submission) error {
+	data, err := json.Marshal(s)
 	if err != nil {
 		return err
 	}
@@ -25,8 +25,8 @@ func (tx *Tx) AddComplianceAnswer(a *hiring.JobApplication, c hiring.ComplianceA
 	return err
 }
 
-// DeleteAnswers removes all that was answered with a job application.
-func (tx *Tx) DeleteAnswers(tenant, application string) error {
+// DeleteSubmission removes all that came with a job application, and what was answered to the compliance groups.
+func (tx *Tx) DeleteSubmission(tenant, application string) error {
 	for _, table := range []string{"application_answers", "compliance_answers"} {
 		if _, err := tx.exec(`DELETE FROM `+table+` WHERE tenant = $1 AND application = $2`, tenant, application); err != nil {
 			return err
@@ -35,9 +35,10 @@ func (tx *Tx) DeleteAnswers(tenant, application string) error {
 	return nil
 }
 
-// Answers reads what was answered with a job application, but for the compliance groups; ErrNotFound when it has no answers.
-func (db *DB) Answers(ctx context.Context, tenant, application string) ([]hiring.Given, error) {
-	return queryOne(ctx, db, func(r row) (all []hiring.Given, err error) {
+// Submission reads what came with a job application; ErrNotFound when it came from elsewhere.
+func (db *DB) Submission(ctx context.Context, tenant, application string) (*hiring.Submission, error) {
+	return queryOne(ctx, db, func(r row) (*hiring.Submission, error) {
+		s := new(hiring.Submission)
 		var kept []byte
 		if err := r.Scan(&kept); err != nil {
 			return nil, err
@@ -46,7 +47,7 @@ func (db *DB) Answers(ctx context.Context, tenant, application string) ([]hiring
 		if err != nil {
 			return nil, err
 		}
-		return all, json.Unmarshal(data, &all)
+		return s, json.Unmarshal(data, s)
 	}, `SELECT data FROM application_answers WHERE tenant = $1 AND application = $2`, tenant, application)
 }
 

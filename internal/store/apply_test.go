@@ -100,14 +100,16 @@ func TestAPITokens(t *testing.T) {
 	})
 }
 
-func TestAnswers(t *testing.T) {
+func TestSubmissions(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, db *store.DB) {
-		all := []hiring.Given{{Question: "1", Label: "Shifts", Format: "Checkbox", Values: []string{"Day", "Weekend | Holiday"}}, {Question: "resume", Label: "Resume", Format: "File", Document: "d-1"}}
+		all := &hiring.Submission{Source: "board", Answers: []hiring.Given{
+			{Question: "1", Label: "Shifts", Format: "Checkbox", Values: []string{"Day", "Weekend | Holiday"}}, {Question: "resume", Label: "Resume", Format: "File", Document: "d-1"},
+		}}
 		write(t, db, func(tx *store.Tx) error {
 			for id, value := range map[string]string{"a-1": "Yes", "a-2": "Yes", "a-3": "No"} {
 				a := &hiring.JobApplication{Row: hiring.Row{Tenant: "acme"}, ID: id, Job: "NURSE-1"}
-				if err := tx.AddAnswers("acme", id, all); err != nil {
+				if err := tx.AddSubmission("acme", id, all); err != nil {
 					return err
 				}
 				if err := tx.AddComplianceAnswer(a, hiring.ComplianceAnswer{Question: "eeocDisability", Group: "complianceOfccp", Choice: true, Value: value}, noon); err != nil {
@@ -119,7 +121,7 @@ func TestAnswers(t *testing.T) {
 			}
 			return nil
 		})
-		kept, err := db.Answers(t.Context(), "acme", "a-1")
+		kept, err := db.Submission(t.Context(), "acme", "a-1")
 		require.NoError(t, err)
 		require.Equal(t, all, kept)
 		for _, job := range []string{"", "NURSE-1"} {
@@ -133,8 +135,8 @@ func TestAnswers(t *testing.T) {
 		counts, err := db.ComplianceCounts(t.Context(), "acme", "NURSE-2")
 		require.NoError(t, err)
 		require.Empty(t, counts)
-		write(t, db, func(tx *store.Tx) error { return tx.DeleteAnswers("acme", "a-1") })
-		_, err = db.Answers(t.Context(), "acme", "a-1")
+		write(t, db, func(tx *store.Tx) error { return tx.DeleteSubmission("acme", "a-1") })
+		_, err = db.Submission(t.Context(), "acme", "a-1")
 		require.ErrorIs(t, err, store.ErrNotFound)
 		counts, err = db.ComplianceCounts(t.Context(), "acme", "")
 		require.NoError(t, err)

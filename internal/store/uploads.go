@@ -3,6 +3,8 @@ package store
 import (
 	"context"
 	"time"
+
+	"github.com/pressly/goose/v3"
 )
 
 // AddUpload notes the name of a file before it is made: it is removed with the row, should nobody take it.
@@ -22,3 +24,7 @@ func (db *DB) Uploads(ctx context.Context, before time.Time, limit int) ([]strin
 	return query(ctx, db, func(r row) (blob string, err error) { err = r.Scan(&blob); return blob, err },
 		`SELECT blob FROM uploads WHERE begun_at < $1 ORDER BY begun_at, blob LIMIT $2`, micros(before), limit)
 }
+
+// Alone tells whether no other process can use the database, so that what is begun when this one starts was left by one that has
+// ended.
+func (db *DB) Alone() bool { return db.engine.goose == goose.DialectSQLite3 }

@@ -109,13 +109,33 @@ func (r *Runtime) Start(ctx context.Context) error {
 		return err
 	}
 	r.Archive.Store, r.Dispatcher.Store, r.Again.Store, r.exports.Store, r.verification.Store = db, db, db, db, db
+	if db.Alone() {
+		if err := r.Archive.Sweep(ctx, r.now()); err != nil {
+			return err
+		}
+	}
 	background, stop := context.WithCancel(context.Background())
 	r.stop, r.started = stop, true
 	r.running.Go(func() { r.Directory.Run(background) })
 	r.running.Go(func() { r.Dispatcher.Run(background) })
 	r.running.Go(func() { r.work(background) })
 	r.running.Go(func() { r.tend(background) })
+	r.running.Go(func() { r.sweep(background) })
 	return nil
+}
+
+// sweep removes what uploads left that came to nothing, each quarter of an hour.
+func (r *Runtime) sweep(ctx context.Context) {
+	for {
+		if err := r.Archive.Sweep(ctx, r.now().Add(-documents.UploadTime)); err != nil && ctx.Err() == nil {
+			r.log.Warn("files of uploads that came to nothing could not be removed", zap.Error(err))
+		}
+		select {
+		case <-time.After(15 * time.Minute):
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // Store is the open database. It must not be used before Start.

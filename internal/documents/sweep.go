@@ -1,0 +1,54 @@
+package documents
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/hiregate/hiregate/internal/store"
+)
+
+// UploadTime is how long an upload takes at most. What is older belongs to nobody, on whatever node it was begun.
+const UploadTime = time.Hour
+
+const uploadsAtOnce = 100
+
+// Sweep removes the files of uploads that were begun before a time and that came to nothing, with their rows.
+func (a *Archive) Sweep(ctx context.Context, before time.Time) error {
+	for {
+		names, err := a.Store.Uploads(ctx, before, uploadsAtOnce)
+		if err != nil || len(names) == 0 {
+			return err
+		}
+		if err := a.Forget(ctx, names); err != nil {
+			return err
+		}
+	}
+}
+
+// Begin notes an upload, and names the file it is to be put as.
+func (a *Archive) Begin(ctx context.Context) (name string, err error) {
+	name, now := NewName(), a.Now()
+	err = a.Store.Write(ctx, func(tx *store.Tx) error { return tx.AddUpload(name, now) })
+	return name, err
+}
+
+// Forget removes the files of uploads that came to nothing, with their rows.
+func (a *Archive) Forget(ctx context.Context, names []string) error {
+	if len(names) == 0 {
+		return nil
+	}
+	for _, name := range names {
+		if err := a.Files.Discard(name); err != nil {
+			return fmt.Errorf("removing an upload: %w", err)
+		}
+	}
+	return a.Store.Write(ctx, func(tx *store.Tx) error {
+		for _, name := range names {
+			if _, err := tx.EndUpload(name); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}

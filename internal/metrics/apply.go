@@ -1,0 +1,58 @@
+package metrics
+
+import (
+	"net/http"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+var (
+	applications = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "hiregate_applications_total", Help: "Submissions to the Apply API by tenant and result: accepted, repeated, invalid (their answers), refused, failed.",
+	}, []string{"tenant", "result"})
+	invalidAnswers = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "hiregate_application_invalid_answers_total", Help: "Answers that failed validation, by the question's format; unknown stands for a question that the job does not ask.",
+	}, []string{"format"})
+	applicationBytes = prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "hiregate_application_body_bytes_total", Help: "Bytes of submissions' bodies that were read.",
+	})
+	tokens = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "hiregate_apply_tokens_total", Help: "Requests for a token of the Apply API by result: issued, wrong, throttled, failed.",
+	}, []string{"result"})
+	formExpired = prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Name: "hiregate_compliance_form_expired", Help: "1 when the form of a compliance group that was served last had expired, else 0.",
+	}, []string{"group"})
+)
+
+// Application counts a submission and the bytes of its body.
+func Application(tenant, result string, bytes int64) {
+	applications.WithLabelValues(tenantLabel(tenant), result).Inc()
+	applicationBytes.Add(float64(bytes))
+}
+
+// InvalidAnswer counts an answer that failed, by its question's format; Unknown when the job has no such question.
+func InvalidAnswer(format string) { invalidAnswers.WithLabelValues(format).Inc() }
+
+// TokenIssued counts a token that was issued.
+func TokenIssued() { tokens.WithLabelValues("issued").Inc() }
+
+// TokenRefused counts a token that was not, by the answer's status.
+func TokenRefused(status int) {
+	result := "failed"
+	switch status {
+	case http.StatusUnauthorized:
+		result = "wrong"
+	case http.StatusTooManyRequests:
+		result = "throttled"
+	}
+	tokens.WithLabelValues(result).Inc()
+}
+
+// ComplianceForm sets whether the form of a compliance group has expired.
+func ComplianceForm(group string, expired bool) {
+	v := 0.0
+	if expired {
+		v = 1
+	}
+	formExpired.WithLabelValues(group).Set(v)
+}
