@@ -12,6 +12,7 @@ import (
 	"github.com/hiregate/hiregate/modules/listener"
 	"github.com/hiregate/hiregate/modules/manage"
 	"github.com/hiregate/hiregate/modules/receiver"
+	"github.com/hiregate/hiregate/modules/signin"
 )
 
 func init() {
@@ -33,6 +34,9 @@ func init() {
 	caddy.RegisterModule(manage.Admin{})
 	caddy.RegisterModule(manage.Handler{})
 	directive("manage_api", manage.ParseDirective)
+
+	caddy.RegisterModule(signin.Handler{})
+	directive("signin", signin.ParseDirective)
 }
 
 // directive registers a handler's directive. Each of ours answers by itself, as respond does, and is ordered beside it.

@@ -1,0 +1,135 @@
+package signin
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/caddyserver/caddy/v2"
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+
+	"github.com/hiregate/hiregate/internal/password"
+	"github.com/hiregate/hiregate/modules/gateway"
+)
+
+// Handler is the directive signin: the OpenID provider. Put it into handle_path, which takes the path of base_url off.
+type Handler struct {
+	// BaseURL is the {base_url} of the contract, and the issuer. Default: <public_url>/signin.
+	BaseURL string `json:"base_url,omitempty"`
+	// Title is what the pages call the service. Default: service_name.
+	Title string `json:"title,omitempty"`
+	// Keys are placeholders of what the signing keys are sealed with in the database: the first seals, the others open what was sealed
+	// before it was changed. Required.
+	Keys []string `json:"keys,omitempty"`
+	// Rotate is how long a signing key signs. Default: 90 days.
+	Rotate caddy.Duration `json:"rotate,omitempty"`
+
+	provider *Provider
+}
+
+// CaddyModule implements caddy.Module.
+func (Handler) CaddyModule() caddy.ModuleInfo {
+	return caddy.ModuleInfo{ID: "http.handlers.signin", New: func() caddy.Module { return new(Handler) }}
+}
+
+// failures outlive a configuration.
+var failures = password.NewFailures(time.Now)
+
+// Provision joins the handler to the gateway. It touches no file and no database.
+func (h *Handler) Provision(ctx caddy.Context) error {
+	g, err := gateway.Of(ctx, "signin")
+	if err != nil {
+		return err
+	}
+	p := Provider{Gateway: g, Issuer: h.BaseURL, Title: h.Title, Failures: failures, Address: clientAddress, Log: ctx.Logger()}
+	if p.Issuer == "" {
+		p.Issuer = g.Config.PublicURL + "/signin"
+	}
+	if p.Title == "" {
+		p.Title = g.Config.Names.Service
+	}
+	if err := checkIssuer(p.Issuer, g.Config.Dev); err != nil {
+		return err
+	}
+	p.Ring = &Ring{Store: g.Runtime.Store, Now: g.Now, Log: p.Log, Every: time.Duration(h.Rotate)}
+	if p.Ring.Every == 0 {
+		p.Ring.Every = RotateEvery
+	}
+	if p.Ring.Every < MinRotate {
+		return errRotate
+	}
+	keys, err := resolveKeys(h.Keys, g.Config.Dev)
+	if err != nil {
+		return err
+	}
+	if err := p.Ring.Seal(keys...); err != nil {
+		return fmt.Errorf("signin: key: %w", err)
+	}
+	h.provider = New(p)
+	return nil
+}
+
+// ServeHTTP implements caddyhttp.MiddlewareHandler. It answers every request itself.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request, _ caddyhttp.Handler) error {
+	h.provider.ServeHTTP(w, r)
+	return nil
+}
+
+// clientAddress is where a request comes from as Caddy sees it, which knows whom to trust with X-Forwarded-For.
+func clientAddress(r *http.Request) string {
+	if address, ok := caddyhttp.GetVar(r.Context(), caddyhttp.ClientIPVarKey).(string); ok && address != "" {
+		return address
+	}
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		return r.RemoteAddr
+	}
+	return host
+}
+
+var errRotate = errors.New("signin: rotate is how long a signing key signs: write at least 7d, such as `rotate 90d`")
+
+// checkIssuer says what is wrong with the issuer, or nil (OpenID Connect Discovery section 3).
+func checkIssuer(s string, dev bool) error {
+	u, err := url.Parse(s)
+	switch {
+	case err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http":
+		return fmt.Errorf("signin: base_url %q: write the address of sign-in, such as https://gate.example.com/signin", s)
+	case u.Scheme == "http" && !dev:
+		return fmt.Errorf("signin: base_url %q is not encrypted: write an https address here, or in public_url", s)
+	case strings.ContainsAny(s, "?#") || u.User != nil || strings.HasSuffix(s, "/"):
+		return errors.New("signin: base_url: write the address alone, such as https://gate.example.com/signin, without query, fragment, user name and slash at the end")
+	}
+	return nil
+}
+
+var placeholder = regexp.MustCompile(`^\{(env|file)\.[^{}]+\}$`)
+
+func resolveKeys(written []string, dev bool) ([]string, error) {
+	if len(written) == 0 {
+		return nil, errors.New("signin is not complete: add `key {env.HIREGATE_SIGNIN_KEY}`, of the output of openssl rand -base64 32")
+	}
+	replacer := caddy.NewReplacer()
+	var keys []string
+	for _, one := range written {
+		if !placeholder.MatchString(one) && !dev {
+			return nil, errors.New("signin: key must be a placeholder, {env.NAME} or {file./path}: Caddy shows what is written out in its /config and its autosave file ({$NAME} is written out, too)")
+		}
+		value, err := replacer.ReplaceOrErr(one, true, true)
+		if err != nil {
+			return nil, fmt.Errorf("signin: key: %w", err)
+		}
+		keys = append(keys, strings.TrimSpace(value))
+	}
+	return keys, nil
+}
+
+var (
+	_ caddy.Provisioner           = (*Handler)(nil)
+	_ caddyhttp.MiddlewareHandler = (*Handler)(nil)
+)
