@@ -1,0 +1,167 @@
+package commands
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// OAuthClient returns the command `hiregate oauth-client`.
+func OAuthClient() *cobra.Command {
+	a := new(admin)
+	cmd := group(&cobra.Command{
+		Use:   "oauth-client",
+		Short: "Lists, adds, disables and resets the applications that people sign in to",
+		Long: `Lists, adds, disables and resets the applications that people sign in to at a running gateway, which the directive signin
+serves.
+
+These commands ask the gateway, at Caddy's admin endpoint.`,
+		Example: `  hiregate oauth-client add payroll --name Payroll --redirect-uri https://payroll.example.com/callback
+  hiregate oauth-client list
+  hiregate oauth-client reset payroll                # a second secret; the first one stays good
+  hiregate oauth-client reset payroll --end-former   # and, when it is in use, the end of the first one
+  hiregate oauth-client disable payroll`,
+	}, oauthClientList(a), oauthClientAdd(a), disabling(a, "/v1/oauth-clients/", &cobra.Command{
+		Use:   "disable ID",
+		Short: "Disables an application, and revokes what was issued to it",
+		Args:  exactly(1, "oauth-client disable takes the id of one client, as hiregate oauth-client list shows it"),
+	}), oauthClientReset(a))
+	a.flags(cmd)
+	return cmd
+}
+
+// oauthClientRow is what is shown of an application.
+type oauthClientRow struct {
+	ID           string    `json:"id"`
+	Name         string    `json:"name"`
+	RedirectURIs []string  `json:"redirectUris"`
+	Algorithm    string    `json:"algorithm"`
+	Secret       string    `json:"secret"`
+	Secrets      int       `json:"secrets"`
+	CreatedAt    time.Time `json:"createdAt"`
+	DisabledAt   time.Time `json:"disabledAt"`
+}
+
+func oauthClientList(a *admin) *cobra.Command {
+	p := &pages{path: "/v1/oauth-clients"}
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "Lists the applications, those that are disabled among them",
+		Args:  exactly(0, "oauth-client list takes flags only"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx, stop := interruptible(cmd)
+			defer stop()
+			table := NewTable(cmd.OutOrStdout(), "id", "name", "algorithm", "secrets", "created", "disabled")
+			return p.print(ctx, cmd, a, table, func(raw json.RawMessage) error {
+				var c oauthClientRow
+				if err := json.Unmarshal(raw, &c); err != nil {
+					return err
+				}
+				table.Row(c.ID, c.Name, c.Algorithm, c.Secrets, c.CreatedAt, c.DisabledAt)
+				return nil
+			})
+		},
+	}
+	p.flags(cmd)
+	return cmd
+}
+
+func oauthClientAdd(a *admin) *cobra.Command {
+	var in struct {
+		ID                     string   `json:"id"`
+		Name                   string   `json:"name"`
+		RedirectURIs           []string `json:"redirectUris"`
+		PostLogoutRedirectURIs []string `json:"postLogoutRedirectUris"`
+		Algorithm              string   `json:"algorithm,omitempty"`
+		SecretPost             bool     `json:"secretPost"`
+		RequirePKCE            bool     `json:"requirePkce"`
+		Consent                bool     `json:"consent"`
+	}
+	cmd := &cobra.Command{
+		Use:   "add ID",
+		Short: "Makes an OAuth client, and shows its secret this once",
+		Args:  exactly(1, "oauth-client add takes one client id, such as: hiregate oauth-client add payroll --name Payroll --redirect-uri https://payroll.example.com/callback"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			in.ID = args[0]
+			if in.Name == "" {
+				in.Name = in.ID
+			}
+			if len(in.RedirectURIs) == 0 {
+				return errNoRedirect
+			}
+			if in.PostLogoutRedirectURIs == nil {
+				in.PostLogoutRedirectURIs = []string{}
+			}
+			return secretMade(cmd, a, "/v1/oauth-clients", in)
+		},
+	}
+	fl := cmd.Flags()
+	fl.StringVar(&in.Name, "name", "", "what people know the application as (default: its id)")
+	fl.StringArrayVar(&in.RedirectURIs, "redirect-uri", nil, "where people are sent after signing in; repeat it for further ones")
+	fl.StringArrayVar(&in.PostLogoutRedirectURIs, "post-logout-redirect-uri", nil, "where people may be sent after signing out; repeat it for further ones")
+	fl.StringVar(&in.Algorithm, "algorithm", "", "what its ID tokens are signed with: RS256 (default) or ES256")
+	fl.BoolVar(&in.SecretPost, "secret-post", false, "it may send its secret in the body as well")
+	fl.BoolVar(&in.RequirePKCE, "require-pkce", false, "it must use PKCE")
+	fl.BoolVar(&in.Consent, "consent", false, "people are asked before it learns who they are")
+	return cmd
+}
+
+// secretMade asks for something that answers with a secret, and prints that, alone.
+func secretMade(cmd *cobra.Command, a *admin, path string, in any) error {
+	ctx, stop := interruptible(cmd)
+	defer stop()
+	var raw json.RawMessage
+	if err := a.call(ctx, http.MethodPost, path, in, &raw); err != nil {
+		return err
+	}
+	if a.json {
+		return WriteJSON(cmd.OutOrStdout(), raw)
+	}
+	var c oauthClientRow
+	if err := json.Unmarshal(raw, &c); err != nil {
+		return fmt.Errorf("reading what the gateway answered: %w", err)
+	}
+	fmt.Fprintln(cmd.OutOrStdout(), printable(c.Secret))
+	fmt.Fprintf(cmd.ErrOrStderr(), "It is the secret of %s, and is not shown again.", printable(c.ID))
+	if c.Secrets > 1 {
+		fmt.Fprintf(cmd.ErrOrStderr(), " The one before stays good until: hiregate oauth-client reset %s --end-former", printable(c.ID))
+	}
+	fmt.Fprintln(cmd.ErrOrStderr())
+	return nil
+}
+
+func oauthClientReset(a *admin) *cobra.Command {
+	var endFormer bool
+	cmd := &cobra.Command{
+		Use:   "reset ID",
+		Short: "Makes another secret, beside the newest one that there is",
+		Long: `Makes another secret of an OAuth client, and shows it this once. The newest one that there was stays good beside it, so that
+the application can be given the new one meanwhile; --end-former then ends it. A client that was disabled may ask again, with
+the new secret alone.`,
+		Args: exactly(1, "oauth-client reset takes the id of one client, as hiregate oauth-client list shows it"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			path := "/v1/oauth-clients/" + segment(args[0])
+			if !endFormer {
+				return secretMade(cmd, a, path+"/reset", map[string]string{})
+			}
+			if a.json {
+				return errors.New("--end-former shows nothing: leave --json out")
+			}
+			ctx, stop := interruptible(cmd)
+			defer stop()
+			if err := a.call(ctx, http.MethodDelete, path+"/former-secrets", nil, nil); err != nil {
+				return err
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "the newest secret of %s is the only one\n", printable(args[0]))
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&endFormer, "end-former", false, "end all secrets but the newest, instead of making one")
+	return cmd
+}
+
+var errNoRedirect = errors.New("say where people are sent after signing in, as the application names it: --redirect-uri https://app.example.com/callback")

@@ -1,0 +1,178 @@
+package commands
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// User returns the command `hiregate user`.
+func User() *cobra.Command {
+	a := new(admin)
+	cmd := group(&cobra.Command{
+		Use:   "user",
+		Short: "Lists, adds, disables and resets the people who sign in",
+		Long: `Lists, adds, disables and resets the people who sign in at a running gateway, which the directive signin serves.
+
+These commands ask the gateway, at Caddy's admin endpoint.`,
+		Example: `  hiregate user add ada@example.com --given-name Ada --family-name Lovelace --verified
+  hiregate user list
+  hiregate user reset 0b9c3f52-6a0e-4d3c-8a53-7f2a4b0e1c11 --password-file -
+  hiregate user disable 0b9c3f52-6a0e-4d3c-8a53-7f2a4b0e1c11`,
+	}, userList(a), userAdd(a), userDisable(a), userReset(a))
+	a.flags(cmd)
+	return cmd
+}
+
+// userRow is what is shown of a user.
+type userRow struct {
+	ID            string    `json:"id"`
+	Email         string    `json:"email"`
+	EmailVerified bool      `json:"emailVerified"`
+	Name          string    `json:"name"`
+	Password      string    `json:"password"`
+	CreatedAt     time.Time `json:"createdAt"`
+	DisabledAt    time.Time `json:"disabledAt"`
+}
+
+func userList(a *admin) *cobra.Command {
+	p := &pages{path: "/v1/users"}
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "Lists the users, those who are disabled among them",
+		Args:  exactly(0, "user list takes flags only"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx, stop := interruptible(cmd)
+			defer stop()
+			table := NewTable(cmd.OutOrStdout(), "id", "e-mail", "name", "created", "disabled")
+			return p.print(ctx, cmd, a, table, func(raw json.RawMessage) error {
+				var u userRow
+				if err := json.Unmarshal(raw, &u); err != nil {
+					return err
+				}
+				table.Row(u.ID, u.Email, u.Name, u.CreatedAt, u.DisabledAt)
+				return nil
+			})
+		},
+	}
+	p.flags(cmd)
+	return cmd
+}
+
+// passwordFlag is how a password comes in: never as a flag itself, which lists of processes show.
+const passwordFlag = "file with the password; - is standard input (default: one is made, and shown this once)"
+
+func userAdd(a *admin) *cobra.Command {
+	var file string
+	var in struct {
+		Email         string `json:"email"`
+		EmailVerified bool   `json:"emailVerified"`
+		Name          string `json:"name"`
+		GivenName     string `json:"givenName"`
+		FamilyName    string `json:"familyName"`
+		Password      string `json:"password,omitempty"`
+	}
+	cmd := &cobra.Command{
+		Use:   "add EMAIL",
+		Short: "Makes a user",
+		Long:  `Makes a user. Without --password-file a password is made and shown this once: the gateway keeps a hash of it alone.`,
+		Args:  exactly(1, "user add takes one e-mail address, such as: hiregate user add ada@example.com"),
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			in.Email = args[0]
+			if in.Name == "" {
+				in.Name = joined(in.GivenName, in.FamilyName)
+			}
+			if file != "" {
+				if in.Password, err = readSecret(cmd.InOrStdin(), file); err != nil {
+					return err
+				}
+			}
+			return userMade(cmd, a, "/v1/users", in)
+		},
+	}
+	fl := cmd.Flags()
+	fl.StringVar(&in.Name, "name", "", "full name (default: given and family name)")
+	fl.StringVar(&in.GivenName, "given-name", "", "given name")
+	fl.StringVar(&in.FamilyName, "family-name", "", "family name")
+	fl.BoolVar(&in.EmailVerified, "verified", false, "the e-mail address is known to be theirs")
+	fl.StringVar(&file, "password-file", "", passwordFlag)
+	return cmd
+}
+
+func joined(given, family string) string {
+	if given == "" || family == "" {
+		return given + family
+	}
+	return given + " " + family
+}
+
+// userMade asks for something that may answer with a password, and prints that, alone; what else there is to say is a hint.
+func userMade(cmd *cobra.Command, a *admin, path string, in any) error {
+	ctx, stop := interruptible(cmd)
+	defer stop()
+	var raw json.RawMessage
+	if err := a.call(ctx, http.MethodPost, path, in, &raw); err != nil {
+		return err
+	}
+	if a.json {
+		return WriteJSON(cmd.OutOrStdout(), raw)
+	}
+	var u userRow
+	if err := json.Unmarshal(raw, &u); err != nil {
+		return fmt.Errorf("reading what the gateway answered: %w", err)
+	}
+	if u.Password != "" {
+		fmt.Fprintln(cmd.OutOrStdout(), printable(u.Password))
+		fmt.Fprintf(cmd.ErrOrStderr(), "It is the password of %s (%s), and is not shown again.\n", printable(u.Email), printable(u.ID))
+		return nil
+	}
+	fmt.Fprintf(cmd.OutOrStdout(), "%s (%s) may sign in\n", printable(u.Email), printable(u.ID))
+	return nil
+}
+
+func userDisable(a *admin) *cobra.Command {
+	return disabling(a, "/v1/users/", &cobra.Command{
+		Use:   "disable ID",
+		Short: "Disables a user, and ends what they are signed in to",
+		Args:  exactly(1, "user disable takes the id of one user, as hiregate user list shows it"),
+	})
+}
+
+// disabling completes a command that disables what its argument names.
+func disabling(a *admin, path string, cmd *cobra.Command) *cobra.Command {
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		ctx, stop := interruptible(cmd)
+		defer stop()
+		if err := a.call(ctx, http.MethodDelete, path+segment(args[0]), nil, nil); err != nil {
+			return err
+		}
+		fmt.Fprintf(cmd.OutOrStdout(), "%s is disabled\n", printable(args[0]))
+		return nil
+	}
+	return cmd
+}
+
+func userReset(a *admin) *cobra.Command {
+	var file string
+	cmd := &cobra.Command{
+		Use:   "reset ID",
+		Short: "Gives a user another password, and ends what they are signed in to",
+		Long: `Gives a user another password, and ends what they are signed in to; one who was disabled may sign in again. Without
+--password-file a password is made and shown this once.`,
+		Args: exactly(1, "user reset takes the id of one user, as hiregate user list shows it"),
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			in := map[string]string{}
+			if file != "" {
+				if in["password"], err = readSecret(cmd.InOrStdin(), file); err != nil {
+					return err
+				}
+			}
+			return userMade(cmd, a, "/v1/users/"+segment(args[0])+"/reset", in)
+		},
+	}
+	cmd.Flags().StringVar(&file, "password-file", "", passwordFlag)
+	return cmd
+}

@@ -1,0 +1,250 @@
+package manage
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"regexp"
+	"time"
+
+	"github.com/hiregate/hiregate/internal/identity"
+	"github.com/hiregate/hiregate/internal/problem"
+	"github.com/hiregate/hiregate/internal/store"
+)
+
+// oauthSettings are those of an application that people sign in to.
+type oauthSettings struct {
+	Name                   string             `json:"name"`
+	RedirectURIs           []string           `json:"redirectUris"`
+	PostLogoutRedirectURIs []string           `json:"postLogoutRedirectUris"`
+	Algorithm              identity.Algorithm `json:"algorithm"` // of its ID tokens; default: RS256
+	SecretPost             bool               `json:"secretPost"`
+	RequirePKCE            bool               `json:"requirePkce"`
+	Consent                bool               `json:"consent"`
+}
+
+// oauthClient is such an application, as it is shown.
+type oauthClient struct {
+	ID string `json:"id"`
+	oauthSettings
+	Secret     string    `json:"secret,omitempty"` // in the answer that makes it, and never again
+	Secrets    int       `json:"secrets"`          // how many are good
+	CreatedAt  time.Time `json:"createdAt"`
+	DisabledAt time.Time `json:"disabledAt,omitzero"`
+}
+
+func (s oauthSettings) of(c identity.Client) *identity.Client {
+	c.Name, c.RedirectURIs, c.LogoutURIs, c.Algorithm = s.Name, s.RedirectURIs, s.PostLogoutRedirectURIs, s.Algorithm
+	c.SecretPost, c.RequirePKCE, c.Consent = s.SecretPost, s.RequirePKCE, s.Consent
+	if c.Algorithm == "" {
+		c.Algorithm = identity.RS256
+	}
+	if c.LogoutURIs == nil {
+		c.LogoutURIs = []string{}
+	}
+	return &c
+}
+
+func (r *request) clientOf(c *identity.Client) (oauthClient, *problem.Problem) {
+	secrets, err := r.db.ClientSecrets(r.Context(), c.ID)
+	if err != nil {
+		return oauthClient{}, r.storeAway(err)
+	}
+	return oauthClient{ID: c.ID, oauthSettings: oauthSettings{Name: c.Name, RedirectURIs: c.RedirectURIs, PostLogoutRedirectURIs: c.LogoutURIs, Algorithm: c.Algorithm,
+		SecretPost: c.SecretPost, RequirePKCE: c.RequirePKCE, Consent: c.Consent}, Secrets: len(secrets), CreatedAt: c.CreatedAt, DisabledAt: c.DisabledAt}, nil
+}
+
+func (r *request) listClients() (any, *problem.Problem) {
+	_, page, p := r.page("oauth-client")
+	if p == nil {
+		p = r.forAll()
+	}
+	if p != nil {
+		return nil, p
+	}
+	rows, next, err := r.db.Clients(r.Context(), page.rows())
+	if err != nil {
+		return nil, r.storeAway(err)
+	}
+	l := list[oauthClient]{Items: make([]oauthClient, len(rows)), Next: page.cursor(next)}
+	for n, c := range rows {
+		if l.Items[n], p = r.clientOf(c); p != nil {
+			return nil, p
+		}
+	}
+	return l, nil
+}
+
+// devSecret is what a secret may be that the development mode is given.
+var devSecret = regexp.MustCompile(`^[A-Za-z0-9_-]{8,255}$`)
+
+// newSecret makes a secret of a client. In development mode it may be one that is sent, so that examples can name it.
+func (r *request) newSecret(sent string) (secret string, hash identity.Hash, p *problem.Problem) {
+	if sent == "" {
+		secret, hash = identity.NewSecret()
+		return secret, hash, nil
+	}
+	if !r.gateway.Config.Dev || !devSecret.MatchString(sent) {
+		return "", hash, problem.New(http.StatusUnprocessableEntity, "secret is made here, so that it can't be guessed: leave it out; in development mode it may be 8 to 255 of the characters A-Z, a-z, 0-9, _ and -")
+	}
+	return sent, identity.HashSecret(sent), nil
+}
+
+func (r *request) addClient() (any, *problem.Problem) {
+	if p := r.own(); p != nil {
+		return nil, p
+	}
+	in, p := decode[struct {
+		ID     string `json:"id"`
+		Secret string `json:"secret"`
+		oauthSettings
+	}](r)
+	if p != nil {
+		return nil, p
+	}
+	c := in.of(identity.Client{ID: in.ID, CreatedAt: r.gateway.Now().UTC().Truncate(time.Microsecond)})
+	if p := invalid(c.Check()); p != nil {
+		return nil, p
+	}
+	secret, hash, p := r.newSecret(in.Secret)
+	if p != nil {
+		return nil, p
+	}
+	err := r.db.Write(r.Context(), func(tx *store.Tx) error {
+		if err := tx.AddClient(c); err != nil {
+			return err
+		}
+		return tx.AddClientSecret(c.ID, hash, c.CreatedAt)
+	})
+	switch {
+	case errors.Is(err, store.ErrTaken):
+		return nil, problem.New(http.StatusConflict, "there is an OAuth client of that id: take another one, or change that one")
+	case err != nil:
+		return nil, r.storeAway(err)
+	}
+	r.location = "/v1/oauth-clients/" + url.PathEscape(c.ID)
+	return r.withSecret(c, secret)
+}
+
+func (r *request) withSecret(c *identity.Client, secret string) (any, *problem.Problem) {
+	shown, p := r.clientOf(c)
+	if p != nil {
+		return nil, p
+	}
+	shown.Secret = secret
+	return shown, nil
+}
+
+// client is the application that the path names.
+func (r *request) client() (*identity.Client, *problem.Problem) {
+	if p := r.own(); p != nil {
+		return nil, p
+	}
+	c, err := r.db.Client(r.Context(), r.PathValue("id"))
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, problem.New(http.StatusNotFound, "there is no OAuth client of that id")
+	}
+	if err != nil {
+		return nil, r.storeAway(err)
+	}
+	return c, nil
+}
+
+func (r *request) showClient() (any, *problem.Problem) {
+	c, p := r.client()
+	if p != nil {
+		return nil, p
+	}
+	return r.withSecret(c, "")
+}
+
+// putClient changes the settings of an application.
+func (r *request) putClient() (any, *problem.Problem) {
+	c, p := r.client()
+	if p != nil {
+		return nil, p
+	}
+	in, p := decode[oauthSettings](r)
+	if p != nil {
+		return nil, p
+	}
+	c = in.of(*c)
+	if p := invalid(c.Check()); p != nil {
+		return nil, p
+	}
+	err := r.db.Write(r.Context(), func(tx *store.Tx) error { _, err := tx.UpdateClient(c); return err })
+	if err != nil {
+		return nil, r.storeAway(err)
+	}
+	return r.withSecret(c, "")
+}
+
+// disableClient keeps an application from asking for anything. It stays in the list.
+func (r *request) disableClient() (any, *problem.Problem) {
+	c, p := r.client()
+	if p != nil {
+		return nil, p
+	}
+	err := r.db.Write(r.Context(), func(tx *store.Tx) error { _, err := tx.DisableClient(c.ID, r.gateway.Now()); return err })
+	if err != nil {
+		return nil, r.storeAway(err)
+	}
+	return nil, nil
+}
+
+// resetClient makes another secret, which is shown this once. The newest one that there was stays good beside it, until it is ended;
+// an application that was disabled may ask again, with the new one alone.
+func (r *request) resetClient() (any, *problem.Problem) {
+	c, p := r.client()
+	if p != nil {
+		return nil, p
+	}
+	in, p := decodeAny[struct {
+		Secret string `json:"secret"`
+	}](r)
+	if p != nil {
+		return nil, p
+	}
+	secret, hash, p := r.newSecret(in.Secret)
+	if p != nil {
+		return nil, p
+	}
+	now := r.gateway.Now().UTC().Truncate(time.Microsecond)
+	err := r.db.Write(r.Context(), func(tx *store.Tx) error {
+		if err := tx.KeepClientSecret(c.ID); err != nil {
+			return err
+		}
+		if err := tx.AddClientSecret(c.ID, hash, now); err != nil {
+			return err
+		}
+		if c.DisabledAt.IsZero() {
+			return nil
+		}
+		if err := tx.KeepClientSecret(c.ID); err != nil {
+			return err
+		}
+		_, err := tx.EnableClient(c.ID)
+		return err
+	})
+	switch {
+	case errors.Is(err, store.ErrTooMany): // two were made in the same microsecond
+		return nil, problem.New(http.StatusConflict, "secrets were made at the same time: ask again").RetryAfter(time.Second)
+	case err != nil:
+		return nil, r.storeAway(err)
+	}
+	c.DisabledAt = time.Time{}
+	return r.withSecret(c, secret)
+}
+
+// endSecrets ends all secrets of an application but the newest: the end of a rotation.
+func (r *request) endSecrets() (any, *problem.Problem) {
+	c, p := r.client()
+	if p != nil {
+		return nil, p
+	}
+	err := r.db.Write(r.Context(), func(tx *store.Tx) error { return tx.KeepClientSecret(c.ID) })
+	if err != nil {
+		return nil, r.storeAway(err)
+	}
+	return nil, nil
+}

@@ -1,0 +1,225 @@
+package manage
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/hiregate/hiregate/internal/identity"
+	"github.com/hiregate/hiregate/internal/password"
+	"github.com/hiregate/hiregate/internal/problem"
+	"github.com/hiregate/hiregate/internal/store"
+)
+
+// user is somebody who signs in, as they are shown.
+type user struct {
+	ID            string    `json:"id"` // the claim sub
+	Email         string    `json:"email"`
+	EmailVerified bool      `json:"emailVerified"`
+	Name          string    `json:"name"`
+	GivenName     string    `json:"givenName"`
+	FamilyName    string    `json:"familyName"`
+	Password      string    `json:"password,omitempty"` // one that was made here, in the answer that makes it, and never again
+	CreatedAt     time.Time `json:"createdAt"`
+	DisabledAt    time.Time `json:"disabledAt,omitzero"`
+}
+
+func userOf(u *identity.User) user {
+	return user{ID: u.ID, Email: u.Email, EmailVerified: u.EmailVerified, Name: u.Name, GivenName: u.GivenName, FamilyName: u.FamilyName,
+		CreatedAt: u.CreatedAt, DisabledAt: u.DisabledAt}
+}
+
+// forAll lets through whoever may work with what belongs to no tenant: sign-in is the same for all of them.
+func (r *request) forAll() *problem.Problem {
+	if r.caller.tenant != "" {
+		return problem.New(http.StatusNotFound, "this API key opens one tenant, and sign-in belongs to none: ask with a key that opens all")
+	}
+	return nil
+}
+
+func (r *request) listUsers() (any, *problem.Problem) {
+	_, page, p := r.page("user")
+	if p == nil {
+		p = r.forAll()
+	}
+	if p != nil {
+		return nil, p
+	}
+	rows, next, err := r.db.Users(r.Context(), page.rows())
+	if err != nil {
+		return nil, r.storeAway(err)
+	}
+	return listed(page, rows, next, userOf), nil
+}
+
+// addUser makes a user, with the password that is sent, or with one that is made here and shown this once.
+func (r *request) addUser() (any, *problem.Problem) {
+	if p := r.own(); p != nil {
+		return nil, p
+	}
+	in, p := decode[struct {
+		Email         string `json:"email"`
+		EmailVerified bool   `json:"emailVerified"`
+		Name          string `json:"name"`
+		GivenName     string `json:"givenName"`
+		FamilyName    string `json:"familyName"`
+		Password      string `json:"password"`
+	}](r)
+	if p != nil {
+		return nil, p
+	}
+	u := &identity.User{ID: uuid.NewString(), Email: in.Email, EmailVerified: in.EmailVerified, Name: in.Name, GivenName: in.GivenName, FamilyName: in.FamilyName,
+		CreatedAt: r.gateway.Now().UTC().Truncate(time.Microsecond)}
+	if p := invalid(u.Check()); p != nil {
+		return nil, p
+	}
+	made, p := r.hashed(in.Password, &u.Password)
+	if p != nil {
+		return nil, p
+	}
+	err := r.db.Write(r.Context(), func(tx *store.Tx) error { return tx.AddUser(u) })
+	switch {
+	case errors.Is(err, store.ErrTaken):
+		return nil, problem.New(http.StatusConflict, "there is a user with this e-mail address: reset their password, or take another address")
+	case err != nil:
+		return nil, r.storeAway(err)
+	}
+	r.location = "/v1/users/" + url.PathEscape(u.ID)
+	shown := userOf(u)
+	shown.Password = made
+	return shown, nil
+}
+
+// own is the beginning of all that takes no query and a caller who opens all tenants.
+func (r *request) own() *problem.Problem {
+	if _, p := r.query(); p != nil {
+		return p
+	}
+	return r.forAll()
+}
+
+// hashed hashes a password into a user; without one it makes one, which it gives.
+func (r *request) hashed(plain string, into *string) (made string, p *problem.Problem) {
+	if plain == "" {
+		made, _ = identity.NewSecret()
+		plain = made
+	}
+	if p := invalid(password.Check(plain)); p != nil {
+		return "", p
+	}
+	hash, err := password.Hash(r.Context(), plain)
+	switch {
+	case errors.Is(err, password.ErrBusy):
+		return "", problem.New(http.StatusTooManyRequests, "too many passwords are being hashed: ask again in a moment").RetryAfter(time.Second)
+	case err != nil:
+		return "", r.storeAway(err)
+	}
+	*into = hash
+	return made, nil
+}
+
+// user is whom the path names.
+func (r *request) user() (*identity.User, *problem.Problem) {
+	if p := r.own(); p != nil {
+		return nil, p
+	}
+	u, err := r.db.User(r.Context(), r.PathValue("id"))
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, problem.New(http.StatusNotFound, "there is no user of that id")
+	}
+	if err != nil {
+		return nil, r.storeAway(err)
+	}
+	return u, nil
+}
+
+func (r *request) showUser() (any, *problem.Problem) {
+	u, p := r.user()
+	if p != nil {
+		return nil, p
+	}
+	return userOf(u), nil
+}
+
+// disableUser keeps a user from signing in. They stay in the list: their id is in other people's hands.
+func (r *request) disableUser() (any, *problem.Problem) {
+	u, p := r.user()
+	if p != nil {
+		return nil, p
+	}
+	err := r.db.Write(r.Context(), func(tx *store.Tx) error {
+		_, err := tx.DisableUser(u.ID, r.gateway.Now())
+		return err
+	})
+	if err != nil {
+		return nil, r.storeAway(err)
+	}
+	return nil, nil
+}
+
+// resetUser gives a user another password, and ends what they are signed in to. One who was disabled may sign in again.
+func (r *request) resetUser() (any, *problem.Problem) {
+	u, p := r.user()
+	if p != nil {
+		return nil, p
+	}
+	in, p := decodeAny[struct {
+		Password string `json:"password"`
+	}](r)
+	if p != nil {
+		return nil, p
+	}
+	made, p := r.hashed(in.Password, &u.Password)
+	if p != nil {
+		return nil, p
+	}
+	err := r.db.Write(r.Context(), func(tx *store.Tx) error {
+		_, err := tx.ResetUser(u.ID, u.Password, r.gateway.Now())
+		return err
+	})
+	if err != nil {
+		return nil, r.storeAway(err)
+	}
+	u.DisabledAt = time.Time{}
+	shown := userOf(u)
+	shown.Password = made
+	return shown, nil
+}
+
+// signIn is an entry of the log of sign-ins.
+type signIn struct {
+	ID      int64     `json:"id"`
+	At      time.Time `json:"at"`
+	Event   string    `json:"event"`
+	Result  string    `json:"result"`
+	Issuer  string    `json:"issuer"`
+	Client  string    `json:"client"`
+	User    string    `json:"user"`
+	Address string    `json:"address"`
+}
+
+func (r *request) listSignIns() (any, *problem.Problem) {
+	_, page, p := r.page("sign-in")
+	if p == nil {
+		p = r.forAll()
+	}
+	if p != nil {
+		return nil, p
+	}
+	before, p := page.number()
+	if p != nil {
+		return nil, p
+	}
+	rows, next, err := r.db.SigninLog(r.Context(), before, page.limit)
+	if err != nil {
+		return nil, r.storeAway(err)
+	}
+	l := list[signIn]{Items: make([]signIn, len(rows)), Next: page.numbered(next)}
+	for n, e := range rows {
+		l.Items[n] = signIn{e.ID, e.At, e.Event, e.Result, e.Issuer, e.Client, e.UserID, e.Address}
+	}
+	return l, nil
+}
