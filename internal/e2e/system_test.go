@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
@@ -32,6 +33,7 @@ const (
 type system struct {
 	t                              *testing.T
 	dir                            string
+	database                       string // address
 	http, admin, temporalPort, own int
 	gateway, temporal              *process
 }
@@ -40,8 +42,15 @@ type system struct {
 // address that is free for a partner.
 func newSystem(t *testing.T, tenant string) *system {
 	t.Helper()
+	return newSystemOn(t, "", tenant)
+}
+
+// newSystemOn is newSystem on a database; without one, on SQLite in the system's folder.
+func newSystemOn(t *testing.T, database, tenant string) *system {
+	t.Helper()
 	ports := freePorts(t, 4)
 	s := &system{t: t, dir: t.TempDir(), http: ports[0], admin: ports[1], temporalPort: ports[2], own: ports[3]}
+	s.database = cmp.Or(database, "sqlite:"+s.dir+"/hiregate.db")
 	s.configure(tenant)
 	s.startTemporal()
 	s.startGateway()
@@ -59,7 +68,7 @@ func (s *system) configure(tenant string) {
 	hiregate {
 		dev
 		public_url http://127.0.0.1:%[1]d
-		database sqlite:%[4]s/hiregate.db
+		database %[7]s
 		documents file:%[4]s/documents
 		temporal 127.0.0.1:%[3]d
 		egress allow 127.0.0.0/8
@@ -84,7 +93,7 @@ http://127.0.0.1:%[1]d {
 	}
 	metrics /metrics
 }
-`, s.http, s.admin, s.temporalPort, s.dir, inboundSecret, strings.ReplaceAll(tenant, "PARTNER", s.partner()))
+`, s.http, s.admin, s.temporalPort, s.dir, inboundSecret, strings.ReplaceAll(tenant, "PARTNER", s.partner()), s.database)
 	require.NoError(s.t, os.WriteFile(s.caddyfile(), []byte(config), 0o600))
 }
 
