@@ -52,22 +52,11 @@ func apiKeyList(a *admin) *cobra.Command {
 		Use:   "list",
 		Short: "Lists the keys, those that are revoked among them",
 		Args:  exactly(0, "apikey list takes flags only"),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			ctx, stop := interruptible(cmd)
-			defer stop()
-			table := NewTable(cmd.OutOrStdout(), "id", "label", "opens", "role", "created", "last used", "revoked")
-			return p.print(ctx, cmd, a, table, func(raw json.RawMessage) error {
-				var k apiKeyRow
-				if err := json.Unmarshal(raw, &k); err != nil {
-					return err
-				}
-				table.Row(k.ID, k.Label, k.opens(), k.Role, k.CreatedAt, k.LastUsedAt, k.RevokedAt)
-				return nil
-			})
-		},
 	}
-	p.flags(cmd)
-	return cmd
+	columns := []string{"id", "label", "opens", "role", "created", "last used", "revoked"}
+	return listing(a, p, cmd, columns, func(k *apiKeyRow) []any {
+		return []any{k.ID, k.Label, k.opens(), k.Role, k.CreatedAt, k.LastUsedAt, k.RevokedAt}
+	})
 }
 
 func apiKeyAdd(a *admin) *cobra.Command {

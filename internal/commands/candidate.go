@@ -31,34 +31,23 @@ These commands ask the gateway, at Caddy's admin endpoint.`,
 
 func candidateList(a *admin) *cobra.Command {
 	p := new(pages)
+	p.choose = func(args []string) error {
+		p.path = "/v1/tenants/" + segment(args[0]) + "/candidates"
+		return hiring.CheckTenantName(args[0])
+	}
 	cmd := &cobra.Command{
 		Use:   "list TENANT",
 		Short: "Lists the candidates of a tenant",
 		Args:  exactly(1, "candidate list takes one tenant, such as: hiregate candidate list initech"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := hiring.CheckTenantName(args[0]); err != nil {
-				return err
-			}
-			ctx, stop := interruptible(cmd)
-			defer stop()
-			p.path = "/v1/tenants/" + segment(args[0]) + "/candidates"
-			table := NewTable(cmd.OutOrStdout(), "candidate", "name", "e-mail", "applied", "updated")
-			return p.print(ctx, cmd, a, table, func(raw json.RawMessage) error {
-				var c hiring.Candidate
-				if err := json.Unmarshal(raw, &c); err != nil {
-					return err
-				}
-				name := c.Name.Formatted
-				if name == "" {
-					name = strings.TrimSpace(c.Name.Given + " " + c.Name.Family)
-				}
-				table.Row(c.ID, name, strings.Join(c.Email, ", "), c.ApplyDate, c.UpdatedAt)
-				return nil
-			})
-		},
 	}
-	p.flags(cmd)
-	return cmd
+	columns := []string{"candidate", "name", "e-mail", "applied", "updated"}
+	return listing(a, p, cmd, columns, func(c *hiring.Candidate) []any {
+		name := c.Name.Formatted
+		if name == "" {
+			name = strings.TrimSpace(c.Name.Given + " " + c.Name.Family)
+		}
+		return []any{c.ID, name, strings.Join(c.Email, ", "), c.ApplyDate, c.UpdatedAt}
+	})
 }
 
 // exported is what the gateway answers to the export of a candidate.

@@ -1,8 +1,6 @@
 package commands
 
 import (
-	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
@@ -78,15 +76,11 @@ type exportListFlags struct {
 
 func exportList(a *admin) *cobra.Command {
 	f := new(exportListFlags)
+	f.choose = f.chosen
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "Lists exports, newest first",
 		Args:  exactly(0, "export list takes flags only: choose with --tenant, --outcome, --integration or --candidate"),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			ctx, stop := interruptible(cmd)
-			defer stop()
-			return f.run(ctx, cmd, a)
-		},
 	}
 	fl := cmd.Flags()
 	fl.StringVar(&f.tenant, "tenant", "", "exports of this tenant only")
@@ -94,8 +88,10 @@ func exportList(a *admin) *cobra.Command {
 	fl.StringVar(&f.integration, "integration", "", "exports to this integration only")
 	fl.StringVar(&f.candidate, "candidate", "", "exports of the candidate with this id only")
 	fl.BoolVar(&f.quarantined, "quarantined", false, "exports in quarantine only: they break the schema")
-	f.flags(cmd)
-	return cmd
+	columns := []string{"uuid", "tenant", "received", "candidate", "documents", "deliveries"}
+	return listing(a, &f.pages, cmd, columns, func(e *exportRow) []any {
+		return []any{e.ID, e.Tenant, e.ReceivedAt, e.Candidate, e.Attachments, e.standing()}
+	})
 }
 
 // exportRow is what the tables show of an export. With --json all that the gateway answers is printed, unread.
@@ -131,33 +127,24 @@ type deliveryRow struct {
 	History     []attemptRow `json:"history"`
 }
 
-func (f *exportListFlags) run(ctx context.Context, cmd *cobra.Command, a *admin) error {
+// chosen sets what the list is asked for.
+func (f *exportListFlags) chosen([]string) error {
 	if f.tenant == "" && (f.candidate != "" || f.integration != "") {
 		return errors.New("--candidate and --integration are names within a tenant: add --tenant")
 	}
-	path := "/v1/exports"
+	f.path, f.query = "/v1/exports", url.Values{}
 	if f.tenant != "" {
-		path = "/v1/tenants/" + segment(f.tenant) + "/exports"
+		f.path = "/v1/tenants/" + segment(f.tenant) + "/exports"
 	}
-	q := url.Values{}
 	for name, value := range map[string]string{"outcome": f.outcome, "integration": f.integration, "candidate": f.candidate} {
 		if value != "" {
-			q.Set(name, value)
+			f.query.Set(name, value)
 		}
 	}
 	if f.quarantined {
-		q.Set("quarantined", "true")
+		f.query.Set("quarantined", "true")
 	}
-	table := NewTable(cmd.OutOrStdout(), "uuid", "tenant", "received", "candidate", "documents", "deliveries")
-	f.path, f.query = path, q
-	return f.print(ctx, cmd, a, table, func(raw json.RawMessage) error {
-		var e exportRow
-		if err := json.Unmarshal(raw, &e); err != nil {
-			return err
-		}
-		table.Row(e.ID, e.Tenant, e.ReceivedAt, e.Candidate, e.Attachments, e.standing())
-		return nil
-	})
+	return nil
 }
 
 // standing says in a few words where an export is: at each integration, in the latest round that went there.

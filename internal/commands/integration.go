@@ -47,22 +47,11 @@ func integrationList(a *admin) *cobra.Command {
 		Use:   "list",
 		Short: "Lists the integrations of all tenants, and whether they are configured",
 		Args:  exactly(0, "integration list takes no argument"),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			ctx, stop := interruptible(cmd)
-			defer stop()
-			table := NewTable(cmd.OutOrStdout(), "tenant", "integration", "state", "verifications", "updated", "documents", "url", "reason")
-			return p.print(ctx, cmd, a, table, func(raw json.RawMessage) error {
-				var i integrationRow
-				if err := json.Unmarshal(raw, &i); err != nil {
-					return err
-				}
-				table.Row(i.Tenant, i.Name, i.State, i.Attempts, i.UpdatedAt, i.Documents, i.URL, i.Reason)
-				return nil
-			})
-		},
 	}
-	p.flags(cmd)
-	return cmd
+	columns := []string{"tenant", "integration", "state", "verifications", "updated", "documents", "url", "reason"}
+	return listing(a, p, cmd, columns, func(i *integrationRow) []any {
+		return []any{i.Tenant, i.Name, i.State, i.Attempts, i.UpdatedAt, i.Documents, i.URL, i.Reason}
+	})
 }
 
 func integrationEnable(a *admin) *cobra.Command {

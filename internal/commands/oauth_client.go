@@ -52,22 +52,11 @@ func oauthClientList(a *admin) *cobra.Command {
 		Use:   "list",
 		Short: "Lists the applications, those that are disabled among them",
 		Args:  exactly(0, "oauth-client list takes flags only"),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			ctx, stop := interruptible(cmd)
-			defer stop()
-			table := NewTable(cmd.OutOrStdout(), "id", "name", "algorithm", "secrets", "created", "disabled")
-			return p.print(ctx, cmd, a, table, func(raw json.RawMessage) error {
-				var c oauthClientRow
-				if err := json.Unmarshal(raw, &c); err != nil {
-					return err
-				}
-				table.Row(c.ID, c.Name, c.Algorithm, c.Secrets, c.CreatedAt, c.DisabledAt)
-				return nil
-			})
-		},
 	}
-	p.flags(cmd)
-	return cmd
+	columns := []string{"id", "name", "algorithm", "secrets", "created", "disabled"}
+	return listing(a, p, cmd, columns, func(c *oauthClientRow) []any {
+		return []any{c.ID, c.Name, c.Algorithm, c.Secrets, c.CreatedAt, c.DisabledAt}
+	})
 }
 
 func oauthClientAdd(a *admin) *cobra.Command {

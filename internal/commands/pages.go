@@ -17,16 +17,41 @@ const maxPage = 500
 
 // pages is a list of the management API, as commands print it.
 type pages struct {
-	path  string
-	query url.Values
-	limit int  // how many to list at most
-	all   bool // list all of them
+	path   string
+	query  url.Values
+	limit  int                       // how many to list at most
+	all    bool                      // list all of them
+	choose func(args []string) error // sets path and query by the arguments and flags; nil: they are set
 }
 
 // flags adds what all commands that list take.
 func (p *pages) flags(cmd *cobra.Command) {
 	cmd.Flags().IntVar(&p.limit, "limit", 50, "how many to list at most")
 	cmd.Flags().BoolVar(&p.all, "all", false, "list all of them")
+}
+
+// listing completes a command that prints a list of the management API: columns are the table's, row gives an item's cells.
+func listing[T any](a *admin, p *pages, cmd *cobra.Command, columns []string, row func(*T) []any) *cobra.Command {
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if p.choose != nil {
+			if err := p.choose(args); err != nil {
+				return err
+			}
+		}
+		ctx, stop := interruptible(cmd)
+		defer stop()
+		table := NewTable(cmd.OutOrStdout(), columns...)
+		return p.print(ctx, cmd, a, table, func(raw json.RawMessage) error {
+			item := new(T)
+			if err := json.Unmarshal(raw, item); err != nil {
+				return err
+			}
+			table.Row(row(item)...)
+			return nil
+		})
+	}
+	p.flags(cmd)
+	return cmd
 }
 
 // print reads page after page; each item is printed as JSON, or handed to row.

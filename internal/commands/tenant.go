@@ -50,26 +50,15 @@ func tenantList(a *admin) *cobra.Command {
 		Use:   "list",
 		Short: "Lists the tenants",
 		Args:  exactly(0, "tenant list takes no argument"),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			ctx, stop := interruptible(cmd)
-			defer stop()
-			table := NewTable(cmd.OutOrStdout(), "tenant", "name", "kept in", "secrets", "invalid exports", "updated")
-			return p.print(ctx, cmd, a, table, func(raw json.RawMessage) error {
-				var t tenantRow
-				if err := json.Unmarshal(raw, &t); err != nil {
-					return err
-				}
-				where := "database"
-				if t.Declared {
-					where = "Caddyfile"
-				}
-				table.Row(t.ID, t.Name, where, t.Secrets, t.Invalid, t.UpdatedAt)
-				return nil
-			})
-		},
 	}
-	p.flags(cmd)
-	return cmd
+	columns := []string{"tenant", "name", "kept in", "secrets", "invalid exports", "updated"}
+	return listing(a, p, cmd, columns, func(t *tenantRow) []any {
+		where := "database"
+		if t.Declared {
+			where = "Caddyfile"
+		}
+		return []any{t.ID, t.Name, where, t.Secrets, t.Invalid, t.UpdatedAt}
+	})
 }
 
 func tenantSet(a *admin) *cobra.Command {

@@ -44,22 +44,11 @@ func userList(a *admin) *cobra.Command {
 		Use:   "list",
 		Short: "Lists the users, those who are disabled among them",
 		Args:  exactly(0, "user list takes flags only"),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			ctx, stop := interruptible(cmd)
-			defer stop()
-			table := NewTable(cmd.OutOrStdout(), "id", "e-mail", "name", "created", "disabled")
-			return p.print(ctx, cmd, a, table, func(raw json.RawMessage) error {
-				var u userRow
-				if err := json.Unmarshal(raw, &u); err != nil {
-					return err
-				}
-				table.Row(u.ID, u.Email, u.Name, u.CreatedAt, u.DisabledAt)
-				return nil
-			})
-		},
 	}
-	p.flags(cmd)
-	return cmd
+	columns := []string{"id", "e-mail", "name", "created", "disabled"}
+	return listing(a, p, cmd, columns, func(u *userRow) []any {
+		return []any{u.ID, u.Email, u.Name, u.CreatedAt, u.DisabledAt}
+	})
 }
 
 // passwordFlag is how a password comes in: never as a flag itself, which lists of processes show.

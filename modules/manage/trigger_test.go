@@ -23,7 +23,9 @@ type exportedAnswer struct {
 // deliver does what the workflow of a triggered export would, once the export is there.
 func (b *bench) deliver(outcome hiring.Outcome, status int) {
 	go func() {
-		for ; ; time.Sleep(5 * time.Millisecond) {
+		tick := time.NewTicker(5 * time.Millisecond)
+		defer tick.Stop()
+		for ; ; <-tick.C {
 			page, _, err := b.Runtime.Store().Exports(b.t.Context(), store.ExportFilter{Limit: 1})
 			if b.t.Context().Err() != nil || err == nil && len(page) == 1 {
 				if len(page) == 1 {
