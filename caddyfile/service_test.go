@@ -28,6 +28,7 @@ func TestService(t *testing.T) {
 	for old, moved := range map[string]string{
 		"\tdefault_bind shared/0.0.0.0\n": "\tdefault_bind shared/127.0.0.1\n\tadmin off\n\tpersist_config off\n",
 		"\tlog {\n":                       "\tlog {\n\t\toutput file " + log + "\n",
+		"\t\tsignin {\n":                  "\t\tsignin {\n\t\t\tbase_url https://gate.example.com/signin\n", // it takes no http
 		"\nhttp://, https:// {":           "\nhttp://:" + port(public) + " {",
 		"http://:9180 {":                  "http://:" + port(own) + " {",
 	} {
@@ -38,7 +39,7 @@ func TestService(t *testing.T) {
 	require.NoError(t, caddy.Load(adapt(t, []byte(config)), true))
 	defer func() { require.NoError(t, caddy.Stop()) }()
 
-	const token, key = "c2VjcmV0LXRva2VuLXNlY3JldC10b2tlbi1zZWNyZXQ", "hg_no-key-of-ours"
+	const token, key, email = "c2VjcmV0LXRva2VuLXNlY3JldC10b2tlbi1zZWNyZXQ", "hg_no-key-of-ours", "ada@example.com"
 	const gate = "gate.example.com"
 	for _, one := range []struct {
 		address, host, path string
@@ -47,6 +48,9 @@ func TestService(t *testing.T) {
 		{public, gate, "/manage/v1/tenants/initech/exports", http.StatusUnauthorized},
 		{public, gate, "/manage/v1/tenants", http.StatusUnauthorized},
 		{public, gate, "/documents/" + token, http.StatusNotFound},
+		{public, gate, "/signin/.well-known/openid-configuration", http.StatusOK},
+		{public, gate, "/signin/oauth/authorize?login_hint=" + email, http.StatusBadRequest},
+		{public, gate, "/oauth/jwks", http.StatusNotFound},
 		{public, gate, "/", http.StatusNotFound},
 		{public, gate, "/hooks/initech", http.StatusNotFound},
 		{public, gate, "/metrics", http.StatusNotFound},
@@ -70,7 +74,8 @@ func TestService(t *testing.T) {
 	logged := string(read(t, log))
 	require.Contains(t, logged, `"uri":"/manage/v1/tenants"`)
 	require.Contains(t, logged, `"uri":"/documents/-"`)
-	for _, credential := range []string{token, key} {
+	require.Contains(t, logged, `"uri":"/signin/oauth/authorize?-"`)
+	for _, credential := range []string{token, key, email} {
 		require.NotContains(t, logged, credential)
 	}
 }

@@ -170,7 +170,11 @@ func (f *devFlags) start(ctx context.Context, c *crew, server temporalProgram, c
 	if err := c.await(ctx, temporal); err != nil {
 		return err
 	}
-	gateway := f.gatewayChild(self, config, console.lines("gateway", 36))
+	key, err := f.signinKey()
+	if err != nil {
+		return err
+	}
+	gateway := f.gatewayChild(self, config, key, console.lines("gateway", 36))
 	if err := c.start(gateway); err != nil {
 		return err
 	}
@@ -183,7 +187,7 @@ func (f *devFlags) partnerChild(self string, lines *lines) *child {
 	return &child{name: "the sample partner", cmd: cmd, lines: lines, answers: answering(f.partner), grace: 5 * time.Second}
 }
 
-func (f *devFlags) gatewayChild(self, config string, lines *lines) *child {
+func (f *devFlags) gatewayChild(self, config, key string, lines *lines) *child {
 	cmd := exec.Command(self, "run", "--config", config, "--adapter", "caddyfile")
 	bind := "shared/127.0.0.1"
 	if hasIPv6() {
@@ -197,6 +201,7 @@ func (f *devFlags) gatewayChild(self, config string, lines *lines) *child {
 		"HIREGATE_TEMPORAL_PORT="+strconv.Itoa(f.temporal),
 		"HIREGATE_PARTNER_PORT="+strconv.Itoa(f.partner),
 		"HIREGATE_DIR="+f.dir,
+		"HIREGATE_SIGNIN_KEY="+key,
 		"XDG_CONFIG_HOME="+filepath.Join(f.dir, "caddy"),
 		"XDG_DATA_HOME="+filepath.Join(f.dir, "caddy"),
 	)

@@ -2,6 +2,7 @@ package commands
 
 import (
 	"context"
+	"encoding/base64"
 	"fmt"
 	"net"
 	"os"
@@ -232,6 +233,32 @@ func TestFolderThatCanNotStandInACaddyfile(t *testing.T) {
 	f := &devFlags{dir: filepath.Join(t.TempDir(), "a new", "føldér")}
 	require.NoError(t, f.prepareDir())
 	require.DirExists(t, f.dir)
+}
+
+func TestKeyOfSignInIsMadeOnce(t *testing.T) {
+	t.Parallel()
+	f := &devFlags{dir: t.TempDir()}
+	first, err := f.signinKey()
+	require.NoError(t, err)
+	random, err := base64.StdEncoding.DecodeString(first)
+	require.NoError(t, err)
+	require.Len(t, random, 32)
+	written, err := os.Stat(filepath.Join(f.dir, "signin.key"))
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o600), written.Mode().Perm())
+	again, err := f.signinKey()
+	require.NoError(t, err)
+	require.Equal(t, first, again)
+	left, err := os.ReadDir(f.dir)
+	require.NoError(t, err)
+	require.Len(t, left, 1)
+
+	other, err := (&devFlags{dir: t.TempDir()}).signinKey()
+	require.NoError(t, err)
+	require.NotEqual(t, first, other)
+	f.dir = filepath.Join(f.dir, "missing")
+	_, err = f.signinKey()
+	require.ErrorContains(t, err, "keeping the key of sign-in in "+f.dir)
 }
 
 // shell makes a child that runs a script.

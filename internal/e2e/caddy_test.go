@@ -10,6 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// signinKey is what dev.Caddyfile asks for; hiregate dev makes it.
+const signinKey = "HIREGATE_SIGNIN_KEY=MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="
+
 // TestItIsACaddy runs the commands that every Caddy has.
 func TestItIsACaddy(t *testing.T) {
 	t.Parallel()
@@ -25,7 +28,7 @@ func TestItIsACaddy(t *testing.T) {
 		{[]string{"adapt", "--config", config, "--adapter", "caddyfile"}, `"handler":"export_receiver"`},
 		{[]string{"fmt", config}, `export_receiver`},
 	} {
-		env := []string{"HIREGATE_DIR=" + t.TempDir(), "XDG_DATA_HOME=" + t.TempDir(), "XDG_CONFIG_HOME=" + t.TempDir()}
+		env := []string{signinKey, "HIREGATE_DIR=" + t.TempDir(), "XDG_DATA_HOME=" + t.TempDir(), "XDG_CONFIG_HOME=" + t.TempDir()}
 		out, code := run(t, env, hiregate(t), test.args...)
 		require.Zero(t, code, "%s: %s", test.args, out)
 		require.Regexp(t, test.want, out)
@@ -60,7 +63,7 @@ func TestRunReloadStop(t *testing.T) {
 	ports := newDevPorts(t)
 	dir := t.TempDir()
 	env := []string{
-		"HIREGATE_DIR=" + dir, "XDG_DATA_HOME=" + dir, "XDG_CONFIG_HOME=" + dir,
+		signinKey, "HIREGATE_DIR=" + dir, "XDG_DATA_HOME=" + dir, "XDG_CONFIG_HOME=" + dir,
 		fmt.Sprint("HIREGATE_HTTP_PORT=", ports.http), fmt.Sprint("HIREGATE_ADMIN_PORT=", ports.admin),
 		fmt.Sprint("HIREGATE_TEMPORAL_PORT=", ports.temporal), fmt.Sprint("HIREGATE_PARTNER_PORT=", ports.partner),
 	}
