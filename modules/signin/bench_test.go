@@ -61,7 +61,11 @@ var (
 
 func newBench(t *testing.T) *bench {
 	t.Helper()
-	g := gatewaytest.New(t)
+	return benchOf(t, gatewaytest.New(t))
+}
+
+func benchOf(t *testing.T, g *gatewaytest.Bench) *bench {
+	t.Helper()
 	b := &bench{Bench: g, t: t}
 	b.Provider = b.provider(issuer)
 	all, err := keys()

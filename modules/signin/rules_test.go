@@ -289,7 +289,9 @@ func TestCodeUsedTwice(t *testing.T) {
 	second := requireTokens(t, b.post(tokenPath, "app", url.Values{"grant_type": {"refresh_token"}, "refresh_token": {first.RefreshToken}}))
 	b.requireGood(first.AccessToken)
 	b.requireGood(second.AccessToken)
-	requireFault(t, b.exchange("app", code), http.StatusBadRequest, "invalid_grant")
+	again := exchanging(code)
+	again.Set("code_verifier", "not one at all") // whatever else is wrong with the request
+	requireFault(t, b.post(tokenPath, "app", again), http.StatusBadRequest, "invalid_grant")
 	b.requireRevoked(first.AccessToken)
 	b.requireRevoked(second.AccessToken)
 	requireFault(t, b.post(tokenPath, "app", url.Values{"grant_type": {"refresh_token"}, "refresh_token": {second.RefreshToken}}), http.StatusBadRequest, "invalid_grant")

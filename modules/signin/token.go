@@ -62,12 +62,12 @@ func (p *Provider) exchange(w http.ResponseWriter, r *http.Request, c *identity.
 		return &fault{http.StatusBadRequest, "invalid_request", "code and redirect_uri must be there"}, nil
 	}
 	made := ""
-	if v := sent.Get("code_verifier"); v != "" {
-		if !verifier.MatchString(v) {
-			return errGrant, nil
-		}
+	switch v := sent.Get("code_verifier"); {
+	case verifier.MatchString(v):
 		sum := sha256.Sum256([]byte(v))
 		made = base64.RawURLEncoding.EncodeToString(sum[:])
+	case v != "":
+		made = "-" // no challenge is that; a code that was used before is still seen
 	}
 	// What can fail without the code is done before it is consumed.
 	k, err := p.Ring.current(r.Context(), c.Algorithm)

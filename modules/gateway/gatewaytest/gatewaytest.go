@@ -42,6 +42,17 @@ func New(t testing.TB, tenants ...*hiring.Tenant) *Bench {
 // NewAt is New with its files in a folder, and with Temporal at an address.
 func NewAt(t testing.TB, folder, temporal string, tenants ...*hiring.Tenant) *Bench {
 	t.Helper()
+	return newOn(t, "sqlite://"+filepath.Join(folder, "hiregate.db"), folder, temporal, tenants)
+}
+
+// NewOn is New on the database of an address.
+func NewOn(t testing.TB, address string) *Bench {
+	t.Helper()
+	return newOn(t, address, t.TempDir(), Nowhere, nil)
+}
+
+func newOn(t testing.TB, address, folder, temporal string, tenants []*hiring.Tenant) *Bench {
+	t.Helper()
 	if len(tenants) == 0 {
 		tenants = []*hiring.Tenant{Tenant("acme"), Tenant("globex")}
 	}
@@ -52,7 +63,7 @@ func NewAt(t testing.TB, folder, temporal string, tenants ...*hiring.Tenant) *Be
 	core, logged := observer.New(zapcore.DebugLevel)
 	b := &Bench{Clock: &Clock{now: Noon}, Folder: folder, Log: zap.New(core), Logged: logged}
 
-	database := &gateway.Database{Address: "sqlite://" + filepath.Join(folder, "hiregate.db")}
+	database := &gateway.Database{Address: address}
 	runtime, err := gateway.NewRuntime(gateway.Settings{
 		Database: database.Address, Documents: filepath.Join(folder, "documents"), Temporal: temporal, Namespace: "default",
 	}, database, b.Log)
