@@ -9,6 +9,7 @@ openssl          openssl          the tests compare signatures with those of ope
 postgres         postgresql       the tests of the store run on PostgreSQL as well
 dockerd          docker.io        the last stage of the image is built and run
 docker-compose   docker-compose   docker-compose.yml is checked
+clamd            clamav-daemon    documents are scanned by it
 prometheus       prometheus       alert rules and the dashboard are checked, with promtool, too
 '
 

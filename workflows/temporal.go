@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"time"
 
 	"go.temporal.io/api/common/v1"
@@ -16,6 +17,7 @@ import (
 	"go.temporal.io/api/operatorservice/v1"
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 )
@@ -88,4 +90,27 @@ func RunNow(ctx context.Context, c client.Client, namespace, workflowID, activit
 		return fmt.Errorf("asking Temporal to run an activity now: %w", err)
 	}
 	return nil
+}
+
+// Beat sends heartbeats until the returned function is called. A short activity ends before its first.
+func Beat(ctx context.Context) (stop func()) {
+	done := make(chan struct{})
+	go func() {
+		tick := time.NewTicker(4 * time.Second)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				activity.RecordHeartbeat(ctx)
+			case <-done:
+				return
+			}
+		}
+	}()
+	return func() { close(done) }
+}
+
+// Jittered spreads a delay by a fifth to either side.
+func Jittered(d time.Duration) time.Duration {
+	return time.Duration(float64(d) * (0.8 + 0.4*rand.Float64()))
 }

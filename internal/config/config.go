@@ -10,6 +10,7 @@ import (
 
 	"github.com/hiregate/hiregate/internal/egress"
 	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/scan"
 	"github.com/hiregate/hiregate/internal/webhook"
 )
 
@@ -23,6 +24,7 @@ type Config struct {
 	Dev          bool                      // what a laptop needs and a server must not have is allowed
 	Tenants      map[string]*hiring.Tenant // the declared ones
 	Stored       Tenants                   // the others; nil: there are none
+	Scanner      scan.Scanner              // looks through the documents of job applications; nil: nobody does
 }
 
 // Tenants are tenants that come from elsewhere than the configuration.

@@ -146,7 +146,8 @@ func (a *Archive) inline(out *store.KeptBody, d *hiring.Document) error {
 	return EncodeObject(out, &exactly{r: content, left: d.Size}, d.MediaType(), d.FileName)
 }
 
-// Settled tells whether nothing more can be had of an export's documents: each was fetched or given up, or their URLs ended.
+// Settled tells whether nothing more can be had of an export's documents: each was fetched, or found clean, or given up; or their URLs
+// ended.
 func (a *Archive) Settled(ctx context.Context, e *hiring.Export) (bool, error) {
 	if e.Attachments == 0 || !a.Now().Before(e.DocumentsTill) {
 		return true, nil

@@ -7,6 +7,9 @@ import (
 	"io"
 	"io/fs"
 	"os"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/store"
 )
 
 // NewName is a name that no file has yet, for PutAs: whoever notes it before can remove what a crash leaves of it.
@@ -48,6 +51,15 @@ func (f *Files) Scratch() (*os.File, error) {
 		return nil, fmt.Errorf("taking the name of a file in the document store: %w", err)
 	}
 	return file, nil
+}
+
+// Add makes a file that was uploaded a document of a job application. Where documents are scanned, nobody gets it before that has
+// ended well. It reports false when the job application has a document of this id already.
+func (a *Archive) Add(tx *store.Tx, d *hiring.ApplicationDocument) (bool, error) {
+	if c := a.InForce.Current(); c != nil && c.Scanner != nil {
+		d.Scan = hiring.ScanPending
+	}
+	return tx.AddApplicationDocument(d)
 }
 
 // Full tells whether an error means that there is no room left on the disk of the document store.

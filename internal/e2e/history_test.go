@@ -22,6 +22,7 @@ import (
 
 	"github.com/hiregate/hiregate/workflows/export"
 	"github.com/hiregate/hiregate/workflows/replaytest"
+	"github.com/hiregate/hiregate/workflows/scan"
 	"github.com/hiregate/hiregate/workflows/verification"
 )
 
@@ -61,47 +62,48 @@ func TestHistories(t *testing.T) {
 		_, err := c.CountWorkflow(t.Context(), &workflowservice.CountWorkflowExecutionsRequest{Query: "HiregateTenant IS NULL AND HiregateOutcome IS NULL"})
 		return err == nil
 	}, patience, 50*time.Millisecond)
-	histories := map[string]*history.History{}
-	await := func(name, workflowID string) {
-		require.Eventually(t, func() bool {
-			w, err := c.DescribeWorkflowExecution(t.Context(), workflowID, "")
-			return err == nil && w.WorkflowExecutionInfo.Status == enums.WORKFLOW_EXECUTION_STATUS_COMPLETED
-		}, patience, 50*time.Millisecond, "%s does not complete", workflowID)
-		h := &history.History{}
-		for events := c.GetWorkflowHistory(t.Context(), workflowID, "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT); events.HasNext(); {
-			event, err := events.Next()
-			require.NoError(t, err)
-			h.Events = append(h.Events, event)
-		}
-		histories[name] = h
-	}
-	await("export/with-documents", "export/acme/"+s.accepted(full))
-	await("export/without-documents", "export/acme/"+s.accepted(minimal("marker-candidate")))
-	await("verification/refused-once", s.verification(c))
-
-	replayer := worker.NewWorkflowReplayer()
-	replayer.RegisterWorkflowWithOptions(export.Workflow, workflow.RegisterOptions{Name: export.WorkflowName})
-	replayer.RegisterWorkflowWithOptions(verification.Workflow, workflow.RegisterOptions{Name: verification.WorkflowName})
 	words := append(replaytest.Personal(t, full), service.URL, s.partner(), inboundSecret, outboundSecret, "marker-candidate")
-	for name, h := range histories {
-		require.NoError(t, replayer.ReplayWorkflowHistory(nil, h), name)
-		raw, err := protojson.MarshalOptions{Indent: "\t"}.Marshal(h)
-		require.NoError(t, err)
-		replaytest.RequireNothingOf(t, words, raw)
-		if *record {
-			folder, file, _ := strings.Cut(name, "/")
-			path := filepath.Join("..", "..", "workflows", folder, "testdata", file+".json")
-			require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
-			raw = regexp.MustCompile(`"identity":\s*"[^"]*"`).ReplaceAll(raw, []byte(`"identity": "recorded"`))
-			require.NoError(t, os.WriteFile(path, append(raw, '\n'), 0o644))
-		}
-	}
+	s.history(c, words, "export/with-documents", "export/acme/"+s.accepted(full))
+	s.history(c, words, "export/without-documents", "export/acme/"+s.accepted(minimal("marker-candidate")))
+	s.history(c, words, "verification/refused-once", s.verification(c))
+
 	log := s.gateway.out.String()
 	require.Contains(t, log, "a document could not be fetched", "the log was not read")
 	for _, word := range words {
 		if word != s.partner() { // the address of a partner, without its path, is told
 			require.NotContains(t, log, word, "the log holds something personal or secret")
 		}
+	}
+}
+
+// history waits for a workflow to complete, and looks at its history: the workflow's code agrees with it, and none of the words is in
+// it. name is where a recording of it goes: the workflow's folder and a file.
+func (s *system) history(c client.Client, words []string, name, workflowID string) {
+	s.t.Helper()
+	require.Eventually(s.t, func() bool {
+		w, err := c.DescribeWorkflowExecution(s.t.Context(), workflowID, "")
+		return err == nil && w.WorkflowExecutionInfo.Status == enums.WORKFLOW_EXECUTION_STATUS_COMPLETED
+	}, patience, 50*time.Millisecond, "%s does not complete", workflowID)
+	h := &history.History{}
+	for events := c.GetWorkflowHistory(s.t.Context(), workflowID, "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT); events.HasNext(); {
+		event, err := events.Next()
+		require.NoError(s.t, err)
+		h.Events = append(h.Events, event)
+	}
+	replayer := worker.NewWorkflowReplayer()
+	replayer.RegisterWorkflowWithOptions(export.Workflow, workflow.RegisterOptions{Name: export.WorkflowName})
+	replayer.RegisterWorkflowWithOptions(verification.Workflow, workflow.RegisterOptions{Name: verification.WorkflowName})
+	replayer.RegisterWorkflowWithOptions(scan.Workflow, workflow.RegisterOptions{Name: scan.WorkflowName})
+	require.NoError(s.t, replayer.ReplayWorkflowHistory(nil, h), name)
+	raw, err := protojson.MarshalOptions{Indent: "\t"}.Marshal(h)
+	require.NoError(s.t, err)
+	replaytest.RequireNothingOf(s.t, words, raw)
+	if *record {
+		folder, file, _ := strings.Cut(name, "/")
+		path := filepath.Join("..", "..", "workflows", folder, "testdata", file+".json")
+		require.NoError(s.t, os.MkdirAll(filepath.Dir(path), 0o755))
+		raw = regexp.MustCompile(`"identity":\s*"[^"]*"`).ReplaceAll(raw, []byte(`"identity": "recorded"`))
+		require.NoError(s.t, os.WriteFile(path, append(raw, '\n'), 0o644))
 	}
 }
 

@@ -18,7 +18,7 @@ import (
 func TestRestartOfPostgreSQLCostsNoAcknowledgedExport(t *testing.T) {
 	t.Parallel()
 	server := storetest.StartServer(t)
-	s := newSystemOn(t, server.Address("postgres"), "integration hris {\nurl http://PARTNER/inbound\nsecret "+outboundSecret+"\nretry 200ms 500ms 1s\n}")
+	s := newSystemWith(t, setup{database: server.Address("postgres"), tenant: "integration hris {\nurl http://PARTNER/inbound\nsecret " + outboundSecret + "\nretry 200ms 500ms 1s\n}"})
 	partner := s.startRecorder(func(string, int) int { return http.StatusOK })
 
 	var mu sync.Mutex

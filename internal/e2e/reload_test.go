@@ -47,7 +47,8 @@ func TestReloadsLoseNothing(t *testing.T) {
 	for time.Now().Before(end) {
 		next := time.Now().Add(400 * time.Millisecond)
 		reloads++
-		s.configure(integration(reloads))
+		s.tenant = integration(reloads)
+		s.configure()
 		out, code := run(t, nil, hiregate(t), "reload", "--config", s.caddyfile(), "--adapter", "caddyfile", "--address", loopback(s.admin))
 		require.Zero(t, code, out)
 		now := s.metric("hiregate_received_total", `result="accepted"`)

@@ -31,33 +31,40 @@ const (
 
 // system is a gateway with a Temporal server of its own. The tenant is acme, at /hooks/acme.
 type system struct {
+	setup
 	t                              *testing.T
 	dir                            string
-	database                       string // address
 	http, admin, temporalPort, own int
 	gateway, temporal              *process
+}
+
+// setup is what systems differ in, as lines of the Caddyfile.
+type setup struct {
+	database string // address; by default SQLite in the system's folder
+	options  string // in the block of the gateway
+	tenant   string // in the block of the tenant acme. PARTNER stands for an address that is free for a partner
+	routes   string // in the site
 }
 
 // newSystem starts Temporal and a gateway with these lines in the block of the tenant acme. PARTNER in them stands for an
 // address that is free for a partner.
 func newSystem(t *testing.T, tenant string) *system {
 	t.Helper()
-	return newSystemOn(t, "", tenant)
+	return newSystemWith(t, setup{tenant: tenant})
 }
 
-// newSystemOn is newSystem on a database; without one, on SQLite in the system's folder.
-func newSystemOn(t *testing.T, database, tenant string) *system {
+// newSystemWith is newSystem with more that differs.
+func newSystemWith(t *testing.T, with setup) *system {
 	t.Helper()
 	ports := freePorts(t, 4)
-	s := &system{t: t, dir: t.TempDir(), http: ports[0], admin: ports[1], temporalPort: ports[2], own: ports[3]}
-	s.database = cmp.Or(database, "sqlite:"+s.dir+"/hiregate.db")
-	s.configure(tenant)
+	s := &system{setup: with, t: t, dir: t.TempDir(), http: ports[0], admin: ports[1], temporalPort: ports[2], own: ports[3]}
+	s.configure()
 	s.startTemporal()
 	s.startGateway()
 	return s
 }
 
-func (s *system) configure(tenant string) {
+func (s *system) configure() {
 	s.t.Helper()
 	config := fmt.Sprintf(`{
 	admin 127.0.0.1:%[2]d
@@ -72,6 +79,7 @@ func (s *system) configure(tenant string) {
 		documents file:%[4]s/documents
 		temporal 127.0.0.1:%[3]d
 		egress allow 127.0.0.0/8
+		%[8]s
 		tenant acme {
 			secret %[5]s
 			%[6]s
@@ -91,9 +99,11 @@ http://127.0.0.1:%[1]d {
 	handle /healthz {
 		healthz
 	}
+	%[9]s
 	metrics /metrics
 }
-`, s.http, s.admin, s.temporalPort, s.dir, inboundSecret, strings.ReplaceAll(tenant, "PARTNER", s.partner()), s.database)
+`, s.http, s.admin, s.temporalPort, s.dir, inboundSecret, strings.ReplaceAll(s.tenant, "PARTNER", s.partner()),
+		cmp.Or(s.database, "sqlite:"+s.dir+"/hiregate.db"), s.options, s.routes)
 	require.NoError(s.t, os.WriteFile(s.caddyfile(), []byte(config), 0o600))
 }
 

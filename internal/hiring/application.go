@@ -59,4 +59,17 @@ type ApplicationDocument struct {
 	SHA256       []byte
 	Size         int64
 	CreatedAt    time.Time
+	Scan         ScanState
+	Finding      string // why it was refused, in the scanner's words
 }
+
+// ScanState is what a scanner says of a document. Only what is clean, or what no scanner was asked about, is handed on.
+type ScanState string
+
+// The states of a scan. Clean and Refused are final.
+const (
+	Unscanned   ScanState = ""
+	ScanPending ScanState = "pending"
+	Clean       ScanState = "clean"
+	Refused     ScanState = "refused"
+)

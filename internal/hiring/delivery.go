@@ -91,6 +91,7 @@ type DocumentState string
 // The states of a document. Fetched and GivenUp are final.
 const (
 	Fetching DocumentState = "fetching"
+	Scanning DocumentState = "scanning" // it is here, but nobody gets it before it is known to be clean
 	Fetched  DocumentState = "fetched"
 	GivenUp  DocumentState = "given_up"
 )

@@ -75,7 +75,7 @@ var (
 
 var all = []prometheus.Collector{received, sameBody, ackSeconds, deliveries, attemptSeconds, verifications, documents, documentBytes,
 	windowLeft, dispatched, undispatched, undispatchedAge, walBytes, commits, writes, temporalUp,
-	applications, invalidAnswers, applicationBytes, tokens, formExpired}
+	applications, invalidAnswers, applicationBytes, tokens, formExpired, scans, scansPending}
 
 // Register adds the collectors to a registry; those it has already are left.
 func Register(r prometheus.Registerer) error {

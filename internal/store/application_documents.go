@@ -14,24 +14,30 @@ func (tx *Tx) AddApplicationDocument(d *hiring.ApplicationDocument) (bool, error
 		return false, err
 	}
 	n, err := tx.exec(`
-		INSERT INTO application_documents (key, tenant, application, id, descriptions, file_name, media_type, blob, sha256, size, created_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT DO NOTHING`,
-		d.Key, d.Tenant, d.Application, d.ID, string(descriptions), d.FileName, d.MediaType, d.Blob, d.SHA256, d.Size, micros(d.CreatedAt))
+		INSERT INTO application_documents (key, tenant, application, id, descriptions, file_name, media_type, blob, sha256, size, created_at, scan, scan_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $11) ON CONFLICT DO NOTHING`,
+		d.Key, d.Tenant, d.Application, d.ID, string(descriptions), d.FileName, d.MediaType, d.Blob, d.SHA256, d.Size, micros(d.CreatedAt), string(d.Scan))
 	return n == 1, err
 }
 
 // DeleteApplicationDocument takes a document from its job application. Its file stays: an export may still offer it.
 func (tx *Tx) DeleteApplicationDocument(tenant, application, id string) (bool, error) {
+	_, err := tx.exec(`UPDATE documents SET state = $1, reason = $2 WHERE state = 'scanning' AND scan_of =
+		(SELECT key FROM application_documents WHERE tenant = $3 AND application = $4 AND id = $5 AND scan = 'pending')`,
+		string(hiring.GivenUp), deletedReason, tenant, application, id)
+	if err != nil {
+		return false, err
+	}
 	n, err := tx.exec(`DELETE FROM application_documents WHERE tenant = $1 AND application = $2 AND id = $3`, tenant, application, id)
 	return n == 1, err
 }
 
-const applicationDocumentColumns = `key, tenant, application, id, descriptions, file_name, media_type, blob, sha256, size, created_at`
+const applicationDocumentColumns = `key, tenant, application, id, descriptions, file_name, media_type, blob, sha256, size, created_at, scan, finding`
 
 func scanApplicationDocument(r row) (*hiring.ApplicationDocument, error) {
 	var d hiring.ApplicationDocument
 	var descriptions string
-	if err := r.Scan(&d.Key, &d.Tenant, &d.Application, &d.ID, &descriptions, &d.FileName, &d.MediaType, &d.Blob, &d.SHA256, &d.Size, moment{&d.CreatedAt}); err != nil {
+	if err := r.Scan(&d.Key, &d.Tenant, &d.Application, &d.ID, &descriptions, &d.FileName, &d.MediaType, &d.Blob, &d.SHA256, &d.Size, moment{&d.CreatedAt}, &d.Scan, &d.Finding); err != nil {
 		return nil, err
 	}
 	return &d, json.Unmarshal([]byte(descriptions), &d.Descriptions)
@@ -65,11 +71,15 @@ func (db *DB) ApplicationDocuments(ctx context.Context, tenant, application stri
 // OfferDocument makes a document of a job application the document at a position of an export that was triggered here, under a
 // public URL that is known by its hash and ends with the export's documents.
 func (tx *Tx) OfferDocument(d *hiring.ApplicationDocument, e *hiring.Export, position int, hash [32]byte) error {
+	state, reason, err := tx.offered(d)
+	if err != nil {
+		return err
+	}
 	var id int64
-	_, err := tx.one([]any{&id}, `
-		INSERT INTO documents (export_id, tenant, position, source_url, state, reason, tries, next_at, blob, sha256, size, declared, detected, file_name, created_at, fetched_at)
-		VALUES ($1, $2, $3, $4, $5, '', 0, NULL, $6, $7, $8, $9, $9, $10, $11, $11) RETURNING id`,
-		e.ID, e.Tenant, position, []byte{}, string(hiring.Fetched), d.Blob, d.SHA256, d.Size, d.MediaType, d.FileName, micros(e.ReceivedAt))
+	_, err = tx.one([]any{&id}, `
+		INSERT INTO documents (export_id, tenant, position, source_url, state, reason, tries, next_at, blob, sha256, size, declared, detected, file_name, created_at, fetched_at, scan_of)
+		VALUES ($1, $2, $3, $4, $5, $12, 0, NULL, $6, $7, $8, $9, $9, $10, $11, $11, $13) RETURNING id`,
+		e.ID, e.Tenant, position, []byte{}, string(state), d.Blob, d.SHA256, d.Size, d.MediaType, d.FileName, micros(e.ReceivedAt), reason, d.Key)
 	if err != nil {
 		return err
 	}

@@ -45,6 +45,10 @@ func lists(ctx context.Context, db *DB) []error {
 	note(err)
 	_, err = db.Uploads(ctx, at, 10)
 	note(err)
+	_, err = db.ScansDue(ctx, at, 10)
+	note(err)
+	_, err = db.ScansPending(ctx)
+	note(err)
 	_, _, err = db.Steps(ctx, "t", page)
 	note(err)
 	for _, f := range []ApplicationFilter{{}, {Candidate: "c"}, {Job: "j"}, {Step: "s"}} {

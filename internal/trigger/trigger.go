@@ -183,6 +183,9 @@ func (p *payload) load(candidate *hiring.Candidate) error {
 			return err
 		}
 		for _, d := range docs {
+			if d.Scan == hiring.Refused {
+				continue
+			}
 			token, hash := documents.NewToken()
 			one.Attachments = append(one.Attachments, hropen.Attachment{ID: d.ID, Descriptions: d.Descriptions, URL: documents.URL(p.config.PublicURL, token)})
 			p.documents, p.hashes = append(p.documents, d), append(p.hashes, hash)

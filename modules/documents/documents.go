@@ -54,6 +54,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case d.State == hiring.Fetching:
 		problem.New(http.StatusServiceUnavailable, "this document is still being fetched: ask again after the time in Retry-After").
 			RetryAfter(min(max(d.NextAt.Sub(now), time.Second), time.Minute)).Write(w)
+	case d.State == hiring.Scanning:
+		problem.New(http.StatusServiceUnavailable, "this document is still being scanned: ask again after the time in Retry-After").RetryAfter(5 * time.Second).Write(w)
 	default:
 		s.serve(w, r, d)
 	}

@@ -27,6 +27,7 @@ const (
 	unknown  = "there is no document at this address"
 	ended    = "this document's address has ended: ask for the export to be redelivered, or for the candidate to be exported again"
 	lost     = "this document could not be had from where it was: ask for the export to be sent anew"
+	scanning = "this document is still being scanned: ask again after the time in Retry-After"
 	fetching = "this document is still being fetched: ask again after the time in Retry-After"
 	unread   = "this document can't be read now: ask again later"
 )
@@ -213,6 +214,15 @@ func TestDocumentThatIsStillFetched(t *testing.T) {
 	}
 	path, _ := b.add(t, nil, now.Add(time.Hour), func(d *hiring.Document) {}) // the first try is under way
 	b.requireProblem(t, path, http.StatusServiceUnavailable, fetching, "Retry-After", "1")
+	b.Clock.Advance(time.Hour)
+	b.requireProblem(t, path, http.StatusGone, ended)
+}
+
+func TestDocumentThatIsStillScanned(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	path, _ := b.add(t, []byte("x"), b.Clock.Now().Add(time.Hour), func(d *hiring.Document) { d.State = hiring.Scanning })
+	b.requireProblem(t, path, http.StatusServiceUnavailable, scanning, "Retry-After", "5")
 	b.Clock.Advance(time.Hour)
 	b.requireProblem(t, path, http.StatusGone, ended)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/hiregate/hiregate/internal/documents"
 	"github.com/hiregate/hiregate/internal/egress"
 	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/scan"
 	"github.com/hiregate/hiregate/internal/webhook"
 )
 
@@ -28,6 +29,7 @@ import (
 //			namespace <name>
 //		}
 //		egress allow <cidr> [<port>…]
+//		scan   exec <program> [<argument>…]|clamd <host:port>
 //		tenant <name> {
 //			secret <placeholder>…
 //			rate   <n>/s|m|h [burst <n>]
@@ -139,10 +141,15 @@ func (p *parser) line() (err error) {
 		return p.temporal()
 	case "egress":
 		err = p.egress()
+	case "scan":
+		p.app.Scan = p.RemainingArgs()
+		if err := scan.Check(p.app.Scan); err != nil && !strings.Contains(strings.Join(p.app.Scan, ""), "{") {
+			return p.WrapErr(err)
+		}
 	case "tenant":
 		return p.tenant()
 	default:
-		return p.unknown("dev, service_name, public_url, candidate_url, database, documents, temporal, egress or tenant")
+		return p.unknown("dev, service_name, public_url, candidate_url, database, documents, temporal, egress, scan or tenant")
 	}
 	if err != nil {
 		return err

@@ -36,6 +36,9 @@ type App struct {
 	Temporal Temporal `json:"temporal,omitzero"`
 	// Egress opens addresses that are otherwise refused: private networks, other ports, plain http.
 	Egress []Allow `json:"egress,omitempty"`
+	// Scan names what looks through the documents of job applications before anybody gets them: exec, a program and its arguments; or
+	// clamd, and its host:port. Default: nobody does.
+	Scan []string `json:"scan,omitempty"`
 	// Tenants are the declared ones.
 	Tenants []Tenant `json:"tenants,omitempty"`
 

@@ -20,6 +20,7 @@ import (
 	"github.com/hiregate/hiregate/internal/inbox"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/workflows/export"
+	"github.com/hiregate/hiregate/workflows/scan"
 	"github.com/hiregate/hiregate/workflows/verification"
 )
 
@@ -46,6 +47,7 @@ type Runtime struct {
 	Archive      *documents.Archive
 	exports      *export.Activities
 	verification *verification.Activities
+	scans        *scan.Activities
 
 	database *Database
 	client   client.Client
@@ -82,6 +84,7 @@ func NewRuntime(s Settings, database *Database, log *zap.Logger) (*Runtime, erro
 	r.Again = &export.Again{Client: c, Namespace: s.Namespace, Dispatcher: r.Dispatcher, Now: r.now, Log: log.Named("dispatch")}
 	r.exports = &export.Activities{Archive: r.Archive, InForce: &r.InForce, Now: r.now, Log: log.Named("export")}
 	r.verification = &verification.Activities{InForce: &r.InForce, Release: r.Again.Release, Now: r.now, Log: log.Named("verification")}
+	r.scans = &scan.Activities{Archive: r.Archive, InForce: &r.InForce, Client: c, Now: r.now, Log: log.Named("scan")}
 	return r, nil
 }
 
@@ -108,7 +111,7 @@ func (r *Runtime) Start(ctx context.Context) error {
 	if err := r.Directory.Refresh(ctx); err != nil {
 		return err
 	}
-	r.Archive.Store, r.Dispatcher.Store, r.Again.Store, r.exports.Store, r.verification.Store = db, db, db, db, db
+	r.Archive.Store, r.Dispatcher.Store, r.Again.Store, r.exports.Store, r.verification.Store, r.scans.Store = db, db, db, db, db, db
 	if db.Alone() {
 		if err := r.Archive.Sweep(ctx, r.now()); err != nil {
 			return err
@@ -120,6 +123,7 @@ func (r *Runtime) Start(ctx context.Context) error {
 	r.running.Go(func() { r.Dispatcher.Run(background) })
 	r.running.Go(func() { r.work(background) })
 	r.running.Go(func() { r.tend(background) })
+	r.running.Go(func() { r.scans.Run(background) })
 	r.running.Go(func() { r.sweep(background) })
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/hiregate/hiregate/internal/config"
 	"github.com/hiregate/hiregate/internal/egress"
 	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/scan"
 	"github.com/hiregate/hiregate/internal/webhook"
 )
 
@@ -130,7 +131,11 @@ func (a *App) build(resolve resolve) (*config.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &config.Config{Names: names, Egress: egress.New(policy), PublicURL: trimSlash(a.PublicURL), CandidateURL: a.CandidateURL, Dev: a.Dev, Tenants: map[string]*hiring.Tenant{}}
+	scanner, err := a.scanner(resolve)
+	if err != nil {
+		return nil, err
+	}
+	c := &config.Config{Scanner: scanner, Names: names, Egress: egress.New(policy), PublicURL: trimSlash(a.PublicURL), CandidateURL: a.CandidateURL, Dev: a.Dev, Tenants: map[string]*hiring.Tenant{}}
 	for _, t := range a.Tenants {
 		if _, ok := c.Tenants[t.Name]; ok {
 			return nil, fmt.Errorf("tenant %s is there twice: give each a name of its own", t.Name)
@@ -142,6 +147,21 @@ func (a *App) build(resolve resolve) (*config.Config, error) {
 		c.Tenants[t.Name] = tenant
 	}
 	return c, nil
+}
+
+// scanner makes what the option scan names; nil without one.
+func (a *App) scanner(resolve resolve) (scan.Scanner, error) {
+	if len(a.Scan) == 0 {
+		return nil, nil
+	}
+	args := make([]string, len(a.Scan))
+	for n, written := range a.Scan {
+		var err error
+		if args[n], err = resolve(written); err != nil {
+			return nil, unset("scan", err)
+		}
+	}
+	return scan.New(args)
 }
 
 // unset says that a placeholder of an option could not be resolved.

@@ -76,6 +76,7 @@ func (r *Runtime) startWorkers(ctx context.Context) (failed chan error, stop fun
 	fetch := worker.New(r.client, workflows.DocumentsQueue, fetchOptions)
 	r.exports.Register(deliver, fetch)
 	r.verification.Register(deliver)
+	r.scans.Register(deliver, fetch)
 	if err := deliver.Start(); err != nil {
 		return nil, nil, err
 	}

@@ -33,12 +33,15 @@ type applicationDocument struct {
 	Size         int64     `json:"size"` // in bytes
 	SHA256       string    `json:"sha256"`
 	CreatedAt    time.Time `json:"createdAt"`
+	Scan         string    `json:"scan,omitempty"`    // pending, clean or refused; absent: nobody was asked
+	Finding      string    `json:"finding,omitempty"` // why it was refused
 }
 
 func applicationDocumentOf(d *hiring.ApplicationDocument) applicationDocument {
 	return applicationDocument{
 		ID: d.ID, Tenant: d.Tenant, Application: d.Application, FileName: d.FileName, MediaType: d.MediaType, Descriptions: d.Descriptions,
 		Size: d.Size, SHA256: hex.EncodeToString(d.SHA256), CreatedAt: d.CreatedAt,
+		Scan: string(d.Scan), Finding: d.Finding,
 	}
 }
 
@@ -199,7 +202,7 @@ func (r *request) keepDocument(d *hiring.ApplicationDocument) (any, *problem.Pro
 		if len(all) >= maxDocuments {
 			return refused{problem.New(http.StatusConflict, "the job application has 100 documents, and takes no more: delete one first")}
 		}
-		added, err := tx.AddApplicationDocument(d)
+		added, err := r.gateway.Runtime.Archive.Add(tx, d)
 		if err == nil && !added {
 			return refused{problem.New(http.StatusConflict, "the job application has a document of that id: choose another, or delete that one first")}
 		}

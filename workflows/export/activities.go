@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"time"
 
 	"go.temporal.io/sdk/activity"
@@ -41,7 +40,7 @@ func (a *Activities) Register(deliver, fetch worker.Registry) {
 // FetchDocuments fetches what is still missing of an export's documents, and asks to be run again until each is fetched or
 // given up.
 func (a *Activities) FetchDocuments(ctx context.Context, part Part) (FetchResult, error) {
-	defer beat(ctx)()
+	defer workflows.Beat(ctx)()
 	e, err := a.Store.Export(ctx, part.Export)
 	if err != nil {
 		return FetchResult{}, a.storeAway(err)
@@ -59,7 +58,7 @@ func (a *Activities) FetchDocuments(ctx context.Context, part Part) (FetchResult
 // Deliver takes one delivery one step further: the attempt that is due, unless a gate defers it. It returns a result once the
 // delivery is final, or parked because it was held for too long.
 func (a *Activities) Deliver(ctx context.Context, part Part) (DeliverResult, error) {
-	defer beat(ctx)()
+	defer workflows.Beat(ctx)()
 	e, err := a.Store.Export(ctx, part.Export)
 	if err != nil {
 		return DeliverResult{}, a.storeAway(err)
@@ -92,10 +91,10 @@ func result(d *hiring.Delivery) DeliverResult {
 func (a *Activities) storeAway(err error) error {
 	if errors.Is(err, store.ErrNotFound) {
 		// The export is in another database: of another gateway, which will be asked some time, or of one that is gone.
-		return workflows.Again("unknown_here", 0, jittered(time.Minute))
+		return workflows.Again("unknown_here", 0, workflows.Jittered(time.Minute))
 	}
 	a.Log.Warn("an activity could not use the store; it runs again", zap.Error(err))
-	return workflows.Again("store_unavailable", 0, jittered(5*time.Second))
+	return workflows.Again("store_unavailable", 0, workflows.Jittered(5*time.Second))
 }
 
 // write commits what came of a step, even when the activity is being cancelled: what was done must be known.
@@ -129,27 +128,4 @@ func (a *Activities) put(ctx context.Context, d *hiring.Delivery, attempt *hirin
 		metrics.Delivery(d.Tenant, d.Integration, d.Class())
 	}
 	return err
-}
-
-// beat sends heartbeats until the returned function is called. A short activity ends before its first.
-func beat(ctx context.Context) (stop func()) {
-	done := make(chan struct{})
-	go func() {
-		tick := time.NewTicker(4 * time.Second)
-		defer tick.Stop()
-		for {
-			select {
-			case <-tick.C:
-				activity.RecordHeartbeat(ctx)
-			case <-done:
-				return
-			}
-		}
-	}()
-	return func() { close(done) }
-}
-
-// jittered spreads a delay by a fifth to either side.
-func jittered(d time.Duration) time.Duration {
-	return time.Duration(float64(d) * (0.8 + 0.4*rand.Float64()))
 }

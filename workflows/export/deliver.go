@@ -30,7 +30,7 @@ const (
 func (a *Activities) step(ctx context.Context, e *hiring.Export, d *hiring.Delivery) (DeliverResult, error) {
 	c := a.InForce.Current()
 	if c == nil {
-		return DeliverResult{}, workflows.Again("stopping", 0, jittered(5*time.Second))
+		return DeliverResult{}, workflows.Again("stopping", 0, workflows.Jittered(5*time.Second))
 	}
 	if e.Quarantined {
 		return a.hold(ctx, e, d, fmt.Sprintf("the export is in quarantine, because its body breaks the schema: release it with hiregate export release %s/%s", e.Tenant, e.Key))
@@ -49,18 +49,20 @@ func (a *Activities) step(ctx context.Context, e *hiring.Export, d *hiring.Deliv
 	if !a.Now().Before(e.DeliverTill) {
 		return a.end(ctx, e, d, nil)
 	}
-	if i.Documents == hiring.Inline {
+	if i.Documents == hiring.Inline || e.Origin == hiring.Triggered {
 		settled, err := a.Archive.Settled(ctx, e)
-		if err != nil {
+		switch {
+		case err != nil:
 			return DeliverResult{}, a.storeAway(err)
-		}
-		if !settled {
-			return DeliverResult{}, workflows.Again("documents_missing", 0, jittered(documentsDelay))
+		case !settled && e.Origin == hiring.Triggered: // they are here, and being scanned
+			return DeliverResult{}, workflows.Again("documents_scanning", 0, workflows.Jittered(gateDelay))
+		case !settled:
+			return DeliverResult{}, workflows.Again("documents_missing", 0, workflows.Jittered(documentsDelay))
 		}
 	}
 	done, closed := a.gates.enter(i)
 	if closed != "" {
-		return DeliverResult{}, workflows.Again(closed, 0, jittered(gateDelay))
+		return DeliverResult{}, workflows.Again(closed, 0, workflows.Jittered(gateDelay))
 	}
 	answer, err := a.send(ctx, c, e, i)
 	done(err == nil && answer.Status < 500)
@@ -98,7 +100,7 @@ func (a *Activities) hold(ctx context.Context, e *hiring.Export, d *hiring.Deliv
 	if now.Sub(d.HeldSince) < wait {
 		wait = 10 * time.Second
 	}
-	wait = jittered(wait)
+	wait = workflows.Jittered(wait)
 	ending := now.Add(wait + endMargin).After(e.DeliverTill)
 	d.Outcome, d.Reason, d.NextAt = hiring.Held, reason, time.Time{}
 	if e.Origin == hiring.Triggered && ending {
@@ -192,7 +194,7 @@ func (a *Activities) gone(ctx context.Context, d *hiring.Delivery, i *hiring.Int
 	}
 	a.Log.Warn("integration disabled: it answered 410; its exports are held until it is enabled again",
 		zap.String("tenant", d.Tenant), zap.String("integration", d.Integration))
-	return DeliverResult{}, workflows.Again(string(hiring.ClassHeld), 410, jittered(10*time.Second))
+	return DeliverResult{}, workflows.Again(string(hiring.ClassHeld), 410, workflows.Jittered(10*time.Second))
 }
 
 // end gives a delivery up: its time is over.

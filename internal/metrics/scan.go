@@ -1,0 +1,18 @@
+package metrics
+
+import "github.com/prometheus/client_golang/prometheus"
+
+var (
+	scans = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "hiregate_scans_total", Help: "Scans of documents by what the scanner said: clean, refused, unknown (it failed; the document waits).",
+	}, []string{"result"})
+	scansPending = prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "hiregate_scans_pending", Help: "Documents that nobody gets because their scan has not ended.",
+	})
+)
+
+// Scan counts what a scanner said of a document.
+func Scan(result string) { scans.WithLabelValues(result).Inc() }
+
+// ScansPending sets how many documents wait for their scan.
+func ScansPending(n int64) { scansPending.Set(float64(n)) }

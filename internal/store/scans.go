@@ -1,0 +1,91 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+)
+
+// What an export says of a document that it offers, but that nobody gets.
+const (
+	refusedReason = "a scanner found something harmful in it"
+	deletedReason = "it was deleted before it was scanned"
+)
+
+// offered tells in which state a document of a job application becomes one of an export. One whose scan is pending stays so until
+// the transaction ends: the scan, which may end on another node at this moment, then finds the export's document as well.
+func (tx *Tx) offered(d *hiring.ApplicationDocument) (state hiring.DocumentState, reason string, err error) {
+	scan := d.Scan
+	if scan == hiring.ScanPending {
+		// The row is locked by being written; what it says now is what counts.
+		there, err := tx.one([]any{&scan}, `UPDATE application_documents SET scan = scan WHERE key = $1 RETURNING scan`, d.Key)
+		if err != nil {
+			return "", "", err
+		}
+		if !there {
+			return hiring.GivenUp, deletedReason, nil
+		}
+	}
+	switch scan {
+	case hiring.ScanPending:
+		return hiring.Scanning, "", nil
+	case hiring.Refused:
+		return hiring.GivenUp, refusedReason, nil
+	}
+	return hiring.Fetched, "", nil
+}
+
+// EndScan writes what a scanner says of a document: nothing found, it is clean; else it is refused, in every export as well, and its
+// file is entered among the uploads that came to nothing, for removal. It reports false when the scan had ended before, or the
+// document is gone.
+func (tx *Tx) EndScan(d *hiring.ApplicationDocument, found string, now time.Time) (bool, error) {
+	scan, state, reason := hiring.Clean, hiring.Fetched, ""
+	if found != "" {
+		scan, state, reason = hiring.Refused, hiring.GivenUp, refusedReason
+	}
+	n, err := tx.exec(`UPDATE application_documents SET scan = $1, finding = $2, scan_at = NULL WHERE key = $3 AND scan = 'pending'`, string(scan), found, d.Key)
+	if err != nil || n == 0 {
+		return false, err
+	}
+	if _, err := tx.exec(`UPDATE documents SET state = $1, reason = $2 WHERE scan_of = $3 AND state = 'scanning'`, string(state), reason, d.Key); err != nil {
+		return false, err
+	}
+	if found == "" {
+		return true, nil
+	}
+	return true, tx.AddUpload(d.Blob, now)
+}
+
+// ScanStarted notes when a scan is to be started again, should it not have ended by then.
+func (tx *Tx) ScanStarted(key int64, again time.Time) error {
+	_, err := tx.exec(`UPDATE application_documents SET scan_at = $1 WHERE key = $2 AND scan = 'pending'`, micros(again), key)
+	return err
+}
+
+// ScansDue lists the documents whose scan is to be started, those that waited longest first.
+func (db *DB) ScansDue(ctx context.Context, now time.Time, limit int) ([]int64, error) {
+	return query(ctx, db, func(r row) (key int64, err error) {
+		err = r.Scan(&key)
+		return key, err
+	}, `SELECT key FROM application_documents WHERE scan = 'pending' AND scan_at <= $1 ORDER BY scan_at, key LIMIT $2`, micros(now), limit)
+}
+
+// ScansPending counts the documents whose scan has not ended.
+func (db *DB) ScansPending(ctx context.Context) (int64, error) {
+	return queryOne(ctx, db, func(r row) (n int64, err error) {
+		err = r.Scan(&n)
+		return n, err
+	}, `SELECT count(*) FROM application_documents WHERE scan = 'pending'`)
+}
+
+// DocumentToScan reads a document by its key; nil when its scan has ended, or it is gone.
+func (db *DB) DocumentToScan(ctx context.Context, key int64) (*hiring.ApplicationDocument, error) {
+	d, err := queryOne(ctx, db, scanApplicationDocument, `SELECT `+applicationDocumentColumns+` FROM application_documents
+		WHERE key = $1 AND scan = 'pending'`, key)
+	if errors.Is(err, ErrNotFound) {
+		return nil, nil
+	}
+	return d, err
+}

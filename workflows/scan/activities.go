@@ -1,0 +1,164 @@
+package scan
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+	"go.uber.org/zap"
+
+	"github.com/hiregate/hiregate/internal/config"
+	"github.com/hiregate/hiregate/internal/documents"
+	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/metrics"
+	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/workflows"
+)
+
+const (
+	// scanTime is how long a scanner may take for one document.
+	scanTime = 5 * time.Minute
+	// startAgain is how long after its start a scan that has not ended is started again: its workflow may be gone.
+	startAgain = 10 * time.Minute
+	startEvery = time.Second
+	startPage  = 100
+)
+
+// Activities are the step of the scan workflow, and what starts it.
+type Activities struct {
+	Store   *store.DB
+	Archive *documents.Archive
+	InForce *config.InForce
+	Client  client.Client
+	Now     func() time.Time
+	Log     *zap.Logger
+}
+
+// Register puts the workflow and its activity on the workers of the two task queues.
+func (a *Activities) Register(deliver, fetch worker.Registry) {
+	deliver.RegisterWorkflowWithOptions(Workflow, workflow.RegisterOptions{Name: WorkflowName})
+	fetch.RegisterActivityWithOptions(a.Scan, activity.RegisterOptions{Name: ScanName})
+}
+
+// Scan asks the scanner about a document and writes what it says. Until it says something the activity asks to be run again.
+func (a *Activities) Scan(ctx context.Context, in Input) (Result, error) {
+	defer workflows.Beat(ctx)()
+	c := a.InForce.Current()
+	if c == nil {
+		return Result{}, workflows.Again("stopping", 0, 5*time.Second)
+	}
+	if c.Scanner == nil {
+		a.Log.Warn("a document waits for a scanner, and none is configured: add the option scan again, or delete the document", zap.Int64("document", in.Document))
+		return Result{}, workflows.Again("no_scanner", 0, workflows.Jittered(time.Minute))
+	}
+	d, err := a.Store.DocumentToScan(ctx, in.Document)
+	if err != nil {
+		return Result{}, a.storeAway(err)
+	}
+	if d == nil {
+		return Result{}, nil
+	}
+	content, _, err := a.Archive.Files.Open(d.Blob)
+	if errors.Is(err, fs.ErrNotExist) {
+		a.Log.Error("a document's file is gone: restore the document store from a backup", zap.Int64("document", d.Key))
+		return Result{}, workflows.Again("file_gone", 0, workflows.Jittered(time.Minute))
+	}
+	if err != nil {
+		return Result{}, a.storeAway(err)
+	}
+	defer content.Close()
+	limited, cancel := context.WithTimeout(ctx, scanTime)
+	defer cancel()
+	found, err := c.Scanner.Scan(limited, content)
+	if err != nil {
+		if ctx.Err() == nil {
+			metrics.Scan("unknown")
+			a.Log.Warn("a document could not be scanned; nobody gets it until it is", zap.Int64("document", d.Key), zap.Error(err))
+		}
+		return Result{}, workflows.Again("scanner_unavailable", 0, workflows.Jittered(10*time.Second))
+	}
+	return a.end(ctx, d, found)
+}
+
+// end writes what a scanner said.
+func (a *Activities) end(ctx context.Context, d *hiring.ApplicationDocument, found string) (res Result, err error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 15*time.Second)
+	defer cancel()
+	var ended bool
+	err = a.Store.Write(ctx, func(tx *store.Tx) (err error) {
+		ended, err = tx.EndScan(d, found, a.Now())
+		return err
+	})
+	if err != nil {
+		return res, a.storeAway(err)
+	}
+	if !ended {
+		return res, nil
+	}
+	if found == "" {
+		metrics.Scan(string(hiring.Clean))
+		return Result{Scan: hiring.Clean}, nil
+	}
+	metrics.Scan(string(hiring.Refused))
+	a.Log.Warn("a document was refused: the scanner found something in it", zap.String("tenant", d.Tenant), zap.String("application", d.Application),
+		zap.Int64("document", d.Key), zap.String("finding", found))
+	if err := a.Archive.Forget(ctx, []string{d.Blob}); err != nil {
+		a.Log.Warn("the file of a refused document could not be removed yet", zap.Int64("document", d.Key), zap.Error(err))
+	}
+	return Result{Scan: hiring.Refused}, nil
+}
+
+func (a *Activities) storeAway(err error) error {
+	a.Log.Warn("a scan could not use the store; it runs again", zap.Error(err))
+	return workflows.Again("store_unavailable", 0, workflows.Jittered(5*time.Second))
+}
+
+// Run starts the scans that are due until ctx ends. While Temporal is away they wait in the store.
+func (a *Activities) Run(ctx context.Context) {
+	tick := time.NewTicker(startEvery)
+	defer tick.Stop()
+	away := false
+	for {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+		err := a.startDue(ctx)
+		if err != nil && !away && ctx.Err() == nil {
+			a.Log.Warn("documents wait for their scan", zap.Error(err))
+		}
+		away = err != nil
+	}
+}
+
+func (a *Activities) startDue(ctx context.Context) error {
+	pending, err := a.Store.ScansPending(ctx)
+	if err != nil {
+		return err
+	}
+	metrics.ScansPending(pending)
+	if pending == 0 {
+		return nil
+	}
+	for {
+		due, err := a.Store.ScansDue(ctx, a.Now(), startPage)
+		if err != nil || len(due) == 0 {
+			return err
+		}
+		for _, key := range due {
+			if err := start(ctx, a.Client, key); err != nil {
+				return err
+			}
+			err := a.Store.Write(ctx, func(tx *store.Tx) error { return tx.ScanStarted(key, a.Now().Add(startAgain)) })
+			if err != nil {
+				return err
+			}
+		}
+	}
+}

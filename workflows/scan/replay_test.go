@@ -1,0 +1,12 @@
+package scan_test
+
+import (
+	"testing"
+
+	"github.com/hiregate/hiregate/workflows/replaytest"
+	"github.com/hiregate/hiregate/workflows/scan"
+)
+
+func TestRecordedHistories(t *testing.T) {
+	replaytest.Run(t, scan.WorkflowName, scan.Workflow)
+}
