@@ -43,7 +43,7 @@ func complete(text string) string {
 	return text
 }
 
-var known = regexp.MustCompile(`is unknown here: write (.*), at Caddyfile`)
+var known = regexp.MustCompile(`is unknown here: write (.*?), at Caddyfile`)
 
 // Every word that the parsers know is in the reference. The wrong Caddyfiles' errors list them.
 func TestEveryOptionIsDescribed(t *testing.T) {
