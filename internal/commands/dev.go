@@ -182,8 +182,8 @@ func (f *devFlags) start(ctx context.Context, c *crew, server temporalProgram, c
 }
 
 func (f *devFlags) partnerChild(self string, lines *lines) *child {
-	cmd := exec.Command(self, "listen", "--addr", loopback(f.partner), "--lifeline")
-	cmd.Env = append(os.Environ(), secretVariable+"="+partnerSecret)
+	cmd := exec.Command(self, "listen", "--addr", loopback(f.partner), "--lifeline", "--issuer", f.issuer())
+	cmd.Env = append(os.Environ(), secretVariable+"="+partnerSecret, clientSecretVariable+"="+demoSecret)
 	return &child{name: "the sample partner", cmd: cmd, lines: lines, answers: answering(f.partner), grace: 5 * time.Second}
 }
 

@@ -30,6 +30,9 @@ func (f *devFlags) sampleData(ctx context.Context) error {
 			return fmt.Errorf("filling the tenant %s with sample data: %w", data.Tenant, err)
 		}
 	}
+	if err := s.signIn(f.home())(ctx); err != nil {
+		return fmt.Errorf("making somebody who can sign in: %w", err)
+	}
 	return nil
 }
 

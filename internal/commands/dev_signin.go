@@ -1,15 +1,69 @@
 package commands
 
 import (
+	"context"
 	"crypto/rand"
 	"encoding/base64"
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 )
+
+// Who can sign in, and the application that they can sign in to: the sample partner.
+const (
+	demoEmail    = "ada@example.com"
+	demoPassword = "correct horse"
+	demoClient   = "demo"
+	demoSecret   = "demo-secret"
+)
+
+// issuer is where people sign in, and home the sample partner as browsers reach it.
+func (f *devFlags) issuer() string { return fmt.Sprintf("http://localhost:%d/signin", f.http) }
+func (f *devFlags) home() string   { return fmt.Sprintf("http://localhost:%d", f.partner) }
+
+// signIn makes the user and the application. The application learns where the sample partner is now; what else was changed of
+// either stays.
+func (s *seeding) signIn(home string) func(context.Context) error {
+	return func(ctx context.Context) error {
+		ada := map[string]any{"email": demoEmail, "emailVerified": true, "name": "Ada Lovelace", "givenName": "Ada", "familyName": "Lovelace", "password": demoPassword}
+		if err := unlessThere(s.call(ctx, http.MethodPost, "/v1/users", ada, nil)); err != nil {
+			return err
+		}
+		var settings map[string]any
+		path := "/v1/oauth-clients/" + demoClient
+		err := s.call(ctx, http.MethodGet, path, nil, &settings)
+		if refused := new(refusal); errors.As(err, &refused) && refused.status == http.StatusNotFound {
+			demo := demoSettings(map[string]any{"name": "The sample partner"}, home)
+			demo["id"], demo["secret"] = demoClient, demoSecret
+			return unlessThere(s.call(ctx, http.MethodPost, "/v1/oauth-clients", demo, nil))
+		}
+		if err != nil {
+			return err
+		}
+		for _, shown := range []string{"id", "secrets", "createdAt", "disabledAt"} {
+			delete(settings, shown)
+		}
+		return s.call(ctx, http.MethodPut, path, demoSettings(settings, home), nil)
+	}
+}
+
+// demoSettings are settings of the application with the addresses of the sample partner in them.
+func demoSettings(settings map[string]any, home string) map[string]any {
+	settings["redirectUris"], settings["postLogoutRedirectUris"] = []string{home + callbackPath}, []string{home + homePath}
+	return settings
+}
+
+// unlessThere takes it for done when there is one already.
+func unlessThere(err error) error {
+	if refused := new(refusal); errors.As(err, &refused) && refused.status == http.StatusConflict {
+		return nil
+	}
+	return err
+}
 
 // signinKey is what the gateway's signing keys are sealed with, in a file of the data's folder: one that was made at the first
 // start, so that the keys of a folder are good as long as the folder is.

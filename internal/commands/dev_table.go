@@ -19,7 +19,9 @@ func (f *devFlags) announce(w io.Writer, took time.Duration) error {
 		table.Row("  deliveries go to", "http://"+loopback(f.partner), "secret "+partnerSecret+"; nobody listens there yet")
 	} else {
 		table.Row("  sample partner", "http://"+loopback(f.partner), "secret "+partnerSecret)
+		table.Row("  sign-in", f.home(), "as "+demoEmail+" with "+demoPassword)
 	}
+	table.Row("  its provider", f.issuer(), "client "+demoClient+", secret "+demoSecret)
 	table.Row("  management API", gateway+"/manage/v1", "key dev-key; described at "+gateway+"/manage/openapi.json")
 	table.Row("  health", gateway+"/healthz")
 	table.Row("  metrics", gateway+"/metrics")

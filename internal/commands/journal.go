@@ -196,12 +196,17 @@ func (c *counts) print(w io.Writer) error {
 
 // ServeHTTP is the status page: the counts, as text.
 func (j *journal) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	fmt.Fprint(w, "The sample partner of hiregate. Webhook events are taken at any path by POST.\n\n", j.text())
+}
+
+// text is the counts as they are printed.
+func (j *journal) text() string {
 	j.mu.Lock()
 	c := j.counts
 	j.mu.Unlock()
-	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	w.Header().Set("Cache-Control", "no-store")
-	fmt.Fprint(w, "The sample partner of hiregate. Webhook events are taken at any path by POST.\n\n")
-	// A reader who hung up has no use for an error.
-	_ = c.print(w)
+	var b strings.Builder
+	_ = c.print(&b) // a Builder takes everything
+	return b.String()
 }

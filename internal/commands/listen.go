@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,7 +25,11 @@ type listenFlags struct {
 	slow                            time.Duration
 	verifyStatus, status            int
 	noDownload, lifeline, json      bool
+	issuer, client, clientSecret    string // of sign-in
 }
+
+// clientSecretVariable may hold the secret of sign-in instead of --client-secret.
+const clientSecretVariable = "HIREGATE_CLIENT_SECRET"
 
 // Listen returns the command `hiregate listen`, which plays a partner that receives the webhook of the contract's part B.
 func Listen() *cobra.Command {
@@ -40,11 +45,16 @@ answered, and whether it was acknowledged before. Nothing of the candidate is pr
 Documents are downloaded after the answer. When that takes longer than a second, the line comes without them and
 a second line ("documents") when they are there. GET / shows the counts.
 
+With --issuer it is an application as well that people sign in to, at its address on localhost in a browser: it sends
+them to that provider of OpenID Connect and shows the claims that it gets. Its redirect URI, which the provider has to
+know, is http://localhost:PORT/callback.
+
 With --json every line is a JSON object: "kind" is "listening" (the first), "verify", "export", "documents",
 "refused" or "summary" (the last).`,
 		Example: `  hiregate listen --secret hris-secret
   hiregate listen --secret hris-secret --fail-rate 0.5 --slow 2s
-  hiregate listen --secret hris-secret --addr 127.0.0.1:9090 --save received --json`,
+  hiregate listen --secret hris-secret --addr 127.0.0.1:9090 --save received --json
+  hiregate listen --secret hris-secret --issuer http://localhost:8080/signin --client-secret demo-secret`,
 		SilenceUsage: true, // it would hide the sentence that says what is wrong
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
@@ -68,6 +78,9 @@ With --json every line is a JSON object: "kind" is "listening" (the first), "ver
 	fl.DurationVar(&f.slow, "slow", 0, "how long to wait before an export is answered")
 	fl.BoolVar(&f.noDownload, "no-download", false, "leave the documents where they are")
 	fl.StringVar(&f.save, "save", "", "folder to keep bodies and documents in, by UUID (personal data!)")
+	fl.StringVar(&f.issuer, "issuer", "", "address of the provider that people sign in at, such as http://localhost:8080/signin")
+	fl.StringVar(&f.client, "client", demoClient, "OAuth client that it is there")
+	fl.StringVar(&f.clientSecret, "client-secret", "", "secret of that client (or the environment variable "+clientSecretVariable+")")
 	fl.StringVar(&f.serviceName, "service-name", "Service", "the maker's name in headers and fixed strings")
 	fl.BoolVar(&f.lifeline, "lifeline", false, "end as soon as standard input ends")
 	fl.BoolVar(&f.json, "json", false, "print JSON, one object a line")
@@ -116,6 +129,10 @@ func (f *listenFlags) run(ctx context.Context, cmd *cobra.Command) error {
 		names: names, secret: secret, verifyStatus: f.verifyStatus, status: f.status, failRate: f.failRate, slow: f.slow,
 		archive: archive(f.save), journal: newJournal(cmd.OutOrStdout(), f.json), seen: newMemory(rememberedExports), ctx: ctx,
 	}
+	if p.signIn, err = f.signIn(l.Addr()); err != nil {
+		l.Close()
+		return err
+	}
 	if !f.noDownload {
 		p.downloads = newDownloader()
 	}
@@ -128,6 +145,22 @@ func (f *listenFlags) run(ctx context.Context, cmd *cobra.Command) error {
 		cut = lifeline(cmd.InOrStdin())
 	}
 	return p.serve(ctx, end, l, cut)
+}
+
+// signIn is what people sign in with at the partner; nil without --issuer.
+func (f *listenFlags) signIn(at net.Addr) (*signIn, error) {
+	if f.issuer == "" {
+		return nil, nil
+	}
+	secret := cmp.Or(f.clientSecret, os.Getenv(clientSecretVariable))
+	if secret == "" {
+		return nil, fmt.Errorf("there is no secret to sign in with: give one with --client-secret, or in the environment variable %s", clientSecretVariable)
+	}
+	_, port, err := net.SplitHostPort(at.String())
+	if err != nil {
+		return nil, err
+	}
+	return newSignIn(f.issuer, f.client, secret, "http://localhost:"+port)
 }
 
 // serve ends gracefully with ctx, or at once when the lifeline is cut. end stops the downloads.

@@ -39,6 +39,7 @@ type partner struct {
 	archive      archive
 	journal      *journal
 	seen         *memory
+	signIn       *signIn // nil: nobody can sign in
 
 	ctx        context.Context // ends the downloads and, with --slow, the waiting
 	background sync.WaitGroup  // downloads
@@ -48,13 +49,17 @@ func (p *partner) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case r.Method == http.MethodPost:
 		p.receive(w, r)
-	case r.URL.Path == "/" && (r.Method == http.MethodGet || r.Method == http.MethodHead):
+	case p.signIn.serves(r.URL.Path) && reads(r.Method):
+		p.signIn.serve(w, r, p.journal.text())
+	case r.URL.Path == "/" && reads(r.Method):
 		p.journal.ServeHTTP(w, r)
 	default:
 		w.Header().Set("Allow", http.MethodPost)
 		w.WriteHeader(http.StatusMethodNotAllowed)
 	}
 }
+
+func reads(method string) bool { return method == http.MethodGet || method == http.MethodHead }
 
 func (p *partner) receive(w http.ResponseWriter, r *http.Request) {
 	e := &entry{Kind: "refused", At: time.Now().UTC(), Client: clientOf(r.URL), UUID: r.Header.Get(p.names.UUID)}

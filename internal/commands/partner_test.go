@@ -49,6 +49,8 @@ func TestListenSaysWhatIsWrong(t *testing.T) {
 		{"there is no secret", []string{"--secret", ""}},
 		{"--service-name: service name", []string{"--service-name", ""}},
 		{"--save " + notAFolder + " can't be used", []string{"--save", notAFolder}},
+		{"--issuer gate.example.com is no address: write it like http://localhost:8080/signin", []string{"--issuer", "gate.example.com", "--client-secret", "s"}},
+		{"there is no secret to sign in with: give one with --client-secret", []string{"--issuer", "http://localhost:8080/signin"}},
 		{"`hiregate listen --help` lists the flags", []string{"--port", "1"}},
 	} {
 		cmd := Listen()

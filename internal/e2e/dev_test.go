@@ -51,6 +51,7 @@ func TestDevFromStartToStop(t *testing.T) {
 		`^Everything answers after \d`,
 		`^  exports of acme +` + ports.url("/hooks/acme") + ` +secret acme-secret$`,
 		`^  exports of globex +` + regexp.QuoteMeta(ports.url("/hooks?client=globex")) + ` +secret globex-secret$`,
+		fmt.Sprintf(`^  sign-in +http://localhost:%d +as ada@example\.com with correct horse$`, ports.partner),
 		fmt.Sprintf(`^  sample partner +http://127\.0\.0\.1:%d `, ports.partner),
 		fmt.Sprintf(`^  Temporal UI +http://localhost:%d$`, ports.ui),
 		`^  data +` + regexp.QuoteMeta(dir) + `$`,
