@@ -10,6 +10,7 @@ import (
 	"net"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -20,6 +21,22 @@ type result struct {
 	Requests, Failed int
 	Seconds          float64
 	P50, P99         time.Duration
+
+	took []time.Duration // sorted
+}
+
+// with is both loads together.
+func (r result) with(other result) result {
+	return resultOf(append(r.took, other.took...), r.Failed+other.Failed, r.Seconds+other.Seconds)
+}
+
+func resultOf(took []time.Duration, failed int, seconds float64) result {
+	slices.Sort(took)
+	r := result{Requests: len(took), Failed: failed, Seconds: seconds, took: took}
+	if len(took) > 0 {
+		r.P50, r.P99 = took[len(took)/2], took[len(took)*99/100]
+	}
+	return r
 }
 
 func (r result) rate() float64 { return float64(r.Requests-r.Failed) / r.Seconds }
@@ -31,18 +48,26 @@ type ask func(connection, n int) (path string, body []byte)
 func same(path string, body []byte) ask { return func(int, int) (string, []byte) { return path, body } }
 
 // load sends requests on a number of connections for a while, each under an id of its own, and counts those that are answered with
-// the status. The requests are written as bytes and the answers read as little as can be: on a machine that client and server
+// the status. headers are of each of them; unless Content-Type is among them, the body is JSON. The requests are written as bytes and the answers read as little as can be: on a machine that client and server
 // share, an expensive client would flatter a slow server.
 func load(address, headers string, ask ask, status, connections int, during time.Duration) (result, error) {
+	end := time.Now().Add(during)
+	return loadWhile(address, headers, ask, status, connections, func(int) bool { return time.Now().Before(end) })
+}
+
+// loadWhile is load for as long as more says of each connection's n-th request that it is to be sent.
+func loadWhile(address, headers string, ask ask, status, connections int, more func(n int) bool) (result, error) {
+	if !strings.Contains(headers, "Content-Type: ") {
+		headers += "Content-Type: application/json\r\n"
+	}
 	var group sync.WaitGroup
 	var failed atomic.Int64
 	latencies := make([][]time.Duration, connections)
 	errs := make(chan error, connections)
 	begin := time.Now()
-	end := begin.Add(during)
 	for n := range connections {
 		group.Go(func() {
-			one, bad, err := worker(address, headers, func(i int) (string, []byte) { return ask(n, i) }, status, end)
+			one, bad, err := worker(address, headers, func(i int) (string, []byte) { return ask(n, i) }, status, more)
 			latencies[n] = one
 			failed.Add(int64(bad))
 			if err != nil {
@@ -56,16 +81,10 @@ func load(address, headers string, ask ask, status, connections int, during time
 		return result{}, err
 	default:
 	}
-	all := slices.Concat(latencies...)
-	slices.Sort(all)
-	r := result{Requests: len(all), Failed: int(failed.Load()), Seconds: time.Since(begin).Seconds()}
-	if len(all) > 0 {
-		r.P50, r.P99 = all[len(all)/2], all[len(all)*99/100]
-	}
-	return r, nil
+	return resultOf(slices.Concat(latencies...), int(failed.Load()), time.Since(begin).Seconds()), nil
 }
 
-func worker(address, headers string, ask func(n int) (string, []byte), status int, end time.Time) (latencies []time.Duration, failed int, err error) {
+func worker(address, headers string, ask func(n int) (string, []byte), status int, more func(n int) bool) (latencies []time.Duration, failed int, err error) {
 	conn, err := net.Dial("tcp", address)
 	if err != nil {
 		return nil, 0, err
@@ -76,10 +95,10 @@ func worker(address, headers string, ask func(n int) (string, []byte), status in
 	id := hex.EncodeToString(prefix[:])
 	reader := bufio.NewReaderSize(conn, 16<<10)
 	var request bytes.Buffer
-	for n := 0; time.Now().Before(end); n++ {
+	for n := 0; more(n); n++ {
 		request.Reset()
 		path, body := ask(n)
-		fmt.Fprintf(&request, "POST %s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\nX-Service-UUID: %s-%d\r\n%s\r\n", path, address, len(body), id, n, headers)
+		fmt.Fprintf(&request, "POST %s HTTP/1.1\r\nHost: %s\r\nContent-Length: %d\r\nX-Service-UUID: %s-%d\r\n%s\r\n", path, address, len(body), id, n, headers)
 		request.Write(body)
 		began := time.Now()
 		if _, err := conn.Write(request.Bytes()); err != nil {

@@ -69,12 +69,16 @@ func (m managed) prepare(integration string) error {
 	return nil
 }
 
-func (m managed) put(path string, body any) error {
+func (m managed) put(path string, body any) error { return m.send(http.MethodPut, path, body) }
+
+func (m managed) post(path string, body any) error { return m.send(http.MethodPost, path, body) }
+
+func (m managed) send(method, path string, body any) error {
 	raw, err := json.Marshal(body)
 	if err != nil {
 		return err
 	}
-	r, err := http.NewRequest(http.MethodPut, m.base+path, bytes.NewReader(raw))
+	r, err := http.NewRequest(method, m.base+path, bytes.NewReader(raw))
 	if err != nil {
 		return err
 	}
@@ -87,7 +91,7 @@ func (m managed) put(path string, body any) error {
 	defer answer.Body.Close()
 	if answer.StatusCode/100 != 2 {
 		said, _ := io.ReadAll(answer.Body)
-		return fmt.Errorf("PUT %s was answered %d: %s", path, answer.StatusCode, said)
+		return fmt.Errorf("%s %s was answered %d: %s", method, path, answer.StatusCode, said)
 	}
 	return nil
 }

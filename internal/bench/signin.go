@@ -1,0 +1,233 @@
+package main
+
+import (
+	"crypto/rand"
+	"crypto/rsa"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"html"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/go-jose/go-jose/v4"
+)
+
+// exchanged is what exchanges of a code for tokens took.
+type exchanged struct {
+	result
+	CPU time.Duration // of the server, for each exchange
+}
+
+const (
+	benchCallback = "http://127.0.0.1:1/callback"
+	codesAtOnce   = 50 // how many codes each connection has at hand; more are not kept waiting for long, since they end
+)
+
+const signinSite = `handle_path /signin/* {
+		signin {
+			key {env.HIREGATE_SIGNIN_KEY}
+		}
+	}`
+
+// exchanges measures how many codes a second are exchanged, the ID token signed with an algorithm: rounds of codes that are fetched
+// before, and not counted.
+func exchanges(binary string, o options, algorithm string, during time.Duration) (e exchanged, err error) {
+	o.site = signinSite
+	s, err := serve(binary, o)
+	if err != nil {
+		return e, err
+	}
+	defer s.stop()
+	m := managed{"http://" + s.address + "/manage/v1"}
+	const password = "correct horse"
+	if err := m.post("/users", map[string]any{"email": "ada@example.com", "password": password}); err != nil {
+		return e, err
+	}
+	if err := m.post("/oauth-clients", map[string]any{"id": "bench", "secret": secret, "name": "Bench", "redirectUris": []string{benchCallback}, "algorithm": algorithm}); err != nil {
+		return e, err
+	}
+	b := &browser{issuer: "http://" + s.address + "/signin"}
+	if err := b.signIn("ada@example.com", password); err != nil {
+		return e, err
+	}
+	headers := "Content-Type: application/x-www-form-urlencoded\r\nAuthorization: Basic " + base64.StdEncoding.EncodeToString([]byte("bench:"+secret)) + "\r\n"
+	var cpu float64
+	for e.Seconds < during.Seconds() {
+		codes := make([]string, connections*codesAtOnce)
+		for n := range codes {
+			if codes[n], err = b.code(); err != nil {
+				return e, err
+			}
+		}
+		before, err := s.metric("process_cpu_seconds_total")
+		if err != nil {
+			return e, err
+		}
+		ask := func(connection, n int) (string, []byte) {
+			form := url.Values{"grant_type": {"authorization_code"}, "redirect_uri": {benchCallback}, "code": {codes[connection*codesAtOnce+n]}}
+			return "/signin/openId/accessToken", []byte(form.Encode())
+		}
+		r, err := loadWhile(s.address, headers, ask, http.StatusOK, connections, func(n int) bool { return n < codesAtOnce })
+		if err != nil {
+			return e, err
+		}
+		after, err := s.metric("process_cpu_seconds_total")
+		if err != nil {
+			return e, err
+		}
+		e.result = e.with(r)
+		cpu += after - before
+	}
+	e.CPU = time.Duration(cpu / float64(e.Requests) * float64(time.Second))
+	return e, nil
+}
+
+// browser is somebody's who signs in.
+type browser struct {
+	issuer, cookies string
+}
+
+var hidden = regexp.MustCompile(`name="request" value="([^"]*)"`)
+
+func (b *browser) authorize() (*http.Response, error) {
+	q := url.Values{"response_type": {"code"}, "scope": {"openid profile email"}, "client_id": {"bench"}, "redirect_uri": {benchCallback}, "state": {"s"}, "nonce": {"n"}}
+	r, err := http.NewRequest(http.MethodGet, b.issuer+"/oauth/authorize?"+q.Encode(), nil)
+	if err != nil {
+		return nil, err
+	}
+	return b.do(r)
+}
+
+func (b *browser) do(r *http.Request) (*http.Response, error) {
+	r.Header.Set("Cookie", b.cookies)
+	answer, err := http.DefaultTransport.RoundTrip(r)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range answer.Cookies() {
+		b.cookies += c.Name + "=" + c.Value + "; "
+	}
+	return answer, nil
+}
+
+func (b *browser) signIn(email, password string) error {
+	page, err := b.authorize()
+	if err != nil {
+		return err
+	}
+	raw, err := io.ReadAll(page.Body)
+	page.Body.Close()
+	found := hidden.FindSubmatch(raw)
+	if err != nil || found == nil {
+		return fmt.Errorf("the sign-in page was answered %d without a form: %w", page.StatusCode, err)
+	}
+	form := url.Values{"request": {html.UnescapeString(string(found[1]))}, "email": {email}, "password": {password}, "action": {"sign-in"}}
+	r, err := http.NewRequest(http.MethodPost, b.issuer+"/oauth/sign-in", strings.NewReader(form.Encode()))
+	if err != nil {
+		return err
+	}
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	r.Header.Set("Sec-Fetch-Site", "same-origin")
+	answer, err := b.do(r)
+	if err != nil {
+		return err
+	}
+	answer.Body.Close()
+	if answer.Header.Get("Location") == "" {
+		return fmt.Errorf("signing in was answered %d", answer.StatusCode)
+	}
+	return nil
+}
+
+// code gets a code for who is signed in.
+func (b *browser) code() (string, error) {
+	answer, err := b.authorize()
+	if err != nil {
+		return "", err
+	}
+	answer.Body.Close()
+	to, err := answer.Location()
+	if err != nil || to.Query().Get("code") == "" {
+		return "", fmt.Errorf("no code came, the answer was %d: %w", answer.StatusCode, err)
+	}
+	return to.Query().Get("code"), nil
+}
+
+// signature is the processor time of one signature with RSA and 2048 bits, by the library that signs ID tokens.
+func signature() (time.Duration, error) {
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		return 0, err
+	}
+	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.RS256, Key: key}, nil)
+	if err != nil {
+		return 0, err
+	}
+	claims, err := json.Marshal(map[string]any{"iss": "https://gate.example.com/signin", "sub": "user-ada", "aud": "bench", "nonce": "n", "name": "Ada Lovelace"})
+	if err != nil {
+		return 0, err
+	}
+	const times = 2000
+	began := time.Now()
+	for range times {
+		if _, err := signer.Sign(claims); err != nil {
+			return 0, err
+		}
+	}
+	return time.Since(began) / times, nil
+}
+
+var signsPerSecond = regexp.MustCompile(`(?m)^rsa +2048 bits +\S+ +\S+ +(\S+)`)
+
+// opensslSpeed is how many such signatures a second openssl makes; empty where it can't be run.
+func opensslSpeed() string {
+	out, err := exec.Command("openssl", "speed", "-seconds", "2", "rsa2048").Output()
+	if found := signsPerSecond.FindSubmatch(out); err == nil && found != nil {
+		return string(found[1])
+	}
+	return ""
+}
+
+// signin measures and reports what sign-in does on one database.
+func (b *bench) signin(database string, fresh func() (string, error)) error {
+	all := map[string]exchanged{}
+	for _, algorithm := range []string{"RS256", "ES256"} {
+		address, err := fresh()
+		if err != nil {
+			return err
+		}
+		say("exchanges of a code for tokens, %s, on %s: %s", algorithm, database, b.during)
+		e, err := exchanges(b.binary, options{folder: filepath.Join(b.dir, algorithm+"-"+database), database: address}, algorithm, b.during)
+		if err != nil {
+			return err
+		}
+		all[algorithm] = e
+	}
+	signed, err := signature()
+	if err != nil {
+		return err
+	}
+	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintf(w, "\nsign-in on %s\tper second\tp50\tp99\tfailed\tCPU each\tsignature's share\t\n", database)
+	for _, algorithm := range []string{"RS256", "ES256"} {
+		e, share := all[algorithm], ""
+		if algorithm == "RS256" {
+			share = fmt.Sprintf("%.2f", float64(signed)/float64(e.CPU))
+		}
+		fmt.Fprintf(w, "exchanges, %s\t%.0f\t%s\t%s\t%d\t%s\t%s\t\n", algorithm, e.rate(), e.P50.Round(10*time.Microsecond), e.P99.Round(10*time.Microsecond), e.Failed, e.CPU.Round(time.Microsecond), share)
+	}
+	fmt.Fprintf(w, "one RSA-2048 signature, one core\t%.0f\t\t\t\t%s\t\t\n", 1/signed.Seconds(), signed.Round(time.Microsecond))
+	if speed := opensslSpeed(); speed != "" {
+		fmt.Fprintf(w, "openssl speed rsa2048, one core\t%s\t\t\t\t\t\t\n", speed)
+	}
+	return w.Flush()
+}
