@@ -3,7 +3,7 @@
 # apt-get as root on Debian and its relatives; fails elsewhere and names what to install.
 set -euo pipefail
 
-# One line each: a command that must be there, the Debian package that brings it, what it is for.
+# One line each: a command or a module of Apache that must be there, the Debian package that brings it, what it is for.
 needs='
 openssl          openssl          the tests compare signatures with those of openssl dgst
 postgres         postgresql       the tests of the store run on PostgreSQL as well
@@ -11,12 +11,31 @@ dockerd          docker.io        the last stage of the image is built and run
 docker-compose   docker-compose   docker-compose.yml is checked
 clamd            clamav-daemon    documents are scanned by it
 prometheus       prometheus       alert rules and the dashboard are checked, with promtool, too
+apache2          apache2          people sign in at an application behind Apache
+chromium         chromium         they do so with a real browser
+chromedriver     chromium-driver  the browser is driven by the tests
+mod_auth_openidc.so libapache2-mod-auth-openidc Apache asks our sign-in who they are
 '
 
 # Debian keeps the programs of PostgreSQL's server in a folder of their version, off the PATH.
 there() {
-	command -v "$1" >/dev/null || compgen -G "/usr/lib/postgresql/*/bin/$1" >/dev/null || compgen -G "/usr/sbin/$1" >/dev/null
+	command -v "$1" >/dev/null || compgen -G "/usr/lib/postgresql/*/bin/$1" >/dev/null || compgen -G "/usr/sbin/$1" >/dev/null ||
+		compgen -G "/usr/lib/apache2/modules/$1" >/dev/null
 }
+
+# The modules of Node that sign in, in the versions of package-lock.json.
+modules() {
+	local folder
+	folder=$(dirname "$0")/../internal/e2e/testdata/openid-client
+	[[ $folder/node_modules/.package-lock.json -nt $folder/package-lock.json ]] && return
+	if ! command -v npm >/dev/null; then
+		echo "The tests need npm, which this machine lacks. Install Node with npm and try again." >&2
+		exit 1
+	fi
+	echo "Installing openid-client"
+	npm --prefix "$folder" ci --omit=dev --ignore-scripts --no-audit --no-fund --loglevel=error
+}
+modules
 
 commands=() packages=()
 while read -r command package _; do
