@@ -39,6 +39,7 @@ func main() {
 	flag.IntVar(&b.listed, "listed", 1_000_000, "over how many exports the lists are measured, beside 10,000")
 	flag.StringVar(&b.temporal, "temporal-dev", os.Getenv("TEMPORAL_DEV_BIN"), "the temporal-dev binary")
 	flag.StringVar(&b.binary, "hiregate", "bin/hiregate", "the gateway's binary")
+	flag.IntVar(&b.wrong, "timing", 0, "measure nothing but this many wrong passwords, for a known user and for unknown ones each")
 	payload := flag.String("payload", "testdata/samples/export-full.json", "the export that is sent")
 	flag.Parse()
 	if err := b.run(*payload); err != nil {
@@ -51,6 +52,7 @@ func main() {
 type bench struct {
 	during                  time.Duration
 	rounds, exports, listed int
+	wrong                   int
 	temporal, binary        string
 
 	dir      string
@@ -80,6 +82,9 @@ func (b *bench) run(payload string) error {
 		return err
 	}
 	defer os.RemoveAll(b.dir)
+	if b.wrong > 0 {
+		return b.timing(b.wrong)
+	}
 	if b.postgres, err = storetest.NewServer(); err != nil {
 		return err
 	}

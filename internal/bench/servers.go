@@ -112,6 +112,7 @@ type options struct {
 	database     string // default: SQLite in the folder
 	temporal     string // default: nobody answers there
 	partner      string // host:port to deliver to; empty: nobody
+	global       string // further global options
 }
 
 func serve(binary string, o options) (*server, error) {
@@ -134,6 +135,7 @@ func serve(binary string, o options) (*server, error) {
 	log {
 		level ERROR
 	}
+	%[8]s
 	hiregate {
 		dev
 		public_url http://%[1]s
@@ -158,7 +160,7 @@ http://%[1]s {
 		%[6]s
 	}
 }
-`, address, folder, cmp.Or(o.temporal, "127.0.0.1:1"), secret, integration, o.site, cmp.Or(o.database, "sqlite:"+folder+"/hiregate.db"))
+`, address, folder, cmp.Or(o.temporal, "127.0.0.1:1"), secret, integration, o.site, cmp.Or(o.database, "sqlite:"+folder+"/hiregate.db"), o.global)
 	file := filepath.Join(folder, "Caddyfile")
 	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
 		return nil, err

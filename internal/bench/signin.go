@@ -94,6 +94,7 @@ func exchanges(binary string, o options, algorithm string, during time.Duration)
 // browser is somebody's who signs in.
 type browser struct {
 	issuer, cookies string
+	from            string // address that a proxy says the browser is at; empty: no proxy says so
 }
 
 var hidden = regexp.MustCompile(`name="request" value="([^"]*)"`)
@@ -109,6 +110,9 @@ func (b *browser) authorize() (*http.Response, error) {
 
 func (b *browser) do(r *http.Request) (*http.Response, error) {
 	r.Header.Set("Cookie", b.cookies)
+	if b.from != "" {
+		r.Header.Set("X-Forwarded-For", b.from)
+	}
 	answer, err := http.DefaultTransport.RoundTrip(r)
 	if err != nil {
 		return nil, err
@@ -120,32 +124,51 @@ func (b *browser) do(r *http.Request) (*http.Response, error) {
 }
 
 func (b *browser) signIn(email, password string) error {
+	page, err := b.page()
+	if err != nil {
+		return err
+	}
+	answer, err := b.submit(page, email, password)
+	if err == nil && answer.Header.Get("Location") == "" {
+		err = fmt.Errorf("signing in was answered %d", answer.StatusCode)
+	}
+	return err
+}
+
+// page gets the sign-in page, and gives the request that its form goes on with.
+func (b *browser) page() (request string, err error) {
 	page, err := b.authorize()
 	if err != nil {
-		return err
+		return "", err
 	}
+	defer page.Body.Close()
 	raw, err := io.ReadAll(page.Body)
-	page.Body.Close()
-	found := hidden.FindSubmatch(raw)
-	if err != nil || found == nil {
-		return fmt.Errorf("the sign-in page was answered %d without a form: %w", page.StatusCode, err)
+	if err != nil {
+		return "", err
 	}
-	form := url.Values{"request": {html.UnescapeString(string(found[1]))}, "email": {email}, "password": {password}, "action": {"sign-in"}}
+	found := hidden.FindSubmatch(raw)
+	if found == nil {
+		return "", fmt.Errorf("the sign-in page was answered %d without a form", page.StatusCode)
+	}
+	return html.UnescapeString(string(found[1])), nil
+}
+
+// submit sends the form of the page, and reads the answer to its end.
+func (b *browser) submit(request, email, password string) (*http.Response, error) {
+	form := url.Values{"request": {request}, "email": {email}, "password": {password}, "action": {"sign-in"}}
 	r, err := http.NewRequest(http.MethodPost, b.issuer+"/oauth/sign-in", strings.NewReader(form.Encode()))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	r.Header.Set("Sec-Fetch-Site", "same-origin")
 	answer, err := b.do(r)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	answer.Body.Close()
-	if answer.Header.Get("Location") == "" {
-		return fmt.Errorf("signing in was answered %d", answer.StatusCode)
-	}
-	return nil
+	defer answer.Body.Close()
+	_, err = io.Copy(io.Discard, answer.Body)
+	return answer, err
 }
 
 // code gets a code for who is signed in.
