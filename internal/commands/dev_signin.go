@@ -37,7 +37,7 @@ func (s *seeding) signIn(home string) func(context.Context) error {
 		path := "/v1/oauth-clients/" + demoClient
 		err := s.call(ctx, http.MethodGet, path, nil, &settings)
 		if refused := new(refusal); errors.As(err, &refused) && refused.status == http.StatusNotFound {
-			demo := demoSettings(map[string]any{"name": "The sample partner"}, home)
+			demo := demoSettings(map[string]any{"name": "Sample partner"}, home)
 			demo["id"], demo["secret"] = demoClient, demoSecret
 			return unlessThere(s.call(ctx, http.MethodPost, "/v1/oauth-clients", demo, nil))
 		}

@@ -34,7 +34,7 @@ func TestSignInAtTheSamplePartner(t *testing.T) {
 	require.Len(t, q.Get("code_challenge"), 43)
 	require.NotEmpty(t, q.Get("state"))
 	require.NotEmpty(t, q.Get("nonce"))
-	require.Contains(t, ada.text, "The sample partner")
+	require.Contains(t, ada.text, "to continue to Sample partner")
 
 	ada.submit(url.Values{"email": {"ada@example.com"}, "password": {"correct pony"}, "action": {"sign-in"}})
 	require.Equal(t, http.StatusForbidden, ada.status)

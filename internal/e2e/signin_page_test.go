@@ -1,0 +1,148 @@
+package e2e
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// picturesVariable may name a folder that pictures of the pages are put into, for docs/images and to look at.
+const picturesVariable = "HIREGATE_PICTURES"
+
+// look is how a page is looked at.
+type look struct {
+	name          string
+	width, height int
+	dark          bool
+}
+
+func (c *chromium) as(l look) {
+	c.t.Helper()
+	scheme := "light"
+	if l.dark {
+		scheme = "dark"
+	}
+	c.tell("Emulation.setDeviceMetricsOverride", map[string]any{"width": l.width, "height": l.height, "deviceScaleFactor": 1, "mobile": l.width < 600})
+	c.tell("Emulation.setEmulatedMedia", map[string]any{"features": []map[string]string{{"name": "prefers-color-scheme", "value": scheme}}})
+}
+
+// evaluate runs a script of the test's in the page.
+func (c *chromium) evaluate(script string, out any) {
+	c.t.Helper()
+	c.call(http.MethodPost, "/execute/sync", map[string]any{"script": "return " + script, "args": []any{}}, out)
+}
+
+// fits looks at the page in every way: it must fit into the width. Pictures of it go to the folder that was named for them, if one
+// was.
+func (c *chromium) fits(page string) {
+	c.t.Helper()
+	for _, l := range looks {
+		c.as(l)
+		var over int
+		c.evaluate("document.scrollingElement.scrollWidth - window.innerWidth", &over)
+		require.LessOrEqual(c.t, over, 0, "%s is wider than %s", page, l.name)
+		if folder := os.Getenv(picturesVariable); folder != "" {
+			require.NoError(c.t, os.WriteFile(filepath.Join(folder, page+"-"+l.name+".png"), c.picture(), 0o644))
+		}
+	}
+	c.as(looks[0])
+}
+
+var looks = []look{
+	{"desktop", 1000, 760, false},
+	{"desktop-dark", 1000, 760, true},
+	{"phone", 390, 760, false},
+	{"phone-dark", 390, 760, true},
+	{"narrow", 280, 653, false},
+}
+
+// The pages of sign-in in a browser: they fit into any width, follow the system's colours, begin in the field that is next, are
+// gone through with the keyboard, and need no JavaScript.
+func TestSignInPages(t *testing.T) {
+	t.Parallel()
+	ports := newDevPorts(t)
+	dev(t, t.TempDir(), ports).line(devReady)
+	issuer, home := ports.url("/signin"), fmt.Sprintf("http://localhost:%d", ports.partner)
+	(&provider{&system{t: t, admin: ports.admin}, issuer}).post201("/oauth-clients", map[string]any{
+		"id": "payroll", "name": "Lohnabrechnung der Beispiel-Gesellschaft", "redirectUris": []string{home + "/callback"}, "consent": true,
+	})
+	request := func(client, locale string) string {
+		return issuer + "/oauth/authorize?" + url.Values{"response_type": {"code"}, "client_id": {client}, "scope": {"openid profile email"},
+			"redirect_uri": {home + "/callback"}, "ui_locales": {locale}}.Encode()
+	}
+	c := startChromium(t, "--accept-lang=en")
+	c.as(looks[0])
+	c.open(request("demo", "en"))
+	c.tell("Emulation.setScriptExecutionDisabled", map[string]any{"value": true})
+	c.open(request("demo", "en"))
+	require.Equal(t, "email", c.focus())
+	for _, want := range []string{"password", "sign-in", "cancel"} {
+		c.press("\uE004") // Tab
+		require.Equal(t, want, c.focus())
+	}
+	backs := map[bool]string{}
+	for _, l := range looks {
+		c.as(l)
+		var back string
+		c.evaluate("getComputedStyle(document.body).backgroundColor", &back)
+		if l.width > 600 { // on a phone there is no margin around the card
+			backs[l.dark] = back
+		}
+	}
+	require.Len(t, backs, 2)
+	require.NotEqual(t, backs[false], backs[true], "the colours are the system's")
+	c.open(request("demo", "en"))
+	c.fits("sign-in")
+
+	c.fill("#email", "ada@example.com")
+	c.fill("#password", "correct pony\uE007") // Enter
+	c.find("#password-error")
+	require.Equal(t, "password", c.focus(), "what is wrong is next")
+	c.fits("sign-in-wrong")
+
+	c.open(request("demo", "de"))
+	require.Equal(t, "Passwort", c.text("label[for=password]"))
+	c.click("button[value=sign-in]")
+	c.find("#email-error")
+	require.Equal(t, "email", c.focus())
+	c.fits("sign-in-german")
+
+	c.open(issuer + "/oauth/authorize?client_id=nobody")
+	c.fits("untrusted")
+
+	c.open(request("payroll", "de"))
+	c.fill("#email", "ada@example.com")
+	c.fill("#password", "correct horse\uE007")
+	c.find("button[value=allow]")
+	c.fits("consent")
+	c.open(issuer + "/oauth/logout")
+	c.fits("sign-out")
+
+	c.open(home + "/")
+	c.fits("partner")
+	c.open(home + "/callback")
+	c.fits("partner-refused")
+	c.open(home + "/sign-in")
+	c.awaitText(home+"/", "Hello, Ada Lovelace")
+	c.fits("partner-signed-in")
+}
+
+// focus is the id of the element that has the focus, or its value.
+func (c *chromium) focus() (focus string) {
+	c.t.Helper()
+	c.evaluate("document.activeElement.id || document.activeElement.value", &focus)
+	return focus
+}
+
+// press presses a key in whatever has the focus.
+func (c *chromium) press(key string) {
+	c.t.Helper()
+	c.call(http.MethodPost, "/actions", map[string]any{"actions": []any{map[string]any{"type": "key", "id": "keyboard", "actions": []any{
+		map[string]any{"type": "keyDown", "value": key}, map[string]any{"type": "keyUp", "value": key},
+	}}}}, nil)
+}
