@@ -1,0 +1,64 @@
+#!/usr/bin/env bash
+# Usage: mutations.sh [NAME…]
+# Breaks sign-in on purpose, in a copy of the tree, in one of the ways below at a time, and runs its tests: at least one has to fail
+# each time. Names choose some of the ways. Ends with 1 when a break was not noticed, or is no longer one because the code it
+# stands on has changed.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+copy=$(mktemp -d)
+trap 'rm -rf "$copy"' EXIT
+git ls-files -z | tar --null --ignore-failed-read --files-from=- --create --file=- 2>/dev/null | tar --extract --directory="$copy"
+
+wanted=" $* "
+total=0 unnoticed=0
+
+# mutate NAME PACKAGES FILE OLD NEW replaces OLD, which stands once in FILE, and tests PACKAGES.
+mutate() {
+	local name=$1 packages=$2 file=$copy/$3 old=$4 new=$5 text rest out failed
+	[[ $wanted == "  " || $wanted == *" $name "* ]] || return 0
+	total=$((total + 1))
+	text=$(<"$file")
+	rest=${text#*"$old"}
+	if [[ $rest == "$text" || $rest == *"$old"* ]]; then
+		printf '%-24s is no break any more: its text does not stand once in %s\n' "$name" "$3"
+		unnoticed=$((unnoticed + 1))
+		return 0
+	fi
+	cp "$file" "$copy/whole"
+	printf '%s\n' "${text/"$old"/"$new"}" >"$file"
+	# shellcheck disable=SC2086 # packages are words
+	if out=$(cd "$copy" && go vet $packages 2>&1) && out=$(cd "$copy" && go test $packages 2>&1); then
+		printf '%-24s NOT NOTICED\n' "$name"
+		unnoticed=$((unnoticed + 1))
+	elif failed=$(grep -oE '^ *--- FAIL: \S+' <<<"$out"); then
+		printf '%-24s noticed by %s\n' "$name" "$(head -n 1 <<<"${failed//*--- FAIL: /}")"
+	else
+		printf '%-24s does not build:\n%s\n' "$name" "$out"
+		unnoticed=$((unnoticed + 1))
+	fi
+	mv "$copy/whole" "$file"
+}
+
+signin=./modules/signin
+both="./modules/signin ./internal/store"
+
+mutate plain-pkce "$signin" modules/signin/authorize.go 'case method != "S256":' 'case method != "S256" && method != "plain":'
+mutate any-redirect "$signin" modules/signin/authorize.go ' || !slices.Contains(c.RedirectURIs, one("redirect_uri"))' ''
+mutate redirect-not-compared "$both" internal/store/grants.go ' AND redirect_uri = $6' " AND \$6 <> ''"
+mutate two-winners "$both" internal/store/grants.go 'code_till > $1 AND consumed_at IS NULL' 'code_till > $1'
+mutate replay-revokes-nothing "$both" internal/store/grants.go 'WHERE code = $2 AND consumed_at IS NOT NULL' 'WHERE code = $2 AND 1 = 0'
+mutate code-without-end "$both" internal/store/grants.go 'AND code_till > $1 ' ''
+mutate no-no-store "$signin" modules/signin/signin.go 'h.Set("Cache-Control", "no-store")' 'h.Set("Cache-Control", "private")'
+mutate no-challenge "$signin" modules/signin/client.go 'w.Header().Set("WWW-Authenticate"' 'w.Header().Set("X-Authenticate"'
+mutate token-by-get "$signin" modules/signin/signin.go '"/openId/accessToken":               {http.MethodPost,' '"/openId/accessToken":               {"GET, HEAD, POST",'
+mutate basic-not-decoded "$signin" modules/signin/client.go 'secret, err2 := url.QueryUnescape(pass)' 'secret, err2 := pass, error(nil)'
+mutate any-secret "$signin" modules/signin/client.go 'if good == 0 {' 'if len(hashes) == 0 {'
+mutate request-ignored "$signin" modules/signin/authorize.go '[]string{"request", "request_uri", "registration"}' '[]string{"registration"}'
+mutate state-dropped "$signin" modules/signin/authorize.go 'answer.Set("state", a.state)' 'answer.Set("state", "")'
+mutate forms-from-anywhere "$signin" modules/signin/session.go 'if p.guard.Check(r) != nil {' 'if p.guard.Check(r) != nil && r.Method == http.MethodGet {'
+mutate any-nonce "$signin" modules/signin/idtoken.go 'claims["nonce"] = nonce' 'claims["nonce"] = ""'
+mutate session-everywhere "$both" internal/store/sessions.go ' AND s.issuer = $2' " AND \$2 <> ''"
+
+echo "$((total - unnoticed)) of $total breaks were noticed"
+[[ $unnoticed == 0 ]]
