@@ -1,0 +1,102 @@
+// Package filetype tells of what type a file is that an applicant sends. The type goes by the file's bytes alone: neither its name
+// nor what the sender says of it is of account.
+package filetype
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/gabriel-vasile/mimetype"
+)
+
+// Type is the type of a file.
+type Type struct {
+	// Name is a media type without parameters: the contract's where it has one for the type, else the detector's.
+	Name string
+	// Extension is what the file's name should end in, with its dot; empty where the contract does not have the type.
+	Extension string
+}
+
+const (
+	empty      = "application/x-empty"
+	postScript = "application/postscript"
+	ole        = "application/x-ole-storage"
+	plainZip   = "application/zip"
+)
+
+// headSize is how many bytes the detector looks at.
+const headSize = 4096
+
+// Detect tells the type of a file of size bytes. Only errors of reading are errors: what nobody knows is application/octet-stream,
+// and what has no bytes is application/x-empty.
+func Detect(r io.ReaderAt, size int64) (Type, error) {
+	if size == 0 {
+		return Type{Name: empty}, nil
+	}
+	head := make([]byte, min(size, headSize))
+	if n, err := r.ReadAt(head, 0); err != nil && !(errors.Is(err, io.EOF) && n == len(head)) {
+		return Type{}, fmt.Errorf("reading a file to find its type: %w", err)
+	}
+	name, err := detect(head, r, size)
+	if err != nil {
+		return Type{}, fmt.Errorf("reading a file to find its type: %w", err)
+	}
+	return named(name), nil
+}
+
+// detect gives the detector's name. Where the head of a file can't tell, the directory that is in the file does.
+func detect(head []byte, r io.ReaderAt, size int64) (string, error) {
+	switch {
+	case bytes.HasPrefix(head, []byte("%!")):
+		return postScript, nil
+	case bytes.HasPrefix(head, []byte(oleMagic)):
+		return detectOLE(head, r, size)
+	}
+	// The library's own types, never their parents: HTML and SVG are children of plain text there, JAR of ZIP.
+	found := withoutParameters(mimetype.Detect(head).String())
+	if found == plainZip {
+		return detectZip(r, size)
+	}
+	return found, nil
+}
+
+// named finds the contract's name of a type.
+func named(detected string) Type {
+	if other, ok := aliases[detected]; ok {
+		detected = other
+	}
+	if t, ok := byName[detected]; ok {
+		return Type{Name: detected, Extension: t.extension}
+	}
+	return Type{Name: detected}
+}
+
+// Accepted tells whether a File question may be answered with files of a type (contract, "Accepted MIME types for File").
+func Accepted(name string) bool {
+	_, ok := byName[name]
+	return ok
+}
+
+// Resume tells whether the question with id resume may be (contract, "The question with id resume").
+func Resume(name string) bool {
+	t, ok := byName[name]
+	return ok && t.resume
+}
+
+// All are the names of the types that a File question takes, ForResume of those that the question with id resume takes, both in
+// the order of the table in types.go.
+func All() []string { return names(func(contractType) bool { return true }) }
+
+// ForResume is explained at All.
+func ForResume() []string { return names(func(t contractType) bool { return t.resume }) }
+
+func names(which func(contractType) bool) (all []string) {
+	for _, t := range types {
+		if which(t) {
+			all = append(all, t.names...)
+		}
+	}
+	return all
+}
