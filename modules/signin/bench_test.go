@@ -38,7 +38,7 @@ const (
 type bench struct {
 	*gatewaytest.Bench
 	*signin.Provider
-	t *testing.T
+	t testing.TB
 }
 
 var (
@@ -59,12 +59,12 @@ var (
 	hashed = sync.OnceValues(func() (string, error) { return password.Hash(context.Background(), right) })
 )
 
-func newBench(t *testing.T) *bench {
+func newBench(t testing.TB) *bench {
 	t.Helper()
 	return benchOf(t, gatewaytest.New(t))
 }
 
-func benchOf(t *testing.T, g *gatewaytest.Bench) *bench {
+func benchOf(t testing.TB, g *gatewaytest.Bench) *bench {
 	t.Helper()
 	b := &bench{Bench: g, t: t}
 	b.Provider = b.provider(issuer)
@@ -195,7 +195,7 @@ func (u *browser) authorize(p params) *httptest.ResponseRecorder {
 var hidden = regexp.MustCompile(`name="request" value="([^"]*)"`)
 
 // request is the authorization request that a page's form goes on with.
-func request(t *testing.T, w *httptest.ResponseRecorder) string {
+func request(t testing.TB, w *httptest.ResponseRecorder) string {
 	t.Helper()
 	found := hidden.FindStringSubmatch(w.Body.String())
 	require.Len(t, found, 2, "%d %s", w.Code, w.Body)
@@ -217,7 +217,7 @@ func (u *browser) enter(p params) url.Values {
 }
 
 // back reads what an application is sent at its redirect URI.
-func back(t *testing.T, w *httptest.ResponseRecorder, to string) url.Values {
+func back(t testing.TB, w *httptest.ResponseRecorder, to string) url.Values {
 	t.Helper()
 	require.Contains(t, []int{http.StatusFound, http.StatusSeeOther}, w.Code, "%s", w.Body)
 	separator := "?"
@@ -237,7 +237,7 @@ func back(t *testing.T, w *httptest.ResponseRecorder, to string) url.Values {
 }
 
 // requireError is for a request that is refused at the redirect URI.
-func requireError(t *testing.T, w *httptest.ResponseRecorder, p params, code string) {
+func requireError(t testing.TB, w *httptest.ResponseRecorder, p params, code string) {
 	t.Helper()
 	got := back(t, w, p["redirect_uri"])
 	require.Equal(t, code, got.Get("error"))
@@ -248,7 +248,7 @@ func requireError(t *testing.T, w *httptest.ResponseRecorder, p params, code str
 	require.Len(t, got, 3)
 }
 
-func requirePage(t *testing.T, w *httptest.ResponseRecorder, status int, has ...string) {
+func requirePage(t testing.TB, w *httptest.ResponseRecorder, status int, has ...string) {
 	t.Helper()
 	require.Equal(t, status, w.Code, "%s%s", w.Header().Get("Location"), w.Body)
 	require.Empty(t, w.Header().Get("Location"))
@@ -295,7 +295,7 @@ func (b *bench) exchange(client, code string) *httptest.ResponseRecorder {
 }
 
 // requireFault is for an error answer to an application.
-func requireFault(t *testing.T, w *httptest.ResponseRecorder, status int, code string) string {
+func requireFault(t testing.TB, w *httptest.ResponseRecorder, status int, code string) string {
 	t.Helper()
 	require.Equal(t, status, w.Code, "%s", w.Body)
 	requireJSON(t, w)
@@ -306,14 +306,14 @@ func requireFault(t *testing.T, w *httptest.ResponseRecorder, status int, code s
 	return body["error_description"]
 }
 
-func requireJSON(t *testing.T, w *httptest.ResponseRecorder) {
+func requireJSON(t testing.TB, w *httptest.ResponseRecorder) {
 	t.Helper()
 	require.Equal(t, "application/json", w.Header().Get("Content-Type"))
 	require.Equal(t, "no-store", w.Header().Get("Cache-Control"))
 	require.Equal(t, "nosniff", w.Header().Get("X-Content-Type-Options"))
 }
 
-func requireTokens(t *testing.T, w *httptest.ResponseRecorder) tokens {
+func requireTokens(t testing.TB, w *httptest.ResponseRecorder) tokens {
 	t.Helper()
 	require.Equal(t, http.StatusOK, w.Code, "%s", w.Body)
 	requireJSON(t, w)
