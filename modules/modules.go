@@ -6,6 +6,7 @@ import (
 	"github.com/caddyserver/caddy/v2/caddyconfig/httpcaddyfile"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
+	"github.com/hiregate/hiregate/modules/apply"
 	"github.com/hiregate/hiregate/modules/documents"
 	"github.com/hiregate/hiregate/modules/gateway"
 	"github.com/hiregate/hiregate/modules/healthz"
@@ -34,6 +35,9 @@ func init() {
 	caddy.RegisterModule(manage.Admin{})
 	caddy.RegisterModule(manage.Handler{})
 	directive("manage_api", manage.ParseDirective)
+
+	caddy.RegisterModule(apply.Handler{})
+	directive("apply_api", apply.ParseDirective)
 
 	caddy.RegisterModule(signin.Handler{})
 	directive("signin", signin.ParseDirective)

@@ -1,0 +1,114 @@
+package apply
+
+import (
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/identity"
+	"github.com/hiregate/hiregate/internal/jsonstream"
+	"github.com/hiregate/hiregate/internal/metrics"
+	"github.com/hiregate/hiregate/internal/password"
+	"github.com/hiregate/hiregate/internal/store"
+)
+
+const maxCredentials = 16 << 10 // bytes of the body
+
+type credentials struct{ userName, password string }
+
+// authenticate gives a token for a user name and a password.
+func (x *exchange) authenticate() *refusal {
+	c, refused := x.credentials()
+	if refused != nil {
+		return refused
+	}
+	token, refused := x.issue(c)
+	if refused != nil {
+		metrics.TokenRefused(refused.status)
+		return refused
+	}
+	metrics.TokenIssued()
+	return x.json(struct {
+		Token string `json:"token"`
+	}{token})
+}
+
+func (x *exchange) credentials() (c credentials, refused *refusal) {
+	in := jsonstream.NewReader(http.MaxBytesReader(x.w, x.r.Body, maxCredentials))
+	has := map[string]bool{}
+	err := in.Object(func(name string) (err error) {
+		has[name] = true
+		switch name {
+		case "userName":
+			c.userName, err = in.String(maxCredentials)
+		case "password":
+			c.password, err = in.String(maxCredentials)
+		default:
+			err = in.Skip()
+		}
+		return err
+	})
+	if err == nil {
+		err = in.End()
+	}
+	var (
+		large *http.MaxBytesError
+		wrong *jsonstream.Error
+	)
+	switch {
+	case errors.As(err, &large):
+		return c, refuse(http.StatusRequestEntityTooLarge, "the body is larger than 16 KiB").closing()
+	case errors.As(err, &wrong), err == nil && !(has["userName"] && has["password"]):
+		return c, refuse(http.StatusBadRequest, "send a JSON object with the strings userName and password")
+	case err != nil:
+		return c, refuse(http.StatusBadRequest, "the body broke off: send it again").closing()
+	}
+	return c, nil
+}
+
+// issue checks who asks, and keeps a token for them. An unknown user takes as long as a wrong password, and gets the same answer.
+func (x *exchange) issue(c credentials) (token string, refused *refusal) {
+	attempt, wait := x.Guards.Failures.Try(identity.Fold(c.userName), x.Address(x.r))
+	if wait > 0 {
+		return "", refuse(http.StatusTooManyRequests, "too many wrong passwords came from your address: wait as long as the header Retry-After says").after(wait)
+	}
+	user, err := x.db.APIUserByName(x.r.Context(), c.userName)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		user = new(hiring.APIUser)
+	case err != nil:
+		attempt.Withdrawn()
+		return "", x.away(err)
+	}
+	right, err := password.Verify(x.r.Context(), user.Password, c.password)
+	switch {
+	case errors.Is(err, password.ErrBusy):
+		attempt.Withdrawn()
+		return "", refuse(http.StatusTooManyRequests, "too many ask for a token at this moment: wait as long as the header Retry-After says").after(time.Second)
+	case err != nil && x.r.Context().Err() != nil:
+		attempt.Withdrawn()
+		return "", storeAway()
+	case err != nil:
+		attempt.Withdrawn()
+		return "", x.broken("a password could not be checked", err)
+	}
+	token, hash := identity.NewSecret()
+	issued := false
+	if right && x.serves(user.Tenant) {
+		now := x.Gateway.Now()
+		err = x.db.Write(x.r.Context(), func(tx *store.Tx) (err error) {
+			issued, err = tx.IssueAPIToken(user, hash, now) // not to a user who is disabled
+			return err
+		})
+		if err != nil {
+			attempt.Withdrawn()
+			return "", x.away(err)
+		}
+	}
+	if !issued {
+		return "", x.unauthorized(`Bearer realm="apply"`, "user name or password is wrong")
+	}
+	attempt.Succeeded()
+	return token, nil
+}

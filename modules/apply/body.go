@@ -1,0 +1,324 @@
+package apply
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/hiregate/hiregate/internal/documents"
+	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/jsonstream"
+)
+
+const (
+	maxAnswers  = 1000    // of an application
+	maxSource   = 255     // characters
+	maxText     = 1 << 20 // bytes of an answer that is no file,
+	maxTexts    = 4 << 20 // and of those of an application together
+	keptAnswer  = 8 << 10 // bytes of an answer that are kept in memory,
+	keptAnswers = 1 << 18 // and of an application's answers together
+	maxFile     = 10 << 20
+	maxResume   = 2 << 20
+)
+
+// shapeError says why a body that is JSON is no application.
+type shapeError string
+
+func (e shapeError) Error() string { return string(e) }
+
+// content is the value of an answer: a text, or a file that is in the document store already. Where the question is not known yet,
+// a text that is not small waits in the scratch file.
+type content struct {
+	text  string
+	rest  *io.SectionReader // instead of text
+	file  *documents.Blob   // instead of text: it was known to be a file
+	fault string            // why it is neither
+	blank bool
+}
+
+// answer is one of an application.
+type answer struct {
+	questionID string
+	content
+}
+
+// body reads an application as it arrives, in whatever order its members come. What it puts into the document store is noted in
+// uploads first, so that it can be removed.
+type body struct {
+	ctx     context.Context
+	in      *jsonstream.Reader
+	archive *documents.Archive
+	// job finds the questions of a job. It gives nil for one that nobody can apply for.
+	job func(code string) (*sheet, error)
+
+	code, source             string
+	hasCode, hasSource, list bool
+	sheet                    *sheet // nil: not known, yet or at all
+	answers                  []answer
+	uploads                  []string
+	kept                     int
+	scratch                  *os.File
+	scratched                int64
+	texts                    int64 // bytes of texts that were not kept in memory
+}
+
+// close ends the scratch file.
+func (b *body) close() {
+	if b.scratch != nil {
+		b.scratch.Close()
+	}
+}
+
+// read reads all of it. Errors: *jsonstream.Error, shapeError, and those of the reader, the store and the documents.
+func (b *body) read() error {
+	kind, err := b.in.Next()
+	if err != nil {
+		return err
+	}
+	if kind != jsonstream.Object {
+		return shapeError("an application is a JSON object")
+	}
+	if err := b.in.Object(b.member); err != nil {
+		return err
+	}
+	if err := b.in.End(); err != nil {
+		return err
+	}
+	switch {
+	case !b.hasCode:
+		return shapeError("jobBoardCode is missing: send the job board code of the job")
+	case !b.hasSource:
+		return shapeError("source is missing: send a text, which may be empty")
+	case !b.list:
+		return shapeError("answers are missing: send an array")
+	}
+	return nil
+}
+
+func (b *body) member(name string) (err error) {
+	switch name {
+	case "jobBoardCode":
+		b.hasCode = true
+		if b.code, err = b.string(name, 4*255); err == nil {
+			b.sheet, err = b.job(b.code)
+		}
+		return err
+	case "source":
+		b.hasSource = true
+		if b.source, err = b.string(name, 4*maxSource); err == nil && len([]rune(b.source)) > maxSource {
+			err = shapeError("source is longer than 255 characters")
+		}
+		return err
+	case "answers":
+		b.list = true
+		if err := b.expect(jsonstream.Array, "answers are an array"); err != nil {
+			return err
+		}
+		return b.in.Array(b.answer)
+	}
+	return b.in.Skip()
+}
+
+func (b *body) expect(kind jsonstream.Kind, sentence string) error {
+	got, err := b.in.Next()
+	if err == nil && got != kind {
+		return shapeError(sentence)
+	}
+	return err
+}
+
+// string reads a member that is a short text.
+func (b *body) string(name string, limit int) (s string, err error) {
+	if err := b.expect(jsonstream.String, name+" is a string"); err != nil {
+		return "", err
+	}
+	err = b.in.Text(func(r io.Reader) error {
+		raw, err := io.ReadAll(io.LimitReader(r, int64(limit)+1))
+		if err == nil && len(raw) > limit {
+			return shapeError(name + " is longer than 255 characters")
+		}
+		s = string(raw)
+		return err
+	})
+	return s, err
+}
+
+func (b *body) answer() error {
+	if len(b.answers) == maxAnswers {
+		return shapeError(fmt.Sprintf("there are more than %d answers", maxAnswers))
+	}
+	if err := b.expect(jsonstream.Object, "an answer is an object with questionId and value"); err != nil {
+		return err
+	}
+	var a answer
+	var hasID, hasValue bool
+	err := b.in.Object(func(name string) (err error) {
+		switch name {
+		case "questionId":
+			hasID = true
+			a.questionID, err = b.string(name, 4*255)
+		case "value":
+			hasValue = true
+			if err := b.expect(jsonstream.String, "the value of an answer is a string"); err != nil {
+				return err
+			}
+			known := hasID && b.sheet != nil
+			err = b.in.Text(func(r io.Reader) (err error) {
+				a.content, err = b.value(known, a.questionID, r)
+				return err
+			})
+		default:
+			err = b.in.Skip()
+		}
+		return err
+	})
+	if err == nil && !(hasID && hasValue) {
+		err = shapeError("an answer has a questionId and a value, which are strings")
+	}
+	b.answers = append(b.answers, a)
+	return err
+}
+
+// value takes the value of an answer in. Where its question is known, a file goes to the document store, and what nobody asked for
+// nowhere; else it has to be kept as it came.
+func (b *body) value(known bool, id string, r io.Reader) (content, error) {
+	if !known {
+		return b.keep(r)
+	}
+	q, asked := b.sheet.question(id)
+	switch {
+	case !asked || b.answered(id):
+		return content{}, nil
+	case q.Format == hiring.File:
+		return b.file(q, r)
+	}
+	return b.text(r)
+}
+
+func (b *body) answered(id string) bool {
+	for n := range b.answers {
+		if b.answers[n].questionID == id {
+			return true
+		}
+	}
+	return false
+}
+
+const tooLong = "the answer is larger than 1 MiB: shorten it"
+
+// text keeps an answer that is no file.
+func (b *body) text(r io.Reader) (content, error) {
+	c, err := b.keep(io.LimitReader(r, maxText+1))
+	if err == nil && c.rest != nil && c.rest.Size() > maxText {
+		return content{fault: tooLong}, nil
+	}
+	return c, err
+}
+
+// keep keeps a value as it came: in memory where it is small, else in the scratch file.
+func (b *body) keep(r io.Reader) (content, error) {
+	head, err := io.ReadAll(io.LimitReader(r, keptAnswer+1))
+	if err != nil {
+		return content{}, err
+	}
+	if len(head) <= keptAnswer && b.kept+len(head) <= keptAnswers {
+		b.kept += len(head)
+		return content{text: string(head)}, nil
+	}
+	if b.scratch == nil {
+		if b.scratch, err = b.archive.Files.Scratch(); err != nil {
+			return content{}, err
+		}
+	}
+	begin := b.scratched
+	n, err := io.Copy(noted{b}, io.MultiReader(strings.NewReader(string(head)), r))
+	return content{rest: io.NewSectionReader(b.scratch, begin, n)}, err
+}
+
+// noted writes to the end of the scratch file.
+type noted struct{ *body }
+
+func (w noted) Write(p []byte) (int, error) {
+	n, err := w.scratch.WriteAt(p, w.scratched)
+	w.scratched += int64(n)
+	if err != nil {
+		return n, fmt.Errorf("keeping a part of an application: %w", diskError{err})
+	}
+	return n, nil
+}
+
+type diskError struct{ error }
+
+func (e diskError) Unwrap() error { return e.error }
+
+// blankFor is how much white space at the head of a file's value is looked through for something else.
+const blankFor = 4 << 10
+
+// file decodes a file's value into the document store.
+func (b *body) file(q *hiring.Question, r io.Reader) (content, error) {
+	in := bufio.NewReaderSize(r, blankFor)
+	head, err := in.Peek(blankFor)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return content{}, err
+	}
+	if strings.TrimSpace(string(head)) == "" && errors.Is(err, io.EOF) {
+		return content{blank: true}, nil
+	}
+	if strings.HasPrefix(strings.ToLower(string(head[:min(len(head), 5)])), "data:") {
+		return content{fault: "send the base64 content alone, without the data: prefix"}, nil
+	}
+	limit := int64(maxFile)
+	if q.ID == resume {
+		limit = maxResume
+	}
+	name, err := b.archive.Begin(b.ctx)
+	if err != nil {
+		return content{}, err
+	}
+	b.uploads = append(b.uploads, name)
+	blob, err := b.archive.Files.PutAs(b.ctx, name, documents.NewBase64Reader(in), limit-1)
+	switch {
+	case errors.Is(err, documents.ErrTooLarge):
+		return content{fault: fmt.Sprintf("the file must be smaller than %d MB", limit>>20)}, nil
+	case errors.Is(err, documents.ErrBase64):
+		return content{fault: "the value is not standard base64"}, nil
+	case err != nil:
+		return content{}, err
+	case blob.Size == 0:
+		return content{fault: "the file is empty"}, nil
+	}
+	return content{file: &blob}, nil
+}
+
+// settle makes of what waits a text or a file, now that the questions are known.
+func (b *body) settle(a *answer, q *hiring.Question) (err error) {
+	if a.file != nil || a.fault != "" || a.blank {
+		return nil
+	}
+	if q.Format == hiring.File {
+		var r io.Reader = strings.NewReader(a.text)
+		if a.rest != nil {
+			r = a.rest
+		}
+		a.content, err = b.file(q, r)
+		return err
+	}
+	if a.rest == nil {
+		return nil
+	}
+	if a.rest.Size() > maxText {
+		a.content = content{fault: tooLong}
+		return nil
+	}
+	if b.texts += a.rest.Size(); b.texts > maxTexts {
+		a.content = content{fault: "the answers that are no files are larger than 4 MiB together: shorten them"}
+		return nil
+	}
+	raw, err := io.ReadAll(a.rest)
+	a.content = content{text: string(raw)}
+	return err
+}

@@ -1,0 +1,84 @@
+package apply
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/caddyserver/caddy/v2"
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/modules/gateway"
+)
+
+// Handler is the directive apply_api: it serves the Apply API. Put it into handle_path, which takes the path of the mount off.
+type Handler struct {
+	// Tenant is the only tenant that is served here. Default: each user is served as its own tenant's.
+	Tenant string `json:"tenant,omitempty"`
+	// Rate is how many requests a user may send. Default: 20 a second, 100 at once.
+	Rate *Rate `json:"rate,omitempty"`
+
+	api API
+}
+
+// Rate is a limit.
+type Rate struct {
+	PerSecond float64 `json:"per_second"`
+	Burst     int     `json:"burst"`
+}
+
+func (r Rate) check() error {
+	if !(r.PerSecond > 0 && r.PerSecond <= 1e6) || r.Burst < 1 || r.Burst > 1e6 {
+		return errors.New("rate: write how many requests a second, and how many at once, such as `rate 20 100`")
+	}
+	return nil
+}
+
+// guards outlive a configuration: a reload must not make anybody's failures forgotten.
+var guards = NewGuards(time.Now)
+
+// CaddyModule implements caddy.Module.
+func (Handler) CaddyModule() caddy.ModuleInfo {
+	return caddy.ModuleInfo{ID: "http.handlers.apply_api", New: func() caddy.Module { return new(Handler) }}
+}
+
+// Provision joins the handler to the gateway.
+func (h *Handler) Provision(ctx caddy.Context) error {
+	if h.Tenant != "" {
+		if err := hiring.CheckTenantName(h.Tenant); err != nil {
+			return fmt.Errorf("apply_api: %w", err)
+		}
+	}
+	limit := DefaultRate
+	if h.Rate != nil {
+		if err := h.Rate.check(); err != nil {
+			return fmt.Errorf("apply_api: %w", err)
+		}
+		limit = hiring.Rate(*h.Rate)
+	}
+	g, err := gateway.Of(ctx, "apply_api")
+	if err != nil {
+		return err
+	}
+	h.api = API{Gateway: g, Tenant: h.Tenant, Rate: limit, Guards: guards, Address: clientAddress, Log: ctx.Logger()}
+	return nil
+}
+
+// clientAddress is what Caddy takes for the address of the client, by its trusted proxies.
+func clientAddress(r *http.Request) string {
+	address, _ := caddyhttp.GetVar(r.Context(), caddyhttp.ClientIPVarKey).(string)
+	return address
+}
+
+// ServeHTTP implements caddyhttp.MiddlewareHandler. It answers every request itself.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request, _ caddyhttp.Handler) error {
+	h.api.ServeHTTP(w, r)
+	return nil
+}
+
+var (
+	_ caddy.Provisioner           = (*Handler)(nil)
+	_ caddyhttp.MiddlewareHandler = (*Handler)(nil)
+)
