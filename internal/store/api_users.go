@@ -15,14 +15,29 @@ func (tx *Tx) AddAPIUser(u *hiring.APIUser) error {
 	return orTaken(n, err)
 }
 
-// ResetAPIUser gives a user of a tenant another password, lets them in again if they were disabled, and revokes their tokens. It
-// reports false when there is no such user.
+// ResetAPIUser gives a user of a tenant another password, and revokes their tokens. One who is disabled stays so. It reports false
+// when there is no such user.
 func (tx *Tx) ResetAPIUser(tenant, id, password string) (bool, error) {
-	n, err := tx.exec(`UPDATE api_users SET password = $1, disabled_at = NULL WHERE tenant = $2 AND id = $3`, password, tenant, id)
+	n, err := tx.exec(`UPDATE api_users SET password = $1 WHERE tenant = $2 AND id = $3`, password, tenant, id)
 	if err != nil || n == 0 {
 		return false, err
 	}
 	return true, tx.revokeAPITokens(id)
+}
+
+// EnableAPIUser lets a user of a tenant in again. It reports false when there is no such user.
+func (tx *Tx) EnableAPIUser(tenant, id string) (bool, error) {
+	n, err := tx.exec(`UPDATE api_users SET disabled_at = NULL WHERE tenant = $1 AND id = $2`, tenant, id)
+	return n > 0, err
+}
+
+// DisableAPIUsersOf keeps all users of a tenant out, and revokes their tokens.
+func (tx *Tx) DisableAPIUsersOf(tenant string, now time.Time) error {
+	if _, err := tx.exec(`UPDATE api_users SET disabled_at = $1 WHERE tenant = $2 AND disabled_at IS NULL`, micros(now), tenant); err != nil {
+		return err
+	}
+	_, err := tx.exec(`DELETE FROM api_tokens WHERE user_id IN (SELECT id FROM api_users WHERE tenant = $1)`, tenant)
+	return err
 }
 
 // DisableAPIUser keeps a user of a tenant out, and revokes their tokens. It reports false when there is none, or none that is not

@@ -95,8 +95,25 @@ func TestAPITokens(t *testing.T) {
 		require.False(t, good("d", noon))
 		require.False(t, issue("e", noon))
 		require.True(t, reset("acme", "$2"))
+		require.False(t, issue("e", noon), "another password lets nobody in who is disabled")
+		enable := func(tenant string) (ok bool) {
+			write(t, db, func(tx *store.Tx) (err error) {
+				ok, err = tx.EnableAPIUser(tenant, "u-1")
+				return err
+			})
+			return ok
+		}
+		require.False(t, enable("globex"))
+		require.True(t, enable("acme"))
 		require.True(t, issue("e", noon))
 		require.False(t, good("d", noon), "a token came back to life")
+		for _, tenant := range []string{"globex", "acme"} {
+			require.True(t, good("e", noon))
+			write(t, db, func(tx *store.Tx) error { return tx.DisableAPIUsersOf(tenant, noon) })
+		}
+		require.False(t, good("e", noon))
+		require.True(t, enable("acme"))
+		require.False(t, good("e", noon), "a token came back to life")
 	})
 }
 

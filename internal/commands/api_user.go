@@ -1,0 +1,209 @@
+package commands
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+)
+
+// APIUser returns the command `hiregate api-user`.
+func APIUser() *cobra.Command {
+	a := new(admin)
+	cmd := group(&cobra.Command{
+		Use:   "api-user",
+		Short: "Lists, adds, disables and enables the partners that apply for jobs",
+		Long: `Lists, adds, disables and enables the partners that apply for jobs of a tenant, through a running gateway's Apply API, which the
+directive apply_api serves; and gives them other passwords.
+
+These commands ask the gateway, at Caddy's admin endpoint.`,
+		Example: `  hiregate api-user add initech/partner@example.com
+  hiregate api-user list initech
+  hiregate api-user passwd initech/partner@example.com --password-file -
+  hiregate api-user disable initech/partner@example.com
+  hiregate api-user enable initech/partner@example.com`,
+	}, apiUserList(a), apiUserAdd(a), apiUserPasswd(a), apiUserDisable(a), apiUserEnable(a))
+	a.flags(cmd)
+	return cmd
+}
+
+// apiUserRow is what is shown of a user of the Apply API.
+type apiUserRow struct {
+	ID         string    `json:"id"`
+	Tenant     string    `json:"tenant"`
+	UserName   string    `json:"userName"`
+	Password   string    `json:"password"`
+	CreatedAt  time.Time `json:"createdAt"`
+	DisabledAt time.Time `json:"disabledAt"`
+}
+
+func apiUserList(a *admin) *cobra.Command {
+	p := new(pages)
+	cmd := &cobra.Command{
+		Use:   "list TENANT",
+		Short: "Lists the users of a tenant, those who are disabled among them",
+		Args:  exactly(1, "api-user list takes one tenant, such as: hiregate api-user list initech"),
+	}
+	p.choose = func(args []string) error {
+		p.path = apiUsersPath(args[0])
+		return hiring.CheckTenantName(args[0])
+	}
+	columns := []string{"user name", "id", "created", "disabled"}
+	return listing(a, p, cmd, columns, func(u *apiUserRow) []any {
+		return []any{u.UserName, u.ID, u.CreatedAt, u.DisabledAt}
+	})
+}
+
+func apiUsersPath(tenant string) string { return "/v1/tenants/" + segment(tenant) + "/api-users" }
+
+// apiUserOf reads TENANT/USERNAME.
+func apiUserOf(arg string) (tenant, name string, err error) {
+	tenant, name, ok := strings.Cut(arg, "/")
+	if !ok || name == "" {
+		return "", "", errors.New("whose partner is it? write it as TENANT/USERNAME, such as initech/partner@example.com")
+	}
+	return tenant, name, hiring.CheckTenantName(tenant)
+}
+
+// findAPIUser finds the path of TENANT/USERNAME in the management API.
+func findAPIUser(ctx context.Context, a *admin, arg string) (path string, err error) {
+	tenant, name, err := apiUserOf(arg)
+	if err != nil {
+		return "", err
+	}
+	var page struct{ Items []apiUserRow }
+	if err := a.call(ctx, http.MethodGet, apiUsersPath(tenant)+"?userName="+url.QueryEscape(name), nil, &page); err != nil {
+		return "", err
+	}
+	if len(page.Items) == 0 {
+		return "", fmt.Errorf("tenant %s has no API user %s: hiregate api-user list %s shows those it has", tenant, printable(name), tenant)
+	}
+	return apiUsersPath(tenant) + "/" + segment(page.Items[0].ID), nil
+}
+
+func apiUserAdd(a *admin) *cobra.Command {
+	var file string
+	cmd := &cobra.Command{
+		Use:   "add TENANT/USERNAME",
+		Short: "Makes a user of the Apply API",
+		Long: `Makes a user of the Apply API, who may apply for the jobs of one tenant. The user name is an e-mail address. Without
+--password-file a password is made and shown this once: the gateway keeps a hash of it alone.`,
+		Args: exactly(1, "api-user add takes one user, such as: hiregate api-user add initech/partner@example.com"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			tenant, name, err := apiUserOf(args[0])
+			if err != nil {
+				return err
+			}
+			in := map[string]string{"userName": name}
+			if file != "" {
+				if in["password"], err = readSecret(cmd.InOrStdin(), file); err != nil {
+					return err
+				}
+			}
+			ctx, stop := interruptible(cmd)
+			defer stop()
+			return apiUserMade(ctx, cmd, a, apiUsersPath(tenant), in, "may apply")
+		},
+	}
+	cmd.Flags().StringVar(&file, "password-file", "", passwordFlag)
+	return cmd
+}
+
+func apiUserPasswd(a *admin) *cobra.Command {
+	var file string
+	cmd := &cobra.Command{
+		Use:   "passwd TENANT/USERNAME",
+		Short: "Gives a user another password, and ends their tokens",
+		Long: `Gives a user of the Apply API another password, and ends all tokens that were issued to them. One who is disabled stays so.
+Without --password-file a password is made and shown this once.`,
+		Args: exactly(1, "api-user passwd takes one user, such as: hiregate api-user passwd initech/partner@example.com"),
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			in := map[string]string{}
+			if file != "" {
+				if in["password"], err = readSecret(cmd.InOrStdin(), file); err != nil {
+					return err
+				}
+			}
+			ctx, stop := interruptible(cmd)
+			defer stop()
+			path, err := findAPIUser(ctx, a, args[0])
+			if err != nil {
+				return err
+			}
+			return apiUserMade(ctx, cmd, a, path+"/reset", in, "has another password, and needs a new token")
+		},
+	}
+	cmd.Flags().StringVar(&file, "password-file", "", passwordFlag)
+	return cmd
+}
+
+// apiUserMade asks for something that may answer with a password, and prints that, alone; what else there is to say is a hint.
+func apiUserMade(ctx context.Context, cmd *cobra.Command, a *admin, path string, in any, done string) error {
+	var raw json.RawMessage
+	if err := a.call(ctx, http.MethodPost, path, in, &raw); err != nil {
+		return err
+	}
+	if a.json {
+		return WriteJSON(cmd.OutOrStdout(), raw)
+	}
+	var u apiUserRow
+	if err := json.Unmarshal(raw, &u); err != nil {
+		return fmt.Errorf("reading what the gateway answered: %w", err)
+	}
+	if u.Password != "" {
+		fmt.Fprintln(cmd.OutOrStdout(), printable(u.Password))
+		fmt.Fprintf(cmd.ErrOrStderr(), "It is the password of %s, and is not shown again.\n", printable(u.Tenant+"/"+u.UserName))
+	} else {
+		fmt.Fprintf(cmd.OutOrStdout(), "%s %s\n", printable(u.Tenant+"/"+u.UserName), done)
+	}
+	if !u.DisabledAt.IsZero() {
+		fmt.Fprintf(cmd.ErrOrStderr(), "They are disabled: hiregate api-user enable %s lets them in.\n", printable(u.Tenant+"/"+u.UserName))
+	}
+	return nil
+}
+
+func apiUserDisable(a *admin) *cobra.Command {
+	return &cobra.Command{
+		Use:   "disable TENANT/USERNAME",
+		Short: "Keeps a user out, and ends their tokens",
+		Args:  exactly(1, "api-user disable takes one user, such as: hiregate api-user disable initech/partner@example.com"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx, stop := interruptible(cmd)
+			defer stop()
+			path, err := findAPIUser(ctx, a, args[0])
+			if err != nil {
+				return err
+			}
+			if err := a.call(ctx, http.MethodDelete, path, nil, nil); err != nil {
+				return err
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "%s is disabled\n", printable(args[0]))
+			return nil
+		},
+	}
+}
+
+func apiUserEnable(a *admin) *cobra.Command {
+	return &cobra.Command{
+		Use:   "enable TENANT/USERNAME",
+		Short: "Lets a user in again, with the password they have",
+		Args:  exactly(1, "api-user enable takes one user, such as: hiregate api-user enable initech/partner@example.com"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx, stop := interruptible(cmd)
+			defer stop()
+			path, err := findAPIUser(ctx, a, args[0])
+			if err != nil {
+				return err
+			}
+			return apiUserMade(ctx, cmd, a, path+"/enable", nil, "may apply, once they have a new token")
+		},
+	}
+}

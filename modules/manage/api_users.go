@@ -1,0 +1,176 @@
+package manage
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/problem"
+	"github.com/hiregate/hiregate/internal/store"
+)
+
+// apiUser is a user of the Apply API, as it is shown.
+type apiUser struct {
+	ID         string    `json:"id"`
+	Tenant     string    `json:"tenant"`
+	UserName   string    `json:"userName"`
+	Password   string    `json:"password,omitempty"` // one that was made here, in the answer that makes it, and never again
+	CreatedAt  time.Time `json:"createdAt"`
+	DisabledAt time.Time `json:"disabledAt,omitzero"`
+}
+
+func apiUserOf(u *hiring.APIUser) apiUser {
+	return apiUser{ID: u.ID, Tenant: u.Tenant, UserName: u.Name, CreatedAt: u.CreatedAt, DisabledAt: u.DisabledAt}
+}
+
+// listAPIUsers lists the users of a tenant, or looks for the one of a name.
+func (r *request) listAPIUsers() (any, *problem.Problem) {
+	q, page, p := r.page("api-user", "userName")
+	if p != nil {
+		return nil, p
+	}
+	t, p := r.tenant()
+	if p != nil {
+		return nil, p
+	}
+	if q.Get("userName") != "" {
+		u, err := r.db.APIUserByName(r.Context(), q.Get("userName"))
+		switch {
+		case errors.Is(err, store.ErrNotFound), err == nil && u.Tenant != t.Name:
+			return list[apiUser]{Items: []apiUser{}}, nil
+		case err != nil:
+			return nil, r.storeAway(err)
+		}
+		return list[apiUser]{Items: []apiUser{apiUserOf(u)}}, nil
+	}
+	rows, next, err := r.db.APIUsers(r.Context(), t.Name, page.rows())
+	if err != nil {
+		return nil, r.storeAway(err)
+	}
+	return listed(page, rows, next, apiUserOf), nil
+}
+
+// addAPIUser makes a user, with the password that is sent, or with one that is made here and shown this once.
+func (r *request) addAPIUser() (any, *problem.Problem) {
+	if _, p := r.query(); p != nil {
+		return nil, p
+	}
+	t, p := r.tenant()
+	if p != nil {
+		return nil, p
+	}
+	in, p := decode[struct {
+		UserName string `json:"userName"`
+		Password string `json:"password"`
+	}](r)
+	if p != nil {
+		return nil, p
+	}
+	u := &hiring.APIUser{ID: uuid.NewString(), Tenant: t.Name, Name: in.UserName, CreatedAt: r.gateway.Now().UTC().Truncate(time.Microsecond)}
+	if p := invalid(u.CheckName()); p != nil {
+		return nil, p
+	}
+	made, p := r.hashed(in.Password, &u.Password)
+	if p != nil {
+		return nil, p
+	}
+	err := r.db.Write(r.Context(), func(tx *store.Tx) error { return tx.AddAPIUser(u) })
+	switch {
+	case errors.Is(err, store.ErrTaken): // perhaps another tenant's, of which nothing is told
+		return nil, problem.New(http.StatusConflict, "this user name is taken: give its user another password, or take another name")
+	case err != nil:
+		return nil, r.storeAway(err)
+	}
+	r.location = "/v1/tenants/" + t.Name + "/api-users/" + url.PathEscape(u.ID)
+	shown := apiUserOf(u)
+	shown.Password = made
+	return shown, nil
+}
+
+// apiUser is whom the path names.
+func (r *request) apiUser() (*hiring.APIUser, *problem.Problem) {
+	if _, p := r.query(); p != nil {
+		return nil, p
+	}
+	t, p := r.tenant()
+	if p != nil {
+		return nil, p
+	}
+	u, err := r.db.APIUser(r.Context(), t.Name, r.PathValue("id"))
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, problem.New(http.StatusNotFound, "this tenant has no API user of that id")
+	}
+	if err != nil {
+		return nil, r.storeAway(err)
+	}
+	return u, nil
+}
+
+func (r *request) showAPIUser() (any, *problem.Problem) {
+	u, p := r.apiUser()
+	if p != nil {
+		return nil, p
+	}
+	return apiUserOf(u), nil
+}
+
+// disableAPIUser keeps a user out, and ends their tokens. They stay in the list, so that it can be told who applied.
+func (r *request) disableAPIUser() (any, *problem.Problem) {
+	u, p := r.apiUser()
+	if p != nil {
+		return nil, p
+	}
+	return nil, r.write(func(tx *store.Tx) error {
+		_, err := tx.DisableAPIUser(u.Tenant, u.ID, r.gateway.Now())
+		return err
+	})
+}
+
+// enableAPIUser lets a user in again, with the password they have. Their tokens of before stay ended.
+func (r *request) enableAPIUser() (any, *problem.Problem) {
+	u, p := r.apiUser()
+	if p != nil {
+		return nil, p
+	}
+	p = r.write(func(tx *store.Tx) error {
+		_, err := tx.EnableAPIUser(u.Tenant, u.ID)
+		return err
+	})
+	if p != nil {
+		return nil, p
+	}
+	u.DisabledAt = time.Time{}
+	return apiUserOf(u), nil
+}
+
+// resetAPIUser gives a user another password, and ends their tokens. One who is disabled stays so.
+func (r *request) resetAPIUser() (any, *problem.Problem) {
+	u, p := r.apiUser()
+	if p != nil {
+		return nil, p
+	}
+	in, p := decodeAny[struct {
+		Password string `json:"password"`
+	}](r)
+	if p != nil {
+		return nil, p
+	}
+	made, p := r.hashed(in.Password, &u.Password)
+	if p != nil {
+		return nil, p
+	}
+	p = r.write(func(tx *store.Tx) error {
+		_, err := tx.ResetAPIUser(u.Tenant, u.ID, u.Password)
+		return err
+	})
+	if p != nil {
+		return nil, p
+	}
+	shown := apiUserOf(u)
+	shown.Password = made
+	return shown, nil
+}
