@@ -19,6 +19,9 @@ type User struct {
 	Password      string // its hash; see package password
 	CreatedAt     time.Time
 	DisabledAt    time.Time // zero: they may sign in
+	TOTPRequired  bool      // they need a second factor: a time-based one-time password (RFC 6238)
+	TOTP          []byte    // its secret, sealed; nil: they have not set it up yet
+	TOTPStep      int64     // that of the last one-time password that was used
 }
 
 // Algorithm is what ID tokens are signed with (RFC 7518 section 3.1).
@@ -112,7 +115,7 @@ type Key struct {
 type Entry struct {
 	ID      int64
 	At      time.Time
-	Event   string // sign-in, sign-out, code, refresh, revoke
+	Event   string // sign-in, authorize, sign-out, token, refresh, revoke
 	Result  string // success, or the reason
 	Issuer  string
 	Client  string // empty: none that is known

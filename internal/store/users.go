@@ -52,11 +52,11 @@ func (tx *Tx) endUser(id string, now time.Time) error {
 	return err
 }
 
-const userColumns = `id, email, email_verified, name, given_name, family_name, password, created_at, disabled_at`
+const userColumns = `id, email, email_verified, name, given_name, family_name, password, created_at, disabled_at, totp_required, totp, totp_step`
 
 func scanUser(r row) (*identity.User, error) {
 	var u identity.User
-	err := r.Scan(&u.ID, &u.Email, &u.EmailVerified, &u.Name, &u.GivenName, &u.FamilyName, &u.Password, moment{&u.CreatedAt}, moment{&u.DisabledAt})
+	err := r.Scan(&u.ID, &u.Email, &u.EmailVerified, &u.Name, &u.GivenName, &u.FamilyName, &u.Password, moment{&u.CreatedAt}, moment{&u.DisabledAt}, &u.TOTPRequired, &u.TOTP, &u.TOTPStep)
 	return &u, err
 }
 

@@ -1,0 +1,55 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/hiregate/hiregate/internal/identity"
+)
+
+// RequireTOTP sets whether a user needs a second factor. One that they have set up is forgotten, so that they set up another at the
+// next sign-in, and what they are signed in to ends. It reports false when there is no such user.
+func (tx *Tx) RequireTOTP(id string, required bool, now time.Time) (bool, error) {
+	n, err := tx.exec(`UPDATE users SET totp_required = $1, totp = NULL, totp_step = 0 WHERE id = $2`, required, id)
+	if err != nil || n == 0 {
+		return false, err
+	}
+	return true, tx.endUser(id, now)
+}
+
+// SetUpTOTP keeps the sealed secret of a user's second factor, and the step of the password that showed that they have it. It
+// reports false when they need none, or have one already.
+func (tx *Tx) SetUpTOTP(id string, sealed []byte, step int64) (bool, error) {
+	n, err := tx.exec(`UPDATE users SET totp = $1, totp_step = $2 WHERE id = $3 AND totp_required AND totp IS NULL`, sealed, step, id)
+	return n == 1, err
+}
+
+// UseTOTP consumes a user's one-time password of a step, and keeps the secret as it is sealed now. It reports false for a step that
+// is not after all that were used: on whatever nodes it is tried, it succeeds once.
+func (tx *Tx) UseTOTP(id string, sealed []byte, step int64) (bool, error) {
+	n, err := tx.exec(`UPDATE users SET totp = $1, totp_step = $2 WHERE id = $3 AND totp IS NOT NULL AND totp_step < $2`, sealed, step, id)
+	return n == 1, err
+}
+
+// UpstreamUser reads whose an account at another provider is, also one who is disabled; ErrNotFound when it is nobody's.
+func (db *DB) UpstreamUser(ctx context.Context, issuer, subject string) (*identity.User, error) {
+	return queryOne(ctx, db, scanUser, `SELECT `+userColumns+` FROM users WHERE id = (SELECT user_id FROM upstream_accounts WHERE issuer = $1 AND subject = $2)`, issuer, subject)
+}
+
+// JoinUpstream says whose an account at another provider is. ErrTaken: it is somebody's, or they have another one there.
+func (tx *Tx) JoinUpstream(issuer, subject, user string, now time.Time) error {
+	// The user's row is written so that two nodes can't join two accounts of a provider to them.
+	if n, err := tx.exec(`UPDATE users SET name = name WHERE id = $1`, user); err != nil || n == 0 {
+		return errors.Join(err, ErrNotFound)
+	}
+	var n int
+	if _, err := tx.one([]any{&n}, `SELECT COUNT(*) FROM upstream_accounts WHERE user_id = $1 AND issuer = $2`, user, issuer); err != nil {
+		return err
+	}
+	if n > 0 {
+		return ErrTaken
+	}
+	added, err := tx.exec(`INSERT INTO upstream_accounts (issuer, subject, user_id, created_at) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`, issuer, subject, user, micros(now))
+	return orTaken(added, err)
+}

@@ -1,0 +1,108 @@
+package store_test
+
+import (
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hiregate/hiregate/internal/identity"
+	"github.com/hiregate/hiregate/internal/store"
+)
+
+func TestOneTimePasswords(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, db *store.DB) {
+		people(t, db)
+		tried := func(fn func(*store.Tx) (bool, error)) (done bool) {
+			write(t, db, func(tx *store.Tx) (err error) { done, err = fn(tx); return err })
+			return done
+		}
+		require := require.New(t)
+		setUp := func(step int64) bool {
+			return tried(func(tx *store.Tx) (bool, error) { return tx.SetUpTOTP("ada", []byte{1}, step) })
+		}
+		use := func(step int64) bool {
+			return tried(func(tx *store.Tx) (bool, error) { return tx.UseTOTP("ada", []byte{2}, step) })
+		}
+		required := func(on bool) bool {
+			return tried(func(tx *store.Tx) (bool, error) { return tx.RequireTOTP("ada", on, noon) })
+		}
+		require.False(setUp(10), "a factor was set up that nobody asked for")
+		require.False(use(10))
+		hash := identity.HashSecret("one")
+		write(t, db, func(tx *store.Tx) error {
+			return tx.BeginSession(hash, identity.Hash{}, &identity.Session{Issuer: issuer, UserID: "ada", SignedInAt: noon, Till: noon.Add(identity.SessionLife)})
+		})
+		require.True(required(true))
+		_, err := db.Session(t.Context(), issuer, hash, noon)
+		require.ErrorIs(err, store.ErrNotFound, "a session without the second factor goes on")
+		require.True(setUp(10))
+		require.False(setUp(11), "a factor was set up in the place of another")
+		require.False(use(10), "a password was used twice")
+		require.True(use(11))
+		require.False(use(9))
+		u, err := db.User(t.Context(), "ada")
+		require.NoError(err)
+		require.Equal([]any{true, []byte{2}, int64(11)}, []any{u.TOTPRequired, u.TOTP, u.TOTPStep})
+
+		var won atomic.Int64
+		var trying sync.WaitGroup
+		for range 20 {
+			trying.Go(func() {
+				if use(12) {
+					won.Add(1)
+				}
+			})
+		}
+		trying.Wait()
+		require.Equal(int64(1), won.Load())
+
+		require.True(required(true))
+		require.False(use(13), "a factor that was reset is good")
+		require.True(setUp(5))
+		require.True(required(false))
+		require.False(setUp(6))
+		require.False(tried(func(tx *store.Tx) (bool, error) { return tx.RequireTOTP("nobody", true, noon) }))
+	})
+}
+
+func TestAccountsElsewhere(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, db *store.DB) {
+		people(t, db)
+		const company = "https://login.example.com"
+		join := func(issuer, subject, user string) error {
+			return db.Write(t.Context(), func(tx *store.Tx) error { return tx.JoinUpstream(issuer, subject, user, noon) })
+		}
+		write(t, db, func(tx *store.Tx) error {
+			return tx.AddUser(&identity.User{ID: "bob", Email: "bob@example.com", CreatedAt: noon})
+		})
+		_, err := db.UpstreamUser(t.Context(), company, "1")
+		require.ErrorIs(t, err, store.ErrNotFound)
+		require.NoError(t, join(company, "1", "ada"))
+		u, err := db.UpstreamUser(t.Context(), company, "1")
+		require.NoError(t, err)
+		require.Equal(t, "ada", u.ID)
+		_, err = db.UpstreamUser(t.Context(), company+"/", "1")
+		require.ErrorIs(t, err, store.ErrNotFound, "an account of another provider")
+		require.ErrorIs(t, join(company, "1", "bob"), store.ErrTaken)
+		require.ErrorIs(t, join(company, "2", "ada"), store.ErrTaken)
+		require.NoError(t, join(company+"/", "1", "ada"))
+		require.ErrorIs(t, join(company, "3", "nobody"), store.ErrNotFound)
+
+		var won atomic.Int64
+		var trying sync.WaitGroup
+		for n := range 10 {
+			trying.Go(func() {
+				if join(company, fmt.Sprint("many", n), "bob") == nil {
+					won.Add(1)
+				}
+			})
+		}
+		trying.Wait()
+		require.Equal(t, int64(1), won.Load(), "somebody has two accounts of one provider")
+	})
+}
