@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"io"
 	"io/fs"
 	"net/http"
 	"net/http/httptest"
@@ -228,4 +229,31 @@ func (b *bench) files() (names []string) {
 		return err
 	}))
 	return names
+}
+
+// askReading sends an application whose body is read from a reader.
+func (b *bench) askReading(body io.Reader, headers ...string) *httptest.ResponseRecorder {
+	b.t.Helper()
+	r := httptest.NewRequest(http.MethodPost, "/v2/application", body)
+	r.Header.Set(contentType, asJSON)
+	for n := 0; n < len(headers); n += 2 {
+		r.Header.Add(headers[n], headers[n+1])
+	}
+	w := httptest.NewRecorder()
+	b.ServeHTTP(w, r)
+	return w
+}
+
+// closing closes the job when it has been read to its end.
+type closing struct {
+	io.Reader
+	b *bench
+}
+
+func (c *closing) Read(p []byte) (int, error) {
+	n, err := c.Reader.Read(p)
+	if err == io.EOF {
+		c.b.job("acme", &hiring.Job{BoardCode: code, ID: "job-1", Questions: sampleQuestions(c.b.t), ComplianceGroups: []string{"complianceOfccp"}, Closed: true})
+	}
+	return n, err
 }

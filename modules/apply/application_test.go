@@ -1,0 +1,259 @@
+package apply_test
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/internal/store/storetest"
+	"github.com/hiregate/hiregate/modules/gateway/gatewaytest"
+)
+
+// What an application becomes: a candidate, a job application with its document and answers, the compliance answers apart.
+func TestAnApplicationIsKept(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, address string) {
+		b := setupOn(t, gatewaytest.NewOn(t, address))
+		id := b.requireTaken(b.apply(application(t, code, with(fine(t), "phone", "+1 555 0100", "startDate", "2027-01-01", "1000125", "  ")), b.bearer(partner)...))
+		db := b.Runtime.Store()
+		a, err := db.JobApplication(t.Context(), "acme", id)
+		require.NoError(t, err)
+		require.Equal(t, code, a.Job)
+		require.Equal(t, "en-US", a.LanguageCode)
+		require.Nil(t, a.StartDate, "the answer startDate is not the start date entry")
+		require.Equal(t, hiring.Status{}, a.Status, "the tenant has no steps")
+		c, err := db.Candidate(t.Context(), "acme", a.Candidate)
+		require.NoError(t, err)
+		require.Equal(t, hiring.Candidate{ID: c.ID, Row: c.Row, Name: hiring.Name{Given: "Ada", Family: "Lovelace", Formatted: "Ada Lovelace"}, Email: []string{"ada@example.com"},
+			Phone: []string{"+1 555 0100"}, CitizenShip: []string{"Authorized"}, ApplyDate: "2026-11-20"}, hiring.Candidate{ID: c.ID, Row: c.Row, Name: c.Name, Email: c.Email,
+			Phone: c.Phone, CitizenShip: c.CitizenShip, ApplyDate: c.ApplyDate, Gender: c.Gender})
+		docs, _, err := db.ApplicationDocuments(t.Context(), "acme", id, 0, 10)
+		require.NoError(t, err)
+		require.Len(t, docs, 1)
+		require.Equal(t, []string{"Resume"}, docs[0].Descriptions)
+		require.Equal(t, "resume.pdf", docs[0].FileName)
+		require.Equal(t, "application/pdf", docs[0].MediaType)
+		require.EqualValues(t, len(sample(t, "resume.pdf")), docs[0].Size)
+		require.Len(t, b.files(), 1)
+
+		s, err := db.Submission(t.Context(), "acme", id)
+		require.NoError(t, err)
+		require.Equal(t, "Job Board", s.Source)
+		answers := map[string][]string{}
+		for _, g := range s.Answers {
+			answers[g.Question] = g.Values
+		}
+		require.Equal(t, map[string][]string{"firstName": {"Ada"}, "lastName": {"Lovelace"}, "email": {"ada@example.com"}, "phone": {"+1 555 0100"}, "startDate": {"2027-01-01"},
+			"citizenWorkStatus": {"Authorized"}, "1000123": {"Day", "Weekend | Holiday"}, "resume": nil}, answers, "a blank answer is as if absent, and no compliance answer is among them")
+		counts, err := db.ComplianceCounts(t.Context(), "acme", code)
+		require.NoError(t, err)
+		require.Equal(t, []hiring.ComplianceCount{{Job: code, Group: "complianceOfccp", Question: "eeocDisability", Value: "I do not want to answer", Count: 1}}, counts)
+	})
+}
+
+func TestTheSameAddressIsTheSameCandidate(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	me := b.bearer(partner)
+	b.job("acme", &hiring.Job{BoardCode: "NURSE-2", ID: "job-9", Questions: sampleQuestions(t)})
+	first := b.requireTaken(b.apply(application(t, code, fine(t)), me...))
+	again := b.requireTaken(b.apply(application(t, "NURSE-2", with(fine(t), "email", "ADA@Example.com", "firstName", "Augusta", "eeocDisability", without, "eeocDisabilitySignature", without,
+		"eeocDisabilitySignatureDate", without)), me...))
+	require.NotEqual(t, first, again)
+	all := b.applications("acme")
+	require.Len(t, all, 2)
+	require.Equal(t, all[0].Candidate, all[1].Candidate)
+	c, err := b.Runtime.Store().Candidate(t.Context(), "acme", all[0].Candidate)
+	require.NoError(t, err)
+	require.Equal(t, "Ada", c.Name.Given, "the person is not overwritten")
+}
+
+func TestEnteringTheFirstStepExports(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.Write(t, func(tx *store.Tx) error {
+		if err := tx.PutStep(&hiring.Step{Row: hiring.Row{Tenant: "acme"}, ID: "later", Name: "Later", Position: 1}, b.Clock.Now()); err != nil {
+			return err
+		}
+		return tx.PutStep(&hiring.Step{Row: hiring.Row{Tenant: "acme"}, ID: "new", Name: "New", Category: "New", Helper: &hiring.Helper{Integrations: []string{"hris"}}}, b.Clock.Now())
+	})
+	id := b.requireTaken(b.apply(application(t, code, fine(t)), b.bearer(partner)...))
+	a, err := b.Runtime.Store().JobApplication(t.Context(), "acme", id)
+	require.NoError(t, err)
+	require.Equal(t, "new", a.Status.Step)
+	exports := b.Exports(t)
+	require.Len(t, exports, 1)
+	require.Equal(t, hiring.Triggered, exports[0].Origin)
+	require.Equal(t, a.Candidate, exports[0].CandidateID)
+	require.NoError(t, b.Runtime.Store().LoadBody(t.Context(), exports[0]))
+	require.NotContains(t, string(exports[0].Body), "I do not want to answer", "a compliance answer was exported")
+	require.Contains(t, string(exports[0].Body), "ada@example.com")
+}
+
+func TestMembersComeInAnyOrder(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	me := b.bearer(partner)
+	var list []string
+	for _, a := range fine(t) {
+		value, err := json.Marshal(a.Value)
+		require.NoError(t, err)
+		list = append(list, fmt.Sprintf(`{"value":%s,"more":[{}],"questionId":%q}`, value, a.QuestionID))
+	}
+	answers := strings.Join(list, ",")
+	for n, body := range []string{
+		`{"answers":[` + answers + `],"source":"","jobBoardCode":"NURSE-1"}`,
+		`{"more":{"a":[1,null]},"source":"","answers":[` + answers + `],"jobBoardCode":"NURSE-1"}`,
+		`{"jobBoardCode":"NURSE-1","answers":[` + answers + `],"source":""}`,
+		` { "jobBoardCode" : "NURSE-\u0031" , "source":"", "answers":[` + answers + `] } `,
+	} {
+		id := b.requireTaken(b.apply(body, me...))
+		docs, _, err := b.Runtime.Store().ApplicationDocuments(t.Context(), "acme", id, 0, 10)
+		require.NoError(t, err)
+		require.Len(t, docs, 1, n)
+		require.EqualValues(t, len(sample(t, "resume.pdf")), docs[0].Size)
+	}
+	require.Len(t, b.files(), 4)
+}
+
+func TestAllThatIsWrongIsToldAtOnce(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	me := b.bearer(partner)
+	answers := append(with(fine(t), "phone", "123", "email", without, "startDate", "2026-02-29", "citizenWorkStatus", "authorized"),
+		answered{"nobody asked", "x"}, answered{"firstName", "Augusta"}, answered{"nobody asked", "y"})
+	w := b.apply(application(t, code, answers), me...)
+	require.Equal(t, http.StatusBadRequest, w.Code)
+	var body struct {
+		Code    int
+		Message string
+		Errors  []struct {
+			QuestionID string
+			Messages   []string
+		}
+	}
+	require.NoError(t, json.Unmarshal(w.Body.Bytes(), &body))
+	require.Equal(t, http.StatusBadRequest, body.Code)
+	var ids []string
+	for _, item := range body.Errors {
+		ids = append(ids, item.QuestionID)
+		require.NotEmpty(t, item.Messages)
+	}
+	require.Equal(t, []string{"firstName", "email", "phone", "startDate", "citizenWorkStatus", "nobody asked"}, ids, "in the order of the questions")
+	require.Equal(t, []string{"Phone: at least 7 digits are needed"}, body.Errors[2].Messages)
+	require.Empty(t, b.applications("acme"))
+	require.Empty(t, b.files(), "the resume was kept")
+	uploads, err := b.Runtime.Store().Uploads(t.Context(), b.Clock.Now().Add(time.Hour), 10)
+	require.NoError(t, err)
+	require.Empty(t, uploads)
+}
+
+func TestIdempotencyKeys(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	me := append(b.bearer(partner), "Idempotency-Key", "k-1")
+	body := application(t, code, fine(t))
+	require.Equal(t, http.StatusBadRequest, b.apply(application(t, code, []answered{}), me...).Code, "what was refused takes no key")
+	id := b.requireTaken(b.apply(body, me...))
+	require.Equal(t, id, b.requireTaken(b.apply(body, me...)), "a repeat is the same application")
+	require.Len(t, b.applications("acme"), 1)
+	require.Len(t, b.files(), 1)
+	b.requireError(b.apply(body+" ", me...), http.StatusUnprocessableEntity, "this Idempotency-Key was sent with another application before: take a new one for each", "null")
+	for _, keys := range [][]string{{""}, {"a b"}, {strings.Repeat("k", 256)}, {"a", "b"}} {
+		headers := b.bearer(partner)
+		for _, k := range keys {
+			headers = append(headers, "Idempotency-Key", k)
+		}
+		b.requireError(b.apply(body, headers...), http.StatusBadRequest, "send one Idempotency-Key, of 1 to 255 visible ASCII characters", "null")
+	}
+	b.Write(t, func(tx *store.Tx) error {
+		u, err := b.Runtime.Store().APIUser(t.Context(), "acme", "u-1")
+		if err != nil {
+			return err
+		}
+		u.ID, u.Name = "u-3", "second@example.com"
+		return tx.AddAPIUser(u)
+	})
+	other := append(b.bearer("second@example.com"), "Idempotency-Key", "k-1")
+	require.NotEqual(t, id, b.requireTaken(b.apply(body, other...)), "a key is its user's own")
+	b.Clock.Advance(25 * time.Hour)
+	require.NotEqual(t, id, b.requireTaken(b.apply(body, append(b.bearer(partner), "Idempotency-Key", "k-1")...)), "a key is kept for a day")
+}
+
+// Of many requests with one key at once one is taken; the others are told to wait, or get its answer.
+func TestOneKeyManyRequests(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	me := append(b.bearer(partner), "Idempotency-Key", "k-1")
+	body := application(t, code, fine(t))
+	var group sync.WaitGroup
+	for range 16 {
+		group.Go(func() {
+			w := b.apply(body, me...)
+			if w.Code == http.StatusConflict {
+				require.Contains(t, w.Body.String(), "is being taken in")
+				require.NotEmpty(t, w.Header().Get("Retry-After"))
+				return
+			}
+			b.requireTaken(w)
+		})
+	}
+	group.Wait()
+	require.Len(t, b.applications("acme"), 1)
+	require.Len(t, b.files(), 1)
+}
+
+func TestSizes(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	me := b.bearer(partner)
+	pdf := func(size int) string {
+		content := append([]byte("%PDF-1.4\n"), make([]byte, size-9)...)
+		return base64.StdEncoding.EncodeToString(content)
+	}
+	const mega = 1 << 20
+	b.requireTaken(b.apply(application(t, code, with(fine(t), "resume", pdf(2*mega-1))), me...))
+	w := b.apply(application(t, code, with(fine(t), "resume", pdf(2*mega))), me...)
+	require.Equal(t, http.StatusBadRequest, w.Code)
+	require.Contains(t, w.Body.String(), `{"questionId":"resume","messages":["Resume: `)
+	require.Len(t, b.files(), 1)
+
+	b.job("acme", &hiring.Job{BoardCode: "FILES", ID: "job-5", Questions: []hiring.Question{{ID: "letter", Format: hiring.File, Label: "Letter"}, {ID: "why", Format: hiring.Textarea, Label: "Why"}}})
+	b.requireTaken(b.apply(application(t, "FILES", []answered{{"letter", pdf(10*mega - 1)}}), me...))
+	require.Contains(t, b.apply(application(t, "FILES", []answered{{"letter", pdf(10 * mega)}}), me...).Body.String(), `"questionId":"letter"`)
+	b.requireTaken(b.apply(application(t, "FILES", []answered{{"why", strings.Repeat("x", mega)}}), me...))
+	require.Contains(t, b.apply(application(t, "FILES", []answered{{"why", strings.Repeat("x", mega+1)}}), me...).Body.String(), `"questionId":"why"`)
+
+	const tooLarge = "the application is larger than any job here asks for"
+	b.requireError(b.apply(application(t, "FILES", []answered{{"nobody", strings.Repeat("x", 64*mega)}}), me...), http.StatusRequestEntityTooLarge, tooLarge, "null")
+	many := make([]hiring.Question, 6)
+	for n := range many {
+		many[n] = hiring.Question{ID: fmt.Sprint("f-", n), Format: hiring.File, Label: "File"}
+	}
+	b.job("acme", &hiring.Job{BoardCode: "MANY", ID: "job-6", Questions: many})
+	w = b.apply(application(t, "FILES", []answered{{"nobody", strings.Repeat("x", 64*mega)}}), me...)
+	require.Equal(t, http.StatusBadRequest, w.Code, "6 files of 14 MiB and 2 MiB more make 86")
+	require.Contains(t, w.Body.String(), "nobody")
+	b.requireError(b.apply(application(t, "FILES", []answered{{"nobody", strings.Repeat("x", 86*mega)}}), me...), http.StatusRequestEntityTooLarge, tooLarge, "null")
+	require.Len(t, b.files(), 2)
+}
+
+func TestAJobThatClosesMeanwhile(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	me := b.bearer(partner)
+	body := application(t, code, fine(t))
+	w := b.askReading(&closing{Reader: strings.NewReader(body), b: b}, me...)
+	b.requireError(w, http.StatusBadRequest, noJob, "null")
+	require.Empty(t, b.applications("acme"))
+	require.Empty(t, b.files())
+}
