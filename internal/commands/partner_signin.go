@@ -93,6 +93,7 @@ func (s *signIn) discover() (*oidc.Provider, oauth2.Config, error) {
 	}
 	config := s.config
 	config.Endpoint = s.provider.Endpoint()
+	config.Endpoint.AuthStyle = oauth2.AuthStyleInHeader // trying other ways after an error would hide what it was
 	return s.provider, config, nil
 }
 

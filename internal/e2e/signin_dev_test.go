@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -79,7 +80,7 @@ func TestSamplePartnerBelievesNoForeignAnswer(t *testing.T) {
 	t.Parallel()
 	ports := newDevPorts(t)
 	dev(t, t.TempDir(), ports).line(devReady)
-	home := fmt.Sprintf("http://localhost:%d", ports.partner)
+	home, issuer := fmt.Sprintf("http://localhost:%d", ports.partner), ports.url("/signin")
 
 	refused := func(s *surfer, status int, says string) {
 		t.Helper()
@@ -127,10 +128,21 @@ func TestSamplePartnerBelievesNoForeignAnswer(t *testing.T) {
 	ada.submit(url.Values{"action": {"cancel"}})
 	refused(ada, http.StatusForbidden, "(access_denied)")
 
+	// The request was changed on its way.
+	for parameter, says := range map[string]string{"nonce": "its nonce is not the one that was sent", "code_challenge": "invalid_grant"} {
+		ada := newSurfer(t)
+		ada.open(home + "/sign-in")
+		q := ada.at.Query()
+		q.Set(parameter, strings.Repeat("x", 43))
+		ada.open(issuer + "/oauth/authorize?" + q.Encode())
+		ada.signIn()
+		refused(ada, http.StatusBadGateway, says)
+	}
+
 	for name, c := range map[string]struct{ issuer, secret, says string }{
 		"provider that is away":  {"http://localhost:1/signin", "demo-secret", "does not tell how to sign in"},
 		"another than it says":   {fmt.Sprintf("http://127.0.0.1:%d/signin", ports.http), "demo-secret", "does not tell how to sign in"},
-		"a secret that is wrong": {ports.url("/signin"), "no-secret", "invalid_client"},
+		"a secret that is wrong": {issuer, "no-secret", "invalid_client"},
 	} {
 		port := freePorts(t, 1)[0]
 		partner := start(t, []string{"HIREGATE_CLIENT_SECRET=" + c.secret}, hiregate(t), "listen", "--addr", loopback(port), "--secret", "s", "--issuer", c.issuer)
