@@ -25,7 +25,7 @@ func (f *devFlags) sampleData(ctx context.Context) error {
 		return err
 	}
 	s := &seeding{admin: &admin{address: loopback(f.admin)}, data: data, base: "/v1/tenants/" + segment(data.Tenant)}
-	for _, step := range []func(context.Context) error{s.tenant, s.integration(loopback(f.http)), s.workflow, s.people, s.documents} {
+	for _, step := range []func(context.Context) error{s.tenant, s.integration(loopback(f.http)), s.workflow, s.people, s.documents, s.partners} {
 		if err := step(ctx); err != nil {
 			return fmt.Errorf("filling the tenant %s with sample data: %w", data.Tenant, err)
 		}
@@ -87,6 +87,16 @@ func (s *seeding) people(ctx context.Context) error {
 	}
 	for _, a := range s.data.Applications {
 		if err := s.make(ctx, "/job-applications/"+segment(a.ID), a); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// partners makes the users of the Apply API.
+func (s *seeding) partners(ctx context.Context) error {
+	for _, p := range s.data.Partners {
+		if err := unlessThere(s.call(ctx, http.MethodPost, s.base+"/api-users", p, nil)); err != nil {
 			return err
 		}
 	}

@@ -22,6 +22,7 @@ func (f *devFlags) announce(w io.Writer, took time.Duration) error {
 		table.Row("  sign-in", f.home(), "as "+demoEmail+" with "+demoPassword)
 	}
 	table.Row("  its provider", f.issuer(), "client "+demoClient+", secret "+demoSecret)
+	table.Row("  Apply API", gateway+"/apply", "as partner@example.com with correct horse, for the job NURSE-1 of initech")
 	table.Row("  management API", gateway+"/manage/v1", "key dev-key; described at "+gateway+"/manage/openapi.json")
 	table.Row("  health", gateway+"/healthz")
 	table.Row("  metrics", gateway+"/metrics")

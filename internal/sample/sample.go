@@ -20,7 +20,14 @@ type Data struct {
 	Helpers      []Helper                `json:"helpers"`
 	Candidates   []hiring.Candidate      `json:"candidates"`
 	Applications []hiring.JobApplication `json:"applications"`
+	Partners     []Partner               `json:"partners"`
 	Documents    []Document              `json:"documents"`
+}
+
+// Partner is a user of the Apply API.
+type Partner struct {
+	UserName string `json:"userName"`
+	Password string `json:"password"`
 }
 
 // Helper is the workflow helper of a step.

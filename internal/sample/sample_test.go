@@ -1,10 +1,14 @@
 package sample_test
 
 import (
+	"encoding/json"
+	"os"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hiregate/hiregate/internal/compliance"
+	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/sample"
 )
 
@@ -15,6 +19,15 @@ func TestSampleDataBelongsTogether(t *testing.T) {
 	require.Equal(t, "initech", d.Tenant)
 	require.Len(t, d.Candidates, 3)
 	require.Len(t, d.Jobs, 5)
+	raw, err := os.ReadFile("../../testdata/samples/questions.json")
+	require.NoError(t, err)
+	var questions []hiring.Question
+	require.NoError(t, json.Unmarshal(raw, &questions))
+	asked := compliance.Ask(&d.Jobs[0])
+	for n := range questions {
+		require.Equal(t, questions[n], asked[n])
+	}
+	require.Len(t, asked, len(questions))
 	jobs, candidates, applications, steps := map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, j := range d.Jobs {
 		jobs[j.BoardCode] = true

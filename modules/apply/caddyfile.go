@@ -3,19 +3,19 @@ package apply
 import (
 	"errors"
 	"fmt"
-	"strconv"
 
 	"github.com/caddyserver/caddy/v2/caddyconfig/httpcaddyfile"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
 	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/modules/gateway"
 )
 
 // ParseDirective reads the directive. Syntax:
 //
 //	apply_api {
 //		tenant <name>
-//		rate   <per second> <burst>
+//		rate   <n>/s|m|h [burst <n>]
 //	}
 func ParseDirective(h httpcaddyfile.Helper) (caddyhttp.MiddlewareHandler, error) {
 	handler := new(Handler)
@@ -35,7 +35,7 @@ func ParseDirective(h httpcaddyfile.Helper) (caddyhttp.MiddlewareHandler, error)
 		case "tenant":
 			handler.Tenant, err = parseTenant(args)
 		case "rate":
-			handler.Rate, err = parseRate(args)
+			handler.Rate, err = gateway.ParseRate(args)
 		default:
 			err = fmt.Errorf("%s is unknown here: write tenant or rate", option)
 		}
@@ -51,13 +51,4 @@ func parseTenant(args []string) (string, error) {
 		return "", errors.New("tenant takes one argument: the tenant's name")
 	}
 	return args[0], hiring.CheckTenantName(args[0])
-}
-
-func parseRate(args []string) (*Rate, error) {
-	r := new(Rate)
-	if len(args) == 2 {
-		r.PerSecond, _ = strconv.ParseFloat(args[0], 64) // 0 is refused
-		r.Burst, _ = strconv.Atoi(args[1])
-	}
-	return r, r.check()
 }

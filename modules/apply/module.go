@@ -1,7 +1,6 @@
 package apply
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -18,22 +17,9 @@ type Handler struct {
 	// Tenant is the only tenant that is served here. Default: each user is served as its own tenant's.
 	Tenant string `json:"tenant,omitempty"`
 	// Rate is how many requests a user may send. Default: 20 a second, 100 at once.
-	Rate *Rate `json:"rate,omitempty"`
+	Rate *gateway.Rate `json:"rate,omitempty"`
 
 	api API
-}
-
-// Rate is a limit.
-type Rate struct {
-	PerSecond float64 `json:"per_second"`
-	Burst     int     `json:"burst"`
-}
-
-func (r Rate) check() error {
-	if !(r.PerSecond > 0 && r.PerSecond <= 1e6) || r.Burst < 1 || r.Burst > 1e6 {
-		return errors.New("rate: write how many requests a second, and how many at once, such as `rate 20 100`")
-	}
-	return nil
 }
 
 // guards outlive a configuration: a reload must not make anybody's failures forgotten.
@@ -53,7 +39,7 @@ func (h *Handler) Provision(ctx caddy.Context) error {
 	}
 	limit := DefaultRate
 	if h.Rate != nil {
-		if err := h.Rate.check(); err != nil {
+		if err := h.Rate.Check(); err != nil {
 			return fmt.Errorf("apply_api: %w", err)
 		}
 		limit = hiring.Rate(*h.Rate)

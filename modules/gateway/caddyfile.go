@@ -272,7 +272,7 @@ func (p *parser) tenantLine(t *Tenant) (err error) {
 		t.Secrets = append(t.Secrets, secrets...)
 		return p.noBlock("secret")
 	case "rate":
-		if t.Rate, err = parseRate(p.RemainingArgs()); err != nil {
+		if t.Rate, err = ParseRate(p.RemainingArgs()); err != nil {
 			return p.WrapErr(err)
 		}
 		return p.noBlock("rate")

@@ -117,10 +117,10 @@ func incomplete(what string, all ...required) error {
 	return fmt.Errorf("%s is not complete: add %s", what, strings.Join(lines, " and "))
 }
 
-var errRate = errors.New("rate takes how many exports a second, and how many at once: write, for example, `rate 50/s burst 200`; /m and /h are known, too")
+var errRate = errors.New("rate takes how many may come in a second, and how many at once: write, for example, `rate 50/s burst 200`; /m and /h are known, too")
 
-// parseRate reads the arguments of rate: 50/s burst 200.
-func parseRate(args []string) (*Rate, error) {
+// ParseRate reads the arguments of rate: 50/s burst 200.
+func ParseRate(args []string) (*Rate, error) {
 	if len(args) != 1 && (len(args) != 3 || args[1] != "burst") {
 		return nil, errRate
 	}
@@ -136,10 +136,11 @@ func parseRate(args []string) (*Rate, error) {
 			return nil, errRate
 		}
 	}
-	return r, r.check()
+	return r, r.Check()
 }
 
-func (r Rate) check() error {
+// Check says what is wrong with a limit, or nil.
+func (r Rate) Check() error {
 	if !(r.PerSecond > 0 && r.PerSecond <= 1e6) || r.Burst < 1 {
 		return errRate
 	}

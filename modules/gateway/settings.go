@@ -207,7 +207,7 @@ func (t Tenant) build(resolve resolve, dev bool, guard *egress.Guard) (*hiring.T
 		tenant.Secrets = append(tenant.Secrets, secret)
 	}
 	if t.Rate != nil {
-		if err := t.Rate.check(); err != nil {
+		if err := t.Rate.Check(); err != nil {
 			return nil, err
 		}
 		tenant.Rate = &hiring.Rate{PerSecond: t.Rate.PerSecond, Burst: t.Rate.Burst}

@@ -162,16 +162,16 @@ func TestRateIsRead(t *testing.T) {
 		"0.5/s":             {.5, 1},
 		"1000000/s burst 7": {1e6, 7},
 	} {
-		rate, err := parseRate(strings.Fields(args))
+		rate, err := ParseRate(strings.Fields(args))
 		require.NoError(t, err, args)
 		require.Equal(t, &want, rate, args)
 	}
 	for _, args := range []string{"", "50", "50/", "/s", "50/d", "50/s 200", "50/s burst", "50/s burst 0", "50/s burst -1", "50/s burst 1.5",
 		"50/s burst 2 3", "50/s at 200", "0/s", "-1/s", "NaN/s", "Inf/s", "1000001/s", "50/s/s", "1e400/s"} {
-		_, err := parseRate(strings.Fields(args))
+		_, err := ParseRate(strings.Fields(args))
 		require.ErrorIs(t, err, errRate, args)
 	}
-	require.Error(t, Rate{PerSecond: math.NaN(), Burst: 1}.check())
+	require.Error(t, Rate{PerSecond: math.NaN(), Burst: 1}.Check())
 }
 
 func TestCandidateURLKeepsItsPlace(t *testing.T) {
