@@ -1,0 +1,47 @@
+package schemas
+
+import (
+	"net/mail"
+	"strings"
+
+	"github.com/xeipuuv/gojsonschema"
+)
+
+// What JSON Schema has no words for.
+const (
+	emailFormat    = "answer-email"
+	phoneFormat    = "answer-phone"
+	storableFormat = "answer-storable"
+	personalFormat = "answer-personal"
+)
+
+const (
+	leastDigits = 7       // of a phone number
+	maxPersonal = 4 << 10 // bytes of an answer that becomes the candidate's own, as hiring.Candidate.Check has it
+)
+
+func init() {
+	gojsonschema.FormatCheckers.Add(emailFormat, format(isEmail))
+	gojsonschema.FormatCheckers.Add(phoneFormat, format(isPhone))
+	gojsonschema.FormatCheckers.Add(storableFormat, format(isStorable))
+	gojsonschema.FormatCheckers.Add(personalFormat, format(func(s string) bool { return len(s) <= maxPersonal }))
+}
+
+// isEmail wants the address alone (RFC 5322, addr-spec), without a name or angle brackets.
+func isEmail(s string) bool {
+	a, err := mail.ParseAddress(s)
+	return err == nil && a.Address == s
+}
+
+func isPhone(s string) bool {
+	found := 0
+	for n := range len(s) {
+		if '0' <= s[n] && s[n] <= '9' {
+			found++
+		}
+	}
+	return found >= leastDigits
+}
+
+// isStorable refuses the one character that PostgreSQL can't keep.
+func isStorable(s string) bool { return strings.IndexByte(s, 0) < 0 }

@@ -1,0 +1,151 @@
+package schemas
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/hiregate/hiregate/internal/filetype"
+	"github.com/hiregate/hiregate/internal/hiring"
+)
+
+const (
+	// Resume is the id of the question whose file has a smaller limit and fewer types (contract, part C).
+	Resume = "resume"
+	// MaxFile is how many decoded bytes a file must have less than, MaxResume the file of the question resume.
+	MaxFile   = 10 << 20
+	MaxResume = 2 << 20
+
+	maxShort  = 64 // characters of a number and of a phone number
+	emailID   = "email"
+	numbers   = `^[+-]?\d+(\.\d+)?$`
+	schemaURI = "http://json-schema.org/draft-07/schema#"
+)
+
+// personal are the questions whose answers become the candidate's own.
+var personal = []string{"firstName", "lastName", emailID, "phone", "citizenWorkStatus"}
+
+type object = map[string]any
+
+// answersSchema writes the schema of the answers to questions. It is that of an object with an answer for each question's id:
+//
+//   - a string; those that are blank are left out, since blank counts as absent;
+//   - for a Checkbox question an array of the options that were chosen, as choices takes them apart;
+//   - for a File question an object with the file's size and mediaType.
+func answersSchema(questions []hiring.Question) (object, error) {
+	properties, required := object{}, []string{}
+	for n := range questions {
+		q := &questions[n]
+		s, err := questionSchema(q)
+		if err != nil {
+			return nil, err
+		}
+		properties[q.ID] = s
+		if q.IsRequired {
+			required = append(required, q.ID)
+		}
+	}
+	return object{"$schema": schemaURI, "type": "object", "properties": properties, "required": required, "additionalProperties": false}, nil
+}
+
+func questionSchema(q *hiring.Question) (any, error) {
+	if strings.ContainsRune(q.ID, 0) {
+		return nil, fmt.Errorf("the id of a question has the character U+0000: change it")
+	}
+	switch q.Format {
+	case hiring.Checkbox:
+		return object{"type": "array", "minItems": 1, "uniqueItems": true, "items": oneOf(q.Options)}, nil
+	case hiring.Date:
+		return object{"type": "string", "format": dateFormat}, nil
+	case hiring.File:
+		return fileSchema(q), nil
+	case hiring.Number:
+		return object{"type": "string", "maxLength": maxShort, "pattern": numbers}, nil
+	case hiring.Phone:
+		return text(q, maxShort, phoneFormat), nil
+	case hiring.Select:
+		return oneOf(q.Options), nil
+	case hiring.Text, hiring.Textarea:
+		limit := -1
+		if q.MaxLength != nil {
+			limit = *q.MaxLength
+		}
+		if q.ID == emailID || q.Check == hiring.CheckEmail {
+			return text(q, limit, emailFormat), nil
+		}
+		return text(q, limit), nil
+	}
+	return nil, fmt.Errorf("question %s has the format %q, which there is not: use one of the contract", q.ID, q.Format)
+}
+
+// oneOf is the schema of one of the options. The library takes an empty enum for none.
+func oneOf(options []string) any {
+	options = slices.Compact(slices.Sorted(slices.Values(options)))
+	if len(options) == 0 {
+		return false
+	}
+	return object{"enum": options}
+}
+
+// text is the schema of a string of at most limit code points, unless that is negative. A schema can only name one format.
+func text(q *hiring.Question, limit int, formats ...string) object {
+	if slices.Contains(personal, q.ID) {
+		formats = append(formats, storableFormat, personalFormat)
+	}
+	s := object{"type": "string"}
+	if len(formats) > 0 {
+		all := make([]object, len(formats))
+		for n, f := range formats {
+			all[n] = object{"format": f}
+		}
+		s["allOf"] = all
+	}
+	if limit >= 0 {
+		s["maxLength"] = limit
+	}
+	return s
+}
+
+// fileSchema looks at the type only of a file whose size is right.
+func fileSchema(q *hiring.Question) object {
+	types := filetype.All()
+	if q.ID == Resume {
+		types = filetype.ForResume()
+	}
+	size := object{"minimum": 1, "exclusiveMaximum": FileLimit(q)}
+	return object{
+		"type":       "object",
+		"required":   []string{"size"},
+		"properties": object{"size": size},
+		"if":         object{"properties": object{"size": size}},
+		"then":       object{"required": []string{"mediaType"}, "properties": object{"mediaType": object{"enum": types}}},
+	}
+}
+
+// FileLimit is how many decoded bytes the file that answers a question must have less than.
+func FileLimit(q *hiring.Question) int64 {
+	if q.ID == Resume {
+		return MaxResume
+	}
+	return MaxFile
+}
+
+// valueOf gives what stands for an answer in the object that the schema looks at; false: it counts as absent.
+func valueOf(q *hiring.Question, a *Answer) (any, bool) {
+	if a.File != nil {
+		return object{"size": json.Number(strconv.FormatInt(a.File.Size, 10)), "mediaType": a.File.MediaType}, true
+	}
+	if strings.TrimSpace(a.Text) == "" {
+		return nil, false
+	}
+	if q.Format != hiring.Checkbox {
+		return a.Text, true
+	}
+	chosen := []any{}
+	for _, c := range Choices(q, a.Text) {
+		chosen = append(chosen, c)
+	}
+	return chosen, true
+}

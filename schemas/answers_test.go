@@ -1,0 +1,230 @@
+package schemas
+
+import (
+	"encoding/json"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+)
+
+// answersTo compiles the schema of questions that have the ids as labels.
+func answersTo(t testing.TB, questions ...hiring.Question) *Answers {
+	t.Helper()
+	a, err := NewAnswers(questions)
+	require.NoError(t, err)
+	return a
+}
+
+func sampleAnswers(t testing.TB) *Answers {
+	t.Helper()
+	raw, err := os.ReadFile("../testdata/samples/questions.json")
+	require.NoError(t, err)
+	var questions []hiring.Question
+	require.NoError(t, json.Unmarshal(raw, &questions))
+	return answersTo(t, questions...)
+}
+
+func goodApplication() []Answer {
+	return []Answer{
+		{QuestionID: "eeocDisabilitySignatureDate", Text: "2026-10-02"},
+		{QuestionID: "eeocDisabilitySignature", Text: "Ann Smith"},
+		{QuestionID: "eeocDisability", Text: "I do not want to answer"},
+		{QuestionID: "1000123", Text: `Day|Weekend \| Holiday|On\call`},
+		{QuestionID: "citizenWorkStatus", Text: "Authorized"},
+		{QuestionID: "resume", File: &File{MediaType: "application/pdf", Size: 1000}},
+		{QuestionID: "email", Text: "ann@example.com"},
+		{QuestionID: "lastName", Text: "Smith"},
+		{QuestionID: "firstName", Text: "Ann"},
+	}
+}
+
+func TestSampleApplication(t *testing.T) {
+	t.Parallel()
+	require.Nil(t, sampleAnswers(t).Check(goodApplication()))
+}
+
+// All faults come at once, in the order of the questions, and then what was not asked in the order given.
+func TestAllFaultsInTheQuestionsOrder(t *testing.T) {
+	t.Parallel()
+	got := sampleAnswers(t).Check([]Answer{
+		{QuestionID: "stranger/2", Text: "x"},
+		{QuestionID: "1000123", Text: "Day|Day|Noon"},
+		{QuestionID: "phone", Text: "12345"},
+		{QuestionID: "lastName", Text: "Smith"},
+		{QuestionID: "lastName", Text: "Jones"},
+		{QuestionID: "resume", Fault: NotBase64},
+		{QuestionID: "a stranger", Text: "x"},
+		{QuestionID: "stranger/2", Text: "y"},
+		{QuestionID: "email", Text: "Ann <ann@example.com>" + strings.Repeat("x", 254)},
+		{QuestionID: "email", Text: "ann@example.com"},
+		{QuestionID: "startDate", Text: " \t\n"},
+	})
+	require.Equal(t, []InvalidAnswer{
+		{"firstName", hiring.Text, []string{"First name: " + Required}},
+		{"lastName", hiring.Text, []string{"Last name: " + Repeated}},
+		{"email", hiring.Text, []string{"E-mail: at most 254 characters are allowed", "E-mail: " + NotEmail, "E-mail: " + Repeated}},
+		{"phone", hiring.Phone, []string{"Phone: at least 7 digits are needed"}},
+		{"resume", hiring.File, []string{"Resume: " + NotBase64}},
+		{"citizenWorkStatus", hiring.Select, []string{"Work authorization: " + Required}},
+		{"1000123", hiring.Checkbox, []string{"Shifts you can work: " + ChooseOnce, "Shifts you can work: " + ChooseSome}},
+		{"eeocDisability", hiring.Select, []string{"Please check one of the boxes below: " + Required}},
+		{"eeocDisabilitySignature", hiring.Text, []string{"Your name: " + Required}},
+		{"eeocDisabilitySignatureDate", hiring.Date, []string{"Today's date: " + Required}},
+		{"stranger/2", "", []string{Unasked}},
+		{"a stranger", "", []string{Unasked}},
+	}, got)
+}
+
+// A message begins with the label, and with the id where there is none.
+func TestLabels(t *testing.T) {
+	t.Parallel()
+	a := answersTo(t, hiring.Question{ID: "1", Format: hiring.Date, IsRequired: true}, hiring.Question{ID: "2", Format: hiring.Date, IsRequired: true, Label: " "},
+		hiring.Question{ID: "3", Format: hiring.Date, IsRequired: true, Label: "Day: 100%"})
+	require.Equal(t, []InvalidAnswer{
+		{"1", hiring.Date, []string{"1: " + Required}}, {"2", hiring.Date, []string{"2: " + Required}}, {"3", hiring.Date, []string{"Day: 100%: " + Required}},
+	}, a.Check(nil))
+}
+
+// Ids that mean something in a JSON pointer, to the library or to a schema are ids as any other.
+func TestStrangeIDs(t *testing.T) {
+	t.Parallel()
+	for _, id := range []string{"a/b", "a.b", "~0", "(root)", "", "$ref", "required", "size", "é", "0", "{{.field}}", strings.Repeat("x", 255)} {
+		a := answersTo(t, hiring.Question{ID: id, Format: hiring.Phone, Label: "L", IsRequired: true})
+		require.Nil(t, a.Check([]Answer{{QuestionID: id, Text: "1234567"}}), id)
+		require.Equal(t, []InvalidAnswer{{id, hiring.Phone, []string{"L: " + NotPhone}}}, a.Check([]Answer{{QuestionID: id, Text: "1"}}), id)
+		require.Equal(t, []InvalidAnswer{{id, hiring.Phone, []string{"L: " + Required}}}, a.Check(nil), id)
+	}
+	stranger := "a\x00b"
+	require.Equal(t, []InvalidAnswer{{stranger, "", []string{Unasked}}}, answersTo(t).Check([]Answer{{QuestionID: stranger}}))
+}
+
+func TestQuestionsThatCannotBeAsked(t *testing.T) {
+	t.Parallel()
+	_, err := NewAnswers([]hiring.Question{{ID: "a", Format: "Slider"}})
+	require.ErrorContains(t, err, `question a has the format "Slider"`)
+	_, err = NewAnswers([]hiring.Question{{ID: "a\x00", Format: hiring.Text}})
+	require.ErrorContains(t, err, "U+0000")
+	limit := -1
+	a := answersTo(t, hiring.Question{ID: "a", Format: hiring.Text, MaxLength: &limit})
+	require.Nil(t, a.Check([]Answer{{QuestionID: "a", Text: "x"}}))
+	twice := answersTo(t, hiring.Question{ID: "a", Format: hiring.Text}, hiring.Question{ID: "a", Format: hiring.Date, IsRequired: true})
+	require.Len(t, twice.Questions(), 1, "the first of two with the same id counts")
+	require.Nil(t, twice.Check([]Answer{{QuestionID: "a", Text: "no date"}}))
+	q, ok := twice.Question("a")
+	require.True(t, ok)
+	require.Equal(t, hiring.Text, q.Format)
+	_, ok = twice.Question("b")
+	require.False(t, ok)
+}
+
+// Schemas are compiled once for each version of a job.
+func TestJobsAreRememberedUntilTheyChange(t *testing.T) {
+	t.Parallel()
+	jobs := NewJobs()
+	job := hiring.Job{Row: hiring.Row{Tenant: "acme", Version: 1, UpdatedAt: time.Unix(1, 0)}, BoardCode: "A",
+		Questions: []hiring.Question{{ID: "a", Format: hiring.Date}}, ComplianceGroups: []string{"complianceVevraa"}}
+	first, err := jobs.Answers(&job)
+	require.NoError(t, err)
+	require.Len(t, first.Questions(), 2)
+	require.Equal(t, []string{"eeocVeteran"}, []string{first.Check(nil)[0].QuestionID}, "a group's questions are required")
+	again, err := jobs.Answers(&job)
+	require.NoError(t, err)
+	require.Same(t, first, again)
+	for _, change := range []func(j *hiring.Job){
+		func(j *hiring.Job) { j.Version = 2 },
+		func(j *hiring.Job) { j.Tenant = "initech" },
+		func(j *hiring.Job) { j.BoardCode = "B" },
+		func(j *hiring.Job) { j.UpdatedAt = time.Unix(2, 0) }, // deleted, and made anew
+	} {
+		other := job
+		other.Questions = nil
+		change(&other)
+		got, err := jobs.Answers(&other)
+		require.NoError(t, err)
+		require.Len(t, got.Questions(), 1)
+	}
+	for n := range 2 * rememberedJobs {
+		other := job
+		other.Version = int64(n + 10)
+		_, err := jobs.Answers(&other)
+		require.NoError(t, err)
+	}
+	require.Equal(t, rememberedJobs, jobs.compiled.Len(), "there is an end to it")
+	unstored := hiring.Job{BoardCode: "A"}
+	_, err = jobs.Answers(&unstored)
+	require.NoError(t, err)
+	unstored.Questions = job.Questions
+	got, err := jobs.Answers(&unstored)
+	require.NoError(t, err)
+	require.Len(t, got.Questions(), 1)
+	unstored.Questions = []hiring.Question{{ID: "a", Format: "x"}}
+	_, err = jobs.Answers(&unstored)
+	require.ErrorContains(t, err, "job A: question a")
+}
+
+func TestAnswersAreCheckedConcurrently(t *testing.T) {
+	t.Parallel()
+	a := sampleAnswers(t)
+	var wait sync.WaitGroup
+	for range 8 {
+		wait.Go(func() {
+			for range 20 {
+				if a.Check(goodApplication()) != nil || len(a.Check(nil)) != 9 {
+					t.Error("the outcome is another one than alone")
+				}
+			}
+		})
+	}
+	wait.Wait()
+}
+
+// No message has anything of an answer in it.
+func TestMessagesDoNotQuoteAnswers(t *testing.T) {
+	t.Parallel()
+	const secret = "s3cret"
+	a := sampleAnswers(t)
+	var given []Answer
+	for _, q := range a.Questions() {
+		given = append(given, Answer{QuestionID: q.ID, Text: secret + "|" + strings.Repeat(secret, 500)})
+	}
+	given[5] = Answer{QuestionID: "resume", File: &File{MediaType: "text/" + secret, Size: 1}}
+	for _, invalid := range a.Check(given) {
+		require.NotContains(t, strings.Join(invalid.Messages, " "), secret)
+	}
+}
+
+func TestApplicationsShape(t *testing.T) {
+	t.Parallel()
+	for body, want := range map[string][]string{
+		`{"jobBoardCode":"A","source":"","answers":[]}`:                                    nil,
+		`{"answers":[{"value":"","questionId":"a"}],"source":"s","jobBoardCode":"A"}`:      nil,
+		`{"jobBoardCode":"A","source":"` + strings.Repeat("é", 255) + `","answers":[]}`:    nil,
+		`{"jobBoardCode":"A","source":"` + strings.Repeat("é", 256) + `","answers":[]}`:    {"source is longer than 255 characters: shorten it"},
+		`{"jobBoardCode":"A","source":"","answers":[],"more":{"x":1}}`:                     nil,
+		`{"jobBoardCode":"A","source":"","answers":[{"questionId":"a","value":"","x":1}]}`: nil,
+		`[]`: {"an application is a JSON object"},
+		`{}`: {"jobBoardCode is missing: send the job board code of the job", "source is missing: send a text, which may be empty", "answers are missing: send an array"},
+		`{"jobBoardCode":1,"source":null,"answers":{}}`: {"jobBoardCode is no string: send the job board code of the job", "source is no string: send a text, which may be empty", "answers are no array: send one"},
+		`{"jobBoardCode":"A","source":"","answers":[1,{},{"questionId":1,"value":2},{"questionId":null,"value":null}]}`: {
+			"an answer is an object with questionId and value", "an answer has no questionId: send the id of its question", "an answer has no value: send a string, which may be empty",
+			"the questionId of an answer is no string: send the id of its question", "the value of an answer is no string: send one, which may be empty",
+		},
+		`{"jobBoardCode":"A","source":"","answers":[` + strings.TrimSuffix(strings.Repeat(`{"questionId":"a","value":""},`, MaxAnswers), ",") + `]}`:   nil,
+		`{"jobBoardCode":"A","source":"","answers":[` + strings.TrimSuffix(strings.Repeat(`{"questionId":"a","value":""},`, MaxAnswers+1), ",") + `]}`: {"there are more than 1000 answers: leave some out"},
+	} {
+		var application any
+		decoder := json.NewDecoder(strings.NewReader(body))
+		decoder.UseNumber()
+		require.NoError(t, decoder.Decode(&application))
+		require.Equal(t, want, CheckApplication(application), "%.80s", body)
+		anything, err := compileDocument(map[string]any{})
+		require.NoError(t, err)
+		require.Nil(t, checkApplication(anything, application), "it is the schema that finds it")
+	}
+}
