@@ -94,7 +94,17 @@ func (b *bench) run(payload string) error {
 	if err != nil {
 		return err
 	}
-	reportAcknowledgements(acks)
+	if err := reportAcknowledgements(acks); err != nil {
+		return err
+	}
+	say("applications: %s without a file and %s with one, for each of three servers", b.during, b.during)
+	taken, err := applications(b.binary, b.dir, b.during, b.database)
+	if err != nil {
+		return err
+	}
+	if err := reportApplications(taken); err != nil {
+		return err
+	}
 	for _, database := range []string{"SQLite", "PostgreSQL"} {
 		if err := b.rest(database, bare); err != nil {
 			return fmt.Errorf("on %s: %w", database, err)
