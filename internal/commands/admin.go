@@ -45,6 +45,9 @@ func (a *admin) call(ctx context.Context, method, path string, in, out any) erro
 	return a.send(ctx, method, path, nil, in, out)
 }
 
+// verbatim is a body that is sent as it is.
+type verbatim []byte
+
 // send is call with a header of one's own; a nil out drops the answer. When the gateway refuses, the error is a *refusal.
 func (a *admin) send(ctx context.Context, method, path string, header http.Header, in, out any) error {
 	ctx, cancel := context.WithTimeout(ctx, adminPatience)
@@ -54,7 +57,11 @@ func (a *admin) send(ctx context.Context, method, path string, header http.Heade
 		return err
 	}
 	var body io.Reader
-	if in != nil {
+	switch in := in.(type) {
+	case nil:
+	case verbatim:
+		body = bytes.NewReader(in)
+	default:
 		raw, err := json.Marshal(in)
 		if err != nil {
 			return err
@@ -132,7 +139,8 @@ func (a *admin) unreached(err error) error {
 // refused makes a sentence of an error answer: the gateway's own, or that of whatever else listens there.
 func (a *admin) refused(answer *http.Response) error {
 	var said struct {
-		Detail     string `json:"detail"` // of our problems
+		Detail     string   `json:"detail"` // of our problems
+		Findings   []string `json:"findings"`
 		Transcript struct {
 			DurationMs float64 `json:"durationMs"`
 			Answer     string  `json:"answer"`
@@ -150,6 +158,11 @@ func (a *admin) refused(answer *http.Response) error {
 		}
 		if t := said.Transcript; t.Answer != "" {
 			sentence += "; the answer began: " + printable(t.Answer)
+		}
+		for _, finding := range said.Findings {
+			if !strings.Contains(said.Detail, finding) {
+				sentence += "\n  " + printable(finding)
+			}
 		}
 		return errors.New(sentence)
 	case said.Error != "":

@@ -153,3 +153,23 @@ func readSecret(in io.Reader, file string) (string, error) {
 	}
 	return secret, nil
 }
+
+// readInput reads a file, or standard input for "-", up to a size in bytes.
+func readInput(in io.Reader, file string, most int64) ([]byte, error) {
+	if file != "-" {
+		f, err := os.Open(file)
+		if err != nil {
+			return nil, fmt.Errorf("reading %s: %w", printable(file), cause(err))
+		}
+		defer f.Close()
+		in = f
+	}
+	raw, err := io.ReadAll(io.LimitReader(in, most+1))
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", printable(file), cause(err))
+	}
+	if int64(len(raw)) > most {
+		return nil, fmt.Errorf("%s is larger than %d KiB: make it smaller", printable(file), most>>10)
+	}
+	return raw, nil
+}

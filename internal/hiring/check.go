@@ -39,6 +39,7 @@ func (j *Job) Check() error {
 	k.text("title", j.Title)
 	k.text("uri", j.URI)
 	entries(&k, "customFields", j.CustomFields, k.customField)
+	k.questions(j.Questions)
 	return k.err()
 }
 

@@ -16,6 +16,8 @@ var applyRoutes = []route{
 	{method: http.MethodDelete, path: anAPIUser, role: hiring.Admin, status: http.StatusNoContent, serve: (*request).disableAPIUser},
 	{method: http.MethodPost, path: anAPIUser + "/enable", role: hiring.Admin, status: http.StatusOK, serve: (*request).enableAPIUser},
 	{method: http.MethodPost, path: anAPIUser + "/reset", role: hiring.Admin, status: http.StatusOK, serve: (*request).resetAPIUser},
+
+	{method: http.MethodPut, path: aJob + "/questions", role: hiring.Operator, status: http.StatusOK, serve: (*request).importQuestions},
 }
 
 func init() { routes = append(routes, applyRoutes...) }

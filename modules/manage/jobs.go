@@ -3,6 +3,7 @@ package manage
 import (
 	"net/http"
 
+	"github.com/hiregate/hiregate/internal/compliance"
 	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/problem"
 	"github.com/hiregate/hiregate/internal/store"
@@ -17,7 +18,7 @@ var jobs = kind[hiring.Job]{
 	find:   (*store.Tx).Job,
 	put:    (*store.Tx).PutJob,
 	remove: (*store.Tx).DeleteJob,
-	check:  (*hiring.Job).Check,
+	check:  compliance.Check,
 	clear: func(tx *store.Tx, j *hiring.Job) (*problem.Problem, error) {
 		used, err := tx.JobIsUsed(j.Tenant, j.BoardCode)
 		if err != nil || !used {

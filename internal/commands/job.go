@@ -1,0 +1,232 @@
+package commands
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+)
+
+// Job returns the command `hiregate job`.
+func Job() *cobra.Command {
+	a := new(admin)
+	cmd := group(&cobra.Command{
+		Use:   "job",
+		Short: "Lists, shows, closes and opens jobs, and imports their questions",
+		Long: `Lists and shows the jobs of a tenant with what their applicants are asked, closes and opens them, and imports lists of questions.
+
+These commands ask the gateway, at Caddy's admin endpoint.`,
+		Example: `  hiregate job list initech
+  hiregate job show initech/NURSE-1
+  hiregate job import-questions initech/NURSE-1 questions.csv
+  hiregate job close initech/NURSE-1
+  hiregate job open initech/NURSE-1`,
+	}, jobList(a), jobShow(a), jobClose(a, "close", true), jobClose(a, "open", false), jobImport(a))
+	a.flags(cmd)
+	return cmd
+}
+
+// jobOf reads TENANT/CODE, and gives the job's path. A job board code may have slashes in it.
+func jobOf(arg string) (path string, err error) {
+	tenant, code, ok := strings.Cut(arg, "/")
+	if !ok || code == "" {
+		return "", errors.New("whose job is it? write it as TENANT/JOBBOARDCODE, such as initech/NURSE-1")
+	}
+	return jobsPath(tenant) + "/" + segment(code), hiring.CheckTenantName(tenant)
+}
+
+func jobsPath(tenant string) string { return "/v1/tenants/" + segment(tenant) + "/jobs" }
+
+func openOrClosed(j *hiring.Job) string {
+	switch {
+	case j.Closed:
+		return "closed"
+	case j.Syndicate:
+		return "open, in the feed"
+	}
+	return "open"
+}
+
+func jobList(a *admin) *cobra.Command {
+	p := new(pages)
+	cmd := &cobra.Command{
+		Use:   "list TENANT",
+		Short: "Lists the jobs of a tenant, those that are closed among them",
+		Args:  exactly(1, "job list takes one tenant, such as: hiregate job list initech"),
+	}
+	p.choose = func(args []string) error {
+		p.path = jobsPath(args[0])
+		return hiring.CheckTenantName(args[0])
+	}
+	columns := []string{"job board code", "title", "state", "questions", "compliance groups", "updated"}
+	return listing(a, p, cmd, columns, func(j *hiring.Job) []any {
+		return []any{j.BoardCode, j.Title, openOrClosed(j), len(j.Questions), strings.Join(j.ComplianceGroups, ", "), j.UpdatedAt}
+	})
+}
+
+func jobShow(a *admin) *cobra.Command {
+	return &cobra.Command{
+		Use:   "show TENANT/JOBBOARDCODE",
+		Short: "Shows a job, with what its applicants are asked",
+		Args:  exactly(1, "job show takes one job, such as: hiregate job show initech/NURSE-1"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			path, err := jobOf(args[0])
+			if err != nil {
+				return err
+			}
+			ctx, stop := interruptible(cmd)
+			defer stop()
+			var raw json.RawMessage
+			if err := a.call(ctx, http.MethodGet, path, nil, &raw); err != nil {
+				return err
+			}
+			if a.json {
+				return WriteJSON(cmd.OutOrStdout(), raw)
+			}
+			var j hiring.Job
+			if err := json.Unmarshal(raw, &j); err != nil {
+				return fmt.Errorf("reading what the gateway answered: %w", err)
+			}
+			return printJob(cmd, &j)
+		},
+	}
+}
+
+func printJob(cmd *cobra.Command, j *hiring.Job) error {
+	about := NewTable(cmd.OutOrStdout())
+	about.Row("job board code", j.BoardCode)
+	about.Row("tenant", j.Tenant)
+	about.Row("id", j.ID)
+	about.Row("legacy id", j.LegacyID)
+	about.Row("title", j.Title)
+	about.Row("uri", j.URI)
+	about.Row("state", openOrClosed(j))
+	about.Row("compliance groups", strings.Join(j.ComplianceGroups, ", "))
+	about.Row("updated", j.UpdatedAt)
+	if err := about.Flush(); err != nil || len(j.Questions) == 0 {
+		return err
+	}
+	fmt.Fprintln(cmd.OutOrStdout())
+	asked := NewTable(cmd.OutOrStdout(), "question", "format", "required", "label", "options", "max length", "check")
+	for _, q := range j.Questions {
+		required, most := "", ""
+		if q.IsRequired {
+			required = "yes"
+		}
+		if q.MaxLength != nil {
+			most = fmt.Sprint(*q.MaxLength)
+		}
+		asked.Row(q.ID, q.Format, required, q.Label, hiring.JoinOptions(q.Options), most, q.Check)
+	}
+	return asked.Flush()
+}
+
+// jobClose is `job close` or `job open`.
+func jobClose(a *admin, word string, closed bool) *cobra.Command {
+	short := "Closes a job: nobody can apply any more, and the feed has it no longer"
+	done := "is closed"
+	if !closed {
+		short, done = "Opens a job again", "is open"
+	}
+	return &cobra.Command{
+		Use:   word + " TENANT/JOBBOARDCODE",
+		Short: short,
+		Args:  exactly(1, "job "+word+" takes one job, such as: hiregate job "+word+" initech/NURSE-1"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			path, err := jobOf(args[0])
+			if err != nil {
+				return err
+			}
+			ctx, stop := interruptible(cmd)
+			defer stop()
+			var all map[string]json.RawMessage // all that a newer gateway knows of a job stays
+			if err := a.call(ctx, http.MethodGet, path, nil, &all); err != nil {
+				return err
+			}
+			all["closed"] = json.RawMessage(fmt.Sprint(closed))
+			unchanged := http.Header{"If-Match": {`"` + string(all["version"]) + `"`}}
+			var raw json.RawMessage
+			if err := a.send(ctx, http.MethodPut, path, unchanged, all, &raw); err != nil {
+				return err
+			}
+			if a.json {
+				return WriteJSON(cmd.OutOrStdout(), raw)
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "%s %s\n", printable(args[0]), done)
+			return nil
+		},
+	}
+}
+
+// maxQuestions is how many bytes the management API takes.
+const maxQuestions = 1 << 20
+
+func jobImport(a *admin) *cobra.Command {
+	var kind string
+	cmd := &cobra.Command{
+		Use:   "import-questions TENANT/JOBBOARDCODE FILE",
+		Short: "Puts a list of questions, JSON or CSV, in the place of those that a job has",
+		Long: `Puts a list of questions in the place of those that a job has. When one row is refused, nothing is changed, and what is wrong
+with each is told, with its line.
+
+A JSON file holds an array of questions, as the Apply API shows them. A CSV file is in UTF-8, and its first line names its
+columns, in any order: id, format and label, and what is needed of isRequired, options, maxLength and check. Options are separated
+by "|"; a "|" within an option is written as "\|". The check email makes a Text question take e-mail addresses alone.
+
+"-" reads standard input; it is taken for JSON when it begins with "[", unless --format says otherwise.`,
+		Example: `  hiregate job import-questions initech/NURSE-1 questions.csv
+  hiregate job import-questions initech/NURSE-1 - --format csv < questions.csv`,
+		Args: exactly(2, "job import-questions takes a job and a file, such as: hiregate job import-questions initech/NURSE-1 questions.csv"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			path, err := jobOf(args[0])
+			if err != nil {
+				return err
+			}
+			raw, err := readInput(cmd.InOrStdin(), args[1], maxQuestions)
+			if err != nil {
+				return err
+			}
+			media, err := questionsType(kind, args[1], raw)
+			if err != nil {
+				return err
+			}
+			ctx, stop := interruptible(cmd)
+			defer stop()
+			var answer json.RawMessage
+			if err := a.send(ctx, http.MethodPut, path+"/questions", http.Header{"Content-Type": {media}}, verbatim(raw), &answer); err != nil {
+				return err
+			}
+			if a.json {
+				return WriteJSON(cmd.OutOrStdout(), answer)
+			}
+			var j hiring.Job
+			if err := json.Unmarshal(answer, &j); err != nil {
+				return fmt.Errorf("reading what the gateway answered: %w", err)
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "%s asks %d questions of its own\n", printable(args[0]), len(j.Questions))
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&kind, "format", "", "json or csv (default: by the file's name)")
+	return cmd
+}
+
+// questionsType is the media type of a list of questions.
+func questionsType(kind, file string, raw []byte) (string, error) {
+	if kind == "" {
+		kind = strings.TrimPrefix(strings.ToLower(filepath.Ext(file)), ".")
+	}
+	switch {
+	case kind == "json", file == "-" && kind == "" && strings.HasPrefix(strings.TrimSpace(string(raw)), "["):
+		return "application/json", nil
+	case kind == "csv", file == "-" && kind == "":
+		return "text/csv", nil
+	}
+	return "", errors.New("is this JSON or CSV? say so with --format json or --format csv")
+}

@@ -1,0 +1,281 @@
+package manage
+
+import (
+	"bytes"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hiregate/hiregate/internal/compliance"
+	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/problem"
+	"github.com/hiregate/hiregate/internal/store"
+)
+
+// row is a question of a list that is imported: what it is, or why it is refused.
+type row struct {
+	at     string // where it stands, for people
+	q      hiring.Question
+	faults []string
+}
+
+// importQuestions puts a list of questions in the place of those that a job has. When a row is refused, nothing is changed, and all
+// that is wrong with each row is told.
+func (r *request) importQuestions() (any, *problem.Problem) {
+	if _, p := r.query(); p != nil {
+		return nil, p
+	}
+	t, p := r.tenant()
+	if p != nil {
+		return nil, p
+	}
+	rows, p := r.rows()
+	if p != nil {
+		return nil, p
+	}
+	questions, p := accepted(rows)
+	if p != nil {
+		return nil, p
+	}
+	var saved hiring.Job
+	p = r.write(func(tx *store.Tx) error {
+		j, ok, err := tx.Job(t.Name, r.PathValue("id"))
+		if err != nil {
+			return err
+		}
+		if !ok {
+			return refused{firstOf(r.expect(""), jobs.missing())}
+		}
+		if p := r.expect(tag(j.Version)); p != nil {
+			return refused{p}
+		}
+		saved = *j
+		saved.Questions = questions
+		if p := invalid(compliance.Check(&saved)); p != nil { // the questions together
+			return refused{p}
+		}
+		return tx.PutJob(&saved, r.gateway.Now())
+	})
+	if p != nil {
+		return nil, p
+	}
+	r.etag = tag(saved.Version)
+	return &saved, nil
+}
+
+// accepted gives the questions of a list in which no row is refused.
+func accepted(rows []row) ([]hiring.Question, *problem.Problem) {
+	questions := make([]hiring.Question, len(rows))
+	first := map[string]string{}
+	var findings []string
+	refused := 0
+	for n, one := range rows {
+		faults := one.faults
+		if len(faults) == 0 {
+			faults = faultsOf(&one.q)
+		}
+		if at, ok := first[one.q.ID]; ok && one.q.ID != "" {
+			faults = append(faults, "id is that of "+at+": give each question its own")
+		} else {
+			first[one.q.ID] = one.at
+		}
+		if len(faults) > 0 {
+			refused++
+			findings = append(findings, one.at+": "+strings.Join(faults, "; "))
+		}
+		questions[n] = one.q
+	}
+	if refused == 0 {
+		return questions, nil
+	}
+	p := problem.New(http.StatusUnprocessableEntity, fmt.Sprintf("%d of %d rows were refused, and nothing was imported: mend them, and send all of the list again", refused, len(rows)))
+	p.Findings = findings
+	return nil, p
+}
+
+func faultsOf(q *hiring.Question) (faults []string) {
+	if wrong := new(hiring.InvalidError); errors.As(hiring.CheckQuestion(q), &wrong) {
+		faults = slices.Clone(wrong.Faults)
+	}
+	if fault := compliance.Reserved(q.ID); fault != "" {
+		faults = append(faults, fault)
+	}
+	return faults
+}
+
+// rows reads the list of the body, by its media type.
+func (r *request) rows() ([]row, *problem.Problem) {
+	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	switch {
+	case err == nil && kind == "application/json":
+		return jsonRows(r.body)
+	case err == nil && kind == "text/csv":
+		return csvRows(r.body)
+	}
+	return nil, problem.New(http.StatusUnsupportedMediaType, "send the questions as JSON or CSV, with the header Content-Type: application/json or text/csv")
+}
+
+// jsonRows reads an array of questions. A row stands where its object begins.
+func jsonRows(body []byte) (rows []row, p *problem.Problem) {
+	in := jsontext.NewDecoder(bytes.NewReader(body))
+	bad := func(err error) *problem.Problem {
+		if broken := new(jsontext.SyntacticError); errors.As(err, &broken) {
+			return problem.New(http.StatusBadRequest, fmt.Sprintf("the body is not JSON (line %d): send an array of questions in UTF-8, and nothing behind it", lineAt(body, broken.ByteOffset)))
+		}
+		return problem.New(http.StatusBadRequest, "the body is not JSON: send an array of questions in UTF-8, and nothing behind it")
+	}
+	if in.PeekKind() != '[' {
+		if _, err := in.ReadToken(); err != nil {
+			return nil, bad(err)
+		}
+		return nil, problem.New(http.StatusBadRequest, "the body is no array: send the questions as a JSON array")
+	}
+	if _, err := in.ReadToken(); err != nil {
+		return nil, bad(err)
+	}
+	for in.PeekKind() != ']' {
+		raw, err := in.ReadValue()
+		if err != nil {
+			return nil, bad(err)
+		}
+		begin := in.InputOffset() - int64(len(raw))
+		one := row{at: fmt.Sprintf("line %d, question %d", lineAt(body, begin), len(rows)+1)}
+		if err := json.Unmarshal(raw, &one.q, json.RejectUnknownMembers(true)); err != nil {
+			one.faults = []string{unreadable(err)}
+		}
+		rows = append(rows, one)
+	}
+	if _, err := in.ReadToken(); err != nil {
+		return nil, bad(err)
+	}
+	if _, err := in.ReadToken(); !errors.Is(err, io.EOF) {
+		return nil, bad(err)
+	}
+	return rows, nil
+}
+
+// lineAt is the line of a byte, from 1.
+func lineAt(body []byte, offset int64) int {
+	return 1 + bytes.Count(body[:min(offset, int64(len(body)))], []byte{'\n'})
+}
+
+// columns are those that a CSV file may have, in any order and any case; the first three must be there.
+var columns = []string{"id", "format", "label", "isRequired", "options", "maxLength", "check", "group"}
+
+// csvRows reads questions as RFC 4180 has it, with a header line; where that has a semicolon and no comma, semicolons separate.
+func csvRows(body []byte) (rows []row, p *problem.Problem) {
+	body = bytes.TrimPrefix(body, []byte("\ufeff"))
+	if !utf8.Valid(body) {
+		return nil, problem.New(http.StatusBadRequest, "the file is not valid UTF-8: save it as CSV in UTF-8")
+	}
+	in := csv.NewReader(bytes.NewReader(body))
+	in.FieldsPerRecord = -1
+	if header, _, _ := bytes.Cut(body, []byte{'\n'}); bytes.ContainsRune(header, ';') && !bytes.ContainsRune(header, ',') {
+		in.Comma = ';'
+	}
+	header, err := in.Read()
+	if err != nil {
+		return nil, problem.New(http.StatusBadRequest, "the file has no header line that can be read: begin it with id,format,label,isRequired,options,maxLength,check")
+	}
+	names, p := named(header)
+	if p != nil {
+		return nil, p
+	}
+	for {
+		cells, err := in.Read()
+		switch broken := new(csv.ParseError); {
+		case errors.Is(err, io.EOF):
+			return rows, nil
+		case errors.As(err, &broken): // where the next row begins can't be told
+			return append(rows, row{at: fmt.Sprintf("line %d", broken.Line), faults: []string{`has a quote that can't be read: write each quote within a cell in quotes twice; what follows was not looked at`}}), nil
+		case err != nil:
+			return nil, problem.New(http.StatusBadRequest, "the file can't be read as CSV")
+		}
+		line, _ := in.FieldPos(0)
+		rows = append(rows, csvRow(fmt.Sprintf("line %d", line), names, cells))
+	}
+}
+
+// named finds the columns that a header line names.
+func named(header []string) (names []string, p *problem.Problem) {
+	for _, cell := range header {
+		n := slices.IndexFunc(columns, func(c string) bool { return strings.EqualFold(c, strings.TrimSpace(cell)) })
+		if n < 0 {
+			return nil, problem.New(http.StatusBadRequest, fmt.Sprintf("the file has a column %.40q, which is unknown: use %s", cell, strings.Join(columns, ", ")))
+		}
+		if slices.Contains(names, columns[n]) {
+			return nil, problem.New(http.StatusBadRequest, "the file has the column "+columns[n]+" twice: leave one out")
+		}
+		names = append(names, columns[n])
+	}
+	for _, must := range columns[:3] {
+		if !slices.Contains(names, must) {
+			return nil, problem.New(http.StatusBadRequest, "the file has no column "+must+": add it, and name it in the header line")
+		}
+	}
+	return names, nil
+}
+
+func csvRow(at string, names, cells []string) row {
+	one := row{at: at}
+	if len(cells) != len(names) {
+		one.faults = []string{fmt.Sprintf("has %d cells, and the header line %d: put cells with a separator in them into quotes", len(cells), len(names))}
+		return one
+	}
+	for n, cell := range cells {
+		q := &one.q
+		if names[n] != "label" {
+			cell = strings.TrimSpace(cell)
+		}
+		switch names[n] {
+		case "id":
+			q.ID = cell
+		case "format":
+			q.Format = hiring.Format(cell)
+		case "label":
+			q.Label = cell
+		case "check":
+			q.Check = cell
+		case "isRequired":
+			switch strings.ToLower(cell) {
+			case "true", "yes", "1":
+				q.IsRequired = true
+			case "", "false", "no", "0":
+			default:
+				one.faults = append(one.faults, "isRequired can't be read: write true or false")
+			}
+		case "options":
+			if cell != "" {
+				for _, option := range hiring.SplitOptions(cell) {
+					q.Options = append(q.Options, strings.TrimSpace(option))
+				}
+			}
+		case "maxLength":
+			if cell != "" {
+				if most, err := strconv.Atoi(cell); err == nil {
+					q.MaxLength = &most
+				} else {
+					one.faults = append(one.faults, "maxLength is no number: write one such as 255, or nothing")
+				}
+			}
+		case "group":
+			if cell != "" {
+				q.Group = &cell
+			}
+		}
+	}
+	if len(one.faults) > 0 { // and what else is wrong
+		one.faults = append(one.faults, faultsOf(&one.q)...)
+	}
+	return one
+}
