@@ -210,10 +210,10 @@ func TestApplicationsShape(t *testing.T) {
 		`{"jobBoardCode":"A","source":"","answers":[{"questionId":"a","value":"","x":1}]}`: nil,
 		`[]`: {"an application is a JSON object"},
 		`{}`: {"jobBoardCode is missing: send the job board code of the job", "source is missing: send a text, which may be empty", "answers are missing: send an array"},
-		`{"jobBoardCode":1,"source":null,"answers":{}}`: {"jobBoardCode is no string: send the job board code of the job", "source is no string: send a text, which may be empty", "answers are no array: send one"},
+		`{"jobBoardCode":1,"source":null,"answers":{}}`: {"jobBoardCode is a string: send the job board code of the job", "source is a string, which may be empty", "answers are an array: send one"},
 		`{"jobBoardCode":"A","source":"","answers":[1,{},{"questionId":1,"value":2},{"questionId":null,"value":null}]}`: {
-			"an answer is an object with questionId and value", "an answer has no questionId: send the id of its question", "an answer has no value: send a string, which may be empty",
-			"the questionId of an answer is no string: send the id of its question", "the value of an answer is no string: send one, which may be empty",
+			"an answer is an object with questionId and value", "an answer has a questionId and a value, which are strings: a questionId is missing", "an answer has a questionId and a value, which are strings: a value is missing",
+			"questionId is a string: send the id of a question", "the value of an answer is a string, which may be empty",
 		},
 		`{"jobBoardCode":"A","source":"","answers":[` + strings.TrimSuffix(strings.Repeat(`{"questionId":"a","value":""},`, MaxAnswers), ",") + `]}`:   nil,
 		`{"jobBoardCode":"A","source":"","answers":[` + strings.TrimSuffix(strings.Repeat(`{"questionId":"a","value":""},`, MaxAnswers+1), ",") + `]}`: {"there are more than 1000 answers: leave some out"},

@@ -22,18 +22,18 @@ const MaxAnswers = 1000
 var envelope = []struct{ at, fault, sentence string }{
 	{"", "invalid_type", "an application is a JSON object"},
 	{"", "required jobBoardCode", "jobBoardCode is missing: send the job board code of the job"},
-	{"/jobBoardCode", "invalid_type", "jobBoardCode is no string: send the job board code of the job"},
+	{"/jobBoardCode", "invalid_type", "jobBoardCode is a string: send the job board code of the job"},
 	{"", "required source", "source is missing: send a text, which may be empty"},
-	{"/source", "invalid_type", "source is no string: send a text, which may be empty"},
+	{"/source", "invalid_type", "source is a string, which may be empty"},
 	{"/source", "string_lte", "source is longer than 255 characters: shorten it"},
 	{"", "required answers", "answers are missing: send an array"},
-	{"/answers", "invalid_type", "answers are no array: send one"},
+	{"/answers", "invalid_type", "answers are an array: send one"},
 	{"/answers", "array_max_items", "there are more than 1000 answers: leave some out"},
 	{"/answers/*", "invalid_type", "an answer is an object with questionId and value"},
-	{"/answers/*", "required questionId", "an answer has no questionId: send the id of its question"},
-	{"/answers/*", "required value", "an answer has no value: send a string, which may be empty"},
-	{"/answers/*/questionId", "invalid_type", "the questionId of an answer is no string: send the id of its question"},
-	{"/answers/*/value", "invalid_type", "the value of an answer is no string: send one, which may be empty"},
+	{"/answers/*", "required questionId", "an answer has a questionId and a value, which are strings: a questionId is missing"},
+	{"/answers/*", "required value", "an answer has a questionId and a value, which are strings: a value is missing"},
+	{"/answers/*/questionId", "invalid_type", "questionId is a string: send the id of a question"},
+	{"/answers/*/value", "invalid_type", "the value of an answer is a string, which may be empty"},
 }
 
 var compiledApplication = sync.OnceValue(func() *gojsonschema.Schema {

@@ -156,7 +156,7 @@ func (f *Files) Put(ctx context.Context, r io.Reader, limit int64) (Blob, error)
 
 // Open opens the file of that name for reading and gives its size in bytes. Errors: fs.ErrNotExist, and fs.ErrInvalid
 // for what Put never named.
-func (f *Files) Open(name string) (io.ReadSeekCloser, int64, error) {
+func (f *Files) Open(name string) (*os.File, int64, error) {
 	path, err := f.path(name)
 	if err != nil {
 		return nil, 0, err

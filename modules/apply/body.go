@@ -12,17 +12,15 @@ import (
 	"github.com/hiregate/hiregate/internal/documents"
 	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/jsonstream"
+	"github.com/hiregate/hiregate/schemas"
 )
 
 const (
-	maxAnswers  = 1000    // of an application
-	maxSource   = 255     // characters
+	maxName     = 4 * 255 // bytes of what is a name or a source
 	maxText     = 1 << 20 // bytes of an answer that is no file,
 	maxTexts    = 4 << 20 // and of those of an application together
 	keptAnswer  = 8 << 10 // bytes of an answer that are kept in memory,
 	keptAnswers = 1 << 18 // and of an application's answers together
-	maxFile     = 10 << 20
-	maxResume   = 2 << 20
 )
 
 // shapeError says why a body that is JSON is no application.
@@ -42,7 +40,8 @@ type content struct {
 
 // answer is one of an application.
 type answer struct {
-	questionID string
+	questionID      string
+	hasID, hasValue bool
 	content
 }
 
@@ -88,30 +87,20 @@ func (b *body) read() error {
 	if err := b.in.End(); err != nil {
 		return err
 	}
-	switch {
-	case !b.hasCode:
-		return shapeError("jobBoardCode is missing: send the job board code of the job")
-	case !b.hasSource:
-		return shapeError("source is missing: send a text, which may be empty")
-	case !b.list:
-		return shapeError("answers are missing: send an array")
-	}
-	return nil
+	return b.shape()
 }
 
 func (b *body) member(name string) (err error) {
 	switch name {
 	case "jobBoardCode":
 		b.hasCode = true
-		if b.code, err = b.string(name, 4*255); err == nil {
+		if b.code, err = b.string(name); err == nil {
 			b.sheet, err = b.job(b.code)
 		}
 		return err
 	case "source":
 		b.hasSource = true
-		if b.source, err = b.string(name, 4*maxSource); err == nil && len([]rune(b.source)) > maxSource {
-			err = shapeError("source is longer than 255 characters")
-		}
+		b.source, err = b.string(name)
 		return err
 	case "answers":
 		b.list = true
@@ -132,13 +121,13 @@ func (b *body) expect(kind jsonstream.Kind, sentence string) error {
 }
 
 // string reads a member that is a short text.
-func (b *body) string(name string, limit int) (s string, err error) {
+func (b *body) string(name string) (s string, err error) {
 	if err := b.expect(jsonstream.String, name+" is a string"); err != nil {
 		return "", err
 	}
 	err = b.in.Text(func(r io.Reader) error {
-		raw, err := io.ReadAll(io.LimitReader(r, int64(limit)+1))
-		if err == nil && len(raw) > limit {
+		raw, err := io.ReadAll(io.LimitReader(r, maxName+1))
+		if err == nil && len(raw) > maxName {
 			return shapeError(name + " is longer than 255 characters")
 		}
 		s = string(raw)
@@ -148,25 +137,24 @@ func (b *body) string(name string, limit int) (s string, err error) {
 }
 
 func (b *body) answer() error {
-	if len(b.answers) == maxAnswers {
-		return shapeError(fmt.Sprintf("there are more than %d answers", maxAnswers))
+	if len(b.answers) > schemas.MaxAnswers { // one more than the schema takes is enough for it to say so
+		return b.in.Skip()
 	}
 	if err := b.expect(jsonstream.Object, "an answer is an object with questionId and value"); err != nil {
 		return err
 	}
 	var a answer
-	var hasID, hasValue bool
 	err := b.in.Object(func(name string) (err error) {
 		switch name {
 		case "questionId":
-			hasID = true
-			a.questionID, err = b.string(name, 4*255)
+			a.hasID = true
+			a.questionID, err = b.string(name)
 		case "value":
-			hasValue = true
+			a.hasValue = true
 			if err := b.expect(jsonstream.String, "the value of an answer is a string"); err != nil {
 				return err
 			}
-			known := hasID && b.sheet != nil
+			known := a.hasID && b.sheet != nil
 			err = b.in.Text(func(r io.Reader) (err error) {
 				a.content, err = b.value(known, a.questionID, r)
 				return err
@@ -176,9 +164,6 @@ func (b *body) answer() error {
 		}
 		return err
 	})
-	if err == nil && !(hasID && hasValue) {
-		err = shapeError("an answer has a questionId and a value, which are strings")
-	}
 	b.answers = append(b.answers, a)
 	return err
 }
@@ -189,7 +174,7 @@ func (b *body) value(known bool, id string, r io.Reader) (content, error) {
 	if !known {
 		return b.keep(r)
 	}
-	q, asked := b.sheet.question(id)
+	q, asked := b.sheet.answers.Question(id)
 	switch {
 	case !asked || b.answered(id):
 		return content{}, nil
@@ -208,13 +193,11 @@ func (b *body) answered(id string) bool {
 	return false
 }
 
-const tooLong = "the answer is larger than 1 MiB: shorten it"
-
 // text keeps an answer that is no file.
 func (b *body) text(r io.Reader) (content, error) {
 	c, err := b.keep(io.LimitReader(r, maxText+1))
 	if err == nil && c.rest != nil && c.rest.Size() > maxText {
-		return content{fault: tooLong}, nil
+		return content{fault: schemas.TooLarge}, nil
 	}
 	return c, err
 }
@@ -269,27 +252,21 @@ func (b *body) file(q *hiring.Question, r io.Reader) (content, error) {
 		return content{blank: true}, nil
 	}
 	if strings.HasPrefix(strings.ToLower(string(head[:min(len(head), 5)])), "data:") {
-		return content{fault: "send the base64 content alone, without the data: prefix"}, nil
-	}
-	limit := int64(maxFile)
-	if q.ID == resume {
-		limit = maxResume
+		return content{fault: schemas.HasPrefix}, nil
 	}
 	name, err := b.archive.Begin(b.ctx)
 	if err != nil {
 		return content{}, err
 	}
 	b.uploads = append(b.uploads, name)
-	blob, err := b.archive.Files.PutAs(b.ctx, name, documents.NewBase64Reader(in), limit-1)
+	blob, err := b.archive.Files.PutAs(b.ctx, name, documents.NewBase64Reader(in), schemas.FileLimit(q)-1)
 	switch {
 	case errors.Is(err, documents.ErrTooLarge):
-		return content{fault: fmt.Sprintf("the file must be smaller than %d MB", limit>>20)}, nil
+		return content{fault: schemas.LargeFileMessage(q)}, nil
 	case errors.Is(err, documents.ErrBase64):
-		return content{fault: "the value is not standard base64"}, nil
+		return content{fault: schemas.NotBase64}, nil
 	case err != nil:
 		return content{}, err
-	case blob.Size == 0:
-		return content{fault: "the file is empty"}, nil
 	}
 	return content{file: &blob}, nil
 }
@@ -311,11 +288,11 @@ func (b *body) settle(a *answer, q *hiring.Question) (err error) {
 		return nil
 	}
 	if a.rest.Size() > maxText {
-		a.content = content{fault: tooLong}
+		a.content = content{fault: schemas.TooLarge}
 		return nil
 	}
 	if b.texts += a.rest.Size(); b.texts > maxTexts {
-		a.content = content{fault: "the answers that are no files are larger than 4 MiB together: shorten them"}
+		a.content = content{fault: schemas.TooLargeAll}
 		return nil
 	}
 	raw, err := io.ReadAll(a.rest)

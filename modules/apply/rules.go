@@ -1,110 +1,87 @@
 package apply
 
 import (
-	"net/mail"
-	"regexp"
-	"strconv"
+	"errors"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/hiregate/hiregate/internal/documents"
+	"github.com/hiregate/hiregate/internal/filetype"
 	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/schemas"
 )
 
-var number = regexp.MustCompile(`^[+-]?\d+(\.\d+)?$`)
+// jobs keeps the schemas of jobs' answers; it outlives a configuration.
+var jobs = schemas.NewJobs()
 
-// checkText checks an answer that is no file and not blank. It gives its values, or what is wrong.
-func checkText(q *hiring.Question, s string) (values []string, fault string) {
-	one := []string{s}
-	switch q.Format {
-	case hiring.Select:
-		for _, o := range q.Options {
-			if o == s {
-				return one, ""
-			}
+// shape applies the schema of applications to what was read, without the answers' values.
+func (b *body) shape() error {
+	application, answers := map[string]any{}, make([]any, len(b.answers))
+	for n := range b.answers {
+		a := map[string]any{}
+		if b.answers[n].hasID {
+			a["questionId"] = b.answers[n].questionID
 		}
-		return nil, "choose exactly one of the options"
-	case hiring.Checkbox:
-		return checkChoices(q.Options, s)
-	case hiring.Date:
-		if !hiring.IsDate(s) {
-			return nil, "write a day that exists, as YYYY-MM-DD"
+		if b.answers[n].hasValue {
+			a["value"] = ""
 		}
-	case hiring.Number:
-		if len(s) > 64 || !number.MatchString(s) {
-			return nil, "write a number, such as 3 or 2.5"
-		}
-	case hiring.Phone:
-		digits := 0
-		for _, c := range s {
-			if '0' <= c && c <= '9' {
-				digits++
-			}
-		}
-		if digits < 7 {
-			return nil, "at least 7 digits are needed"
-		}
-		if utf8.RuneCountInString(s) > 64 {
-			return nil, "at most 64 characters are allowed"
-		}
+		answers[n] = a
 	}
-	if q.MaxLength != nil && utf8.RuneCountInString(s) > *q.MaxLength {
-		return nil, "at most " + strconv.Itoa(*q.MaxLength) + " characters are allowed"
+	if b.hasCode {
+		application["jobBoardCode"] = b.code
 	}
-	if q.ID == "email" || q.Check == hiring.CheckEmail {
-		if a, err := mail.ParseAddress(s); err != nil || a.Address != s {
-			return nil, "write a valid e-mail address"
-		}
+	if b.hasSource {
+		application["source"] = b.source
 	}
-	return one, ""
+	if b.list {
+		application["answers"] = answers
+	}
+	if faults := schemas.CheckApplication(application); len(faults) > 0 {
+		return shapeError(strings.Join(faults, "; "))
+	}
+	return nil
 }
 
-func checkChoices(options []string, s string) ([]string, string) {
-	var parts []string
-	var part strings.Builder
-	for n := 0; n < len(s); n++ {
-		switch {
-		case s[n] == '\\' && n+1 < len(s) && s[n+1] == '|':
-			part.WriteByte('|')
-			n++
-		case s[n] == '|':
-			parts = append(parts, part.String())
-			part.Reset()
-		default:
-			part.WriteByte(s[n])
+// told makes of the answers what the schema of the job's answers looks at: a file is there by its type and size.
+func (f *filled) told(b *body, files *documents.Files) ([]schemas.Answer, error) {
+	all := make([]schemas.Answer, len(b.answers))
+	for n := range b.answers {
+		a := &b.answers[n]
+		all[n] = schemas.Answer{QuestionID: a.questionID}
+		q, asked := f.answers.Question(a.questionID)
+		if _, again := f.first[a.questionID]; !asked || again {
+			continue
 		}
-	}
-	parts = append(parts, part.String())
-	seen := map[string]bool{}
-	var chosen []string
-	for _, p := range parts {
-		found := ""
-		for _, read := range []string{p, strings.ReplaceAll(p, `\\`, `\`)} {
-			for _, o := range options {
-				if found == "" && o == read {
-					found = o
-				}
+		f.first[a.questionID] = a
+		if err := b.settle(a, q); err != nil {
+			return nil, err
+		}
+		all[n].Text, all[n].Fault = a.text, a.fault
+		if a.file != nil {
+			found, err := typeOf(a.file, files)
+			if err != nil {
+				return nil, err
 			}
+			f.types[q.ID] = found
+			all[n].File = &schemas.File{MediaType: found.Name, Size: a.file.Size}
 		}
-		if found == "" || seen[found] {
-			return nil, "choose one or more of the options, each once, with a pipe character between them"
-		}
-		seen[found] = true
-		chosen = append(chosen, found)
 	}
-	return chosen, ""
+	return all, nil
 }
 
-func typeOf(q *hiring.Question, blob *documents.Blob, files *documents.Files) (mediaType, extension string, err error) {
-	switch blob.Detected {
-	case "application/pdf":
-		return blob.Detected, ".pdf", nil
-	case "text/plain":
-		return blob.Detected, ".txt", nil
-	case "image/png":
-		if q.ID != resume {
-			return blob.Detected, ".png", nil
-		}
+// typeOf finds the type of a file that was kept.
+func typeOf(blob *documents.Blob, files *documents.Files) (t filetype.Type, err error) {
+	content, size, err := files.Open(blob.Name)
+	if err != nil {
+		return t, err
 	}
-	return "", "", nil
+	defer func() { err = errors.Join(err, content.Close()) }()
+	return filetype.Detect(content, size)
+}
+
+// valuesOf are the values of an answer that is right and no file: one, or the options that were chosen.
+func valuesOf(q *hiring.Question, text string) []string {
+	if q.Format == hiring.Checkbox {
+		return schemas.Choices(q, text)
+	}
+	return []string{text}
 }

@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -8,21 +9,18 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/hiregate/hiregate/internal/compliance"
 	"github.com/hiregate/hiregate/internal/documents"
+	"github.com/hiregate/hiregate/internal/filetype"
 	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/metrics"
 	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/schemas"
 )
-
-// resume is the question whose file has rules of its own.
-const resume = "resume"
 
 // sheet is what a job asks.
 type sheet struct {
-	job       *hiring.Job
-	questions []hiring.Question
-	positions map[string]int
+	job     *hiring.Job
+	answers *schemas.Answers // what checks the answers
 }
 
 // openJob finds a job that can be applied for: nil when there is none, it is closed or another tenant's.
@@ -42,20 +40,11 @@ func (s *submission) sheet(code string) (*sheet, error) {
 	if job == nil || err != nil {
 		return nil, err
 	}
-	sh := &sheet{job: job, questions: compliance.Ask(job), positions: map[string]int{}}
-	for n, q := range sh.questions {
-		sh.positions[q.ID] = n
+	answers, err := jobs.Answers(job)
+	if err != nil {
+		return nil, err
 	}
-	return sh, nil
-}
-
-// question finds a question by its id.
-func (s *sheet) question(id string) (*hiring.Question, bool) {
-	n, ok := s.positions[id]
-	if !ok {
-		return nil, false
-	}
-	return &s.questions[n], true
+	return &sheet{job, answers}, nil
 }
 
 // filled is a sheet whose answers are all right: what is kept of them.
@@ -65,114 +54,58 @@ type filled struct {
 	given      []hiring.Given
 	compliance []hiring.ComplianceAnswer
 	documents  []hiring.ApplicationDocument
-}
 
-// Messages about ids that the sheet says nothing more about.
-const (
-	unasked  = "the job has no question of this id"
-	repeated = "the question is answered more than once"
-)
+	first map[string]*answer       // to each question, the first answer
+	types map[string]filetype.Type // by question, of the files
+}
 
 // fill checks all answers. items say what is wrong, in the order of the questions, and after these what was not asked.
 func (s *sheet) fill(b *body, files *documents.Files) (f *filled, items []Item, err error) {
-	answers := make([]*answer, len(s.questions))
-	twice := make([]bool, len(s.questions))
-	var strangers []Item
-	seen := map[string]bool{}
-	for n := range b.answers {
-		a := &b.answers[n]
-		at, asked := s.positions[a.questionID]
-		switch {
-		case asked && answers[at] == nil:
-			answers[at] = a
-		case asked:
-			twice[at] = true
-		case !seen[a.questionID]:
-			seen[a.questionID] = true
-			metrics.InvalidAnswer(metrics.Unknown)
-			strangers = append(strangers, Item{a.questionID, []string{unasked}})
-		}
-	}
-	f = &filled{sheet: s}
-	for n := range s.questions {
-		q := &s.questions[n]
-		faults, err := f.take(b, q, answers[n], files)
-		if err != nil {
-			return nil, nil, err
-		}
-		if twice[n] {
-			faults = append(faults, label(q)+repeated)
-		}
-		if len(faults) > 0 {
-			metrics.InvalidAnswer(string(q.Format))
-			items = append(items, Item{q.ID, faults})
-		}
-	}
-	return f, append(items, strangers...), nil
-}
-
-// label begins a message about a question.
-func label(q *hiring.Question) string {
-	if q.Label == "" {
-		return q.ID + ": "
-	}
-	return q.Label + ": "
-}
-
-// take checks an answer and keeps it; nil stands for none.
-func (f *filled) take(b *body, q *hiring.Question, a *answer, files *documents.Files) (faults []string, err error) {
-	if a != nil {
-		if err := b.settle(a, q); err != nil {
-			return nil, err
-		}
-	}
-	switch {
-	case a != nil && a.fault != "":
-		return []string{label(q) + a.fault}, nil
-	case a == nil || a.file == nil && strings.TrimSpace(a.text) == "":
-		if q.IsRequired {
-			return []string{label(q) + "an answer is required"}, nil
-		}
-		return nil, nil
-	case a.file != nil:
-		return f.document(q, a.file, files)
-	}
-	values, fault := checkText(q, a.text)
-	if fault != "" {
-		return []string{label(q) + fault}, nil
-	}
-	return f.text(q, values), nil
-}
-
-func (f *filled) document(q *hiring.Question, blob *documents.Blob, files *documents.Files) ([]string, error) {
-	mediaType, extension, err := typeOf(q, blob, files)
+	f = &filled{sheet: s, first: map[string]*answer{}, types: map[string]filetype.Type{}}
+	told, err := f.told(b, files)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	if mediaType == "" {
-		return []string{label(q) + "this type of file is not accepted"}, nil
+	for _, invalid := range s.answers.Check(told) {
+		metrics.InvalidAnswer(cmp.Or(string(invalid.Format), metrics.Unknown))
+		items = append(items, Item{invalid.QuestionID, invalid.Messages})
 	}
+	if len(items) > 0 {
+		return nil, items, nil
+	}
+	questions := s.answers.Questions()
+	for n := range questions {
+		q := &questions[n]
+		switch a := f.first[q.ID]; {
+		case a == nil:
+		case a.file != nil:
+			f.document(q, a.file)
+		case strings.TrimSpace(a.text) != "":
+			f.text(q, valuesOf(q, a.text))
+		}
+	}
+	return f, nil, nil
+}
+
+// document keeps an answer that is a file.
+func (f *filled) document(q *hiring.Question, blob *documents.Blob) {
+	found := f.types[q.ID]
 	d := hiring.ApplicationDocument{
-		ID: uuid.NewString(), Descriptions: []string{q.Label}, FileName: strings.NewReplacer("/", "_", `\`, "_").Replace(q.ID) + extension,
-		MediaType: mediaType, Blob: blob.Name, SHA256: blob.SHA256[:], Size: blob.Size,
+		ID: uuid.NewString(), Descriptions: []string{q.Label}, FileName: strings.NewReplacer("/", "_", `\`, "_").Replace(q.ID) + found.Extension,
+		MediaType: found.Name, Blob: blob.Name, SHA256: blob.SHA256[:], Size: blob.Size,
 	}
 	f.documents = append(f.documents, d)
 	f.given = append(f.given, hiring.Given{Question: q.ID, Label: q.Label, Format: string(q.Format), Document: d.ID})
-	return nil, nil
 }
 
-// maxPersonal is how many bytes of an answer a candidate can have as their own.
-const maxPersonal = 4 << 10
-
 // text keeps an answer that is no file: those of the compliance groups apart, some others as the candidate's own as well.
-func (f *filled) text(q *hiring.Question, values []string) []string {
+func (f *filled) text(q *hiring.Question, values []string) {
 	if q.Group != nil {
 		f.compliance = append(f.compliance, hiring.ComplianceAnswer{Question: q.ID, Group: *q.Group, Choice: q.Format == hiring.Select, Value: strings.Join(values, "\n")})
-		return nil
+		return
 	}
 	value := values[0]
 	c := &f.candidate
-	personal := true
 	switch q.ID {
 	case "firstName":
 		c.Name.Given = value
@@ -184,13 +117,7 @@ func (f *filled) text(q *hiring.Question, values []string) []string {
 		c.Phone = []string{value}
 	case "citizenWorkStatus":
 		c.CitizenShip = values
-	default:
-		personal = false
 	}
 	c.Name.Formatted = strings.TrimSpace(c.Name.Given + " " + c.Name.Family)
-	if personal && (len(value) > maxPersonal || strings.ContainsRune(value, 0)) {
-		return []string{label(q) + "the answer is longer than 4 KiB, or has the character U+0000: change that"}
-	}
 	f.given = append(f.given, hiring.Given{Question: q.ID, Label: q.Label, Format: string(q.Format), Values: values})
-	return nil
 }
