@@ -152,6 +152,8 @@ func TestAnApplicationIsThereWhollyOrNotAtAll(t *testing.T) {
 		require.Equal(t, http.StatusNoContent, status, "%s", answer)
 		require.Equal(t, []string{id}, of(n))
 	}
+	require.EqualValues(t, there, s.metric("hiregate_applications_total", `result="repeated"`))
+	require.EqualValues(t, len(seen)-there, s.metric("hiregate_applications_total", `result="accepted"`))
 	require.Len(t, s.files(), len(seen))
 	require.Eventually(t, func() bool { return len(partner.uuids()) >= len(seen) }, patience, 50*time.Millisecond, "an export is missing")
 	require.Len(t, partner.uuids(), len(seen), "one export an application")
