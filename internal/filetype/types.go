@@ -2,7 +2,8 @@ package filetype
 
 import "strings"
 
-// contractType is a type that the contract accepts. It may have several names for it: nothing in the bytes tells them apart.
+// contractType is a type that the contract accepts. It may have several names for it: nothing in the bytes tells them apart. The
+// first is the one that Detect gives.
 type contractType struct {
 	extension string
 	resume    bool // the question with id resume takes it as well
@@ -15,7 +16,7 @@ var types = []contractType{
 	{".doc", true, []string{"application/msword"}},
 	{".docx", true, []string{"application/vnd.openxmlformats-officedocument.wordprocessingml.document"}},
 	{".odt", true, []string{"application/vnd.oasis.opendocument.text"}},
-	{".rtf", true, []string{"application/rtf", "application/x-rtf", "text/rtf", "text/richtext"}},
+	{".rtf", true, []string{"text/rtf", "application/rtf", "application/x-rtf", "text/richtext"}},
 	{".ps", true, []string{postScript}},
 	{".txt", true, []string{"text/plain"}},
 	{".png", false, []string{"image/png"}},
@@ -28,7 +29,7 @@ var types = []contractType{
 	{".wav", false, []string{"audio/x-wav"}},
 	{".mpeg", false, []string{"video/mpeg"}},
 	{".mp4", false, []string{"application/mp4", "video/mp4"}},
-	{".wmv", false, []string{"video/x-ms-wmv", "video/x-ms-asf"}},
+	{".wmv", false, []string{"video/x-ms-asf", "video/x-ms-wmv"}},
 	{".ppt", false, []string{"application/vnd.ms-powerpoint"}},
 	{".pptx", false, []string{"application/vnd.openxmlformats-officedocument.presentationml.presentation"}},
 	{".xls", false, []string{"application/vnd.ms-excel"}},
