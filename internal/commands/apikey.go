@@ -71,7 +71,8 @@ func apiKeyAdd(a *admin) *cobra.Command {
 		Long: `Makes a key of the management API, and shows it this once: the gateway keeps a hash of it alone.
 
 The role viewer looks at everything but keys; operator also works with candidates, jobs, steps, job applications and exports;
-admin also with tenants, integrations and keys.`,
+admin also with tenants, integrations, users and keys. The role compliance reads the report on the compliance groups, and nothing
+else.`,
 		Args: exactly(0, "apikey add takes flags only, such as: hiregate apikey add --label CI --tenant initech --role operator"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if in.Label == "" {
@@ -98,7 +99,7 @@ admin also with tenants, integrations and keys.`,
 	fl := cmd.Flags()
 	fl.StringVar(&in.Label, "label", "", "who gets it, for people")
 	fl.StringVar(&in.Tenant, "tenant", "", "the only tenant it opens (default: all of them)")
-	fl.StringVar(&in.Role, "role", "viewer", "viewer, operator or admin")
+	fl.StringVar(&in.Role, "role", "viewer", "viewer, operator, admin or compliance")
 	return cmd
 }
 

@@ -17,11 +17,20 @@ const (
 	Admin    Role = "admin"    // and with tenants, integrations and API keys
 )
 
+// Compliance is the role that reads the report on the compliance groups, and nothing else. Of the others, Admin alone may do so as
+// well, who could make such a key.
+const Compliance Role = "compliance"
+
 // Roles are all roles, the least first.
 var Roles = []Role{Viewer, Operator, Admin}
 
 // May tells whether a role is enough for what least is needed for.
-func (r Role) May(least Role) bool { return r.rank() >= least.rank() }
+func (r Role) May(least Role) bool {
+	if least == Compliance {
+		return r == Compliance || r == Admin
+	}
+	return r.rank() >= least.rank()
+}
 
 func (r Role) rank() int {
 	for n, one := range Roles {

@@ -16,5 +16,8 @@ func TestRolesIncludeThoseBelow(t *testing.T) {
 		}
 		require.False(t, hiring.Role("").May(role))
 		require.False(t, hiring.Role("Admin").May(role))
+		require.False(t, hiring.Compliance.May(role))
+		require.Equal(t, role == hiring.Admin, role.May(hiring.Compliance), role)
 	}
+	require.True(t, hiring.Compliance.May(hiring.Compliance))
 }

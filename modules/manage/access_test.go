@@ -128,8 +128,8 @@ func testAPIKeysAreMadeAndRevoked(t *testing.T, b *bench) {
 	admin.must(http.StatusNotFound, http.MethodDelete, "/v1/api-keys/nobody", "")
 
 	for body, want := range map[string]string{
-		`{"label":"x"}`:                       "use viewer, operator or admin",
-		`{"label":"x","role":"root"}`:         "use viewer, operator or admin",
+		`{"label":"x"}`:                       "use viewer, operator, admin or compliance",
+		`{"label":"x","role":"root"}`:         "use viewer, operator, admin or compliance",
 		`{"role":"viewer"}`:                   "label is missing",
 		`{"label":"a\u0007","role":"viewer"}`: "label has control characters",
 	} {

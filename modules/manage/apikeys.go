@@ -49,8 +49,8 @@ func (r *request) addAPIKey() (any, *problem.Problem) {
 	if p := invalid(k.CheckLabel()); p != nil {
 		return nil, p
 	}
-	if !slices.Contains(hiring.Roles, k.Role) {
-		return nil, problem.New(http.StatusUnprocessableEntity, "role is missing or unknown: use viewer, operator or admin")
+	if !slices.Contains(hiring.Roles, k.Role) && k.Role != hiring.Compliance {
+		return nil, problem.New(http.StatusUnprocessableEntity, "role is missing or unknown: use viewer, operator, admin or compliance")
 	}
 	if k.Tenant == "" && r.caller.tenant != "" {
 		return nil, problem.New(http.StatusForbidden, fmt.Sprintf("this API key opens one tenant, and so do those that it makes: name it, as \"tenant\":%q", r.caller.tenant))

@@ -18,6 +18,8 @@ var applyRoutes = []route{
 	{method: http.MethodPost, path: anAPIUser + "/reset", role: hiring.Admin, status: http.StatusOK, serve: (*request).resetAPIUser},
 
 	{method: http.MethodPut, path: aJob + "/questions", role: hiring.Operator, status: http.StatusOK, serve: (*request).importQuestions},
+
+	{method: http.MethodGet, path: inTenant + "/compliance-report", role: hiring.Compliance, status: http.StatusOK, serve: (*request).complianceReport},
 }
 
 func init() { routes = append(routes, applyRoutes...) }

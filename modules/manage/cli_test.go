@@ -222,7 +222,7 @@ func TestAPIKeyCommands(t *testing.T) {
 	_, _, err = b.cli("apikey", "add")
 	require.ErrorContains(t, err, "--label")
 	_, _, err = b.cli("apikey", "add", "--label", "x", "--role", "root")
-	require.ErrorContains(t, err, "use viewer, operator or admin")
+	require.ErrorContains(t, err, "use viewer, operator, admin or compliance")
 	_, _, err = b.cli("apikey", "add", "--label", "x", "--tenant", "nobody")
 	require.EqualError(t, err, "there is no tenant of that name")
 	_, _, err = b.cli("apikey", "revoke", "nobody")

@@ -1,0 +1,104 @@
+package commands
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hiregate/hiregate/internal/compliance"
+	"github.com/hiregate/hiregate/internal/hiring"
+)
+
+// Compliance returns the command `hiregate compliance`.
+func Compliance() *cobra.Command {
+	a := new(admin)
+	cmd := group(&cobra.Command{
+		Use:   "compliance",
+		Short: "Reports on the compliance groups",
+		Long: `Reports on what applicants answered to the questions of the compliance groups.
+
+These commands ask the gateway, at Caddy's admin endpoint.`,
+		Example: `  hiregate compliance report --tenant initech
+  hiregate compliance report --tenant initech --job NURSE-1 --json`,
+	}, complianceReport(a))
+	a.flags(cmd)
+	return cmd
+}
+
+func complianceReport(a *admin) *cobra.Command {
+	var tenant, job string
+	cmd := &cobra.Command{
+		Use:   "report",
+		Short: "Counts the applicants' answers to the compliance groups' questions",
+		Long: `Counts what the applicants for a job, or for all jobs of a tenant together, answered to the questions of the compliance groups.
+Nobody's answer can be read off it: fewer than five people are not counted, and as many other counts are hidden as it takes so
+that those can't be worked out, from the number of applications or from the reports of other jobs.
+
+Who reads a report is in the gateway's log.`,
+		Args: exactly(0, "compliance report takes flags only, such as: hiregate compliance report --tenant initech"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if tenant == "" {
+				return errors.New("whose applicants? name the tenant, such as: hiregate compliance report --tenant initech")
+			}
+			if err := hiring.CheckTenantName(tenant); err != nil {
+				return err
+			}
+			path := "/v1/tenants/" + segment(tenant) + "/compliance-report"
+			if job != "" {
+				path += "?job=" + url.QueryEscape(job)
+			}
+			ctx, stop := interruptible(cmd)
+			defer stop()
+			var raw json.RawMessage
+			if err := a.call(ctx, http.MethodGet, path, nil, &raw); err != nil {
+				return err
+			}
+			if a.json {
+				return WriteJSON(cmd.OutOrStdout(), raw)
+			}
+			var all struct{ Groups []compliance.Report }
+			if err := json.Unmarshal(raw, &all); err != nil {
+				return fmt.Errorf("reading what the gateway answered: %w", err)
+			}
+			return printReports(cmd, all.Groups)
+		},
+	}
+	cmd.Flags().StringVar(&tenant, "tenant", "", "whose applicants")
+	cmd.Flags().StringVar(&job, "job", "", "job board code of one job (default: all jobs together)")
+	return cmd
+}
+
+func printReports(cmd *cobra.Command, groups []compliance.Report) error {
+	if len(groups) == 0 {
+		fmt.Fprintln(cmd.ErrOrStderr(), "Nobody was asked the questions of a compliance group.")
+		return nil
+	}
+	count := func(n *int) string {
+		if n == nil {
+			return "hidden"
+		}
+		return fmt.Sprint(*n)
+	}
+	table := NewTable(cmd.OutOrStdout(), "group", "question", "option", "applicants")
+	hidden := false
+	for _, g := range groups {
+		for _, q := range g.Questions {
+			for _, o := range q.Options {
+				table.Row(g.Group, q.ID, o.Option, count(o.Count))
+				hidden = hidden || o.Count == nil
+			}
+			table.Row(g.Group, q.ID, "(all)", count(q.Answers))
+		}
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	if hidden {
+		fmt.Fprintf(cmd.ErrOrStderr(), "Hidden: fewer than %d, or a number from which such a one could be worked out.\n", compliance.Fewest)
+	}
+	return nil
+}

@@ -1,0 +1,47 @@
+package manage
+
+import (
+	"errors"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/hiregate/hiregate/internal/compliance"
+	"github.com/hiregate/hiregate/internal/problem"
+	"github.com/hiregate/hiregate/internal/store"
+)
+
+// complianceReport counts what applicants for a job, or for all of a tenant's, answered to the compliance groups' questions. Who read
+// it is logged: it is the only way to these answers.
+func (r *request) complianceReport() (any, *problem.Problem) {
+	q, p := r.query("job")
+	if p != nil {
+		return nil, p
+	}
+	t, p := r.tenant()
+	if p != nil {
+		return nil, p
+	}
+	var job *string
+	if code := q.Get("job"); code != "" {
+		_, err := r.db.Job(r.Context(), t.Name, code)
+		if errors.Is(err, store.ErrNotFound) {
+			return nil, jobs.missing()
+		}
+		if err != nil {
+			return nil, r.storeAway(err)
+		}
+		job = &code
+	}
+	counts, err := r.db.ComplianceCounts(r.Context(), t.Name, "")
+	if err != nil {
+		return nil, r.storeAway(err)
+	}
+	r.log.Info("a compliance report was read", zap.String("key", r.caller.id), zap.String("tenant", t.Name), zap.String("job", q.Get("job")))
+	return struct {
+		Tenant string              `json:"tenant"`
+		Job    *string             `json:"job"`
+		At     time.Time           `json:"at"`
+		Groups []compliance.Report `json:"groups"`
+	}{t.Name, job, r.gateway.Now().UTC().Truncate(time.Second), compliance.Summarize(counts, q.Get("job"))}, nil
+}
