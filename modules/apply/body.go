@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"unicode"
 
 	"github.com/hiregate/hiregate/internal/documents"
 	"github.com/hiregate/hiregate/internal/hiring"
@@ -238,20 +239,41 @@ type diskError struct{ error }
 
 func (e diskError) Unwrap() error { return e.error }
 
-// blankFor is how much white space at the head of a file's value is looked through for something else.
-const blankFor = 4 << 10
+// dataURL begins a value that is no base64 alone.
+const dataURL = "data:"
+
+// skipSpace skips white space. over tells that there is nothing else.
+func skipSpace(in *bufio.Reader) (over bool, err error) {
+	for {
+		c, _, err := in.ReadRune()
+		if err != nil {
+			return errors.Is(err, io.EOF), unlessEOF(err)
+		}
+		if !unicode.IsSpace(c) {
+			return false, in.UnreadRune()
+		}
+	}
+}
+
+func unlessEOF(err error) error {
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	return err
+}
 
 // file decodes a file's value into the document store.
 func (b *body) file(q *hiring.Question, r io.Reader) (content, error) {
-	in := bufio.NewReaderSize(r, blankFor)
-	head, err := in.Peek(blankFor)
-	if err != nil && !errors.Is(err, io.EOF) {
+	in := bufio.NewReader(r)
+	blank, err := skipSpace(in)
+	if err != nil || blank {
+		return content{blank: blank}, err
+	}
+	head, err := in.Peek(len(dataURL))
+	if unlessEOF(err) != nil {
 		return content{}, err
 	}
-	if strings.TrimSpace(string(head)) == "" && errors.Is(err, io.EOF) {
-		return content{blank: true}, nil
-	}
-	if strings.HasPrefix(strings.ToLower(string(head[:min(len(head), 5)])), "data:") {
+	if strings.EqualFold(string(head), dataURL) {
 		return content{fault: schemas.HasPrefix}, nil
 	}
 	name, err := b.archive.Begin(b.ctx)

@@ -1,0 +1,173 @@
+package apply_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/base64"
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hiregate/hiregate/internal/filetype"
+	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/schemas"
+)
+
+// everyFormat are a question of each format, and one for a resume.
+func everyFormat() []hiring.Question {
+	ten := 10
+	return []hiring.Question{
+		{ID: "1", Format: hiring.Checkbox, Label: "Shifts", Options: []string{"Day", `On\call`, "A | B"}},
+		{ID: "2", Format: hiring.Date, Label: "Day"},
+		{ID: "3", Format: hiring.File, Label: "Letter"},
+		{ID: "4", Format: hiring.Number, Label: "Years"},
+		{ID: "5", Format: hiring.Phone, Label: "Phone"},
+		{ID: "6", Format: hiring.Select, Label: "Ward", Options: []string{"A", "B"}},
+		{ID: "7", Format: hiring.Text, Label: "Motto", MaxLength: &ten},
+		{ID: "8", Format: hiring.Textarea, Label: "Why"},
+		{ID: "9", Format: hiring.Text, Label: "Referee", Check: hiring.CheckEmail},
+		{ID: "firstName", Format: hiring.Text, Label: "First name"},
+		{ID: "resume", Format: hiring.File, Label: "Resume"},
+	}
+}
+
+// inBothOrders are two applications of the same answers: the job's questions are known before the answers, and after.
+func inBothOrders(t *testing.T, board string, answers ...answered) []string {
+	t.Helper()
+	raw, err := json.Marshal(answers)
+	require.NoError(t, err)
+	code, err := json.Marshal(board)
+	require.NoError(t, err)
+	return []string{
+		`{"jobBoardCode":` + string(code) + `,"source":"","answers":` + string(raw) + `}`,
+		`{"answers":` + string(raw) + `,"source":"","jobBoardCode":` + string(code) + `}`,
+	}
+}
+
+func item(id string, messages ...string) map[string]any {
+	return map[string]any{"questionId": id, "messages": messages}
+}
+
+// What is wrong is told in the same words, whichever way it was found: while the answer arrived or afterwards.
+func TestEveryFormat(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	me := b.bearer(partner)
+	b.job("acme", &hiring.Job{BoardCode: "EVERY", ID: "job-7", Questions: everyFormat()})
+	encoded := func(content string) string { return base64.StdEncoding.EncodeToString([]byte(content)) }
+	pdf := func(size int) string { return encoded("%PDF-1.4\n" + strings.Repeat("x", size-9)) }
+	for _, c := range map[string]struct {
+		answers []answered
+		items   []any
+	}{
+		"all wrong": {
+			[]answered{{"zzz", "x"}, {"resume", pdf(100)}, {"9", "Bob <bob@x>"}, {"8", strings.Repeat("x", 1<<20+1)}, {"7", "ééééééééééé"}, {"6", "a"}, {"5", "123456"}, {"4", "1e5"},
+				{"3", "?"}, {"2", "2023-02-29"}, {"1", "Day|Day|Night"}, {"firstName", "A\x00"}, {"resume", pdf(100)}, {"aaa", "x"}},
+			[]any{
+				item("1", "Shifts: "+schemas.ChooseOnce, "Shifts: "+schemas.ChooseSome), item("2", "Day: "+schemas.NotDate), item("3", "Letter: "+schemas.NotBase64),
+				item("4", "Years: "+schemas.NotNumber), item("5", "Phone: at least 7 digits are needed"), item("6", "Ward: "+schemas.ChooseOne), item("7", "Motto: at most 10 characters are allowed"),
+				item("8", "Why: "+schemas.TooLarge), item("9", "Referee: "+schemas.NotEmail), item("firstName", "First name: "+schemas.NotStorable), item("resume", "Resume: "+schemas.Repeated),
+				item("zzz", schemas.Unasked), item("aaa", schemas.Unasked),
+			},
+		},
+		"prefix":       {[]answered{{"3", "data:application/pdf;base64," + pdf(20)}}, []any{item("3", "Letter: "+schemas.HasPrefix)}},
+		"long blank":   {[]answered{{"3", strings.Repeat(" \n\u00a0", 100_000)}}, []any{}},
+		"10 MiB":       {[]answered{{"3", pdf(10 << 20)}}, []any{item("3", "Letter: "+schemas.LargeFile)}},
+		"2 MiB":        {[]answered{{"resume", pdf(2 << 20)}}, []any{item("resume", "Resume: "+schemas.LargeResume)}},
+		"10 MiB less":  {[]answered{{"3", pdf(10<<20 - 1)}, {"resume", pdf(2<<20 - 1)}}, []any{}},
+		"line breaks":  {[]answered{{"resume", pdf(150)[:76] + "\r\n" + strings.TrimRight(pdf(150)[76:], "=")}}, []any{}},
+		"blank":        {[]answered{{"1", " "}, {"2", ""}, {"3", " \n"}, {"4", "\t"}, {"5", ""}, {"6", ""}, {"7", strings.Repeat(" ", 11)}, {"8", ""}, {"9", ""}, {"resume", ""}}, []any{}},
+		"all right":    {[]answered{{"1", `On\\call|A \| B`}, {"2", "2024-02-29"}, {"3", encoded("a letter")}, {"4", "-2.5"}, {"5", "+1 555 0100 9"}, {"6", "B"}, {"7", "éééééééééé"}, {"8", strings.Repeat("x", 1<<20)}, {"9", "bob@x"}, {"firstName", "Ann"}}, []any{}},
+		"empty string": {[]answered{{"", "x"}}, []any{item("", schemas.Unasked)}},
+	} {
+		for _, body := range inBothOrders(t, "EVERY", c.answers...) {
+			w := b.apply(body, me...)
+			if len(c.items) == 0 {
+				b.requireTaken(w)
+				continue
+			}
+			raw, err := json.Marshal(c.items)
+			require.NoError(t, err)
+			b.requireError(w, http.StatusBadRequest, "some answers are not valid: see errors", string(raw))
+		}
+	}
+}
+
+// A file of each type is taken where the contract has the type, and becomes a document of that type; others are refused.
+func TestFileTypes(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	me := b.bearer(partner)
+	b.job("acme", &hiring.Job{BoardCode: "EVERY", ID: "job-7", Questions: everyFormat()})
+	count := map[string]int{}
+	for _, folder := range []string{"accepted", "refused"} {
+		paths, err := filepath.Glob("../../testdata/files/" + folder + "/*")
+		require.NoError(t, err)
+		for _, path := range paths {
+			content := unpacked(t, path)
+			found, err := filetype.Detect(bytes.NewReader(content), int64(len(content)))
+			require.NoError(t, err)
+			for question, wrong := range map[string]string{"3": "Letter: " + schemas.WrongType, "resume": "Resume: " + schemas.WrongResumeType} {
+				taken := folder == "accepted" && (question == "3" || filetype.Resume(found.Name))
+				w := b.apply(application(t, "EVERY", []answered{{question, base64.StdEncoding.EncodeToString(content)}}), me...)
+				switch {
+				case len(content) == 0:
+					b.requireTaken(w) // an empty string is no answer
+				case taken:
+					docs, _, err := b.Runtime.Store().ApplicationDocuments(t.Context(), "acme", b.requireTaken(w), 0, 10)
+					require.NoError(t, err)
+					require.Len(t, docs, 1)
+					require.Equal(t, found.Name, docs[0].MediaType, path)
+					require.Equal(t, question+found.Extension, docs[0].FileName, path)
+					count[question]++
+				default:
+					raw, err := json.Marshal([]any{item(question, wrong)})
+					require.NoError(t, err)
+					b.requireError(w, http.StatusBadRequest, "some answers are not valid: see errors", string(raw))
+					count["refused "+question]++
+				}
+			}
+		}
+	}
+	require.Equal(t, map[string]int{"3": 31, "resume": 11, "refused 3": 27, "refused resume": 47}, count)
+}
+
+func unpacked(t *testing.T, path string) []byte {
+	t.Helper()
+	content, err := os.ReadFile(path)
+	require.NoError(t, err)
+	if !strings.HasSuffix(path, ".ppt.gz") {
+		return content
+	}
+	packed, err := gzip.NewReader(bytes.NewReader(content))
+	require.NoError(t, err)
+	content, err = io.ReadAll(packed)
+	require.NoError(t, err)
+	return content
+}
+
+// A job's questions hold from the moment at which they are changed.
+func TestChangedQuestions(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	me := b.bearer(partner)
+	body := application(t, "CHANGES", []answered{{"1", "soon"}})
+	for _, format := range []hiring.Format{hiring.Text, hiring.Date, hiring.Textarea, hiring.Number} {
+		b.job("acme", &hiring.Job{BoardCode: "CHANGES", ID: "job-8", Questions: []hiring.Question{{ID: "1", Format: format, Label: "When"}}})
+		w := b.apply(body, me...)
+		switch format {
+		case hiring.Date:
+			b.requireError(w, http.StatusBadRequest, "some answers are not valid: see errors", `[{"questionId":"1","messages":["When: `+schemas.NotDate+`"]}]`)
+		case hiring.Number:
+			b.requireError(w, http.StatusBadRequest, "some answers are not valid: see errors", `[{"questionId":"1","messages":["When: `+schemas.NotNumber+`"]}]`)
+		default:
+			b.requireTaken(w)
+		}
+	}
+}
