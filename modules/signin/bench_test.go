@@ -43,10 +43,11 @@ type bench struct {
 
 var (
 	keys = sync.OnceValues(func() (all []*identity.Key, err error) {
-		r := &signin.Ring{}
-		if err := r.Seal(seal); err != nil {
+		vault, err := signin.NewVault(seal)
+		if err != nil {
 			return nil, err
 		}
+		r := &signin.Ring{Vault: vault}
 		for _, a := range identity.Algorithms {
 			k, err := r.Generate(a, gatewaytest.Noon)
 			if err != nil {
@@ -82,11 +83,15 @@ func benchOf(t testing.TB, g *gatewaytest.Bench) *bench {
 	return b
 }
 
-// provider is a further one of the same gateway.
-func (b *bench) provider(issuer string) *signin.Provider {
-	ring := &signin.Ring{Store: b.Runtime.Store, Now: b.Now, Log: b.Bench.Log, Every: signin.RotateEvery}
-	require.NoError(b.t, ring.Seal(seal))
-	return signin.New(signin.Provider{Gateway: b.Bench.Gateway, Issuer: issuer, Title: "Initech Recruiting", Ring: ring, Failures: password.NewFailures(b.Now),
+// provider is a further one of the same gateway. It seals with other texts where some are given.
+func (b *bench) provider(issuer string, texts ...string) *signin.Provider {
+	if len(texts) == 0 {
+		texts = []string{seal}
+	}
+	vault, err := signin.NewVault(texts...)
+	require.NoError(b.t, err)
+	ring := &signin.Ring{Vault: vault, Store: b.Runtime.Store, Now: b.Now, Log: b.Bench.Log, Every: signin.RotateEvery}
+	return signin.New(signin.Provider{Gateway: b.Bench.Gateway, Issuer: issuer, Title: "Initech Recruiting", Ring: ring, Vault: vault, Failures: password.NewFailures(b.Now),
 		Address: func(*http.Request) string { return address }, Log: b.Bench.Log})
 }
 

@@ -3,14 +3,10 @@ package signin
 import (
 	"context"
 	"crypto"
-	"crypto/aes"
-	"crypto/cipher"
 	"crypto/ecdsa"
 	"crypto/elliptic"
-	"crypto/hkdf"
 	"crypto/rand"
 	"crypto/rsa"
-	"crypto/sha256"
 	"crypto/x509"
 	"encoding/base64"
 	"errors"
@@ -37,8 +33,6 @@ const (
 	RotateEvery = 90 * 24 * time.Hour
 	// MinRotate is the least that the configuration may say.
 	MinRotate = 7 * 24 * time.Hour
-	// MinSealKey is the length of a text that keys are sealed with, in bytes.
-	MinSealKey = 32
 )
 
 // Ring holds the keys that ID tokens are signed with. They are the database's: all nodes have the same. The first of each
@@ -49,8 +43,8 @@ type Ring struct {
 	Log   *zap.Logger
 	// Every is how long a key signs.
 	Every time.Duration
-
-	seals []cipher.AEAD // the first seals, all open
+	// Vault is what the private keys are sealed with in the database.
+	Vault *Vault
 
 	mu     sync.Mutex
 	loaded time.Time
@@ -61,31 +55,6 @@ type Ring struct {
 type key struct {
 	*identity.Key
 	private crypto.Signer
-}
-
-// Seal sets what the private keys are sealed with in the database: texts of at least MinSealKey bytes. The first one seals; the
-// others are there to open what was sealed before it was changed.
-func (r *Ring) Seal(texts ...string) error {
-	r.seals = nil
-	for _, text := range texts {
-		if len(text) < MinSealKey {
-			return fmt.Errorf("the key that signing keys are sealed with is shorter than %d characters: make one with openssl rand -base64 32", MinSealKey)
-		}
-		secret, err := hkdf.Key(sha256.New, []byte(text), nil, "hiregate signing keys", 32)
-		if err != nil {
-			return err
-		}
-		block, err := aes.NewCipher(secret)
-		if err != nil {
-			return err
-		}
-		seal, err := cipher.NewGCMWithRandomNonce(block)
-		if err != nil {
-			return err
-		}
-		r.seals = append(r.seals, seal)
-	}
-	return nil
 }
 
 // current gives the key that signs now.
@@ -220,34 +189,25 @@ func (r *Ring) generate(a identity.Algorithm, generation int, from, now time.Tim
 	if err != nil {
 		return nil, err
 	}
-	if len(r.seals) == 0 {
-		return nil, errNoSeal
-	}
 	k := &identity.Key{Algorithm: a, Generation: generation, ID: base64.RawURLEncoding.EncodeToString(thumbprint), SignsFrom: from, CreatedAt: now}
-	k.Sealed = r.seals[0].Seal(nil, nil, raw, []byte(k.ID))
-	return k, nil
+	k.Sealed, err = r.Vault.seal(forSigningKeys, k.ID, raw)
+	return k, err
 }
 
-var (
-	errNoSeal = errors.New("there is nothing to seal signing keys with")
-	errSealed = errors.New("a signing key can't be opened with the key that is configured: configure the one that it was sealed with beside it")
-)
-
 func (r *Ring) open(k *identity.Key) (*key, error) {
-	for _, seal := range r.seals {
-		raw, err := seal.Open(nil, nil, k.Sealed, []byte(k.ID))
-		if err != nil {
-			continue
-		}
-		parsed, err := x509.ParsePKCS8PrivateKey(raw)
-		if err != nil {
-			return nil, fmt.Errorf("reading a signing key: %w", err)
-		}
-		if private, ok := parsed.(crypto.Signer); ok {
-			return &key{k, private}, nil
-		}
+	raw, err := r.Vault.open(forSigningKeys, k.ID, k.Sealed)
+	if err != nil {
+		return nil, fmt.Errorf("a signing key: %w", err)
 	}
-	return nil, errSealed
+	parsed, err := x509.ParsePKCS8PrivateKey(raw)
+	if err != nil {
+		return nil, fmt.Errorf("reading a signing key: %w", err)
+	}
+	private, ok := parsed.(crypto.Signer)
+	if !ok {
+		return nil, errors.New("reading a signing key: it does not sign")
+	}
+	return &key{k, private}, nil
 }
 
 // public is the key as clients see it (RFC 7517).

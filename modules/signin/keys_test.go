@@ -118,23 +118,22 @@ func TestKeysAreSealed(t *testing.T) {
 			require.False(t, bytes.Contains(k.Sealed, []byte(form)))
 		}
 	}
-	wrong := b.provider(issuer)
-	require.NoError(t, wrong.Ring.Seal("another text of more than thirty-two characters"))
+	const another = "another text of more than thirty-two characters"
+	wrong := b.provider(issuer, another)
 	b.Provider = wrong
 	require.Equal(t, 503, b.get("/oauth/jwks").Code)
 	logged := b.Logged.All()
 	require.Contains(t, logged[len(logged)-1].ContextMap()["error"], "configure the one that it was sealed with beside it")
 	// A new text with the former one beside it opens all, and seals what comes.
-	both := b.provider(issuer)
-	require.NoError(t, both.Ring.Seal("another text of more than thirty-two characters", seal))
+	both := b.provider(issuer, another, seal)
 	b.Provider = both
 	require.Equal(t, first, b.published())
 	b.Clock.Advance(signin.RotateEvery)
 	require.Len(t, b.published(), 2)
 
-	ring := new(signin.Ring)
-	require.ErrorContains(t, ring.Seal("short"), "openssl rand")
-	_, err = ring.Generate(identity.RS256, b.Now())
+	_, err = signin.NewVault(another, "short")
+	require.ErrorContains(t, err, "openssl rand")
+	_, err = signin.NewVault()
 	require.Error(t, err, "a key is kept unsealed")
 }
 

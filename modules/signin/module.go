@@ -56,19 +56,19 @@ func (h *Handler) Provision(ctx caddy.Context) error {
 	if err := checkIssuer(p.Issuer, g.Config.Dev); err != nil {
 		return err
 	}
-	p.Ring = &Ring{Store: g.Runtime.Store, Now: g.Now, Log: p.Log, Every: time.Duration(h.Rotate)}
+	keys, err := resolveKeys(h.Keys, g.Config.Dev)
+	if err != nil {
+		return err
+	}
+	if p.Vault, err = NewVault(keys...); err != nil {
+		return fmt.Errorf("signin: key: %w", err)
+	}
+	p.Ring = &Ring{Vault: p.Vault, Store: g.Runtime.Store, Now: g.Now, Log: p.Log, Every: time.Duration(h.Rotate)}
 	if p.Ring.Every == 0 {
 		p.Ring.Every = RotateEvery
 	}
 	if p.Ring.Every < MinRotate {
 		return errRotate
-	}
-	keys, err := resolveKeys(h.Keys, g.Config.Dev)
-	if err != nil {
-		return err
-	}
-	if err := p.Ring.Seal(keys...); err != nil {
-		return fmt.Errorf("signin: key: %w", err)
 	}
 	h.provider = New(p)
 	return nil

@@ -30,6 +30,8 @@ type page struct {
 	Lead      string // below the title
 	Request   string // the authorization request that a form goes on with
 	SignIn    *signInForm
+	Upstream  string // the provider where people may sign in instead; empty: none
+	Factor    *factorForm
 	Consent   []string // what the application will learn
 	SignOut   *signOutForm
 	permitted string // further schemes that the form may lead to; see policy

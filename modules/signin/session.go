@@ -103,7 +103,7 @@ func (p *Provider) signIn(w http.ResponseWriter, r *http.Request) {
 		p.brokenPage(w, r, err)
 	default:
 		attempt.Succeeded()
-		p.signedIn(w, r, a, u)
+		p.admit(w, r, a, u, p.now())
 	}
 }
 
@@ -138,10 +138,9 @@ func (p *Provider) signInFailed(r *http.Request, a *authorization, u *identity.U
 	p.note(r, p.entry(r, "sign-in", "wrong_password", a.client.ID, u.ID))
 }
 
-// signedIn begins a session, under a new id, and goes on.
-func (p *Provider) signedIn(w http.ResponseWriter, r *http.Request, a *authorization, u *identity.User) {
-	now := p.now()
-	s := &identity.Session{Issuer: p.Issuer, UserID: u.ID, SignedInAt: now, Till: now.Add(identity.SessionLife)}
+// signedIn begins a session of somebody who showed who they are at a time, under a new id, and goes on.
+func (p *Provider) signedIn(w http.ResponseWriter, r *http.Request, a *authorization, u *identity.User, at time.Time) {
+	s := &identity.Session{Issuer: p.Issuer, UserID: u.ID, SignedInAt: at, Till: p.now().Add(identity.SessionLife)}
 	cookie, hash := identity.NewSecret()
 	before, _ := p.sessionHash(r)
 	e := p.entry(r, "sign-in", "success", a.client.ID, u.ID)

@@ -29,6 +29,7 @@ type Provider struct {
 	Issuer   string // {base_url} of the contract: https, without a slash at the end
 	Title    string // the service, for people
 	Ring     *Ring
+	Vault    *Vault
 	Failures *password.Failures
 	Address  func(*http.Request) string // where a request comes from
 	Log      *zap.Logger
@@ -52,6 +53,7 @@ func New(p Provider) *Provider {
 	p.routes = map[string]route{
 		"/oauth/authorize":                  {"GET, HEAD, POST", p.authorize},
 		"/oauth/sign-in":                    {http.MethodPost, p.ownForm(p.signIn)},
+		"/oauth/factor":                     {http.MethodPost, p.ownForm(p.factor)},
 		"/oauth/consent":                    {http.MethodPost, p.ownForm(p.consent)},
 		"/oauth/logout":                     {"GET, HEAD, POST", p.logout},
 		"/oauth/sign-out":                   {http.MethodPost, p.ownForm(p.signOut)},

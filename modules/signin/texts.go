@@ -13,6 +13,10 @@ type texts struct {
 	SignInTitle, SignInFor, Email, Password             string
 	SignIn, Cancel                                      string
 	NoEmail, NoPassword, Wrong, Slow                    string
+	FactorTitle, Factor, SetUpTitle, SetUp              string
+	Code, Key, Picture, NoCode, WrongCode               string
+	Upstream, UpstreamTitle, UpstreamFailed             string
+	StrangerTitle, Stranger                             string
 	ConsentTitle, ConsentFor, ConsentSub, Allow, Refuse string
 	ConsentProfile, ConsentEmail, ConsentOffline        string
 	AskOutTitle, AskOut, SignOut                        string
@@ -29,6 +33,12 @@ var english = texts{
 	NoEmail: "Enter your e-mail address.", NoPassword: "Enter your password.",
 	Wrong:        "The e-mail address or the password is not right.",
 	Slow:         "Too many attempts. Wait {seconds} s, then try again.",
+	FactorTitle: "One more step", Factor: "Enter the code that your authenticator app shows for {service}.",
+	SetUpTitle: "Protect your account", SetUp: "Scan this picture with an authenticator app, or type the key into it. Then enter the code that the app shows.",
+	Code: "Code", Key: "Key", Picture: "Picture of the key, for an app to scan",
+	NoCode: "Enter the six digits that the app shows.", WrongCode: "This code is not right, or was used already. Wait for the next one.",
+	Upstream: "Sign in with {provider}", UpstreamTitle: "Signing in with {provider} did not work", UpstreamFailed: "Go back to the application and try again; if that does not help, tell those who run {service}.",
+	StrangerTitle: "We don’t know your account yet", Stranger: "You are signed in at {provider}, but it has no e-mail address of yours that was verified, or the account of that address is not to be joined. Tell those who run {service}.",
 	ConsentTitle: "Share with {app}?", ConsentFor: "{app} will learn from {service}:", ConsentSub: "that it is you, each time you sign in",
 	Allow: "Allow", Refuse: "Don’t allow",
 	ConsentProfile: "your name", ConsentEmail: "your e-mail address", ConsentOffline: "this also while you are away",
@@ -47,6 +57,12 @@ var german = texts{
 	NoEmail: "Geben Sie Ihre E-Mail-Adresse ein.", NoPassword: "Geben Sie Ihr Passwort ein.",
 	Wrong:        "E-Mail-Adresse oder Passwort stimmt nicht.",
 	Slow:         "Zu viele Versuche. Warten Sie {seconds} s und versuchen Sie es dann noch einmal.",
+	FactorTitle: "Noch ein Schritt", Factor: "Geben Sie den Code ein, den Ihre Authenticator-App für {service} zeigt.",
+	SetUpTitle: "Schützen Sie Ihr Konto", SetUp: "Scannen Sie dieses Bild mit einer Authenticator-App oder geben Sie den Schlüssel dort ein. Geben Sie dann den Code ein, den die App zeigt.",
+	Code: "Code", Key: "Schlüssel", Picture: "Bild des Schlüssels, das eine App scannt",
+	NoCode: "Geben Sie die sechs Ziffern ein, die die App zeigt.", WrongCode: "Dieser Code stimmt nicht oder wurde schon benutzt. Warten Sie auf den nächsten.",
+	Upstream: "Mit {provider} anmelden", UpstreamTitle: "Die Anmeldung mit {provider} hat nicht geklappt", UpstreamFailed: "Gehen Sie zur Anwendung zurück und versuchen Sie es noch einmal; hilft das nicht, wenden Sie sich an die Betreiber von {service}.",
+	StrangerTitle: "Wir kennen Ihr Konto noch nicht", Stranger: "Sie sind bei {provider} angemeldet, aber dort steht keine bestätigte E-Mail-Adresse von Ihnen, oder das Konto mit dieser Adresse darf nicht verbunden werden. Wenden Sie sich an die Betreiber von {service}.",
 	ConsentTitle: "Mit {app} teilen?", ConsentFor: "{app} erfährt von {service}:", ConsentSub: "dass Sie es sind, bei jeder Anmeldung",
 	Allow: "Erlauben", Refuse: "Nicht erlauben",
 	ConsentProfile: "Ihren Namen", ConsentEmail: "Ihre E-Mail-Adresse", ConsentOffline: "dies auch, während Sie abwesend sind",
