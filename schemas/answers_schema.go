@@ -143,9 +143,13 @@ func valueOf(q *hiring.Question, a *Answer) (any, bool) {
 	if q.Format != hiring.Checkbox {
 		return a.Text, true
 	}
-	chosen := []any{}
+	chosen, wrong := []any{}, false
 	for _, c := range Choices(q, a.Text) {
-		chosen = append(chosen, c)
+		// The library writes all options into the error of each wrong choice: one such error is enough.
+		if offered := slices.Contains(q.Options, c); offered || !wrong {
+			chosen = append(chosen, c)
+			wrong = wrong || !offered
+		}
 	}
 	return chosen, true
 }

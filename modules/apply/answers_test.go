@@ -152,6 +152,26 @@ func unpacked(t *testing.T, path string) []byte {
 	return content
 }
 
+// The answers that are no files have a limit together.
+func TestLargeAnswersTogether(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	me := b.bearer(partner)
+	var questions []hiring.Question
+	var answers []answered
+	for _, id := range []string{"1", "2", "3", "4", "5"} {
+		questions = append(questions, hiring.Question{ID: id, Format: hiring.Textarea, Label: "Why"})
+		answers = append(answers, answered{id, strings.Repeat("x", 1<<20)})
+	}
+	b.job("acme", &hiring.Job{BoardCode: "LONG", ID: "job-9", Questions: questions})
+	for _, body := range inBothOrders(t, "LONG", answers...) {
+		b.requireError(b.apply(body, me...), http.StatusBadRequest, "some answers are not valid: see errors", `[{"questionId":"5","messages":["Why: `+schemas.TooLargeAll+`"]}]`)
+	}
+	for _, body := range inBothOrders(t, "LONG", answers[:4]...) {
+		b.requireTaken(b.apply(body, me...))
+	}
+}
+
 // A job's questions hold from the moment at which they are changed.
 func TestChangedQuestions(t *testing.T) {
 	t.Parallel()
