@@ -21,8 +21,9 @@ These commands ask the gateway, at Caddy's admin endpoint.`,
 		Example: `  hiregate user add ada@example.com --given-name Ada --family-name Lovelace --verified
   hiregate user list
   hiregate user reset 0b9c3f52-6a0e-4d3c-8a53-7f2a4b0e1c11 --password-file -
+  hiregate user totp 0b9c3f52-6a0e-4d3c-8a53-7f2a4b0e1c11
   hiregate user disable 0b9c3f52-6a0e-4d3c-8a53-7f2a4b0e1c11`,
-	}, userList(a), userAdd(a), userDisable(a), userReset(a))
+	}, userList(a), userAdd(a), userDisable(a), userReset(a), userTOTP(a))
 	a.flags(cmd)
 	return cmd
 }
@@ -36,6 +37,7 @@ type userRow struct {
 	Password      string    `json:"password"`
 	CreatedAt     time.Time `json:"createdAt"`
 	DisabledAt    time.Time `json:"disabledAt"`
+	TOTP          string    `json:"totp"`
 }
 
 func userList(a *admin) *cobra.Command {
@@ -45,9 +47,9 @@ func userList(a *admin) *cobra.Command {
 		Short: "Lists the users, those who are disabled among them",
 		Args:  exactly(0, "user list takes flags only"),
 	}
-	columns := []string{"id", "e-mail", "name", "created", "disabled"}
+	columns := []string{"id", "e-mail", "name", "created", "disabled", "totp"}
 	return listing(a, p, cmd, columns, func(u *userRow) []any {
-		return []any{u.ID, u.Email, u.Name, u.CreatedAt, u.DisabledAt}
+		return []any{u.ID, u.Email, u.Name, u.CreatedAt, u.DisabledAt, u.TOTP}
 	})
 }
 
@@ -163,5 +165,31 @@ func userReset(a *admin) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&file, "password-file", "", passwordFlag)
+	return cmd
+}
+
+func userTOTP(a *admin) *cobra.Command {
+	var off bool
+	cmd := &cobra.Command{
+		Use:   "totp ID",
+		Short: "Makes a user set up a second factor, or another one; or none, with --off",
+		Long: `Makes a user set up a second factor at the next sign-in: a one-time password of an authenticator app. One that is set up already is
+forgotten, for a telephone that was lost. Either way what they are signed in to ends.`,
+		Args: exactly(1, "user totp takes the id of one user, as hiregate user list shows it"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx, stop := interruptible(cmd)
+			defer stop()
+			method, said := http.MethodPost, "sets up a second factor at the next sign-in"
+			if off {
+				method, said = http.MethodDelete, "needs no second factor"
+			}
+			if err := a.call(ctx, method, "/v1/users/"+segment(args[0])+"/totp", nil, nil); err != nil {
+				return err
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "%s %s\n", printable(args[0]), said)
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&off, "off", false, "let them sign in without one")
 	return cmd
 }

@@ -47,6 +47,19 @@ func TestUsersAreMadeDisabledAndReset(t *testing.T) {
 	require.Contains(t, b.refused(http.StatusConflict, http.MethodPost, "/v1/users", `{"email":"ada@EXAMPLE.com"}`), "reset their password")
 	require.Contains(t, b.refused(http.StatusUnprocessableEntity, http.MethodPost, "/v1/users", `{"email":"ada"}`), "write it bare")
 	require.Contains(t, b.refused(http.StatusUnprocessableEntity, http.MethodPost, "/v1/users", `{"email":"bob@example.com","password":"short"}`), "at least 8")
+	totp := func() string {
+		return parsed[struct{ TOTP string }](b, b.must(http.StatusOK, http.MethodGet, "/v1/users/"+made.ID, "")).TOTP
+	}
+	require.Equal(t, "off", totp())
+	require.Contains(t, b.must(http.StatusOK, http.MethodPost, "/v1/users/"+made.ID+"/totp", "").body, `"totp":"pending"`)
+	b.Write(t, func(tx *store.Tx) error { _, err := tx.SetUpTOTP(made.ID, []byte{1}, 1); return err })
+	require.Equal(t, "on", totp())
+	b.must(http.StatusOK, http.MethodPost, "/v1/users/"+made.ID+"/totp", "")
+	require.Equal(t, "pending", totp(), "the factor that was set up is still good")
+	b.must(http.StatusNoContent, http.MethodDelete, "/v1/users/"+made.ID+"/totp", "")
+	require.Equal(t, "off", totp())
+	b.refused(http.StatusNotFound, http.MethodPost, "/v1/users/nobody/totp", "")
+
 	b.refused(http.StatusNotFound, http.MethodGet, "/v1/users/nobody", "")
 	b.refused(http.StatusNotFound, http.MethodDelete, "/v1/users/nobody", "")
 	b.refused(http.StatusNotFound, http.MethodPost, "/v1/users/nobody/reset", "")
@@ -175,6 +188,12 @@ func TestSignInCommands(t *testing.T) {
 	out, _, err = user("", "disable", u.ID)
 	require.NoError(t, err)
 	require.Equal(t, u.ID+" is disabled\n", out)
+	out, _, err = user("", "totp", u.ID)
+	require.NoError(t, err)
+	require.Equal(t, u.ID+" sets up a second factor at the next sign-in\n", out)
+	out, _, err = user("", "totp", u.ID, "--off")
+	require.NoError(t, err)
+	require.Equal(t, u.ID+" needs no second factor\n", out)
 	out, hints, err = user("", "reset", u.ID)
 	require.NoError(t, err)
 	require.Regexp(t, `^[A-Za-z0-9_-]{43}\n$`, out)

@@ -25,11 +25,19 @@ type user struct {
 	Password      string    `json:"password,omitempty"` // one that was made here, in the answer that makes it, and never again
 	CreatedAt     time.Time `json:"createdAt"`
 	DisabledAt    time.Time `json:"disabledAt,omitzero"`
+	TOTP          string    `json:"totp"` // off, pending: it is set up at the next sign-in, or on
 }
 
 func userOf(u *identity.User) user {
+	totp := "off"
+	switch {
+	case u.TOTPRequired && u.TOTP == nil:
+		totp = "pending"
+	case u.TOTPRequired:
+		totp = "on"
+	}
 	return user{ID: u.ID, Email: u.Email, EmailVerified: u.EmailVerified, Name: u.Name, GivenName: u.GivenName, FamilyName: u.FamilyName,
-		CreatedAt: u.CreatedAt, DisabledAt: u.DisabledAt}
+		CreatedAt: u.CreatedAt, DisabledAt: u.DisabledAt, TOTP: totp}
 }
 
 // forAll lets through whoever may work with what belongs to no tenant: sign-in is the same for all of them.
@@ -187,6 +195,38 @@ func (r *request) resetUser() (any, *problem.Problem) {
 	shown := userOf(u)
 	shown.Password = made
 	return shown, nil
+}
+
+// requireTOTP makes a user set up a second factor at the next sign-in, another one where there was one, and ends what they are signed
+// in to.
+func (r *request) requireTOTP() (any, *problem.Problem) {
+	u, p := r.setTOTP(true)
+	if p != nil {
+		return nil, p
+	}
+	return userOf(u), nil
+}
+
+// endTOTP lets a user sign in without a second factor.
+func (r *request) endTOTP() (any, *problem.Problem) {
+	_, p := r.setTOTP(false)
+	return nil, p
+}
+
+func (r *request) setTOTP(required bool) (*identity.User, *problem.Problem) {
+	u, p := r.user()
+	if p != nil {
+		return nil, p
+	}
+	err := r.db.Write(r.Context(), func(tx *store.Tx) error {
+		_, err := tx.RequireTOTP(u.ID, required, r.gateway.Now())
+		return err
+	})
+	if err != nil {
+		return nil, r.storeAway(err)
+	}
+	u.TOTPRequired, u.TOTP = required, nil
+	return u, nil
 }
 
 // signIn is an entry of the log of sign-ins.
