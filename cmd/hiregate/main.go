@@ -26,7 +26,7 @@ the partner's own system with its documents.
 
 To try it with everything it needs:       hiregate dev
 To run it with a configuration of yours:  hiregate run --config Caddyfile`
-	for _, command := range []func() *cobra.Command{commands.Dev, commands.Send, commands.Listen, commands.Export, commands.Tenant, commands.Integration, commands.Candidate, commands.Job, commands.Compliance, commands.User, commands.OAuthClient, commands.APIUser, commands.APIKey, commands.Healthcheck} {
+	for _, command := range []func() *cobra.Command{commands.Dev, commands.Send, commands.Listen, commands.Apply, commands.Export, commands.Tenant, commands.Integration, commands.Candidate, commands.Job, commands.Compliance, commands.User, commands.OAuthClient, commands.APIUser, commands.APIKey, commands.Healthcheck} {
 		register(command)
 	}
 	tuneGC()

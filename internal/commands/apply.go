@@ -1,0 +1,232 @@
+package commands
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/hiregate/hiregate/internal/webhook"
+)
+
+// passwordVariable may hold the password instead of --password-file.
+const passwordVariable = "HIREGATE_PASSWORD"
+
+type applyFlags struct {
+	url, job, user, passwordFile, answers, source, key string
+	questions, json                                    bool
+}
+
+// Apply returns the command `hiregate apply`, which plays a partner of the contract's part C.
+func Apply() *cobra.Command {
+	f := new(applyFlags)
+	cmd := &cobra.Command{
+		Use:   "apply",
+		Short: "Plays a partner: applies for a job through the Apply API",
+		Long: `Plays a partner of the Apply API: signs in, reads what a job asks, and applies for it.
+
+Without --answers it asks the questions one after the other, as a form; the text of a compliance group stands once before its
+questions. Answers that are not valid are asked again, with what is wrong with them.
+
+--answers takes a JSON file: an object with the question ids as names, such as
+  {"firstName": "Zoë", "resume": "resume.pdf", "1000123": ["Day", "Weekend | Holiday"]}
+where the answer to a File question is the file's path, beside the JSON file unless it is absolute, and that to a Checkbox question
+may be an array; or an application as the contract has it, {"source": …, "answers": [{"questionId": …, "value": …}]}, in which
+"file" with a path may stand for "value". Files are encoded while they are sent.
+
+The password is read from --password-file, the environment variable ` + passwordVariable + `, or the terminal. The token is kept in your
+cache folder, for you alone to read, and renewed when the API answers 401. Each application carries an Idempotency-Key, and is
+sent again when the connection breaks: it is taken once.
+
+The id of the application (the header X-Application-Id) is printed.`,
+		Example: `  hiregate apply --url http://localhost:8080/apply --job NURSE-1 --user partner@example.com
+  hiregate apply --url http://localhost:8080/apply --job NURSE-1 --user partner@example.com --questions
+  hiregate apply --url https://gate.example.com/apply --job NURSE-1 --user partner@example.com --password-file password --answers zoe.json`,
+		SilenceUsage: true,
+		Args:         exactly(0, "apply takes flags only, such as: hiregate apply --url http://localhost:8080/apply --job NURSE-1 --user partner@example.com"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx, stop := interruptible(cmd)
+			defer stop()
+			return f.run(ctx, cmd)
+		},
+	}
+	cmd.SetFlagErrorFunc(flagSentence)
+	fl := cmd.Flags()
+	fl.StringVar(&f.url, "url", "", "address of the Apply API, such as http://localhost:8080/apply")
+	fl.StringVar(&f.job, "job", "", "job board code of the job")
+	fl.StringVar(&f.user, "user", "", "user name, an e-mail address")
+	fl.StringVar(&f.passwordFile, "password-file", "", "file with the password; - is standard input (or the environment variable "+passwordVariable+")")
+	fl.StringVar(&f.answers, "answers", "", "JSON file with the answers; - is standard input (default: they are asked for)")
+	fl.StringVar(&f.source, "source", "hiregate", "where the applicant came from")
+	fl.StringVar(&f.key, "idempotency-key", "", "names the application, to send it once more safely (default: a fresh one)")
+	fl.BoolVar(&f.questions, "questions", false, "show what the job asks, and end")
+	fl.BoolVar(&f.json, "json", false, "print JSON, one object a line")
+	return cmd
+}
+
+func (f *applyFlags) check() error {
+	switch {
+	case f.url == "":
+		return errors.New("where is the Apply API? name its address, such as: --url http://localhost:8080/apply")
+	case f.job == "":
+		return errors.New("which job? name its job board code, such as: --job NURSE-1")
+	case f.user == "":
+		return errors.New("who applies? name a user of the Apply API, such as: --user partner@example.com")
+	case f.passwordFile == "-" && (f.answers == "-" || f.answers == "" && !f.questions):
+		return errors.New("standard input can't be the password and the answers: put one of them into a file")
+	case f.key != "" && !webhook.ValidUUID(f.key):
+		return errors.New("--idempotency-key must be 1 to 255 visible ASCII characters, without spaces")
+	}
+	return nil
+}
+
+func (f *applyFlags) run(ctx context.Context, cmd *cobra.Command) error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	target, err := parseTarget(f.url)
+	if err != nil {
+		return err
+	}
+	c := newApplyClient(strings.TrimRight(target.String(), "/"), f.user, func() (string, error) { return f.password(cmd) }, cmd.ErrOrStderr())
+	defer c.close()
+	questions, err := c.questions(ctx, f.job)
+	if err != nil {
+		return err
+	}
+	if f.questions {
+		return f.show(cmd, questions)
+	}
+	if f.answers == "" {
+		return f.form(ctx, cmd, c, questions)
+	}
+	all, source, err := readAnswers(cmd.InOrStdin(), f.answers, questions)
+	if err != nil {
+		return err
+	}
+	if source == nil || cmd.Flags().Changed("source") {
+		source = &f.source
+	}
+	items, err := f.submit(ctx, cmd, c, *source, all)
+	if err != nil || len(items) == 0 {
+		return err
+	}
+	if err := f.tell(cmd, items); err != nil {
+		return err
+	}
+	return fmt.Errorf("%d answers are not valid, and nothing was kept: mend them, and apply again", len(items))
+}
+
+// form asks the questions, and those again whose answers are not valid.
+func (f *applyFlags) form(ctx context.Context, cmd *cobra.Command, c *applyClient, questions []asked) error {
+	form := newForm(cmd.InOrStdin(), cmd.ErrOrStderr(), func(group string) (*legalText, error) { return c.legalText(ctx, group) })
+	var items []invalidItem
+	for {
+		if err := form.ask(ctx, questions, items); err != nil {
+			return err
+		}
+		var err error
+		if items, err = f.submit(ctx, cmd, c, f.source, form.answers(questions)); err != nil || len(items) == 0 {
+			return err
+		}
+		if !form.has(items) {
+			if err := f.tell(cmd, items); err != nil {
+				return err
+			}
+			return errors.New("the job asks something else by now: apply again")
+		}
+		f.key = "" // the answers will be others
+	}
+}
+
+// submit sends an application, and prints its id; or gives what is not valid.
+func (f *applyFlags) submit(ctx context.Context, cmd *cobra.Command, c *applyClient, source string, answers []givenAnswer) ([]invalidItem, error) {
+	key := f.key
+	if key == "" {
+		key = uuid.NewString()
+	}
+	id, items, err := c.apply(ctx, f.job, source, answers, key)
+	if err != nil || len(items) > 0 {
+		return items, err
+	}
+	if f.json {
+		return nil, WriteJSON(cmd.OutOrStdout(), map[string]string{"applicationId": id, "idempotencyKey": key})
+	}
+	fmt.Fprintln(cmd.OutOrStdout(), printable(id))
+	fmt.Fprintf(cmd.ErrOrStderr(), "It is the id of the application for %s, which is taken.\n", printable(f.job))
+	return nil, nil
+}
+
+// show prints what a job asks.
+func (f *applyFlags) show(cmd *cobra.Command, questions []asked) error {
+	table := NewTable(cmd.OutOrStdout(), "question", "format", "required", "label", "options", "max length", "group")
+	for _, q := range questions {
+		if f.json {
+			if err := WriteJSON(cmd.OutOrStdout(), q); err != nil {
+				return err
+			}
+			continue
+		}
+		required, most, group := "", "", ""
+		if q.IsRequired {
+			required = "yes"
+		}
+		if q.MaxLength != nil {
+			most = fmt.Sprint(*q.MaxLength)
+		}
+		if q.Group != nil {
+			group = *q.Group
+		}
+		table.Row(q.ID, q.Format, required, q.Label, joinOptions(q.Options), most, group)
+	}
+	if f.json {
+		return nil
+	}
+	return table.Flush()
+}
+
+// tell prints what is not valid, beside the questions.
+func (f *applyFlags) tell(cmd *cobra.Command, items []invalidItem) error {
+	table := NewTable(cmd.OutOrStdout(), "question", "what is wrong")
+	for _, item := range items {
+		if f.json {
+			if err := WriteJSON(cmd.OutOrStdout(), item); err != nil {
+				return err
+			}
+			continue
+		}
+		for _, message := range item.Messages {
+			table.Row(item.QuestionID, message)
+		}
+	}
+	if f.json {
+		return nil
+	}
+	return table.Flush()
+}
+
+// password finds the password, when there is no token.
+func (f *applyFlags) password(cmd *cobra.Command) (string, error) {
+	if f.passwordFile != "" {
+		return readSecret(cmd.InOrStdin(), f.passwordFile)
+	}
+	if password := os.Getenv(passwordVariable); password != "" {
+		return password, nil
+	}
+	in, ok := cmd.InOrStdin().(*os.File)
+	if !ok || !term.IsTerminal(int(in.Fd())) {
+		return "", fmt.Errorf("there is no password: give one with --password-file, or in the environment variable %s", passwordVariable)
+	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "Password of %s: ", printable(f.user))
+	raw, err := term.ReadPassword(int(in.Fd()))
+	fmt.Fprintln(cmd.ErrOrStderr())
+	if err != nil {
+		return "", fmt.Errorf("reading the password: %w", cause(err))
+	}
+	return string(raw), nil
+}

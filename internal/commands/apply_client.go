@@ -1,0 +1,307 @@
+package commands
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+)
+
+// asked is a question as the Apply API shows it (contract, "Question").
+type asked struct {
+	ID         string        `json:"id"`
+	Format     hiring.Format `json:"format"`
+	IsRequired bool          `json:"isRequired"`
+	Label      string        `json:"label"`
+	Options    []string      `json:"options"`
+	MaxLength  *int          `json:"maxLength"`
+	Group      *string       `json:"group"`
+}
+
+// invalidItem says what is wrong with an answer (contract, "Validation item").
+type invalidItem struct {
+	QuestionID string   `json:"questionId"`
+	Messages   []string `json:"messages"`
+}
+
+// legalText is the text of a compliance group.
+type legalText struct {
+	Title string   `json:"title"`
+	Form  string   `json:"form"`
+	Text  []string `json:"text"`
+}
+
+func joinOptions(options []string) string { return hiring.JoinOptions(options) }
+
+const (
+	applyAnswerTime = 2 * time.Minute // until the head of an answer, once all is sent
+	applyAttempts   = 5
+	applyGap        = time.Second      // before the second attempt; it doubles
+	applyMaxGap     = 30 * time.Second // a longer Retry-After is for the person to wait
+	maxApplyAnswer  = 16 << 20         // bytes
+)
+
+// applyClient is a user of an Apply API.
+type applyClient struct {
+	base, user string
+	password   func() (string, error)
+	log        io.Writer
+	transport  *http.Transport
+	client     *http.Client
+	token      string
+}
+
+func newApplyClient(base, user string, password func() (string, error), log io.Writer) *applyClient {
+	transport := &http.Transport{Proxy: http.ProxyFromEnvironment, ResponseHeaderTimeout: applyAnswerTime, ExpectContinueTimeout: time.Second}
+	c := &applyClient{base: base, user: user, password: password, log: log, transport: transport}
+	c.client = &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	if raw, err := os.ReadFile(c.cache()); err == nil {
+		c.token = strings.TrimSpace(string(raw))
+	}
+	return c
+}
+
+func (c *applyClient) close() { c.transport.CloseIdleConnections() }
+
+// cache is the file of the token: one for each address and user. Empty: there is no cache folder.
+func (c *applyClient) cache() string {
+	folder, err := os.UserCacheDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(folder, "hiregate", "apply", fmt.Sprintf("%x.token", sha256.Sum256([]byte(c.base+"\x00"+strings.ToLower(c.user)))))
+}
+
+// keep puts the token into the cache, for its owner alone. Where that can't be done, the next command signs in again.
+func (c *applyClient) keep() {
+	name := c.cache()
+	if name == "" || os.MkdirAll(filepath.Dir(name), 0o700) != nil {
+		return
+	}
+	f, err := os.CreateTemp(filepath.Dir(name), "new-*") // 0600
+	if err != nil {
+		return
+	}
+	_, err = f.WriteString(c.token + "\n")
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), name)
+	}
+	if err != nil {
+		os.Remove(f.Name())
+	}
+}
+
+// authenticate gets a token for the password.
+func (c *applyClient) authenticate(ctx context.Context) error {
+	password, err := c.password()
+	if err != nil {
+		return err
+	}
+	raw, err := json.Marshal(map[string]string{"userName": c.user, "password": password})
+	if err != nil {
+		return err
+	}
+	a, err := c.send(ctx, http.MethodPost, "/v2/authentication", applyBody{new: func() io.ReadCloser { return io.NopCloser(bytes.NewReader(raw)) }, size: int64(len(raw))}, nil)
+	if err != nil {
+		return err
+	}
+	if a.status != http.StatusOK {
+		return a.sentence("signing in at " + c.base)
+	}
+	var got struct{ Token string }
+	if err := json.Unmarshal(a.body, &got); err != nil || got.Token == "" {
+		return fmt.Errorf("what listens at %s is no Apply API: name its address with --url", c.base)
+	}
+	c.token = got.Token
+	c.keep()
+	return nil
+}
+
+// applyBody is a body that can be sent more than once.
+type applyBody struct {
+	new  func() io.ReadCloser // nil: none
+	size int64
+}
+
+// applyReply is an answer of the Apply API.
+type applyReply struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
+// sentence makes an error of an answer.
+func (a *applyReply) sentence(doing string) error {
+	var said struct{ Message string }
+	_ = json.Unmarshal(a.body, &said) // something else than an Apply API may answer anything
+	text := statusText(a.status)
+	if said.Message != "" {
+		text = fmt.Sprintf("%d, %s", a.status, printable(said.Message))
+	}
+	if wait := a.header.Get("Retry-After"); wait != "" {
+		text += " (Retry-After: " + printable(wait) + " s)"
+	}
+	return fmt.Errorf("%s: the answer was %s", doing, text)
+}
+
+func (c *applyClient) send(ctx context.Context, method, path string, body applyBody, header http.Header) (*applyReply, error) {
+	var in io.Reader
+	if body.new != nil {
+		stream := body.new()
+		defer stream.Close()
+		in = stream
+	}
+	r, err := http.NewRequestWithContext(ctx, method, c.base+path, in)
+	if err != nil {
+		return nil, fmt.Errorf("asking %s: %w", c.base, cause(err))
+	}
+	for name, values := range header {
+		r.Header[name] = values
+	}
+	r.Header.Set("Accept", "application/json")
+	if in != nil {
+		r.ContentLength = body.size
+		r.Header.Set("Content-Type", "application/json")
+	}
+	answer, err := c.client.Do(r)
+	if err != nil {
+		return nil, err
+	}
+	defer answer.Body.Close()
+	raw, err := io.ReadAll(io.LimitReader(answer.Body, maxApplyAnswer))
+	return &applyReply{answer.StatusCode, answer.Header, raw}, err
+}
+
+// ask is send with a token, which is renewed when the answer is 401. What broke on the way, or is to be tried again, is sent again:
+// do that only with what may be repeated.
+func (c *applyClient) ask(ctx context.Context, method, path string, body applyBody, header http.Header) (*applyReply, error) {
+	renewed := false
+	for attempt, gap := 1, applyGap; ; attempt++ {
+		if c.token == "" {
+			renewed = true
+			if err := c.authenticate(ctx); err != nil {
+				return nil, c.unreached(ctx, err)
+			}
+		}
+		h := http.Header{"Authorization": {"Bearer " + c.token}}
+		for name, values := range header {
+			h[name] = values
+		}
+		a, err := c.send(ctx, method, path, body, h)
+		var bad *answerFileError
+		switch {
+		case errors.As(err, &bad):
+			return nil, bad
+		case err == nil && a.status == http.StatusUnauthorized && !renewed:
+			c.token = ""
+			continue
+		case err == nil && !again(a):
+			return a, nil
+		case ctx.Err() != nil, attempt == applyAttempts:
+			return a, c.unreached(ctx, err)
+		}
+		wait := gap
+		if err == nil {
+			if n, err := strconv.Atoi(a.header.Get("Retry-After")); err == nil {
+				wait = time.Duration(n) * time.Second
+			}
+			if wait > applyMaxGap {
+				return a, nil
+			}
+		}
+		fmt.Fprintf(c.log, "no answer that counts: sent again in %s\n", formatDuration(wait))
+		select {
+		case <-ctx.Done():
+		case <-time.After(wait):
+		}
+		gap *= 2
+	}
+}
+
+// again tells whether an answer asks to try again.
+func again(a *applyReply) bool {
+	return a.status == http.StatusTooManyRequests || a.status == http.StatusServiceUnavailable || a.status == http.StatusBadGateway ||
+		a.status == http.StatusConflict && a.header.Get("Retry-After") != ""
+}
+
+func (c *applyClient) unreached(ctx context.Context, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return errors.New("interrupted before the Apply API answered")
+	case errors.As(err, new(*url.Error)):
+		return fmt.Errorf("no answer came from %s: %w", c.base, cause(err))
+	}
+	return err
+}
+
+// questions reads what a job asks.
+func (c *applyClient) questions(ctx context.Context, job string) (all []asked, err error) {
+	a, err := c.ask(ctx, http.MethodGet, "/v2/job/"+segment(job)+"/question", applyBody{}, nil)
+	if err != nil {
+		return nil, err
+	}
+	if a.status != http.StatusOK {
+		return nil, a.sentence("reading what " + printable(job) + " asks")
+	}
+	if err := json.Unmarshal(a.body, &all); err != nil {
+		return nil, fmt.Errorf("reading what %s asks: %w", printable(job), err)
+	}
+	return all, nil
+}
+
+// legalText reads the text of a compliance group, which is public.
+func (c *applyClient) legalText(ctx context.Context, group string) (*legalText, error) {
+	a, err := c.ask(ctx, http.MethodGet, "/compliance/"+segment(group), applyBody{}, nil)
+	if err != nil {
+		return nil, err
+	}
+	if a.status != http.StatusOK {
+		return nil, a.sentence("reading the text of " + printable(group))
+	}
+	t := new(legalText)
+	if err := json.Unmarshal(a.body, t); err != nil {
+		return nil, fmt.Errorf("reading the text of %s: %w", printable(group), err)
+	}
+	return t, nil
+}
+
+// apply sends an application, under an Idempotency-Key. It gives the application's id, or what is not valid.
+func (c *applyClient) apply(ctx context.Context, job, source string, answers []givenAnswer, key string) (id string, items []invalidItem, err error) {
+	body, err := applicationBody(job, source, answers)
+	if err != nil {
+		return "", nil, err
+	}
+	header := http.Header{"Idempotency-Key": {key}}
+	if body.size > 1<<20 {
+		header.Set("Expect", "100-continue") // a refusal then comes before the files are sent
+	}
+	a, err := c.ask(ctx, http.MethodPost, "/v2/application", body, header)
+	var bad *answerFileError
+	switch {
+	case errors.As(err, &bad):
+		return "", nil, bad
+	case err != nil:
+		return "", nil, fmt.Errorf("%w; whether the application was taken is not known: with --idempotency-key %s and the same answers it can be sent again, and is taken once", err, key)
+	case a.status == http.StatusNoContent:
+		return a.header.Get("X-Application-Id"), nil, nil
+	}
+	var said struct{ Errors []invalidItem }
+	if a.status == http.StatusBadRequest && json.Unmarshal(a.body, &said) == nil && len(said.Errors) > 0 {
+		return "", said.Errors, nil
+	}
+	return "", nil, a.sentence("applying for " + printable(job))
+}

@@ -1,0 +1,217 @@
+package commands
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+)
+
+// form asks questions in a terminal, line by line.
+type form struct {
+	in    *bufio.Reader
+	out   io.Writer
+	text  func(group string) (*legalText, error)
+	shown map[string]bool // groups whose text was
+	given map[string]givenAnswer
+}
+
+func newForm(in io.Reader, out io.Writer, text func(group string) (*legalText, error)) *form {
+	return &form{in: bufio.NewReader(in), out: out, text: text, shown: map[string]bool{}, given: map[string]givenAnswer{}}
+}
+
+var errFormEnded = errors.New("the form ended before all questions were answered: nothing was sent")
+
+// ask asks all questions; or, of those that items name, again, with what is wrong.
+func (f *form) ask(ctx context.Context, questions []asked, items []invalidItem) error {
+	if items == nil {
+		fmt.Fprintln(f.out, "Answers to questions with a * are required.")
+	}
+	for n := range questions {
+		q := &questions[n]
+		at := slices.IndexFunc(items, func(i invalidItem) bool { return i.QuestionID == q.ID })
+		if items != nil && at < 0 {
+			continue
+		}
+		if err := f.introduce(q); err != nil {
+			return err
+		}
+		f.show(q)
+		if at >= 0 {
+			for _, message := range items[at].Messages {
+				fmt.Fprintf(f.out, "  ! %s\n", printable(message))
+			}
+		}
+		a, err := f.answer(ctx, q)
+		if err != nil {
+			return err
+		}
+		f.given[q.ID] = a
+	}
+	return nil
+}
+
+// has tells whether all items are of questions that were asked.
+func (f *form) has(items []invalidItem) bool {
+	return !slices.ContainsFunc(items, func(i invalidItem) bool { _, ok := f.given[i.QuestionID]; return !ok })
+}
+
+// answers are those that were given, in the questions' order.
+func (f *form) answers(questions []asked) (all []givenAnswer) {
+	for _, q := range questions {
+		if a := f.given[q.ID]; a.Value != "" || a.File != "" {
+			all = append(all, a)
+		}
+	}
+	return all
+}
+
+// introduce prints the text of a compliance group, once, before its first question.
+func (f *form) introduce(q *asked) error {
+	if q.Group == nil || f.shown[*q.Group] {
+		return nil
+	}
+	f.shown[*q.Group] = true
+	t, err := f.text(*q.Group)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(f.out, "\n%s\n%s\n", printable(t.Title), printable(t.Form))
+	for _, paragraph := range t.Text {
+		fmt.Fprintf(f.out, "\n%s\n", printable(paragraph))
+	}
+	return nil
+}
+
+// show prints a question, and how it is answered.
+func (f *form) show(q *asked) {
+	label := q.Label
+	if q.IsRequired {
+		label += " *"
+	}
+	hint := map[hiring.Format]string{
+		hiring.Checkbox: "the numbers of options, separated by commas", hiring.Date: "YYYY-MM-DD", hiring.File: "path of a file", hiring.Number: "a number",
+		hiring.Phone: "a phone number", hiring.Select: "the number of an option", hiring.Textarea: "an empty line ends it",
+	}[q.Format]
+	if q.MaxLength != nil {
+		hint = strings.TrimPrefix(fmt.Sprintf("%s, at most %d characters", hint, *q.MaxLength), ", ")
+	}
+	if hint != "" {
+		hint = " (" + hint + ")"
+	}
+	fmt.Fprintf(f.out, "\n%s%s\n", printable(label), hint)
+	for n, option := range q.Options {
+		fmt.Fprintf(f.out, "  %d  %s\n", n+1, printable(option))
+	}
+}
+
+// answer reads an answer, and asks again for what can't be one.
+func (f *form) answer(ctx context.Context, q *asked) (a givenAnswer, err error) {
+	a.QuestionID = q.ID
+	for {
+		if ctx.Err() != nil {
+			return a, errFormEnded
+		}
+		fmt.Fprint(f.out, "> ")
+		line, err := f.line(ctx)
+		if err != nil {
+			return a, err
+		}
+		if q.Format == hiring.Textarea && line != "" {
+			if line, err = f.rest(ctx, line); err != nil {
+				return a, err
+			}
+		}
+		if strings.TrimSpace(line) == "" {
+			if !q.IsRequired {
+				return a, nil
+			}
+			fmt.Fprintln(f.out, "  ! an answer is required")
+			continue
+		}
+		var fault string
+		switch q.Format {
+		case hiring.Select, hiring.Checkbox:
+			a.Value, fault = choose(q, line)
+		case hiring.File:
+			a.File = strings.TrimSpace(line)
+			if about, err := os.Stat(a.File); err != nil || !about.Mode().IsRegular() {
+				fault = "there is no such file"
+			}
+		default:
+			a.Value = line
+		}
+		if fault == "" {
+			return a, nil
+		}
+		fmt.Fprintf(f.out, "  ! %s\n", fault)
+	}
+}
+
+// line reads a line, without its end. An interrupt ends the waiting; the line that comes later is nobody's.
+func (f *form) line(ctx context.Context) (string, error) {
+	type read struct {
+		line string
+		err  error
+	}
+	got := make(chan read, 1)
+	go func() {
+		line, err := f.in.ReadString('\n')
+		got <- read{line, err}
+	}()
+	select {
+	case <-ctx.Done():
+		return "", errFormEnded
+	case r := <-got:
+		if r.err != nil && r.line == "" {
+			return "", errFormEnded
+		}
+		return strings.TrimRight(r.line, "\r\n"), nil
+	}
+}
+
+// rest reads the further lines of a text, up to an empty one.
+func (f *form) rest(ctx context.Context, text string) (string, error) {
+	for {
+		line, err := f.line(ctx)
+		if err != nil || line == "" {
+			return text, err
+		}
+		text += "\n" + line
+	}
+}
+
+// choose reads which options are meant: by number, or as they are written.
+func choose(q *asked, line string) (value, fault string) {
+	if slices.Contains(q.Options, line) {
+		return valueOf(q, []string{line}), ""
+	}
+	var chosen []string
+	for _, word := range strings.Split(line, ",") {
+		n, err := strconv.Atoi(strings.TrimSpace(word))
+		if err != nil || n < 1 || n > len(q.Options) {
+			return "", fmt.Sprintf("choose from 1 to %d", len(q.Options))
+		}
+		if !slices.Contains(chosen, q.Options[n-1]) {
+			chosen = append(chosen, q.Options[n-1])
+		}
+	}
+	if q.Format == hiring.Select && len(chosen) != 1 {
+		return "", "choose one"
+	}
+	return valueOf(q, chosen), ""
+}
+
+func valueOf(q *asked, chosen []string) string {
+	if q.Format == hiring.Select {
+		return chosen[0]
+	}
+	return hiring.JoinOptions(chosen)
+}

@@ -1,0 +1,250 @@
+package apply_test
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hiregate/hiregate/internal/commands"
+)
+
+// line is the API at an address, for the command `hiregate apply`.
+type line struct {
+	*bench
+	url            string
+	authentication atomic.Int64 // requests
+	applied        atomic.Int64
+	lose           atomic.Int64 // answers to applications that don't arrive
+}
+
+// newLine sets the environment: tests that use it run one after the other.
+func newLine(t *testing.T) *line {
+	t.Helper()
+	l := &line{bench: setup(t)}
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	t.Setenv("HIREGATE_PASSWORD", right)
+	api := http.StripPrefix("/apply", l.API)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/apply/v2/authentication":
+			l.authentication.Add(1)
+		case "/apply/v2/application":
+			l.applied.Add(1)
+			if l.lose.Add(-1) >= 0 {
+				api.ServeHTTP(httptest.NewRecorder(), r)
+				panic(http.ErrAbortHandler)
+			}
+		}
+		api.ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	l.url = server.URL + "/apply"
+	return l
+}
+
+// run runs `hiregate apply` to its end.
+func (l *line) run(in string, args ...string) (out, form string, err error) {
+	l.t.Helper()
+	var stdout, stderr bytes.Buffer
+	cmd := commands.Apply()
+	cmd.SetIn(strings.NewReader(in))
+	cmd.SetOut(&stdout)
+	cmd.SetErr(&stderr)
+	cmd.SetArgs(append([]string{"--url", l.url + "/", "--user", partner}, args...))
+	cmd.SilenceErrors = true
+	err = cmd.ExecuteContext(l.t.Context())
+	return stdout.String(), stderr.String(), err
+}
+
+// answersFile writes a file of answers, and the resume beside it.
+func (l *line) answersFile(content string) string {
+	l.t.Helper()
+	folder := l.t.TempDir()
+	require.NoError(l.t, os.WriteFile(filepath.Join(folder, "ada.pdf"), sample(l.t, "resume.pdf"), 0o600))
+	name := filepath.Join(folder, "answers.json")
+	require.NoError(l.t, os.WriteFile(name, []byte(content), 0o600))
+	return name
+}
+
+const ada = `{"firstName": "Ada", "lastName": "Lovelace", "email": "ada@example.com", "phone": null, "resume": "ada.pdf", "citizenWorkStatus": "Authorized",
+	"1000123": ["Day", "Weekend | Holiday"], "1000124": 7, "eeocDisability": "I do not want to answer", "eeocDisabilitySignature": "Ada", "eeocDisabilitySignatureDate": "2026-11-20"}`
+
+func (l *line) requireApplied(id string) {
+	l.t.Helper()
+	db := l.Runtime.Store()
+	docs, _, err := db.ApplicationDocuments(l.t.Context(), "acme", strings.TrimSpace(id), 0, 10)
+	require.NoError(l.t, err)
+	require.Len(l.t, docs, 1)
+	require.EqualValues(l.t, len(sample(l.t, "resume.pdf")), docs[0].Size)
+	s, err := db.Submission(l.t.Context(), "acme", strings.TrimSpace(id))
+	require.NoError(l.t, err)
+	values := map[string][]string{}
+	for _, g := range s.Answers {
+		values[g.Question] = g.Values
+	}
+	require.Equal(l.t, []string{"Day", "Weekend | Holiday"}, values["1000123"])
+	require.Equal(l.t, []string{"7"}, values["1000124"])
+}
+
+func TestApplyCommandSubmitsAFile(t *testing.T) {
+	l := newLine(t)
+	id, hints, err := l.run("", "--job", code, "--answers", l.answersFile(ada))
+	require.NoError(t, err)
+	require.Regexp(t, `^[0-9a-f-]{36}\n$`, id)
+	require.Contains(t, hints, "is taken")
+	l.requireApplied(id)
+
+	raw, err := json.Marshal(map[string]any{"source": "Campus", "answers": append(with(fine(t), "resume", without),
+		answered{QuestionID: "resume", Value: base64.StdEncoding.EncodeToString(sample(t, "resume.pdf"))})})
+	require.NoError(t, err)
+	out, _, err := l.run(string(raw), "--job", code, "--answers", "-", "--json")
+	require.NoError(t, err)
+	var said struct{ ApplicationID, IdempotencyKey string }
+	require.NoError(t, json.Unmarshal([]byte(out), &said))
+	s, err := l.Runtime.Store().Submission(t.Context(), "acme", said.ApplicationID)
+	require.NoError(t, err)
+	require.Equal(t, "Campus", s.Source)
+	require.NotEmpty(t, said.IdempotencyKey)
+	_, _, err = l.run("", "--job", code, "--answers", l.answersFile(ada), "--idempotency-key", "k-1")
+	require.NoError(t, err)
+	_, _, err = l.run("", "--job", code, "--answers", l.answersFile(ada), "--idempotency-key", "k-1")
+	require.NoError(t, err)
+	require.Len(t, l.applications("acme"), 3)
+	require.EqualValues(t, 1, l.authentication.Load(), "the token was not kept")
+}
+
+func TestApplyCommandKeepsAndRenewsItsToken(t *testing.T) {
+	l := newLine(t)
+	ask := func() error {
+		_, _, err := l.run("", "--job", code, "--questions")
+		return err
+	}
+	require.NoError(t, ask())
+	t.Setenv("HIREGATE_PASSWORD", "")
+	require.NoError(t, ask())
+	require.EqualValues(t, 1, l.authentication.Load())
+	var kept []string
+	require.NoError(t, filepath.WalkDir(os.Getenv("XDG_CACHE_HOME"), func(name string, d os.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			about, _ := d.Info()
+			require.Equal(t, os.FileMode(0o600), about.Mode().Perm())
+			kept = append(kept, name)
+		}
+		return err
+	}))
+	require.Len(t, kept, 1)
+	l.Clock.Advance(48 * time.Hour)
+	require.ErrorContains(t, ask(), "--password-file")
+	t.Setenv("HIREGATE_PASSWORD", "not this one")
+	require.ErrorContains(t, ask(), "user name or password is wrong")
+	file := filepath.Join(t.TempDir(), "password")
+	require.NoError(t, os.WriteFile(file, []byte(right+"\n"), 0o600))
+	_, _, err := l.run("", "--job", code, "--questions", "--password-file", file)
+	require.NoError(t, err)
+	require.EqualValues(t, 3, l.authentication.Load())
+	require.NoError(t, ask())
+	require.EqualValues(t, 3, l.authentication.Load())
+	_, _, err = l.run("", "--job", code, "--questions", "--user", "globex@example.com")
+	require.Error(t, err, "another user has another token")
+}
+
+func TestApplyCommandSendsAgain(t *testing.T) {
+	l := newLine(t)
+	l.lose.Store(1)
+	id, hints, err := l.run("", "--job", code, "--answers", l.answersFile(ada))
+	require.NoError(t, err)
+	require.Contains(t, hints, "sent again in 1s")
+	require.EqualValues(t, 2, l.applied.Load())
+	require.Len(t, l.applications("acme"), 1, "an application was taken twice")
+	require.Equal(t, l.applications("acme")[0].ID, strings.TrimSpace(id))
+}
+
+func TestApplyCommandShowsQuestions(t *testing.T) {
+	l := newLine(t)
+	out, _, err := l.run("", "--job", code, "--questions")
+	require.NoError(t, err)
+	require.Regexp(t, `(?m)^1000123 +Checkbox +yes +Shifts you can work +Day\|Night\|Weekend \\\| Holiday\|On\\call +- +-$`, out)
+	out, _, err = l.run("", "--job", code, "--questions", "--json")
+	require.NoError(t, err)
+	var got []any
+	for one := range strings.Lines(out) {
+		var q any
+		require.NoError(t, json.Unmarshal([]byte(one), &q))
+		got = append(got, q)
+	}
+	var want []any
+	require.NoError(t, json.Unmarshal(sample(t, "questions.json"), &want))
+	require.Equal(t, want, got)
+	_, _, err = l.run("", "--job", "a/b c", "--questions")
+	require.NoError(t, err)
+	_, _, err = l.run("", "--job", "CLOSED", "--questions")
+	require.ErrorContains(t, err, "there is no open job with this job board code")
+}
+
+func TestApplyCommandTellsWhatIsNotValid(t *testing.T) {
+	l := newLine(t)
+	out, _, err := l.run("", "--job", code, "--answers", l.answersFile(`{"email":"Bob <bob@x>","resume":"ada.pdf","colour":"red"}`))
+	require.ErrorContains(t, err, "answers are not valid, and nothing was kept")
+	require.Regexp(t, `(?m)^firstName +First name: `, out)
+	require.Regexp(t, `(?m)^email +E-mail: `, out)
+	require.Regexp(t, `(?m)^colour +`, out)
+	require.Empty(t, l.applications("acme"))
+	for content, want := range map[string]string{
+		`[]`: "is no JSON object", `{"resume":"none.pdf"}`: "none.pdf, which can't be sent: no such file", `{"resume":"."}`: "it is no file",
+		`{"firstName":{"a":1}}`: "neither a text, an array of options nor", `{"answers":[{"questionId":1}]}`: "write each value as a string",
+	} {
+		_, _, err := l.run("", "--job", code, "--answers", l.answersFile(content))
+		require.ErrorContains(t, err, want, content)
+	}
+	for _, args := range [][]string{{}, {"--job", code, "--password-file", "-"}, {"--job", code, "--idempotency-key", "a b"}, {"--job", code, "--url", "localhost"}} {
+		_, _, err := l.run("", args...)
+		require.Error(t, err, args)
+	}
+	require.Zero(t, len(l.applications("acme")))
+}
+
+func TestApplyCommandAsksAsAForm(t *testing.T) {
+	l := newLine(t)
+	resume := filepath.Join(filepath.Dir(l.answersFile("{}")), "ada.pdf")
+	in := []string{
+		"", "Ada", "Lovelace", "ada at example", "", "", "none.pdf", resume, "9", "1", "1, 3", "7", "Because", "it is mine", "",
+		"3", "Ada", "2026-11-20",
+		"ada@example.com", // once more
+	}
+	id, form, err := l.run(strings.Join(in, "\n")+"\n", "--job", code)
+	require.NoError(t, err, form)
+	l.requireApplied(id)
+	for what, times := range map[string]int{
+		"\nFirst name * (at most 64 characters)\n> ":       1,
+		"  ! an answer is required\n":                      1,
+		"  3  Weekend | Holiday\n":                         1,
+		"  ! there is no such file\n":                      1,
+		"  ! choose from 1 to 2\n":                         1,
+		"CC-305, OMB":                                      1, // before the group's first question alone
+		"\nE-mail *":                                       2,
+		"  ! E-mail: ":                                     1,
+		"\nYour name *":                                    1,
+		"(the number of an option, an empty line ends it)": 0,
+		"\nWhy this job? (an empty line ends it, at most 2000 characters)\n": 1,
+	} {
+		require.Equal(t, times, strings.Count(form, what), "%q in %s", what, form)
+	}
+	require.Less(t, strings.Index(form, "CC-305, OMB"), strings.Index(form, "Please check one of the boxes"))
+	s, err := l.Runtime.Store().Submission(t.Context(), "acme", strings.TrimSpace(id))
+	require.NoError(t, err)
+	require.Contains(t, s.Answers[len(s.Answers)-1].Values, "Because\nit is mine")
+
+	_, _, err = l.run("Ada\n", "--job", code)
+	require.EqualError(t, err, "the form ended before all questions were answered: nothing was sent")
+	require.Len(t, l.applications("acme"), 1)
+}
