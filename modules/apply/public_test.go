@@ -35,11 +35,15 @@ func TestFeed(t *testing.T) {
 	}
 	status, _, _ = feed("If-None-Match", `"x"`)
 	require.Equal(t, http.StatusOK, status)
+	b.Clock.Advance(time.Second)
+	b.job("acme", &hiring.Job{BoardCode: code, ID: "job-1", Title: "Registered Nurse", Syndicate: true})
+	_, renamed, _ := feed()
+	require.NotEqual(t, tag, renamed)
 	for n := range store.MaxPage + 1 { // more than a page of the store
 		b.job("acme", &hiring.Job{BoardCode: fmt.Sprint("J-", n), ID: fmt.Sprint("j-", n), Title: "<b>", Syndicate: true})
 	}
 	_, changed, body := feed()
-	require.NotEqual(t, tag, changed)
+	require.NotEqual(t, renamed, changed)
 	var list struct {
 		PositionProfiles []struct{ PositionTitle string }
 	}
