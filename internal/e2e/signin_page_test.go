@@ -1,13 +1,17 @@
 package e2e
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
+	"time"
 
+	"github.com/pquerna/otp/totp"
 	"github.com/stretchr/testify/require"
 )
 
@@ -130,6 +134,40 @@ func TestSignInPages(t *testing.T) {
 	c.open(home + "/sign-in")
 	c.awaitText(home+"/", "Hello, Ada Lovelace")
 	c.fits("partner-signed-in")
+
+	// With a second factor, which an authenticator app takes from the picture or the key.
+	var users struct{ Items []struct{ ID string } }
+	p := &system{t: t, admin: ports.admin}
+	_, listed, err := p.manage(http.MethodGet, "/users", nil)
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(listed, &users))
+	require.Len(t, users.Items, 1)
+	status, answer, err := p.manage(http.MethodPost, "/users/"+users.Items[0].ID+"/totp", nil)
+	require.NoError(t, err)
+	require.Equal(t, http.StatusOK, status, "%s", answer)
+	signIn := func() {
+		c.open(home + "/sign-out")
+		c.open(home + "/sign-in")
+		c.fill("#email", "ada@example.com")
+		c.fill("#password", "correct horse\uE007")
+		c.find("#code")
+		require.Equal(t, "code", c.focus())
+	}
+	signIn()
+	c.find("svg.qr")
+	c.fits("second-factor-set-up")
+	key := strings.ReplaceAll(c.text("code"), " ", "")
+	c.fill("#code", "no code\uE007")
+	c.find("#code-error")
+	require.Equal(t, key, strings.ReplaceAll(c.text("code"), " ", ""))
+	now, err := totp.GenerateCode(key, time.Now())
+	require.NoError(t, err)
+	c.fill("#code", now+"\uE007")
+	c.awaitText(home+"/", "Hello, Ada Lovelace")
+	signIn()
+	c.fill("#code", now+"\uE007") // which was used
+	c.find("#code-error")
+	c.fits("second-factor-wrong")
 }
 
 // focus is the id of the element that has the focus, or its value.
