@@ -93,7 +93,7 @@ func (f *applyFlags) run(ctx context.Context, cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	c := newApplyClient(strings.TrimRight(target.String(), "/"), f.user, func() (string, error) { return f.password(cmd) }, cmd.ErrOrStderr())
+	c := newApplyClient(strings.TrimRight(target.String(), "/"), f.user, func() (string, error) { return f.password(ctx, cmd) }, cmd.ErrOrStderr())
 	defer c.close()
 	questions, err := c.questions(ctx, f.job)
 	if err != nil {
@@ -211,7 +211,7 @@ func (f *applyFlags) tell(cmd *cobra.Command, items []invalidItem) error {
 }
 
 // password finds the password, when there is no token.
-func (f *applyFlags) password(cmd *cobra.Command) (string, error) {
+func (f *applyFlags) password(ctx context.Context, cmd *cobra.Command) (string, error) {
 	if f.passwordFile != "" {
 		return readSecret(cmd.InOrStdin(), f.passwordFile)
 	}
@@ -223,10 +223,32 @@ func (f *applyFlags) password(cmd *cobra.Command) (string, error) {
 		return "", fmt.Errorf("there is no password: give one with --password-file, or in the environment variable %s", passwordVariable)
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "Password of %s: ", printable(f.user))
-	raw, err := term.ReadPassword(int(in.Fd()))
-	fmt.Fprintln(cmd.ErrOrStderr())
+	defer fmt.Fprintln(cmd.ErrOrStderr())
+	return typedPassword(ctx, int(in.Fd()))
+}
+
+// typedPassword reads a line that the terminal does not show. An interrupt ends that, and the terminal shows again what is typed.
+func typedPassword(ctx context.Context, terminal int) (string, error) {
+	before, err := term.GetState(terminal)
 	if err != nil {
 		return "", fmt.Errorf("reading the password: %w", cause(err))
 	}
-	return string(raw), nil
+	type typed struct {
+		line []byte
+		err  error
+	}
+	got := make(chan typed, 1)
+	go func() {
+		line, err := term.ReadPassword(terminal)
+		got <- typed{line, err}
+	}()
+	select {
+	case <-ctx.Done():
+		return "", errors.Join(errors.New("interrupted before there was a password"), term.Restore(terminal, before))
+	case t := <-got:
+		if t.err != nil {
+			return "", fmt.Errorf("reading the password: %w", cause(t.err))
+		}
+		return string(t.line), nil
+	}
 }

@@ -2,6 +2,7 @@ package apply_test
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
 	"net/http"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -16,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hiregate/hiregate/internal/commands"
+	"github.com/hiregate/hiregate/internal/hiring"
 )
 
 // line is the API at an address, for the command `hiregate apply`.
@@ -25,6 +28,7 @@ type line struct {
 	authentication atomic.Int64 // requests
 	applied        atomic.Int64
 	lose           atomic.Int64 // answers to applications that don't arrive
+	before         func()       // an application, if it is set
 }
 
 // newLine sets the environment: tests that use it run one after the other.
@@ -40,6 +44,9 @@ func newLine(t *testing.T) *line {
 			l.authentication.Add(1)
 		case "/apply/v2/application":
 			l.applied.Add(1)
+			if l.before != nil {
+				l.before()
+			}
 			if l.lose.Add(-1) >= 0 {
 				api.ServeHTTP(httptest.NewRecorder(), r)
 				panic(http.ErrAbortHandler)
@@ -167,6 +174,26 @@ func TestApplyCommandSendsAgain(t *testing.T) {
 	require.EqualValues(t, 2, l.applied.Load())
 	require.Len(t, l.applications("acme"), 1, "an application was taken twice")
 	require.Equal(t, l.applications("acme")[0].ID, strings.TrimSpace(id))
+}
+
+// A token that ends between the questions and the answers: the files are sent once the API wants them.
+func TestApplyCommandRenewsItsTokenForALargeFile(t *testing.T) {
+	l := newLine(t)
+	l.job("acme", &hiring.Job{BoardCode: "CV", ID: "job-9", Questions: []hiring.Question{{ID: "work", Label: "Your work", Format: hiring.File, IsRequired: true}}})
+	var once sync.Once
+	l.before = func() { once.Do(func() { l.Clock.Advance(49 * time.Hour) }) }
+	name := l.answersFile(`{"work":{"file":"work.txt"}}`)
+	work := strings.Repeat("All work and no play.\n", 200_000) // 4.2 MiB
+	require.NoError(t, os.WriteFile(filepath.Join(filepath.Dir(name), "work.txt"), []byte(work), 0o600))
+	id, _, err := l.run("", "--job", "CV", "--answers", name)
+	require.NoError(t, err)
+	require.EqualValues(t, 2, l.authentication.Load())
+	require.EqualValues(t, 2, l.applied.Load())
+	docs, _, err := l.Runtime.Store().ApplicationDocuments(t.Context(), "acme", strings.TrimSpace(id), 0, 10)
+	require.NoError(t, err)
+	require.EqualValues(t, len(work), docs[0].Size)
+	sum := sha256.Sum256([]byte(work))
+	require.Equal(t, sum[:], docs[0].SHA256)
 }
 
 func TestApplyCommandShowsQuestions(t *testing.T) {
