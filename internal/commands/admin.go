@@ -40,6 +40,25 @@ func (a *admin) flags(cmd *cobra.Command) {
 	fl.BoolVar(&a.json, "json", false, "print JSON, one object a line")
 }
 
+// ask is call for a command that shows the answer: with --json it is printed here, as it came, and shown is true; else it is read into
+// into, unless that is nil, and the command says what it means.
+func (a *admin) ask(ctx context.Context, cmd *cobra.Command, method, path string, in, into any) (shown bool, err error) {
+	var raw json.RawMessage
+	if err := a.call(ctx, method, path, in, &raw); err != nil {
+		return false, err
+	}
+	if a.json {
+		return true, WriteJSON(cmd.OutOrStdout(), raw)
+	}
+	if into == nil {
+		return false, nil
+	}
+	if err := json.Unmarshal(raw, into); err != nil {
+		return false, fmt.Errorf("reading what the gateway answered: %w", err)
+	}
+	return false, nil
+}
+
 // call asks the gateway's management API and decodes its answer. Without an in, nothing is sent. Its errors are sentences.
 func (a *admin) call(ctx context.Context, method, path string, in, out any) error {
 	return a.send(ctx, method, path, nil, in, out)

@@ -2,7 +2,6 @@ package commands
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -147,16 +146,9 @@ Without --password-file a password is made and shown this once.`,
 
 // apiUserMade asks for something that may answer with a password, and prints that, alone; what else there is to say is a hint.
 func apiUserMade(ctx context.Context, cmd *cobra.Command, a *admin, path string, in any, done string) error {
-	var raw json.RawMessage
-	if err := a.call(ctx, http.MethodPost, path, in, &raw); err != nil {
-		return err
-	}
-	if a.json {
-		return WriteJSON(cmd.OutOrStdout(), raw)
-	}
 	var u apiUserRow
-	if err := json.Unmarshal(raw, &u); err != nil {
-		return fmt.Errorf("reading what the gateway answered: %w", err)
+	if shown, err := a.ask(ctx, cmd, http.MethodPost, path, in, &u); shown || err != nil {
+		return err
 	}
 	if u.Password != "" {
 		fmt.Fprintln(cmd.OutOrStdout(), printable(u.Password))

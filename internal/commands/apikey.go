@@ -1,7 +1,6 @@
 package commands
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -80,16 +79,9 @@ else.`,
 			}
 			ctx, stop := interruptible(cmd)
 			defer stop()
-			var raw json.RawMessage
-			if err := a.call(ctx, http.MethodPost, "/v1/api-keys", in, &raw); err != nil {
-				return err
-			}
-			if a.json {
-				return WriteJSON(cmd.OutOrStdout(), raw)
-			}
 			var k apiKeyRow
-			if err := json.Unmarshal(raw, &k); err != nil {
-				return fmt.Errorf("reading what the gateway answered: %w", err)
+			if shown, err := a.ask(ctx, cmd, http.MethodPost, "/v1/api-keys", in, &k); shown || err != nil {
+				return err
 			}
 			fmt.Fprintln(cmd.OutOrStdout(), printable(k.Key))
 			fmt.Fprintf(cmd.ErrOrStderr(), "It opens %s as %s, and is not shown again. Revoke it with: hiregate apikey revoke %s\n", k.opens(), k.Role, k.ID)

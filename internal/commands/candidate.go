@@ -1,7 +1,6 @@
 package commands
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -84,16 +83,9 @@ func candidateExport(a *admin) *cobra.Command {
 			}
 			ctx, stop := interruptible(cmd)
 			defer stop()
-			var raw json.RawMessage
-			if err := a.call(ctx, http.MethodPost, "/v1/tenants/"+segment(tenant)+"/candidates/"+segment(id)+"/exports", in, &raw); err != nil {
-				return err
-			}
-			if a.json {
-				return WriteJSON(cmd.OutOrStdout(), raw)
-			}
 			var e exported
-			if err := json.Unmarshal(raw, &e); err != nil {
-				return fmt.Errorf("reading what the gateway answered: %w", err)
+			if shown, err := a.ask(ctx, cmd, http.MethodPost, "/v1/tenants/"+segment(tenant)+"/candidates/"+segment(id)+"/exports", in, &e); shown || err != nil {
+				return err
 			}
 			fmt.Fprintf(cmd.OutOrStdout(), "export %s/%s\n", tenant, e.UUID)
 			table := NewTable(cmd.OutOrStdout(), "integration", "outcome", "reason", "next attempt")

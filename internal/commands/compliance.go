@@ -1,7 +1,6 @@
 package commands
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -53,16 +52,9 @@ Who reads a report is in the gateway's log.`,
 			}
 			ctx, stop := interruptible(cmd)
 			defer stop()
-			var raw json.RawMessage
-			if err := a.call(ctx, http.MethodGet, path, nil, &raw); err != nil {
-				return err
-			}
-			if a.json {
-				return WriteJSON(cmd.OutOrStdout(), raw)
-			}
 			var all struct{ Groups []compliance.Report }
-			if err := json.Unmarshal(raw, &all); err != nil {
-				return fmt.Errorf("reading what the gateway answered: %w", err)
+			if shown, err := a.ask(ctx, cmd, http.MethodGet, path, nil, &all); shown || err != nil {
+				return err
 			}
 			return printReports(cmd, all.Groups)
 		},

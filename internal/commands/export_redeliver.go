@@ -1,7 +1,6 @@
 package commands
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
 
@@ -27,19 +26,12 @@ tenant's. Where it is still under way, the next attempt is made now. Its documen
 			in := struct {
 				Integrations []string `json:"integrations,omitempty"`
 			}{integrations}
-			var raw json.RawMessage
-			if err := a.call(ctx, http.MethodPost, path+"/redeliver", in, &raw); err != nil {
-				return err
-			}
-			if a.json {
-				return WriteJSON(cmd.OutOrStdout(), raw)
-			}
 			var res struct {
 				Round            int
 				Started, Hurried []string
 			}
-			if err := json.Unmarshal(raw, &res); err != nil {
-				return fmt.Errorf("reading what the gateway answered: %w", err)
+			if shown, err := a.ask(ctx, cmd, http.MethodPost, path+"/redeliver", in, &res); shown || err != nil {
+				return err
 			}
 			table := NewTable(cmd.OutOrStdout(), "export", "integration", "what happens")
 			for _, i := range res.Started {

@@ -1,8 +1,6 @@
 package commands
 
 import (
-	"encoding/json"
-	"fmt"
 	"net/http"
 
 	"github.com/spf13/cobra"
@@ -23,18 +21,11 @@ with it first, with hiregate export show. Those in quarantine are listed by hire
 			}
 			ctx, stop := interruptible(cmd)
 			defer stop()
-			var raw json.RawMessage
-			if err := a.call(ctx, http.MethodPost, path+"/release", nil, &raw); err != nil {
-				return err
-			}
-			if a.json {
-				return WriteJSON(cmd.OutOrStdout(), raw)
-			}
 			var res struct {
 				Released []string `json:"released"`
 			}
-			if err := json.Unmarshal(raw, &res); err != nil {
-				return fmt.Errorf("reading what the gateway answered: %w", err)
+			if shown, err := a.ask(ctx, cmd, http.MethodPost, path+"/release", nil, &res); shown || err != nil {
+				return err
 			}
 			table := NewTable(cmd.OutOrStdout(), "export", "integration", "what happens")
 			if len(res.Released) == 0 {

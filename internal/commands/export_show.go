@@ -1,7 +1,6 @@
 package commands
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -46,16 +45,9 @@ An answer is shown in part; --json has all that was kept of it, at most 64 KiB.`
 			}
 			ctx, stop := interruptible(cmd)
 			defer stop()
-			var raw json.RawMessage
-			if err := a.call(ctx, http.MethodGet, path, nil, &raw); err != nil {
-				return err
-			}
-			if a.json {
-				return WriteJSON(cmd.OutOrStdout(), raw)
-			}
 			var e exportRow
-			if err := json.Unmarshal(raw, &e); err != nil {
-				return fmt.Errorf("reading what the gateway answered: %w", err)
+			if shown, err := a.ask(ctx, cmd, http.MethodGet, path, nil, &e); shown || err != nil {
+				return err
 			}
 			return e.print(cmd.OutOrStdout())
 		},

@@ -1,7 +1,6 @@
 package commands
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"time"
@@ -68,16 +67,9 @@ would be verified later. What is held for it goes out once it answers VERIFY wit
 			}
 			ctx, stop := interruptible(cmd)
 			defer stop()
-			var raw json.RawMessage
-			if err := a.call(ctx, http.MethodPost, integrationPath(tenant, name)+"/enable", nil, &raw); err != nil {
-				return err
-			}
-			if a.json {
-				return WriteJSON(cmd.OutOrStdout(), raw)
-			}
 			var i integrationRow
-			if err := json.Unmarshal(raw, &i); err != nil {
-				return fmt.Errorf("reading what the gateway answered: %w", err)
+			if shown, err := a.ask(ctx, cmd, http.MethodPost, integrationPath(tenant, name)+"/enable", nil, &i); shown || err != nil {
+				return err
 			}
 			what := "VERIFY is on its way; what is held goes out once that is answered with 200"
 			if i.State == string(hiring.Configured) {

@@ -1,7 +1,6 @@
 package commands
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -60,12 +59,8 @@ The secret is read from a file, the secret alone, so that it shows up in no list
 			}
 			ctx, stop := interruptible(cmd)
 			defer stop()
-			var raw json.RawMessage
-			if err := a.call(ctx, http.MethodPost, "/v1/tenants/"+segment(tenant)+"/integrations", in, &raw); err != nil {
+			if shown, err := a.ask(ctx, cmd, http.MethodPost, "/v1/tenants/"+segment(tenant)+"/integrations", in, nil); shown || err != nil {
 				return err
-			}
-			if a.json {
-				return WriteJSON(cmd.OutOrStdout(), raw)
 			}
 			fmt.Fprintf(cmd.OutOrStdout(), "%s/%s answered VERIFY with 200 and is configured\n", tenant, name)
 			return nil

@@ -82,16 +82,9 @@ func jobShow(a *admin) *cobra.Command {
 			}
 			ctx, stop := interruptible(cmd)
 			defer stop()
-			var raw json.RawMessage
-			if err := a.call(ctx, http.MethodGet, path, nil, &raw); err != nil {
-				return err
-			}
-			if a.json {
-				return WriteJSON(cmd.OutOrStdout(), raw)
-			}
 			var j hiring.Job
-			if err := json.Unmarshal(raw, &j); err != nil {
-				return fmt.Errorf("reading what the gateway answered: %w", err)
+			if shown, err := a.ask(ctx, cmd, http.MethodGet, path, nil, &j); shown || err != nil {
+				return err
 			}
 			return printJob(cmd, &j)
 		},

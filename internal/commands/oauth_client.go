@@ -1,7 +1,6 @@
 package commands
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -103,16 +102,9 @@ func oauthClientAdd(a *admin) *cobra.Command {
 func secretMade(cmd *cobra.Command, a *admin, path string, in any) error {
 	ctx, stop := interruptible(cmd)
 	defer stop()
-	var raw json.RawMessage
-	if err := a.call(ctx, http.MethodPost, path, in, &raw); err != nil {
-		return err
-	}
-	if a.json {
-		return WriteJSON(cmd.OutOrStdout(), raw)
-	}
 	var c oauthClientRow
-	if err := json.Unmarshal(raw, &c); err != nil {
-		return fmt.Errorf("reading what the gateway answered: %w", err)
+	if shown, err := a.ask(ctx, cmd, http.MethodPost, path, in, &c); shown || err != nil {
+		return err
 	}
 	fmt.Fprintln(cmd.OutOrStdout(), printable(c.Secret))
 	fmt.Fprintf(cmd.ErrOrStderr(), "It is the secret of %s, and is not shown again.", printable(c.ID))

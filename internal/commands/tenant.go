@@ -1,7 +1,6 @@
 package commands
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -90,12 +89,8 @@ during a rotation. Without a secret the tenant receives no exports; it can send 
 			}
 			ctx, stop := interruptible(cmd)
 			defer stop()
-			var raw json.RawMessage
-			if err := a.call(ctx, http.MethodPut, "/v1/tenants/"+segment(args[0]), in, &raw); err != nil {
+			if shown, err := a.ask(ctx, cmd, http.MethodPut, "/v1/tenants/"+segment(args[0]), in, nil); shown || err != nil {
 				return err
-			}
-			if a.json {
-				return WriteJSON(cmd.OutOrStdout(), raw)
 			}
 			fmt.Fprintf(cmd.OutOrStdout(), "tenant %s is set, with %d secrets\n", args[0], len(secrets))
 			return nil

@@ -1,7 +1,6 @@
 package commands
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"time"
@@ -104,16 +103,9 @@ func joined(given, family string) string {
 func userMade(cmd *cobra.Command, a *admin, path string, in any) error {
 	ctx, stop := interruptible(cmd)
 	defer stop()
-	var raw json.RawMessage
-	if err := a.call(ctx, http.MethodPost, path, in, &raw); err != nil {
-		return err
-	}
-	if a.json {
-		return WriteJSON(cmd.OutOrStdout(), raw)
-	}
 	var u userRow
-	if err := json.Unmarshal(raw, &u); err != nil {
-		return fmt.Errorf("reading what the gateway answered: %w", err)
+	if shown, err := a.ask(ctx, cmd, http.MethodPost, path, in, &u); shown || err != nil {
+		return err
 	}
 	if u.Password != "" {
 		fmt.Fprintln(cmd.OutOrStdout(), printable(u.Password))
