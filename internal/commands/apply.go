@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/webhook"
 )
 
@@ -182,7 +183,7 @@ func (f *applyFlags) show(cmd *cobra.Command, questions []asked) error {
 		if q.Group != nil {
 			group = *q.Group
 		}
-		table.Row(q.ID, q.Format, required, q.Label, joinOptions(q.Options), most, group)
+		table.Row(q.ID, q.Format, required, q.Label, hiring.JoinOptions(q.Options), most, group)
 	}
 	if f.json {
 		return nil

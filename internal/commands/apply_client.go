@@ -43,8 +43,6 @@ type legalText struct {
 	Text  []string `json:"text"`
 }
 
-func joinOptions(options []string) string { return hiring.JoinOptions(options) }
-
 const (
 	applyAnswerTime = 2 * time.Minute // until the head of an answer, once all is sent
 	applyAttempts   = 5
