@@ -196,24 +196,11 @@ func (t *table) widen(line []cell) (changed bool) {
 	}
 }
 
-// widenColumn is widen for what the jobs add to a count of all jobs, where that is told; when it can't be kept, it is hidden.
+// widenColumn is widen for what the jobs add to a count of all jobs, where that is told. When all of them are hidden they are Fewest
+// people or more, or the count of all would be hidden; and of a single job the same is hidden as of all.
 func (t *table) widenColumn(c int) (changed bool) {
 	all := len(t.jobs)
-	if t.hidden[all][c] {
-		return false
-	}
-	line := t.column(c)[:all]
-	changed = t.widen(line)
-	hidden, people := 0, 0
-	for _, x := range line {
-		if t.hidden[x.r][c] {
-			hidden, people = hidden+1, people+t.n[x.r][c]
-		}
-	}
-	if hidden == 1 || hidden > 0 && people < Fewest {
-		t.hidden[all][c], changed = true, true
-	}
-	return changed
+	return !t.hidden[all][c] && t.widen(t.column(c)[:all])
 }
 
 // bridges are the hidden counts that follow from those which are told and the sums. With rows and columns as the vertices of a

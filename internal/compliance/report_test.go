@@ -77,49 +77,61 @@ func TestHiddenCountsDoNotFollow(t *testing.T) {
 		if len(tb.jobs) == 0 {
 			continue
 		}
-		unknown := map[cell]int{}
-		for r := range tb.n {
-			hidden, people := 0, 0
-			for c, n := range tb.n[r] {
-				if tb.hidden[r][c] {
-					unknown[cell{r, c}] = len(unknown)
-					hidden, people = hidden+1, people+n
-				}
-				require.False(t, n < Fewest && !tb.hidden[r][c], "%v", tb.n)
+		requireNothingFollows(t, tb)
+	}
+	// Two hidden squares, and one hidden count that joins them: each row and each column has two or three, and yet the one is the
+	// difference of two rows and two columns.
+	q := disability
+	q.Options = []string{"a", "b", "c", "d"}
+	tb := counted(&q, []int{4, 4, 4, 50}, []int{4, 4, 50, 50}, []int{50, 50, 4, 4}, []int{50, 50, 4, 4})
+	requireNothingFollows(t, tb)
+	require.Equal(t, []int{108, 108, 62, 108}, tb.told(4))
+}
+
+func requireNothingFollows(t *testing.T, tb *table) {
+	t.Helper()
+	unknown := map[cell]int{}
+	for r := range tb.n {
+		hidden, people := 0, 0
+		for c, n := range tb.n[r] {
+			if tb.hidden[r][c] {
+				unknown[cell{r, c}] = len(unknown)
+				hidden, people = hidden+1, people+n
 			}
-			sum := 0
-			for _, n := range tb.n[r] {
-				sum += n
+			require.False(t, n < Fewest && !tb.hidden[r][c], "%v", tb.n)
+		}
+		sum := 0
+		for _, n := range tb.n[r] {
+			sum += n
+		}
+		require.False(t, hidden > 0 && people < Fewest && people < sum, "what is left is a small group: %v %v", tb.n, tb.hidden)
+	}
+	var equations [][]float64
+	add := func(line []cell, sign func(cell) float64) {
+		e := make([]float64, len(unknown))
+		for _, x := range line {
+			if at, ok := unknown[x]; ok {
+				e[at] = sign(x)
 			}
-			require.False(t, hidden > 0 && people < Fewest && people < sum, "what is left is a small group: %v %v", tb.n, tb.hidden)
 		}
-		var equations [][]float64
-		add := func(line []cell, sign func(cell) float64) {
-			e := make([]float64, len(unknown))
-			for _, x := range line {
-				if at, ok := unknown[x]; ok {
-					e[at] = sign(x)
-				}
+		equations = append(equations, e)
+	}
+	for r := range tb.n {
+		add(tb.row(r), func(cell) float64 { return 1 })
+	}
+	for c := range tb.options {
+		add(tb.column(c), func(x cell) float64 {
+			if x.r == len(tb.jobs) {
+				return -1
 			}
-			equations = append(equations, e)
-		}
-		for r := range tb.n {
-			add(tb.row(r), func(cell) float64 { return 1 })
-		}
-		for c := range q.Options {
-			add(tb.column(c), func(x cell) float64 {
-				if x.r == len(tb.jobs) {
-					return -1
-				}
-				return 1
-			})
-		}
-		rank := rankOf(equations, nil)
-		for x, at := range unknown {
-			unit := make([]float64, len(unknown))
-			unit[at] = 1
-			require.Greater(t, rankOf(equations, unit), rank, "the hidden count at %v follows: %v %v", x, tb.n, tb.hidden)
-		}
+			return 1
+		})
+	}
+	rank := rankOf(equations, nil)
+	for x, at := range unknown {
+		unit := make([]float64, len(unknown))
+		unit[at] = 1
+		require.Greater(t, rankOf(equations, unit), rank, "the hidden count at %v follows: %v %v", x, tb.n, tb.hidden)
 	}
 }
 
