@@ -194,14 +194,14 @@ func TestStatusAndFailRate(t *testing.T) {
 
 func TestSlowPartner(t *testing.T) {
 	t.Parallel()
-	partner := listen(t, "--slow", "150ms")
+	partner := listen(t, "--slow", "1s")
 	out, _, err := send(t, partner.url+"/acme", "--secret", secret, "--json")
 	require.NoError(t, err)
-	require.GreaterOrEqual(t, jsonLines[answer](t, out, "answer")[0].Millis, 150.0)
+	require.GreaterOrEqual(t, jsonLines[answer](t, out, "answer")[0].Millis, 1000.0)
 
-	out, _, err = send(t, partner.url+"/acme", "--secret", secret, "--timeout", "30ms")
+	out, _, err = send(t, partner.url+"/acme", "--secret", secret, "--timeout", "400ms")
 	require.EqualError(t, err, "1 of 1 were not acknowledged")
-	require.Regexp(t, `^no answer from 127\.0\.0\.1:\d+ within 30ms: look at the receiver, or raise --timeout\n`, out)
+	require.Regexp(t, `^no answer from 127\.0\.0\.1:\d+ within 400ms: look at the receiver, or raise --timeout\n`, out)
 	hungUp := partner.entries("export", 2)[1]
 	require.Zero(t, hungUp.Status)
 	require.Equal(t, "the sender hung up before the answer", hungUp.Note)

@@ -98,7 +98,7 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request, route route) {
 		run = func() (any, *problem.Problem) { return req.exactlyOnce(nil, once) }
 	}
 	if req.answer(run()) && route.role == hiring.Admin && route.method != http.MethodGet {
-		a.log.Info("tenants, integrations or API keys were changed", zap.String("key", req.caller.id), zap.String("request", r.Pattern),
+		a.log.Info("an administrator changed something", zap.String("key", req.caller.id), zap.String("request", r.Pattern),
 			zap.String("tenant", r.PathValue("tenant")))
 	}
 }
