@@ -152,7 +152,7 @@ func TestAllThatIsWrongIsToldAtOnce(t *testing.T) {
 	require.Equal(t, []string{"Phone: at least 7 digits are needed"}, body.Errors[2].Messages)
 	require.Empty(t, b.applications("acme"))
 	require.Empty(t, b.files(), "the resume was kept")
-	uploads, err := b.Runtime.Store().Uploads(t.Context(), b.Clock.Now().Add(time.Hour), 10)
+	uploads, err := b.Runtime.Store().Uploads(t.Context(), time.Now().Add(time.Hour), 10)
 	require.NoError(t, err)
 	require.Empty(t, uploads)
 }
