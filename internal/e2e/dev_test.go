@@ -3,6 +3,7 @@ package e2e
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -52,6 +53,7 @@ func TestDevFromStartToStop(t *testing.T) {
 		`^  exports of acme +` + ports.url("/hooks/acme") + ` +secret acme-secret$`,
 		`^  exports of globex +` + regexp.QuoteMeta(ports.url("/hooks?client=globex")) + ` +secret globex-secret$`,
 		fmt.Sprintf(`^  sign-in +http://localhost:%d +as ada@example\.com with correct horse$`, ports.partner),
+		`^  Apply API +` + ports.url("/apply") + ` +as partner@example\.com with correct horse, for the job NURSE-1 of initech$`,
 		fmt.Sprintf(`^  sample partner +http://127\.0\.0\.1:%d `, ports.partner),
 		fmt.Sprintf(`^  Temporal UI +http://localhost:%d$`, ports.ui),
 		`^  data +` + regexp.QuoteMeta(dir) + `$`,
@@ -69,6 +71,18 @@ func TestDevFromStartToStop(t *testing.T) {
 	first.line(`^partner  \| .*  export +acme  ` + uuid + `  signature valid  2 documents \(\d+ B, \d+ B\)  answered 200`)
 	requireCompleted(t, ports, "export/acme/"+uuid)
 	require.NotContains(t, first.out.String(), "\x1b", "colours are for terminals")
+
+	questions, err := http.NewRequest(http.MethodGet, ports.url("/apply/v2/job/NURSE-1/question"), nil)
+	require.NoError(t, err)
+	questions.Header.Set("Authorization", "Bearer "+applyToken(t, ports.url("/apply")))
+	resp, err := http.DefaultClient.Do(questions)
+	require.NoError(t, err)
+	defer resp.Body.Close()
+	asked, err := io.ReadAll(resp.Body)
+	require.NoError(t, err)
+	want, err := os.ReadFile(sample(t, "questions.json"))
+	require.NoError(t, err)
+	require.JSONEq(t, string(want), string(asked))
 
 	out, code = run(t, nil, hiregate(t), "dev", "--dir", dir)
 	require.Equal(t, 1, code)

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"io/fs"
@@ -84,4 +85,33 @@ func (s *system) files() (names []string) {
 		return err
 	}))
 	return names
+}
+
+// TestAnApplicationsFilesAreScanned applies while documents are scanned: the application is taken at once, and its export goes out
+// when its file was found clean.
+func TestAnApplicationsFilesAreScanned(t *testing.T) {
+	t.Parallel()
+	goOn := filepath.Join(t.TempDir(), "go-on")
+	s, token := newApply(t, emailAndResume, `scan exec sh -c "test -e `+goOn+` || exit 2"`)
+	partner := s.startRecorder(func(string, int) int { return http.StatusOK })
+	s.post201("/tenants/initech/integrations", map[string]any{"name": "hris", "url": "http://" + s.partner() + "/in/7", "secret": outboundSecret})
+	pdf := base64.StdEncoding.EncodeToString([]byte("%PDF-1.4"))
+	status, id, answer, err := s.apply(token, "", strings.NewReader(`{"jobBoardCode":"NURSE-1","source":"","answers":[{"questionId":"email","value":"ada@example.com"},{"questionId":"resume","value":"`+pdf+`"}]}`))
+	require.NoError(t, err)
+	require.Equal(t, http.StatusNoContent, status, "%s", answer)
+	scan := func() string {
+		var list struct{ Items []struct{ Scan string } }
+		s.read("/tenants/initech/job-applications/"+id+"/documents", &list)
+		require.Len(t, list.Items, 1)
+		return list.Items[0].Scan
+	}
+	require.Equal(t, "pending", scan())
+	require.Eventually(t, func() bool { return strings.Contains(s.gateway.out.String(), "could not be scanned") }, patience, 20*time.Millisecond)
+	require.Empty(t, partner.of("CANDIDATE-EXPORT"))
+	require.NoError(t, os.WriteFile(goOn, nil, 0o600))
+	resp, err := http.Get(attachmentURLs(t, partner.awaitExports(t, 1)[0].body)[0])
+	require.NoError(t, err)
+	resp.Body.Close()
+	require.Equal(t, http.StatusOK, resp.StatusCode)
+	require.Equal(t, "clean", scan())
 }
