@@ -3,62 +3,120 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"io"
 	"math"
 	"math/rand/v2"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"text/tabwriter"
 	"time"
 )
 
-// timing asks each door with a wrong password, in turn by chance for a user that there is and for one that there is not, and tells
-// whether the answers' times differ. Each request comes from an address of its own, so that nobody is slowed down for failures.
+// timing gives wrong passwords at both doors, in turn by chance for a user that there is and for ones that there are not, and tells
+// whether the answers' times differ.
 func (b *bench) timing(times int) error {
-	s, err := serve(b.binary, options{folder: filepath.Join(b.dir, "timing"), site: signinSite, global: "servers {\ntrusted_proxies static 127.0.0.1/32\n}"})
+	s, err := serve(b.binary, options{folder: filepath.Join(b.dir, "timing"), site: signinSite + "\n" + applySite, global: "servers {\ntrusted_proxies static 127.0.0.1/32\n}"})
 	if err != nil {
 		return err
 	}
 	defer s.stop()
 	m := managed{"http://" + s.address + "/manage/v1"}
-	if err := m.post("/users", map[string]any{"email": "known@example.com", "password": "correct horse"}); err != nil {
-		return err
+	for _, one := range []struct {
+		path string
+		body map[string]any
+	}{
+		{"/users", map[string]any{"email": knownUser, "password": "correct horse"}},
+		{"/oauth-clients", map[string]any{"id": "bench", "secret": secret, "name": "Bench", "redirectUris": []string{benchCallback}}},
+		{"/tenants/acme/api-users", map[string]any{"userName": knownUser, "password": "correct horse"}},
+	} {
+		if err := m.post(one.path, one.body); err != nil {
+			return err
+		}
 	}
-	if err := m.post("/oauth-clients", map[string]any{"id": "bench", "secret": secret, "name": "Bench", "redirectUris": []string{benchCallback}}); err != nil {
-		return err
+	for _, door := range []struct {
+		name string
+		ask  func(user, from string) (status int, took time.Duration, err error)
+	}{
+		{"sign-in page", s.wrongAtSignIn},
+		{"Apply API", s.wrongAtApply},
+	} {
+		say("%s: %d wrong passwords for a known user and as many for unknown ones", door.name, times)
+		known, unknown, err := compare(times, door.ask)
+		if err != nil {
+			return fmt.Errorf("%s: %w", door.name, err)
+		}
+		low, high := differenceOfMedians(known, unknown)
+		w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
+		fmt.Fprintf(w, "\nwrong passwords, %s\tanswers\tmedian\t\t\n", door.name)
+		fmt.Fprintf(w, "for a known user\t%d\t%s\t\t\n", len(known), median(known).Round(time.Microsecond))
+		fmt.Fprintf(w, "for unknown ones\t%d\t%s\t\t\n", len(unknown), median(unknown).Round(time.Microsecond))
+		fmt.Fprintf(w, "difference, 95 %% interval\t\t%s\tto %s\t\n", low.Round(time.Microsecond), high.Round(time.Microsecond))
+		fmt.Fprintf(w, "Mann-Whitney, two-sided p\t\t%.3f\t\t\n", mannWhitney(known, unknown))
+		if err := w.Flush(); err != nil {
+			return err
+		}
 	}
-	say("%d wrong passwords for a known user and as many for unknown ones", times)
-	var known, unknown []time.Duration
-	status := 0 // of every answer
+	return nil
+}
+
+const (
+	knownUser     = "known@example.com"
+	wrongPassword = "wrong horse"
+)
+
+// compare gives wrong passwords until there are enough answers of both kinds. Each comes from an address of its own, so that nobody
+// is slowed down for failures.
+func compare(times int, ask func(user, from string) (int, time.Duration, error)) (known, unknown []time.Duration, err error) {
+	first := 0 // status of the first answer, and so of all
 	for n := 0; len(known) < times || len(unknown) < times; n++ {
-		// 10.x.y.z, each once
-		b := &browser{issuer: "http://" + s.address + "/signin", from: fmt.Sprintf("10.%d.%d.%d", n>>16&0xff, n>>8&0xff, n&0xff)}
-		page, err := b.page()
-		if err != nil {
-			return err
-		}
-		email, into := "known@example.com", &known
+		user, into := knownUser, &known
 		if len(known) == times || len(unknown) < times && rand.IntN(2) == 0 {
-			email, into = fmt.Sprintf("u%04d@example.com", rand.IntN(10000)), &unknown // as long as the other
+			user, into = fmt.Sprintf("u%04d@example.com", rand.IntN(10000)), &unknown // as long as the other
 		}
-		began := time.Now()
-		answer, err := b.submit(page, email, "wrong horse")
+		status, took, err := ask(user, fmt.Sprintf("10.%d.%d.%d", n>>16&0xff, n>>8&0xff, n&0xff))
 		if err != nil {
-			return err
+			return nil, nil, err
 		}
-		if status = cmp.Or(status, answer.StatusCode); answer.StatusCode != status || status == 429 || status < 400 {
-			return fmt.Errorf("a wrong password was answered %d, another one %d", answer.StatusCode, status)
+		if first = cmp.Or(first, status); status != first || status == http.StatusTooManyRequests || status < 400 {
+			return nil, nil, fmt.Errorf("a wrong password was answered %d, another one %d", status, first)
 		}
-		*into = append(*into, time.Since(began))
+		*into = append(*into, took)
 	}
-	low, high := differenceOfMedians(known, unknown)
-	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "wrong passwords\tanswers\tmedian\t\t")
-	fmt.Fprintf(w, "for a known user\t%d\t%s\t\t\n", len(known), median(known).Round(time.Microsecond))
-	fmt.Fprintf(w, "for unknown ones\t%d\t%s\t\t\n", len(unknown), median(unknown).Round(time.Microsecond))
-	fmt.Fprintf(w, "difference, 95 %% interval\t\t%s\tto %s\t\n", low.Round(time.Microsecond), high.Round(time.Microsecond))
-	fmt.Fprintf(w, "Mann-Whitney, two-sided p\t\t%.3f\t\t\n", mannWhitney(known, unknown))
-	return w.Flush()
+	return known, unknown, nil
+}
+
+func (s *server) wrongAtSignIn(user, from string) (status int, took time.Duration, err error) {
+	b := &browser{issuer: "http://" + s.address + "/signin", from: from}
+	page, err := b.page()
+	if err != nil {
+		return 0, 0, err
+	}
+	began := time.Now()
+	answer, err := b.submit(page, user, wrongPassword)
+	if err != nil {
+		return 0, 0, err
+	}
+	return answer.StatusCode, time.Since(began), nil
+}
+
+func (s *server) wrongAtApply(user, from string) (status int, took time.Duration, err error) {
+	r, err := http.NewRequest(http.MethodPost, "http://"+s.address+"/apply/v2/authentication", strings.NewReader(`{"userName":"`+user+`","password":"`+wrongPassword+`"}`))
+	if err != nil {
+		return 0, 0, err
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("X-Forwarded-For", from)
+	began := time.Now()
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer answer.Body.Close()
+	_, err = io.Copy(io.Discard, answer.Body)
+	return answer.StatusCode, time.Since(began), err
 }
 
 func median(all []time.Duration) time.Duration {
