@@ -19,19 +19,9 @@ import (
 //	}
 func ParseDirective(h httpcaddyfile.Helper) (caddyhttp.MiddlewareHandler, error) {
 	handler := new(Handler)
-	h.Next() // the directive's name
-	if h.NextArg() {
-		return nil, h.Err("apply_api takes a block: write its options between { and }, each on a line of its own")
-	}
-	seen := map[string]bool{}
-	for h.NextBlock(0) {
-		option := h.Val()
-		if seen[option] {
-			return nil, h.Errf("%s is there twice: keep one of them", option)
-		}
-		seen[option] = true
-		var err error
-		switch args := h.RemainingArgs(); option {
+	const example = "apply_api takes a block: write its options between { and }, each on a line of its own"
+	return handler, gateway.Options(h, example, func(option string, args []string) (err error) {
+		switch option {
 		case "tenant":
 			handler.Tenant, err = parseTenant(args)
 		case "rate":
@@ -39,11 +29,8 @@ func ParseDirective(h httpcaddyfile.Helper) (caddyhttp.MiddlewareHandler, error)
 		default:
 			err = fmt.Errorf("%s is unknown here: write tenant or rate", option)
 		}
-		if err != nil {
-			return nil, h.WrapErr(err)
-		}
-	}
-	return handler, nil
+		return err
+	})
 }
 
 func parseTenant(args []string) (string, error) {

@@ -61,6 +61,27 @@ func ParseOption(d *caddyfile.Dispenser, existing any) (any, error) {
 	return httpcaddyfile.App{Name: "hiregate", Value: raw}, nil
 }
 
+// Options reads the block of a directive that takes no argument; example is a sentence that shows one. each gets every option with its
+// arguments, and may read the block behind it; its errors are put where they are in the file. An option may be there once.
+func Options(h httpcaddyfile.Helper, example string, each func(option string, args []string) error) error {
+	h.Next() // the directive's name
+	if h.NextArg() {
+		return h.Err(example)
+	}
+	seen := map[string]bool{}
+	for h.NextBlock(0) {
+		option := h.Val()
+		if seen[option] {
+			return h.Errf("%s is there twice: keep one of them", option)
+		}
+		seen[option] = true
+		if err := each(option, h.RemainingArgs()); err != nil {
+			return h.WrapErr(err)
+		}
+	}
+	return nil
+}
+
 // parser reads the block. Some checks need the whole of it, as what egress allows; they wait for its end, and still name the
 // line they are about.
 type parser struct {

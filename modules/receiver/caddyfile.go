@@ -7,6 +7,8 @@ import (
 	"github.com/caddyserver/caddy/v2/caddyconfig/httpcaddyfile"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 	"github.com/dustin/go-humanize"
+
+	"github.com/hiregate/hiregate/modules/gateway"
 )
 
 // ParseDirective reads the directive. Syntax:
@@ -17,29 +19,22 @@ import (
 //	}
 func ParseDirective(h httpcaddyfile.Helper) (caddyhttp.MiddlewareHandler, error) {
 	handler := new(Handler)
-	h.Next() // the directive's name
-	if h.NextArg() {
-		return nil, h.Err("export_receiver takes a block: write export_receiver {, below it tenant_from path 1, below that }")
-	}
-	head, seen := *h.Dispenser, map[string]bool{}
-	for h.NextBlock(0) {
-		option := h.Val()
-		if seen[option] {
-			return nil, h.Errf("%s is there twice: keep one of them", option)
-		}
-		seen[option] = true
-		var err error
+	head := *h.Dispenser
+	head.Next()
+	const example = "export_receiver takes a block: write export_receiver {, below it tenant_from path 1, below that }"
+	err := gateway.Options(h, example, func(option string, args []string) (err error) {
 		switch option {
 		case "tenant_from":
-			handler.TenantFrom, err = ParseTenantFrom(h.RemainingArgs())
+			handler.TenantFrom, err = ParseTenantFrom(args)
 		case "max_body":
-			handler.MaxBody, err = parseMaxBody(h.RemainingArgs())
+			handler.MaxBody, err = parseMaxBody(args)
 		default:
 			err = fmt.Errorf("%s is unknown here: write tenant_from or max_body", option)
 		}
-		if err != nil {
-			return nil, h.WrapErr(err)
-		}
+		return err
+	})
+	if err != nil {
+		return nil, err
 	}
 	if err := handler.TenantFrom.check(); err != nil {
 		return nil, head.WrapErr(err)

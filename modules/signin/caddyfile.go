@@ -8,6 +8,8 @@ import (
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/caddyconfig/httpcaddyfile"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+
+	"github.com/hiregate/hiregate/modules/gateway"
 )
 
 // ParseDirective reads the directive. Syntax:
@@ -17,25 +19,21 @@ import (
 //		title    <text>
 //		key      <placeholder> [<former placeholder>...]
 //		rotate   <duration>
+//		upstream_oidc <issuer> {
+//			name          <text>
+//			client_id     <id>
+//			client_secret <placeholder>
+//		}
 //	}
 func ParseDirective(h httpcaddyfile.Helper) (caddyhttp.MiddlewareHandler, error) {
 	handler := new(Handler)
-	h.Next() // the directive's name
-	if h.NextArg() {
-		return nil, h.Err("signin takes a block: write signin {, below it key {env.HIREGATE_SIGNIN_KEY}, below that }")
-	}
-	seen := map[string]bool{}
-	for h.NextBlock(0) {
-		option := h.Val()
-		if seen[option] {
-			return nil, h.Errf("%s is there twice: keep one of them", option)
+	const example = "signin takes a block: write signin {, below it key {env.HIREGATE_SIGNIN_KEY}, below that }"
+	return handler, gateway.Options(h, example, func(option string, args []string) error {
+		if option == "upstream_oidc" {
+			return handler.upstream(h, args)
 		}
-		seen[option] = true
-		if err := handler.option(option, h.RemainingArgs()); err != nil {
-			return nil, h.WrapErr(err)
-		}
-	}
-	return handler, nil
+		return handler.option(option, args)
+	})
 }
 
 func (h *Handler) option(name string, args []string) error {
@@ -48,7 +46,7 @@ func (h *Handler) option(name string, args []string) error {
 	}
 	target, known := map[string]*string{"base_url": &h.BaseURL, "title": &h.Title, "rotate": new(string)}[name]
 	if !known {
-		return fmt.Errorf("%s is unknown here: write base_url, title, key or rotate", name)
+		return fmt.Errorf("%s is unknown here: write base_url, title, key, rotate or upstream_oidc", name)
 	}
 	if len(args) != 1 || args[0] == "" {
 		return fmt.Errorf("%s takes one argument", name)
@@ -61,5 +59,30 @@ func (h *Handler) option(name string, args []string) error {
 		}
 		h.Rotate = caddy.Duration(d)
 	}
+	return nil
+}
+
+func (h *Handler) upstream(d httpcaddyfile.Helper, args []string) error {
+	if len(args) != 1 {
+		return errors.New("upstream_oidc takes the issuer of people's own provider, and a block: write, for example, upstream_oidc https://login.example.com {")
+	}
+	u := &UpstreamOIDC{Issuer: args[0]}
+	targets := map[string]*string{"name": &u.Name, "client_id": &u.ClientID, "client_secret": &u.ClientSecret}
+	for d.NextBlock(1) {
+		option := d.Val()
+		target, known := targets[option]
+		switch {
+		case !known:
+			return fmt.Errorf("%s is unknown here: write name, client_id or client_secret", option)
+		case *target != "":
+			return fmt.Errorf("%s is there twice: keep one of them", option)
+		case !d.AllArgs(target) || *target == "":
+			return fmt.Errorf("%s takes one argument", option)
+		}
+	}
+	if u.ClientID == "" || u.ClientSecret == "" {
+		return errors.New("upstream_oidc is not complete: add client_id and client_secret, as the provider gave them to you")
+	}
+	h.Upstream = u
 	return nil
 }

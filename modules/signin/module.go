@@ -28,8 +28,20 @@ type Handler struct {
 	Keys []string `json:"keys,omitempty"`
 	// Rotate is how long a signing key signs. Default: 90 days.
 	Rotate caddy.Duration `json:"rotate,omitempty"`
+	// Upstream is another OpenID provider, where people may sign in instead.
+	Upstream *UpstreamOIDC `json:"upstream_oidc,omitempty"`
 
 	provider *Provider
+}
+
+// UpstreamOIDC is another OpenID provider, and what this one is there. Its redirect URI there is <base_url>/oauth/upstream/callback.
+type UpstreamOIDC struct {
+	Issuer string `json:"issuer"`
+	// Name is what people know it as. Default: the host of its issuer.
+	Name     string `json:"name,omitempty"`
+	ClientID string `json:"client_id"`
+	// ClientSecret is a placeholder.
+	ClientSecret string `json:"client_secret"`
 }
 
 // CaddyModule implements caddy.Module.
@@ -70,8 +82,34 @@ func (h *Handler) Provision(ctx caddy.Context) error {
 	if p.Ring.Every < MinRotate {
 		return errRotate
 	}
+	if h.Upstream != nil {
+		if p.Upstream, err = h.Upstream.resolve(g); err != nil {
+			return err
+		}
+	}
 	h.provider = New(p)
 	return nil
+}
+
+func (c *UpstreamOIDC) resolve(g *gateway.Gateway) (*Upstream, error) {
+	issuer, err := url.Parse(c.Issuer)
+	switch {
+	case err != nil || issuer.Host == "" || issuer.Scheme != "https" && issuer.Scheme != "http":
+		return nil, fmt.Errorf("signin: upstream_oidc %q: write the issuer of the provider, such as https://login.example.com", c.Issuer)
+	case issuer.Scheme == "http" && !g.Config.Dev:
+		return nil, fmt.Errorf("signin: upstream_oidc %q is not encrypted: write an https address", c.Issuer)
+	case !placeholder.MatchString(c.ClientSecret) && !g.Config.Dev:
+		return nil, errors.New("signin: upstream_oidc: client_secret must be a placeholder, {env.NAME} or {file./path}: Caddy shows what is written out in its /config")
+	}
+	secret, err := caddy.NewReplacer().ReplaceOrErr(c.ClientSecret, true, true)
+	if err != nil {
+		return nil, fmt.Errorf("signin: upstream_oidc: client_secret: %w", err)
+	}
+	name := c.Name
+	if name == "" {
+		name = issuer.Hostname()
+	}
+	return &Upstream{Name: name, Issuer: c.Issuer, ClientID: c.ClientID, Secret: strings.TrimSpace(secret), Client: g.Config.Egress.Client()}, nil
 }
 
 // ServeHTTP implements caddyhttp.MiddlewareHandler. It answers every request itself.

@@ -58,10 +58,12 @@ func policy(permitted string) string {
 	return "default-src 'none'; style-src " + styleHash + "; form-action 'self'" + permitted + "; frame-ancestors 'none'; base-uri 'none'"
 }
 
-// leading is what form-action must permit for a form that ends at an address.
-func leading(address string) string {
-	if u, err := url.Parse(address); err == nil && u.Scheme == "http" {
-		return " https: http:"
+// leading is what form-action must permit for a form that ends at one of these addresses.
+func leading(addresses ...string) string {
+	for _, address := range addresses {
+		if u, err := url.Parse(address); err == nil && u.Scheme == "http" {
+			return " https: http:"
+		}
 	}
 	return " https:"
 }
@@ -94,7 +96,12 @@ func (p *Provider) fill(text, app string) string {
 
 func (p *Provider) signInPage(w http.ResponseWriter, r *http.Request, status int, a *authorization, f signInForm) {
 	t := textsFor(a.locales, r)
-	p.render(w, r, status, &page{Text: t, Title: t.SignInTitle, Lead: p.fill(t.SignInFor, a.client.Name), Request: a.raw, SignIn: &f, permitted: leading(a.redirectURI)})
+	v := &page{Text: t, Title: t.SignInTitle, Lead: p.fill(t.SignInFor, a.client.Name), Request: a.raw, SignIn: &f, permitted: leading(a.redirectURI)}
+	if p.Upstream != nil {
+		v.Upstream = p.named(t.Upstream)
+		v.permitted = leading(a.redirectURI, p.Upstream.Issuer)
+	}
+	p.render(w, r, status, v)
 }
 
 func (p *Provider) consentPage(w http.ResponseWriter, r *http.Request, a *authorization, _ *identity.Session) {

@@ -30,6 +30,7 @@ type Provider struct {
 	Title    string // the service, for people
 	Ring     *Ring
 	Vault    *Vault
+	Upstream *Upstream // where people may sign in instead; nil: nowhere
 	Failures *password.Failures
 	Address  func(*http.Request) string // where a request comes from
 	Log      *zap.Logger
@@ -62,6 +63,10 @@ func New(p Provider) *Provider {
 		"/oauth/userinfo":                   {"GET, HEAD, POST", p.userinfo},
 		"/oauth/jwks":                       {read, p.jwks},
 		"/.well-known/openid-configuration": {read, p.discovery},
+	}
+	if p.Upstream != nil {
+		p.routes["/oauth/upstream"] = route{http.MethodPost, p.ownForm(p.toUpstream)}
+		p.routes[upstreamCallback] = route{read, p.fromUpstream}
 	}
 	return &p
 }

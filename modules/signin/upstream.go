@@ -1,0 +1,271 @@
+package signin
+
+import (
+	"context"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/coreos/go-oidc/v3/oidc"
+	"github.com/google/uuid"
+	"go.uber.org/zap"
+	"golang.org/x/oauth2"
+
+	"github.com/hiregate/hiregate/internal/identity"
+	"github.com/hiregate/hiregate/internal/metrics"
+	"github.com/hiregate/hiregate/internal/store"
+)
+
+// Upstream is another OpenID provider, that of people's company, where they may sign in instead of here.
+type Upstream struct {
+	Name     string // as people know it
+	Issuer   string
+	ClientID string
+	Secret   string
+	Client   *http.Client // that asks it
+
+	mu       sync.Mutex
+	provider *oidc.Provider
+}
+
+// How long an upstream may take to answer, and somebody to sign in there.
+const (
+	upstreamPatience = 15 * time.Second
+	upstreamVisit    = 15 * time.Minute
+)
+
+const upstreamCallback = "/oauth/upstream/callback"
+
+// visit is a ticket, in a cookie: somebody is signing in upstream.
+type visit struct {
+	State, Nonce, Verifier string
+	Request                string // the authorization request to go on with
+	At                     time.Time
+}
+
+// discovered is the upstream's metadata, read when it is first needed. The key set goes on with the client alone.
+func (u *Upstream) discovered(ctx context.Context) (*oidc.Provider, error) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.provider != nil {
+		return u.provider, nil
+	}
+	// A deadline in this context would be that of each later reading of the keys.
+	found, err := oidc.NewProvider(oidc.ClientContext(context.WithoutCancel(ctx), u.client()), u.Issuer)
+	if err != nil {
+		return nil, fmt.Errorf("reading the upstream's metadata: %w", err)
+	}
+	u.provider = found
+	return found, nil
+}
+
+func (u *Upstream) client() *http.Client {
+	c := *u.Client
+	c.Timeout = upstreamPatience
+	return &c
+}
+
+func (u *Upstream) config(found *oidc.Provider, here string) *oauth2.Config {
+	return &oauth2.Config{ClientID: u.ClientID, ClientSecret: u.Secret, Endpoint: found.Endpoint(), RedirectURL: here + upstreamCallback, Scopes: []string{oidc.ScopeOpenID, "profile", "email"}}
+}
+
+// toUpstream takes the form that sends somebody there.
+func (p *Provider) toUpstream(w http.ResponseWriter, r *http.Request) {
+	a, refused, err := p.read(r, r.PostForm.Get("request"))
+	if p.stopped(w, r, a, refused, err) {
+		return
+	}
+	found, err := p.Upstream.discovered(r.Context())
+	if err != nil {
+		p.upstreamFailed(w, r, a, err)
+		return
+	}
+	state, _ := identity.NewSecret()
+	nonce, _ := identity.NewSecret()
+	v := visit{State: state, Nonce: nonce, Verifier: oauth2.GenerateVerifier(), Request: a.raw, At: p.now()}
+	ticket, err := p.Vault.ticket(p.Issuer, v)
+	if err != nil {
+		p.brokenPage(w, r, err)
+		return
+	}
+	options := []oauth2.AuthCodeOption{oidc.Nonce(v.Nonce), oauth2.S256ChallengeOption(v.Verifier)}
+	if a.again() {
+		options = append(options, oauth2.SetAuthURLParam("prompt", "login"))
+	}
+	if a.loginHint != "" {
+		options = append(options, oauth2.SetAuthURLParam("login_hint", a.loginHint))
+	}
+	p.setVisit(w, ticket)
+	h := w.Header()
+	h.Set("Location", p.Upstream.config(found, p.Issuer).AuthCodeURL(v.State, options...))
+	h.Set("Cache-Control", "no-store")
+	h.Set("Referrer-Policy", "no-referrer")
+	w.WriteHeader(http.StatusSeeOther)
+}
+
+// again tells whether the application wants somebody to sign in anew.
+func (a *authorization) again() bool { return slices.Contains(a.prompt, "login") || a.maxAge >= 0 }
+
+func (p *Provider) visitCookie() string { return p.cookie + "-upstream" }
+
+func (p *Provider) setVisit(w http.ResponseWriter, ticket string) {
+	c := &http.Cookie{Name: p.visitCookie(), Value: ticket, Path: "/", MaxAge: int(upstreamVisit / time.Second), Secure: true, HttpOnly: true, SameSite: http.SameSiteLaxMode}
+	if ticket == "" {
+		c.MaxAge = -1
+	}
+	http.SetCookie(w, c)
+}
+
+// fromUpstream takes somebody back who was there.
+func (p *Provider) fromUpstream(w http.ResponseWriter, r *http.Request) {
+	c, err := r.Cookie(p.visitCookie())
+	v := new(visit)
+	q := r.URL.Query()
+	if err != nil || !p.Vault.read(p.Issuer, c.Value, v) || subtle.ConstantTimeCompare([]byte(q.Get("state")), []byte(v.State)) == 0 || p.now().Sub(v.At) > upstreamVisit {
+		p.untrusted(w, r) // it was not begun in this browser, or too long ago
+		return
+	}
+	p.setVisit(w, "")
+	a, refused, err := p.read(r, v.Request)
+	if p.stopped(w, r, a, refused, err) {
+		return
+	}
+	if q.Get("error") == "access_denied" {
+		p.refuse(w, r, a, &refusal{"access_denied", "the user does not want to sign in"})
+		return
+	}
+	them, err := p.told(r, q, v)
+	if err != nil {
+		p.upstreamFailed(w, r, a, err)
+		return
+	}
+	at := p.now()
+	if them.AuthTime > 0 && time.Unix(them.AuthTime, 0).Before(at) {
+		at = time.Unix(them.AuthTime, 0).UTC()
+	}
+	if slices.Contains(a.prompt, "login") && v.At.Sub(at) > time.Minute || a.maxAge >= 0 && p.now().Sub(at) > a.maxAge+time.Minute {
+		p.refuse(w, r, a, &refusal{"login_required", "the user did not sign in anew"})
+		return
+	}
+	u, err := p.joined(r.Context(), them)
+	switch {
+	case errors.Is(err, errStranger):
+		metrics.SignIn(a.client.ID, "sign-in", "upstream_unknown")
+		p.note(r, p.entry(r, "sign-in", "upstream_unknown", a.client.ID, ""))
+		p.message(w, r, http.StatusForbidden, func(t *texts) (string, string) { return t.StrangerTitle, p.named(t.Stranger) })
+	case err != nil:
+		p.brokenPage(w, r, err)
+	default:
+		p.admit(w, r, a, u, at)
+	}
+}
+
+// account is what an upstream's ID token tells of somebody.
+type account struct {
+	Subject       string `json:"sub"`
+	Nonce         string `json:"nonce"`
+	AuthTime      int64  `json:"auth_time"`
+	Email         string `json:"email"`
+	EmailVerified bool   `json:"email_verified"`
+	Name          string `json:"name"`
+	GivenName     string `json:"given_name"`
+	FamilyName    string `json:"family_name"`
+}
+
+// told exchanges the upstream's code, and checks what it tells.
+func (p *Provider) told(r *http.Request, q url.Values, v *visit) (*account, error) {
+	if iss := q.Get("iss"); iss != "" && iss != p.Upstream.Issuer { // RFC 9207
+		return nil, errors.New("the answer is another issuer's")
+	}
+	if q.Get("code") == "" {
+		return nil, errors.New("the upstream answered with an error")
+	}
+	found, err := p.Upstream.discovered(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	ctx := oidc.ClientContext(r.Context(), p.Upstream.client())
+	issued, err := p.Upstream.config(found, p.Issuer).Exchange(ctx, q.Get("code"), oauth2.VerifierOption(v.Verifier))
+	if err != nil {
+		var refused *oauth2.RetrieveError
+		if errors.As(err, &refused) && refused.Response != nil { // its text has the upstream's body
+			return nil, fmt.Errorf("exchanging the upstream's code: it was answered %d", refused.Response.StatusCode)
+		}
+		return nil, fmt.Errorf("exchanging the upstream's code: %w", err)
+	}
+	raw, _ := issued.Extra("id_token").(string)
+	token, err := found.Verifier(&oidc.Config{ClientID: p.Upstream.ClientID, Now: p.now}).Verify(ctx, raw)
+	if err != nil {
+		return nil, fmt.Errorf("the upstream's ID token: %w", err)
+	}
+	them := new(account)
+	if err := token.Claims(them); err != nil {
+		return nil, errors.New("the upstream's ID token can't be read")
+	}
+	if subtle.ConstantTimeCompare([]byte(them.Nonce), []byte(v.Nonce)) == 0 {
+		return nil, errors.New("the upstream's ID token is of another sign-in")
+	}
+	return them, nil
+}
+
+// errStranger says that an account upstream is nobody's here.
+var errStranger = errors.New("the account is nobody's")
+
+// joined is whose an account is: by issuer and subject alone, once it is joined. It is joined when it first comes, by an e-mail
+// address that was verified on both sides; with one that nobody has here, a user is made. Errors: errStranger.
+func (p *Provider) joined(ctx context.Context, them *account) (*identity.User, error) {
+	u, err := p.db().UpstreamUser(ctx, p.Upstream.Issuer, them.Subject)
+	if err == nil && !u.DisabledAt.IsZero() {
+		return nil, errStranger
+	}
+	if err == nil || !errors.Is(err, store.ErrNotFound) {
+		return u, err
+	}
+	if !them.EmailVerified || them.Email == "" {
+		return nil, errStranger
+	}
+	made := false
+	u, err = p.db().UserByEmail(ctx, them.Email)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		made = true
+		u = &identity.User{ID: uuid.NewString(), Email: them.Email, EmailVerified: true, Name: them.Name, GivenName: them.GivenName, FamilyName: them.FamilyName, CreatedAt: p.now()}
+		if u.Check() != nil {
+			return nil, errStranger
+		}
+	case err != nil:
+		return nil, err
+	case !u.EmailVerified || !u.DisabledAt.IsZero():
+		return nil, errStranger
+	}
+	err = p.db().Write(ctx, func(tx *store.Tx) error {
+		if made {
+			if err := tx.AddUser(u); err != nil {
+				return err
+			}
+		}
+		return tx.JoinUpstream(p.Upstream.Issuer, them.Subject, u.ID, p.now())
+	})
+	if errors.Is(err, store.ErrTaken) {
+		return nil, errStranger
+	}
+	return u, err
+}
+
+// named puts the names into a text.
+func (p *Provider) named(text string) string {
+	return strings.ReplaceAll(p.fill(text, ""), "{provider}", p.Upstream.Name)
+}
+
+func (p *Provider) upstreamFailed(w http.ResponseWriter, r *http.Request, a *authorization, err error) {
+	p.Log.Warn("signing in upstream did not work", zap.Error(err))
+	metrics.SignIn(a.client.ID, "sign-in", "upstream_failed")
+	p.note(r, p.entry(r, "sign-in", "upstream_failed", a.client.ID, ""))
+	p.message(w, r, http.StatusBadGateway, func(t *texts) (string, string) { return p.named(t.UpstreamTitle), p.named(t.UpstreamFailed) })
+}

@@ -1,0 +1,207 @@
+package signin_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hiregate/hiregate/internal/identity"
+	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/modules/signin"
+)
+
+// joint is a provider, and another one of ours in the place of people's company's, where they may sign in instead.
+type joint struct {
+	*bench
+	up      *bench
+	company *httptest.Server
+}
+
+func newJoint(t *testing.T) *joint {
+	t.Helper()
+	j := &joint{bench: newBench(t), up: newBench(t)}
+	j.company = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { j.up.Provider.ServeHTTP(w, r) }))
+	t.Cleanup(j.company.Close)
+	j.up.Provider = j.up.provider(j.company.URL)
+	hash, err := hashed()
+	require.NoError(t, err)
+	j.up.Write(t, func(tx *store.Tx) error {
+		for _, u := range []*identity.User{
+			{ID: "up-carol", Email: "carol@example.com", EmailVerified: true, Name: "Carol Shaw", GivenName: "Carol", FamilyName: "Shaw"},
+			{ID: "up-dan", Email: "dan@example.com"},
+		} {
+			u.Password, u.CreatedAt = hash, j.up.Now()
+			if err := tx.AddUser(u); err != nil {
+				return err
+			}
+		}
+		c := &identity.Client{ID: "hiregate", Name: "Initech Recruiting", RedirectURIs: []string{issuer + "/oauth/upstream/callback"}, Algorithm: identity.RS256, RequirePKCE: true, CreatedAt: j.up.Now()}
+		if err := tx.AddClient(c); err != nil {
+			return err
+		}
+		return tx.AddClientSecret(c.ID, identity.HashSecret(secretOf(c.ID)), j.up.Now())
+	})
+	j.Provider.Upstream = &signin.Upstream{Name: "Initech Staff", Issuer: j.company.URL, ClientID: "hiregate", Secret: secretOf("hiregate"), Client: j.company.Client()}
+	j.Provider = signin.New(*j.Provider)
+	return j
+}
+
+// leave asks for a code and chooses to sign in at the company. It gives the address where the browser is sent.
+func (j *joint) leave(u *browser, p params) *url.URL {
+	j.t.Helper()
+	page := u.authorize(p)
+	requirePage(j.t, page, http.StatusOK, "Sign in with Initech Staff", `id="password"`)
+	w := u.ask(http.MethodPost, "/oauth/upstream", url.Values{"request": {request(j.t, page)}})
+	require.Equal(j.t, http.StatusSeeOther, w.Code, "%s", w.Body)
+	require.Equal(j.t, "no-store", w.Header().Get("Cache-Control"))
+	to, err := url.Parse(w.Header().Get("Location"))
+	require.NoError(j.t, err)
+	require.Equal(j.t, j.company.URL+"/oauth/authorize", to.Scheme+"://"+to.Host+to.Path)
+	return to
+}
+
+// there signs in at the company, and gives the path and query of where the browser is sent back to.
+func (j *joint) there(to *url.URL, email string) string {
+	j.t.Helper()
+	u := j.up.browser()
+	page := u.ask(http.MethodGet, to.RequestURI(), nil)
+	w := u.signIn(page, email, right)
+	back, ok := strings.CutPrefix(w.Header().Get("Location"), issuer)
+	require.True(j.t, ok, "%d %s", w.Code, w.Body)
+	return back
+}
+
+// enter does both.
+func (j *joint) enter(email string) (code string) {
+	j.t.Helper()
+	u := j.browser()
+	w := u.ask(http.MethodGet, j.there(j.leave(u, base()), email), nil)
+	return back(j.t, w, callback).Get("code")
+}
+
+func (j *joint) subject(code string) any {
+	j.t.Helper()
+	return j.claims(requireTokens(j.t, j.exchange("app", code)).IDToken)["sub"]
+}
+
+func TestSigningInUpstream(t *testing.T) {
+	t.Parallel()
+	j := newJoint(t)
+	require.Equal(t, "user-ada", j.subject(j.enter("ada@example.com")), "an address that is verified on both sides is the same person")
+
+	first := j.claims(requireTokens(t, j.exchange("app", j.enter("carol@example.com"))).IDToken)
+	carol, err := j.Runtime.Store().UserByEmail(t.Context(), "carol@example.com")
+	require.NoError(t, err)
+	require.Equal(t, carol.ID, first["sub"], "who is new gets an account")
+	require.Equal(t, "Carol Shaw", carol.Name)
+	require.True(t, carol.EmailVerified)
+	require.Empty(t, carol.Password)
+	u := j.browser()
+	requirePage(t, u.signIn(u.authorize(base()), "carol@example.com", "a guess"), http.StatusForbidden, `id="password"`)
+
+	require.Equal(t, carol.ID, j.subject(j.enter("carol@example.com")))
+
+	j.Write(t, func(tx *store.Tx) error { return tx.JoinUpstream(j.company.URL, "up-dan", "user-bob", j.Now()) })
+	require.Equal(t, "user-bob", j.subject(j.enter("dan@example.com")), "an account that is joined is known by issuer and subject, whatever its address")
+}
+
+func TestStrangersUpstream(t *testing.T) {
+	t.Parallel()
+	j := newJoint(t)
+	for _, email := range []string{"dan@example.com", "bob@example.com"} { // neither address is verified there
+		u := j.browser()
+		w := u.ask(http.MethodGet, j.there(j.leave(u, base()), email), nil)
+		requirePage(t, w, http.StatusForbidden, "We don’t know your account yet", "Initech Staff")
+	}
+	j.Write(t, func(tx *store.Tx) error {
+		_, err := tx.DisableUser("user-ada", j.Now())
+		return err
+	})
+	u := j.browser()
+	requirePage(t, u.ask(http.MethodGet, j.there(j.leave(u, base()), "ada@example.com"), nil), http.StatusForbidden, "We don’t know your account yet")
+}
+
+func TestWayBackFromUpstream(t *testing.T) {
+	t.Parallel()
+	j := newJoint(t)
+	u := j.browser()
+	to := j.leave(u, base())
+	q := to.Query()
+	require.Equal(t, []string{"S256", "hiregate", "code", issuer + "/oauth/upstream/callback", ""},
+		[]string{q.Get("code_challenge_method"), q.Get("client_id"), q.Get("response_type"), q.Get("redirect_uri"), q.Get("prompt")})
+	require.NotEmpty(t, q.Get("nonce"))
+	came := j.there(to, "ada@example.com")
+	requirePage(t, j.browser().ask(http.MethodGet, came, nil), http.StatusBadRequest) // in another browser
+	requirePage(t, u.ask(http.MethodGet, strings.Replace(came, "state=", "state=x", 1), nil), http.StatusBadRequest)
+	require.NotEmpty(t, back(t, u.ask(http.MethodGet, came, nil), callback).Get("code"))
+	requirePage(t, u.ask(http.MethodGet, came, nil), http.StatusBadRequest) // once
+
+	late := j.browser()
+	came = j.there(j.leave(late, base()), "ada@example.com")
+	j.Clock.Advance(16 * time.Minute)
+	requirePage(t, late.ask(http.MethodGet, came, nil), http.StatusBadRequest)
+
+	// The code of another sign-in: its verifier is another, and so would be its nonce.
+	one, other := j.browser(), j.browser()
+	stolen, err := url.Parse(j.there(j.leave(one, base()), "ada@example.com"))
+	require.NoError(t, err)
+	own, err := url.Parse(j.there(j.leave(other, base()), "ada@example.com"))
+	require.NoError(t, err)
+	mixed := own.Query()
+	mixed.Set("code", stolen.Query().Get("code"))
+	requirePage(t, other.ask(http.MethodGet, own.Path+"?"+mixed.Encode(), nil), http.StatusBadGateway, "did not work")
+
+	foreign := j.browser()
+	own, err = url.Parse(j.there(j.leave(foreign, base()), "ada@example.com"))
+	require.NoError(t, err)
+	mixed = own.Query()
+	mixed.Set("iss", "https://evil.example")
+	requirePage(t, foreign.ask(http.MethodGet, own.Path+"?"+mixed.Encode(), nil), http.StatusBadGateway, "did not work")
+}
+
+func TestWhatAnApplicationAsksGoesUpstream(t *testing.T) {
+	t.Parallel()
+	j := newJoint(t)
+	q := j.leave(j.browser(), base().with(params{"prompt": "login", "login_hint": "ada@example.com"})).Query()
+	require.Equal(t, "login", q.Get("prompt"))
+	require.Equal(t, "ada@example.com", q.Get("login_hint"))
+	require.Equal(t, "login", j.leave(j.browser(), base().with(params{"max_age": "60"})).Query().Get("prompt"))
+}
+
+func TestCancellingUpstream(t *testing.T) {
+	t.Parallel()
+	j := newJoint(t)
+	u := j.browser()
+	to := j.leave(u, base())
+	v := j.up.browser()
+	page := v.ask(http.MethodGet, to.RequestURI(), nil)
+	w := v.ask(http.MethodPost, "/oauth/sign-in", url.Values{"request": {request(t, page)}, "action": {"cancel"}})
+	came, ok := strings.CutPrefix(w.Header().Get("Location"), issuer)
+	require.True(t, ok)
+	requireError(t, u.ask(http.MethodGet, came, nil), base(), "access_denied")
+}
+
+func TestUpstreamIsAway(t *testing.T) {
+	t.Parallel()
+	j := newJoint(t)
+	u := j.browser()
+	page := u.authorize(base())
+	j.company.Close()
+	w := u.ask(http.MethodPost, "/oauth/upstream", url.Values{"request": {request(t, page)}})
+	requirePage(t, w, http.StatusBadGateway, "Signing in with Initech Staff did not work")
+	require.NotEmpty(t, u.signIn(page, "ada@example.com", right).Header().Get("Location"), "the password is a way in all the same")
+}
+
+// Without an upstream there is nothing at its addresses, and no button.
+func TestNoUpstream(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	require.NotContains(t, b.browser().authorize(base()).Body.String(), `action="upstream"`)
+	require.Equal(t, http.StatusNotFound, b.browser().ask(http.MethodPost, "/oauth/upstream", url.Values{}).Code)
+	require.Equal(t, http.StatusNotFound, b.browser().ask(http.MethodGet, "/oauth/upstream/callback?code=x&state=y", nil).Code)
+}
