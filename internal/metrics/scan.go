@@ -11,6 +11,13 @@ var (
 	})
 )
 
+// A counter that is there from the beginning has a rate when it first counts.
+func init() {
+	for _, result := range []string{"clean", "refused", "unknown"} {
+		scans.WithLabelValues(result)
+	}
+}
+
 // Scan counts what a scanner said of a document.
 func Scan(result string) { scans.WithLabelValues(result).Inc() }
 
