@@ -116,6 +116,9 @@ func (f *Files) Prepare() error {
 	if err := os.Remove(probe); err != nil {
 		return f.unusable(err)
 	}
+	if err := f.forgetScratch(); err != nil {
+		return err
+	}
 	return f.removeLeftovers(time.Now().Add(-leftover))
 }
 

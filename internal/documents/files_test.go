@@ -367,3 +367,21 @@ func zeros(n int64) io.Reader {
 type readerFunc func([]byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
+
+// A crash between the making of a scratch file and the taking of its name leaves the name, and what an applicant sent.
+func TestScratchFilesOfACrashAreForgotten(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	files, err := OpenFiles(root)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(root, "scratch-1.tmp"), []byte("left"), 0o600))
+	live, err := files.Scratch()
+	require.NoError(t, err)
+	defer live.Close()
+	require.NoError(t, files.Prepare())
+	entries, err := os.ReadDir(root)
+	require.NoError(t, err)
+	require.Empty(t, entries)
+	_, err = live.WriteString("goes on")
+	require.NoError(t, err)
+}

@@ -7,6 +7,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
+	"strings"
 
 	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/store"
@@ -40,13 +42,33 @@ func (f *Files) Discard(name string) error {
 	return f.Delete(name)
 }
 
+const scratchPrefix = "scratch-"
+
+// forgetScratch removes the names that crashes left between the making of a scratch file and the taking of its name. Whoever has one
+// open, on this node or another, keeps it.
+func (f *Files) forgetScratch() error {
+	entries, err := os.ReadDir(f.root)
+	if err != nil {
+		return f.unusable(err)
+	}
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), scratchPrefix) {
+			continue
+		}
+		if err := os.Remove(filepath.Join(f.root, e.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("removing what a crash left in the document store: %w", err)
+		}
+	}
+	return nil
+}
+
 // Scratch is a file without a name, for what need not outlive the process: it is gone when that ends, however it does.
 func (f *Files) Scratch() (*os.File, error) {
-	file, err := os.CreateTemp(f.root, "scratch-*"+temporarySuffix)
+	file, err := os.CreateTemp(f.root, scratchPrefix+"*"+temporarySuffix)
 	if err != nil {
 		return nil, fmt.Errorf("making a file in the document store: %w", full(err))
 	}
-	if err := os.Remove(file.Name()); err != nil {
+	if err := os.Remove(file.Name()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		file.Close()
 		return nil, fmt.Errorf("taking the name of a file in the document store: %w", err)
 	}
