@@ -219,7 +219,8 @@ func (db *DB) UndispatchedDocuments(ctx context.Context, before, now time.Time, 
 func (db *DB) Backlog(ctx context.Context) (n int, oldest time.Time, err error) {
 	_, err = queryOne(ctx, db, func(r row) (struct{}, error) {
 		return struct{}{}, r.Scan(&n, moment{&oldest})
-	}, `SELECT count(*), min(received_at) FROM exports WHERE dispatched_at IS NULL AND fault = ''`)
+	}, `SELECT w.n, e.received_at FROM (SELECT count(*) AS n, min(id) AS oldest FROM exports WHERE dispatched_at IS NULL AND fault = '') w
+		LEFT JOIN exports e ON e.id = w.oldest`)
 	return n, oldest, err
 }
 

@@ -81,6 +81,7 @@ func postgresEngine(address string) (*engine, error) {
 		shown:    config.Database + " at " + p.server,
 		goose:    goose.DialectPostgres, types: postgresTypes, migrate: []goose.ProviderOption{goose.WithSessionLocker(locker)},
 		begin:   "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE",
+		sort:    true,
 		connect: p.connect,
 		lock:    func() (io.Closer, error) { return nothing{}, nil }, // any number of nodes may share it
 		wait:    p.wait,

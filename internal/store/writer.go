@@ -29,8 +29,8 @@ func (db *DB) Write(ctx context.Context, fn func(*Tx) error) error {
 	return db.WriteOrdered(ctx, "", fn)
 }
 
-// WriteOrdered is Write for closures that insert under a unique key: those of one batch run in the order of their keys, so
-// that two nodes on one database can't wait for each other crosswise.
+// WriteOrdered is Write for closures that insert under a unique key: where nodes share a database, those of one batch run in the
+// order of their keys, so that no two nodes wait for each other crosswise.
 func (db *DB) WriteOrdered(ctx context.Context, key string, fn func(*Tx) error) error {
 	w := &write{key: key, fn: fn, done: make(chan error, 1)}
 	if err := db.writer.enqueue(ctx, w); err != nil {
@@ -115,7 +115,9 @@ func (w *writer) run() {
 		batch = append(batch[:0], one)
 		batch = w.fill(batch)
 		batch = slices.DeleteFunc(batch, func(one *write) bool { return !one.state.CompareAndSwap(waiting, taken) })
-		slices.SortStableFunc(batch, func(a, b *write) int { return cmp.Compare(a.key, b.key) })
+		if w.engine.sort {
+			slices.SortStableFunc(batch, func(a, b *write) int { return cmp.Compare(a.key, b.key) })
+		}
 		w.commit(batch)
 	}
 }
