@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
-	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -34,7 +33,7 @@ func (tx *Tx) InsertExport(e *hiring.Export) (bool, error) {
 		return false, err
 	}
 	_, err = tx.exec(`INSERT INTO export_bodies (export_id, body, link, export_context) VALUES ($1, $2, $3, $4)`,
-		e.ID, wrapBody(e.Body), e.Link, e.ExportContext)
+		e.ID, packBody(e.Body), e.Link, e.ExportContext)
 	return err == nil, err
 }
 
@@ -222,18 +221,4 @@ func (db *DB) Backlog(ctx context.Context) (n int, oldest time.Time, err error) 
 	}, `SELECT w.n, e.received_at FROM (SELECT count(*) AS n, min(id) AS oldest FROM exports WHERE dispatched_at IS NULL AND fault = '') w
 		LEFT JOIN exports e ON e.id = w.oldest`)
 	return n, oldest, err
-}
-
-// plainBody is the version byte of a body that is kept as it is.
-const plainBody = 1
-
-func wrapBody(body []byte) []byte {
-	return append(append(make([]byte, 0, len(body)+1), plainBody), body...)
-}
-
-func unwrapBody(kept []byte) ([]byte, error) {
-	if len(kept) == 0 || kept[0] != plainBody {
-		return nil, errors.New("a body was kept in a form this version does not know: a newer hiregate wrote it")
-	}
-	return kept[1:], nil
 }
