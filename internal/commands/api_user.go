@@ -102,10 +102,8 @@ func apiUserAdd(a *admin) *cobra.Command {
 				return err
 			}
 			in := map[string]string{"userName": name}
-			if file != "" {
-				if in["password"], err = readSecret(cmd.InOrStdin(), file); err != nil {
-					return err
-				}
+			if in["password"], err = readPassword(cmd.InOrStdin(), file); err != nil {
+				return err
 			}
 			ctx, stop := interruptible(cmd)
 			defer stop()
@@ -126,10 +124,8 @@ Without --password-file a password is made and shown this once.`,
 		Args: exactly(1, "api-user passwd takes one user, such as: hiregate api-user passwd initech/partner@example.com"),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			in := map[string]string{}
-			if file != "" {
-				if in["password"], err = readSecret(cmd.InOrStdin(), file); err != nil {
-					return err
-				}
+			if in["password"], err = readPassword(cmd.InOrStdin(), file); err != nil {
+				return err
 			}
 			ctx, stop := interruptible(cmd)
 			defer stop()
@@ -144,43 +140,28 @@ Without --password-file a password is made and shown this once.`,
 	return cmd
 }
 
-// apiUserMade asks for something that may answer with a password, and prints that, alone; what else there is to say is a hint.
+// apiUserMade asks for something that may answer with a password.
 func apiUserMade(ctx context.Context, cmd *cobra.Command, a *admin, path string, in any, done string) error {
 	var u apiUserRow
 	if shown, err := a.ask(ctx, cmd, http.MethodPost, path, in, &u); shown || err != nil {
 		return err
 	}
-	if u.Password != "" {
-		fmt.Fprintln(cmd.OutOrStdout(), printable(u.Password))
-		fmt.Fprintf(cmd.ErrOrStderr(), "It is the password of %s, and is not shown again.\n", printable(u.Tenant+"/"+u.UserName))
-	} else {
-		fmt.Fprintf(cmd.OutOrStdout(), "%s %s\n", printable(u.Tenant+"/"+u.UserName), done)
+	whose := printable(u.Tenant + "/" + u.UserName)
+	if !showPassword(cmd, u.Password, whose) {
+		fmt.Fprintln(cmd.OutOrStdout(), whose, done)
 	}
 	if !u.DisabledAt.IsZero() {
-		fmt.Fprintf(cmd.ErrOrStderr(), "They are disabled: hiregate api-user enable %s lets them in.\n", printable(u.Tenant+"/"+u.UserName))
+		fmt.Fprintf(cmd.ErrOrStderr(), "They are disabled: hiregate api-user enable %s lets them in.\n", whose)
 	}
 	return nil
 }
 
 func apiUserDisable(a *admin) *cobra.Command {
-	return &cobra.Command{
+	return disabling(a, findAPIUser, &cobra.Command{
 		Use:   "disable TENANT/USERNAME",
 		Short: "Keeps a user out, and ends their tokens",
 		Args:  exactly(1, "api-user disable takes one user, such as: hiregate api-user disable initech/partner@example.com"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx, stop := interruptible(cmd)
-			defer stop()
-			path, err := findAPIUser(ctx, a, args[0])
-			if err != nil {
-				return err
-			}
-			if err := a.call(ctx, http.MethodDelete, path, nil, nil); err != nil {
-				return err
-			}
-			fmt.Fprintf(cmd.OutOrStdout(), "%s is disabled\n", printable(args[0]))
-			return nil
-		},
-	}
+	})
 }
 
 func apiUserEnable(a *admin) *cobra.Command {

@@ -24,7 +24,7 @@ These commands ask the gateway, at Caddy's admin endpoint.`,
   hiregate oauth-client reset payroll                # a second secret; the first one stays good
   hiregate oauth-client reset payroll --end-former   # and, when it is in use, the end of the first one
   hiregate oauth-client disable payroll`,
-	}, oauthClientList(a), oauthClientAdd(a), disabling(a, "/v1/oauth-clients/", &cobra.Command{
+	}, oauthClientList(a), oauthClientAdd(a), disabling(a, at("/v1/oauth-clients/"), &cobra.Command{
 		Use:   "disable ID",
 		Short: "Disables an application, and revokes what was issued to it",
 		Args:  exactly(1, "oauth-client disable takes the id of one client, as hiregate oauth-client list shows it"),

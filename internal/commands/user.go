@@ -1,7 +1,9 @@
 package commands
 
 import (
+	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"time"
 
@@ -55,6 +57,24 @@ func userList(a *admin) *cobra.Command {
 // passwordFlag is how a password comes in: never as a flag itself, which lists of processes show.
 const passwordFlag = "file with the password; - is standard input (default: one is made, and shown this once)"
 
+// readPassword reads a password from a file, or from standard input for "-". Without a file it is empty, and the gateway makes one.
+func readPassword(in io.Reader, file string) (string, error) {
+	if file == "" {
+		return "", nil
+	}
+	return readSecret(in, file)
+}
+
+// showPassword prints a password that was made, alone; what else there is to say of it is a hint. It reports false when none was made.
+func showPassword(cmd *cobra.Command, password, whose string) bool {
+	if password == "" {
+		return false
+	}
+	fmt.Fprintln(cmd.OutOrStdout(), printable(password))
+	fmt.Fprintf(cmd.ErrOrStderr(), "It is the password of %s, and is not shown again.\n", whose)
+	return true
+}
+
 func userAdd(a *admin) *cobra.Command {
 	var file string
 	var in struct {
@@ -75,10 +95,8 @@ func userAdd(a *admin) *cobra.Command {
 			if in.Name == "" {
 				in.Name = joined(in.GivenName, in.FamilyName)
 			}
-			if file != "" {
-				if in.Password, err = readSecret(cmd.InOrStdin(), file); err != nil {
-					return err
-				}
+			if in.Password, err = readPassword(cmd.InOrStdin(), file); err != nil {
+				return err
 			}
 			return userMade(cmd, a, "/v1/users", in)
 		},
@@ -99,7 +117,7 @@ func joined(given, family string) string {
 	return given + " " + family
 }
 
-// userMade asks for something that may answer with a password, and prints that, alone; what else there is to say is a hint.
+// userMade asks for something that may answer with a password.
 func userMade(cmd *cobra.Command, a *admin, path string, in any) error {
 	ctx, stop := interruptible(cmd)
 	defer stop()
@@ -107,29 +125,39 @@ func userMade(cmd *cobra.Command, a *admin, path string, in any) error {
 	if shown, err := a.ask(ctx, cmd, http.MethodPost, path, in, &u); shown || err != nil {
 		return err
 	}
-	if u.Password != "" {
-		fmt.Fprintln(cmd.OutOrStdout(), printable(u.Password))
-		fmt.Fprintf(cmd.ErrOrStderr(), "It is the password of %s (%s), and is not shown again.\n", printable(u.Email), printable(u.ID))
-		return nil
+	whose := fmt.Sprintf("%s (%s)", printable(u.Email), printable(u.ID))
+	if !showPassword(cmd, u.Password, whose) {
+		fmt.Fprintln(cmd.OutOrStdout(), whose, "may sign in")
 	}
-	fmt.Fprintf(cmd.OutOrStdout(), "%s (%s) may sign in\n", printable(u.Email), printable(u.ID))
 	return nil
 }
 
 func userDisable(a *admin) *cobra.Command {
-	return disabling(a, "/v1/users/", &cobra.Command{
+	return disabling(a, at("/v1/users/"), &cobra.Command{
 		Use:   "disable ID",
 		Short: "Disables a user, and ends what they are signed in to",
 		Args:  exactly(1, "user disable takes the id of one user, as hiregate user list shows it"),
 	})
 }
 
+// find gives the path of what an argument names.
+type find func(ctx context.Context, a *admin, arg string) (path string, err error)
+
+// at finds what is named by its id.
+func at(path string) find {
+	return func(_ context.Context, _ *admin, id string) (string, error) { return path + segment(id), nil }
+}
+
 // disabling completes a command that disables what its argument names.
-func disabling(a *admin, path string, cmd *cobra.Command) *cobra.Command {
+func disabling(a *admin, find find, cmd *cobra.Command) *cobra.Command {
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		ctx, stop := interruptible(cmd)
 		defer stop()
-		if err := a.call(ctx, http.MethodDelete, path+segment(args[0]), nil, nil); err != nil {
+		path, err := find(ctx, a, args[0])
+		if err != nil {
+			return err
+		}
+		if err := a.call(ctx, http.MethodDelete, path, nil, nil); err != nil {
 			return err
 		}
 		fmt.Fprintf(cmd.OutOrStdout(), "%s is disabled\n", printable(args[0]))
@@ -148,10 +176,8 @@ func userReset(a *admin) *cobra.Command {
 		Args: exactly(1, "user reset takes the id of one user, as hiregate user list shows it"),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			in := map[string]string{}
-			if file != "" {
-				if in["password"], err = readSecret(cmd.InOrStdin(), file); err != nil {
-					return err
-				}
+			if in["password"], err = readPassword(cmd.InOrStdin(), file); err != nil {
+				return err
 			}
 			return userMade(cmd, a, "/v1/users/"+segment(args[0])+"/reset", in)
 		},

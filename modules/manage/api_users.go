@@ -153,13 +153,7 @@ func (r *request) resetAPIUser() (any, *problem.Problem) {
 	if p != nil {
 		return nil, p
 	}
-	in, p := decodeAny[struct {
-		Password string `json:"password"`
-	}](r)
-	if p != nil {
-		return nil, p
-	}
-	made, p := r.hashed(in.Password, &u.Password)
+	made, p := r.anotherPassword(&u.Password)
 	if p != nil {
 		return nil, p
 	}

@@ -59,9 +59,8 @@ func (r *request) addAPIKey() (any, *problem.Problem) {
 		return nil, noTenant()
 	}
 	key, hash := hiring.NewAPIKey()
-	err := r.db.Write(r.Context(), func(tx *store.Tx) error { return tx.AddAPIKey(k, hash) })
-	if err != nil {
-		return nil, r.storeAway(err)
+	if p := r.write(func(tx *store.Tx) error { return tx.AddAPIKey(k, hash) }); p != nil {
+		return nil, p
 	}
 	r.location = "/v1/api-keys/" + url.PathEscape(k.ID)
 	shown := apiKeyOf(k)
@@ -110,12 +109,8 @@ func (r *request) revokeAPIKey() (any, *problem.Problem) {
 	if p != nil {
 		return nil, p
 	}
-	err := r.db.Write(r.Context(), func(tx *store.Tx) error {
+	return nil, r.write(func(tx *store.Tx) error {
 		_, err := tx.RevokeAPIKey(k.ID, r.gateway.Now())
 		return err
 	})
-	if err != nil {
-		return nil, r.storeAway(err)
-	}
-	return nil, nil
 }

@@ -172,9 +172,8 @@ func (r *request) putClient() (any, *problem.Problem) {
 	if p := invalid(c.Check()); p != nil {
 		return nil, p
 	}
-	err := r.db.Write(r.Context(), func(tx *store.Tx) error { _, err := tx.UpdateClient(c); return err })
-	if err != nil {
-		return nil, r.storeAway(err)
+	if p := r.write(func(tx *store.Tx) error { _, err := tx.UpdateClient(c); return err }); p != nil {
+		return nil, p
 	}
 	return r.withSecret(c, "")
 }
@@ -185,11 +184,7 @@ func (r *request) disableClient() (any, *problem.Problem) {
 	if p != nil {
 		return nil, p
 	}
-	err := r.db.Write(r.Context(), func(tx *store.Tx) error { _, err := tx.DisableClient(c.ID, r.gateway.Now()); return err })
-	if err != nil {
-		return nil, r.storeAway(err)
-	}
-	return nil, nil
+	return nil, r.write(func(tx *store.Tx) error { _, err := tx.DisableClient(c.ID, r.gateway.Now()); return err })
 }
 
 // resetClient makes another secret, which is shown this once. The newest one that there was stays good beside it, until it is ended;
@@ -242,9 +237,5 @@ func (r *request) endSecrets() (any, *problem.Problem) {
 	if p != nil {
 		return nil, p
 	}
-	err := r.db.Write(r.Context(), func(tx *store.Tx) error { return tx.KeepClientSecret(c.ID) })
-	if err != nil {
-		return nil, r.storeAway(err)
-	}
-	return nil, nil
+	return nil, r.write(func(tx *store.Tx) error { return tx.KeepClientSecret(c.ID) })
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hiregate/hiregate/internal/identity"
-	"github.com/hiregate/hiregate/internal/password"
 	"github.com/hiregate/hiregate/internal/problem"
 	"github.com/hiregate/hiregate/internal/store"
 )
@@ -109,26 +108,6 @@ func (r *request) own() *problem.Problem {
 	return r.forAll()
 }
 
-// hashed hashes a password into a user; without one it makes one, which it gives.
-func (r *request) hashed(plain string, into *string) (made string, p *problem.Problem) {
-	if plain == "" {
-		made, _ = identity.NewSecret()
-		plain = made
-	}
-	if p := invalid(password.Check(plain)); p != nil {
-		return "", p
-	}
-	hash, err := password.Hash(r.Context(), plain)
-	switch {
-	case errors.Is(err, password.ErrBusy):
-		return "", problem.New(http.StatusTooManyRequests, "too many passwords are being hashed: ask again in a moment").RetryAfter(time.Second)
-	case err != nil:
-		return "", r.storeAway(err)
-	}
-	*into = hash
-	return made, nil
-}
-
 // user is whom the path names.
 func (r *request) user() (*identity.User, *problem.Problem) {
 	if p := r.own(); p != nil {
@@ -158,14 +137,10 @@ func (r *request) disableUser() (any, *problem.Problem) {
 	if p != nil {
 		return nil, p
 	}
-	err := r.db.Write(r.Context(), func(tx *store.Tx) error {
+	return nil, r.write(func(tx *store.Tx) error {
 		_, err := tx.DisableUser(u.ID, r.gateway.Now())
 		return err
 	})
-	if err != nil {
-		return nil, r.storeAway(err)
-	}
-	return nil, nil
 }
 
 // resetUser gives a user another password, and ends what they are signed in to. One who was disabled may sign in again.
@@ -174,22 +149,16 @@ func (r *request) resetUser() (any, *problem.Problem) {
 	if p != nil {
 		return nil, p
 	}
-	in, p := decodeAny[struct {
-		Password string `json:"password"`
-	}](r)
+	made, p := r.anotherPassword(&u.Password)
 	if p != nil {
 		return nil, p
 	}
-	made, p := r.hashed(in.Password, &u.Password)
-	if p != nil {
-		return nil, p
-	}
-	err := r.db.Write(r.Context(), func(tx *store.Tx) error {
+	p = r.write(func(tx *store.Tx) error {
 		_, err := tx.ResetUser(u.ID, u.Password, r.gateway.Now())
 		return err
 	})
-	if err != nil {
-		return nil, r.storeAway(err)
+	if p != nil {
+		return nil, p
 	}
 	u.DisabledAt = time.Time{}
 	shown := userOf(u)
@@ -218,12 +187,12 @@ func (r *request) setTOTP(required bool) (*identity.User, *problem.Problem) {
 	if p != nil {
 		return nil, p
 	}
-	err := r.db.Write(r.Context(), func(tx *store.Tx) error {
+	p = r.write(func(tx *store.Tx) error {
 		_, err := tx.RequireTOTP(u.ID, required, r.gateway.Now())
 		return err
 	})
-	if err != nil {
-		return nil, r.storeAway(err)
+	if p != nil {
+		return nil, p
 	}
 	u.TOTPRequired, u.TOTP = required, nil
 	return u, nil
