@@ -59,6 +59,18 @@ mutate state-dropped "$signin" modules/signin/authorize.go 'answer.Set("state", 
 mutate forms-from-anywhere "$signin" modules/signin/session.go 'if p.guard.Check(r) != nil {' 'if p.guard.Check(r) != nil && r.Method == http.MethodGet {'
 mutate any-nonce "$signin" modules/signin/idtoken.go 'claims["nonce"] = nonce' 'claims["nonce"] = ""'
 mutate session-everywhere "$both" internal/store/sessions.go ' AND s.issuer = $2' " AND \$2 <> ''"
+mutate no-second-factor "$signin" modules/signin/factor.go 'if !u.TOTPRequired {' 'if true {'
+mutate factor-used-again "$both" internal/store/factors.go ' AND totp_step < $2' ' AND totp_step <> -$2'
+mutate any-clock "$signin" modules/signin/factor.go 'totpSkew   = 1' 'totpSkew   = 5'
+mutate ticket-without-end "$signin" modules/signin/factor.go ' || p.now().Sub(k.At) > justNow' ''
+mutate ticket-of-any-password "$signin" modules/signin/factor.go ' || stamp(u) != k.Password' ''
+mutate guessing-unbounded "$signin" modules/signin/factor.go 'if wait > 0 {' 'if wait > time.Hour {'
+mutate tickets-of-any-kind "$signin" modules/signin/vault.go '"hiregate tickets of who signs in upstream"' 'forPassed'
+mutate any-upstream-state "$signin" modules/signin/upstream.go ' || subtle.ConstantTimeCompare([]byte(q.Get("state")), []byte(v.State)) == 0' ''
+mutate any-upstream-nonce "$signin" modules/signin/upstream.go 'if subtle.ConstantTimeCompare([]byte(them.Nonce), []byte(v.Nonce)) == 0 {' 'if them.Nonce == "" {'
+mutate any-upstream-issuer "$signin" modules/signin/upstream.go ' && iss != p.Upstream.Issuer' ' && iss == "none"'
+mutate unverified-address "$signin" modules/signin/upstream.go 'if !them.EmailVerified || ' 'if '
+mutate account-of-a-disabled "$signin" modules/signin/upstream.go 'if err == nil && !u.DisabledAt.IsZero() {' 'if err == nil && u.DisabledAt.After(p.now()) {'
 
 echo "$((total - unnoticed)) of $total breaks were noticed"
 [[ $unnoticed == 0 ]]

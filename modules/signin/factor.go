@@ -62,7 +62,7 @@ func stamp(u *identity.User) string {
 // factor takes the form with the one-time password.
 func (p *Provider) factor(w http.ResponseWriter, r *http.Request) {
 	k := new(passed)
-	if !p.Vault.read(p.Issuer, r.PostForm.Get("ticket"), k) {
+	if !p.Vault.read(forPassed, p.Issuer, r.PostForm.Get("ticket"), k) {
 		p.untrusted(w, r)
 		return
 	}
@@ -170,7 +170,7 @@ type setUp struct {
 
 func (p *Provider) factorPage(w http.ResponseWriter, r *http.Request, status int, a *authorization, u *identity.User, k *passed, wrong string) {
 	t := textsFor(a.locales, r)
-	ticket, err := p.Vault.ticket(p.Issuer, k)
+	ticket, err := p.Vault.ticket(forPassed, p.Issuer, k)
 	f := &factorForm{Ticket: ticket, Error: wrong}
 	v := &page{Text: t, Title: t.FactorTitle, Lead: p.fill(t.Factor, ""), Factor: f, permitted: leading(a.redirectURI)}
 	if err == nil && k.Secret != nil {

@@ -89,7 +89,7 @@ func (p *Provider) toUpstream(w http.ResponseWriter, r *http.Request) {
 	state, _ := identity.NewSecret()
 	nonce, _ := identity.NewSecret()
 	v := visit{State: state, Nonce: nonce, Verifier: oauth2.GenerateVerifier(), Request: a.raw, At: p.now()}
-	ticket, err := p.Vault.ticket(p.Issuer, v)
+	ticket, err := p.Vault.ticket(forVisits, p.Issuer, v)
 	if err != nil {
 		p.brokenPage(w, r, err)
 		return
@@ -127,7 +127,7 @@ func (p *Provider) fromUpstream(w http.ResponseWriter, r *http.Request) {
 	c, err := r.Cookie(p.visitCookie())
 	v := new(visit)
 	q := r.URL.Query()
-	if err != nil || !p.Vault.read(p.Issuer, c.Value, v) || subtle.ConstantTimeCompare([]byte(q.Get("state")), []byte(v.State)) == 0 || p.now().Sub(v.At) > upstreamVisit {
+	if err != nil || !p.Vault.read(forVisits, p.Issuer, c.Value, v) || subtle.ConstantTimeCompare([]byte(q.Get("state")), []byte(v.State)) == 0 || p.now().Sub(v.At) > upstreamVisit {
 		p.untrusted(w, r) // it was not begun in this browser, or too long ago
 		return
 	}

@@ -118,12 +118,17 @@ func TestStrangersUpstream(t *testing.T) {
 		w := u.ask(http.MethodGet, j.there(j.leave(u, base()), email), nil)
 		requirePage(t, w, http.StatusForbidden, "We don’t know your account yet", "Initech Staff")
 	}
-	j.Write(t, func(tx *store.Tx) error {
-		_, err := tx.DisableUser("user-ada", j.Now())
-		return err
-	})
-	u := j.browser()
-	requirePage(t, u.ask(http.MethodGet, j.there(j.leave(u, base()), "ada@example.com"), nil), http.StatusForbidden, "We don’t know your account yet")
+	j.enter("carol@example.com")
+	carol, err := j.Runtime.Store().UserByEmail(t.Context(), "carol@example.com")
+	require.NoError(t, err)
+	for email, id := range map[string]string{"ada@example.com": "user-ada", "carol@example.com": carol.ID} { // one who never came, and one who did
+		j.Write(t, func(tx *store.Tx) error {
+			_, err := tx.DisableUser(id, j.Now())
+			return err
+		})
+		u := j.browser()
+		requirePage(t, u.ask(http.MethodGet, j.there(j.leave(u, base()), email), nil), http.StatusForbidden, "We don’t know your account yet")
+	}
 }
 
 func TestWayBackFromUpstream(t *testing.T) {
@@ -156,12 +161,45 @@ func TestWayBackFromUpstream(t *testing.T) {
 	mixed.Set("code", stolen.Query().Get("code"))
 	requirePage(t, other.ask(http.MethodGet, own.Path+"?"+mixed.Encode(), nil), http.StatusBadGateway, "did not work")
 
+	another := j.browser()
+	to = j.leave(another, base())
+	q = to.Query()
+	q.Set("nonce", "of another sign-in")
+	to.RawQuery = q.Encode()
+	requirePage(t, another.ask(http.MethodGet, j.there(to, "ada@example.com"), nil), http.StatusBadGateway, "did not work")
+
 	foreign := j.browser()
 	own, err = url.Parse(j.there(j.leave(foreign, base()), "ada@example.com"))
 	require.NoError(t, err)
 	mixed = own.Query()
 	mixed.Set("iss", "https://evil.example")
 	requirePage(t, foreign.ask(http.MethodGet, own.Path+"?"+mixed.Encode(), nil), http.StatusBadGateway, "did not work")
+}
+
+// A ticket of one kind is none of the other, though both are sealed with the same key.
+func TestTicketsAreOfOneKind(t *testing.T) {
+	t.Parallel()
+	j := newJoint(t)
+	j.requireTOTP("user-ada", true)
+	u := j.browser()
+	page := u.signIn(u.authorize(base()), "ada@example.com", right)
+	passed := ticketed.FindStringSubmatch(page.Body.String())[1]
+	came := j.there(j.leave(u, base()), "ada@example.com")
+	visit := ""
+	for name := range u.cookies {
+		if strings.HasSuffix(name, "-upstream") {
+			visit = name
+		}
+	}
+	good := u.cookies[visit]
+	require.NotEmpty(t, good)
+	requirePage(t, u.ask(http.MethodPost, "/oauth/factor", url.Values{"ticket": {good}, "code": {"123456"}}), http.StatusBadRequest)
+	for _, query := range []string{came, "/oauth/upstream/callback?code=x", "/oauth/upstream/callback?code=x&state="} {
+		u.cookies[visit] = passed
+		requirePage(t, u.ask(http.MethodGet, query, nil), http.StatusBadRequest)
+	}
+	u.cookies[visit] = good
+	requirePage(t, u.ask(http.MethodGet, came, nil), http.StatusOK, "Scan this picture")
 }
 
 func TestWhatAnApplicationAsksGoesUpstream(t *testing.T) {

@@ -38,7 +38,8 @@ func NewVault(texts ...string) (*Vault, error) {
 const (
 	forSigningKeys = "hiregate signing keys"
 	forFactors     = "hiregate second factors"
-	forTickets     = "hiregate sign-in tickets"
+	forPassed      = "hiregate tickets of who passed the first factor"
+	forVisits      = "hiregate tickets of who signs in upstream"
 )
 
 func aead(text, purpose string) (cipher.AEAD, error) {
@@ -78,22 +79,22 @@ func (v *Vault) open(purpose, owner string, sealed []byte) ([]byte, error) {
 	return nil, errSealed
 }
 
-// ticket seals something for the browser to bring back.
-func (v *Vault) ticket(owner string, content any) (string, error) {
+// ticket seals something for the browser to bring back, to the issuer that owns it.
+func (v *Vault) ticket(purpose, owner string, content any) (string, error) {
 	plain, err := json.Marshal(content)
 	if err != nil {
 		return "", err
 	}
-	sealed, err := v.seal(forTickets, owner, plain)
+	sealed, err := v.seal(purpose, owner, plain)
 	return base64.RawURLEncoding.EncodeToString(sealed), err
 }
 
-// read opens a ticket. It is false for what is none.
-func (v *Vault) read(owner, ticket string, into any) bool {
+// read opens a ticket. It is false for what is none, or one for another purpose or issuer.
+func (v *Vault) read(purpose, owner, ticket string, into any) bool {
 	sealed, err := base64.RawURLEncoding.DecodeString(ticket)
 	if err != nil {
 		return false
 	}
-	plain, err := v.open(forTickets, owner, sealed)
+	plain, err := v.open(purpose, owner, sealed)
 	return err == nil && json.Unmarshal(plain, into) == nil
 }
