@@ -31,7 +31,7 @@ const (
 var (
 	// ErrTooLarge is what Put returns when there is more to read than it may keep.
 	ErrTooLarge = errors.New("the document is larger than allowed")
-	// ErrFull is what Put returns when the disk or the quota is used up.
+	// ErrFull is what Put returns when the disk, the quota or the limit on files (ulimit -f) is used up.
 	ErrFull = errors.New("the disk that holds the documents is full")
 )
 
@@ -256,9 +256,9 @@ func (f *Files) path(name string) (string, error) {
 // newName gives 128 random bits in base32, lower case.
 func newName() string { return strings.ToLower(rand.Text()) }
 
-// full marks the errors that mean that there is no room left.
+// full marks the errors that mean that there is no room left: on the disk, in the quota, or under the process's limit on files.
 func full(err error) error {
-	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG) {
 		return fmt.Errorf("%w: %w", ErrFull, err)
 	}
 	return err

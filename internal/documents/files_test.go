@@ -239,6 +239,7 @@ func TestPutOnAFullDisk(t *testing.T) {
 	require.ErrorIs(t, err, ErrFull)
 	require.ErrorIs(t, err, syscall.ENOSPC)
 	require.ErrorIs(t, full(&fs.PathError{Err: syscall.EDQUOT}), ErrFull)
+	require.ErrorIs(t, full(&fs.PathError{Err: syscall.EFBIG}), ErrFull)
 	require.NotErrorIs(t, full(io.ErrShortWrite), ErrFull)
 }
 

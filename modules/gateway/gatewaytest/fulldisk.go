@@ -1,0 +1,43 @@
+//go:build unix
+
+package gatewaytest
+
+import (
+	"os"
+	"os/exec"
+	"os/signal"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// fullDisk tells a child process which test it is for.
+const fullDisk = "HIREGATE_TEST_FULL_DISK"
+
+// Whole is the room that there is without a limit.
+const Whole = ^uint64(0)
+
+// WithFullDisk runs a test that sets how much room the disk has, in bytes for each file. A process can take room from itself alone,
+// so the test runs in one of its own.
+func WithFullDisk(t *testing.T, test func(t *testing.T, room func(bytes uint64))) {
+	t.Helper()
+	if os.Getenv(fullDisk) == t.Name() {
+		signal.Ignore(syscall.SIGXFSZ) // a write beyond the limit fails then, instead of ending the process
+		var limit syscall.Rlimit
+		require.NoError(t, syscall.Getrlimit(syscall.RLIMIT_FSIZE, &limit))
+		test(t, func(bytes uint64) {
+			limit.Cur = min(bytes, limit.Max)
+			require.NoError(t, syscall.Setrlimit(syscall.RLIMIT_FSIZE, &limit))
+		})
+		return
+	}
+	t.Parallel()
+	self, err := os.Executable()
+	require.NoError(t, err)
+	child := exec.CommandContext(t.Context(), self, "-test.run=^"+t.Name()+"$", "-test.v")
+	child.Env = append(os.Environ(), fullDisk+"="+t.Name())
+	out, err := child.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	require.Contains(t, string(out), "--- PASS: "+t.Name())
+}
