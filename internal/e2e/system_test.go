@@ -42,8 +42,10 @@ type system struct {
 type setup struct {
 	database string // address; by default SQLite in the system's folder
 	options  string // in the block of the gateway
-	tenant   string // in the block of the tenant acme. PARTNER stands for an address that is free for a partner
-	routes   string // in the site
+	// connection is the option temporal with its block; by default the server's own address.
+	connection string
+	tenant     string // in the block of the tenant acme. PARTNER stands for an address that is free for a partner
+	routes     string // in the site
 }
 
 // newSystem starts Temporal and a gateway with these lines in the block of the tenant acme. PARTNER in them stands for an
@@ -77,7 +79,7 @@ func (s *system) configure() {
 		public_url http://127.0.0.1:%[1]d
 		database %[7]s
 		documents file:%[4]s/documents
-		temporal 127.0.0.1:%[3]d
+		temporal %[3]s
 		egress allow 127.0.0.0/8
 		%[8]s
 		tenant acme {
@@ -102,7 +104,7 @@ http://127.0.0.1:%[1]d {
 	%[9]s
 	metrics /metrics
 }
-`, s.http, s.admin, s.temporalPort, s.dir, inboundSecret, strings.ReplaceAll(s.tenant, "PARTNER", s.partner()),
+`, s.http, s.admin, cmp.Or(s.connection, loopback(s.temporalPort)), s.dir, inboundSecret, strings.ReplaceAll(s.tenant, "PARTNER", s.partner()),
 		cmp.Or(s.database, "sqlite:"+s.dir+"/hiregate.db"), s.options, s.routes)
 	require.NoError(s.t, os.WriteFile(s.caddyfile(), []byte(config), 0o600))
 }

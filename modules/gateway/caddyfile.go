@@ -27,6 +27,12 @@ import (
 //		documents    file:///<path>
 //		temporal     <host:port> {
 //			namespace <name>
+//			tls {
+//				ca          <file>
+//				client_auth <certificate file> <key file>
+//				server_name <name>
+//			}
+//			api_key   <placeholder>
 //		}
 //		egress allow <cidr> [<port>…]
 //		scan   exec <program> [<argument>…]|clamd <host:port>
@@ -226,21 +232,6 @@ func (p *parser) noBlock(option string) error {
 		return here.Errf("%s takes no block: leave out the braces and what is between them", option)
 	}
 	return nil
-}
-
-func (p *parser) temporal() (err error) {
-	if p.app.Temporal.Address, err = p.text(exampleTemporal, checkTemporal); err != nil {
-		return err
-	}
-	return p.block(func() (err error) {
-		if p.Val() != "namespace" {
-			return p.unknown("namespace")
-		}
-		if p.app.Temporal.Namespace, err = p.text("default", anything); err != nil {
-			return err
-		}
-		return p.noBlock("namespace")
-	})
 }
 
 func (p *parser) egress() error {

@@ -43,6 +43,7 @@ type App struct {
 	Tenants []Tenant `json:"tenants,omitempty"`
 
 	gateway    Gateway
+	security   Security // of the connection to Temporal
 	databaseID string
 	runtimeID  *Settings // what was taken of the pools; nil and "": nothing
 	log        *zap.Logger
@@ -59,7 +60,7 @@ var (
 	runtimes  = caddy.NewUsagePool()
 )
 
-// Provision checks the configuration and takes its part of what is shared. It touches no file and no network.
+// Provision checks the configuration and takes its part of what is shared. It changes no file and touches no network.
 func (a *App) Provision(ctx caddy.Context) error {
 	a.log = ctx.Logger()
 	if err := metrics.Register(ctx.GetMetricsRegistry()); err != nil {
@@ -95,7 +96,7 @@ func (a *App) take() error {
 		return err
 	}
 	a.databaseID = id
-	settings := Settings{Database: id, Documents: documentsID, Temporal: a.Temporal.Address, Namespace: a.Temporal.Namespace}
+	settings := Settings{Database: id, Documents: documentsID, Temporal: a.Temporal.Address, Namespace: a.Temporal.Namespace, Security: a.security}
 	running, _, err := runtimes.LoadOrNew(settings, func() (caddy.Destructor, error) {
 		return NewRuntime(settings, shared.(*Database), log)
 	})

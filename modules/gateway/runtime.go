@@ -30,6 +30,7 @@ type Settings struct {
 	Documents string // address; see documents.OpenFiles
 	Temporal  string // host:port
 	Namespace string
+	Security  Security // of the connection to Temporal
 }
 
 // Runtime is what outlives a configuration: the store, the documents, the client and workers of Temporal, the dispatcher. What
@@ -70,10 +71,14 @@ func NewRuntime(s Settings, database *Database, log *zap.Logger) (*Runtime, erro
 	if err != nil {
 		return nil, err
 	}
-	c, err := client.NewLazyClient(client.Options{
+	options := client.Options{
 		HostPort: s.Temporal, Namespace: s.Namespace,
 		Logger: temporallog.NewStructuredLogger(slog.New(zapslog.NewHandler(log.Named("temporal").Core()))),
-	})
+	}
+	if err := s.Security.protect(&options); err != nil {
+		return nil, err
+	}
+	c, err := client.NewLazyClient(options)
 	if err != nil {
 		return nil, fmt.Errorf("Temporal at %s: %w", s.Temporal, err)
 	}

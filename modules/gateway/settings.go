@@ -14,12 +14,6 @@ import (
 	"github.com/hiregate/hiregate/internal/webhook"
 )
 
-// Temporal says where the Temporal server is.
-type Temporal struct {
-	Address   string `json:"address,omitempty"`   // host:port
-	Namespace string `json:"namespace,omitempty"` // default: default
-}
-
 // Allow opens addresses to egress: plain http, and the named ports, or every port when none is named.
 type Allow struct {
 	CIDR  string   `json:"cidr"`
@@ -129,6 +123,9 @@ func (a *App) build(resolve resolve) (*config.Config, error) {
 	}
 	policy, err := policyOf(a.Egress)
 	if err != nil {
+		return nil, err
+	}
+	if a.security, err = a.Temporal.security(resolve, a.Dev); err != nil {
 		return nil, err
 	}
 	scanner, err := a.scanner(resolve)
