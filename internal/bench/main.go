@@ -39,6 +39,7 @@ func main() {
 	flag.IntVar(&b.listed, "listed", 1_000_000, "over how many exports the lists are measured, beside 10,000")
 	flag.StringVar(&b.temporal, "temporal-dev", os.Getenv("TEMPORAL_DEV_BIN"), "the temporal-dev binary")
 	flag.StringVar(&b.binary, "hiregate", "bin/hiregate", "the gateway's binary")
+	flag.BoolVar(&b.acks, "acks", false, "measure the acknowledgements alone")
 	flag.IntVar(&b.wrong, "timing", 0, "measure nothing but this many wrong passwords, for a known user and for unknown ones each")
 	payload := flag.String("payload", "testdata/samples/export-full.json", "the export that is sent")
 	flag.Parse()
@@ -53,6 +54,7 @@ type bench struct {
 	during                  time.Duration
 	rounds, exports, listed int
 	wrong                   int
+	acks                    bool
 	temporal, binary        string
 
 	dir      string
@@ -94,7 +96,7 @@ func (b *bench) run(payload string) error {
 	if err != nil {
 		return err
 	}
-	if err := reportAcknowledgements(acks); err != nil {
+	if err := reportAcknowledgements(acks); err != nil || b.acks {
 		return err
 	}
 	say("applications: %s without a file and %s with one, for each of three servers", b.during, b.during)
@@ -191,14 +193,14 @@ func say(format string, args ...any) {
 func reportAcknowledgements(acks []measured) error {
 	fmt.Printf("\n%s\n\n", strings.TrimSpace(machine()))
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "server\tanswers/s\tof bare\tp50\tp99\tsyncs/answer\tfailed\t")
+	fmt.Fprintln(w, "server\tanswers/s\tof bare\tp50\tp99\tCPU of the server\tsyncs/answer\tfailed\t")
 	for _, m := range acks {
 		syncs := "-"
 		if m.Syncs >= 0 {
 			syncs = fmt.Sprintf("%.3f", m.Syncs)
 		}
-		fmt.Fprintf(w, "%s\t%.0f\t%.2f\t%s\t%s\t%s\t%d\t\n", m.Name, m.rate(), m.rate()/acks[0].rate(),
-			m.P50.Round(10*time.Microsecond), m.P99.Round(10*time.Microsecond), syncs, m.Failed)
+		fmt.Fprintf(w, "%s\t%.0f\t%.2f\t%s\t%s\t%s\t%s\t%d\t\n", m.Name, m.rate(), m.rate()/acks[0].rate(),
+			m.P50.Round(10*time.Microsecond), m.P99.Round(10*time.Microsecond), m.CPU.Round(time.Microsecond), syncs, m.Failed)
 	}
 	return w.Flush()
 }

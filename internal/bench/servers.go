@@ -28,7 +28,8 @@ import (
 type measured struct {
 	Name string
 	result
-	Syncs float64 // syncs of the disk for each answer; negative: not counted
+	Syncs float64       // syncs of the disk for each answer; negative: not counted
+	CPU   time.Duration // processor time of the server for each answer
 }
 
 // acknowledgements loads four servers in turn: a bare Caddy, one that syncs each body to a file, and the gateway on both databases.
@@ -84,14 +85,16 @@ func acknowledge(binary string, o options, headers string, body []byte, during t
 	if _, err := load(s.address, headers, hook, http.StatusAccepted, connections, during/8); err != nil { // warm up
 		return measured{}, err
 	}
+	m := measured{Syncs: -1}
 	before, _ := s.metric("hiregate_store_commits")
-	r, err := load(s.address, headers, hook, http.StatusAccepted, connections, during)
-	if err != nil {
+	if m.result, m.CPU, err = s.under(func() (result, error) {
+		return load(s.address, headers, hook, http.StatusAccepted, connections, during)
+	}); err != nil {
 		return measured{}, err
 	}
-	m := measured{result: r, Syncs: -1}
+	m.CPU /= time.Duration(m.Requests)
 	if after, err := s.metric("hiregate_store_commits"); err == nil {
-		m.Syncs = (after - before) / float64(r.Requests)
+		m.Syncs = (after - before) / float64(m.Requests)
 	}
 	return m, nil
 }
@@ -183,6 +186,20 @@ http://%[1]s {
 func (s *server) stop() {
 	s.command.Process.Signal(syscall.SIGTERM)
 	s.command.Wait()
+}
+
+// under is a load, with the processor time that the server spent on it.
+func (s *server) under(load func() (result, error)) (r result, cpu time.Duration, err error) {
+	const spent = "process_cpu_seconds_total"
+	before, err := s.metric(spent)
+	if err != nil {
+		return r, 0, err
+	}
+	if r, err = load(); err != nil {
+		return r, 0, err
+	}
+	after, err := s.metric(spent)
+	return r, time.Duration((after - before) * float64(time.Second)), err
 }
 
 // metric reads one sample without labels from the server's /metrics.

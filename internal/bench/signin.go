@@ -60,7 +60,6 @@ func exchanges(binary string, o options, algorithm string, during time.Duration)
 		return e, err
 	}
 	headers := "Content-Type: application/x-www-form-urlencoded\r\nAuthorization: Basic " + base64.StdEncoding.EncodeToString([]byte("bench:"+secret)) + "\r\n"
-	var cpu float64
 	for e.Seconds < during.Seconds() {
 		codes := make([]string, connections*codesAtOnce)
 		for n := range codes {
@@ -68,26 +67,20 @@ func exchanges(binary string, o options, algorithm string, during time.Duration)
 				return e, err
 			}
 		}
-		before, err := s.metric("process_cpu_seconds_total")
-		if err != nil {
-			return e, err
-		}
 		ask := func(connection, n int) (string, []byte) {
 			form := url.Values{"grant_type": {"authorization_code"}, "redirect_uri": {benchCallback}, "code": {codes[connection*codesAtOnce+n]}}
 			return "/signin/openId/accessToken", []byte(form.Encode())
 		}
-		r, err := loadWhile(s.address, headers, ask, http.StatusOK, connections, func(n int) bool { return n < codesAtOnce })
-		if err != nil {
-			return e, err
-		}
-		after, err := s.metric("process_cpu_seconds_total")
+		r, cpu, err := s.under(func() (result, error) {
+			return loadWhile(s.address, headers, ask, http.StatusOK, connections, func(n int) bool { return n < codesAtOnce })
+		})
 		if err != nil {
 			return e, err
 		}
 		e.result = e.with(r)
-		cpu += after - before
+		e.CPU += cpu
 	}
-	e.CPU = time.Duration(cpu / float64(e.Requests) * float64(time.Second))
+	e.CPU /= time.Duration(e.Requests)
 	return e, nil
 }
 
