@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"crypto/tls"
 	"crypto/x509"
-	"errors"
 	"fmt"
 	"os"
 
@@ -149,7 +148,7 @@ func (p *parser) tls() error {
 			t.ServerName, err = p.argument("temporal.internal")
 		case "client_auth":
 			if !p.AllArgs(&t.Certificate, &t.Key) || t.Certificate == "" || t.Key == "" {
-				err = p.WrapErr(errors.New("client_auth takes two files, the gateway's certificate and its key: write, for example, `client_auth /etc/hiregate/temporal.pem /etc/hiregate/temporal.key`"))
+				err = p.Err("client_auth takes two files, the gateway's certificate and its key: write, for example, `client_auth /etc/hiregate/temporal.pem /etc/hiregate/temporal.key`")
 			}
 		default:
 			return p.unknown("ca, client_auth or server_name")
