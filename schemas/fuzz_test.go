@@ -3,14 +3,16 @@ package schemas
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/stretchr/testify/require"
 )
 
-// FuzzGuard: the guard never panics, what it passes is JSON to others as well, the spans are those of the URLs, and
+// FuzzGuard: the guard never panics, it takes for JSON what another reader takes for it, the spans are those of the URLs, and
 // neither Rewrite nor the validator stumbles over a body that passed.
 func FuzzGuard(f *testing.F) {
 	for _, name := range []string{"export-full.json", "export-minimal.json", "verify.json", "questions.json"} {
@@ -30,9 +32,15 @@ func FuzzGuard(f *testing.F) {
 		require.Equal(t, before, body)
 		if err != nil {
 			require.Nil(t, doc)
-			require.IsType(t, new(GuardError), err)
+			var refused *GuardError
+			require.ErrorAs(t, err, &refused)
+			require.LessOrEqual(t, refused.Offset, int64(len(body)))
+			if !slices.ContainsFunc(bounds, func(bound string) bool { return strings.Contains(refused.Reason, bound) }) {
+				require.False(t, jsontext.Value(body).IsValid(), refused.Reason)
+			}
 			return
 		}
+		require.True(t, jsontext.Value(body).IsValid())
 		want := decode(t, body)
 		require.Equal(t, withoutNulls(want), doc.Value)
 
@@ -54,6 +62,9 @@ func FuzzGuard(f *testing.F) {
 		}
 	})
 }
+
+// bounds are words of the refusals of what is JSON, and too much.
+var bounds = []string{"deep", "10,000 element", "100,000 values", "64 characters", "exponent"}
 
 func decode(t *testing.T, body []byte) (value any) {
 	t.Helper()

@@ -3,13 +3,9 @@ package schemas
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
+	"strings"
 	"sync"
-	"unicode/utf8"
-
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 // What a body may hold at most. The contract's own bodies are 9 levels deep and hold no numbers at all, but a sender
@@ -51,16 +47,16 @@ const maxKept = 4096
 
 var readers = sync.Pool{New: func() any { return new(reader) }}
 
-// reader is one pass over a body. The decoder checks grammar, encoding and names; the rest is checked here.
+// reader is one pass over a body. The lexer checks the grammar of tokens; how they may follow each other, and the rest, is
+// checked here.
 type reader struct {
-	dec      jsontext.Decoder
-	in       bytes.Buffer
-	text     string   // the body once more: strings without escapes are slices of it
-	unquoted []byte   // scratch for strings with escapes
+	lexer
+	names    []string // scratch: names in the objects that are still open
 	elements []any    // scratch: elements of the arrays that are still open
 	found    []uint64 // scratch: shapes of the elements of the arrays that are still open
-	shapes   *shapes  // nil: the shape is not asked for
-	build    bool     // the decoded value is asked for
+	depth    int
+	shapes   *shapes // nil: the shape is not asked for
+	build    bool    // the decoded value is asked for
 	values   int
 	doc      *Document
 	current  Attachment // the attachment object that is open
@@ -71,25 +67,19 @@ func (r *reader) read(body []byte) (*Document, error) {
 	if bytes.HasPrefix(body, []byte("\ufeff")) {
 		return nil, refuse(0, "The body begins with a byte order mark; send UTF-8 without one.")
 	}
-	r.in = *bytes.NewBuffer(body)
-	r.dec.Reset(&r.in)
-	r.text = string(body)
-	r.doc = new(Document)
-
-	if r.dec.PeekKind() == jsontext.KindInvalid {
-		if _, err := r.dec.ReadToken(); errors.Is(err, io.EOF) {
-			return nil, refuse(0, "The body is empty; send a JSON document.")
-		} else if err != nil {
-			return nil, r.explain(err)
-		}
+	if n := validUTF8(body); n < len(body) {
+		return nil, refuse(n, "The body is not valid UTF-8; encode it as UTF-8.")
+	}
+	r.text, r.at, r.doc = string(body), 0, new(Document)
+	if r.peek(); r.at == len(r.text) {
+		return nil, refuse(0, "The body is empty; send a JSON document.")
 	}
 	v, shape, _, err := r.value(atRoot, 0)
 	if err != nil {
-		return nil, r.explain(err)
+		return nil, err
 	}
-	end := r.dec.InputOffset()
-	if _, err := r.dec.ReadToken(); !errors.Is(err, io.EOF) {
-		return nil, refuse(end, "Something follows the JSON document; send one document and nothing else.")
+	if r.peek(); r.at < len(r.text) {
+		return nil, r.refuse("Something follows the JSON document; send one document and nothing else.")
 	}
 	r.doc.Value, r.doc.shape = v, shape
 	return r.doc, nil
@@ -97,14 +87,12 @@ func (r *reader) read(body []byte) (*Document, error) {
 
 // forget drops the body, which is about a candidate, and makes the reader ready for the next one.
 func (r *reader) forget() {
-	r.in = bytes.Buffer{}
-	r.dec.Reset(&r.in)
-	r.text, r.doc, r.current, r.hasURL, r.values, r.shapes = "", nil, Attachment{}, false, 0, nil
-	clear(r.elements)
-	clear(r.unquoted)
-	r.elements, r.unquoted, r.found = r.elements[:0], r.unquoted[:0], r.found[:0]
-	if cap(r.elements) > maxKept || cap(r.unquoted) > maxKept || cap(r.found) > maxKept {
-		r.elements, r.unquoted, r.found = nil, nil, nil
+	r.text, r.doc, r.current, r.hasURL, r.values, r.depth, r.shapes = "", nil, Attachment{}, false, 0, 0, nil
+	clear(r.names[:cap(r.names)])
+	clear(r.elements[:cap(r.elements)])
+	r.names, r.elements, r.found = r.names[:0], r.elements[:0], r.found[:0]
+	if cap(r.names) > maxKept || cap(r.elements) > maxKept || cap(r.found) > maxKept {
+		r.names, r.elements, r.found = nil, nil, nil
 	}
 }
 
@@ -112,25 +100,26 @@ func (r *reader) forget() {
 // and its shape, as far as they are asked for, and whether it is null.
 func (r *reader) value(p place, index int) (v any, shape uint64, null bool, err error) {
 	if r.values++; r.values > maxValues {
-		return nil, 0, false, r.refuseNext("The body has more than 100,000 values; send less in one document.")
+		return nil, 0, false, r.refuse("The body has more than 100,000 values; send less in one document.")
 	}
 	if p == atAttachmentDocument {
 		r.current.HasDocument = true
 	}
 	kind := shapeNull
-	switch r.dec.PeekKind() {
-	case jsontext.KindBeginObject:
+	switch r.peek() {
+	case '{':
 		v, shape, err = r.object(p, index)
 		return v, shape, false, err
-	case jsontext.KindBeginArray:
+	case '[':
 		v, shape, err = r.array(p)
 		return v, shape, false, err
-	case jsontext.KindString:
-		s, start, end, err := r.str()
+	case '"':
+		start := r.at
+		s, err := r.str()
 		if err != nil {
 			return nil, 0, false, err
 		}
-		r.record(p, s, start, end)
+		r.record(p, s, start, r.at)
 		if r.shapes != nil {
 			shape = r.shapes.ofString(s)
 		}
@@ -138,22 +127,18 @@ func (r *reader) value(p place, index int) (v any, shape uint64, null bool, err 
 			v = s
 		}
 		return v, shape, false, nil
-	case jsontext.KindNumber:
+	case 't':
+		kind, v, err = shapeBool, true, r.word("true")
+	case 'f':
+		kind, v, err = shapeBool, false, r.word("false")
+	case 'n':
+		null, err = true, r.word("null")
+	default:
 		kind = shapeNumber
-		v, err = r.number()
-	case jsontext.KindTrue, jsontext.KindFalse, jsontext.KindNull:
-		t, err := r.dec.ReadToken()
-		if err != nil {
-			return nil, 0, false, err
-		}
-		if null = t.Kind() == jsontext.KindNull; !null {
-			kind, v = shapeBool, t.Bool()
-		}
-	default: // the end of a container where a value should be, or no token at all
-		if _, err := r.dec.ReadToken(); err != nil {
-			return nil, 0, false, err
-		}
-		return nil, 0, false, io.ErrUnexpectedEOF
+		v, err = r.boundedNumber()
+	}
+	if err != nil {
+		return nil, 0, false, err
 	}
 	if r.shapes != nil {
 		shape = r.shapes.mix(kind, 0)
@@ -166,12 +151,18 @@ func (r *reader) object(p place, index int) (v any, shape uint64, err error) {
 		return nil, 0, err
 	}
 	r.enter(p, index)
+	names := objectNames{reader: r, base: len(r.names)}
 	var object map[string]any
 	if r.build {
 		object = make(map[string]any)
 	}
-	for r.dec.PeekKind() == jsontext.KindString {
-		name, _, _, err := r.str()
+	for n := 0; ; n++ {
+		if more, err := r.more(n, '}'); err != nil {
+			return nil, 0, err
+		} else if !more {
+			break
+		}
+		name, err := names.next()
 		if err != nil {
 			return nil, 0, err
 		}
@@ -189,9 +180,8 @@ func (r *reader) object(p place, index int) (v any, shape uint64, err error) {
 			shape += r.shapes.ofMember(name, memberShape)
 		}
 	}
-	if _, err := r.dec.ReadToken(); err != nil {
-		return nil, 0, err
-	}
+	r.names = r.names[:names.base]
+	r.depth--
 	r.leave(p)
 	if r.shapes != nil {
 		shape = r.shapes.mix(shapeObject, shape)
@@ -207,10 +197,15 @@ func (r *reader) array(p place) (v any, shape uint64, err error) {
 		return nil, 0, err
 	}
 	element := p.element()
-	base, shapeBase, n := len(r.elements), len(r.found), 0
-	for ; !endOfArray(r.dec.PeekKind()); n++ {
+	base, shapeBase := len(r.elements), len(r.found)
+	for n := 0; ; n++ {
+		if more, err := r.more(n, ']'); err != nil {
+			return nil, 0, err
+		} else if !more {
+			break
+		}
 		if n == maxElements {
-			return nil, 0, r.refuseNext("An array has more than 10,000 elements; send fewer.")
+			return nil, 0, r.refuse("An array has more than 10,000 elements; send fewer.")
 		}
 		one, oneShape, _, err := r.value(element, n)
 		if err != nil {
@@ -223,9 +218,7 @@ func (r *reader) array(p place) (v any, shape uint64, err error) {
 			r.found = append(r.found, oneShape)
 		}
 	}
-	if _, err := r.dec.ReadToken(); err != nil {
-		return nil, 0, err
-	}
+	r.depth--
 	if r.shapes != nil {
 		shape = r.shapes.ofElements(r.found[shapeBase:])
 		r.found = r.found[:shapeBase]
@@ -240,54 +233,85 @@ func (r *reader) array(p place) (v any, shape uint64, err error) {
 	return array, shape, nil
 }
 
-func endOfArray(k jsontext.Kind) bool { return k == jsontext.KindEndArray || k == jsontext.KindInvalid }
-
 // open reads the start of an array or object.
 func (r *reader) open() error {
-	if r.dec.StackDepth() == maxDepth {
-		return r.refuseNext("The body is nested more than 32 levels deep; send a flatter document.")
+	if r.depth == maxDepth {
+		return r.refuse("The body is nested more than 32 levels deep; send a flatter document.")
 	}
-	_, err := r.dec.ReadToken()
-	return err
+	r.depth++
+	r.at++
+	return nil
 }
 
-// str reads a string or name, with where its token begins and ends. The decoder has checked the token when it hands it
-// out, so one without a backslash is a piece of the body, and only one with a backslash is gone through again.
-func (r *reader) str() (s string, start, end int, err error) {
-	raw, err := r.dec.ReadValue()
-	if err != nil {
-		return "", 0, 0, err
-	}
-	end = int(r.dec.InputOffset())
-	start = end - len(raw)
-	if bytes.IndexByte(raw, '\\') < 0 {
-		return r.text[start+1 : end-1], start, end, nil
-	}
-	if r.unquoted, err = jsontext.AppendUnquote(r.unquoted[:0], raw); err != nil {
-		return "", 0, 0, err
-	}
-	return string(r.unquoted), start, end, nil
+// objectNames are the names of one object, the first few of them in the reader's scratch memory.
+type objectNames struct {
+	*reader
+	base int
+	many map[string]struct{} // all of them, once they are more than a look at each is worth
 }
 
-func (r *reader) number() (any, error) {
-	raw, err := r.dec.ReadValue()
+const fewNames = 16
+
+// next reads a name, which must be a new one, and the colon behind it.
+func (o *objectNames) next() (name string, err error) {
+	if o.peek() != '"' {
+		return "", o.broken()
+	}
+	start := o.at
+	if name, err = o.str(); err != nil {
+		return "", err
+	}
+	if o.knows(name) {
+		return "", refuse(start, "An object has the same name twice; send each name once.")
+	}
+	if o.peek() != ':' {
+		return "", o.broken()
+	}
+	o.at++
+	return name, nil
+}
+
+// knows tells whether a name was there before, and remembers it.
+func (o *objectNames) knows(name string) bool {
+	if o.many == nil {
+		few := o.names[o.base:]
+		for _, one := range few {
+			if one == name {
+				return true
+			}
+		}
+		if len(few) < fewNames {
+			o.names = append(o.names, name)
+			return false
+		}
+		o.many = make(map[string]struct{}, 2*fewNames)
+		for _, one := range few {
+			o.many[one] = struct{}{}
+		}
+	}
+	_, twice := o.many[name]
+	o.many[name] = struct{}{}
+	return twice
+}
+
+func (r *reader) boundedNumber() (any, error) {
+	start := r.at
+	number, err := r.number()
 	if err != nil {
 		return nil, err
 	}
-	end := int(r.dec.InputOffset())
-	start := end - len(raw)
-	if len(raw) > maxNumber {
-		return nil, refuse(int64(start), "A number is longer than 64 characters; send long numbers as strings.")
+	if len(number) > maxNumber {
+		return nil, refuse(start, "A number is longer than 64 characters; send long numbers as strings.")
 	}
-	if exponent(raw) > maxExponent {
-		return nil, refuse(int64(start), "A number has an exponent beyond 308; send such numbers as strings.")
+	if exponent(number) > maxExponent {
+		return nil, refuse(start, "A number has an exponent beyond 308; send such numbers as strings.")
 	}
-	return json.Number(r.text[start:end]), nil
+	return json.Number(number), nil
 }
 
 // exponent returns the absolute value of a JSON number's exponent; anything above maxExponent means "too much".
-func exponent(number []byte) int {
-	e := bytes.IndexAny(number, "eE")
+func exponent(number string) int {
+	e := strings.IndexAny(number, "eE")
 	if e < 0 {
 		return 0
 	}
@@ -301,33 +325,4 @@ func exponent(number []byte) int {
 		}
 	}
 	return n
-}
-
-func refuse(offset int64, reason string) error {
-	return &GuardError{Reason: reason, Offset: offset}
-}
-
-func (r *reader) refuseNext(reason string) error {
-	return refuse(r.dec.InputOffset(), reason)
-}
-
-// explain turns an error of the decoder, which quotes the body, into one that does not.
-func (r *reader) explain(err error) error {
-	if refused, ok := errors.AsType[*GuardError](err); ok {
-		return refused
-	}
-	offset := r.dec.InputOffset()
-	if syntax, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
-		offset = syntax.ByteOffset
-	}
-	switch {
-	case errors.Is(err, jsontext.ErrDuplicateName):
-		return refuse(offset, "An object has the same name twice; send each name once.")
-	case !utf8.ValidString(r.text):
-		return refuse(offset, "The body is not valid UTF-8; encode it as UTF-8.")
-	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
-		return refuse(offset, "The body ends in the middle of the JSON document; send all of it.")
-	default:
-		return refuse(offset, "The body is not valid JSON (RFC 8259, and no lone surrogates).")
-	}
 }

@@ -253,6 +253,9 @@ func TestGuardKeepsNothingBetweenBodies(t *testing.T) {
 		for _, v := range r.elements[:cap(r.elements)] {
 			require.Nil(t, v)
 		}
+		for _, name := range r.names[:cap(r.names)] {
+			require.Empty(t, name)
+		}
 		doc, err = r.read(minimal)
 		require.NoError(t, err)
 		require.Equal(t, &Document{Value: guarded(t, minimal).Value, CandidateID: "c-1"}, doc)

@@ -15,10 +15,11 @@ import (
 //
 // This holds for the keywords that learn knows; a schema with any other is refused when it is compiled.
 type shapes struct {
-	seed  maphash.Seed
-	salt  uint64
-	words map[string]uint64 // the schema's consts and enums
-	valid *lru.Cache[uint64, struct{}]
+	seed    maphash.Seed
+	salt    uint64
+	words   map[string]uint64 // the schema's consts and enums
+	lengths []bool            // whether there are words of a length: most strings need not be looked up
+	valid   *lru.Cache[uint64, struct{}]
 }
 
 // rememberedShapes bounds how many valid shapes are remembered.
@@ -65,6 +66,8 @@ func (s *shapes) learn(schema any) error {
 				if !ok {
 					return fmt.Errorf("%s %v, which is no string", keyword, one)
 				}
+				s.lengths = append(s.lengths, make([]bool, max(0, len(text)+1-len(s.lengths)))...)
+				s.lengths[len(text)] = true
 				if _, known := s.words[text]; !known {
 					s.words[text] = uint64(len(s.words) + 1)
 				}
@@ -127,8 +130,10 @@ func (s *shapes) of(value any) uint64 {
 }
 
 func (s *shapes) ofString(text string) uint64 {
-	if word, ok := s.words[text]; ok {
-		return s.mix(shapeWord, word)
+	if len(text) < len(s.lengths) && s.lengths[len(text)] {
+		if word, ok := s.words[text]; ok {
+			return s.mix(shapeWord, word)
+		}
 	}
 	switch {
 	case isDate(text):

@@ -1,0 +1,159 @@
+package schemas
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// lexer reads the tokens of a JSON text (RFC 8259) that lies in memory as a whole and is valid UTF-8. Its errors are
+// *GuardError.
+//
+// It is our own because every export goes through it, and a decoder that reads from anywhere takes longer over the tokens than
+// all other checks together. FuzzGuard asks such a decoder whether it agrees.
+type lexer struct {
+	text string
+	at   int // bytes read
+}
+
+// peek passes over white space and gives the first byte of what comes next, 0 at the end of the text.
+func (l *lexer) peek() byte {
+	at := l.at // in a register
+	for ; at < len(l.text); at++ {
+		if c := l.text[at]; c > ' ' || c != ' ' && c != '\n' && c != '\r' && c != '\t' {
+			l.at = at
+			return c
+		}
+	}
+	l.at = at
+	return 0
+}
+
+// more tells whether another member or element follows those n that were read, and reads the comma before it. Where none
+// does, it reads the closing bracket.
+func (l *lexer) more(n int, closing byte) (bool, error) {
+	switch c := l.peek(); {
+	case c == closing:
+		l.at++
+		return false, nil
+	case n == 0:
+		return true, nil
+	case c == ',':
+		l.at++
+		return true, nil
+	}
+	return false, l.broken()
+}
+
+// str reads the string that begins here. One without a backslash is a piece of the text.
+func (l *lexer) str() (string, error) {
+	text, escaped := l.text[l.at+1:], false
+	for n := 0; n < len(text); n++ {
+		switch c := text[n]; {
+		case c == '"':
+			start := l.at
+			l.at += n + 2
+			if escaped {
+				return l.unquote(start)
+			}
+			return text[:n], nil
+		case c == '\\':
+			escaped = true
+			n++ // what follows does not end the string
+		case c < ' ':
+			l.at += 1 + n
+			return "", l.broken()
+		}
+	}
+	l.at = len(l.text)
+	return "", l.broken()
+}
+
+func (l *lexer) unquote(start int) (string, error) {
+	unquoted, err := jsontext.AppendUnquote(nil, l.text[start:l.at])
+	if err != nil {
+		l.at = start
+		return "", l.broken()
+	}
+	return string(unquoted), nil
+}
+
+// number reads a number, which may have any length.
+func (l *lexer) number() (string, error) {
+	start := l.at
+	l.one("-")
+	if !l.one("0") && !l.digits() {
+		return "", l.broken()
+	}
+	if l.one(".") && !l.digits() {
+		return "", l.broken()
+	}
+	if l.one("eE") {
+		l.one("+-")
+		if !l.digits() {
+			return "", l.broken()
+		}
+	}
+	return l.text[start:l.at], nil
+}
+
+// one reads a byte if it is one of these.
+func (l *lexer) one(of string) bool {
+	if l.at == len(l.text) || strings.IndexByte(of, l.text[l.at]) < 0 {
+		return false
+	}
+	l.at++
+	return true
+}
+
+// digits reads digits, and tells whether there were any.
+func (l *lexer) digits() bool {
+	start := l.at
+	for l.at < len(l.text) && '0' <= l.text[l.at] && l.text[l.at] <= '9' {
+		l.at++
+	}
+	return l.at > start
+}
+
+// word reads true, false or null.
+func (l *lexer) word(word string) error {
+	rest := l.text[l.at:]
+	if strings.HasPrefix(rest, word) {
+		l.at += len(word)
+		return nil
+	}
+	if strings.HasPrefix(word, rest) {
+		l.at = len(l.text)
+	}
+	return l.broken()
+}
+
+// broken is the error where the text ends, or goes on as JSON does not.
+func (l *lexer) broken() error {
+	if l.at >= len(l.text) {
+		return l.refuse("The body ends in the middle of the JSON document; send all of it.")
+	}
+	return l.refuse("The body is not valid JSON (RFC 8259, and no lone surrogates).")
+}
+
+func (l *lexer) refuse(reason string) error { return refuse(min(l.at, len(l.text)), reason) }
+
+func refuse(offset int, reason string) error {
+	return &GuardError{Reason: reason, Offset: int64(offset)}
+}
+
+// validUTF8 tells how many bytes at the head of a text are valid UTF-8.
+func validUTF8(text []byte) int {
+	if utf8.Valid(text) {
+		return len(text)
+	}
+	n := 0
+	for {
+		r, size := utf8.DecodeRune(text[n:])
+		if r == utf8.RuneError && size == 1 {
+			return n
+		}
+		n += size
+	}
+}
