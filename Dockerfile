@@ -6,7 +6,8 @@ COPY go.mod go.sum ./
 RUN go mod download
 COPY . .
 ARG VERSION=dev
-RUN scripts/build.sh "the gateway" out/usr/bin/hiregate cmd/hiregate -trimpath -ldflags "-s -w -X github.com/hiregate/hiregate/internal/version.Version=$VERSION"
+RUN scripts/build.sh "the gateway" out/usr/bin/hiregate cmd/hiregate \
+	"-s -w -X github.com/hiregate/hiregate/internal/version.Version=$VERSION" -trimpath
 # A new volume takes owner and mode of the folder below it.
 RUN install -d -m 0700 volumes/var/lib/hiregate volumes/data volumes/config
 

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Usage: build.sh WHAT OUTPUT FOLDER GO-BUILD-ARGUMENTS…
+# Usage: build.sh WHAT OUTPUT FOLDER LINKER-FLAGS GO-BUILD-ARGUMENTS…
 # Builds the program in the folder and counts the packages while it does, because a first build takes minutes.
 set -euo pipefail
 
-what=$1 out=$2 folder=$3
-shift 3
+what=$1 out=$2 folder=$3 link=$4
+shift 4
 echo "Building $out ($what)"
 echo "  the first time this takes minutes, afterwards seconds"
 
@@ -15,8 +15,25 @@ mkdir -p "$(dirname "$out")"
 out=$PWD/$out
 cd "$folder"
 
+# The gateway has SQLite in it, which is C. The binary is static all the same, where there is a static C library: the tags leave
+# out what would ask for shared ones as it runs.
+export CGO_ENABLED=0
+if [[ $folder == cmd/hiregate ]]; then
+	CGO_ENABLED=1
+	cc=$(go env CC)
+	if ! command -v "${cc%% *}" >/dev/null; then
+		echo "  the gateway needs a C compiler: install gcc" >&2
+		exit 1
+	fi
+	if echo 'int main(void) { return 0; }' | $cc -static -x c -o /dev/null - 2>/dev/null; then
+		link="$link -linkmode external -extldflags -static"
+	else
+		echo "  $cc finds no static C library: the binary will need the shared one of this machine"
+	fi
+fi
+
 # go build -v prints the import path of each package it compiles; everything else is an error message.
-CGO_ENABLED=0 go build -v -buildvcs=false -o "$out" "$@" . 2>&1 | awk -v tty="$tty" '
+go build -v -buildvcs=false -tags netgo,osusergo,sqlite_omit_load_extension -ldflags "$link" -o "$out" "$@" . 2>&1 | awk -v tty="$tty" '
 	/^[^ :#]+$/ {
 		n++
 		if (tty) { printf "\r  %d packages compiled", n; open = 1; fflush() }

@@ -13,7 +13,7 @@ import (
 // Bodies that the first version made stay those that go out: an attempt after the update sends the same bytes as before it.
 func TestRehostedBodiesOfTheFirstVersionAreKept(t *testing.T) {
 	t.Parallel()
-	db, err := sql.Open("sqlite", "file:"+filepath.Join(t.TempDir(), "hiregate.db"))
+	db, err := sql.Open("sqlite3", "file:"+filepath.Join(t.TempDir(), "hiregate.db"))
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	files, err := fs.Sub(migrations, "migrations")

@@ -14,10 +14,9 @@ import (
 	"strconv"
 	"strings"
 
+	sqlite3 "github.com/mattn/go-sqlite3"
 	"github.com/pressly/goose/v3"
 	"go.uber.org/zap"
-	"modernc.org/sqlite"
-	sqlite3 "modernc.org/sqlite/lib"
 )
 
 var sqliteTypes = strings.NewReplacer("$ID", "INTEGER PRIMARY KEY", "$ROWID", "INTEGER PRIMARY KEY", "$BYTES", "BLOB", "$KEY", "TEXT")
@@ -56,22 +55,20 @@ func sqliteConnect(path string, a access) (*sql.DB, error) {
 		return nil, fmt.Errorf("the folder %s does not exist; make it, writable for this user", filepath.Dir(path))
 	}
 	pragmas := []string{
-		"busy_timeout(10000)",
-		"auto_vacuum(2)", // INCREMENTAL; takes effect only before the first table
-		"journal_mode(WAL)",
-		"synchronous(FULL)",
-		"foreign_keys(1)",
-		"cache_size(-8192)", // KiB; a larger one makes each commit slower (SQLite looks through its table of pages) and its reads no faster
-		"temp_store(2)",
+		"busy_timeout = 10000",
+		"auto_vacuum = INCREMENTAL", // takes effect only before the first table
+		"journal_mode = WAL",
+		"synchronous = FULL",
+		"foreign_keys = ON",
+		"cache_size = -8192", // KiB; a larger one makes each commit slower (SQLite looks through its table of pages) and its reads no faster
+		"temp_store = MEMORY",
 	}
 	if a == reading {
-		pragmas = append(pragmas, "query_only(1)")
+		pragmas = append(pragmas, "query_only = ON")
 	}
-	q := url.Values{"_pragma": pragmas}
-	db, err := sql.Open("sqlite", "file:"+(&url.URL{Path: path}).EscapedPath()+"?"+q.Encode())
-	if err != nil {
-		return nil, err
-	}
+	// Without SQLite's own mutexes: database/sql gives a connection to one goroutine at a time.
+	address := "file:" + (&url.URL{Path: path}).EscapedPath() + "?_mutex=no"
+	db := sql.OpenDB(&sqliteConnector{address, "PRAGMA " + strings.Join(pragmas, "; PRAGMA ")})
 	n := 1
 	if a == reading {
 		n = readers
@@ -81,18 +78,52 @@ func sqliteConnect(path string, a access) (*sql.DB, error) {
 	return db, nil
 }
 
+// sqliteConnector opens connections to one file.
+type sqliteConnector struct{ address, pragmas string }
+
+func (c *sqliteConnector) Driver() driver.Driver { return &sqlite3.SQLiteDriver{} }
+
+func (c *sqliteConnector) Connect(context.Context) (driver.Conn, error) {
+	conn, err := c.Driver().Open(c.address)
+	if err != nil {
+		return nil, err
+	}
+	one := sqliteConn{conn.(*sqlite3.SQLiteConn)}
+	if _, err := one.Exec(c.pragmas, nil); err != nil {
+		one.Close()
+		return nil, err
+	}
+	return one, nil
+}
+
+// sqliteConn takes statements whose parameters are numbered as PostgreSQL has it, $1: to SQLite that is a name, and ?1 the
+// first parameter wherever it stands.
+type sqliteConn struct{ *sqlite3.SQLiteConn }
+
+func (c sqliteConn) PrepareContext(ctx context.Context, q string) (driver.Stmt, error) {
+	return c.SQLiteConn.PrepareContext(ctx, strings.ReplaceAll(q, "$", "?"))
+}
+
+func (c sqliteConn) QueryContext(ctx context.Context, q string, args []driver.NamedValue) (driver.Rows, error) {
+	return c.SQLiteConn.QueryContext(ctx, strings.ReplaceAll(q, "$", "?"), args)
+}
+
+func (c sqliteConn) ExecContext(ctx context.Context, q string, args []driver.NamedValue) (driver.Result, error) {
+	return c.SQLiteConn.ExecContext(ctx, strings.ReplaceAll(q, "$", "?"), args)
+}
+
 // sqliteLost: the connection broke, or SQLite met an I/O error. A full disk is not among them: the transaction was rolled back and
 // the next one may find room.
 func sqliteLost(err error) bool {
 	if errors.Is(err, driver.ErrBadConn) || errors.Is(err, sql.ErrConnDone) {
 		return true
 	}
-	var e *sqlite.Error
+	var e sqlite3.Error
 	if !errors.As(err, &e) {
 		return false
 	}
-	switch e.Code() & 0xff {
-	case sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY:
+	switch e.Code {
+	case sqlite3.ErrIoErr, sqlite3.ErrCorrupt, sqlite3.ErrNotADB, sqlite3.ErrCantOpen, sqlite3.ErrReadonly:
 		return true
 	}
 	return false
