@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"go.uber.org/zap"
 )
@@ -17,14 +18,18 @@ const (
 	queueLength = 4096
 	maxBatch    = 256
 	maxTries    = 5 // of a closure that another node came in the way of
+
+	// turnWithin is how long a closure waits for its turn. Whoever sent it has other things to do, and a database that is so
+	// far behind can be called away.
+	turnWithin = 10 * time.Second
 )
 
 // Write runs fn in a transaction and returns once that is on disk. Closures that wait at the same time share one
 // transaction, and so one sync of the disk. When one of them fails, all are rolled back and each runs again alone:
 // fn may run more than once and must only assign to what it captures.
 //
-// The error is fn's own, or wraps ErrUnavailable; when ctx ends while fn still waits for its turn, ctx's. After a nil error
-// the write is on disk.
+// The error is fn's own, or wraps ErrUnavailable, also when fn has waited ten seconds for its turn; when ctx ends while it
+// waits, ctx's. After a nil error the write is on disk.
 func (db *DB) Write(ctx context.Context, fn func(*Tx) error) error {
 	return db.WriteOrdered(ctx, "", fn)
 }
@@ -33,19 +38,27 @@ func (db *DB) Write(ctx context.Context, fn func(*Tx) error) error {
 // order of their keys, so that no two nodes wait for each other crosswise.
 func (db *DB) WriteOrdered(ctx context.Context, key string, fn func(*Tx) error) error {
 	w := &write{key: key, fn: fn, done: make(chan error, 1)}
-	if err := db.writer.enqueue(ctx, w); err != nil {
+	late := time.NewTimer(db.writer.turnWithin)
+	defer late.Stop()
+	if err := db.writer.enqueue(ctx, w, late.C); err != nil {
 		return err
 	}
+	var ended error
 	select {
 	case err := <-w.done:
 		return err
 	case <-ctx.Done():
-		if w.state.CompareAndSwap(waiting, abandoned) {
-			return ctx.Err()
-		}
-		return <-w.done // it is being written: its outcome is near, and fn's captures are still in use
+		ended = ctx.Err()
+	case <-late.C:
+		ended = errLate
 	}
+	if w.state.CompareAndSwap(waiting, abandoned) {
+		return ended
+	}
+	return <-w.done // it is being written: its outcome is near, and fn's captures are still in use
 }
+
+var errLate = fmt.Errorf("writing: %w: others have had the database for too long", ErrUnavailable)
 
 const (
 	waiting int32 = iota
@@ -62,12 +75,14 @@ type write struct {
 
 // writer is the only one who writes to a database: it takes the closures that wait and commits them as one transaction.
 type writer struct {
-	engine  *engine
-	log     *zap.Logger
-	queue   chan *write
-	gate    sync.RWMutex // held for reading while something is put into the queue
-	stopped bool
-	ended   chan struct{}
+	engine *engine
+	log    *zap.Logger
+	queue  chan *write
+	// turnWithin is the constant; tests have less patience.
+	turnWithin time.Duration
+	gate       sync.RWMutex // held for reading while something is put into the queue
+	stopped    bool
+	ended      chan struct{}
 
 	// Of the writing goroutine alone.
 	db *sql.DB
@@ -77,12 +92,12 @@ type writer struct {
 }
 
 func newWriter(e *engine, log *zap.Logger) *writer {
-	w := &writer{engine: e, log: log, queue: make(chan *write, queueLength), ended: make(chan struct{})}
+	w := &writer{engine: e, log: log, queue: make(chan *write, queueLength), turnWithin: turnWithin, ended: make(chan struct{})}
 	go w.run()
 	return w
 }
 
-func (w *writer) enqueue(ctx context.Context, one *write) error {
+func (w *writer) enqueue(ctx context.Context, one *write, late <-chan time.Time) error {
 	w.gate.RLock()
 	defer w.gate.RUnlock()
 	if w.stopped {
@@ -93,6 +108,8 @@ func (w *writer) enqueue(ctx context.Context, one *write) error {
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
+	case <-late:
+		return errLate
 	}
 }
 

@@ -1,0 +1,45 @@
+package store
+
+import (
+	"context"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestAWriteDoesNotWaitForEver(t *testing.T) {
+	t.Parallel()
+	db, err := Open(t.Context(), "sqlite://"+filepath.Join(t.TempDir(), "hiregate.db"), Options{})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	require.Equal(t, turnWithin, db.writer.turnWithin)
+	db.writer.turnWithin = 50 * time.Millisecond
+
+	busy, release, released := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	go func() {
+		released <- db.Write(context.Background(), func(*Tx) error { close(busy); <-release; return nil })
+	}()
+	<-busy
+	var ran atomic.Bool
+	run := func(*Tx) error { ran.Store(true); return nil }
+	require.ErrorIs(t, db.Write(t.Context(), run), ErrUnavailable)
+	// Neither does one that finds the queue full.
+	var others sync.WaitGroup
+	for range cap(db.writer.queue) - len(db.writer.queue) {
+		others.Go(func() { db.Write(context.Background(), run) })
+	}
+	others.Wait()
+	require.Len(t, db.writer.queue, cap(db.writer.queue))
+	require.ErrorIs(t, db.Write(t.Context(), run), ErrUnavailable)
+	// The one that runs has had its turn: nobody gives up on it.
+	time.Sleep(2 * db.writer.turnWithin)
+	close(release)
+	require.NoError(t, <-released)
+
+	require.Eventually(t, func() bool { return db.Ping(t.Context()) == nil }, 10*time.Second, time.Millisecond) // what was queued has been passed over
+	require.False(t, ran.Load(), "a write ran whose sender was told that it did not")
+}
