@@ -3,7 +3,6 @@ package schemas
 import (
 	"bytes"
 	"io"
-	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -38,7 +37,6 @@ func (d *Document) value() any {
 
 // Attachment is an element of /candidate/profiles/*/attachments (contract, part B).
 type Attachment struct {
-	Pointer        string // RFC 6901, to the url
 	URL            string
 	Start, End     int    // the url's token in the body, with its quotes: body[Start:End]
 	ID             string // the value of the attachment's id, empty if there is none
@@ -180,7 +178,5 @@ func (r *reader) leave(p place) {
 	if p != atAttachment || !r.hasURL {
 		return
 	}
-	a := r.current
-	a.Pointer = "/candidate/profiles/" + strconv.Itoa(a.Profile) + "/attachments/" + strconv.Itoa(a.Index) + "/url"
-	r.doc.Attachments = append(r.doc.Attachments, a)
+	r.doc.Attachments = append(r.doc.Attachments, r.current)
 }

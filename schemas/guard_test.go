@@ -184,7 +184,7 @@ func TestGuardRecordsWhatTheGatewayNeeds(t *testing.T) {
 		require.Equal(t, "http://127.0.0.1:9099/documents/"+id, a.URL)
 		require.Equal(t, `"`+a.URL+`"`, string(body[a.Start:a.End]))
 	}
-	require.Equal(t, "/candidate/profiles/0/attachments/1/url", doc.Attachments[1].Pointer)
+	require.Zero(t, doc.Attachments[1].Profile)
 }
 
 func TestGuardRecordsAttachmentsByPath(t *testing.T) {
@@ -212,11 +212,11 @@ func TestGuardRecordsAttachmentsByPath(t *testing.T) {
 	first, second := bytes.Index(body, []byte(`"a\u002Fb`)), bytes.Index(body, []byte(`""`))
 	require.Equal(t, []Attachment{
 		{
-			Pointer: "/candidate/profiles/3/attachments/0/url", URL: `a/b\`, ID: "d1", Profile: 3, Index: 0,
+			URL: `a/b\`, ID: "d1", Profile: 3, Index: 0,
 			Start: first, End: first + len(`"a\u002Fb\\"`),
 		},
 		{
-			Pointer: "/candidate/profiles/3/attachments/8/url", URL: "", ID: "", Profile: 3, Index: 8,
+			URL: "", ID: "", Profile: 3, Index: 8,
 			Start: second, End: second + 2,
 		},
 	}, doc.Attachments)

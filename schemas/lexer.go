@@ -1,6 +1,7 @@
 package schemas
 
 import (
+	"math/bits"
 	"strings"
 	"unicode/utf8"
 
@@ -49,7 +50,7 @@ func (l *lexer) more(n int, closing byte) (bool, error) {
 // str reads the string that begins here. One without a backslash is a piece of the text.
 func (l *lexer) str() (string, error) {
 	text, escaped := l.text[l.at+1:], false
-	for n := 0; n < len(text); n++ {
+	for n := plain(text); n < len(text); n++ {
 		switch c := text[n]; {
 		case c == '"':
 			start := l.at
@@ -68,6 +69,24 @@ func (l *lexer) str() (string, error) {
 	}
 	l.at = len(l.text)
 	return "", l.broken()
+}
+
+// plain tells how many bytes at the head of a text are nothing special within a string. It looks at eight at a time, and leaves
+// the last ones of a text.
+func plain(text string) (n int) {
+	const ones, tops = 0x0101010101010101, 0x8080808080808080
+	for ; n+8 <= len(text); n += 8 {
+		eight := text[n : n+8]
+		v := uint64(eight[0]) | uint64(eight[1])<<8 | uint64(eight[2])<<16 | uint64(eight[3])<<24 |
+			uint64(eight[4])<<32 | uint64(eight[5])<<40 | uint64(eight[6])<<48 | uint64(eight[7])<<56
+		quote, backslash := v^'"'*ones, v^'\\'*ones
+		// Where a byte is less than what is taken from it, and below 128 itself, its top bit is set in the difference and not in
+		// the byte. Beyond the first such byte the borrow may set others, so only the first one counts.
+		if special := ((v-' '*ones)&^v | (quote-ones)&^quote | (backslash-ones)&^backslash) & tops; special != 0 {
+			return n + bits.TrailingZeros64(special)/8
+		}
+	}
+	return n
 }
 
 func (l *lexer) unquote(start int) (string, error) {

@@ -3,6 +3,7 @@ package store
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/klauspost/compress/s2"
 )
@@ -18,9 +19,10 @@ func wrapBody(body []byte) []byte {
 }
 
 // packBody is wrapBody for what is large and much: packed, where that makes it smaller. What an export says is about half names
-// of properties, and half the bytes are half the writing.
-func packBody(body []byte) []byte {
-	kept := make([]byte, 1+s2.MaxEncodedLen(len(body)))
+// of properties, and half the bytes are half the writing. It writes over scratch where that is large enough.
+func packBody(scratch, body []byte) []byte {
+	size := 1 + s2.MaxEncodedLen(len(body))
+	kept := slices.Grow(scratch[:0], size)[:size]
 	packed := s2.Encode(kept[1:], body)
 	if len(packed) >= len(body) {
 		return wrapBody(body)

@@ -18,19 +18,19 @@ func TestBodiesComeBackByteForByte(t *testing.T) {
 	for name, body := range map[string][]byte{
 		"an export": sample, "noise": noise, "both": append(noise, sample...), "zeros": make([]byte, 5<<20), "one byte": {0}, "nothing": {},
 	} {
-		for _, kept := range [][]byte{wrapBody(body), packBody(body)} {
+		for _, kept := range [][]byte{wrapBody(body), packBody(nil, body), packBody(bytes.Repeat([]byte("x"), 5000), body)} {
 			got, err := unwrapBody(kept)
 			require.NoError(t, err, name)
 			require.True(t, bytes.Equal(body, got), name)
 			require.LessOrEqual(t, len(kept), len(body)+1, name)
 		}
 	}
-	require.Less(t, len(packBody(sample)), len(sample)*6/10)
+	require.Less(t, len(packBody(nil, sample)), len(sample)*6/10)
 }
 
 func TestBodiesThatCanNotBeReadAreNoBodies(t *testing.T) {
 	t.Parallel()
-	packed := packBody(bytes.Repeat([]byte("abc"), 1000))
+	packed := packBody(nil, bytes.Repeat([]byte("abc"), 1000))
 	for _, kept := range [][]byte{nil, {}, {0, 1}, {packedBody + 1, 1}, packed[:len(packed)/2], {packedBody}} {
 		_, err := unwrapBody(kept)
 		require.Error(t, err)

@@ -32,8 +32,12 @@ func (tx *Tx) InsertExport(e *hiring.Export) (bool, error) {
 	if err != nil || n == 0 {
 		return false, err
 	}
+	kept := packBody(tx.scratch, e.Body)
 	_, err = tx.exec(`INSERT INTO export_bodies (export_id, body, link, export_context) VALUES ($1, $2, $3, $4)`,
-		e.ID, packBody(e.Body), e.Link, e.ExportContext)
+		e.ID, kept, e.Link, e.ExportContext)
+	if cap(kept) <= keptScratch {
+		tx.scratch = kept
+	}
 	return err == nil, err
 }
 

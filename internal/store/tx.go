@@ -12,9 +12,13 @@ type Tx struct {
 	engine     *engine
 	conn       *sql.Conn
 	statements map[string]*sql.Stmt
-	broken     error // an error after which the connection can't be trusted
-	failed     error // of the first statement that failed since begin
+	scratch    []byte // for what is written next
+	broken     error  // an error after which the connection can't be trusted
+	failed     error  // of the first statement that failed since begin
 }
+
+// keptScratch is the largest scratch memory worth keeping for the next statement, in bytes.
+const keptScratch = 256 << 10
 
 func newTx(e *engine, db *sql.DB) (*Tx, error) {
 	conn, err := db.Conn(context.Background())

@@ -16,30 +16,31 @@ type headers struct {
 }
 
 func readHeaders(r *http.Request, names webhook.Names) (h headers, p *problem.Problem) {
-	for _, name := range []string{names.Event, names.UUID, webhook.LinkHeader, names.ExportContext} {
-		values := r.Header.Values(name)
-		if len(values) > 1 {
+	var values [4][]string
+	for n, name := range [4]string{names.Event, names.UUID, webhook.LinkHeader, names.ExportContext} {
+		values[n] = r.Header.Values(name)
+		if len(values[n]) > 1 {
 			return h, problem.New(http.StatusBadRequest, fmt.Sprintf("the header %s is there more than once", name))
 		}
-		if len(values) == 1 && len(values[0]) > webhook.HeaderBound {
+		if len(values[n]) == 1 && len(values[n][0]) > webhook.HeaderBound {
 			return h, problem.New(http.StatusBadRequest, fmt.Sprintf("the header %s is longer than %d bytes", name, webhook.HeaderBound))
 		}
 	}
-	if values := r.Header.Values(names.UUID); len(values) == 1 {
-		h.uuid = values[0]
+	if uuid := values[1]; len(uuid) == 1 {
+		h.uuid = uuid[0]
 		if !webhook.ValidUUID(h.uuid) {
 			return h, problem.New(http.StatusBadRequest, fmt.Sprintf("the header %s must be 1 to 255 visible ASCII characters", names.UUID))
 		}
 	}
-	h.link, h.exportContext = value(r, webhook.LinkHeader), value(r, names.ExportContext)
+	h.link, h.exportContext = opaque(values[2]), opaque(values[3])
 	return h, nil
 }
 
-func value(r *http.Request, name string) []byte {
-	if v := header(r, name); v != "" {
-		return []byte(v)
+func opaque(values []string) []byte {
+	if len(values) == 0 || values[0] == "" {
+		return nil
 	}
-	return nil
+	return []byte(values[0])
 }
 
 // header gives a header that must be there once; empty when it is not.
