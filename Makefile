@@ -51,7 +51,7 @@ bin/tools: tools/go.mod tools/go.sum
 # With the tags of the build, so that both compile the same packages. staticcheck leaves cmd/temporal-dev out: it would
 # analyse the whole Temporal server, for minutes, to look at a handful of files.
 .PHONY: lint
-lint: export GOFLAGS := -tags=netgo,osusergo,sqlite_omit_load_extension
+lint: export GOFLAGS := -tags=$(shell cat scripts/tags)
 lint: bin/tools ## gofmt, go vet, staticcheck, workflowcheck
 	@echo "gofmt"
 	@unformatted=$$(gofmt -l .); if [[ -n $$unformatted ]]; then echo "run gofmt -w on:"; echo "$$unformatted"; exit 1; fi
@@ -65,7 +65,7 @@ lint: bin/tools ## gofmt, go vet, staticcheck, workflowcheck
 
 .PHONY: bench
 bench: build ## measure the gateway beside a bare Caddy, in one table; flags with ARGS="-rounds 1"
-	@go build -buildvcs=false -o bin/bench ./internal/bench
+	@go build -buildvcs=false -tags "$(shell cat scripts/tags)" -o bin/bench ./internal/bench
 	@bin/bench -temporal-dev bin/temporal-dev $(ARGS)
 
 .PHONY: clean

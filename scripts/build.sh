@@ -13,10 +13,11 @@ tty=0
 [[ -t 1 ]] && tty=1
 mkdir -p "$(dirname "$out")"
 out=$PWD/$out
+tags=$(<scripts/tags)
 cd "$folder"
 
-# The gateway has SQLite in it, which is C. The binary is static all the same, where there is a static C library: the tags leave
-# out what would ask for shared ones as it runs.
+# The gateway has SQLite in it, which is C. The binary is static all the same, where there is a static C library: scripts/tags
+# leaves out what would ask for shared ones as it runs.
 export CGO_ENABLED=0
 if [[ $folder == cmd/hiregate ]]; then
 	CGO_ENABLED=1
@@ -33,7 +34,7 @@ if [[ $folder == cmd/hiregate ]]; then
 fi
 
 # go build -v prints the import path of each package it compiles; everything else is an error message.
-go build -v -buildvcs=false -tags netgo,osusergo,sqlite_omit_load_extension -ldflags "$link" -o "$out" "$@" . 2>&1 | awk -v tty="$tty" '
+go build -v -buildvcs=false -tags "$tags" -ldflags "$link" -o "$out" "$@" . 2>&1 | awk -v tty="$tty" '
 	/^[^ :#]+$/ {
 		n++
 		if (tty) { printf "\r  %d packages compiled", n; open = 1; fflush() }
