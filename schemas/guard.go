@@ -88,8 +88,8 @@ func (r *reader) read(body []byte) (*Document, error) {
 // forget drops the body, which is about a candidate, and makes the reader ready for the next one.
 func (r *reader) forget() {
 	r.text, r.doc, r.current, r.hasURL, r.values, r.depth, r.shapes = "", nil, Attachment{}, false, 0, 0, nil
-	clear(r.names[:cap(r.names)])
-	clear(r.elements[:cap(r.elements)])
+	clear(r.names[:cap(r.names)]) // an object that has ended left its own behind
+	clear(r.elements)
 	r.names, r.elements, r.found = r.names[:0], r.elements[:0], r.found[:0]
 	if cap(r.names) > maxKept || cap(r.elements) > maxKept || cap(r.found) > maxKept {
 		r.names, r.elements, r.found = nil, nil, nil
