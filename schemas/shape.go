@@ -15,11 +15,10 @@ import (
 //
 // This holds for the keywords that learn knows; a schema with any other is refused when it is compiled.
 type shapes struct {
-	seed    maphash.Seed
-	salt    uint64
-	words   map[string]uint64 // the schema's consts and enums
-	lengths []bool            // whether there are words of a length: most strings need not be looked up
-	valid   *lru.Cache[uint64, struct{}]
+	seed  maphash.Seed
+	salt  uint64
+	words [][]string // the schema's consts and enums, by their length
+	valid *lru.Cache[uint64, struct{}]
 }
 
 // rememberedShapes bounds how many valid shapes are remembered.
@@ -30,7 +29,7 @@ var shapeKeywords = []string{"$schema", "$id", "$ref", "title", "required"}
 
 func newShapes(schema any) (*shapes, error) {
 	seed := maphash.MakeSeed()
-	s := &shapes{seed: seed, salt: maphash.String(seed, "salt"), words: map[string]uint64{}}
+	s := &shapes{seed: seed, salt: maphash.String(seed, "salt")}
 	if err := s.learn(schema); err != nil {
 		return nil, err
 	}
@@ -66,10 +65,9 @@ func (s *shapes) learn(schema any) error {
 				if !ok {
 					return fmt.Errorf("%s %v, which is no string", keyword, one)
 				}
-				s.lengths = append(s.lengths, make([]bool, max(0, len(text)+1-len(s.lengths)))...)
-				s.lengths[len(text)] = true
-				if _, known := s.words[text]; !known {
-					s.words[text] = uint64(len(s.words) + 1)
+				s.words = append(s.words, make([][]string, max(0, len(text)+1-len(s.words)))...)
+				if !slices.Contains(s.words[len(text)], text) {
+					s.words[len(text)] = append(s.words[len(text)], text)
 				}
 			}
 		case "type":
@@ -130,9 +128,11 @@ func (s *shapes) of(value any) uint64 {
 }
 
 func (s *shapes) ofString(text string) uint64 {
-	if len(text) < len(s.lengths) && s.lengths[len(text)] {
-		if word, ok := s.words[text]; ok {
-			return s.mix(shapeWord, word)
+	if len(text) < len(s.words) {
+		for n, word := range s.words[len(text)] {
+			if text == word {
+				return s.mix(shapeWord, uint64(len(text))<<32|uint64(n))
+			}
 		}
 	}
 	switch {
