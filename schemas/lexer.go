@@ -22,7 +22,7 @@ type lexer struct {
 func (l *lexer) peek() byte {
 	at := l.at // in a register
 	for ; at < len(l.text); at++ {
-		if c := l.text[at]; c > ' ' || c != ' ' && c != '\n' && c != '\r' && c != '\t' {
+		if c := l.text[at]; c != ' ' && c != '\n' && c != '\r' && c != '\t' {
 			l.at = at
 			return c
 		}
@@ -150,13 +150,13 @@ func (l *lexer) word(word string) error {
 
 // broken is the error where the text ends, or goes on as JSON does not.
 func (l *lexer) broken() error {
-	if l.at >= len(l.text) {
+	if l.at == len(l.text) {
 		return l.refuse("The body ends in the middle of the JSON document; send all of it.")
 	}
 	return l.refuse("The body is not valid JSON (RFC 8259, and no lone surrogates).")
 }
 
-func (l *lexer) refuse(reason string) error { return refuse(min(l.at, len(l.text)), reason) }
+func (l *lexer) refuse(reason string) error { return refuse(l.at, reason) }
 
 func refuse(offset int, reason string) error {
 	return &GuardError{Reason: reason, Offset: int64(offset)}
