@@ -78,8 +78,9 @@ func (r *reader) read(body []byte) (*Document, error) {
 	if err != nil {
 		return nil, err
 	}
+	end := r.at
 	if r.peek(); r.at < len(r.text) {
-		return nil, r.refuse("Something follows the JSON document; send one document and nothing else.")
+		return nil, refuse(end, "Something follows the JSON document; send one document and nothing else.")
 	}
 	r.doc.Value, r.doc.shape = v, shape
 	return r.doc, nil

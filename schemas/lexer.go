@@ -1,6 +1,7 @@
 package schemas
 
 import (
+	"errors"
 	"math/bits"
 	"strings"
 	"unicode/utf8"
@@ -92,10 +93,19 @@ func plain(text string) (n int) {
 func (l *lexer) unquote(start int) (string, error) {
 	unquoted, err := jsontext.AppendUnquote(nil, l.text[start:l.at])
 	if err != nil {
-		l.at = start
+		l.at = start + l.fault(start)
 		return "", l.broken()
 	}
 	return string(unquoted), nil
+}
+
+// fault tells how far into the string that begins at start the escape lies that is none.
+func (l *lexer) fault(start int) int {
+	_, err := jsontext.NewDecoder(strings.NewReader(l.text[start:l.at])).ReadToken()
+	if syntax, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
+		return int(syntax.ByteOffset)
+	}
+	return 0
 }
 
 // number reads a number, which may have any length.
