@@ -17,6 +17,8 @@ import (
 	sqlite3 "github.com/mattn/go-sqlite3"
 	"github.com/pressly/goose/v3"
 	"go.uber.org/zap"
+
+	"github.com/hiregate/hiregate/internal/walvfs"
 )
 
 var sqliteTypes = strings.NewReplacer("$ID", "INTEGER PRIMARY KEY", "$ROWID", "INTEGER PRIMARY KEY", "$BYTES", "BLOB", "$KEY", "TEXT")
@@ -67,7 +69,7 @@ func sqliteConnect(path string, a access) (*sql.DB, error) {
 		pragmas = append(pragmas, "query_only = ON")
 	}
 	// Without SQLite's own mutexes: database/sql gives a connection to one goroutine at a time.
-	address := "file:" + (&url.URL{Path: path}).EscapedPath() + "?_mutex=no"
+	address := "file:" + (&url.URL{Path: path}).EscapedPath() + "?_mutex=no&vfs=" + walvfs.Name
 	db := sql.OpenDB(&sqliteConnector{address, "PRAGMA " + strings.Join(pragmas, "; PRAGMA ")})
 	n := 1
 	if a == reading {
