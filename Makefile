@@ -3,6 +3,9 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 
+# For SQLite, the same in all that is built here: it takes a minute to compile.
+export CGO_CFLAGS := $(shell cat scripts/cflags)
+
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 
 # What a binary is made of: the files of its module that are not tests or prose. Folders are among them, because a

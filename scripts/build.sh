@@ -14,13 +14,16 @@ tty=0
 mkdir -p "$(dirname "$out")"
 out=$PWD/$out
 tags=$(<scripts/tags)
+cflags=$(<scripts/cflags)
 cd "$folder"
 
-# The gateway has SQLite in it, which is C. The binary is static all the same, where there is a static C library: scripts/tags
+# The gateway has SQLite in it, which is C; scripts/cflags are Go's own flags for it, and let it sync with fdatasync, which
+# SQLite's own build finds out by itself. The binary is static all the same, where there is a static C library: scripts/tags
 # leaves out what would ask for shared ones as it runs.
 export CGO_ENABLED=0
 if [[ $folder == cmd/hiregate ]]; then
 	CGO_ENABLED=1
+	export CGO_CFLAGS=$cflags
 	cc=$(go env CC)
 	if ! command -v "${cc%% *}" >/dev/null; then
 		echo "  the gateway needs a C compiler: install gcc" >&2
