@@ -25,10 +25,10 @@ func (tx *Tx) InsertExport(e *hiring.Export) (bool, error) {
 	n, err := tx.exec(`
 		INSERT INTO exports (id, tenant, key, keyed, origin, sha256, size, candidate_id, attachments, receipt, received_at,
 			documents_till, deliver_till, round, integrations, workflow_id, dispatched_at, dispatch_after, fault, quarantined, findings)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, NULL, $17, '', $18, $19)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, NULL, $11, '', $17, $18)
 		ON CONFLICT DO NOTHING`,
 		e.ID, e.Tenant, e.Key, e.Keyed, string(e.Origin), e.SHA256[:], e.Size, e.CandidateID, e.Attachments, e.Receipt, micros(e.ReceivedAt),
-		micros(e.DocumentsTill), micros(e.DeliverTill), e.Round, strings.Join(e.Integrations, " "), e.WorkflowID, micros(e.ReceivedAt), e.Quarantined, e.Findings)
+		micros(e.DocumentsTill), micros(e.DeliverTill), e.Round, strings.Join(e.Integrations, " "), e.WorkflowID, e.Quarantined, e.Findings)
 	if err != nil || n == 0 {
 		return false, err
 	}

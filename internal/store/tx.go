@@ -3,18 +3,21 @@ package store
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 )
 
 // Tx is the open transaction that a closure given to Write writes with. It must not be used after the closure returns.
 type Tx struct {
-	engine     *engine
-	conn       *sql.Conn
-	statements map[string]*sql.Stmt
-	scratch    []byte // for what is written next
-	broken     error  // an error after which the connection can't be trusted
-	failed     error  // of the first statement that failed since begin
+	engine   *engine
+	conn     *sql.Conn
+	commands map[string]driver.Stmt // statements that give no rows
+	queries  map[string]*sql.Stmt   // those that do
+	values   []driver.NamedValue    // scratch: of the command that runs
+	scratch  []byte                 // for what is written next
+	broken   error                  // an error after which the connection can't be trusted
+	failed   error                  // of the first statement that failed since begin
 }
 
 // keptScratch is the largest scratch memory worth keeping for the next statement, in bytes.
@@ -25,13 +28,19 @@ func newTx(e *engine, db *sql.DB) (*Tx, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Tx{engine: e, conn: conn, statements: map[string]*sql.Stmt{}}, nil
+	return &Tx{engine: e, conn: conn, commands: map[string]driver.Stmt{}, queries: map[string]*sql.Stmt{}}, nil
 }
 
 func (tx *Tx) close() {
-	for _, s := range tx.statements {
+	for _, s := range tx.queries {
 		s.Close()
 	}
+	tx.conn.Raw(func(any) error {
+		for _, s := range tx.commands {
+			s.Close()
+		}
+		return nil
+	})
 	tx.conn.Close()
 }
 
@@ -49,8 +58,52 @@ func (tx *Tx) run(q string) error {
 	return err
 }
 
+// exec runs a statement that gives no rows, and reports how many it changed. It asks the driver itself: database/sql would take
+// as long again to hand it over.
+func (tx *Tx) exec(q string, args ...any) (n int64, err error) {
+	ctx, cancel := tx.engine.bounded()
+	defer cancel()
+	if err := tx.take(args); err != nil {
+		return 0, err
+	}
+	err = tx.conn.Raw(func(c any) error {
+		s, ok := tx.commands[q]
+		if !ok {
+			if s, err = c.(driver.ConnPrepareContext).PrepareContext(ctx, q); err != nil {
+				return err
+			}
+			tx.commands[q] = s
+		}
+		res, err := s.(driver.StmtExecContext).ExecContext(ctx, tx.values)
+		if err != nil {
+			return err
+		}
+		n, err = res.RowsAffected()
+		return err
+	})
+	clear(tx.values) // they may be about a candidate
+	return n, tx.note(err)
+}
+
+// take makes the arguments of a command what a driver takes.
+func (tx *Tx) take(args []any) (err error) {
+	tx.values = tx.values[:0]
+	for n, arg := range tx.engine.arguments(args) {
+		switch arg.(type) {
+		case nil, string, int64, bool, []byte:
+		default:
+			if arg, err = driver.DefaultParameterConverter.ConvertValue(arg); err != nil {
+				return fmt.Errorf("argument %d of a statement: %w", n+1, err)
+			}
+		}
+		tx.values = append(tx.values, driver.NamedValue{Ordinal: n + 1, Value: arg})
+	}
+	return nil
+}
+
+// prepared is a statement that gives rows.
 func (tx *Tx) prepared(q string) (*sql.Stmt, error) {
-	if s, ok := tx.statements[q]; ok {
+	if s, ok := tx.queries[q]; ok {
 		return s, nil
 	}
 	ctx, cancel := tx.engine.bounded()
@@ -59,23 +112,8 @@ func (tx *Tx) prepared(q string) (*sql.Stmt, error) {
 	if err != nil {
 		return nil, tx.note(err)
 	}
-	tx.statements[q] = s
+	tx.queries[q] = s
 	return s, nil
-}
-
-// exec runs a statement and reports how many rows it changed.
-func (tx *Tx) exec(q string, args ...any) (int64, error) {
-	s, err := tx.prepared(q)
-	if err != nil {
-		return 0, err
-	}
-	ctx, cancel := tx.engine.bounded()
-	defer cancel()
-	res, err := s.ExecContext(ctx, tx.engine.arguments(args)...)
-	if err != nil {
-		return 0, tx.note(err)
-	}
-	return res.RowsAffected()
 }
 
 // one reads the single row of a statement, which may be an INSERT … RETURNING. It reports false when there is none.
