@@ -7,7 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Document is a JSON text that passed the guard. Its strings share memory with a copy of the body.
+// Document is a JSON text that passed the guard. It shares no memory with the body.
 type Document struct {
 	// Value is the decoded text: map[string]any, []any, string, bool, json.Number or nil. Members of objects whose
 	// value is null are left out, since null counts as absent; elements of arrays are not. Nil after Validator.Guard.
@@ -110,29 +110,29 @@ const (
 )
 
 // member returns the place of an object's member.
-func (p place) member(name string) place {
+func (p place) member(name []byte) place {
 	switch {
 	case p == elsewhere:
 		return elsewhere
-	case p == atRoot && name == "candidate":
+	case p == atRoot && string(name) == "candidate":
 		return atCandidate
-	case p == atCandidate && name == "person":
+	case p == atCandidate && string(name) == "person":
 		return atPerson
-	case p == atPerson && name == "id":
+	case p == atPerson && string(name) == "id":
 		return atPersonID
-	case p == atPersonID && name == "value":
+	case p == atPersonID && string(name) == "value":
 		return atPersonIDValue
-	case p == atCandidate && name == "profiles":
+	case p == atCandidate && string(name) == "profiles":
 		return atProfiles
-	case p == atProfile && name == "attachments":
+	case p == atProfile && string(name) == "attachments":
 		return atAttachments
-	case p == atAttachment && name == "id":
+	case p == atAttachment && string(name) == "id":
 		return atAttachmentID
-	case p == atAttachmentID && name == "value":
+	case p == atAttachmentID && string(name) == "value":
 		return atAttachmentIDValue
-	case p == atAttachment && name == "url":
+	case p == atAttachment && string(name) == "url":
 		return atAttachmentURL
-	case p == atAttachment && name == "document":
+	case p == atAttachment && string(name) == "document":
 		return atAttachmentDocument
 	}
 	return elsewhere
@@ -161,14 +161,14 @@ func (r *reader) enter(p place, index int) {
 }
 
 // record notes the string s at p, whose token is body[start:end].
-func (r *reader) record(p place, s string, start, end int) {
+func (r *reader) record(p place, s []byte, start, end int) {
 	switch p {
 	case atPersonIDValue:
-		r.doc.CandidateID = s
+		r.doc.CandidateID = string(s)
 	case atAttachmentIDValue:
-		r.current.ID = s
+		r.current.ID = string(s)
 	case atAttachmentURL:
-		r.current.URL, r.current.Start, r.current.End = s, start, end
+		r.current.URL, r.current.Start, r.current.End = string(s), start, end
 		r.hasURL = true
 	}
 }

@@ -6,6 +6,9 @@ import "github.com/xeipuuv/gojsonschema"
 const (
 	dateFormat     = "contract-date"
 	datetimeFormat = "contract-datetime"
+
+	dateLength     = len("2006-01-02")
+	datetimeLength = len("2006-01-02 15:04:05")
 )
 
 func init() {
@@ -24,7 +27,7 @@ func (f format) IsFormat(v any) bool {
 
 // isDate reports whether s is a calendar day as YYYY-MM-DD, from year 1 on.
 func isDate(s string) bool {
-	if len(s) != 10 || s[4] != '-' || s[7] != '-' {
+	if len(s) != dateLength || s[4] != '-' || s[7] != '-' {
 		return false
 	}
 	year, month, day := digits(s[:4]), digits(s[5:7]), digits(s[8:])
@@ -34,7 +37,7 @@ func isDate(s string) bool {
 // isDatetime reports whether s is a time of day on a calendar day as YYYY-MM-DD HH:mm:ss, without a zone and without
 // leap seconds.
 func isDatetime(s string) bool {
-	if len(s) != 19 || s[10] != ' ' || s[13] != ':' || s[16] != ':' || !isDate(s[:10]) {
+	if len(s) != datetimeLength || s[10] != ' ' || s[13] != ':' || s[16] != ':' || !isDate(s[:dateLength]) {
 		return false
 	}
 	hour, minute, second := digits(s[11:13]), digits(s[14:16]), digits(s[17:])

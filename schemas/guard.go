@@ -30,7 +30,7 @@ func (e *GuardError) Error() string {
 
 // Guard reads a JSON text as RFC 7493 (I-JSON) has it: UTF-8 without a byte order mark, no lone surrogates, no name
 // twice in an object, nothing after the document; and within the limits on depth, lengths and numbers above. The error
-// is a *GuardError. The body must not change while the Document is in use.
+// is a *GuardError.
 func Guard(body []byte) (*Document, error) { return guard(body, nil, true) }
 
 func guard(body []byte, shapes *shapes, build bool) (*Document, error) {
@@ -51,7 +51,7 @@ var readers = sync.Pool{New: func() any { return new(reader) }}
 // checked here.
 type reader struct {
 	lexer
-	names    []string // scratch: names in the objects that are still open
+	names    [][]byte // scratch: names in the objects that are still open
 	elements []any    // scratch: elements of the arrays that are still open
 	found    []uint64 // scratch: shapes of the elements of the arrays that are still open
 	depth    int
@@ -70,7 +70,7 @@ func (r *reader) read(body []byte) (*Document, error) {
 	if n := validUTF8(body); n < len(body) {
 		return nil, refuse(n, "The body is not valid UTF-8; encode it as UTF-8.")
 	}
-	r.text, r.at, r.doc = string(body), 0, new(Document)
+	r.text, r.at, r.doc = body, 0, new(Document)
 	if r.peek(); r.at == len(r.text) {
 		return nil, refuse(0, "The body is empty; send a JSON document.")
 	}
@@ -88,7 +88,7 @@ func (r *reader) read(body []byte) (*Document, error) {
 
 // forget drops the body, which is about a candidate, and makes the reader ready for the next one.
 func (r *reader) forget() {
-	r.text, r.doc, r.current, r.hasURL, r.values, r.depth, r.shapes = "", nil, Attachment{}, false, 0, 0, nil
+	r.text, r.doc, r.current, r.hasURL, r.values, r.depth, r.shapes = nil, nil, Attachment{}, false, 0, 0, nil
 	clear(r.names[:cap(r.names)]) // an object that has ended left its own behind
 	clear(r.elements)
 	r.names, r.elements, r.found = r.names[:0], r.elements[:0], r.found[:0]
@@ -125,7 +125,7 @@ func (r *reader) value(p place, index int) (v any, shape uint64, null bool, err 
 			shape = r.shapes.ofString(s)
 		}
 		if r.build {
-			v = s
+			v = string(s)
 		}
 		return v, shape, false, nil
 	case 't':
@@ -142,7 +142,7 @@ func (r *reader) value(p place, index int) (v any, shape uint64, null bool, err 
 		return nil, 0, false, err
 	}
 	if r.shapes != nil {
-		shape = r.shapes.mix(kind, 0)
+		shape = r.shapes.kinds[kind]
 	}
 	return v, shape, null, err
 }
@@ -175,7 +175,7 @@ func (r *reader) object(p place, index int) (v any, shape uint64, err error) {
 			continue
 		}
 		if r.build {
-			object[name] = member
+			object[string(name)] = member
 		}
 		if r.shapes != nil {
 			shape += r.shapes.ofMember(name, memberShape)
@@ -254,30 +254,30 @@ type objectNames struct {
 const fewNames = 16
 
 // next reads a name, which must be a new one, and the colon behind it.
-func (o *objectNames) next() (name string, err error) {
+func (o *objectNames) next() (name []byte, err error) {
 	if o.peek() != '"' {
-		return "", o.broken()
+		return nil, o.broken()
 	}
 	start := o.at
 	if name, err = o.str(); err != nil {
-		return "", err
+		return nil, err
 	}
 	if o.knows(name) {
-		return "", refuse(start, "An object has the same name twice; send each name once.")
+		return nil, refuse(start, "An object has the same name twice; send each name once.")
 	}
 	if o.peek() != ':' {
-		return "", o.broken()
+		return nil, o.broken()
 	}
 	o.at++
 	return name, nil
 }
 
 // knows tells whether a name was there before, and remembers it.
-func (o *objectNames) knows(name string) bool {
+func (o *objectNames) knows(name []byte) bool {
 	if o.many == nil {
 		few := o.names[o.base:]
 		for _, one := range few {
-			if one == name {
+			if string(one) == string(name) {
 				return true
 			}
 		}
@@ -287,11 +287,11 @@ func (o *objectNames) knows(name string) bool {
 		}
 		o.many = make(map[string]struct{}, 2*fewNames)
 		for _, one := range few {
-			o.many[one] = struct{}{}
+			o.many[string(one)] = struct{}{}
 		}
 	}
-	_, twice := o.many[name]
-	o.many[name] = struct{}{}
+	_, twice := o.many[string(name)]
+	o.many[string(name)] = struct{}{}
 	return twice
 }
 

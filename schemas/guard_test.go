@@ -232,6 +232,18 @@ func TestGuardRecordsAttachmentsByPath(t *testing.T) {
 	}
 }
 
+// The receiver reads the next body into the same memory.
+func TestDocumentSharesNoMemoryWithTheBody(t *testing.T) {
+	t.Parallel()
+	full := sample(t, "export-full.json")
+	body := bytes.Clone(full)
+	doc := guarded(t, body)
+	for n := range body {
+		body[n] = 'x'
+	}
+	require.Equal(t, guarded(t, full), doc)
+}
+
 // A reader serves many bodies; none may show in the next.
 func TestGuardKeepsNothingBetweenBodies(t *testing.T) {
 	t.Parallel()

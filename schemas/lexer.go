@@ -1,6 +1,8 @@
 package schemas
 
 import (
+	"bytes"
+	"encoding/binary"
 	"errors"
 	"math/bits"
 	"strings"
@@ -15,7 +17,7 @@ import (
 // It is our own because every export goes through it, and a decoder that reads from anywhere takes longer over the tokens than
 // all other checks together. FuzzGuard asks such a decoder whether it agrees.
 type lexer struct {
-	text string
+	text []byte
 	at   int // bytes read
 }
 
@@ -49,7 +51,7 @@ func (l *lexer) more(n int, closing byte) (bool, error) {
 }
 
 // str reads the string that begins here. One without a backslash is a piece of the text.
-func (l *lexer) str() (string, error) {
+func (l *lexer) str() ([]byte, error) {
 	text, escaped := l.text[l.at+1:], false
 	for n := plain(text); n < len(text); n++ {
 		switch c := text[n]; {
@@ -65,21 +67,19 @@ func (l *lexer) str() (string, error) {
 			n++ // what follows does not end the string
 		case c < ' ':
 			l.at += 1 + n
-			return "", l.broken()
+			return nil, l.broken()
 		}
 	}
 	l.at = len(l.text)
-	return "", l.broken()
+	return nil, l.broken()
 }
 
 // plain tells how many bytes at the head of a text are nothing special within a string. It looks at eight at a time, and leaves
 // the last ones of a text.
-func plain(text string) (n int) {
+func plain(text []byte) (n int) {
 	const ones, tops = 0x0101010101010101, 0x8080808080808080
 	for ; n+8 <= len(text); n += 8 {
-		eight := text[n : n+8]
-		v := uint64(eight[0]) | uint64(eight[1])<<8 | uint64(eight[2])<<16 | uint64(eight[3])<<24 |
-			uint64(eight[4])<<32 | uint64(eight[5])<<40 | uint64(eight[6])<<48 | uint64(eight[7])<<56
+		v := binary.LittleEndian.Uint64(text[n:])
 		quote, backslash := v^'"'*ones, v^'\\'*ones
 		// Where a byte is less than what is taken from it, and below 128 itself, its top bit is set in the difference and not in
 		// the byte. Beyond the first such byte the borrow may set others, so only the first one counts.
@@ -90,18 +90,18 @@ func plain(text string) (n int) {
 	return n
 }
 
-func (l *lexer) unquote(start int) (string, error) {
+func (l *lexer) unquote(start int) ([]byte, error) {
 	unquoted, err := jsontext.AppendUnquote(nil, l.text[start:l.at])
 	if err != nil {
 		l.at = start + l.fault(start)
-		return "", l.broken()
+		return nil, l.broken()
 	}
-	return string(unquoted), nil
+	return unquoted, nil
 }
 
 // fault tells how far into the string that begins at start the escape lies that is none.
 func (l *lexer) fault(start int) int {
-	_, err := jsontext.NewDecoder(strings.NewReader(l.text[start:l.at])).ReadToken()
+	_, err := jsontext.NewDecoder(bytes.NewReader(l.text[start:l.at])).ReadToken()
 	if syntax, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
 		return int(syntax.ByteOffset)
 	}
@@ -124,7 +124,7 @@ func (l *lexer) number() (string, error) {
 			return "", l.broken()
 		}
 	}
-	return l.text[start:l.at], nil
+	return string(l.text[start:l.at]), nil
 }
 
 // one reads a byte if it is one of these.
@@ -148,11 +148,11 @@ func (l *lexer) digits() bool {
 // word reads true, false or null.
 func (l *lexer) word(word string) error {
 	rest := l.text[l.at:]
-	if strings.HasPrefix(rest, word) {
+	if len(rest) >= len(word) && string(rest[:len(word)]) == word {
 		l.at += len(word)
 		return nil
 	}
-	if strings.HasPrefix(word, rest) {
+	if strings.HasPrefix(word, string(rest[:min(len(rest), len(word))])) {
 		l.at = len(l.text)
 	}
 	return l.broken()

@@ -1,6 +1,7 @@
 package schemas
 
 import (
+	"bytes"
 	"strings"
 	"testing"
 
@@ -19,10 +20,10 @@ func TestPlainStopsAtWhatIsSpecial(t *testing.T) {
 				if special {
 					want = at
 				}
-				require.Equal(t, want, plain(text), "%q", text)
+				require.Equal(t, want, plain([]byte(text)), "%q", text)
 			}
 		}
 	}
-	require.Equal(t, 8, plain(strings.Repeat("a", 15)), "the last ones are left")
-	require.Zero(t, plain(""))
+	require.Equal(t, 8, plain(bytes.Repeat([]byte("a"), 15)), "the last ones are left")
+	require.Zero(t, plain(nil))
 }

@@ -17,8 +17,14 @@ import (
 type shapes struct {
 	seed  maphash.Seed
 	salt  uint64
-	words [][]string // the schema's consts and enums, by their length
+	words [][]word                  // the schema's consts and enums, by their length
+	kinds [shapeDatetime + 1]uint64 // the shapes of scalars that are no words
 	valid *lru.Cache[uint64, struct{}]
+}
+
+type word struct {
+	text  string
+	shape uint64
 }
 
 // rememberedShapes bounds how many valid shapes are remembered.
@@ -30,6 +36,9 @@ var shapeKeywords = []string{"$schema", "$id", "$ref", "title", "required"}
 func newShapes(schema any) (*shapes, error) {
 	seed := maphash.MakeSeed()
 	s := &shapes{seed: seed, salt: maphash.String(seed, "salt")}
+	for kind := range s.kinds {
+		s.kinds[kind] = s.mix(uint64(kind), 0)
+	}
 	if err := s.learn(schema); err != nil {
 		return nil, err
 	}
@@ -65,9 +74,10 @@ func (s *shapes) learn(schema any) error {
 				if !ok {
 					return fmt.Errorf("%s %v, which is no string", keyword, one)
 				}
-				s.words = append(s.words, make([][]string, max(0, len(text)+1-len(s.words)))...)
-				if !slices.Contains(s.words[len(text)], text) {
-					s.words[len(text)] = append(s.words[len(text)], text)
+				s.words = append(s.words, make([][]word, max(0, len(text)+1-len(s.words)))...)
+				among := &s.words[len(text)]
+				if !slices.ContainsFunc(*among, func(w word) bool { return w.text == text }) {
+					*among = append(*among, word{text, s.mix(shapeWord, uint64(len(text))<<32|uint64(len(*among)))})
 				}
 			}
 		case "type":
@@ -109,43 +119,43 @@ const (
 func (s *shapes) of(value any) uint64 {
 	switch v := value.(type) {
 	case string:
-		return s.ofString(v)
+		return s.ofString([]byte(v))
 	case map[string]any:
 		sum := uint64(0)
 		for name, member := range v { // in no order: the sum has none
-			sum += s.ofMember(name, s.of(member))
+			sum += s.ofMember([]byte(name), s.of(member))
 		}
 		return s.mix(shapeObject, sum)
 	case []any:
 		return s.ofArray(v)
 	case nil:
-		return s.mix(shapeNull, 0)
+		return s.kinds[shapeNull]
 	case bool:
-		return s.mix(shapeBool, 0)
+		return s.kinds[shapeBool]
 	default:
-		return s.mix(shapeNumber, 0)
+		return s.kinds[shapeNumber]
 	}
 }
 
-func (s *shapes) ofString(text string) uint64 {
+func (s *shapes) ofString(text []byte) uint64 {
 	if len(text) < len(s.words) {
-		for n, word := range s.words[len(text)] {
-			if text == word {
-				return s.mix(shapeWord, uint64(len(text))<<32|uint64(n))
+		for _, word := range s.words[len(text)] {
+			if string(text) == word.text {
+				return word.shape
 			}
 		}
 	}
 	switch {
-	case isDate(text):
-		return s.mix(shapeDate, 0)
-	case isDatetime(text):
-		return s.mix(shapeDatetime, 0)
+	case len(text) == dateLength && isDate(string(text)):
+		return s.kinds[shapeDate]
+	case len(text) == datetimeLength && isDatetime(string(text)):
+		return s.kinds[shapeDatetime]
 	}
-	return s.mix(shapeString, 0)
+	return s.kinds[shapeString]
 }
 
-func (s *shapes) ofMember(name string, shape uint64) uint64 {
-	return s.mix(maphash.String(s.seed, name), shape)
+func (s *shapes) ofMember(name []byte, shape uint64) uint64 {
+	return s.mix(maphash.Bytes(s.seed, name), shape)
 }
 
 func (s *shapes) ofArray(elements []any) uint64 {

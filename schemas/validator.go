@@ -41,7 +41,7 @@ func New(serviceName string) (*Validator, error) {
 var token = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
 
 // Guard is Guard for a body that Export will be asked about. It does not decode what Export need not look at: Value is nil, and
-// the body is read once more should its shape be new.
+// the body, which must not change until then, is read once more should its shape be new.
 func (v *Validator) Guard(body []byte) (*Document, error) {
 	d, err := guard(body, v.export.shapes, false)
 	if err != nil {
