@@ -69,7 +69,10 @@ func sqliteConnect(path string, a access) (*sql.DB, error) {
 		pragmas = append(pragmas, "query_only = ON")
 	}
 	// Without SQLite's own mutexes: database/sql gives a connection to one goroutine at a time.
-	address := "file:" + (&url.URL{Path: path}).EscapedPath() + "?_mutex=no&vfs=" + walvfs.Name
+	address := "file:" + (&url.URL{Path: path}).EscapedPath() + "?_mutex=no"
+	if walvfs.Name != "" {
+		address += "&vfs=" + walvfs.Name
+	}
 	db := sql.OpenDB(&sqliteConnector{address, "PRAGMA " + strings.Join(pragmas, "; PRAGMA ")})
 	n := 1
 	if a == reading {
