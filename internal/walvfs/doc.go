@@ -6,6 +6,9 @@
 //
 // Other connections learn of frames after the one that ends their transaction was written, so nobody looks for what is not
 // there yet; and what a crash finds not yet written belongs to a transaction that was not committed.
+//
+// When what was kept back can't be written, the COMMIT that needs it fails with SQLite's own code. Only where a transaction is larger than
+// the page cache may the statement that reads from the log be what fails, with an I/O error.
 package walvfs
 
 import _ "github.com/mattn/go-sqlite3" // SQLite

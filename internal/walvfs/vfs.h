@@ -31,7 +31,7 @@ struct sqlite3_vfs {
 	void (*others[15])(void); // deleting, sleeping, and the like: passed on as they are
 };
 
-enum { SQLITE_OK = 0, SQLITE_ERROR = 1, SQLITE_OPEN_WAL = 0x00080000 };
+enum { SQLITE_OK = 0, SQLITE_ERROR = 1, SQLITE_IOERR = 10, SQLITE_OPEN_WAL = 0x00080000 };
 
 // Weak, because cgo links this package alone once, without the driver.
 sqlite3_vfs *sqlite3_vfs_find(const char *name) __attribute__((weak));

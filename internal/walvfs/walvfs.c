@@ -26,8 +26,8 @@ static int pendingAt; // bytes from the start of a file
 
 static pending *of(sqlite3_file *f) { return (pending *)((char *)f + pendingAt); }
 
-// flush writes what is kept back. What could not be written is forgotten: SQLite gives its transaction up, and puts the next
-// one in its place.
+// flush writes what is kept back. What could not be written is forgotten: SQLite, told of it while it writes or syncs, gives its
+// transaction up, and puts the next one in its place.
 static int flush(sqlite3_file *f)
 {
 	pending *p = of(f);
@@ -47,6 +47,10 @@ static int endsTransaction(const unsigned char *bytes, int amount, sqlite3_int64
 {
 	return amount == frameHeader && offset >= logHeader && (bytes[4] | bytes[5] | bytes[6] | bytes[7]) != 0;
 }
+
+// settle is flush for what comes between the writes of a transaction. Of a full disk SQLite may only undo the statement that met it, and go
+// on with a transaction whose pages are gone; after an I/O error it undoes all of it.
+static int settle(sqlite3_file *f) { return flush(f) == SQLITE_OK ? SQLITE_OK : SQLITE_IOERR; }
 
 static int writeThrough(sqlite3_file *f, const void *bytes, int amount, sqlite3_int64 offset)
 {
@@ -84,19 +88,19 @@ static int walSync(sqlite3_file *f, int flags)
 
 static int walRead(sqlite3_file *f, void *bytes, int amount, sqlite3_int64 offset)
 {
-	int rc = flush(f);
+	int rc = settle(f);
 	return rc != SQLITE_OK ? rc : of(f)->real->xRead(f, bytes, amount, offset);
 }
 
 static int walTruncate(sqlite3_file *f, sqlite3_int64 size)
 {
-	int rc = flush(f);
+	int rc = settle(f);
 	return rc != SQLITE_OK ? rc : of(f)->real->xTruncate(f, size);
 }
 
 static int walFileSize(sqlite3_file *f, sqlite3_int64 *size)
 {
-	int rc = flush(f);
+	int rc = settle(f);
 	return rc != SQLITE_OK ? rc : of(f)->real->xFileSize(f, size);
 }
 

@@ -9,11 +9,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hiregate/hiregate/modules/gateway/gatewaytest"
+	"github.com/hiregate/hiregate/internal/fulldisk"
 )
 
 // Room on the disk ends and comes back.
-func TestFullDisk(t *testing.T) { gatewaytest.WithFullDisk(t, fillDisk) }
+func TestFullDisk(t *testing.T) { fulldisk.Run(t, fillDisk) }
 
 func fillDisk(t *testing.T, room func(bytes uint64)) {
 	b := newBench(t)
@@ -28,7 +28,7 @@ func fillDisk(t *testing.T, room func(bytes uint64)) {
 		requireProblem(t, b.send(request{event: "VERIFY", body: verify}), http.StatusServiceUnavailable, unavailable, "Retry-After", "5")
 		require.Equal(t, http.StatusUnauthorized, b.send(request{unsigned: true}).Code, "round %d", round)
 	}
-	room(gatewaytest.Whole)
+	room(fulldisk.Whole)
 
 	require.Len(t, b.Exports(t), 1, "something was half accepted")
 	require.Equal(t, http.StatusOK, b.send(request{event: "VERIFY", body: verify}).Code)

@@ -1,6 +1,7 @@
 //go:build unix
 
-package gatewaytest
+// Package fulldisk lets a test run out of disk.
+package fulldisk
 
 import (
 	"os"
@@ -12,17 +13,17 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// fullDisk tells a child process which test it is for.
-const fullDisk = "HIREGATE_TEST_FULL_DISK"
+// which tells a child process which test it is for.
+const which = "HIREGATE_TEST_FULL_DISK"
 
 // Whole is the room that there is without a limit.
 const Whole = ^uint64(0)
 
-// WithFullDisk runs a test that sets how much room the disk has, in bytes for each file. A process can take room from itself alone,
+// Run runs a test that sets how much room the disk has, in bytes for each file. A process can take room from itself alone,
 // so the test runs in one of its own.
-func WithFullDisk(t *testing.T, test func(t *testing.T, room func(bytes uint64))) {
+func Run(t *testing.T, test func(t *testing.T, room func(bytes uint64))) {
 	t.Helper()
-	if os.Getenv(fullDisk) == t.Name() {
+	if os.Getenv(which) == t.Name() {
 		signal.Ignore(syscall.SIGXFSZ) // a write beyond the limit fails then, instead of ending the process
 		var limit syscall.Rlimit
 		require.NoError(t, syscall.Getrlimit(syscall.RLIMIT_FSIZE, &limit))
@@ -36,7 +37,7 @@ func WithFullDisk(t *testing.T, test func(t *testing.T, room func(bytes uint64))
 	self, err := os.Executable()
 	require.NoError(t, err)
 	child := exec.CommandContext(t.Context(), self, "-test.run=^"+t.Name()+"$", "-test.v")
-	child.Env = append(os.Environ(), fullDisk+"="+t.Name())
+	child.Env = append(os.Environ(), which+"="+t.Name())
 	out, err := child.CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	require.Contains(t, string(out), "--- PASS: "+t.Name())
