@@ -297,13 +297,14 @@ func (o *objectNames) knows(name []byte) bool {
 
 func (r *reader) boundedNumber() (any, error) {
 	start := r.at
-	number, err := r.number()
+	raw, err := r.number()
 	if err != nil {
 		return nil, err
 	}
-	if len(number) > maxNumber {
+	if len(raw) > maxNumber {
 		return nil, refuse(start, "A number is longer than 64 characters; send long numbers as strings.")
 	}
+	number := string(raw)
 	if exponent(number) > maxExponent {
 		return nil, refuse(start, "A number has an exponent beyond 308; send such numbers as strings.")
 	}

@@ -108,23 +108,23 @@ func (l *lexer) fault(start int) int {
 	return 0
 }
 
-// number reads a number, which may have any length.
-func (l *lexer) number() (string, error) {
+// number reads a number, which may have any length. It is a piece of the text.
+func (l *lexer) number() ([]byte, error) {
 	start := l.at
 	l.one("-")
 	if !l.one("0") && !l.digits() {
-		return "", l.broken()
+		return nil, l.broken()
 	}
 	if l.one(".") && !l.digits() {
-		return "", l.broken()
+		return nil, l.broken()
 	}
 	if l.one("eE") {
 		l.one("+-")
 		if !l.digits() {
-			return "", l.broken()
+			return nil, l.broken()
 		}
 	}
-	return string(l.text[start:l.at]), nil
+	return l.text[start:l.at], nil
 }
 
 // one reads a byte if it is one of these.
@@ -147,12 +147,12 @@ func (l *lexer) digits() bool {
 
 // word reads true, false or null.
 func (l *lexer) word(word string) error {
-	rest := l.text[l.at:]
-	if len(rest) >= len(word) && string(rest[:len(word)]) == word {
+	next := string(l.text[l.at:min(len(l.text), l.at+len(word))])
+	if next == word {
 		l.at += len(word)
 		return nil
 	}
-	if strings.HasPrefix(word, string(rest[:min(len(rest), len(word))])) {
+	if strings.HasPrefix(word, next) { // it is shorter: the text ends there
 		l.at = len(l.text)
 	}
 	return l.broken()
