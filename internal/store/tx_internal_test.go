@@ -1,7 +1,6 @@
 package store
 
 import (
-	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -9,9 +8,7 @@ import (
 
 func TestAStatementIsGivenAnArgumentForEachParameter(t *testing.T) {
 	t.Parallel()
-	db, err := Open(t.Context(), "sqlite://"+filepath.Join(t.TempDir(), "hiregate.db"), Options{})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	db := empty(t)
 	for _, args := range [][]any{{"x", int64(1)}, {"x"}, {"x", 1, 1}, {}} { // the statement is prepared when the wrong ones come
 		err := db.Write(t.Context(), func(tx *Tx) error {
 			_, err := tx.exec(`UPDATE exports SET fault = $1 WHERE id = $2 AND round = $2`, args...)
@@ -23,7 +20,7 @@ func TestAStatementIsGivenAnArgumentForEachParameter(t *testing.T) {
 			require.ErrorContains(t, err, "a statement of 2 parameters was given")
 		}
 	}
-	err = db.Write(t.Context(), func(tx *Tx) error {
+	err := db.Write(t.Context(), func(tx *Tx) error {
 		_, err := tx.exec(`UPDATE exports SET fault = $1`, struct{}{})
 		return err
 	})

@@ -11,11 +11,18 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestAWriteDoesNotWaitForEver(t *testing.T) {
-	t.Parallel()
+// empty is a database on SQLite.
+func empty(t *testing.T) *DB {
+	t.Helper()
 	db, err := Open(t.Context(), "sqlite://"+filepath.Join(t.TempDir(), "hiregate.db"), Options{})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	return db
+}
+
+func TestAWriteDoesNotWaitForEver(t *testing.T) {
+	t.Parallel()
+	db := empty(t)
 	require.Equal(t, turnWithin, db.writer.turnWithin)
 	db.writer.turnWithin = 50 * time.Millisecond
 
