@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -268,12 +269,14 @@ type request struct {
 func (s *system) startRecorder(answer func(event string, n int) int) *recorder {
 	s.t.Helper()
 	r := &recorder{answer: answer, counts: map[string]int{}}
-	r.server = &http.Server{Addr: s.partner(), Handler: r}
+	r.server = &http.Server{Handler: r}
+	listener, err := net.Listen("tcp", s.partner()) // before anybody is told of it
+	require.NoError(s.t, err)
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		if err := r.server.ListenAndServe(); err != http.ErrServerClosed {
-			s.t.Errorf("the partner could not listen: %v", err)
+		if err := r.server.Serve(listener); err != http.ErrServerClosed {
+			s.t.Errorf("the partner stopped answering: %v", err)
 		}
 	}()
 	s.t.Cleanup(func() { r.server.Close(); <-ended })
