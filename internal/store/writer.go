@@ -37,25 +37,15 @@ func (db *DB) Write(ctx context.Context, fn func(*Tx) error) error {
 // WriteOrdered is Write for closures that insert under a unique key: where nodes share a database, those of one batch run in the
 // order of their keys, so that no two nodes wait for each other crosswise.
 func (db *DB) WriteOrdered(ctx context.Context, key string, fn func(*Tx) error) error {
-	w := &write{key: key, fn: fn, done: make(chan error, 1)}
-	late := time.NewTimer(db.writer.turnWithin)
-	defer late.Stop()
-	if err := db.writer.enqueue(ctx, w, late.C); err != nil {
-		return err
+	w := writes.Get().(*write)
+	w.key, w.fn = key, fn
+	w.late.Reset(db.writer.turnWithin)
+	err := db.writer.enqueue(ctx, w)
+	if err == nil {
+		err = w.outcome(ctx)
 	}
-	var ended error
-	select {
-	case err := <-w.done:
-		return err
-	case <-ctx.Done():
-		ended = ctx.Err()
-	case <-late.C:
-		ended = errLate
-	}
-	if w.state.CompareAndSwap(waiting, abandoned) {
-		return ended
-	}
-	return <-w.done // it is being written: its outcome is near, and fn's captures are still in use
+	w.end()
+	return err
 }
 
 var errLate = fmt.Errorf("writing: %w: others have had the database for too long", ErrUnavailable)
@@ -71,6 +61,39 @@ type write struct {
 	fn    func(*Tx) error
 	state atomic.Int32
 	done  chan error
+	late  *time.Timer
+}
+
+// writes are those that have ended, to be used again.
+var writes = sync.Pool{New: func() any {
+	return &write{done: make(chan error, 1), late: time.NewTimer(turnWithin)}
+}}
+
+// outcome waits until the write is on disk, or failed, or is no longer waited for.
+func (w *write) outcome(ctx context.Context) (err error) {
+	select {
+	case err := <-w.done:
+		return err
+	case <-ctx.Done():
+		err = ctx.Err()
+	case <-w.late.C:
+		err = errLate
+	}
+	if w.state.CompareAndSwap(waiting, abandoned) {
+		return err
+	}
+	return <-w.done // it is being written: its outcome is near, and fn's captures are still in use
+}
+
+// end drops what the write captured. One that was abandoned is still in the queue.
+func (w *write) end() {
+	w.late.Stop()
+	if w.state.Load() == abandoned {
+		return
+	}
+	w.key, w.fn = "", nil
+	w.state.Store(waiting)
+	writes.Put(w)
 }
 
 // writer is the only one who writes to a database: it takes the closures that wait and commits them as one transaction.
@@ -97,18 +120,23 @@ func newWriter(e *engine, log *zap.Logger) *writer {
 	return w
 }
 
-func (w *writer) enqueue(ctx context.Context, one *write, late <-chan time.Time) error {
+func (w *writer) enqueue(ctx context.Context, one *write) error {
 	w.gate.RLock()
 	defer w.gate.RUnlock()
 	if w.stopped {
 		return fmt.Errorf("writing: %w: it is closed", ErrUnavailable)
 	}
 	select {
+	case w.queue <- one: // with nothing else to look at this is quick
+		return nil
+	default:
+	}
+	select {
 	case w.queue <- one:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-late:
+	case <-one.late.C:
 		return errLate
 	}
 }
