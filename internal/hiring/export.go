@@ -3,6 +3,7 @@ package hiring
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -94,20 +95,33 @@ const maxWorkflowIDPart = 128
 // workflowIDPart makes of an opaque key what Temporal takes as a part of an id: everything but [A-Za-z0-9._:-] is
 // percent-encoded, and what is then longer than 128 bytes is replaced by its SHA-256.
 func workflowIDPart(key string) string {
-	var b strings.Builder
-	for i := 0; i < len(key); i++ {
-		c := key[i]
-		switch {
-		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '.', c == '_', c == ':', c == '-':
-			b.WriteByte(c)
-		default:
-			b.WriteByte('%')
-			b.WriteString(strings.ToUpper(hex.EncodeToString([]byte{c})))
+	part := key
+	if !plain(key) { // hardly ever
+		var b strings.Builder
+		for i := 0; i < len(key); i++ {
+			if plain(key[i : i+1]) {
+				b.WriteByte(key[i])
+			} else {
+				fmt.Fprintf(&b, "%%%02X", key[i])
+			}
 		}
+		part = b.String()
 	}
-	if b.Len() > maxWorkflowIDPart {
-		sum := sha256.Sum256([]byte(b.String()))
+	if len(part) > maxWorkflowIDPart {
+		sum := sha256.Sum256([]byte(part))
 		return hex.EncodeToString(sum[:])
 	}
-	return b.String()
+	return part
+}
+
+// plain tells whether nothing in the key has to be encoded.
+func plain(key string) bool {
+	for i := 0; i < len(key); i++ {
+		switch c := key[i]; {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '.', c == '_', c == ':', c == '-':
+		default:
+			return false
+		}
+	}
+	return true
 }

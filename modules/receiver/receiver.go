@@ -46,9 +46,11 @@ type Receiver struct {
 
 // ServeHTTP answers a webhook request, or a question about a receipt.
 func (h *Receiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if receipt, ok := receiptOf(h.HookPath(r)); ok && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
-		h.serveReceipt(w, r, receipt)
-		return
+	if r.Method == http.MethodGet || r.Method == http.MethodHead {
+		if receipt, ok := receiptOf(h.HookPath(r)); ok {
+			h.serveReceipt(w, r, receipt)
+			return
+		}
 	}
 	in := &intake{Receiver: h, w: w, r: r, began: h.Gateway.Now(), tenantLabel: metrics.Unknown, eventLabel: metrics.Unknown}
 	if result := in.take(); result != "" {
