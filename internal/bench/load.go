@@ -25,9 +25,16 @@ type result struct {
 	took []time.Duration // sorted
 }
 
-// with is both loads together.
-func (r result) with(other result) result {
-	return resultOf(append(r.took, other.took...), r.Failed+other.Failed, r.Seconds+other.Seconds)
+// together is several loads as one.
+func together(all []result) result {
+	var took []time.Duration
+	failed, seconds := 0, 0.0
+	for _, r := range all {
+		took = append(took, r.took...)
+		failed += r.Failed
+		seconds += r.Seconds
+	}
+	return resultOf(took, failed, seconds)
 }
 
 func resultOf(took []time.Duration, failed int, seconds float64) result {
@@ -47,32 +54,85 @@ type ask func(connection, n int) (path string, body []byte)
 // same sends one body to one path.
 func same(path string, body []byte) ask { return func(int, int) (string, []byte) { return path, body } }
 
-// load sends requests on a number of connections for a while, each under an id of its own, and counts those that are answered with
-// the status. headers are of each of them; unless Content-Type is among them, the body is JSON. The requests are written as bytes and the answers read as little as can be: on a machine that client and server
-// share, an expensive client would flatter a slow server.
-func load(address, headers string, ask ask, status, connections int, during time.Duration) (result, error) {
-	end := time.Now().Add(during)
-	return loadWhile(address, headers, ask, status, connections, func(int) bool { return time.Now().Before(end) })
+// sender is a number of connections to one address that send the same headers. The requests are written as bytes and the answers
+// read as little as can be: on a machine that client and server share, an expensive client would flatter a slow server.
+type sender struct {
+	address, headers string
+	connections      []*connection
 }
 
-// loadWhile is load for as long as more says of each connection's n-th request that it is to be sent.
-func loadWhile(address, headers string, ask ask, status, connections int, more func(n int) bool) (result, error) {
+type connection struct {
+	net.Conn
+	answers *bufio.Reader
+	request bytes.Buffer // scratch
+	id      string       // of its requests, before their number
+	sent    int
+}
+
+// dial opens the connections. headers are of each request; unless Content-Type is among them, the body is JSON.
+func dial(address, headers string, connections int) (*sender, error) {
 	if !strings.Contains(headers, "Content-Type: ") {
 		headers += "Content-Type: application/json\r\n"
 	}
+	s := &sender{address: address, headers: headers}
+	for range connections {
+		conn, err := net.Dial("tcp", address)
+		if err != nil {
+			s.close()
+			return nil, err
+		}
+		var prefix [8]byte
+		rand.Read(prefix[:])
+		s.connections = append(s.connections, &connection{Conn: conn, answers: bufio.NewReaderSize(conn, 16<<10), id: hex.EncodeToString(prefix[:])})
+	}
+	return s, nil
+}
+
+func (s *sender) close() {
+	for _, conn := range s.connections {
+		conn.Close()
+	}
+}
+
+// load sends requests on a number of connections for a while, each under an id of its own, and counts those that are answered with
+// the status.
+func load(address, headers string, ask ask, status, connections int, during time.Duration) (result, error) {
+	s, err := dial(address, headers, connections)
+	if err != nil {
+		return result{}, err
+	}
+	defer s.close()
+	return s.load(ask, status, during)
+}
+
+func (s *sender) load(ask ask, status int, during time.Duration) (result, error) {
+	end := time.Now().Add(during)
+	return s.loadWhile(ask, status, func(int) bool { return time.Now().Before(end) })
+}
+
+// loadWhile is load for as long as more says of each connection's n-th request that it is to be sent.
+func (s *sender) loadWhile(ask ask, status int, more func(n int) bool) (result, error) {
 	var group sync.WaitGroup
 	var failed atomic.Int64
-	latencies := make([][]time.Duration, connections)
-	errs := make(chan error, connections)
+	latencies := make([][]time.Duration, len(s.connections))
+	errs := make(chan error, len(s.connections))
 	begin := time.Now()
-	for n := range connections {
+	for n, conn := range s.connections {
 		group.Go(func() {
-			one, bad, err := worker(address, headers, func(i int) (string, []byte) { return ask(n, i) }, status, more)
-			latencies[n] = one
-			failed.Add(int64(bad))
-			if err != nil {
-				errs <- err
+			var took []time.Duration
+			for i := 0; more(i); i++ {
+				path, body := ask(n, i)
+				one, answered, err := s.send(conn, path, body)
+				if err != nil {
+					errs <- err
+					return
+				}
+				took = append(took, one)
+				if answered != status {
+					failed.Add(1)
+				}
 			}
+			latencies[n] = took
 		})
 	}
 	group.Wait()
@@ -84,36 +144,18 @@ func loadWhile(address, headers string, ask ask, status, connections int, more f
 	return resultOf(slices.Concat(latencies...), int(failed.Load()), time.Since(begin).Seconds()), nil
 }
 
-func worker(address, headers string, ask func(n int) (string, []byte), status int, more func(n int) bool) (latencies []time.Duration, failed int, err error) {
-	conn, err := net.Dial("tcp", address)
-	if err != nil {
-		return nil, 0, err
+func (s *sender) send(conn *connection, path string, body []byte) (took time.Duration, status int, err error) {
+	conn.request.Reset()
+	fmt.Fprintf(&conn.request, "POST %s HTTP/1.1\r\nHost: %s\r\nContent-Length: %d\r\nX-Service-UUID: %s-%d\r\n%s\r\n",
+		path, s.address, len(body), conn.id, conn.sent, s.headers)
+	conn.request.Write(body)
+	conn.sent++
+	began := time.Now()
+	if _, err := conn.Write(conn.request.Bytes()); err != nil {
+		return 0, 0, err
 	}
-	defer conn.Close()
-	var prefix [8]byte
-	rand.Read(prefix[:])
-	id := hex.EncodeToString(prefix[:])
-	reader := bufio.NewReaderSize(conn, 16<<10)
-	var request bytes.Buffer
-	for n := 0; more(n); n++ {
-		request.Reset()
-		path, body := ask(n)
-		fmt.Fprintf(&request, "POST %s HTTP/1.1\r\nHost: %s\r\nContent-Length: %d\r\nX-Service-UUID: %s-%d\r\n%s\r\n", path, address, len(body), id, n, headers)
-		request.Write(body)
-		began := time.Now()
-		if _, err := conn.Write(request.Bytes()); err != nil {
-			return latencies, failed, err
-		}
-		answered, err := readAnswer(reader)
-		if err != nil {
-			return latencies, failed, err
-		}
-		latencies = append(latencies, time.Since(began))
-		if answered != status {
-			failed++
-		}
-	}
-	return latencies, failed, nil
+	status, err = readAnswer(conn.answers)
+	return time.Since(began), status, err
 }
 
 func readAnswer(r *bufio.Reader) (status int, err error) {

@@ -34,7 +34,7 @@ func main() {
 	}
 	var b bench
 	flag.DurationVar(&b.during, "during", 8*time.Second, "how long each load lasts")
-	flag.IntVar(&b.rounds, "rounds", 3, "how often the acknowledgement loads are repeated, in turn; the median counts")
+	flag.IntVar(&b.rounds, "rounds", 48, "how often each server that acknowledges is loaded, half a second each, in turn; the median counts")
 	flag.IntVar(&b.exports, "exports", 1500, "how many exports go end to end")
 	flag.IntVar(&b.listed, "listed", 1_000_000, "over how many exports the lists are measured, beside 10,000")
 	flag.StringVar(&b.temporal, "temporal-dev", os.Getenv("TEMPORAL_DEV_BIN"), "the temporal-dev binary")
@@ -91,8 +91,8 @@ func (b *bench) run(payload string) error {
 		return err
 	}
 	defer b.postgres.Close()
-	say("acknowledgements: %d rounds of %s for each of four servers, %d connections, %d bytes", b.rounds, b.during, connections, len(body))
-	acks, err := acknowledgements(b.binary, b.dir, signed(body), body, b.rounds, b.during, b.database)
+	say("acknowledgements: %d rounds of %s for each of four servers, %d connections, %d bytes", b.rounds, turn, connections, len(body))
+	acks, err := acknowledgements(b.binary, b.dir, signed(body), body, b.rounds, b.database)
 	if err != nil {
 		return err
 	}
@@ -190,16 +190,18 @@ func say(format string, args ...any) {
 	fmt.Fprintf(os.Stderr, time.Now().Format(time.TimeOnly)+" "+format+"\n", args...)
 }
 
-func reportAcknowledgements(acks []measured) error {
+func reportAcknowledgements(acks []*measured) error {
 	fmt.Printf("\n%s\n\n", strings.TrimSpace(machine()))
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "server\tanswers/s\tof bare\tp50\tp99\tCPU of the server\tsyncs/answer\tfailed\t")
+	fmt.Fprintln(w, "server\tanswers/s\tof bare\tquartiles\tp50\tp99\tCPU of the server\tsyncs/answer\tfailed\t")
 	for _, m := range acks {
 		syncs := "-"
 		if m.Syncs >= 0 {
 			syncs = fmt.Sprintf("%.3f", m.Syncs)
 		}
-		fmt.Fprintf(w, "%s\t%.0f\t%.2f\t%s\t%s\t%s\t%s\t%d\t\n", m.Name, m.rate(), m.rate()/acks[0].rate(),
+		_, rate, _ := quartiles(m.Rates)
+		lower, ofBare, upper := quartiles(m.OfBare)
+		fmt.Fprintf(w, "%s\t%.0f\t%.2f\t%.2f-%.2f\t%s\t%s\t%s\t%s\t%d\t\n", m.Name, rate, ofBare, lower, upper,
 			m.P50.Round(10*time.Microsecond), m.P99.Round(10*time.Microsecond), m.CPU.Round(time.Microsecond), syncs, m.Failed)
 	}
 	return w.Flush()

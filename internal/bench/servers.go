@@ -13,95 +13,11 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"time"
-
-	"github.com/caddyserver/caddy/v2"
-	"github.com/caddyserver/caddy/v2/caddyconfig/httpcaddyfile"
-	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 )
-
-// measured is the median round of one server.
-type measured struct {
-	Name string
-	result
-	Syncs float64       // syncs of the disk for each answer; negative: not counted
-	CPU   time.Duration // processor time of the server for each answer
-}
-
-// acknowledgements loads four servers in turn: a bare Caddy, one that syncs each body to a file, and the gateway on both databases.
-// Temporal is away, so that what is measured is the way to the acknowledgement and nothing else.
-func acknowledgements(binary, dir, headers string, body []byte, rounds int, during time.Duration, postgres func() (string, error)) ([]measured, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
-	sites := []struct {
-		name, binary, site string
-		database           func() (string, error)
-	}{
-		{"bare Caddy, respond 202", binary, "respond 202", nil},
-		{"Caddy, body synced to a file", self, "bench_sync * " + filepath.Join(dir, "bodies"), nil},
-		{"hiregate, durable, on SQLite", binary, gatewaySite, nil},
-		{"hiregate, durable, on PostgreSQL", binary, gatewaySite, postgres},
-	}
-	all := make([][]measured, len(sites))
-	for round := range rounds {
-		for n, s := range sites {
-			o := options{folder: filepath.Join(dir, fmt.Sprintf("ack-%d-%d", round, n)), site: s.site}
-			if s.database != nil {
-				if o.database, err = s.database(); err != nil {
-					return nil, err
-				}
-			}
-			one, err := acknowledge(s.binary, o, headers, body, during)
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", s.name, err)
-			}
-			one.Name = s.name
-			say("  %-32s %6.0f/s  p99 %s", s.name, one.rate(), one.P99.Round(10*time.Microsecond))
-			all[n] = append(all[n], one)
-		}
-	}
-	var medians []measured
-	for _, one := range all {
-		slices.SortFunc(one, func(a, b measured) int { return cmp.Compare(a.rate(), b.rate()) })
-		medians = append(medians, one[len(one)/2])
-	}
-	return medians, nil
-}
-
-func acknowledge(binary string, o options, headers string, body []byte, during time.Duration) (measured, error) {
-	defer os.RemoveAll(o.folder)
-	s, err := serve(binary, o)
-	if err != nil {
-		return measured{}, err
-	}
-	defer s.stop()
-	hook := same("/hooks/acme", body)
-	if _, err := load(s.address, headers, hook, http.StatusAccepted, connections, during/8); err != nil { // warm up
-		return measured{}, err
-	}
-	m := measured{Syncs: -1}
-	before, _ := s.metric("hiregate_store_commits")
-	if m.result, m.CPU, err = s.under(func() (result, error) {
-		return load(s.address, headers, hook, http.StatusAccepted, connections, during)
-	}); err != nil {
-		return measured{}, err
-	}
-	m.CPU /= time.Duration(m.Requests)
-	if after, err := s.metric("hiregate_store_commits"); err == nil {
-		m.Syncs = (after - before) / float64(m.Requests)
-	}
-	return m, nil
-}
-
-const gatewaySite = `export_receiver {
-		tenant_from path 1
-	}`
 
 // server is a Caddy with our modules in it, in a process of its own.
 type server struct {
@@ -247,48 +163,4 @@ func eventually(patience time.Duration, try func() error) error {
 
 func machine() string {
 	return fmt.Sprintf("%s, %d cores, client and servers on this one machine", runtime.Version(), runtime.NumCPU())
-}
-
-// syncer is the handler to compare with: it writes each body to a file of its own and syncs that before it answers.
-type syncer struct {
-	Folder string `json:"folder"`
-}
-
-func init() {
-	caddy.RegisterModule(syncer{})
-	httpcaddyfile.RegisterHandlerDirective("bench_sync", func(h httpcaddyfile.Helper) (caddyhttp.MiddlewareHandler, error) {
-		h.Next()
-		var s syncer
-		if !h.AllArgs(&s.Folder) {
-			return nil, h.ArgErr()
-		}
-		return &s, nil
-	})
-	httpcaddyfile.RegisterDirectiveOrder("bench_sync", httpcaddyfile.Before, "respond")
-}
-
-// CaddyModule implements caddy.Module.
-func (syncer) CaddyModule() caddy.ModuleInfo {
-	return caddy.ModuleInfo{ID: "http.handlers.bench_sync", New: func() caddy.Module { return new(syncer) }}
-}
-
-// Provision makes the folder.
-func (s *syncer) Provision(caddy.Context) error { return os.MkdirAll(s.Folder, 0o700) }
-
-// ServeHTTP implements caddyhttp.MiddlewareHandler.
-func (s *syncer) ServeHTTP(w http.ResponseWriter, r *http.Request, _ caddyhttp.Handler) error {
-	f, err := os.CreateTemp(s.Folder, "body-")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name())
-	defer f.Close()
-	if _, err := io.Copy(f, r.Body); err != nil {
-		return err
-	}
-	if err := f.Sync(); err != nil {
-		return err
-	}
-	w.WriteHeader(http.StatusAccepted)
-	return nil
 }

@@ -60,6 +60,11 @@ func exchanges(binary string, o options, algorithm string, during time.Duration)
 		return e, err
 	}
 	headers := "Content-Type: application/x-www-form-urlencoded\r\nAuthorization: Basic " + base64.StdEncoding.EncodeToString([]byte("bench:"+secret)) + "\r\n"
+	partner, err := dial(s.address, headers, connections)
+	if err != nil {
+		return e, err
+	}
+	defer partner.close()
 	for e.Seconds < during.Seconds() {
 		codes := make([]string, connections*codesAtOnce)
 		for n := range codes {
@@ -72,12 +77,12 @@ func exchanges(binary string, o options, algorithm string, during time.Duration)
 			return "/signin/openId/accessToken", []byte(form.Encode())
 		}
 		r, cpu, err := s.under(func() (result, error) {
-			return loadWhile(s.address, headers, ask, http.StatusOK, connections, func(n int) bool { return n < codesAtOnce })
+			return partner.loadWhile(ask, http.StatusOK, func(n int) bool { return n < codesAtOnce })
 		})
 		if err != nil {
 			return e, err
 		}
-		e.result = e.with(r)
+		e.result = together([]result{e.result, r})
 		e.CPU += cpu
 	}
 	e.CPU /= time.Duration(e.Requests)
