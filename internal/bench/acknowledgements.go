@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -147,7 +146,7 @@ func (c *contender) sum(bare []float64) error {
 
 // quartiles of some figures, which it sorts a copy of.
 func quartiles(of []float64) (lower, median, upper float64) {
-	sorted := slices.SortedFunc(slices.Values(of), cmp.Compare[float64])
+	sorted := slices.Sorted(slices.Values(of))
 	return sorted[len(sorted)/4], sorted[len(sorted)/2], sorted[len(sorted)*3/4]
 }
 
