@@ -43,6 +43,10 @@ func main() {
 	flag.IntVar(&b.wrong, "timing", 0, "measure nothing but this many wrong passwords, for a known user and for unknown ones each")
 	payload := flag.String("payload", "testdata/samples/export-full.json", "the export that is sent")
 	flag.Parse()
+	if b.rounds < 1 {
+		fmt.Fprintln(os.Stderr, "bench: -rounds must be at least 1")
+		os.Exit(2)
+	}
 	if err := b.run(*payload); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
