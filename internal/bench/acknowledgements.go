@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"github.com/caddyserver/caddy/v2"
@@ -52,8 +51,7 @@ func acknowledgements(binary, dir, headers string, body []byte, rounds int, post
 	var all []*contender
 	defer func() {
 		for _, c := range all {
-			c.sender.close()
-			c.server.stop()
+			c.leave()
 		}
 	}()
 	for n, site := range sites {
@@ -71,7 +69,7 @@ func acknowledgements(binary, dir, headers string, body []byte, rounds int, post
 	}
 	for round := range rounds {
 		for _, n := range rand.Perm(len(all)) { // so that nobody always follows the same one
-			if err := all[n].take(turn); err != nil {
+			if err := all[n].take(); err != nil {
 				return nil, fmt.Errorf("%s: %w", all[n].Name, err)
 			}
 		}
@@ -92,6 +90,7 @@ func acknowledgements(binary, dir, headers string, body []byte, rounds int, post
 // contender is a server on its way through the turns.
 type contender struct {
 	measured
+	site   string
 	server *server
 	sender *sender
 	ask    ask
@@ -103,20 +102,26 @@ func enter(name, binary string, o options, headers string, ask ask) (*contender,
 	if err != nil {
 		return nil, err
 	}
-	c := &contender{measured: measured{Name: name}, server: s, ask: ask}
-	if c.sender, err = dial(s.address, headers, connections); err == nil {
-		_, err = c.sender.load(ask, http.StatusAccepted, 2*turn) // warm up
-	}
-	if err != nil {
+	c := &contender{measured: measured{Name: name, Syncs: -1}, site: o.site, server: s, ask: ask}
+	if c.sender, err = dial(s.address, headers, connections); err != nil {
 		s.stop()
+		return nil, err
+	}
+	if _, err := c.sender.load(ask, http.StatusAccepted, 2*turn); err != nil { // warm up
+		c.leave()
 		return nil, err
 	}
 	return c, nil
 }
 
+func (c *contender) leave() {
+	c.sender.close()
+	c.server.stop()
+}
+
 // take is one turn.
-func (c *contender) take(during time.Duration) error {
-	r, cpu, err := c.server.under(func() (result, error) { return c.sender.load(c.ask, http.StatusAccepted, during) })
+func (c *contender) take() error {
+	r, cpu, err := c.server.under(func() (result, error) { return c.sender.load(c.ask, http.StatusAccepted, turn) })
 	if err != nil {
 		return err
 	}
@@ -133,21 +138,17 @@ func (c *contender) sum(bare []float64) error {
 	for round, rate := range c.Rates {
 		c.OfBare = append(c.OfBare, rate/bare[round])
 	}
+	if c.site != gatewaySite {
+		return nil
+	}
+	// Over all the time: the gateway sets both about once a second, together.
 	commits, err := c.server.metric("hiregate_store_commits")
 	if err != nil {
 		return err
 	}
 	writes, err := c.server.metric("hiregate_store_writes")
-	if c.Syncs = -1; writes > float64(c.Requests)/2 { // the others write next to nothing
-		c.Syncs = commits / writes
-	}
+	c.Syncs = commits / writes
 	return err
-}
-
-// quartiles of some figures, which it sorts a copy of.
-func quartiles(of []float64) (lower, median, upper float64) {
-	sorted := slices.Sorted(slices.Values(of))
-	return sorted[len(sorted)/4], sorted[len(sorted)/2], sorted[len(sorted)*3/4]
 }
 
 // syncer is the handler to compare with: it writes each body to a file of its own and syncs that before it answers.

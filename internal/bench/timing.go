@@ -120,7 +120,14 @@ func (s *server) wrongAtApply(user, from string) (status int, took time.Duration
 }
 
 func median(all []time.Duration) time.Duration {
-	return slices.Sorted(slices.Values(all))[len(all)/2]
+	_, middle, _ := quartiles(all)
+	return middle
+}
+
+// quartiles of figures, at least one, in any order.
+func quartiles[T cmp.Ordered](all []T) (lower, middle, upper T) {
+	sorted := slices.Sorted(slices.Values(all))
+	return sorted[len(sorted)/4], sorted[len(sorted)/2], sorted[len(sorted)*3/4]
 }
 
 // differenceOfMedians is the interval that holds 95 of 100 differences between the medians of resampled a and b.
