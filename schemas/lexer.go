@@ -23,6 +23,14 @@ type lexer struct {
 
 // peek passes over white space and gives the first byte of what comes next, 0 at the end of the text.
 func (l *lexer) peek() byte {
+	if l.at < len(l.text) && l.text[l.at] > ' ' {
+		return l.text[l.at]
+	}
+	return l.pass()
+}
+
+// pass is peek where white space comes next, or the end.
+func (l *lexer) pass() byte {
 	at := l.at // in a register
 	for ; at < len(l.text); at++ {
 		if c := l.text[at]; c != ' ' && c != '\n' && c != '\r' && c != '\t' {
@@ -53,7 +61,12 @@ func (l *lexer) more(n int, closing byte) (bool, error) {
 // str reads the string that begins here. One without a backslash is a piece of the text.
 func (l *lexer) str() ([]byte, error) {
 	text, escaped := l.text[l.at+1:], false
-	for n := plain(text); n < len(text); n++ {
+	n := plain(text)
+	if n < len(text) && text[n] == '"' {
+		l.at += n + 2
+		return text[:n], nil
+	}
+	for ; n < len(text); n++ {
 		switch c := text[n]; {
 		case c == '"':
 			start := l.at
