@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"embed"
+	"fmt"
 	"io"
 	"io/fs"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,23 +28,32 @@ func migrate(ctx context.Context, e *engine) error {
 	if err != nil {
 		return err
 	}
-	p, err := goose.NewProvider(e.goose, db, typed{files, e.types}, e.migrate...)
+	p, err := goose.NewProvider(e.goose, db, dialect{files, string(e.goose), e.types}, e.migrate...)
 	if err != nil {
 		return err
 	}
-	_, err = p.Up(ctx)
+	if _, err := p.Up(ctx); err != nil {
+		return err
+	}
+	found, known, err := p.GetVersions(ctx)
+	if err == nil && found > known {
+		err = fmt.Errorf("a newer hiregate wrote it: its schema is at step %d, and this version knows %d; start the newer one", found, known)
+	}
 	return err
 }
 
-// typed is a file system whose files name column types as $ID (given by the database), $ROWID (given by us), $BYTES and $KEY; reading gives those of a database.
-type typed struct {
+// dialect is a file system of migrations as one database takes them. They name column types as $ID (given by the database),
+// $ROWID (given by us), $BYTES and $KEY; reading gives the database's. A file for one database alone has its name before the
+// ending: 00001_it.sqlite3.sql.
+type dialect struct {
 	fs.FS
+	name  string
 	types *strings.Replacer
 }
 
 // Open implements fs.FS.
-func (t typed) Open(name string) (fs.File, error) {
-	f, err := t.FS.Open(name)
+func (d dialect) Open(name string) (fs.File, error) {
+	f, err := d.FS.Open(name)
 	if err != nil || !strings.HasSuffix(name, ".sql") {
 		return f, err
 	}
@@ -51,24 +62,30 @@ func (t typed) Open(name string) (fs.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	text := t.types.Replace(string(raw))
-	return &typedFile{bytes.NewReader([]byte(text)), name, int64(len(text))}, nil
+	text := d.types.Replace(string(raw))
+	return &migration{bytes.NewReader([]byte(text)), name, int64(len(text))}, nil
 }
 
 // ReadDir implements fs.ReadDirFS.
-func (t typed) ReadDir(name string) ([]fs.DirEntry, error) { return fs.ReadDir(t.FS, name) }
+func (d dialect) ReadDir(name string) ([]fs.DirEntry, error) {
+	all, err := fs.ReadDir(d.FS, name)
+	return slices.DeleteFunc(all, func(e fs.DirEntry) bool {
+		only := strings.Split(e.Name(), ".")
+		return len(only) == 3 && only[1] != d.name
+	}), err
+}
 
-type typedFile struct {
+type migration struct {
 	*bytes.Reader
 	name string
 	size int64
 }
 
-func (f *typedFile) Stat() (fs.FileInfo, error) { return f, nil }
-func (f *typedFile) Close() error               { return nil }
-func (f *typedFile) Name() string               { return f.name }
-func (f *typedFile) Size() int64                { return f.size }
-func (f *typedFile) Mode() fs.FileMode          { return 0o444 }
-func (f *typedFile) ModTime() time.Time         { return time.Time{} }
-func (f *typedFile) IsDir() bool                { return false }
-func (f *typedFile) Sys() any                   { return nil }
+func (f *migration) Stat() (fs.FileInfo, error) { return f, nil }
+func (f *migration) Close() error               { return nil }
+func (f *migration) Name() string               { return f.name }
+func (f *migration) Size() int64                { return f.size }
+func (f *migration) Mode() fs.FileMode          { return 0o444 }
+func (f *migration) ModTime() time.Time         { return time.Time{} }
+func (f *migration) IsDir() bool                { return false }
+func (f *migration) Sys() any                   { return nil }
