@@ -67,7 +67,11 @@ func Open(ctx context.Context, address string, o Options) (*DB, error) {
 		lock.Close()
 		return nil, fmt.Errorf("opening the database %s: %w", e.shown, err)
 	}
-	db.writer = newWriter(e, o.Log)
+	if db.writer, err = newWriter(e, o.Log); err != nil {
+		db.reads.Close()
+		lock.Close()
+		return nil, fmt.Errorf("opening the database %s: %w", e.shown, err)
+	}
 	return db, nil
 }
 

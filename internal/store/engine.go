@@ -37,6 +37,10 @@ type engine struct {
 	argument func(string) string
 	// limit bounds each statement of the writer; 0: it ends by itself.
 	limit time.Duration
+	// keys tells exports by their keys, and so whether a new one is; nil: a unique index does.
+	keys *keys
+	// insertExport is the statement of that name. It changes nothing where the database says that the tenant has the key.
+	insertExport string
 	// size is that of the write-ahead log, in bytes.
 	size func() int64
 }
@@ -83,6 +87,17 @@ func (e *engine) arguments(args []any) []any {
 		}
 	}
 	return args
+}
+
+// exportByKey is the condition that chooses an export from exports.
+func (e *engine) exportByKey(tenant, key string) (condition string, args []any) {
+	if e.keys == nil {
+		return `tenant = $1 AND key = $2`, []any{tenant, key}
+	}
+	if id, ok := e.keys.id(tenant, key); ok {
+		return `id = $1`, []any{id}
+	}
+	return `id = (SELECT export_id FROM export_keys WHERE tenant = $1 AND key = $2)`, []any{tenant, key}
 }
 
 // bounded is the context of a statement of the writer, which no request's context cuts off.

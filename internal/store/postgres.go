@@ -80,12 +80,13 @@ func postgresEngine(address string) (*engine, error) {
 		identity: "postgres:" + p.server + "/" + config.Database + "#" + hex.EncodeToString(sum[:8]),
 		shown:    config.Database + " at " + p.server,
 		goose:    goose.DialectPostgres, types: postgresTypes, migrate: []goose.ProviderOption{goose.WithSessionLocker(locker)},
-		begin:   "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE",
-		sort:    true,
-		connect: p.connect,
-		lock:    func() (io.Closer, error) { return nothing{}, nil }, // any number of nodes may share it
-		wait:    p.wait,
-		lost:    postgresLost, again: postgresAgain,
+		insertExport: insertExport("$1"),
+		begin:        "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE",
+		sort:         true,
+		connect:      p.connect,
+		lock:         func() (io.Closer, error) { return nothing{}, nil }, // any number of nodes may share it
+		wait:         p.wait,
+		lost:         postgresLost, again: postgresAgain,
 		argument: postgresText,
 		// A server that vanished without a word would otherwise hold the writer for a quarter of an hour.
 		limit: 30 * time.Second,

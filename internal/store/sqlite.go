@@ -38,6 +38,9 @@ func sqliteEngine(address string) (*engine, error) {
 		lost:    sqliteLost,
 		again:   func(error) bool { return false },
 		size:    func() int64 { return sqliteWAL(path) },
+		keys:    &keys{generation: keyGeneration},
+		// Under a key that is in the table, an export would get the id of the first one, which is taken.
+		insertExport: insertExport(`coalesce((SELECT export_id FROM export_keys WHERE tenant = $2 AND key = $3), $1)`),
 	}, nil
 }
 

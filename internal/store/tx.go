@@ -28,6 +28,10 @@ func newTx(e *engine, db *sql.DB) (*Tx, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := e.keys.load(context.Background(), conn); err != nil {
+		conn.Close()
+		return nil, err
+	}
 	return &Tx{engine: e, conn: conn, commands: map[string]command{}, queries: map[string]*sql.Stmt{}}, nil
 }
 
@@ -50,8 +54,24 @@ func (tx *Tx) begin() error {
 	return tx.run(tx.engine.begin)
 }
 
-func (tx *Tx) commit() error   { return tx.run("COMMIT") }
-func (tx *Tx) rollback() error { return tx.run("ROLLBACK") }
+func (tx *Tx) commit() error {
+	if err := tx.engine.keys.settle(tx); err != nil {
+		return err
+	}
+	if err := tx.run("COMMIT"); err != nil {
+		return err
+	}
+	tx.engine.keys.committed()
+	return nil
+}
+
+func (tx *Tx) rollback() error {
+	if err := tx.run("ROLLBACK"); err != nil {
+		return err
+	}
+	tx.engine.keys.undone()
+	return nil
+}
 
 func (tx *Tx) run(q string) error {
 	_, err := tx.exec(q)

@@ -114,10 +114,13 @@ type writer struct {
 	commits, writes atomic.Int64
 }
 
-func newWriter(e *engine, log *zap.Logger) *writer {
+func newWriter(e *engine, log *zap.Logger) (*writer, error) {
 	w := &writer{engine: e, log: log, queue: make(chan *write, queueLength), turnWithin: turnWithin, ended: make(chan struct{})}
+	if err := w.ensureConnected(); err != nil { // now, since reading needs the keys as well
+		return nil, err
+	}
 	go w.run()
-	return w
+	return w, nil
 }
 
 func (w *writer) enqueue(ctx context.Context, one *write) error {
