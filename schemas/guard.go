@@ -158,14 +158,15 @@ func (r *reader) object(p place, index int) (v any, shape uint64, err error) {
 		object = make(map[string]any)
 	}
 	for n := 0; ; n++ {
-		if more, err := r.more(n, '}'); err != nil {
-			return nil, 0, err
-		} else if !more {
-			break
-		}
-		name, err := names.next()
+		name, start, err := r.name(n)
 		if err != nil {
 			return nil, 0, err
+		}
+		if name == nil {
+			break
+		}
+		if names.knows(name) {
+			return nil, 0, refuse(start, "An object has the same name twice; send each name once.")
 		}
 		member, memberShape, null, err := r.value(p.member(name), 0)
 		if err != nil {
@@ -253,23 +254,27 @@ type objectNames struct {
 
 const fewNames = 16
 
-// next reads a name, which must be a new one, and the colon behind it.
-func (o *objectNames) next() (name []byte, err error) {
-	if o.peek() != '"' {
-		return nil, o.broken()
+// name reads the n-th member of an object up to its value: the comma before it, its name and the colon. At the end of the object
+// it gives nil.
+func (r *reader) name(n int) (name []byte, start int, err error) {
+	if name := r.plainName(n); name != nil {
+		return name, r.at - len(`"":`) - len(name), nil
 	}
-	start := o.at
-	if name, err = o.str(); err != nil {
-		return nil, err
+	if more, err := r.more(n, '}'); !more {
+		return nil, 0, err
 	}
-	if o.knows(name) {
-		return nil, refuse(start, "An object has the same name twice; send each name once.")
+	if r.peek() != '"' {
+		return nil, 0, r.broken()
 	}
-	if o.peek() != ':' {
-		return nil, o.broken()
+	start = r.at
+	if name, err = r.str(); err != nil {
+		return nil, 0, err
 	}
-	o.at++
-	return name, nil
+	if r.peek() != ':' {
+		return nil, 0, r.broken()
+	}
+	r.at++
+	return name, start, nil
 }
 
 // knows tells whether a name was there before, and remembers it.

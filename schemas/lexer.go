@@ -58,6 +58,31 @@ func (l *lexer) more(n int, closing byte) (bool, error) {
 	return false, l.broken()
 }
 
+// plainName reads what most senders write of the n-th member, from the comma before it to the colon right behind its name. Where
+// anything else comes, it reads nothing and gives nil.
+func (l *lexer) plainName(n int) []byte {
+	text, at := l.text, l.at // in registers
+	if n > 0 {
+		if at == len(text) || text[at] != ',' {
+			return nil
+		}
+		at++
+	}
+	for at < len(text) && (text[at] == ' ' || text[at] == '\n') {
+		at++
+	}
+	if at == len(text) || text[at] != '"' {
+		return nil
+	}
+	at++
+	end := at + plain(text[at:])
+	if end+1 >= len(text) || text[end] != '"' || text[end+1] != ':' {
+		return nil
+	}
+	l.at = end + 2
+	return text[at:end]
+}
+
 // str reads the string that begins here. One without a backslash is a piece of the text.
 func (l *lexer) str() ([]byte, error) {
 	text, escaped := l.text[l.at+1:], false

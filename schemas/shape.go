@@ -156,7 +156,7 @@ func (s *shapes) ofString(text []byte) uint64 {
 }
 
 func (s *shapes) ofMember(name []byte, shape uint64) uint64 {
-	return s.mix(s.ofName(name), shape)
+	return s.fold(s.ofName(name) ^ shape)
 }
 
 // ofName hashes a name. Names are short, and maphash takes longer to begin than to end.
@@ -172,6 +172,7 @@ func (s *shapes) ofName(name []byte) uint64 {
 	return s.fold(h ^ rest)
 }
 
+// fold spreads what a number says over all of another one.
 func (s *shapes) fold(a uint64) uint64 {
 	high, low := bits.Mul64(a, s.factor)
 	return high ^ low
@@ -199,9 +200,4 @@ func (s *shapes) ofElements(found []uint64) uint64 {
 }
 
 // mix makes one hash of two numbers.
-func (s *shapes) mix(a, b uint64) uint64 {
-	h := (a^s.salt)*0xbf58476d1ce4e5b9 ^ (b+s.salt)*0xd6e8feb86659fd93
-	h ^= h >> 32
-	h *= 0xd6e8feb86659fd93
-	return h ^ h>>29
-}
+func (s *shapes) mix(a, b uint64) uint64 { return s.fold(s.fold(a^s.salt) ^ b) }
