@@ -1,10 +1,8 @@
 package schemas
 
 import (
-	"encoding/binary"
 	"fmt"
 	"hash/maphash"
-	"math/bits"
 	"slices"
 
 	lru "github.com/hashicorp/golang-lru/v2"
@@ -17,10 +15,11 @@ import (
 //
 // This holds for the keywords that learn knows; a schema with any other is refused when it is compiled.
 type shapes struct {
-	salt, factor uint64                    // by chance, in every process others: nobody outside can make one shape pass for another
-	words        [][]word                  // the schema's consts and enums, by their length
-	kinds        [shapeDatetime + 1]uint64 // the shapes of scalars that are no words
-	valid        *lru.Cache[uint64, struct{}]
+	seed  maphash.Seed
+	salt  uint64
+	words [][]word                  // the schema's consts and enums, by their length
+	kinds [shapeDatetime + 1]uint64 // the shapes of scalars that are no words
+	valid *lru.Cache[uint64, struct{}]
 }
 
 type word struct {
@@ -36,7 +35,7 @@ var shapeKeywords = []string{"$schema", "$id", "$ref", "title", "required"}
 
 func newShapes(schema any) (*shapes, error) {
 	seed := maphash.MakeSeed()
-	s := &shapes{salt: maphash.String(seed, "salt"), factor: maphash.String(seed, "factor") | 1}
+	s := &shapes{seed: seed, salt: maphash.String(seed, "salt")}
 	for kind := range s.kinds {
 		s.kinds[kind] = s.mix(uint64(kind), 0)
 	}
@@ -156,26 +155,7 @@ func (s *shapes) ofString(text []byte) uint64 {
 }
 
 func (s *shapes) ofMember(name []byte, shape uint64) uint64 {
-	return s.fold(s.ofName(name) ^ shape)
-}
-
-// ofName hashes a name. Names are short, and maphash takes longer to begin than to end.
-func (s *shapes) ofName(name []byte) uint64 {
-	h := s.salt ^ uint64(len(name))
-	for ; len(name) >= 8; name = name[8:] {
-		h = s.fold(h ^ binary.LittleEndian.Uint64(name))
-	}
-	rest := uint64(0)
-	for _, c := range name {
-		rest = rest<<8 | uint64(c)
-	}
-	return s.fold(h ^ rest)
-}
-
-// fold spreads what a number says over all of another one.
-func (s *shapes) fold(a uint64) uint64 {
-	high, low := bits.Mul64(a, s.factor)
-	return high ^ low
+	return s.mix(maphash.Bytes(s.seed, name), shape)
 }
 
 func (s *shapes) ofArray(elements []any) uint64 {
@@ -199,5 +179,10 @@ func (s *shapes) ofElements(found []uint64) uint64 {
 	return s.mix(shapeArray, sum)
 }
 
-// mix makes one hash of two numbers.
-func (s *shapes) mix(a, b uint64) uint64 { return s.fold(s.fold(a^s.salt) ^ b) }
+// mix makes one hash of two numbers, salted anew in every process: nobody outside can make one shape pass for another.
+func (s *shapes) mix(a, b uint64) uint64 {
+	h := (a^s.salt)*0xbf58476d1ce4e5b9 ^ (b+s.salt)*0xd6e8feb86659fd93
+	h ^= h >> 32
+	h *= 0xd6e8feb86659fd93
+	return h ^ h>>29
+}

@@ -1,6 +1,7 @@
 package schemas
 
 import (
+	"bytes"
 	"encoding/json"
 	"testing"
 
@@ -66,6 +67,37 @@ func TestShapesAreFew(t *testing.T) {
 		require.NotEqual(t, of(`{"a":["x"],"b":"2026-11-20"}`), of(other), other)
 	}
 	require.NotEqual(t, of(`["Service","Service Job"]`), of(`["Service","Service Candidate"]`))
+}
+
+// A name is not another one, though it differs from it as little as can be, or in its length and one bit more: a body with such a
+// name in the place of one that must be there must not pass for a valid one.
+func TestNoNamePassesForAnother(t *testing.T) {
+	t.Parallel()
+	v := validator(t, "Service")
+	shapes := v.export.shapes
+	of := func(name string) uint64 { return shapes.ofMember([]byte(name), 0) }
+	for _, name := range []string{"", "a", "id", "name", "value", "schemeId", "profileId", "schemeAgencyId", "positionOpeningId"} {
+		for _, padded := range []string{name, name + "\x00", "\x00" + name, name + "\x00\x00", "\x00\x00" + name} {
+			for at := range padded {
+				for bits := range byte(32) {
+					other := []byte(padded)
+					if other[at] ^= bits; string(other) != name {
+						require.NotEqual(t, of(name), of(string(other)), "%q and %q", name, other)
+					}
+				}
+			}
+		}
+	}
+
+	body := sample(t, "export-full.json")
+	lean, err := v.Guard(body)
+	require.NoError(t, err)
+	require.Empty(t, v.Export(lean))
+	for from, to := range map[string]string{`"schemeId"`: `"rchemeId\u0000"`, `"value"`: `"\u0000valuf"`} {
+		doc, err := v.Guard(bytes.Replace(body, []byte(from), []byte(to), 1))
+		require.NoError(t, err)
+		require.NotEmpty(t, v.Export(doc), "%s in the place of %s", to, from)
+	}
 }
 
 // A schema that looks at more than shapes can't be remembered by them.
