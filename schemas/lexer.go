@@ -86,12 +86,7 @@ func (l *lexer) plainName(n int) []byte {
 // str reads the string that begins here. One without a backslash is a piece of the text.
 func (l *lexer) str() ([]byte, error) {
 	text, escaped := l.text[l.at+1:], false
-	n := plain(text)
-	if n < len(text) && text[n] == '"' {
-		l.at += n + 2
-		return text[:n], nil
-	}
-	for ; n < len(text); n++ {
+	for n := plain(text); n < len(text); n++ {
 		switch c := text[n]; {
 		case c == '"':
 			start := l.at
