@@ -55,7 +55,7 @@ func TestHistories(t *testing.T) {
 	t.Cleanup(service.Close)
 	full, err := os.ReadFile(sample(t, "export-full.json"))
 	require.NoError(t, err)
-	full = []byte(strings.ReplaceAll(string(full), "http://127.0.0.1:9099", service.URL))
+	full = replaytest.Unmistakable([]byte(strings.ReplaceAll(string(full), "http://127.0.0.1:9099", service.URL)))
 
 	c := s.temporalClient()
 	require.Eventually(t, func() bool { // the gateway registers its search attributes by itself
