@@ -30,6 +30,8 @@ func FuzzGuard(f *testing.F) {
 		before := bytes.Clone(body)
 		doc, err := Guard(body)
 		require.Equal(t, before, body)
+		lean, leanErr := v.Guard(body)
+		require.Equal(t, err, leanErr)
 		if err != nil {
 			require.Nil(t, doc)
 			require.IsType(t, new(GuardError), err)
@@ -43,6 +45,7 @@ func FuzzGuard(f *testing.F) {
 		require.True(t, jsontext.Value(body).IsValid())
 		want := decode(t, body)
 		require.Equal(t, withoutNulls(want), doc.Value)
+		require.Equal(t, v.export.shapes.of(doc.Value), lean.shape)
 
 		var urls []string
 		for _, a := range doc.Attachments {

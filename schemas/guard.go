@@ -165,7 +165,8 @@ func (r *reader) object(p place, index int) (v any, shape uint64, err error) {
 		if name == nil {
 			break
 		}
-		if names.knows(name) {
+		known := r.shapes.known(name)
+		if names.knows(name, known) {
 			return nil, 0, refuse(start, "An object has the same name twice; send each name once.")
 		}
 		member, memberShape, null, err := r.value(p.member(name), 0)
@@ -178,8 +179,11 @@ func (r *reader) object(p place, index int) (v any, shape uint64, err error) {
 		if r.build {
 			object[string(name)] = member
 		}
-		if r.shapes != nil {
-			shape += r.shapes.ofMember(name, memberShape)
+		switch {
+		case known != nil:
+			shape += r.shapes.mix(known.hash, memberShape)
+		case r.shapes != nil:
+			shape += r.shapes.mix(r.shapes.ofName(name), memberShape)
 		}
 	}
 	r.names = r.names[:names.base]
@@ -245,11 +249,13 @@ func (r *reader) open() error {
 	return nil
 }
 
-// objectNames are the names of one object, the first few of them in the reader's scratch memory.
+// objectNames are the names of one object: bits of those that the schema has, and of the others the first few in the reader's scratch
+// memory.
 type objectNames struct {
 	*reader
-	base int
-	many map[string]struct{} // all of them, once they are more than a look at each is worth
+	known uint64
+	base  int
+	many  map[string]struct{} // all the others, once they are more than a look at each is worth
 }
 
 const fewNames = 16
@@ -277,8 +283,13 @@ func (r *reader) name(n int) (name []byte, start int, err error) {
 	return name, start, nil
 }
 
-// knows tells whether a name was there before, and remembers it.
-func (o *objectNames) knows(name []byte) bool {
+// knows tells whether a name was there before, and remembers it. known is the schema's, if it has the name.
+func (o *objectNames) knows(name []byte, known *memberName) bool {
+	if known != nil {
+		before := o.known
+		o.known |= known.bit
+		return before == o.known
+	}
 	if o.many == nil {
 		few := o.names[o.base:]
 		for _, one := range few {

@@ -18,6 +18,8 @@ type shapes struct {
 	seed  maphash.Seed
 	salt  uint64
 	words [][]word                  // the schema's consts and enums, by their length
+	names [][]memberName            // those of its members, by their length
+	bits  int                       // of memberName that are given away
 	kinds [shapeDatetime + 1]uint64 // the shapes of scalars that are no words
 	valid *lru.Cache[uint64, struct{}]
 }
@@ -25,6 +27,13 @@ type shapes struct {
 type word struct {
 	text  string
 	shape uint64
+}
+
+// memberName is a name that the schema gives to members.
+type memberName struct {
+	text string
+	hash uint64 // as ofName has it
+	bit  uint64 // one, its own
 }
 
 // rememberedShapes bounds how many valid shapes are remembered.
@@ -57,8 +66,11 @@ func (s *shapes) learn(schema any) error {
 		var below []any
 		switch keyword {
 		case "properties", "definitions":
-			for _, one := range value.(map[string]any) {
+			for name, one := range value.(map[string]any) {
 				below = append(below, one)
+				if keyword == "properties" {
+					s.learnName(name)
+				}
 			}
 		case "items", "if", "then", "else", "not":
 			below = []any{value}
@@ -74,8 +86,7 @@ func (s *shapes) learn(schema any) error {
 				if !ok {
 					return fmt.Errorf("%s %v, which is no string", keyword, one)
 				}
-				s.words = append(s.words, make([][]word, max(0, len(text)+1-len(s.words)))...)
-				among := &s.words[len(text)]
+				among := ofLength(&s.words, len(text))
 				if !slices.ContainsFunc(*among, func(w word) bool { return w.text == text }) {
 					*among = append(*among, word{text, s.mix(shapeWord, uint64(len(text))<<32|uint64(len(*among)))})
 				}
@@ -102,6 +113,36 @@ func (s *shapes) learn(schema any) error {
 	return nil
 }
 
+// learnName gives a name its bit, while there are any left: the others are read as names that the schema does not have.
+func (s *shapes) learnName(name string) {
+	if s.known([]byte(name)) != nil || s.bits == 64 {
+		return
+	}
+	among := ofLength(&s.names, len(name))
+	*among = append(*among, memberName{name, s.ofName([]byte(name)), 1 << s.bits})
+	s.bits++
+}
+
+// ofLength is the place of what has a length, in bytes.
+func ofLength[T any](all *[][]T, length int) *[]T {
+	*all = append(*all, make([][]T, max(0, length+1-len(*all)))...)
+	return &(*all)[length]
+}
+
+// known finds a name of the schema's, and nil for any other. Without shapes there are none.
+func (s *shapes) known(name []byte) *memberName {
+	if s == nil || len(name) >= len(s.names) {
+		return nil
+	}
+	among := s.names[len(name)]
+	for n := range among {
+		if among[n].text == string(name) {
+			return &among[n]
+		}
+	}
+	return nil
+}
+
 // The kinds of values, beside the words.
 const (
 	shapeNull uint64 = iota
@@ -123,7 +164,7 @@ func (s *shapes) of(value any) uint64 {
 	case map[string]any:
 		sum := uint64(0)
 		for name, member := range v { // in no order: the sum has none
-			sum += s.ofMember([]byte(name), s.of(member))
+			sum += s.mix(s.ofName([]byte(name)), s.of(member))
 		}
 		return s.mix(shapeObject, sum)
 	case []any:
@@ -154,9 +195,8 @@ func (s *shapes) ofString(text []byte) uint64 {
 	return s.kinds[shapeString]
 }
 
-func (s *shapes) ofMember(name []byte, shape uint64) uint64 {
-	return s.mix(maphash.Bytes(s.seed, name), shape)
-}
+// ofName is what mix takes for a member's name, before the shape of its value.
+func (s *shapes) ofName(name []byte) uint64 { return maphash.Bytes(s.seed, name) }
 
 func (s *shapes) ofArray(elements []any) uint64 {
 	var few [8]uint64

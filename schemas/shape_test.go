@@ -3,6 +3,7 @@ package schemas
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -75,7 +76,7 @@ func TestNoNamePassesForAnother(t *testing.T) {
 	t.Parallel()
 	v := validator(t, "Service")
 	shapes := v.export.shapes
-	of := func(name string) uint64 { return shapes.ofMember([]byte(name), 0) }
+	of := func(name string) uint64 { return shapes.mix(shapes.ofName([]byte(name)), 0) }
 	for _, name := range []string{"", "a", "id", "name", "value", "schemeId", "profileId", "schemeAgencyId", "positionOpeningId"} {
 		for _, padded := range []string{name, name + "\x00", "\x00" + name, name + "\x00\x00", "\x00\x00" + name} {
 			for at := range padded {
@@ -97,6 +98,32 @@ func TestNoNamePassesForAnother(t *testing.T) {
 		doc, err := v.Guard(bytes.Replace(body, []byte(from), []byte(to), 1))
 		require.NoError(t, err)
 		require.NotEmpty(t, v.Export(doc), "%s in the place of %s", to, from)
+	}
+}
+
+// Names that a schema has are told apart by bits of their own; beyond 64 of them they are read as any others.
+func TestNamesOfASchemaAreToldApart(t *testing.T) {
+	t.Parallel()
+	names, properties := []string{"", "other"}, map[string]any{}
+	for n := range 70 {
+		names = append(names, fmt.Sprint("name-", n))
+		properties[names[len(names)-1]] = map[string]any{}
+	}
+	shapes, err := newShapes(map[string]any{"properties": properties})
+	require.NoError(t, err)
+	found := map[uint64]string{}
+	for _, a := range names {
+		for _, b := range names {
+			doc, err := guard(fmt.Appendf(nil, `{"%s":{"%s":1,"%s":2},"%s":3}`, a, a, b, b), shapes, true)
+			if a == b {
+				require.ErrorContains(t, err, "twice", a)
+				continue
+			}
+			require.NoError(t, err)
+			require.Equal(t, shapes.of(doc.Value), doc.shape)
+			require.Empty(t, found[doc.shape], "%s and %s", a, b)
+			found[doc.shape] = a + " and " + b
+		}
 	}
 }
 
