@@ -19,8 +19,8 @@ const (
 	maxBatch    = 256
 	maxTries    = 5 // of a closure that another node came in the way of
 
-	// turnWithin is how long a closure waits for its turn. Whoever sent it has other things to do, and a database that is so
-	// far behind can be called away.
+	// turnWithin is how long a closure waits for its turn, or up to a quarter longer. Whoever sent it has other things to do, and
+	// a database that is so far behind can be called away.
 	turnWithin = 10 * time.Second
 )
 
@@ -28,8 +28,8 @@ const (
 // transaction, and so one sync of the disk. When one of them fails, all are rolled back and each runs again alone:
 // fn may run more than once and must only assign to what it captures.
 //
-// The error is fn's own, or wraps ErrUnavailable, also when fn has waited ten seconds for its turn; when ctx ends while it
-// waits, ctx's. After a nil error the write is on disk.
+// The error is fn's own, or wraps ErrUnavailable, also when fn has waited some ten seconds for its turn; when ctx ends while
+// it waits, ctx's. After a nil error the write is on disk.
 func (db *DB) Write(ctx context.Context, fn func(*Tx) error) error {
 	return db.WriteOrdered(ctx, "", fn)
 }
@@ -38,8 +38,7 @@ func (db *DB) Write(ctx context.Context, fn func(*Tx) error) error {
 // order of their keys, so that no two nodes wait for each other crosswise.
 func (db *DB) WriteOrdered(ctx context.Context, key string, fn func(*Tx) error) error {
 	w := writes.Get().(*write)
-	w.key, w.fn = key, fn
-	w.late.Reset(db.writer.turnWithin)
+	w.key, w.fn, w.late = key, fn, db.writer.limit.begin()
 	err := db.writer.enqueue(ctx, w)
 	if err == nil {
 		err = w.outcome(ctx)
@@ -61,13 +60,11 @@ type write struct {
 	fn    func(*Tx) error
 	state atomic.Int32
 	done  chan error
-	late  *time.Timer
+	late  <-chan struct{}
 }
 
 // writes are those that have ended, to be used again.
-var writes = sync.Pool{New: func() any {
-	return &write{done: make(chan error, 1), late: time.NewTimer(turnWithin)}
-}}
+var writes = sync.Pool{New: func() any { return &write{done: make(chan error, 1)} }}
 
 // outcome waits until the write is on disk, or failed, or is no longer waited for.
 func (w *write) outcome(ctx context.Context) (err error) {
@@ -76,7 +73,7 @@ func (w *write) outcome(ctx context.Context) (err error) {
 		return err
 	case <-ctx.Done():
 		err = ctx.Err()
-	case <-w.late.C:
+	case <-w.late:
 		err = errLate
 	}
 	if w.state.CompareAndSwap(waiting, abandoned) {
@@ -87,11 +84,10 @@ func (w *write) outcome(ctx context.Context) (err error) {
 
 // end drops what the write captured. One that was abandoned is still in the queue.
 func (w *write) end() {
-	w.late.Stop()
 	if w.state.Load() == abandoned {
 		return
 	}
-	w.key, w.fn = "", nil
+	w.key, w.fn, w.late = "", nil, nil
 	w.state.Store(waiting)
 	writes.Put(w)
 }
@@ -101,11 +97,11 @@ type writer struct {
 	engine *engine
 	log    *zap.Logger
 	queue  chan *write
-	// turnWithin is the constant; tests have less patience.
-	turnWithin time.Duration
-	gate       sync.RWMutex // held for reading while something is put into the queue
-	stopped    bool
-	ended      chan struct{}
+	// limit is for those in the queue.
+	limit   *waitLimit
+	gate    sync.RWMutex // held for reading while something is put into the queue
+	stopped bool
+	ended   chan struct{}
 
 	// Of the writing goroutine alone.
 	db *sql.DB
@@ -115,10 +111,11 @@ type writer struct {
 }
 
 func newWriter(e *engine, log *zap.Logger) (*writer, error) {
-	w := &writer{engine: e, log: log, queue: make(chan *write, queueLength), turnWithin: turnWithin, ended: make(chan struct{})}
+	w := &writer{engine: e, log: log, queue: make(chan *write, queueLength), ended: make(chan struct{})}
 	if err := w.ensureConnected(); err != nil { // now, since reading needs the keys as well
 		return nil, err
 	}
+	w.limit = newWaitLimit(turnWithin)
 	go w.run()
 	return w, nil
 }
@@ -139,7 +136,7 @@ func (w *writer) enqueue(ctx context.Context, one *write) error {
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-one.late.C:
+	case <-one.late:
 		return errLate
 	}
 }
@@ -158,6 +155,7 @@ func (w *writer) close() error {
 func (w *writer) run() {
 	defer close(w.ended)
 	defer w.disconnect()
+	defer func() { w.limit.end() }()
 	batch := make([]*write, 0, maxBatch)
 	for one := range w.queue {
 		batch = append(batch[:0], one)

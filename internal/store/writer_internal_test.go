@@ -23,8 +23,8 @@ func empty(t *testing.T) *DB {
 func TestAWriteDoesNotWaitForEver(t *testing.T) {
 	t.Parallel()
 	db := empty(t)
-	require.Equal(t, turnWithin, db.writer.turnWithin)
-	db.writer.turnWithin = 50 * time.Millisecond
+	db.writer.limit.end()
+	db.writer.limit = newWaitLimit(50 * time.Millisecond)
 
 	busy, release, released := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 	go func() {
