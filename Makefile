@@ -26,10 +26,10 @@ run: build ## build what is missing and run everything on this machine, data in 
 .PHONY: build
 build: bin/hiregate bin/temporal-dev ## build bin/hiregate and bin/temporal-dev
 
-bin/hiregate: $(hiregate_sources)
+bin/hiregate: $(hiregate_sources) scripts/build.sh scripts/cflags scripts/tags
 	@scripts/build.sh "the gateway" $@ cmd/hiregate "-X github.com/hiregate/hiregate/internal/version.Version=$(VERSION)"
 
-bin/temporal-dev: $(temporal_dev_sources)
+bin/temporal-dev: $(temporal_dev_sources) scripts/build.sh scripts/tags
 	@scripts/build.sh "a Temporal server with its UI" $@ cmd/temporal-dev "-X main.version=$(VERSION)"
 
 .PHONY: deps
