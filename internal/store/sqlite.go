@@ -61,7 +61,8 @@ func sqliteConnect(path string, a access) (*sql.DB, error) {
 	}
 	pragmas := []string{
 		"busy_timeout = 10000",
-		"auto_vacuum = INCREMENTAL", // takes effect only before the first table
+		"page_size = 8192", // this and the next take effect only before the first table
+		"auto_vacuum = INCREMENTAL",
 		"journal_mode = WAL",
 		"synchronous = FULL",
 		"foreign_keys = ON",
