@@ -148,11 +148,14 @@ func exportFields(e *hiring.Export, sum *[]byte, integrations *string) []any {
 		moment{&e.DocumentsTill}, moment{&e.DeliverTill}, &e.Round, integrations, &e.WorkflowID, moment{&e.DispatchedAt}, &e.Fault, &e.Quarantined, &e.Findings}
 }
 
-func scanExport(r row) (*hiring.Export, error) {
+func scanExport(r row) (*hiring.Export, error) { return scanExportAnd(r) }
+
+// scanExportAnd scans what stands behind an export's columns as well.
+func scanExportAnd(r row, more ...any) (*hiring.Export, error) {
 	var e hiring.Export
 	var sum []byte
 	var integrations string
-	if err := r.Scan(exportFields(&e, &sum, &integrations)...); err != nil {
+	if err := r.Scan(append(exportFields(&e, &sum, &integrations), more...)...); err != nil {
 		return nil, err
 	}
 	copy(e.SHA256[:], sum)
@@ -222,13 +225,27 @@ func (db *DB) Undispatched(ctx context.Context, before time.Time, limit int) ([]
 		WHERE e.dispatched_at IS NULL AND e.fault = '' AND e.dispatch_after <= $1 ORDER BY e.dispatch_after LIMIT $2`, micros(before), limit)
 }
 
-// UndispatchedDocuments lists exports received before a time that wait for Temporal while they still have documents to fetch,
-// those whose documents end first at the head.
-func (db *DB) UndispatchedDocuments(ctx context.Context, before, now time.Time, limit int) ([]*hiring.Export, error) {
-	return query(ctx, db, scanExport, `SELECT `+exportColumns+` FROM exports e
-		WHERE e.dispatched_at IS NULL AND e.fault = '' AND e.attachments > 0 AND e.received_at <= $1 AND e.documents_till > $2
+// Bookmark is a place on the way through the exports that wait for Temporal. The zero value is before the first of them.
+type Bookmark struct {
+	after, id int64 // dispatch_after and id of the last one
+}
+
+// Undocumented lists the exports behind a place that wait for Temporal while they still have documents to fetch: at most limit of
+// those received before a time whose documents have not ended now, and first what has waited longest. It gives the place behind
+// them, which is before the first one again where there are no more.
+func (db *DB) Undocumented(ctx context.Context, behind Bookmark, before, now time.Time, limit int) (found []*hiring.Export, next Bookmark, err error) {
+	found, err = query(ctx, db, func(r row) (*hiring.Export, error) {
+		return scanExportAnd(r, &next.after)
+	}, `SELECT `+exportColumns+`, e.dispatch_after FROM exports e
+		WHERE e.dispatched_at IS NULL AND e.fault = '' AND (e.dispatch_after, e.id) > ($1, $2)
+			AND e.attachments > 0 AND e.received_at <= $3 AND e.documents_till > $4
 			AND (SELECT count(*) FROM documents d WHERE d.export_id = e.id AND d.state <> 'fetching') < e.attachments
-		ORDER BY e.documents_till LIMIT $3`, micros(before), micros(now), limit)
+		ORDER BY e.dispatch_after, e.id LIMIT $5`, behind.after, behind.id, micros(before), micros(now), limit)
+	if err != nil || len(found) < limit {
+		return found, Bookmark{}, err
+	}
+	next.id = found[len(found)-1].ID
+	return found, next, nil
 }
 
 // Backlog counts the exports that wait for their workflow and tells since when the oldest does; zero when there is none.

@@ -297,7 +297,7 @@ func TestDocumentsAndLinks(t *testing.T) {
 		docs, err := db.Documents(t.Context(), e.ID)
 		require.NoError(t, err)
 		require.Len(t, docs, 2)
-		waiting, err := db.UndispatchedDocuments(t.Context(), noon, noon, 10)
+		waiting, _, err := db.Undocumented(t.Context(), store.Bookmark{}, noon, noon, 10)
 		require.NoError(t, err)
 		require.Len(t, waiting, 1)
 

@@ -34,10 +34,6 @@ const (
 	startTimeout = 10 * time.Second
 	minBackoff   = 500 * time.Millisecond
 	maxBackoff   = 10 * time.Second
-	// rescueAge is how long an export waits for Temporal before its documents are fetched without it.
-	rescueAge   = time.Minute
-	rescueEvery = 10 * time.Second
-	rescuePage  = 20
 )
 
 // Dispatcher starts the workflow of every accepted export. Starting is idempotent: Temporal refuses a second workflow of the
@@ -296,24 +292,6 @@ func (d *Dispatcher) measure(ctx context.Context) {
 	metrics.Backlog(n, age)
 	commits, writes := d.Store.Commits()
 	metrics.Store(d.Store.WALSize(), commits, writes)
-}
-
-// rescue fetches documents without Temporal, those that end first at the head: an outage of Temporal must not cost documents.
-func (d *Dispatcher) rescue(ctx context.Context) {
-	for sleep(ctx, rescueEvery) {
-		if d.InForce.Current() == nil {
-			continue
-		}
-		waiting, err := d.Store.UndispatchedDocuments(ctx, d.Now().Add(-rescueAge), d.Now(), rescuePage)
-		if err != nil {
-			continue
-		}
-		for _, e := range waiting {
-			if _, err := d.Archive.Fetch(ctx, e); err != nil && ctx.Err() == nil {
-				d.Log.Warn("fetching documents without Temporal failed", zap.Int64("export", e.ID), zap.Error(err))
-			}
-		}
-	}
 }
 
 // sleep waits, and reports false when ctx ended.

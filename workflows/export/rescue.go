@@ -1,0 +1,54 @@
+package export
+
+import (
+	"context"
+	"time"
+
+	"go.uber.org/zap"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/store"
+)
+
+const (
+	// rescueAge is how long an export waits for Temporal before its documents are fetched without it.
+	rescueAge = time.Minute
+	// Of those that wait, twenty a second have their turn: 180,000 within the life of a document's URL, and few enough to go
+	// unnoticed beside what else comes in.
+	rescuePage  = 20
+	rescuePause = time.Second
+	rescueEvery = 10 * time.Second // once all had their turn
+	// rescueAtOnce is how many exports have their documents fetched side by side, so that a service that hangs holds up nobody else's.
+	rescueAtOnce = 8
+)
+
+// rescue fetches documents without Temporal: an outage of Temporal must not cost documents. It goes through all exports that wait,
+// those first that have waited longest, and then from the start again, for what could not be fetched the last time.
+func (d *Dispatcher) rescue(ctx context.Context) {
+	var underway errgroup.Group
+	underway.SetLimit(rescueAtOnce)
+	defer underway.Wait()
+	var mark store.Bookmark
+	for pause := rescuePause; sleep(ctx, pause); {
+		if d.InForce.Current() == nil {
+			continue
+		}
+		waiting, next, err := d.Store.Undocumented(ctx, mark, d.Now().Add(-rescueAge), d.Now(), rescuePage)
+		if err != nil {
+			continue
+		}
+		for _, e := range waiting {
+			underway.Go(func() error { d.fetch(ctx, e); return nil })
+		}
+		if mark, pause = next, rescuePause; next == (store.Bookmark{}) {
+			pause = rescueEvery
+		}
+	}
+}
+
+func (d *Dispatcher) fetch(ctx context.Context, e *hiring.Export) {
+	if _, err := d.Archive.Fetch(ctx, e); err != nil && ctx.Err() == nil {
+		d.Log.Warn("fetching documents without Temporal failed", zap.Int64("export", e.ID), zap.Error(err))
+	}
+}

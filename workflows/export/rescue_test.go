@@ -1,0 +1,88 @@
+package export_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/client"
+	"go.uber.org/zap"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/workflows/export"
+)
+
+// While Temporal is away the documents of all that waits are fetched. Neither those that can't be fetched, more than are looked at
+// once, nor a service that does not answer hold up the others; and what could not be fetched is tried again.
+func TestDocumentsAreFetchedWithoutTemporal(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	var well atomic.Bool
+	var asked sync.Map
+	hang := make(chan struct{})
+	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked.Store(r.URL.Path, true)
+		switch {
+		case r.URL.Path == "/hangs" && !well.Load():
+			select {
+			case <-hang:
+			case <-r.Context().Done():
+			}
+		case strings.HasPrefix(r.URL.Path, "/breaks") && !well.Load():
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprint(w, `{"content":"aGVsbG8=","mimeType":"text/plain","fileName":"a.txt"}`)
+	}))
+	t.Cleanup(service.Close)
+	take := func(path string) *hiring.Export {
+		return b.take(path, `{"candidate":{"profiles":[{"attachments":[{"url":"`+service.URL+`/`+path+`"}]}]}}`, func(e *hiring.Export) { e.Attachments = 1 })
+	}
+	broken := []*hiring.Export{take("hangs")}
+	for n := range 45 {
+		broken = append(broken, take(fmt.Sprint("breaks-", n)))
+	}
+	good := []*hiring.Export{take("good-1"), take("good-2")}
+	b.advance(90 * time.Second)
+	young := take("young")
+
+	temporal, err := client.NewLazyClient(client.Options{HostPort: "127.0.0.1:1"})
+	require.NoError(t, err)
+	t.Cleanup(temporal.Close)
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		(&export.Dispatcher{Store: b.Store, Client: temporal, InForce: b.InForce, Archive: b.Archive, Now: b.Clock, Log: zap.NewNop(), Attributes: new(atomic.Bool)}).Run(ctx)
+	}()
+	defer func() { stop(); <-ended }()
+	fetched := func(all []*hiring.Export) func() bool {
+		return func() bool {
+			for _, e := range all {
+				docs, err := b.Store.Documents(t.Context(), e.ID)
+				if err != nil || len(docs) != 1 || docs[0].State != hiring.Fetched {
+					return false
+				}
+			}
+			return true
+		}
+	}
+	require.Eventually(t, fetched(good), 30*time.Second, 50*time.Millisecond)
+	_, early := asked.Load("/young")
+	require.False(t, early, "Temporal was not given its minute")
+	_, tried := asked.Load("/hangs")
+	require.True(t, tried)
+
+	well.Store(true)
+	close(hang)
+	b.advance(10 * time.Minute) // all are due again, and nobody is young
+	require.Eventually(t, fetched(append(broken, young)), time.Minute, 50*time.Millisecond)
+}
