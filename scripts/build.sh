@@ -17,9 +17,9 @@ tags=$(<scripts/tags)
 cflags=$(<scripts/cflags)
 cd "$folder"
 
-# The gateway has SQLite in it, which is C; scripts/cflags are Go's own flags for it, let it sync with fdatasync, which SQLite's
-# own build finds out by itself, and leave out what nobody here asks it for and each statement pays for. The binary is static all the same, where there is a static C library: scripts/tags
-# leaves out what would ask for shared ones as it runs.
+# The gateway has SQLite in it, which is C. scripts/cflags are Go's own flags for it, let it sync with fdatasync, which SQLite's own
+# build finds out by itself, and leave out what nobody here asks it for and each statement would pay for. The binary is static all
+# the same, where there is a static C library: scripts/tags leaves out what would ask for shared ones as it runs.
 export CGO_ENABLED=0
 if [[ $folder == cmd/hiregate ]]; then
 	CGO_ENABLED=1

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -18,6 +19,28 @@ func empty(t *testing.T) *DB {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	return db
+}
+
+// Whoever begins to wait, whenever that is, waits for as long as the limit says, and not for ever.
+func TestWaitLimit(t *testing.T) {
+	t.Parallel()
+	const within = 200 * time.Millisecond
+	limit := newWaitLimit(within)
+	defer limit.end()
+	var all sync.WaitGroup
+	for n := range 40 {
+		all.Go(func() {
+			time.Sleep(time.Duration(n) * 7 * time.Millisecond)
+			began, over := time.Now(), limit.begin()
+			select {
+			case <-over:
+				assert.GreaterOrEqual(t, time.Since(began), within/2, "the processors are busy, so that it may be too early by some of it")
+			case <-time.After(30 * time.Second):
+				assert.Fail(t, "it waits for ever")
+			}
+		})
+	}
+	all.Wait()
 }
 
 func TestAWriteDoesNotWaitForEver(t *testing.T) {
