@@ -8,6 +8,7 @@ import (
 // waitLimit ends the waiting of many at once: all who began within the same stretch of time. A timer for each of them would be
 // a good part of what their waiting costs.
 type waitLimit struct {
+	within  time.Duration
 	newest  atomic.Pointer[stretch]
 	stopped chan struct{}
 }
@@ -20,9 +21,9 @@ const stretches = 4
 
 // newWaitLimit makes a limit of this long, or up to a stretch longer.
 func newWaitLimit(within time.Duration) *waitLimit {
-	l := &waitLimit{stopped: make(chan struct{})}
+	l := &waitLimit{within: within, stopped: make(chan struct{})}
 	l.next()
-	go l.run(within / stretches)
+	go l.run()
 	return l
 }
 
@@ -34,8 +35,8 @@ func (l *waitLimit) next() {
 	l.newest.Store(&s)
 }
 
-func (l *waitLimit) run(length time.Duration) {
-	tick := time.NewTicker(length)
+func (l *waitLimit) run() {
+	tick := time.NewTicker(l.within / stretches)
 	defer tick.Stop()
 	var over []stretch // those in which nobody begins any more
 	for {

@@ -27,10 +27,12 @@ func TestWaitLimit(t *testing.T) {
 	const within = 200 * time.Millisecond
 	limit := newWaitLimit(within)
 	defer limit.end()
+	tick := time.NewTicker(7 * time.Millisecond)
+	defer tick.Stop()
 	var all sync.WaitGroup
-	for n := range 40 {
+	for range 40 {
+		<-tick.C
 		all.Go(func() {
-			time.Sleep(time.Duration(n) * 7 * time.Millisecond)
 			began, over := time.Now(), limit.begin()
 			select {
 			case <-over:
@@ -46,6 +48,7 @@ func TestWaitLimit(t *testing.T) {
 func TestAWriteDoesNotWaitForEver(t *testing.T) {
 	t.Parallel()
 	db := empty(t)
+	require.Equal(t, turnWithin, db.writer.limit.within)
 	db.writer.limit.end()
 	db.writer.limit = newWaitLimit(50 * time.Millisecond)
 
