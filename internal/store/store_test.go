@@ -279,6 +279,35 @@ func TestDeliveriesAndAttempts(t *testing.T) {
 	})
 }
 
+// Those that came at the same time are told apart by their ids: none is left out, and none comes twice.
+func TestUndocumentedGoesThroughAll(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, db *store.DB) {
+		var want []int64
+		for n := range 5 {
+			e := export("acme", fmt.Sprint("u-", n), "b")
+			require.True(t, insert(t, db, e))
+			want = append(want, e.ID)
+		}
+		var got []int64
+		var mark store.Bookmark
+		for _, size := range []int{2, 2, 1} {
+			page, next, err := db.Undocumented(t.Context(), mark, noon, noon, 2)
+			require.NoError(t, err)
+			require.Len(t, page, size)
+			for _, e := range page {
+				got = append(got, e.ID)
+			}
+			mark = next
+		}
+		require.Equal(t, want, got)
+		require.Zero(t, mark, "behind the last one it begins again")
+		page, _, err := db.Undocumented(t.Context(), store.Bookmark{}, noon.Add(-time.Microsecond), noon, 2)
+		require.NoError(t, err)
+		require.Empty(t, page, "they have not waited long enough")
+	})
+}
+
 func TestDocumentsAndLinks(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, db *store.DB) {
