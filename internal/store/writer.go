@@ -155,7 +155,7 @@ func (w *writer) close() error {
 func (w *writer) run() {
 	defer close(w.ended)
 	defer w.disconnect()
-	defer func() { w.limit.end() }()
+	defer func() { w.limit.end() }() // the one of then: a test puts another in its place
 	batch := make([]*write, 0, maxBatch)
 	for one := range w.queue {
 		batch = append(batch[:0], one)

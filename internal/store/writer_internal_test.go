@@ -21,7 +21,7 @@ func empty(t *testing.T) *DB {
 	return db
 }
 
-// Whoever begins to wait, whenever that is, waits for as long as the limit says, and not for ever.
+// Whoever begins to wait, whenever that is, does not wait for ever, and not for much less than the limit.
 func TestWaitLimit(t *testing.T) {
 	t.Parallel()
 	const within = 200 * time.Millisecond

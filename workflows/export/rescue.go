@@ -19,7 +19,8 @@ const (
 	rescuePage  = 20
 	rescuePause = time.Second
 	rescueEvery = 10 * time.Second // once all had their turn
-	// rescueAtOnce is how many exports have their documents fetched side by side, so that a service that hangs holds up nobody else's.
+	// rescueAtOnce is how many exports have their documents fetched side by side. One whose service hangs takes a place for up to two
+	// minutes (documents.Fetch): with eight of them all others wait as long.
 	rescueAtOnce = 8
 )
 

@@ -20,7 +20,7 @@ import (
 )
 
 // While Temporal is away the documents of all that waits are fetched. Neither those that can't be fetched, more than are looked at
-// once, nor a service that does not answer hold up the others; and what could not be fetched is tried again.
+// once, nor one whose service does not answer hold up the others; and what could not be fetched is tried again.
 func TestDocumentsAreFetchedWithoutTemporal(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
