@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"go.uber.org/zap"
@@ -27,6 +28,8 @@ type Archive struct {
 	InForce *config.InForce
 	Now     func() time.Time
 	Log     *zap.Logger
+
+	places places
 }
 
 // Progress tells how far the documents of an export are.
@@ -35,18 +38,32 @@ type Progress struct {
 	Wait                      time.Duration // until the next of the missing ones is due
 }
 
-// Fetch fetches what is missing of an export's documents and due, once each. It is idempotent, and may be called from several
-// places at once: what is fetched twice is kept once. An error means that the store can't be used; that a document could not be
-// fetched is in the store, and in the progress.
+// Fetch fetches what is missing of an export's documents and due, once each; where too many of the tenant's are being fetched, or
+// this one's are, it fetches none. It is idempotent, and may be called from several places at once, and by several gateways: what
+// is fetched twice is kept once. An error means that the store can't be used; that a document could not be fetched is in the
+// store, and in the progress.
 func (a *Archive) Fetch(ctx context.Context, e *hiring.Export) (Progress, error) {
 	docs, err := a.documents(ctx, e)
 	if err != nil {
 		return Progress{}, err
 	}
+	progress := a.progress(docs)
+	if progress.Missing == 0 || !slices.ContainsFunc(docs, a.due) {
+		return progress, nil
+	}
+	leave, ok := a.places.take(ctx, e.Tenant, e.ID, placeWithin)
+	if !ok {
+		progress.Wait = placeAgain + rand.N(placeAgain)
+		return progress, ctx.Err()
+	}
+	defer leave()
+	if docs, err = a.Store.Documents(ctx, e.ID); err != nil { // again: it may have waited for someone who fetched them
+		return Progress{}, err
+	}
 	group, groupCtx := errgroup.WithContext(ctx)
 	group.SetLimit(fetchAtOnce)
 	for _, d := range docs {
-		if d.State == hiring.Fetching && !d.NextAt.After(a.Now()) {
+		if a.due(d) {
 			group.Go(func() error { return a.try(groupCtx, e, d) })
 		}
 	}
@@ -54,6 +71,10 @@ func (a *Archive) Fetch(ctx context.Context, e *hiring.Export) (Progress, error)
 		return Progress{}, err
 	}
 	return a.progress(docs), nil
+}
+
+func (a *Archive) due(d *hiring.Document) bool {
+	return d.State == hiring.Fetching && !d.NextAt.After(a.Now())
 }
 
 func (a *Archive) progress(docs []*hiring.Document) Progress {

@@ -1,6 +1,7 @@
 package documents_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -26,7 +27,8 @@ import (
 
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
-// bench is an archive over a real store and folder, a service that offers documents, and a clock.
+// bench is an archive over a real store and folder, a service that offers documents, and a clock. It never answers what asks for a
+// name that begins with "hangs".
 type bench struct {
 	*documents.Archive
 	t       *testing.T
@@ -45,6 +47,10 @@ func newBench(t *testing.T) *bench {
 	b.service = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		b.asked.Add(1)
 		name := r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:]
+		if strings.HasPrefix(name, "hangs") {
+			<-r.Context().Done()
+			return
+		}
 		if status, ok := b.status.Load(name); ok {
 			w.WriteHeader(status.(int))
 			return
@@ -82,12 +88,17 @@ func (b *bench) advance(d time.Duration) {
 // accept takes in an export whose attachments are at these paths of the service. Its layout is unusual, to see it kept.
 func (b *bench) accept(paths ...string) *hiring.Export {
 	b.t.Helper()
+	return b.acceptFor("acme", paths...)
+}
+
+func (b *bench) acceptFor(tenant string, paths ...string) *hiring.Export {
+	b.t.Helper()
 	var attachments []string
 	for n, path := range paths {
 		attachments = append(attachments, fmt.Sprintf("{ \"url\" :\n\t%q, \"id\": {\"value\":\"doc-%d\"} }", b.service.URL+"/"+path, n))
 	}
 	body := fmt.Sprintf("{\"candidate\":  {\"profiles\" : [ {\"attachments\":[%s]}]}}\n", strings.Join(attachments, " ,"))
-	e := inbox.Arrive("acme", "", []byte(body), b.clock())
+	e := inbox.Arrive(tenant, "", []byte(body), b.clock())
 	e.Attachments = len(paths)
 	_, err := inbox.Accept(b.t.Context(), b.Store, e)
 	require.NoError(b.t, err)
@@ -131,7 +142,7 @@ func TestFetchedOnceAndKept(t *testing.T) {
 	}
 }
 
-func TestFetchedFromSeveralPlacesIsKeptOnce(t *testing.T) {
+func TestFetchedByOneGatewayOnce(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	e := b.accept("one", "two", "three")
@@ -139,13 +150,54 @@ func TestFetchedFromSeveralPlacesIsKeptOnce(t *testing.T) {
 	for range 8 {
 		own := *e
 		group.Go(func() {
-			_, err := b.Fetch(t.Context(), &own)
+			p, err := b.Fetch(t.Context(), &own)
+			require.NoError(t, err)
+			require.Equal(t, documents.Progress{Fetched: 3}, p)
+		})
+	}
+	group.Wait()
+	require.Equal(t, int64(3), b.asked.Load())
+}
+
+func TestFetchedBySeveralGatewaysIsKeptOnce(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	e := b.accept("one", "two", "three")
+	var group sync.WaitGroup
+	for range 8 {
+		own := *e
+		gateway := &documents.Archive{Store: b.Store, Files: b.Files, InForce: b.InForce, Now: b.Now, Log: b.Log}
+		group.Go(func() {
+			_, err := gateway.Fetch(t.Context(), &own)
 			require.NoError(t, err)
 		})
 	}
 	group.Wait()
 	require.Equal(t, documents.Progress{Fetched: 3}, b.fetch(e))
 	require.Equal(t, 3, b.kept(), "what was fetched twice was kept twice")
+}
+
+// However many exports of one tenant wait for a service that does not answer, the documents of another are fetched.
+func TestATenantWhoseServiceHangsHoldsUpNobodyElse(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	var group sync.WaitGroup
+	defer group.Wait()
+	defer cancel()
+	turnedAway := make(chan documents.Progress, 200)
+	for n := range cap(turnedAway) {
+		e := b.accept(fmt.Sprint("hangs-", n))
+		group.Go(func() {
+			if p, err := b.Fetch(ctx, e); err == nil {
+				turnedAway <- p
+			}
+		})
+	}
+	p := <-turnedAway
+	require.Equal(t, 1, p.Missing)
+	require.GreaterOrEqual(t, p.Wait, 10*time.Second, "so many would ask again at once")
+	require.Equal(t, documents.Progress{Fetched: 1}, b.fetch(b.acceptFor("globex", "one")))
 }
 
 func TestRefusedThreeTimesIsGivenUp(t *testing.T) {

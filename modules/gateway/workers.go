@@ -69,7 +69,7 @@ func (r *Runtime) startWorkers(ctx context.Context) (failed chan error, stop fun
 		MaxConcurrentActivityTaskPollers: 4, MaxConcurrentWorkflowTaskPollers: 4,
 	}
 	fetchOptions := options
-	fetchOptions.MaxConcurrentActivityExecutionSize = 32
+	fetchOptions.MaxConcurrentActivityExecutionSize = 128 // twice what the archive fetches at once: those that wait for it don't keep others from it
 	fetchOptions.DisableWorkflowWorker = true
 	options.MaxConcurrentActivityExecutionSize = 256
 	deliver := worker.New(r.client, workflows.DeliverQueue, options)

@@ -22,7 +22,12 @@ import (
 // take puts an export through the door that is changed before.
 func (b *bench) take(key, body string, change func(*hiring.Export)) *hiring.Export {
 	b.t.Helper()
-	e := inbox.Arrive("acme", key, []byte(body), b.Clock())
+	return b.takeFor("acme", key, body, change)
+}
+
+func (b *bench) takeFor(tenant, key, body string, change func(*hiring.Export)) *hiring.Export {
+	b.t.Helper()
+	e := inbox.Arrive(tenant, key, []byte(body), b.Clock())
 	change(e)
 	_, err := inbox.Accept(b.t.Context(), b.Store, e)
 	require.NoError(b.t, err)

@@ -19,9 +19,9 @@ const (
 	rescuePage  = 20
 	rescuePause = time.Second
 	rescueEvery = 10 * time.Second // once all had their turn
-	// rescueAtOnce is how many exports have their documents fetched side by side. One whose service hangs takes a place for up to two
-	// minutes (documents.Fetch): with eight of them all others wait as long.
-	rescueAtOnce = 8
+	// rescueAtOnce is more than can be fetched at once and come meanwhile: the archive gives each tenant its share, and those it
+	// turns away have their turn next time.
+	rescueAtOnce = 128
 )
 
 // rescue fetches documents without Temporal: an outage of Temporal must not cost documents. It goes through all exports that wait,
