@@ -72,7 +72,8 @@ The exit code is 1 when anything was not acknowledged: with 2xx an export, with 
 	fl.StringVar(&f.event, "event", webhook.EventExport, "event to send: CANDIDATE-EXPORT or VERIFY")
 	fl.StringVar(&f.payload, "payload", "", "file with the body of the export (default: a minimal export)")
 	fl.StringArrayVar(&f.documents, "document", nil, "file to serve as the document of an attachment; repeat it for more")
-	fl.DurationVar(&f.wait, "wait", time.Minute, "how long to wait until the documents were fetched")
+	// A gateway whose Temporal is away begins to fetch after a minute.
+	fl.DurationVar(&f.wait, "wait", 2*time.Minute, "how long to wait until the documents were fetched")
 	fl.StringVar(&f.uuid, "uuid", "", "UUID header of every export (default: a fresh one each)")
 	fl.IntVar(&f.count, "count", 1, "how many to send")
 	fl.IntVar(&f.concurrency, "concurrency", 8, "how many may be on their way at once")
