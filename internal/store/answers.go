@@ -25,6 +25,12 @@ func (tx *Tx) AddComplianceAnswer(a *hiring.JobApplication, c hiring.ComplianceA
 	return err
 }
 
+// MoveComplianceAnswers has what was answered to the compliance groups counted with the job that the application is for now.
+func (tx *Tx) MoveComplianceAnswers(a *hiring.JobApplication) error {
+	_, err := tx.exec(`UPDATE compliance_answers SET job = $3 WHERE tenant = $1 AND application = $2`, a.Tenant, a.ID, a.Job)
+	return err
+}
+
 // DeleteSubmission removes all that came with a job application, and what was answered to the compliance groups.
 func (tx *Tx) DeleteSubmission(tenant, application string) error {
 	for _, table := range []string{"application_answers", "compliance_answers"} {

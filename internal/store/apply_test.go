@@ -152,12 +152,19 @@ func TestSubmissions(t *testing.T) {
 		counts, err := db.ComplianceCounts(t.Context(), "acme", "NURSE-2")
 		require.NoError(t, err)
 		require.Empty(t, counts)
+		write(t, db, func(tx *store.Tx) error {
+			return tx.MoveComplianceAnswers(&hiring.JobApplication{Row: hiring.Row{Tenant: "acme"}, ID: "a-3", Job: "NURSE-2"})
+		})
+		counts, err = db.ComplianceCounts(t.Context(), "acme", "NURSE-2")
+		require.NoError(t, err)
+		require.Equal(t, []hiring.ComplianceCount{{Job: "NURSE-2", Group: "complianceOfccp", Question: "eeocDisability", Value: "No", Count: 1}}, counts)
 		write(t, db, func(tx *store.Tx) error { return tx.DeleteSubmission("acme", "a-1") })
 		_, err = db.Submission(t.Context(), "acme", "a-1")
 		require.ErrorIs(t, err, store.ErrNotFound)
 		counts, err = db.ComplianceCounts(t.Context(), "acme", "")
 		require.NoError(t, err)
-		require.Equal(t, 1, counts[1].Count)
+		require.Len(t, counts, 2)
+		require.Equal(t, 1, counts[0].Count, "of a-2")
 	})
 }
 

@@ -41,17 +41,23 @@ func settleApplication(tx *store.Tx, a, before *hiring.JobApplication) (*problem
 	if _, ok, err := tx.Candidate(a.Tenant, a.Candidate); err != nil || !ok {
 		return problem.New(http.StatusUnprocessableEntity, "candidate is of no candidate of this tenant: put the candidate first"), err
 	}
-	if a.Job == "" {
-		return nil, nil
+	if a.Job != "" {
+		if _, ok, err := tx.Job(a.Tenant, a.Job); err != nil || !ok {
+			return problem.New(http.StatusUnprocessableEntity, "jobBoardCode is of no job of this tenant: put the job first"), err
+		}
 	}
-	if _, ok, err := tx.Job(a.Tenant, a.Job); err != nil || !ok {
-		return problem.New(http.StatusUnprocessableEntity, "jobBoardCode is of no job of this tenant: put the job first"), err
+	if before != nil && before.Job != a.Job {
+		return nil, tx.MoveComplianceAnswers(a)
 	}
 	return nil, nil
 }
 
-// clearApplication removes the documents and the history of a job application. The files stay: an export may still offer them.
+// clearApplication removes the documents, the answers and the history of a job application. The files stay: an export may still
+// offer them.
 func clearApplication(tx *store.Tx, a *hiring.JobApplication) (*problem.Problem, error) {
+	if err := tx.DeleteSubmission(a.Tenant, a.ID); err != nil {
+		return nil, err
+	}
 	for {
 		all, err := tx.ApplicationDocuments(a.Tenant, a.ID, store.MaxPage)
 		if err != nil {

@@ -3,6 +3,7 @@ package manage_test
 import (
 	"fmt"
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -79,6 +80,54 @@ func TestComplianceReport(t *testing.T) {
 		b.refused(http.StatusNotFound, http.MethodGet, acme+"/compliance-report?job=D", "")
 		b.refused(http.StatusBadRequest, http.MethodGet, acme+"/compliance-report?candidate=c-1", "")
 		require.Empty(t, get[report](b, "/v1/tenants/globex/compliance-report").Groups)
+	})
+}
+
+// What was answered goes with its application: to another job, and away.
+func TestAnswersGoWithTheirApplication(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, b *bench) {
+		b.must(http.StatusCreated, http.MethodPut, acme+"/candidates/c-1", `{}`)
+		for _, job := range []string{"A", "B"} {
+			b.must(http.StatusCreated, http.MethodPut, acme+"/jobs/"+job, `{"id":"id-`+job+`"}`)
+		}
+		db := b.Runtime.Store()
+		for n := range 5 {
+			id := fmt.Sprint("a-", n)
+			b.must(http.StatusCreated, http.MethodPut, acme+"/job-applications/"+id, `{"candidate":"c-1","jobBoardCode":"A"}`)
+			b.Write(t, func(tx *store.Tx) error {
+				a := &hiring.JobApplication{Row: hiring.Row{Tenant: "acme"}, ID: id, Job: "A"}
+				if err := tx.AddSubmission(a.Tenant, a.ID, &hiring.Submission{Answers: []hiring.Given{{Question: "why", Values: []string{"so"}}}}); err != nil {
+					return err
+				}
+				return tx.AddComplianceAnswer(a, hiring.ComplianceAnswer{Question: "eeocVeteran", Group: "complianceVevraa", Choice: true, Value: veteran[0]}, b.Clock.Now())
+			})
+		}
+		told := func(query string) string {
+			return regexp.MustCompile(`"answers":\w+`).FindString(b.must(http.StatusOK, http.MethodGet, acme+"/compliance-report"+query, "").body)
+		}
+		require.Equal(t, `"answers":5`, told("?job=A"))
+		b.must(http.StatusNoContent, http.MethodDelete, acme+"/job-applications/a-0", "")
+		_, err := db.Submission(t.Context(), "acme", "a-0")
+		require.ErrorIs(t, err, store.ErrNotFound)
+		require.Equal(t, `"answers":null`, told("?job=A"), "four are few enough to hide")
+
+		b.must(http.StatusOK, http.MethodPut, acme+"/job-applications/a-1", `{"candidate":"c-1","jobBoardCode":"B"}`)
+		b.must(http.StatusOK, http.MethodPut, acme+"/job-applications/a-2", `{"candidate":"c-1"}`)
+		for _, id := range []string{"a-3", "a-4"} {
+			b.refused(http.StatusConflict, http.MethodDelete, acme+"/jobs/A", "")
+			b.refused(http.StatusConflict, http.MethodDelete, acme+"/candidates/c-1", "")
+			b.must(http.StatusNoContent, http.MethodDelete, acme+"/job-applications/"+id, "")
+		}
+		b.must(http.StatusNoContent, http.MethodDelete, acme+"/jobs/A", "")
+		b.must(http.StatusCreated, http.MethodPut, acme+"/jobs/A", `{"id":"id-A"}`)
+		require.Empty(t, told("?job=A"), "a job made anew has the answers of the one before")
+		counts, err := db.ComplianceCounts(t.Context(), "acme", "")
+		require.NoError(t, err)
+		of := hiring.ComplianceCount{Group: "complianceVevraa", Question: "eeocVeteran", Value: veteran[0], Count: 1}
+		without, another := of, of
+		another.Job = "B"
+		require.Equal(t, []hiring.ComplianceCount{without, another}, counts)
 	})
 }
 
