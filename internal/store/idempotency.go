@@ -45,6 +45,21 @@ func (db *DB) Begin(ctx context.Context, o *Once, now time.Time) (kept Kept, err
 	return kept, err
 }
 
+// Known tells what became of a request before, and begins nothing. Errors: ErrOtherRequest, and those of the database.
+func (db *DB) Known(ctx context.Context, o *Once, now time.Time) (Kept, error) {
+	var fingerprint []byte
+	kept, err := queryOne(ctx, db, func(r row) (k Kept, err error) {
+		return k, r.Scan(&fingerprint, &k.Effect, &k.Answered, &k.Answer)
+	}, `SELECT fingerprint, effect, answered, answer FROM idempotency WHERE id = $1 AND till > $2`, o.ID[:], micros(now))
+	switch {
+	case errors.Is(err, ErrNotFound):
+		return Kept{}, nil
+	case err == nil && !bytes.Equal(fingerprint, o.Fingerprint[:]):
+		return Kept{}, ErrOtherRequest
+	}
+	return kept, err
+}
+
 func (tx *Tx) beginOnce(o *Once, now time.Time) (Kept, error) {
 	if _, err := tx.exec(`DELETE FROM idempotency WHERE id IN (SELECT id FROM idempotency WHERE till <= $1 ORDER BY till LIMIT $2)`, micros(now), sweep); err != nil {
 		return Kept{}, err

@@ -89,6 +89,9 @@ func (s *submission) take() (result string, refused *refusal) {
 	if key != nil {
 		now := s.Gateway.Now()
 		s.once = &store.Once{ID: *key, Fingerprint: [32]byte(sum.Sum(nil)), Lease: now, Till: now.Add(keptFor)}
+		if result, refused := s.known(); result != "" {
+			return result, refused
+		}
 	}
 	return s.decide()
 }

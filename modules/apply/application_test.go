@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/store/storetest"
+	"github.com/hiregate/hiregate/modules/apply"
 	"github.com/hiregate/hiregate/modules/gateway/gatewaytest"
 )
 
@@ -189,6 +191,32 @@ func TestIdempotencyKeys(t *testing.T) {
 	require.NotEqual(t, id, b.requireTaken(b.apply(body, append(b.bearer(partner), "Idempotency-Key", "k-1")...)), "a key is kept for a day")
 }
 
+// A repeat gets the answer of before, whatever became of the job since.
+func TestRepeatsAreNotJudgedAnew(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	me := append(b.bearer(partner), "Idempotency-Key", "k-1")
+	body, other := application(t, code, fine(t)), application(t, code, with(fine(t), "email", "no address"))
+	id := b.requireTaken(b.apply(body, me...))
+	for n, change := range []func(){
+		func() {},
+		func() {
+			b.job("acme", &hiring.Job{BoardCode: code, ID: "job-1", Questions: []hiring.Question{{ID: "resume", Format: hiring.File, Label: "Resume"}, {ID: "why", Format: hiring.Text, Label: "Why", IsRequired: true}}})
+		},
+		func() { b.job("acme", &hiring.Job{BoardCode: code, ID: "job-1", Closed: true}) },
+	} {
+		change()
+		require.Equal(t, id, b.requireTaken(b.apply(body, me...)), n)
+		b.requireError(b.apply(other, me...), http.StatusUnprocessableEntity, "this Idempotency-Key was sent with another application before: take a new one for each", "null")
+	}
+	require.Equal(t, http.StatusBadRequest, b.apply(body, b.bearer(partner)...).Code, "a request without the key is judged")
+	require.Len(t, b.applications("acme"), 1)
+	require.Len(t, b.files(), 1)
+	uploads, err := b.Runtime.Store().Uploads(t.Context(), time.Now().Add(time.Hour), 10)
+	require.NoError(t, err)
+	require.Empty(t, uploads)
+}
+
 // Of many requests with one key at once one is taken; the others are told to wait, or get its answer.
 func TestOneKeyManyRequests(t *testing.T) {
 	t.Parallel()
@@ -208,6 +236,26 @@ func TestOneKeyManyRequests(t *testing.T) {
 		})
 	}
 	group.Wait()
+	require.Len(t, b.applications("acme"), 1)
+	require.Len(t, b.files(), 1)
+}
+
+// So it is where each request comes to another node, which knows nothing of the others.
+func TestOneKeyManyNodes(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	headers := append(b.bearer(partner), "Idempotency-Key", "k-1")
+	body := application(t, code, fine(t))
+	ids := make([]string, 16)
+	var group sync.WaitGroup
+	for n := range ids {
+		api := *b.API
+		api.Guards = apply.NewGuards(b.Clock.Now)
+		node := &bench{Bench: b.Bench, API: &api, t: t}
+		group.Go(func() { ids[n] = node.requireTaken(node.apply(body, headers...)) })
+	}
+	group.Wait()
+	require.Len(t, slices.Compact(ids), 1)
 	require.Len(t, b.applications("acme"), 1)
 	require.Len(t, b.files(), 1)
 }

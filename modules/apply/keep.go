@@ -17,6 +17,35 @@ import (
 // errClosed says that a job was closed or deleted while somebody applied for it.
 var errClosed = errors.New("the job takes no applications any more")
 
+// known answers what was sent with this Idempotency-Key before; an empty result: nothing was. Job and answers are not looked at, for
+// the job may be closed or ask something else by now.
+func (s *submission) known() (result string, refused *refusal) {
+	kept, err := s.db.Known(s.r.Context(), s.once, s.began)
+	switch {
+	case errors.Is(err, store.ErrOtherRequest):
+		return s.misused()
+	case err != nil:
+		s.forget()
+		return "failed", s.away(err)
+	case kept.Answered:
+		return s.repeated(string(kept.Answer))
+	}
+	return "", nil
+}
+
+// repeated is for an application that was taken before, under an id.
+func (s *submission) repeated(id string) (string, *refusal) {
+	s.id = id
+	s.forget()
+	return "repeated", nil
+}
+
+// misused is for an Idempotency-Key that stands for another application.
+func (s *submission) misused() (string, *refusal) {
+	s.forget()
+	return "refused", refuse(http.StatusUnprocessableEntity, "this Idempotency-Key was sent with another application before: take a new one for each")
+}
+
 // keep writes the application with all that belongs to it, in one transaction: candidate, documents, answers, the entering of the
 // first step with what its helper exports, and the Idempotency-Key.
 func (s *submission) keep(f *filled) (string, *refusal) {
@@ -43,9 +72,7 @@ func (s *submission) keep(f *filled) (string, *refusal) {
 	}
 	switch {
 	case err == nil && w.before != "":
-		s.id = w.before
-		s.forget()
-		return "repeated", nil
+		return s.repeated(w.before)
 	case err == nil:
 		if w.export != nil && w.export.Fault == "" {
 			s.Gateway.Runtime.Dispatcher.Offer(w.export)
@@ -55,8 +82,7 @@ func (s *submission) keep(f *filled) (string, *refusal) {
 		s.forget()
 		return "refused", noJob()
 	case errors.Is(err, store.ErrOtherRequest):
-		s.forget()
-		return "refused", refuse(http.StatusUnprocessableEntity, "this Idempotency-Key was sent with another application before: take a new one for each")
+		return s.misused()
 	case errors.Is(err, store.ErrUnavailable):
 		// It may have been committed all the same: the files are left to the sweep, which knows.
 		return "failed", s.away(err)
