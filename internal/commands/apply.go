@@ -38,7 +38,8 @@ questions. Answers that are not valid are asked again, with what is wrong with t
   {"firstName": "Zoë", "resume": "resume.pdf", "1000123": ["Day", "Weekend | Holiday"]}
 where the answer to a File question is the file's path, beside the JSON file unless it is absolute, and that to a Checkbox question
 may be an array; or an application as the contract has it, {"source": …, "answers": [{"questionId": …, "value": …}]}, in which
-"file" with a path may stand for "value". Files are encoded while they are sent.
+"file" with a path may stand for "value". Files are encoded while they are sent. An application is sent as it is, without asking
+what the job asks: under its --idempotency-key it can be sent again for a day, also when the job is closed by then.
 
 The password is read from --password-file, the environment variable ` + passwordVariable + `, or the terminal. The token is kept in your
 cache folder, for you alone to read, and renewed when the API answers 401. Each application carries an Idempotency-Key, and is
@@ -96,6 +97,9 @@ func (f *applyFlags) run(ctx context.Context, cmd *cobra.Command) error {
 	}
 	c := newApplyClient(strings.TrimRight(target.String(), "/"), f.user, func() (string, error) { return f.password(ctx, cmd) }, cmd.ErrOrStderr())
 	defer c.close()
+	if f.answers != "" && !f.questions {
+		return f.file(ctx, cmd, c)
+	}
 	questions, err := c.questions(ctx, f.job)
 	if err != nil {
 		return err
@@ -103,10 +107,12 @@ func (f *applyFlags) run(ctx context.Context, cmd *cobra.Command) error {
 	if f.questions {
 		return f.show(cmd, questions)
 	}
-	if f.answers == "" {
-		return f.form(ctx, cmd, c, questions)
-	}
-	all, source, err := readAnswers(cmd.InOrStdin(), f.answers, questions)
+	return f.form(ctx, cmd, c, questions)
+}
+
+// file sends the answers of a file.
+func (f *applyFlags) file(ctx context.Context, cmd *cobra.Command, c *applyClient) error {
+	all, source, err := readAnswers(cmd.InOrStdin(), f.answers, func() ([]asked, error) { return c.questions(ctx, f.job) })
 	if err != nil {
 		return err
 	}

@@ -23,8 +23,9 @@ type givenAnswer struct {
 
 const maxAnswersFile = 64 << 20 // bytes; a file may be in it, encoded
 
-// readAnswers reads a file of answers: an object by question id, or an application. source is nil where it has none.
-func readAnswers(in io.Reader, name string, questions []asked) (all []givenAnswer, source *string, err error) {
+// readAnswers reads a file of answers: an object by question id, for which it asks the questions, or an application. source is nil
+// where it has none.
+func readAnswers(in io.Reader, name string, ask func() ([]asked, error)) (all []givenAnswer, source *string, err error) {
 	raw, err := readInput(in, name, maxAnswersFile)
 	if err != nil {
 		return nil, nil, err
@@ -44,8 +45,14 @@ func readAnswers(in io.Reader, name string, questions []asked) (all []givenAnswe
 		if s, ok := members["source"]; ok && json.Unmarshal(s, &source) != nil {
 			return nil, nil, fmt.Errorf("the source of %s is no string", printable(name))
 		}
-	} else if all, err = byQuestion(members, questions); err != nil {
-		return nil, nil, err
+	} else {
+		questions, err := ask()
+		if err != nil {
+			return nil, nil, err
+		}
+		if all, err = byQuestion(members, questions); err != nil {
+			return nil, nil, err
+		}
 	}
 	for n := range all {
 		if all[n].File != "" && !filepath.IsAbs(all[n].File) {

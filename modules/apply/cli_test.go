@@ -130,6 +130,24 @@ func TestApplyCommandSubmitsAFile(t *testing.T) {
 	require.EqualValues(t, 1, l.authentication.Load(), "the token was not kept")
 }
 
+// The questions of a job that was closed can't be asked any more, and an application needs none.
+func TestApplyCommandSendsAnApplicationOfAClosedJobAgain(t *testing.T) {
+	l := newLine(t)
+	raw, err := json.Marshal(map[string]any{"answers": fine(t)})
+	require.NoError(t, err)
+	apply := func() (string, error) {
+		id, _, err := l.run(string(raw), "--job", code, "--answers", "-", "--idempotency-key", "k-1")
+		return id, err
+	}
+	first, err := apply()
+	require.NoError(t, err)
+	l.job("acme", &hiring.Job{BoardCode: code, ID: "job-1", Closed: true})
+	again, err := apply()
+	require.NoError(t, err)
+	require.Equal(t, first, again)
+	require.Len(t, l.applications("acme"), 1)
+}
+
 func TestApplyCommandKeepsAndRenewsItsToken(t *testing.T) {
 	l := newLine(t)
 	ask := func() error {
