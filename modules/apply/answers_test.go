@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -163,12 +164,24 @@ func TestLargeAnswersTogether(t *testing.T) {
 		questions = append(questions, hiring.Question{ID: id, Format: hiring.Textarea, Label: "Why"})
 		answers = append(answers, answered{id, strings.Repeat("x", 1<<20)})
 	}
+	short := answered{"5", "x"} // stays in memory
+	half := answered{"4", strings.Repeat("x", 1<<19)}
 	b.job("acme", &hiring.Job{BoardCode: "LONG", ID: "job-9", Questions: questions})
-	for _, body := range inBothOrders(t, "LONG", answers...) {
-		b.requireError(b.apply(body, me...), http.StatusBadRequest, "some answers are not valid: see errors", `[{"questionId":"5","messages":["Why: `+schemas.TooLargeAll+`"]}]`)
-	}
-	for _, body := range inBothOrders(t, "LONG", answers[:4]...) {
-		b.requireTaken(b.apply(body, me...))
+	for _, c := range []struct {
+		answers []answered
+		tooMuch string // the question; empty: none
+	}{
+		{answers, "5"}, {answers[:4], ""}, {append(answers[:4:4], short), "5"}, {append([]answered{short}, answers[:4]...), "4"},
+		{append(answers[:3:3], half, short), ""}, {slices.Concat([]answered{short}, answers[:3], []answered{half}), ""},
+	} {
+		for _, body := range inBothOrders(t, "LONG", c.answers...) {
+			w := b.apply(body, me...)
+			if c.tooMuch == "" {
+				b.requireTaken(w)
+				continue
+			}
+			b.requireError(w, http.StatusBadRequest, "some answers are not valid: see errors", `[{"questionId":"`+c.tooMuch+`","messages":["Why: `+schemas.TooLargeAll+`"]}]`)
+		}
 	}
 }
 

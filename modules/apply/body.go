@@ -63,7 +63,7 @@ type body struct {
 	kept                     int
 	scratch                  *os.File
 	scratched                int64
-	texts                    int64 // bytes of texts that were not kept in memory
+	texts                    int64 // bytes of the answers that are no files
 }
 
 // close ends the scratch file.
@@ -306,15 +306,20 @@ func (b *body) settle(a *answer, q *hiring.Question) (err error) {
 		a.content, err = b.file(q, r)
 		return err
 	}
-	if a.rest == nil {
-		return nil
+	size := int64(len(a.text))
+	if a.rest != nil {
+		size = a.rest.Size()
 	}
-	if a.rest.Size() > maxText {
+	switch {
+	case size > maxText:
 		a.content = content{fault: schemas.TooLarge}
 		return nil
-	}
-	if b.texts += a.rest.Size(); b.texts > maxTexts {
+	case b.texts+size > maxTexts:
 		a.content = content{fault: schemas.TooLargeAll}
+		return nil
+	}
+	b.texts += size
+	if a.rest == nil {
 		return nil
 	}
 	raw, err := io.ReadAll(a.rest)
