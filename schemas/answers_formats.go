@@ -16,8 +16,11 @@ const (
 )
 
 const (
-	leastDigits = 7       // of a phone number
-	maxPersonal = 4 << 10 // bytes of an answer that becomes the candidate's own, as hiring.Candidate.Check has it
+	leastDigits = 7 // of a phone number
+
+	// Of what becomes the candidate's own, as hiring.Candidate.Check has it.
+	maxPersonal    = 4 << 10 // bytes of an answer
+	maxCitizenShip = 100     // options
 )
 
 func init() {

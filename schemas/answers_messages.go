@@ -19,6 +19,7 @@ const (
 	ChooseOne     = "choose exactly one of the options, as it is written"
 	ChooseSome    = `choose from the options, as they are written, with | between them and \| for a pipe in one`
 	ChooseOnce    = "choose each option only once"
+	ChooseFewer   = "choose at most 100 options"
 	NotDate       = "write a day that exists, as YYYY-MM-DD"
 	NotNumber     = "write a number in digits, such as 3 or -2.5"
 	NotPhone      = "at least 7 digits are needed"
@@ -58,6 +59,8 @@ func explain(q *hiring.Question, e gojsonschema.ResultError) string {
 		return NotNumber
 	case *gojsonschema.ItemsMustBeUniqueError:
 		return ChooseOnce
+	case *gojsonschema.ArrayMaxItemsError:
+		return ChooseFewer
 	case *gojsonschema.EnumError, *gojsonschema.FalseError:
 		return notOffered(q)
 	case *gojsonschema.NumberGTEError:

@@ -20,12 +20,13 @@ const (
 
 	maxShort  = 64 // characters of a number and of a phone number
 	emailID   = "email"
+	citizenID = "citizenWorkStatus"
 	numbers   = `^[+-]?\d+(\.\d+)?$`
 	schemaURI = "http://json-schema.org/draft-07/schema#"
 )
 
 // personal are the questions whose answers become the candidate's own.
-var personal = []string{"firstName", "lastName", emailID, "phone", "citizenWorkStatus"}
+var personal = []string{"firstName", "lastName", emailID, "phone", citizenID}
 
 type object = map[string]any
 
@@ -56,7 +57,11 @@ func questionSchema(q *hiring.Question) (any, error) {
 	}
 	switch q.Format {
 	case hiring.Checkbox:
-		return object{"type": "array", "minItems": 1, "uniqueItems": true, "items": oneOf(q.Options)}, nil
+		s := object{"type": "array", "minItems": 1, "uniqueItems": true, "items": oneOf(q.Options)}
+		if q.ID == citizenID {
+			s["maxItems"] = maxCitizenShip
+		}
+		return s, nil
 	case hiring.Date:
 		return object{"type": "string", "format": dateFormat}, nil
 	case hiring.File:

@@ -46,6 +46,10 @@ func judged() map[string]struct {
 		verdicts [][]verdict
 	}
 	shifts := []string{"Day", "Night", "Weekend | Holiday", `On\call`}
+	var countries []string
+	for n := range maxCitizenShip + 1 {
+		countries = append(countries, strconv.Itoa(n))
+	}
 	odd := []string{`a\|b`, `a|b`, `a\b`, `a\\b`, " x ", "é", "|", "||"}
 	return map[string]row{
 		"checkbox": {hiring.Question{Format: hiring.Checkbox, Options: shifts}, [][]verdict{
@@ -61,6 +65,13 @@ func judged() map[string]struct {
 			wrong(is(ChooseSome), `a`, `x`, "e\u0301", `a|b`, `\\|b`),
 		}},
 		"checkbox of none": {hiring.Question{Format: hiring.Checkbox}, [][]verdict{wrong(is(ChooseSome), "Day"), right("", "  ")}},
+		"citizenWorkStatus": {hiring.Question{Format: hiring.Checkbox, Options: countries}, [][]verdict{
+			right(strings.Join(countries[:maxCitizenShip], "|"), "1"),
+			wrong(is(ChooseFewer), strings.Join(countries, "|")),
+			wrong(is(ChooseFewer, ChooseOnce), strings.Join(countries[:maxCitizenShip], "|")+"|1"),
+			wrong(is(ChooseFewer, ChooseSome), strings.Join(countries[:maxCitizenShip], "|")+"|x"),
+		}},
+		"checkbox of many": {hiring.Question{Format: hiring.Checkbox, Options: countries}, [][]verdict{right(strings.Join(countries, "|"))}},
 		"select": {hiring.Question{Format: hiring.Select, Options: []string{"Authorized", "Needs sponsorship", "A|B", `C\D`, "é", "é", "0"}}, [][]verdict{
 			right("Authorized", "Needs sponsorship", "A|B", `C\D`, "é", "0", "", "\t"),
 			wrong(is(ChooseOne), "authorized", "Authorized ", " Authorized", "Authorized|Needs sponsorship", `A\|B`, `C\\D`, "A", "e\u0301", "Authorized\n", "null", "0.0", "Needs  sponsorship", strings.Repeat("x", 1<<20)),

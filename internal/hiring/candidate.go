@@ -1,6 +1,9 @@
 package hiring
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // Row is what the store keeps of every resource beside its content.
 type Row struct {
@@ -32,6 +35,12 @@ type Name struct {
 	Formatted string `json:"formattedName,omitempty"`
 	Given     string `json:"given,omitempty"`
 	Family    string `json:"family,omitempty"`
+}
+
+// FormattedName makes the formatted name of the others. It is cut to what Candidate.Check lets pass: each of them may be that long.
+func FormattedName(given, family string) string {
+	name := given + " " + family
+	return strings.TrimSpace(strings.ToValidUTF8(name[:min(len(name), maxText)], ""))
 }
 
 // Address is a postal address.

@@ -62,6 +62,32 @@ func TestAnApplicationIsKept(t *testing.T) {
 	})
 }
 
+// The largest answers that are taken make a candidate that the management API takes back.
+func TestLargeAnswersMakeACandidate(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	me := b.bearer(partner)
+	countries := make([]string, 101)
+	for n := range countries {
+		countries[n] = fmt.Sprint("Country ", n)
+	}
+	b.job("acme", &hiring.Job{BoardCode: "LARGE", ID: "job-9", Questions: []hiring.Question{
+		{ID: "firstName", Format: hiring.Text, Label: "First name"}, {ID: "lastName", Format: hiring.Text, Label: "Last name"},
+		{ID: "citizenWorkStatus", Format: hiring.Checkbox, Label: "Countries", Options: countries},
+	}})
+	large := func(countries []string) string {
+		return application(t, "LARGE", []answered{{"firstName", strings.Repeat("x", 4092)}, {"lastName", strings.Repeat("é", 2048)}, {"citizenWorkStatus", strings.Join(countries, "|")}})
+	}
+	b.requireError(b.apply(large(countries), me...), http.StatusBadRequest, "some answers are not valid: see errors",
+		`[{"questionId":"citizenWorkStatus","messages":["Countries: choose at most 100 options"]}]`)
+	b.requireTaken(b.apply(large(countries[:100]), me...))
+	c, err := b.Runtime.Store().Candidate(t.Context(), "acme", b.applications("acme")[0].Candidate)
+	require.NoError(t, err)
+	require.NoError(t, c.Check())
+	require.Equal(t, strings.Repeat("x", 4092)+" é", c.Name.Formatted, "half an é is left out")
+	require.Equal(t, countries[:100], c.CitizenShip)
+}
+
 func TestTheSameAddressIsTheSameCandidate(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

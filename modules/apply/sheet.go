@@ -118,6 +118,6 @@ func (f *filled) text(q *hiring.Question, values []string) {
 	case "citizenWorkStatus":
 		c.CitizenShip = values
 	}
-	c.Name.Formatted = strings.TrimSpace(c.Name.Given + " " + c.Name.Family)
+	c.Name.Formatted = hiring.FormattedName(c.Name.Given, c.Name.Family)
 	f.given = append(f.given, hiring.Given{Question: q.ID, Label: q.Label, Format: string(q.Format), Values: values})
 }
