@@ -52,6 +52,9 @@ func NewFailures(now func() time.Time) *Failures {
 type Attempt struct {
 	failures      *Failures
 	pair, address digest
+	at            time.Time
+	// The last failures before it.
+	ofPair, ofAddress time.Time
 }
 
 // Try lets an attempt at an account from an address through, or says how long to wait before the next one: the answer is 429 then.
@@ -67,6 +70,7 @@ func (f *Failures) Try(account, address string) (a *Attempt, wait time.Duration)
 	if wait > 0 {
 		return nil, wait
 	}
+	a.at, a.ofPair, a.ofAddress = now, pair.last, ofAddress.last
 	f.pairs.Add(a.pair, tally{pair.failures + 1, now})
 	f.addresses.Add(a.address, tally{ofAddress.failures + 1, now})
 	return a, 0
@@ -77,15 +81,15 @@ func (a *Attempt) Succeeded() {
 	a.failures.mu.Lock()
 	defer a.failures.mu.Unlock()
 	a.failures.pairs.Remove(a.pair)
-	a.failures.takeBack(a.failures.addresses, a.address)
+	a.takeBack(a.failures.addresses, a.address, a.ofAddress)
 }
 
 // Withdrawn says that the password was not looked at.
 func (a *Attempt) Withdrawn() {
 	a.failures.mu.Lock()
 	defer a.failures.mu.Unlock()
-	a.failures.takeBack(a.failures.pairs, a.pair)
-	a.failures.takeBack(a.failures.addresses, a.address)
+	a.takeBack(a.failures.pairs, a.pair, a.ofPair)
+	a.takeBack(a.failures.addresses, a.address, a.ofAddress)
 }
 
 func (f *Failures) tally(of *simplelru.LRU[digest, tally], key digest) tally {
@@ -96,13 +100,18 @@ func (f *Failures) tally(of *simplelru.LRU[digest, tally], key digest) tally {
 	return t
 }
 
-func (f *Failures) takeBack(of *simplelru.LRU[digest, tally], key digest) {
+// takeBack makes a tally what it was before the attempt, but for what others added meanwhile. The time goes back as well: where it
+// stayed, those who know their passwords would renew the delay for all others at their address.
+func (a *Attempt) takeBack(of *simplelru.LRU[digest, tally], key digest, before time.Time) {
 	t, ok := of.Get(key)
 	switch {
-	case ok && t.failures > 1:
-		of.Add(key, tally{t.failures - 1, t.last})
-	case ok:
+	case !ok:
+	case t.failures == 1:
 		of.Remove(key)
+	case t.last.Equal(a.at):
+		of.Add(key, tally{t.failures - 1, before})
+	default:
+		of.Add(key, tally{t.failures - 1, t.last})
 	}
 }
 

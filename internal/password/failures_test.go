@@ -80,6 +80,31 @@ func TestSuccessIsRemembered(t *testing.T) {
 	}
 }
 
+// Whoever knows their password does not renew the delay that others at their address brought about, nor keep it from being forgotten.
+func TestSuccessRenewsNoDelay(t *testing.T) {
+	t.Parallel()
+	c := newClock()
+	f := password.NewFailures(c.Now)
+	for n := range 26 {
+		fail(t, c, f, fmt.Sprint("user", n), "192.0.2.1")
+	}
+	c.now = c.now.Add(31 * time.Second)
+	for n := range 100 {
+		a, wait := f.Try(fmt.Sprint("right", n), "192.0.2.1")
+		require.Zero(t, wait)
+		if n%2 == 0 {
+			a.Succeeded()
+		} else {
+			a.Withdrawn()
+		}
+		c.now = c.now.Add(30 * time.Second)
+	}
+	c.now = c.now.Add(time.Hour - 100*30*time.Second - 31*time.Second)
+	for n := range 20 {
+		require.Zero(t, fail(t, c, f, fmt.Sprint("new", n), "192.0.2.1"), "an hour after the last failure they are forgotten")
+	}
+}
+
 func TestManyAtTheSameTime(t *testing.T) {
 	t.Parallel()
 	c := newClock()
