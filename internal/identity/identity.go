@@ -55,6 +55,7 @@ const MaxSecrets = 2
 
 // Session is somebody who is signed in at an issuer.
 type Session struct {
+	Hash       Hash // of what their cookie has
 	Issuer     string
 	UserID     string
 	SignedInAt time.Time

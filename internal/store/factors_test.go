@@ -32,9 +32,9 @@ func TestOneTimePasswords(t *testing.T) {
 		}
 		require.False(setUp(10), "a factor was set up that nobody asked for")
 		require.False(use(10))
-		hash := identity.HashSecret("one")
+		hash, ada := identity.HashSecret("one"), user(t, db, "ada")
 		write(t, db, func(tx *store.Tx) error {
-			return tx.BeginSession(hash, identity.Hash{}, &identity.Session{Issuer: issuer, UserID: "ada", SignedInAt: noon, Till: noon.Add(identity.SessionLife)})
+			return tx.BeginSession(identity.Hash{}, &identity.Session{Hash: hash, Issuer: issuer, UserID: "ada", SignedInAt: noon, Till: noon.Add(identity.SessionLife)}, ada)
 		})
 		require.True(required(true))
 		_, err := db.Session(t.Context(), issuer, hash, noon)

@@ -2,21 +2,28 @@ package store
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/hiregate/hiregate/internal/identity"
 )
 
-// IssueCode keeps what a code stands for, by its hash.
-func (tx *Tx) IssueCode(code identity.Hash, g *identity.Grant) error {
+// IssueCode keeps what a code stands for, by its hash, for somebody who is signed in. ErrNotFound: the session has ended.
+func (tx *Tx) IssueCode(code, session identity.Hash, g *identity.Grant) error {
+	if ok, err := tx.holdUser(g.UserID); err != nil || !ok {
+		return errors.Join(err, ErrNotFound)
+	}
 	if err := tx.sweepGrants(g.IssuedAt); err != nil {
 		return err
 	}
 	till := g.IssuedAt.Add(identity.CodeLife)
-	_, err := tx.exec(`
+	n, err := tx.exec(`
 		INSERT INTO grants (code, issuer, client, user_id, redirect_uri, scope, claims, nonce, challenge, signed_in_at, issued_at, code_till, till)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
-		code[:], g.Issuer, g.Client, g.UserID, g.RedirectURI, g.Scope, g.Claims, g.Nonce, g.Challenge, micros(g.SignedInAt), micros(g.IssuedAt), micros(till), micros(till))
+		SELECT $1, $2, $3, user_id, $5, $6, $7, $8, $9, $10, $11, $12, $13 FROM sessions WHERE hash = $14 AND user_id = $4`,
+		code[:], g.Issuer, g.Client, g.UserID, g.RedirectURI, g.Scope, g.Claims, g.Nonce, g.Challenge, micros(g.SignedInAt), micros(g.IssuedAt), micros(till), micros(till), session[:])
+	if err == nil && n == 0 {
+		return ErrNotFound
+	}
 	return err
 }
 

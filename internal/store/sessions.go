@@ -2,22 +2,30 @@ package store
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/hiregate/hiregate/internal/identity"
 )
 
-// BeginSession keeps who is signed in, by the hash of what their cookie has, in the place of the session they had before; that may
-// be none.
-func (tx *Tx) BeginSession(hash, before identity.Hash, s *identity.Session) error {
+// BeginSession keeps that a user is signed in, in the place of the session they had before; that may be none. ErrNotFound: since
+// the user was read, as what they signed in with shows, they were disabled, got another password, or have to set up a second factor.
+func (tx *Tx) BeginSession(before identity.Hash, s *identity.Session, u *identity.User) error {
+	if ok, err := tx.holdUser(u.ID); err != nil || !ok {
+		return errors.Join(err, ErrNotFound)
+	}
 	if err := tx.EndSession(before); err != nil {
 		return err
 	}
 	if _, err := tx.exec(`DELETE FROM sessions WHERE hash IN (SELECT hash FROM sessions WHERE till <= $1 ORDER BY till LIMIT $2)`, micros(s.SignedInAt), sweep); err != nil {
 		return err
 	}
-	_, err := tx.exec(`INSERT INTO sessions (hash, issuer, user_id, signed_in_at, till) VALUES ($1, $2, $3, $4, $5)`,
-		hash[:], s.Issuer, s.UserID, micros(s.SignedInAt), micros(s.Till))
+	n, err := tx.exec(`INSERT INTO sessions (hash, issuer, user_id, signed_in_at, till) SELECT $1, $2, id, $3, $4 FROM users
+		WHERE id = $5 AND password = $6 AND totp_required = $7 AND (NOT totp_required OR totp IS NOT NULL)`,
+		s.Hash[:], s.Issuer, micros(s.SignedInAt), micros(s.Till), u.ID, u.Password, u.TOTPRequired)
+	if err == nil && n == 0 {
+		return ErrNotFound
+	}
 	return err
 }
 
@@ -31,6 +39,7 @@ func (tx *Tx) EndSession(hash identity.Hash) error {
 func (db *DB) Session(ctx context.Context, issuer string, hash identity.Hash, now time.Time) (*identity.Session, error) {
 	return queryOne(ctx, db, func(r row) (*identity.Session, error) {
 		var s identity.Session
+		s.Hash = hash
 		err := r.Scan(&s.Issuer, &s.UserID, moment{&s.SignedInAt}, moment{&s.Till})
 		return &s, err
 	}, `SELECT s.issuer, s.user_id, s.signed_in_at, s.till FROM sessions s JOIN users u ON u.id = s.user_id

@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 	"testing"
@@ -111,8 +112,9 @@ func TestSessions(t *testing.T) {
 		people(t, db)
 		one, two := identity.HashSecret("one"), identity.HashSecret("two")
 		begin := func(hash, before identity.Hash, at time.Time) {
+			ada := user(t, db, "ada")
 			write(t, db, func(tx *store.Tx) error {
-				return tx.BeginSession(hash, before, &identity.Session{Issuer: issuer, UserID: "ada", SignedInAt: at, Till: at.Add(time.Hour)})
+				return tx.BeginSession(before, &identity.Session{Hash: hash, Issuer: issuer, UserID: "ada", SignedInAt: at, Till: at.Add(time.Hour)}, ada)
 			})
 		}
 		there := func(hash identity.Hash, issuer string, at time.Time) bool {
@@ -153,6 +155,49 @@ func TestSessions(t *testing.T) {
 	})
 }
 
+func user(t *testing.T, db *store.DB, id string) *identity.User {
+	t.Helper()
+	u, err := db.User(t.Context(), id)
+	require.NoError(t, err)
+	return u
+}
+
+// Who was signed out everywhere is not signed in again by what they showed before, and gets no code by a session of before.
+func TestNothingBeginsBehindASignOut(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, db *store.DB) {
+		people(t, db)
+		for name, signOut := range map[string]func(*store.Tx) (bool, error){
+			"reset":   func(tx *store.Tx) (bool, error) { return tx.ResetUser("ada", "another "+t.Name(), noon) },
+			"totp":    func(tx *store.Tx) (bool, error) { return tx.RequireTOTP("ada", true, noon) },
+			"disable": func(tx *store.Tx) (bool, error) { return tx.DisableUser("ada", noon) },
+		} {
+			write(t, db, func(tx *store.Tx) error {
+				_, err := tx.ResetUser("ada", "first "+name, noon)
+				return errors.Join(err, second(tx.RequireTOTP("ada", false, noon)))
+			})
+			before := user(t, db, "ada")
+			s := &identity.Session{Hash: identity.HashSecret(name), Issuer: issuer, UserID: "ada", SignedInAt: noon, Till: noon.Add(time.Hour)}
+			write(t, db, func(tx *store.Tx) error { return tx.BeginSession(identity.Hash{}, s, before) })
+			write(t, db, func(tx *store.Tx) error { return second(signOut(tx)) })
+			err := db.Write(t.Context(), func(tx *store.Tx) error { return tx.BeginSession(identity.Hash{}, s, before) })
+			require.ErrorIs(t, err, store.ErrNotFound, name)
+			err = db.Write(t.Context(), func(tx *store.Tx) error { return tx.IssueCode(identity.HashSecret("code "+name), s.Hash, grant()) })
+			require.ErrorIs(t, err, store.ErrNotFound, name)
+		}
+		write(t, db, func(tx *store.Tx) error { return second(tx.ResetUser("ada", "last", noon)) })
+		write(t, db, func(tx *store.Tx) error { return second(tx.RequireTOTP("ada", true, noon)) })
+		waits := user(t, db, "ada")
+		err := db.Write(t.Context(), func(tx *store.Tx) error {
+			return tx.BeginSession(identity.Hash{}, &identity.Session{Hash: identity.HashSecret("waits"), Issuer: issuer, UserID: "ada", SignedInAt: noon, Till: noon.Add(time.Hour)}, waits)
+		})
+		require.ErrorIs(t, err, store.ErrNotFound, "their second factor is not set up, or was forgotten since")
+	})
+}
+
+// second is the error of two results.
+func second(_ bool, err error) error { return err }
+
 func grant() *identity.Grant {
 	return &identity.Grant{Issuer: issuer, Client: "app", UserID: "ada", RedirectURI: "https://app.example.com/cb", Scope: "openid email", Claims: `{"userinfo":["name"]}`,
 		Nonce: "n", Challenge: "c", SignedInAt: noon.Add(-time.Minute), IssuedAt: noon}
@@ -160,7 +205,17 @@ func grant() *identity.Grant {
 
 func issue(t *testing.T, db *store.DB, code string) {
 	t.Helper()
-	write(t, db, func(tx *store.Tx) error { return tx.IssueCode(identity.HashSecret(code), grant()) })
+	issueAt(t, db, code, noon)
+}
+
+func issueAt(t *testing.T, db *store.DB, code string, at time.Time) {
+	t.Helper()
+	g := grant()
+	g.IssuedAt = at
+	s := &identity.Session{Hash: identity.HashSecret("session of " + code), Issuer: issuer, UserID: g.UserID, SignedInAt: g.SignedInAt, Till: at.Add(time.Hour)}
+	u := user(t, db, g.UserID)
+	write(t, db, func(tx *store.Tx) error { return tx.BeginSession(s.Hash, s, u) })
+	write(t, db, func(tx *store.Tx) error { return tx.IssueCode(identity.HashSecret(code), s.Hash, g) })
 }
 
 func tokens(name string, at time.Time) []identity.Token {
@@ -359,11 +414,7 @@ func TestGrantsAreSwept(t *testing.T) {
 		issue(t, db, "used")
 		issue(t, db, "unused")
 		exchange(t, db, "used", "a", noon, asIs)
-		after := func(d time.Duration, name string) {
-			g := grant()
-			g.IssuedAt = noon.Add(d)
-			write(t, db, func(tx *store.Tx) error { return tx.IssueCode(identity.HashSecret(name), g) })
-		}
+		after := func(d time.Duration, name string) { issueAt(t, db, name, noon.Add(d)) }
 		known := func() bool { // whether a second use of the code is still told from an unknown one
 			_, err := db.RefreshScope(t.Context(), identity.HashSecret("refresh a"))
 			return err == nil

@@ -43,6 +43,13 @@ func (tx *Tx) ResetUser(id, password string, now time.Time) (bool, error) {
 	return true, tx.endUser(id, now)
 }
 
+// holdUser keeps a user who is not disabled as they are until the transaction ends: whatever ends their sessions writes their row first,
+// and finds what is begun here, or comes before it and is seen here. It reports false when there is none of them.
+func (tx *Tx) holdUser(id string) (bool, error) {
+	n, err := tx.exec(`UPDATE users SET name = name WHERE id = $1 AND disabled_at IS NULL`, id)
+	return n == 1, err
+}
+
 // endUser ends the sessions of a user, and all that was granted by them.
 func (tx *Tx) endUser(id string, now time.Time) error {
 	if _, err := tx.exec(`DELETE FROM sessions WHERE user_id = $1`, id); err != nil {

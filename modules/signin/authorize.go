@@ -65,14 +65,19 @@ func (p *Provider) authorize(w http.ResponseWriter, r *http.Request) {
 	}
 	switch {
 	case s == nil || !a.satisfiedBy(s, p.now()):
-		if slices.Contains(a.prompt, "none") {
-			p.refuse(w, r, a, &refusal{"login_required", "nobody is signed in as it is asked for"})
-			return
-		}
-		p.signInPage(w, r, http.StatusOK, a, signInForm{Email: a.loginHint})
+		p.askToSignIn(w, r, a)
 	default:
 		p.proceed(w, r, a, s, slices.Contains(a.prompt, "consent"))
 	}
+}
+
+// askToSignIn shows the sign-in page, where one may be shown.
+func (p *Provider) askToSignIn(w http.ResponseWriter, r *http.Request, a *authorization) {
+	if slices.Contains(a.prompt, "none") {
+		p.refuse(w, r, a, &refusal{"login_required", "nobody is signed in as it is asked for"})
+		return
+	}
+	p.signInPage(w, r, http.StatusOK, a, signInForm{Email: a.loginHint})
 }
 
 // stopped answers a request that can't go on. It reports whether it was one.
@@ -132,11 +137,15 @@ func (p *Provider) issue(w http.ResponseWriter, r *http.Request, a *authorizatio
 				return err
 			}
 		}
-		if err := tx.IssueCode(hash, g); err != nil {
+		if err := tx.IssueCode(hash, s.Hash, g); err != nil {
 			return err
 		}
 		return tx.LogSignin(e)
 	})
+	if errors.Is(err, store.ErrNotFound) {
+		p.askToSignIn(w, r, a)
+		return
+	}
 	if err != nil {
 		p.brokenPage(w, r, err)
 		return

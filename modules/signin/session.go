@@ -140,16 +140,20 @@ func (p *Provider) signInFailed(r *http.Request, a *authorization, u *identity.U
 
 // signedIn begins a session of somebody who showed who they are at a time, under a new id, and goes on.
 func (p *Provider) signedIn(w http.ResponseWriter, r *http.Request, a *authorization, u *identity.User, at time.Time) {
-	s := &identity.Session{Issuer: p.Issuer, UserID: u.ID, SignedInAt: at, Till: p.now().Add(identity.SessionLife)}
 	cookie, hash := identity.NewSecret()
+	s := &identity.Session{Hash: hash, Issuer: p.Issuer, UserID: u.ID, SignedInAt: at, Till: p.now().Add(identity.SessionLife)}
 	before, _ := p.sessionHash(r)
 	e := p.entry(r, "sign-in", "success", a.client.ID, u.ID)
 	err := p.db().Write(r.Context(), func(tx *store.Tx) error {
-		if err := tx.BeginSession(hash, before, s); err != nil {
+		if err := tx.BeginSession(before, s, u); err != nil {
 			return err
 		}
 		return tx.LogSignin(e)
 	})
+	if errors.Is(err, store.ErrNotFound) { // what they showed is not good any more
+		p.signInPage(w, r, http.StatusForbidden, a, signInForm{Email: a.loginHint})
+		return
+	}
 	if err != nil {
 		p.brokenPage(w, r, err)
 		return
