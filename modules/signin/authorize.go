@@ -103,7 +103,7 @@ func (p *Provider) proceed(w http.ResponseWriter, r *http.Request, a *authorizat
 			p.brokenPage(w, r, err)
 			return
 		}
-		ask = errors.Is(err, store.ErrNotFound) || !covers(had, a.scope)
+		ask = errors.Is(err, store.ErrNotFound) || !covers(had, a.learns())
 	}
 	switch {
 	case !ask:
@@ -113,6 +113,17 @@ func (p *Provider) proceed(w http.ResponseWriter, r *http.Request, a *authorizat
 	default:
 		p.consentPage(w, r, a, s)
 	}
+}
+
+// learns is the scope that tells the application as much as it asks for: its scope, and those of the claims that it names.
+func (a *authorization) learns() string {
+	all := strings.Fields(a.scope)
+	for _, c := range userClaims {
+		if (slices.Contains(a.named.IDToken, c.name) || slices.Contains(a.named.Userinfo, c.name)) && !slices.Contains(all, c.scope) {
+			all = append(all, c.scope)
+		}
+	}
+	return strings.Join(all, " ")
 }
 
 // covers tells whether a scope has all of another one.
@@ -133,7 +144,7 @@ func (p *Provider) issue(w http.ResponseWriter, r *http.Request, a *authorizatio
 	e := p.entry(r, "authorize", "success", a.client.ID, s.UserID)
 	err := p.db().Write(r.Context(), func(tx *store.Tx) error {
 		if consented {
-			if err := tx.Consent(s.UserID, a.client.ID, a.scope, g.IssuedAt); err != nil {
+			if err := tx.Consent(s.UserID, a.client.ID, a.learns(), g.IssuedAt); err != nil {
 				return err
 			}
 		}

@@ -129,9 +129,10 @@ func TestConsent(t *testing.T) {
 	w := u.signIn(u.authorize(p), "ada@example.com", right)
 	requirePage(t, w, http.StatusOK, "Payroll &lt;asking&gt; will learn from Initech Recruiting", "your e-mail address")
 	require.NotContains(t, w.Body.String(), "your name")
-	answer := func(action string) *httptest.ResponseRecorder {
-		return u.ask(http.MethodPost, "/oauth/consent", url.Values{"request": {request(t, w)}, "action": {action}})
+	agree := func(u *browser, page *httptest.ResponseRecorder, action string) *httptest.ResponseRecorder {
+		return u.ask(http.MethodPost, "/oauth/consent", url.Values{"ticket": {ticketOf(t, page)}, "action": {action}})
 	}
+	answer := func(action string) *httptest.ResponseRecorder { return agree(u, w, action) }
 	requireError(t, answer("cancel"), p, "access_denied")
 	requireError(t, answer(""), p, "access_denied")
 	require.NotEmpty(t, back(t, answer("allow"), callback).Get("code"))
@@ -139,11 +140,38 @@ func TestConsent(t *testing.T) {
 	require.NotEmpty(t, back(t, u.authorize(p.with(params{"scope": "openid"})), callback).Get("code"))
 	requirePage(t, u.authorize(p.with(params{"scope": "openid profile"})), http.StatusOK, "your name")
 	requirePage(t, u.authorize(p.with(params{"prompt": "consent"})), http.StatusOK, "your e-mail address")
-	requirePage(t, b.browser().ask(http.MethodPost, "/oauth/consent", url.Values{"request": {p.values().Encode()}, "action": {"allow"}}), http.StatusOK, `id="password"`)
-	// Where a new sign-in is asked for, the form of an old session is not enough.
+	requirePage(t, agree(b.browser(), w, "allow"), http.StatusOK, `id="password"`)
+	// Nobody agrees for who has signed in since.
+	bob := u.signIn(u.authorize(p.with(params{"prompt": "login"})), "bob@example.com", right)
+	requirePage(t, bob, http.StatusOK, "your e-mail address")
+	requirePage(t, answer("allow"), http.StatusOK, `id="password"`)
+	// Where a new sign-in is asked for, the page of an old one is not enough.
+	require.NotEmpty(t, back(t, agree(u, bob, "allow"), callback).Get("code"))
 	b.Clock.Advance(6 * time.Minute)
-	login := p.with(params{"prompt": "login"})
-	requirePage(t, u.ask(http.MethodPost, "/oauth/consent", url.Values{"request": {login.values().Encode()}, "action": {"allow"}}), http.StatusOK, `id="password"`)
+	requirePage(t, agree(u, bob, "allow"), http.StatusOK, `id="password"`)
+}
+
+// What a request names as claims is asked for as its scope is.
+func TestConsentToNamedClaims(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	u := b.browser()
+	p := base().with(params{"client_id": "asking", "scope": "openid"})
+	w := u.signIn(u.authorize(p), "ada@example.com", right)
+	agree := func(w *httptest.ResponseRecorder) {
+		require.NotEmpty(t, back(t, u.ask(http.MethodPost, "/oauth/consent", url.Values{"ticket": {ticketOf(t, w)}, "action": {"allow"}}), callback).Get("code"))
+	}
+	agree(w)
+	for _, claims := range []string{`{"id_token":{"email":null}}`, `{"userinfo":{"email":null}}`} {
+		named := p.with(params{"claims": claims})
+		requireError(t, u.authorize(named.with(params{"prompt": "none"})), named, "consent_required")
+		w = u.authorize(named)
+		requirePage(t, w, http.StatusOK, "your e-mail address")
+		require.NotContains(t, w.Body.String(), "your name")
+	}
+	agree(w)
+	require.NotEmpty(t, back(t, u.authorize(p.with(params{"scope": "openid email"})), callback).Get("code"))
+	requirePage(t, u.authorize(p.with(params{"claims": `{"userinfo":{"given_name":null}}`})), http.StatusOK, "your name")
 }
 
 // "prompt=login, max_age | sign in again; auth_time must be newer"

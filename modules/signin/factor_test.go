@@ -25,9 +25,15 @@ var (
 // second fills in the form that asks for a one-time password.
 func (u *browser) second(page *httptest.ResponseRecorder, code string) *httptest.ResponseRecorder {
 	u.b.t.Helper()
+	return u.ask(http.MethodPost, "/oauth/factor", url.Values{"ticket": {ticketOf(u.b.t, page)}, "code": {code}, "action": {"sign-in"}})
+}
+
+// ticketOf is the sealed ticket that the form of a page brings back.
+func ticketOf(t testing.TB, page *httptest.ResponseRecorder) string {
+	t.Helper()
 	found := ticketed.FindStringSubmatch(page.Body.String())
-	require.Len(u.b.t, found, 2, "%d %s", page.Code, page.Body)
-	return u.ask(http.MethodPost, "/oauth/factor", url.Values{"ticket": {html.UnescapeString(found[1])}, "code": {code}, "action": {"sign-in"}})
+	require.Len(t, found, 2, "%d %s", page.Code, page.Body)
+	return html.UnescapeString(found[1])
 }
 
 func (b *bench) requireTOTP(user string, on bool) {
@@ -165,7 +171,7 @@ func TestTicket(t *testing.T) {
 	}
 
 	u, page = enter()
-	w := u.ask(http.MethodPost, "/oauth/factor", url.Values{"ticket": {html.UnescapeString(ticketed.FindStringSubmatch(page.Body.String())[1])}, "action": {"cancel"}})
+	w := u.ask(http.MethodPost, "/oauth/factor", url.Values{"ticket": {ticketOf(t, page)}, "action": {"cancel"}})
 	requireError(t, w, base(), "access_denied")
 
 	for name, change := range map[string]func(tx *store.Tx) (bool, error){

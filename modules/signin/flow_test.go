@@ -62,7 +62,7 @@ func TestFormIsReadAnew(t *testing.T) {
 		"nothing":      {},
 	} {
 		for _, path := range []string{"/oauth/sign-in", "/oauth/consent"} {
-			w := b.browser().ask(http.MethodPost, path, url.Values{"request": {forged.Encode()}, "email": {"ada@example.com"}, "password": {right}, "action": {"allow"}})
+			w := b.browser().ask(http.MethodPost, path, url.Values{"request": {forged.Encode()}, "ticket": {forged.Encode()}, "email": {"ada@example.com"}, "password": {right}, "action": {"allow"}})
 			requirePage(t, w, http.StatusBadRequest, "anywhere")
 			require.Empty(t, w.Result().Cookies(), name)
 		}

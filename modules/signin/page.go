@@ -32,7 +32,7 @@ type page struct {
 	SignIn    *signInForm
 	Upstream  string // the provider where people may sign in instead; empty: none
 	Factor    *factorForm
-	Consent   []string // what the application will learn
+	Consent   *consentForm
 	SignOut   *signOutForm
 	permitted string // further schemes that the form may lead to; see policy
 }
@@ -40,6 +40,11 @@ type page struct {
 // signInForm is the sign-in form as somebody filled it in, with what is wrong beside each field. It never has a password.
 type signInForm struct {
 	Email, EmailError, PasswordError string
+}
+
+type consentForm struct {
+	Ticket string
+	Learns []string // what the application will learn
 }
 
 type signOutForm struct {
@@ -104,15 +109,21 @@ func (p *Provider) signInPage(w http.ResponseWriter, r *http.Request, status int
 	p.render(w, r, status, v)
 }
 
-func (p *Provider) consentPage(w http.ResponseWriter, r *http.Request, a *authorization, _ *identity.Session) {
+func (p *Provider) consentPage(w http.ResponseWriter, r *http.Request, a *authorization, s *identity.Session) {
 	t := textsFor(a.locales, r)
 	learns := []string{t.ConsentSub}
-	for _, s := range strings.Fields(a.scope) {
+	for _, s := range strings.Fields(a.learns()) {
 		if text := map[string]string{"profile": t.ConsentProfile, "email": t.ConsentEmail, "offline_access": t.ConsentOffline}[s]; text != "" {
 			learns = append(learns, text)
 		}
 	}
-	p.render(w, r, http.StatusOK, &page{Text: t, Title: p.fill(t.ConsentTitle, a.client.Name), Lead: p.fill(t.ConsentFor, a.client.Name), Request: a.raw, Consent: learns, permitted: leading(a.redirectURI)})
+	ticket, err := p.Vault.ticket(forAsked, p.Issuer, &consentAsked{Session: s.Hash, Request: a.raw, At: p.now()})
+	if err != nil {
+		p.brokenPage(w, r, err)
+		return
+	}
+	p.render(w, r, http.StatusOK, &page{Text: t, Title: p.fill(t.ConsentTitle, a.client.Name), Lead: p.fill(t.ConsentFor, a.client.Name),
+		Consent: &consentForm{ticket, learns}, permitted: leading(a.redirectURI)})
 }
 
 func (p *Provider) signOutPage(w http.ResponseWriter, r *http.Request, to destination, client string) {

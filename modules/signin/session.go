@@ -163,13 +163,31 @@ func (p *Provider) signedIn(w http.ResponseWriter, r *http.Request, a *authoriza
 	p.proceed(w, r, a, s, slices.Contains(a.prompt, "consent"))
 }
 
-// justNow is how long after signing in a form may be sent that goes on from there.
+// justNow is how long after a step of signing in the form of the next one may be sent.
 const justNow = 5 * time.Minute
+
+// consentAsked is a ticket: the page was shown that asks for somebody's consent, when they were signed in as the application wants it.
+// The browser brings it back, sealed, with their answer. So nobody agrees for who has signed in since in another tab, and a
+// request that asks for a new sign-in is not answered without.
+type consentAsked struct {
+	Session identity.Hash
+	Request string // the authorization request
+	At      time.Time
+}
 
 // consent takes the form that asks whether an application may know who somebody is.
 func (p *Provider) consent(w http.ResponseWriter, r *http.Request) {
-	a, refused, err := p.read(r, r.PostForm.Get("request"))
+	var asked consentAsked
+	if !p.Vault.read(forAsked, p.Issuer, r.PostForm.Get("ticket"), &asked) {
+		p.untrusted(w, r)
+		return
+	}
+	a, refused, err := p.read(r, asked.Request)
 	if p.stopped(w, r, a, refused, err) {
+		return
+	}
+	if r.PostForm.Get("action") != "allow" {
+		p.refuse(w, r, a, &refusal{"access_denied", "the user does not agree"})
 		return
 	}
 	s, err := p.session(r)
@@ -178,9 +196,7 @@ func (p *Provider) consent(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	switch now := p.now(); {
-	case slices.Contains(a.prompt, "none") || r.PostForm.Get("action") != "allow":
-		p.refuse(w, r, a, &refusal{"access_denied", "the user does not agree"})
-	case s == nil || !a.satisfiedBy(s, now) && now.Sub(s.SignedInAt) > justNow:
+	case s == nil || s.Hash != asked.Session || !a.satisfiedBy(s, now) && now.Sub(asked.At) > justNow:
 		p.signInPage(w, r, http.StatusOK, a, signInForm{Email: a.loginHint})
 	default:
 		p.issue(w, r, a, s, true)

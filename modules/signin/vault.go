@@ -39,6 +39,7 @@ const (
 	forSigningKeys = "hiregate signing keys"
 	forFactors     = "hiregate second factors"
 	forPassed      = "hiregate tickets of who passed the first factor"
+	forAsked       = "hiregate tickets of who is asked for their consent"
 	forVisits      = "hiregate tickets of who signs in upstream"
 )
 
