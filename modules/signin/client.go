@@ -49,10 +49,10 @@ func (p *Provider) asked(w http.ResponseWriter, r *http.Request) (url.Values, *i
 // authenticate finds out which client asks (RFC 6749 section 2.3.1).
 func (p *Provider) authenticate(r *http.Request, sent url.Values) (*identity.Client, *fault, error) {
 	headers := r.Header.Values("Authorization")
-	inBody := sent.Get("client_secret") != ""
+	inBody, asserted := sent.Get("client_secret") != "", sent.Get("client_assertion") != ""
 	var id, secret string
 	switch {
-	case len(headers) > 1, len(headers) == 1 && (inBody || sent.Get("client_assertion") != ""):
+	case len(headers) > 1, len(headers) == 1 && (inBody || asserted), inBody && asserted:
 		return nil, errTwoWays, nil
 	case len(headers) == 1:
 		var ok bool

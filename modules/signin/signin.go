@@ -60,7 +60,7 @@ func New(p Provider) *Provider {
 		"/oauth/sign-out":                   {http.MethodPost, p.ownForm(p.signOut)},
 		"/openId/accessToken":               {http.MethodPost, p.token},
 		"/oauth/revoke":                     {http.MethodPost, p.revoke},
-		"/oauth/userinfo":                   {"GET, HEAD, POST", p.userinfo},
+		"/oauth/userinfo":                   {"GET, HEAD, POST, OPTIONS", p.userinfo},
 		"/oauth/jwks":                       {read, p.jwks},
 		"/.well-known/openid-configuration": {read, p.discovery},
 	}

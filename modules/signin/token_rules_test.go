@@ -150,6 +150,8 @@ func TestInvalidTokenRequest(t *testing.T) {
 	unknownTwice["x"] = []string{"", ""}
 	inBody := exchanging(code)
 	inBody["client_id"], inBody["client_secret"] = []string{"app"}, []string{secretOf("app")}
+	asserted := exchanging(code)
+	asserted["client_id"], asserted["client_secret"], asserted["client_assertion"] = []string{"posting"}, []string{secretOf("posting")}, []string{"x"}
 	otherID := exchanging(code)
 	otherID.Set("client_id", "other")
 	as := func(kind ...string) func(*http.Request) {
@@ -161,7 +163,8 @@ func TestInvalidTokenRequest(t *testing.T) {
 		change func(*http.Request)
 	}{
 		"grant_type": {without("grant_type"), asIs}, "code": {without("code"), asIs}, "redirect_uri": {without("redirect_uri"), asIs},
-		"repeated": {twice, asIs}, "unknown repeated": {unknownTwice, asIs}, "two ways": {inBody, asIs}, "two ids": {otherID, asIs},
+		"repeated": {twice, asIs}, "unknown repeated": {unknownTwice, asIs}, "two ways": {inBody, asIs},
+		"two ways in the body": {asserted, func(r *http.Request) { r.Header.Del("Authorization") }}, "two ids": {otherID, asIs},
 		"two headers": {exchanging(code), func(r *http.Request) { r.Header.Add("Authorization", r.Header.Get("Authorization")) }},
 		"JSON":        {exchanging(code), as("application/json")}, "no type": {exchanging(code), as()}, "multipart": {exchanging(code), as("multipart/form-data; boundary=x")},
 		"too large":    {url.Values{"x": {strings.Repeat("x", 65<<10)}}, asIs},
@@ -197,7 +200,7 @@ func TestTokenByGet(t *testing.T) {
 			require.Equal(t, "POST", w.Header().Get("Allow"))
 		}
 	}
-	for path, allow := range map[string]string{"/oauth/authorize": "GET, HEAD, POST", "/oauth/jwks": "GET, HEAD", "/oauth/sign-in": "POST", "/oauth/userinfo": "GET, HEAD, POST"} {
+	for path, allow := range map[string]string{"/oauth/authorize": "GET, HEAD, POST", "/oauth/jwks": "GET, HEAD", "/oauth/sign-in": "POST", "/oauth/userinfo": "GET, HEAD, POST, OPTIONS"} {
 		w := httptest.NewRecorder()
 		b.Provider.ServeHTTP(w, httptest.NewRequest(http.MethodDelete, path, nil))
 		require.Equal(t, http.StatusMethodNotAllowed, w.Code)
@@ -207,6 +210,18 @@ func TestTokenByGet(t *testing.T) {
 }
 
 // "userinfo without / with a bad token | 401 + WWW-Authenticate: Bearer (error="invalid_token")"
+// A browser asks first whether a script of another site may send its access token.
+func TestUserinfoForScripts(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	w := httptest.NewRecorder()
+	b.Provider.ServeHTTP(w, httptest.NewRequest(http.MethodOptions, "/oauth/userinfo", nil))
+	require.Equal(t, http.StatusNoContent, w.Code)
+	require.Equal(t, "*", w.Header().Get("Access-Control-Allow-Origin"))
+	require.Equal(t, "Authorization", w.Header().Get("Access-Control-Allow-Headers"))
+	require.Equal(t, "*", b.userinfo("x").Header().Get("Access-Control-Allow-Origin"))
+}
+
 func TestUserinfoRefuses(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

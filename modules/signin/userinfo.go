@@ -12,6 +12,13 @@ import (
 // userinfo answers whoever has an access token with what its scope tells of the user (OpenID Connect Core section 5.3).
 func (p *Provider) userinfo(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Access-Control-Allow-Origin", "*")
+	if r.Method == http.MethodOptions { // a browser asks first whether a script elsewhere may send the header
+		w.Header().Set("Access-Control-Allow-Methods", "GET, POST")
+		w.Header().Set("Access-Control-Allow-Headers", "Authorization")
+		w.Header().Set("Access-Control-Max-Age", "7200")
+		w.WriteHeader(http.StatusNoContent)
+		return
+	}
 	token, status := bearer(w, r)
 	if status != http.StatusOK {
 		challengeBearer(w, status)
