@@ -42,19 +42,11 @@ var errUntrusted = errors.New("the client or its redirect URI is not known")
 
 // authorize begins the flow. A POST is sent on as a GET: coming from another site it has no cookie.
 func (p *Provider) authorize(w http.ResponseWriter, r *http.Request) {
-	raw := r.URL.RawQuery
 	if r.Method == http.MethodPost {
-		sent, ok := form(w, r)
-		if !ok {
-			p.untrusted(w, r)
-			return
-		}
-		w.Header().Set("Location", p.Issuer+"/oauth/authorize?"+sent.Encode())
-		w.Header().Set("Cache-Control", "no-store")
-		w.WriteHeader(http.StatusSeeOther)
+		p.asGet(w, r, "/oauth/authorize")
 		return
 	}
-	a, refused, err := p.read(r, raw)
+	a, refused, err := p.read(r, r.URL.RawQuery)
 	if p.stopped(w, r, a, refused, err) {
 		return
 	}
@@ -78,6 +70,18 @@ func (p *Provider) askToSignIn(w http.ResponseWriter, r *http.Request, a *author
 		return
 	}
 	p.signInPage(w, r, http.StatusOK, a, signInForm{Email: a.loginHint})
+}
+
+// asGet sends a form on to an address of ours, as a query.
+func (p *Provider) asGet(w http.ResponseWriter, r *http.Request, path string) {
+	sent, ok := form(w, r)
+	if !ok {
+		p.untrusted(w, r)
+		return
+	}
+	w.Header().Set("Location", p.Issuer+path+"?"+sent.Encode())
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(http.StatusSeeOther)
 }
 
 // stopped answers a request that can't go on. It reports whether it was one.
@@ -339,6 +343,9 @@ func (a *authorization) checkClaims(q url.Values) *refusal {
 	var ok bool
 	if a.named, ok = parseClaims(q.Get("claims")); !ok {
 		return invalid("claims is not the JSON object that goes there")
+	}
+	if a.named.mustHaveACR { // Core section 5.5.1.1: as a sign-in that failed
+		return &refusal{"unmet_authentication_requirements", "this provider knows no acr: ask for it as a voluntary claim"}
 	}
 	return nil
 }

@@ -74,6 +74,8 @@ func TestRefusedRequest(t *testing.T) {
 		"max_age negative":        {params{"max_age": "-1"}, "invalid_request"},
 		"max_age words":           {params{"max_age": "soon"}, "invalid_request"},
 		"claims no JSON":          {params{"claims": "{"}, "invalid_request"},
+		"acr that must be":        {params{"claims": `{"id_token":{"acr":{"essential":true,"values":["urn:mfa"]}}}`}, "unmet_authentication_requirements"},
+		"acr no object":           {params{"claims": `{"id_token":{"acr":1}}`}, "invalid_request"},
 		"nonce no text":           {params{"nonce": "\xff"}, "invalid_request"},
 		"nonce NUL":               {params{"nonce": "a\x00"}, "invalid_request"},
 		"hint of somebody else":   {params{"id_token_hint": "eyJhbGciOiJub25lIn0.e30."}, "invalid_request"},

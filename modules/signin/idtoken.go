@@ -44,7 +44,8 @@ type named struct {
 	IDToken  []string `json:"id_token,omitempty"`
 	Userinfo []string `json:"userinfo,omitempty"`
 
-	subject string // the only user it may be about; empty: any
+	subject     string // the only user it may be about; empty: any
+	mustHaveACR bool   // acr is essential, with a value
 }
 
 // parseClaims reads the parameter claims. Claims that we don't have are passed over.
@@ -75,6 +76,17 @@ func parseClaims(s string) (n named, ok bool) {
 			return n, false
 		}
 		n.subject = sub.Value
+	}
+	if raw, ok := in.IDToken["acr"]; ok {
+		var acr struct {
+			Essential bool              `json:"essential"`
+			Value     json.RawMessage   `json:"value"`
+			Values    []json.RawMessage `json:"values"`
+		}
+		if json.Unmarshal(raw, &acr) != nil {
+			return n, false
+		}
+		n.mustHaveACR = acr.Essential && (acr.Value != nil || acr.Values != nil)
 	}
 	return n, true
 }

@@ -11,36 +11,34 @@ import (
 )
 
 // logout signs somebody out for an application (OpenID Connect RP-Initiated Logout 1.0). Where an ID token says that it is about
-// whom is signed in, it is done at once; otherwise they are asked, since any site could send them here.
+// whom is signed in, it is done at once; otherwise they are asked, since any site could send them here. A POST is sent on as a GET:
+// coming from another site it has no cookie.
 func (p *Provider) logout(w http.ResponseWriter, r *http.Request) {
-	q := r.URL.Query()
 	if r.Method == http.MethodPost {
-		sent, ok := form(w, r)
-		if !ok {
-			p.untrusted(w, r)
-			return
-		}
-		q = sent
+		p.asGet(w, r, "/oauth/logout")
+		return
 	}
+	q := r.URL.Query()
 	s, err := p.session(r)
 	if err != nil {
 		p.brokenPage(w, r, err)
 		return
 	}
-	user, client, known := "", q.Get("client_id"), false
+	user, client := "", q.Get("client_id")
 	if hint := q.Get("id_token_hint"); hint != "" {
 		var of string
-		if user, of, known = p.hinted(r.Context(), hint); known && client == "" {
+		switch user, of, _ = p.hinted(r.Context(), hint); {
+		case client == "":
 			client = of
-		} else if known && client != of {
-			known = false
+		case client != of: // section 2: it must be the one that the ID token was for
+			user, client = "", ""
 		}
 	}
 	to, err := p.afterLogout(r, client, q)
 	switch {
 	case err != nil:
 		p.brokenPage(w, r, err)
-	case s == nil || known && user == s.UserID:
+	case s == nil || user == s.UserID:
 		p.endSession(w, r, to, client)
 	default:
 		p.signOutPage(w, r, to, client)

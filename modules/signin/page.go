@@ -2,6 +2,7 @@ package signin
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	_ "embed"
 	"encoding/base64"
@@ -48,7 +49,7 @@ type consentForm struct {
 }
 
 type signOutForm struct {
-	To, State, Client string
+	To, State, Client, Locales string
 }
 
 // styleHash lets our style through the policy, and no other.
@@ -88,8 +89,9 @@ func (p *Provider) render(w http.ResponseWriter, r *http.Request, status int, v 
 	h.Set("Content-Security-Policy", policy(v.permitted))
 	h.Set("X-Frame-Options", "DENY")
 	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Referrer-Policy", "no-referrer")
-	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	// Not no-referrer: browsers would send our own forms with an Origin of null then. Nor a Cross-Origin-Opener-Policy: applications
+	// open these pages as a popup and wait for it.
+	h.Set("Referrer-Policy", "strict-origin")
 	w.WriteHeader(status)
 	w.Write(b.Bytes())
 }
@@ -127,17 +129,22 @@ func (p *Provider) consentPage(w http.ResponseWriter, r *http.Request, a *author
 }
 
 func (p *Provider) signOutPage(w http.ResponseWriter, r *http.Request, to destination, client string) {
-	t := textsFor(r.URL.Query().Get("ui_locales"), r)
-	v := &page{Text: t, Title: t.AskOutTitle, Lead: p.fill(t.AskOut, ""), SignOut: &signOutForm{To: to.address, State: to.state, Client: client}}
+	t := textsFor(locales(r), r)
+	v := &page{Text: t, Title: t.AskOutTitle, Lead: p.fill(t.AskOut, ""), SignOut: &signOutForm{to.address, to.state, client, locales(r)}}
 	if to.address != "" {
 		v.permitted = leading(to.address)
 	}
 	p.render(w, r, http.StatusOK, v)
 }
 
+// locales are those that an application wants, or our form brings back.
+func locales(r *http.Request) string {
+	return cmp.Or(r.URL.Query().Get("ui_locales"), r.PostForm.Get("ui_locales"))
+}
+
 // message is a page that says something.
 func (p *Provider) message(w http.ResponseWriter, r *http.Request, status int, text func(*texts) (title, lead string)) {
-	t := textsFor(r.URL.Query().Get("ui_locales"), r)
+	t := textsFor(locales(r), r)
 	v := &page{Text: t}
 	v.Title, v.Lead = text(t)
 	p.render(w, r, status, v)

@@ -31,7 +31,8 @@ func TestPageIsClosed(t *testing.T) {
 		w.Header().Get("Content-Security-Policy"))
 	require.Equal(t, "DENY", w.Header().Get("X-Frame-Options"))
 	require.Equal(t, "nosniff", w.Header().Get("X-Content-Type-Options"))
-	require.Equal(t, "no-referrer", w.Header().Get("Referrer-Policy"))
+	require.Equal(t, "strict-origin", w.Header().Get("Referrer-Policy"), "with no-referrer browsers send our own forms with an Origin of null")
+	require.Empty(t, w.Header().Get("Cross-Origin-Opener-Policy"), "it cuts a popup off from the application that waits for it")
 	for _, no := range []string{"<script", "javascript:", " on", "style=", "src="} {
 		require.NotRegexp(t, `<[^>]*`+regexp.QuoteMeta(no)+`[a-z]*="`, w.Body.String())
 	}
@@ -219,9 +220,19 @@ func TestLogout(t *testing.T) {
 	requirePage(t, other.signIn(other.authorize(base().with(params{"prompt": "consent"})), "bob@example.com", right), http.StatusOK)
 	requirePage(t, ask(other, url.Values{"id_token_hint": {token}}), http.StatusOK, "Sign out?")
 	requirePage(t, ask(u, url.Values{"id_token_hint": {token}, "client_id": {"other"}}), http.StatusOK, "Sign out?")
-	w = u.ask(http.MethodPost, "/oauth/logout", url.Values{"id_token_hint": {token}})
-	requirePage(t, w, http.StatusOK, "You are signed out")
+	requirePage(t, ask(u, url.Values{"id_token_hint": {token}, "client_id": {"other"}, "post_logout_redirect_uri": {bye}}), http.StatusOK, "Sign out?", `name="to" value=""`)
+	// From another site a POST has no cookie: it goes on as a GET, which has it, and what is asked for is asked then.
+	w = b.browser().ask(http.MethodPost, "/oauth/logout", url.Values{"id_token_hint": {token}, "ui_locales": {"de"}})
+	require.Equal(t, http.StatusSeeOther, w.Code)
+	require.Empty(t, w.Result().Cookies(), "any site could sign anybody out")
+	sent, ok := strings.CutPrefix(w.Header().Get("Location"), issuer)
+	require.True(t, ok)
+	requirePage(t, u.ask(http.MethodGet, sent, nil), http.StatusOK, "abgemeldet")
 	requirePage(t, ask(b.browser(), url.Values{}), http.StatusOK, "You are signed out")
+	// Without a session either, an ID token of another client's leads nowhere.
+	require.Empty(t, ask(b.browser(), url.Values{"id_token_hint": {token}, "client_id": {"other"}, "post_logout_redirect_uri": {bye}}).Header().Get("Location"))
+	require.Empty(t, ask(b.browser(), url.Values{"id_token_hint": {"x"}, "client_id": {"app"}, "post_logout_redirect_uri": {bye}}).Header().Get("Location"))
+	requirePage(t, b.browser().ask(http.MethodPost, "/oauth/sign-out", url.Values{"ui_locales": {"de"}}), http.StatusOK, "abgemeldet")
 }
 
 // The log of sign-ins has who, client, result and address, and nothing else of anybody.
