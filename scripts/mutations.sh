@@ -65,6 +65,8 @@ mutate any-clock "$signin" modules/signin/factor.go 'totpSkew   = 1' 'totpSkew  
 mutate ticket-without-end "$signin" modules/signin/factor.go ' || p.now().Sub(k.At) > justNow' ''
 mutate ticket-of-any-password "$signin" modules/signin/factor.go ' || stamp(u) != k.Password' ''
 mutate guessing-unbounded "$signin" modules/signin/factor.go 'if wait > 0 {' 'if wait > time.Hour {'
+mutate consent-of-anybody "$signin" modules/signin/session.go ' || s.Hash != asked.Session' ''
+mutate consent-without-claims "$signin" modules/signin/authorize.go '!covers(had, a.learns())' '!covers(had, a.scope)'
 mutate tickets-of-any-kind "$signin" modules/signin/vault.go '"hiregate tickets of who signs in upstream"' 'forPassed'
 mutate any-upstream-state "$signin" modules/signin/upstream.go ' || subtle.ConstantTimeCompare([]byte(q.Get("state")), []byte(v.State)) == 0' ''
 mutate any-upstream-nonce "$signin" modules/signin/upstream.go 'if subtle.ConstantTimeCompare([]byte(them.Nonce), []byte(v.Nonce)) == 0 {' 'if them.Nonce == "" {'
