@@ -19,14 +19,14 @@ import (
 )
 
 // A gateway with partner.Caddyfile, moved to this machine: both variants of the address accept, nothing else does, and the log
-// holds no address that opens a receipt or a document.
+// holds no address that opens a receipt or a document, and no candidate that the command line asked about.
 func TestPartner(t *testing.T) {
 	folder := t.TempDir()
-	public, own := freeAddress(t), freeAddress(t)
+	public, own, admin := freeAddress(t), freeAddress(t), freeAddress(t)
 	log := filepath.Join(folder, "log")
 	config := string(inside(t, folder, read(t, "partner.Caddyfile")))
 	for old, moved := range map[string]string{
-		"\tdefault_bind shared/0.0.0.0\n":      "\tdefault_bind shared/127.0.0.1\n\tadmin off\n\tpersist_config off\n",
+		"\tdefault_bind shared/0.0.0.0\n":      "\tdefault_bind shared/127.0.0.1\n\tadmin " + admin + "\n\tpersist_config off\n",
 		"\tlog {\n":                            "\tlog {\n\t\toutput file " + log + "\n",
 		"temporal.internal:7233":               "127.0.0.1:1", // nobody listens there
 		"\ngate.example.com {":                 "\nhttp://gate.example.com:" + port(public) + " {",
@@ -91,10 +91,18 @@ func TestPartner(t *testing.T) {
 		require.NoError(t, answer.Body.Close())
 		require.Equal(t, status, answer.StatusCode, at)
 	}
+	for at, status := range map[string]int{"/tenants/acme/exports?candidate=c-zoe": http.StatusOK, "/tenants/acme/candidates/c-zoe": http.StatusNotFound} {
+		answer, err := http.Get("http://" + admin + "/hiregate/v1" + at)
+		require.NoError(t, err)
+		require.NoError(t, answer.Body.Close())
+		require.Equal(t, status, answer.StatusCode, at)
+	}
+	credentials = append(credentials, "c-zoe")
 
 	require.NoError(t, caddy.Stop())
 	logged := string(read(t, log))
 	require.Contains(t, logged, `"uri":"/hooks/acme/receipts/-"`)
+	require.Contains(t, logged, `"uri":"/hiregate/v1/tenants/acme/exports?-"`)
 	require.Contains(t, logged, `"uri":"/inbound/receipts/-"`)
 	require.Contains(t, logged, `"uri":"/documents/-?a=b"`)
 	for _, credential := range credentials {

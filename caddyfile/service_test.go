@@ -14,10 +14,10 @@ import (
 )
 
 // A gateway with service.Caddyfile and the variables of docker-compose.yml, on PostgreSQL: the management API asks for a key, documents are
-// served, nothing else is, and the log holds neither keys nor the addresses of documents.
+// served, nothing else is, and the log holds neither keys nor the addresses of documents, nor who was asked about.
 func TestService(t *testing.T) {
 	folder := t.TempDir()
-	public, own := freeAddress(t), freeAddress(t)
+	public, own, admin := freeAddress(t), freeAddress(t), freeAddress(t)
 	log := filepath.Join(folder, "log")
 	config := string(inside(t, folder, read(t, "service.Caddyfile")))
 	t.Setenv("HIREGATE_PUBLIC_URL", "http://gate.example.com:"+port(public))
@@ -26,7 +26,7 @@ func TestService(t *testing.T) {
 	t.Setenv("HIREGATE_TEMPORAL", "127.0.0.1:1") // nobody listens there
 	t.Setenv("HIREGATE_SERVICE_NAME", "Recruiting")
 	for old, moved := range map[string]string{
-		"\tdefault_bind shared/0.0.0.0\n": "\tdefault_bind shared/127.0.0.1\n\tadmin off\n\tpersist_config off\n",
+		"\tdefault_bind shared/0.0.0.0\n": "\tdefault_bind shared/127.0.0.1\n\tadmin " + admin + "\n\tpersist_config off\n",
 		"\tlog {\n":                       "\tlog {\n\t\toutput file " + log + "\n",
 		"\t\tsignin {\n":                  "\t\tsignin {\n\t\t\tbase_url https://gate.example.com/signin\n", // it takes no http
 		"\nhttp://, https:// {":           "\nhttp://:" + port(public) + " {",
@@ -40,13 +40,22 @@ func TestService(t *testing.T) {
 	defer func() { require.NoError(t, caddy.Stop()) }()
 
 	const token, key, email = "c2VjcmV0LXRva2VuLXNlY3JldC10b2tlbi1zZWNyZXQ", "hg_no-key-of-ours", "ada@example.com"
-	const gate = "gate.example.com"
+	const candidate, cursor, document = "c-zoe", "Yy16b2U", "Resume%20of%20Zoe"
+	const gate, tenant = "gate.example.com", "/v1/tenants/initech"
 	for _, one := range []struct {
 		address, host, path string
 		status              int
 	}{
 		{public, gate, "/manage/v1/tenants/initech/exports", http.StatusUnauthorized},
 		{public, gate, "/manage/v1/tenants", http.StatusUnauthorized},
+		{public, gate, "/manage" + tenant + "/candidates/" + candidate, http.StatusUnauthorized},
+		{public, gate, "/manage" + tenant + "/candidates/" + candidate + "/exports?limit=1", http.StatusMethodNotAllowed},
+		{public, gate, "/manage" + tenant + "/candidates?email=" + email, http.StatusUnauthorized},
+		{public, gate, "/manage" + tenant + "/candidates?limit=1&cursor=" + cursor, http.StatusUnauthorized},
+		{public, gate, "/manage" + tenant + "/job-applications?candidate=" + candidate, http.StatusUnauthorized},
+		{public, gate, "/manage" + tenant + "/job-applications/a-1/documents?description=" + document, http.StatusUnauthorized},
+		{public, gate, "/manage" + tenant + "/api-users?userName=" + email, http.StatusUnauthorized},
+		{public, gate, "/manage" + tenant + "/exports?candidate=" + candidate, http.StatusUnauthorized},
 		{public, gate, "/documents/" + token, http.StatusNotFound},
 		{public, gate, "/signin/.well-known/openid-configuration", http.StatusOK},
 		{public, gate, "/signin/oauth/authorize?login_hint=" + email, http.StatusBadRequest},
@@ -59,6 +68,8 @@ func TestService(t *testing.T) {
 		{own, "localhost", "/metrics", http.StatusOK},
 		{own, "localhost", "/healthz", http.StatusOK},
 		{own, "localhost", "/manage/v1/tenants", http.StatusNotFound},
+		{admin, "127.0.0.1", "/hiregate" + tenant + "/exports?candidate=" + candidate, http.StatusNotFound},
+		{admin, "127.0.0.1", "/hiregate" + tenant + "/candidates/" + candidate, http.StatusNotFound},
 	} {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+one.address+one.path, nil)
 		require.NoError(t, err)
@@ -75,7 +86,10 @@ func TestService(t *testing.T) {
 	require.Contains(t, logged, `"uri":"/manage/v1/tenants"`)
 	require.Contains(t, logged, `"uri":"/documents/-"`)
 	require.Contains(t, logged, `"uri":"/signin/oauth/authorize?-"`)
-	for _, credential := range []string{token, key, email} {
-		require.NotContains(t, logged, credential)
+	require.Contains(t, logged, `"uri":"/manage/v1/tenants/initech/candidates?-"`)
+	require.Contains(t, logged, `"uri":"/hiregate/v1/tenants/initech/exports?-"`)
+	require.Contains(t, logged, `"uri":"/hiregate/v1/tenants/initech/candidates/-"`)
+	for _, secret := range []string{token, key, email, candidate, cursor, document} {
+		require.NotContains(t, logged, secret)
 	}
 }
