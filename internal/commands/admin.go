@@ -24,6 +24,8 @@ const (
 	adminVariable = "HIREGATE_ADMIN"
 	defaultAdmin  = "localhost:2019"
 	adminPatience = 30 * time.Second
+	// maxRefusal is how much is read of an error answer. The longest has a sentence for each row of a list of 1 MiB.
+	maxRefusal = 64 << 20
 )
 
 // admin is how a command talks to the running gateway, which alone has the database open: through Caddy's admin endpoint.
@@ -166,24 +168,28 @@ func (a *admin) refused(answer *http.Response) error {
 		} `json:"transcript"`
 		Error string `json:"error"` // of Caddy itself
 	}
-	raw, _ := io.ReadAll(io.LimitReader(answer.Body, 64<<10))
+	raw, err := io.ReadAll(io.LimitReader(answer.Body, maxRefusal))
+	if err != nil {
+		return a.unreached(err)
+	}
 	// Something else than a gateway may answer anything.
 	_ = json.Unmarshal(raw, &said)
 	switch {
 	case said.Detail != "":
-		sentence := printable(said.Detail)
+		var sentence strings.Builder
+		sentence.WriteString(printable(said.Detail))
 		if t := said.Transcript; t.DurationMs > 0 {
-			sentence += fmt.Sprintf(" (after %s)", formatDuration(time.Duration(t.DurationMs*float64(time.Millisecond))))
+			fmt.Fprintf(&sentence, " (after %s)", formatDuration(time.Duration(t.DurationMs*float64(time.Millisecond))))
 		}
 		if t := said.Transcript; t.Answer != "" {
-			sentence += "; the answer began: " + printable(t.Answer)
+			sentence.WriteString("; the answer began: " + printable(t.Answer))
 		}
 		for _, finding := range said.Findings {
 			if !strings.Contains(said.Detail, finding) {
-				sentence += "\n  " + printable(finding)
+				sentence.WriteString("\n  " + printable(finding))
 			}
 		}
-		return errors.New(sentence)
+		return errors.New(sentence.String())
 	case said.Error != "":
 		return fmt.Errorf("the admin endpoint at %s refuses: %s", a.address, printable(said.Error))
 	}
