@@ -83,11 +83,13 @@ func (a *admin) send(ctx context.Context, method, path string, header http.Heade
 	case verbatim:
 		body = bytes.NewReader(in)
 	default:
-		raw, err := json.Marshal(in)
-		if err != nil {
+		raw := new(bytes.Buffer)
+		encode := json.NewEncoder(raw)
+		encode.SetEscapeHTML(false) // a job that is sent back is not to become larger
+		if err := encode.Encode(in); err != nil {
 			return err
 		}
-		body = bytes.NewReader(raw)
+		body = raw
 	}
 	r, err := http.NewRequestWithContext(ctx, method, "http://"+host+"/hiregate"+path, body)
 	if err != nil {

@@ -15,15 +15,15 @@ import (
 	"github.com/hiregate/hiregate/internal/problem"
 )
 
-// maxBody is the largest body that is not a file, in bytes.
+// maxBody is the largest body that is not a file, in bytes, unless its route takes a larger one.
 const maxBody = 1 << 20
 
 // read reads the whole body, so that what it is can be told before it is acted upon.
-func (r *request) read() (p *problem.Problem) {
+func (r *request) read(most int64) (p *problem.Problem) {
 	var err error
-	r.body, err = io.ReadAll(http.MaxBytesReader(r.w, r.Body, maxBody))
+	r.body, err = io.ReadAll(http.MaxBytesReader(r.w, r.Body, most))
 	if large := new(http.MaxBytesError); errors.As(err, &large) {
-		return problem.New(http.StatusRequestEntityTooLarge, "the body is larger than 1 MiB: send less").Closing()
+		return problem.New(http.StatusRequestEntityTooLarge, fmt.Sprintf("the body is larger than %d MiB: send less", most>>20)).Closing()
 	}
 	if err != nil {
 		return problem.New(http.StatusBadRequest, "the body broke off: send the request again").Closing()

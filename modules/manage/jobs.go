@@ -1,7 +1,10 @@
 package manage
 
 import (
+	"fmt"
 	"net/http"
+
+	"github.com/go-json-experiment/json"
 
 	"github.com/hiregate/hiregate/internal/compliance"
 	"github.com/hiregate/hiregate/internal/hiring"
@@ -18,7 +21,7 @@ var jobs = kind[hiring.Job]{
 	find:   (*store.Tx).Job,
 	put:    (*store.Tx).PutJob,
 	remove: (*store.Tx).DeleteJob,
-	check:  compliance.Check,
+	check:  checkJob,
 	clear: func(tx *store.Tx, j *hiring.Job) (*problem.Problem, error) {
 		used, err := tx.JobIsUsed(j.Tenant, j.BoardCode)
 		if err != nil || !used {
@@ -26,6 +29,23 @@ var jobs = kind[hiring.Job]{
 		}
 		return problem.New(http.StatusConflict, "there are job applications for this job: delete those first"), nil
 	},
+}
+
+// maxJob is how large a job may be as JSON: several times a list of questions, which is shorter as CSV. A body of twice that can have
+// other escapes and spaces, so that each job can be sent as it is shown.
+const maxJob = 4 << 20
+
+func checkJob(j *hiring.Job) error {
+	if err := compliance.Check(j); err != nil {
+		return err
+	}
+	sent := *j
+	sent.Row = hiring.Row{} // what the store keeps beside it may grow
+	raw, err := json.Marshal(&sent)
+	if err == nil && len(raw) > maxJob {
+		err = &hiring.InvalidError{Faults: []string{fmt.Sprintf("the job is larger than %d MiB as JSON: shorten its questions", maxJob>>20)}}
+	}
+	return err
 }
 
 func (r *request) listJobs() (any, *problem.Problem) {

@@ -2,6 +2,7 @@
 package manage
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
 	"strings"
@@ -83,7 +84,7 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request, route route) {
 	req := &request{Request: r, w: w, gateway: g, db: g.Runtime.Store(), log: a.log, status: route.status}
 	p := req.admit(a.keyed, route)
 	if p == nil && !route.streamed {
-		p = req.read()
+		p = req.read(cmp.Or(route.most, maxBody))
 	}
 	if p != nil {
 		if p.Status == http.StatusUnauthorized {

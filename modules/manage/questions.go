@@ -61,7 +61,7 @@ func (r *request) importQuestions() (any, *problem.Problem) {
 		}
 		saved = *j
 		saved.Questions = questions
-		if p := invalid(compliance.Check(&saved)); p != nil { // the questions together
+		if p := invalid(checkJob(&saved)); p != nil { // the questions together
 			return refused{p}
 		}
 		return tx.PutJob(&saved, r.gateway.Now())

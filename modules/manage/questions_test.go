@@ -2,6 +2,7 @@ package manage_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -179,6 +180,33 @@ lines",maybe,,x,
 	b.refused(http.StatusUnsupportedMediaType, http.MethodPut, nurse+"/questions", `[]`, "Content-Type", "text/plain")
 	b.refused(http.StatusNotFound, http.MethodPut, acme+"/jobs/NURSE-2/questions", `[]`)
 	require.Equal(t, "0", b.job().Questions[0].ID)
+}
+
+// A job with all that can be imported is still changed like any other.
+func TestTheLargestJobIsChanged(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.nurse()
+	var options, list strings.Builder
+	for n := range 500 {
+		fmt.Fprintf(&options, "<%04d|", n)
+	}
+	list.WriteString("id,format,label,options\n")
+	for n := range 300 {
+		fmt.Fprintf(&list, "%d,Select,Which?,%s\n", n, strings.TrimSuffix(options.String(), "|"))
+	}
+	require.Less(t, list.Len(), 1<<20)
+	shown := b.must(http.StatusOK, http.MethodPut, nurse+"/questions", list.String(), "Content-Type", "text/csv").body
+	require.Greater(t, len(shown), 1<<20)
+	_, _, err := run(t, commands.Job(), "close", "acme/NURSE-1", "--admin", strings.TrimSuffix(strings.TrimPrefix(b.url, "http://"), "/hiregate"))
+	require.NoError(t, err)
+	require.True(t, b.job().Closed)
+	b.must(http.StatusOK, http.MethodPut, nurse, shown)
+
+	larger := strings.ReplaceAll(shown, "<", strings.Repeat("<", 24))
+	require.Equal(t, []string{"the job is larger than 4 MiB as JSON: shorten its questions"}, b.findings(http.StatusUnprocessableEntity, http.MethodPut, nurse, larger))
+	require.Contains(t, b.refused(http.StatusRequestEntityTooLarge, http.MethodPut, nurse, larger+larger), "larger than 8 MiB")
+	require.False(t, b.job().Closed)
 }
 
 func TestJobCommands(t *testing.T) {

@@ -13,7 +13,8 @@ type route struct {
 	role         hiring.Role // the least that it takes
 	status       int
 	serve        func(*request) (any, *problem.Problem)
-	streamed     bool // the body is a file, which serve reads by itself
+	streamed     bool  // the body is a file, which serve reads by itself
+	most         int64 // bytes of the body; 0: maxBody
 }
 
 const (
@@ -54,7 +55,7 @@ var routes = []route{
 
 	{method: http.MethodGet, path: inTenant + "/jobs", role: hiring.Viewer, status: http.StatusOK, serve: (*request).listJobs},
 	{method: http.MethodGet, path: aJob, role: hiring.Viewer, status: http.StatusOK, serve: jobs.show},
-	{method: http.MethodPut, path: aJob, role: hiring.Operator, status: http.StatusOK, serve: jobs.save},
+	{method: http.MethodPut, path: aJob, role: hiring.Operator, status: http.StatusOK, serve: jobs.save, most: 2 * maxJob},
 	{method: http.MethodDelete, path: aJob, role: hiring.Operator, status: http.StatusNoContent, serve: jobs.drop},
 
 	{method: http.MethodGet, path: inTenant + "/steps", role: hiring.Viewer, status: http.StatusOK, serve: (*request).listSteps},
