@@ -14,7 +14,7 @@ var applyRoutes = []route{
 	{method: http.MethodPost, path: inTenant + "/api-users", role: hiring.Admin, status: http.StatusCreated, serve: (*request).addAPIUser},
 	{method: http.MethodGet, path: anAPIUser, role: hiring.Viewer, status: http.StatusOK, serve: (*request).showAPIUser},
 	{method: http.MethodDelete, path: anAPIUser, role: hiring.Admin, status: http.StatusNoContent, serve: (*request).disableAPIUser},
-	{method: http.MethodPost, path: anAPIUser + "/enable", role: hiring.Admin, status: http.StatusOK, serve: (*request).enableAPIUser},
+	{method: http.MethodPost, path: anAPIUser + "/enable", role: hiring.Admin, status: http.StatusOK, serve: (*request).enableAPIUser, bodiless: true},
 	{method: http.MethodPost, path: anAPIUser + "/reset", role: hiring.Admin, status: http.StatusOK, serve: (*request).resetAPIUser},
 
 	{method: http.MethodPut, path: aJob + "/questions", role: hiring.Operator, status: http.StatusOK, serve: (*request).importQuestions},

@@ -41,6 +41,28 @@ func TestBodiesAreReadStrictly(t *testing.T) {
 	}
 }
 
+// What takes no body ignores none: its members would be lost.
+func TestWhatTakesNoBodyRefusesOne(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	c, err := document()
+	require.NoError(t, err)
+	walked := 0
+	for path, item := range c.root["paths"].(map[string]any) {
+		o, ok := item.(map[string]any)["post"].(map[string]any)
+		if !ok || o["requestBody"] != nil {
+			continue
+		}
+		walked++
+		address := strings.ReplaceAll(others.Replace(path), "{id}", "nobody")
+		require.Contains(t, b.refused(http.StatusBadRequest, http.MethodPost, address, `{"till":"2027-01-01"}`), `a member "till", which is unknown here`, path)
+		require.Contains(t, b.refused(http.StatusBadRequest, http.MethodPost, address, `{`), "is not JSON", path)
+		b.refused(http.StatusUnsupportedMediaType, http.MethodPost, address, "till=2027-01-01", "Content-Type", "application/x-www-form-urlencoded")
+		require.NotEqual(t, http.StatusBadRequest, b.send(http.MethodPost, address, "{}").status, path)
+	}
+	require.Equal(t, 4, walked)
+}
+
 func TestBodiesAreBounded(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -86,6 +86,9 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request, route route) {
 	if p == nil && !route.streamed {
 		p = req.read(cmp.Or(route.most, maxBody))
 	}
+	if p == nil && route.bodiless {
+		_, p = decodeAny[struct{}](req)
+	}
 	if p != nil {
 		if p.Status == http.StatusUnauthorized {
 			w.Header().Set("WWW-Authenticate", "Bearer")

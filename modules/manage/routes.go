@@ -15,6 +15,7 @@ type route struct {
 	serve        func(*request) (any, *problem.Problem)
 	streamed     bool  // the body is a file, which serve reads by itself
 	most         int64 // bytes of the body; 0: maxBody
+	bodiless     bool  // it takes none
 }
 
 const (
@@ -45,7 +46,7 @@ var routes = []route{
 	{method: http.MethodGet, path: anIntegration, role: hiring.Viewer, status: http.StatusOK, serve: (*request).showIntegration},
 	{method: http.MethodPut, path: anIntegration, role: hiring.Admin, status: http.StatusOK, serve: (*request).putIntegration},
 	{method: http.MethodDelete, path: anIntegration, role: hiring.Admin, status: http.StatusNoContent, serve: (*request).deleteIntegration},
-	{method: http.MethodPost, path: anIntegration + "/enable", role: hiring.Admin, status: http.StatusAccepted, serve: (*request).enable},
+	{method: http.MethodPost, path: anIntegration + "/enable", role: hiring.Admin, status: http.StatusAccepted, serve: (*request).enable, bodiless: true},
 
 	{method: http.MethodGet, path: inTenant + "/candidates", role: hiring.Viewer, status: http.StatusOK, serve: (*request).listCandidates},
 	{method: http.MethodGet, path: aCandidate, role: hiring.Viewer, status: http.StatusOK, serve: candidates.show},
@@ -79,5 +80,5 @@ var routes = []route{
 	{method: http.MethodGet, path: inTenant + "/exports", role: hiring.Viewer, status: http.StatusOK, serve: (*request).listExports},
 	{method: http.MethodGet, path: anExport, role: hiring.Viewer, status: http.StatusOK, serve: (*request).showExport},
 	{method: http.MethodPost, path: anExport + "/redeliver", role: hiring.Operator, status: http.StatusAccepted, serve: (*request).redeliver},
-	{method: http.MethodPost, path: anExport + "/release", role: hiring.Operator, status: http.StatusAccepted, serve: (*request).release},
+	{method: http.MethodPost, path: anExport + "/release", role: hiring.Operator, status: http.StatusAccepted, serve: (*request).release, bodiless: true},
 }

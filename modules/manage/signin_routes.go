@@ -18,7 +18,7 @@ var signInRoutes = []route{
 	{method: http.MethodGet, path: aUser, role: hiring.Viewer, status: http.StatusOK, serve: (*request).showUser},
 	{method: http.MethodDelete, path: aUser, role: hiring.Admin, status: http.StatusNoContent, serve: (*request).disableUser},
 	{method: http.MethodPost, path: aUser + "/reset", role: hiring.Admin, status: http.StatusOK, serve: (*request).resetUser},
-	{method: http.MethodPost, path: aUser + "/totp", role: hiring.Admin, status: http.StatusOK, serve: (*request).requireTOTP},
+	{method: http.MethodPost, path: aUser + "/totp", role: hiring.Admin, status: http.StatusOK, serve: (*request).requireTOTP, bodiless: true},
 	{method: http.MethodDelete, path: aUser + "/totp", role: hiring.Admin, status: http.StatusNoContent, serve: (*request).endTOTP},
 
 	{method: http.MethodGet, path: "/v1/oauth-clients", role: hiring.Viewer, status: http.StatusOK, serve: (*request).listClients},
