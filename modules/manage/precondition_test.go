@@ -61,6 +61,23 @@ func testPreconditions(t *testing.T, b *bench) {
 	}
 }
 
+// Entering a step changes the job application, and so what is expected of it counts there.
+func TestAStepIsEnteredInTheVersionThatWasRead(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, b *bench) {
+		b.people()
+		read := b.must(http.StatusOK, http.MethodGet, application, "").header.Get("ETag")
+		enter := func(status int, step string) {
+			b.must(status, http.MethodPost, application+"/transitions", `{"step":"`+step+`"}`, "If-Match", read)
+		}
+		enter(http.StatusCreated, "applied")
+		enter(http.StatusPreconditionFailed, "hired")
+		require.Len(t, items(b, application+"/transitions"), 1)
+		read = b.must(http.StatusOK, http.MethodGet, application, "").header.Get("ETag")
+		enter(http.StatusCreated, "hired")
+	})
+}
+
 // Of two that read the same version, one wins.
 func TestTheSecondOfTwoIsRefused(t *testing.T) {
 	t.Parallel()

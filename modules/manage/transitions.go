@@ -61,7 +61,17 @@ func (r *request) enter() (any, *problem.Problem) {
 		return nil, r.storeAway(err)
 	}
 	var done *trigger.Entered
-	p = r.write(func(tx *store.Tx) (err error) {
+	p = r.write(func(tx *store.Tx) error {
+		now, ok, err := tx.JobApplication(t.Name, a.ID)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			return refused{firstOf(r.expect(""), applications.missing())}
+		}
+		if p := r.expect(tag(now.Version)); p != nil {
+			return refused{p}
+		}
 		if done, err = triggered.Enter(tx, t.Name, a.ID, in.Step, configured); err != nil {
 			return err
 		}
