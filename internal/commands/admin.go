@@ -63,19 +63,21 @@ func (a *admin) ask(ctx context.Context, cmd *cobra.Command, method, path string
 
 // call asks the gateway's management API and decodes its answer. Without an in, nothing is sent. Its errors are sentences.
 func (a *admin) call(ctx context.Context, method, path string, in, out any) error {
-	return a.send(ctx, method, path, nil, in, out)
+	_, err := a.send(ctx, method, path, nil, in, out)
+	return err
 }
 
 // verbatim is a body that is sent as it is.
 type verbatim []byte
 
-// send is call with a header of one's own; a nil out drops the answer. When the gateway refuses, the error is a *refusal.
-func (a *admin) send(ctx context.Context, method, path string, header http.Header, in, out any) error {
+// send is call with a header of one's own, and gives that of the answer; a nil out drops its body. When the gateway refuses, the error
+// is a *refusal.
+func (a *admin) send(ctx context.Context, method, path string, header http.Header, in, out any) (http.Header, error) {
 	ctx, cancel := context.WithTimeout(ctx, adminPatience)
 	defer cancel()
 	network, address, host, err := a.endpoint()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var body io.Reader
 	switch in := in.(type) {
@@ -87,13 +89,13 @@ func (a *admin) send(ctx context.Context, method, path string, header http.Heade
 		encode := json.NewEncoder(raw)
 		encode.SetEscapeHTML(false) // a job that is sent back is not to become larger
 		if err := encode.Encode(in); err != nil {
-			return err
+			return nil, err
 		}
 		body = raw
 	}
 	r, err := http.NewRequestWithContext(ctx, method, "http://"+host+"/hiregate"+path, body)
 	if err != nil {
-		return fmt.Errorf("asking the gateway: %w", cause(err))
+		return nil, fmt.Errorf("asking the gateway: %w", cause(err))
 	}
 	if network == "tcp" {
 		r.Header.Set("Origin", "http://"+host) // for an endpoint with enforce_origin
@@ -110,19 +112,19 @@ func (a *admin) send(ctx context.Context, method, path string, header http.Heade
 	defer transport.CloseIdleConnections()
 	answer, err := (&http.Client{Transport: transport}).Do(r)
 	if err != nil {
-		return a.unreached(err)
+		return nil, a.unreached(err)
 	}
 	defer answer.Body.Close()
 	if answer.StatusCode/100 != 2 {
-		return &refusal{answer.StatusCode, a.refused(answer)}
+		return nil, &refusal{answer.StatusCode, a.refused(answer)}
 	}
 	if out == nil {
-		return nil
+		return answer.Header, nil
 	}
 	if err := json.NewDecoder(answer.Body).Decode(out); err != nil {
-		return fmt.Errorf("reading what the gateway at %s answered: %w", a.address, err)
+		return nil, fmt.Errorf("reading what the gateway at %s answered: %w", a.address, err)
 	}
-	return nil
+	return answer.Header, nil
 }
 
 // refusal is the gateway's error answer.

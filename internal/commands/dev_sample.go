@@ -44,7 +44,7 @@ type seeding struct {
 
 // make puts a resource that is not there yet.
 func (s *seeding) make(ctx context.Context, path string, resource any) error {
-	err := s.send(ctx, http.MethodPut, s.base+path, http.Header{"If-None-Match": {"*"}}, resource, nil)
+	_, err := s.send(ctx, http.MethodPut, s.base+path, http.Header{"If-None-Match": {"*"}}, resource, nil)
 	if refused := new(refusal); errors.As(err, &refused) && refused.status == http.StatusPreconditionFailed {
 		return nil
 	}

@@ -139,13 +139,14 @@ func jobClose(a *admin, word string, closed bool) *cobra.Command {
 			ctx, stop := interruptible(cmd)
 			defer stop()
 			var all map[string]json.RawMessage // all that a newer gateway knows of a job stays
-			if err := a.call(ctx, http.MethodGet, path, nil, &all); err != nil {
+			shown, err := a.send(ctx, http.MethodGet, path, nil, nil, &all)
+			if err != nil {
 				return err
 			}
 			all["closed"] = json.RawMessage(fmt.Sprint(closed))
-			unchanged := http.Header{"If-Match": {`"` + string(all["version"]) + `"`}}
+			unchanged := http.Header{"If-Match": {shown.Get("ETag")}}
 			var raw json.RawMessage
-			if err := a.send(ctx, http.MethodPut, path, unchanged, all, &raw); err != nil {
+			if _, err := a.send(ctx, http.MethodPut, path, unchanged, all, &raw); err != nil {
 				return err
 			}
 			if a.json {
@@ -192,7 +193,7 @@ by "|"; a "|" within an option is written as "\|". The check email makes a Text 
 			ctx, stop := interruptible(cmd)
 			defer stop()
 			var answer json.RawMessage
-			if err := a.send(ctx, http.MethodPut, path+"/questions", http.Header{"Content-Type": {media}}, verbatim(raw), &answer); err != nil {
+			if _, err := a.send(ctx, http.MethodPut, path+"/questions", http.Header{"Content-Type": {media}}, verbatim(raw), &answer); err != nil {
 				return err
 			}
 			if a.json {

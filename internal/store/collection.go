@@ -27,7 +27,7 @@ type collection[T any] struct {
 }
 
 // put writes a resource in the place of the version it was read as; version 0 means that there must be none yet. It gives it its
-// next version and the times. ErrStale when it was changed meanwhile, ErrTaken when one of its columns must be unique and isn't.
+// next version and the times. ErrStale when it was changed meanwhile, or deleted and made anew; ErrTaken when one of its columns must be unique and isn't.
 func (c collection[T]) put(tx *Tx, v *T, now time.Time) error {
 	id, row, values := c.of(v)
 	before := *row
@@ -76,7 +76,7 @@ func (c collection[T]) update() string {
 	for n, column := range c.columns {
 		set = append(set, fmt.Sprintf("%s = $%d", column, n+7))
 	}
-	return `UPDATE ` + c.table + ` SET ` + strings.Join(set, ", ") + fmt.Sprintf(` WHERE tenant = $1 AND id = $2 AND version = $%d`, len(c.columns)+7)
+	return `UPDATE ` + c.table + ` SET ` + strings.Join(set, ", ") + fmt.Sprintf(` WHERE tenant = $1 AND id = $2 AND created_at = $5 AND version = $%d`, len(c.columns)+7)
 }
 
 const resourceColumns = `tenant, version, created_at, updated_at, data`
@@ -147,7 +147,7 @@ func (c collection[T]) get(ctx context.Context, db *DB, tenant, id string) (*T, 
 // delete removes a resource in the version it was read as.
 func (c collection[T]) delete(tx *Tx, v *T) error {
 	id, row, _ := c.of(v)
-	n, err := tx.exec(`DELETE FROM `+c.table+` WHERE tenant = $1 AND id = $2 AND version = $3`, row.Tenant, id, row.Version)
+	n, err := tx.exec(`DELETE FROM `+c.table+` WHERE tenant = $1 AND id = $2 AND version = $3 AND created_at = $4`, row.Tenant, id, row.Version, micros(row.CreatedAt))
 	if err == nil && n == 0 {
 		return ErrStale
 	}

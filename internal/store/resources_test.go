@@ -72,6 +72,12 @@ func TestResourceIsWrittenInThePlaceOfTheVersionItWasReadAs(t *testing.T) {
 		require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error { return tx.DeleteCandidate(first) }))
 		_, err := db.Candidate(t.Context(), "initech", "c-1")
 		require.ErrorIs(t, err, store.ErrNotFound)
+
+		anew := candidate("initech", "c-1")
+		write(t, db, func(tx *store.Tx) error { return tx.PutCandidate(anew, noon.Add(time.Hour)) })
+		require.Equal(t, anew.Version, second.Version)
+		require.ErrorIs(t, put(second), store.ErrStale, "what was made anew was overwritten")
+		require.ErrorIs(t, db.Write(t.Context(), func(tx *store.Tx) error { return tx.DeleteCandidate(second) }), store.ErrStale)
 	})
 }
 
@@ -239,5 +245,20 @@ func TestDirectoryHoldsTenantsWithTheirIntegrations(t *testing.T) {
 		all, err = db.Directory(t.Context())
 		require.NoError(t, err)
 		require.Len(t, all, store.MaxPage+1)
+
+		anew, again := *acme, *hris
+		anew.Row, again.Row = hiring.Row{}, hiring.Row{}
+		write(t, db, func(tx *store.Tx) error {
+			if err := tx.PutTenant(&anew, noon.Add(time.Hour)); err != nil {
+				return err
+			}
+			return tx.PutIntegration(&again, noon.Add(time.Hour))
+		})
+		for what, stale := range map[string]func(*store.Tx) error{
+			"tenant put": func(tx *store.Tx) error { return tx.PutTenant(acme, noon) }, "tenant deleted": func(tx *store.Tx) error { return tx.DeleteTenant(acme) },
+			"integration put": func(tx *store.Tx) error { return tx.PutIntegration(hris, noon) }, "integration deleted": func(tx *store.Tx) error { return tx.DeleteIntegration(hris) },
+		} {
+			require.ErrorIs(t, db.Write(t.Context(), stale), store.ErrStale, "%s, though it was made anew", what)
+		}
 	})
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // PutTenant writes a tenant without its integrations, in the place of the version it was read as; 0: there must be none. It gives
-// it its next version and the times. ErrStale when it was changed meanwhile.
+// it its next version and the times. ErrStale when it was changed meanwhile, or deleted and made anew.
 func (tx *Tx) PutTenant(t *hiring.Tenant, now time.Time) error {
 	secrets, err := json.Marshal(t.SigningKeys())
 	if err != nil {
@@ -25,7 +25,7 @@ func (tx *Tx) PutTenant(t *hiring.Tenant, now time.Time) error {
 		INSERT INTO tenants (version, created_at, updated_at, name, title, secrets, quarantine, rate, burst)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT DO NOTHING`, `
 		UPDATE tenants SET version = $1, created_at = $2, updated_at = $3, title = $5, secrets = $6, quarantine = $7, rate = $8, burst = $9
-		WHERE name = $4 AND version = $10`,
+		WHERE name = $4 AND created_at = $2 AND version = $10`,
 		t.Name, t.Title, wrapBody(secrets), t.Quarantine, perSecond, burst)
 }
 
@@ -39,7 +39,7 @@ func (tx *Tx) PutIntegration(i *hiring.Integration, now time.Time) error {
 		INSERT INTO integrations (version, created_at, updated_at, tenant, name, url, secret, documents, standard_webhooks, in_flight, retry)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT DO NOTHING`, `
 		UPDATE integrations SET version = $1, created_at = $2, updated_at = $3, url = $6, secret = $7, documents = $8, standard_webhooks = $9,
-			in_flight = $10, retry = $11 WHERE tenant = $4 AND name = $5 AND version = $12`,
+			in_flight = $10, retry = $11 WHERE tenant = $4 AND name = $5 AND created_at = $2 AND version = $12`,
 		i.Tenant, i.Name, i.URL, wrapBody([]byte(i.Secret.Reveal())), string(i.Documents), i.StandardWebhooks, i.InFlight, strings.Join(gaps, " "))
 }
 
@@ -76,12 +76,12 @@ func (tx *Tx) touchDirectory() error {
 // DeleteTenant removes a stored tenant, which must have no integration any more; ErrStale when it was changed meanwhile. Its
 // exports and resources stay.
 func (tx *Tx) DeleteTenant(t *hiring.Tenant) error {
-	return tx.deleteDirectory(`DELETE FROM tenants WHERE name = $1 AND version = $2`, t.Name, t.Row.Version)
+	return tx.deleteDirectory(`DELETE FROM tenants WHERE name = $1 AND version = $2 AND created_at = $3`, t.Name, t.Row.Version, micros(t.Row.CreatedAt))
 }
 
 // DeleteIntegration removes an integration of a stored tenant; ErrStale when it was changed meanwhile.
 func (tx *Tx) DeleteIntegration(i *hiring.Integration) error {
-	return tx.deleteDirectory(`DELETE FROM integrations WHERE tenant = $1 AND name = $2 AND version = $3`, i.Tenant, i.Name, i.Row.Version)
+	return tx.deleteDirectory(`DELETE FROM integrations WHERE tenant = $1 AND name = $2 AND version = $3 AND created_at = $4`, i.Tenant, i.Name, i.Row.Version, micros(i.Row.CreatedAt))
 }
 
 func (tx *Tx) deleteDirectory(q string, args ...any) error {

@@ -81,11 +81,11 @@ func (r *request) putIntegration() (any, *problem.Problem) {
 		return nil, p
 	}
 	before, _ := t.Integration(name)
-	version := int64(0)
+	there := ""
 	if before != nil {
-		version = before.Row.Version
+		there = tag(&before.Row)
 	}
-	if p := r.expect(tag(version)); p != nil {
+	if p := r.expect(there); p != nil {
 		return nil, p
 	}
 	return r.saveIntegration(t, before, in)
@@ -225,7 +225,7 @@ func (r *request) deleteIntegration() (any, *problem.Problem) {
 	if !ok {
 		return nil, firstOf(r.expect(""), noIntegration())
 	}
-	if p := r.expect(tag(i.Row.Version)); p != nil {
+	if p := r.expect(tag(&i.Row)); p != nil {
 		return nil, p
 	}
 	now := r.gateway.Now()

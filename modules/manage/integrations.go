@@ -121,7 +121,7 @@ func (r *request) shown(i *hiring.Integration) (any, *problem.Problem) {
 	if err != nil {
 		return nil, r.storeAway(err)
 	}
-	r.etag = tag(i.Row.Version)
+	r.etag = tag(&i.Row)
 	return integrationOf(i, status), nil
 }
 

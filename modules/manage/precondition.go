@@ -1,19 +1,21 @@
 package manage
 
 import (
+	"fmt"
 	"net/http"
-	"strconv"
 	"strings"
 
+	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/problem"
 )
 
-// tag is the entity tag (RFC 9110 section 8.8.3) of a resource in a version; empty where there is none.
-func tag(version int64) string {
-	if version == 0 {
+// tag is the entity tag (RFC 9110 section 8.8.3) of a resource: when it was made, for one that is deleted and made anew begins with
+// version 1 again, and its version. It is empty where the resource is not stored.
+func tag(row *hiring.Row) string {
+	if row.Version == 0 {
 		return ""
 	}
-	return `"` + strconv.FormatInt(version, 10) + `"`
+	return fmt.Sprintf(`"%x-%d"`, row.CreatedAt.UnixMicro(), row.Version)
 }
 
 // expect checks If-Match and If-None-Match (RFC 9110 section 13.1) of a request that changes the resource with this tag; empty:

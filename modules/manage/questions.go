@@ -56,7 +56,7 @@ func (r *request) importQuestions() (any, *problem.Problem) {
 		if !ok {
 			return refused{firstOf(r.expect(""), jobs.missing())}
 		}
-		if p := r.expect(tag(j.Version)); p != nil {
+		if p := r.expect(tag(&j.Row)); p != nil {
 			return refused{p}
 		}
 		saved = *j
@@ -69,7 +69,7 @@ func (r *request) importQuestions() (any, *problem.Problem) {
 	if p != nil {
 		return nil, p
 	}
-	r.etag = tag(saved.Version)
+	r.etag = tag(&saved.Row)
 	return &saved, nil
 }
 

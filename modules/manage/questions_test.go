@@ -94,17 +94,18 @@ func TestQuestionsAreImported(t *testing.T) {
 		{ID: "1000123", Format: hiring.Checkbox, Label: "Shifts; all\nyou can", IsRequired: true, Options: []string{"Day", "Night", "Weekend | Holiday", `On\call`}},
 	}
 	a := b.must(http.StatusOK, http.MethodPut, nurse+"/questions", list, "Content-Type", "text/csv; charset=utf-8")
-	require.Equal(t, `"2"`, a.header.Get("ETag"))
+	before := a.header.Get("ETag")
+	require.Equal(t, before, b.must(http.StatusOK, http.MethodGet, nurse, "").header.Get("ETag"))
 	require.Equal(t, want, b.job().Questions)
 	require.Equal(t, "Nurse", b.job().Title)
 
-	b.must(http.StatusOK, http.MethodPut, nurse+"/questions", strings.ReplaceAll(strings.Replace(list, "Shifts; all", "Shifts, all", 1), ";", ","), "Content-Type", "text/csv")
+	now := b.must(http.StatusOK, http.MethodPut, nurse+"/questions", strings.ReplaceAll(strings.Replace(list, "Shifts; all", "Shifts, all", 1), ";", ","), "Content-Type", "text/csv").header.Get("ETag")
 	require.Equal(t, "1000123", b.job().Questions[2].ID, "a comma in quotes")
 	raw, err := json.Marshal(want)
 	require.NoError(t, err)
-	b.must(http.StatusOK, http.MethodPut, nurse+"/questions", string(raw), "If-Match", `"3"`)
+	b.must(http.StatusOK, http.MethodPut, nurse+"/questions", string(raw), "If-Match", now)
 	require.Equal(t, want, b.job().Questions)
-	b.refused(http.StatusPreconditionFailed, http.MethodPut, nurse+"/questions", string(raw), "If-Match", `"3"`)
+	b.refused(http.StatusPreconditionFailed, http.MethodPut, nurse+"/questions", string(raw), "If-Match", before)
 	b.must(http.StatusOK, http.MethodPut, nurse+"/questions", `[]`)
 	require.Empty(t, b.job().Questions)
 }

@@ -57,7 +57,7 @@ func (k kind[T]) show(r *request) (any, *problem.Problem) {
 	if err != nil {
 		return nil, r.storeAway(err)
 	}
-	r.etag = tag(k.row(v).Version)
+	r.etag = tag(k.row(v))
 	return v, nil
 }
 
@@ -93,7 +93,7 @@ func (k kind[T]) save(r *request) (any, *problem.Problem) {
 		if ok {
 			*k.row(&v) = *k.row(before)
 		}
-		if p := r.expect(tag(k.row(&v).Version)); p != nil {
+		if p := r.expect(tag(k.row(&v))); p != nil {
 			return refused{p}
 		}
 		if k.settle != nil {
@@ -107,11 +107,10 @@ func (k kind[T]) save(r *request) (any, *problem.Problem) {
 	if p != nil {
 		return nil, p
 	}
-	version := k.row(&saved).Version
-	if version == 1 {
+	if k.row(&saved).Version == 1 {
 		r.status, r.location = http.StatusCreated, "/v1/tenants/"+t.Name+"/"+k.path+"/"+url.PathEscape(id)
 	}
-	r.etag = tag(version)
+	r.etag = tag(k.row(&saved))
 	return &saved, nil
 }
 
@@ -131,7 +130,7 @@ func (k kind[T]) drop(r *request) (any, *problem.Problem) {
 		if !ok {
 			return refuse(firstOf(r.expect(""), k.missing()), nil)
 		}
-		if p := r.expect(tag(k.row(v).Version)); p != nil {
+		if p := r.expect(tag(k.row(v))); p != nil {
 			return refused{p}
 		}
 		if k.clear != nil {

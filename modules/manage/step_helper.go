@@ -28,7 +28,7 @@ func helperTag(s *hiring.Step) string {
 	if s.Helper == nil {
 		return ""
 	}
-	return tag(s.Version)
+	return tag(&s.Row)
 }
 
 func (r *request) showHelper() (any, *problem.Problem) {

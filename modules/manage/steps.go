@@ -30,7 +30,7 @@ func tagOf(all []*hiring.Step) string {
 	}
 	var parts []string
 	for _, s := range all {
-		parts = append(parts, s.ID, fmt.Sprint(s.Version))
+		parts = append(parts, s.ID, tag(&s.Row))
 	}
 	return fmt.Sprintf(`"%.16x"`, digest(strings.Join(parts, " ")))
 }

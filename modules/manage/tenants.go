@@ -85,7 +85,7 @@ func (r *request) showTenant() (any, *problem.Problem) {
 	if p != nil {
 		return nil, p
 	}
-	r.etag = tag(t.Row.Version)
+	r.etag = tag(&t.Row)
 	return tenantOf(t), nil
 }
 
@@ -166,7 +166,7 @@ func (r *request) putTenant() (any, *problem.Problem) {
 	}
 	t, p := in.check(name, before)
 	if p == nil {
-		p = r.expect(tag(t.Row.Version))
+		p = r.expect(tag(&t.Row))
 	}
 	if p != nil {
 		return nil, p
@@ -188,7 +188,7 @@ func (r *request) putTenant() (any, *problem.Problem) {
 	if made {
 		r.status, r.location = http.StatusCreated, "/v1/tenants/"+name
 	}
-	r.etag = tag(t.Row.Version)
+	r.etag = tag(&t.Row)
 	return tenantOf(t), nil
 }
 
@@ -205,7 +205,7 @@ func (r *request) deleteTenant() (any, *problem.Problem) {
 	if p != nil {
 		return nil, p
 	}
-	if p := r.expect(tag(t.Row.Version)); p != nil {
+	if p := r.expect(tag(&t.Row)); p != nil {
 		return nil, p
 	}
 	if len(t.Integrations) > 0 {

@@ -69,7 +69,7 @@ func (r *request) enter() (any, *problem.Problem) {
 		if !ok {
 			return refused{firstOf(r.expect(""), applications.missing())}
 		}
-		if p := r.expect(tag(now.Version)); p != nil {
+		if p := r.expect(tag(&now.Row)); p != nil {
 			return refused{p}
 		}
 		if done, err = triggered.Enter(tx, t.Name, a.ID, in.Step, configured); err != nil {
