@@ -25,14 +25,26 @@ func (s IntegrationStatus) Open(i *hiring.Integration) bool {
 // IntegrationStatus reads where an integration stands with its present setting; not configured when it was never verified
 // with that one.
 func (db *DB) IntegrationStatus(ctx context.Context, i *hiring.Integration) (IntegrationStatus, error) {
-	s, err := queryOne(ctx, db, func(r row) (s IntegrationStatus, err error) {
-		err = r.Scan(&s.State, &s.Reason, &s.Attempts, moment{&s.UpdatedAt})
-		return s, err
-	}, `SELECT state, reason, attempts, updated_at FROM integration_states WHERE tenant = $1 AND integration = $2 AND setting = $3`,
-		i.Tenant, i.Name, i.Setting())
+	s, err := queryOne(ctx, db, scanStatus, selectStatus, i.Tenant, i.Name, i.Setting())
 	if errors.Is(err, ErrNotFound) {
 		return unverified, nil
 	}
+	return s, err
+}
+
+// IntegrationStatus is DB.IntegrationStatus within a transaction.
+func (tx *Tx) IntegrationStatus(i *hiring.Integration) (IntegrationStatus, error) {
+	all, err := rowsOf(tx, scanStatus, selectStatus, i.Tenant, i.Name, i.Setting())
+	if err != nil || len(all) == 0 {
+		return unverified, err
+	}
+	return all[0], nil
+}
+
+const selectStatus = `SELECT state, reason, attempts, updated_at FROM integration_states WHERE tenant = $1 AND integration = $2 AND setting = $3`
+
+func scanStatus(r row) (s IntegrationStatus, err error) {
+	err = r.Scan(&s.State, &s.Reason, &s.Attempts, moment{&s.UpdatedAt})
 	return s, err
 }
 

@@ -236,12 +236,20 @@ func TestDirectoryHoldsTenantsWithTheirIntegrations(t *testing.T) {
 		require.Equal(t, *hris, got.Integrations[0])
 
 		require.ErrorIs(t, db.Write(t.Context(), func(tx *store.Tx) error { return tx.PutTenant(&hiring.Tenant{Name: "acme"}, noon) }), store.ErrStale)
-		write(t, db, func(tx *store.Tx) error {
-			if err := tx.DeleteIntegration(hris); err != nil {
-				return err
-			}
-			return tx.DeleteTenant(acme)
-		})
+		removed := func(v *hiring.Tenant) error {
+			return db.Write(t.Context(), func(tx *store.Tx) error { return tx.DeleteTenant(v) })
+		}
+		require.ErrorIs(t, removed(acme), store.ErrStale, "it has an integration now")
+		later := noon.Add(time.Minute)
+		write(t, db, func(tx *store.Tx) error { return tx.DeleteIntegration(hris, later) })
+		require.ErrorIs(t, removed(got), store.ErrStale, "it has none now")
+		all, err = db.Directory(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, hiring.Row{Tenant: "acme", Version: 3, CreatedAt: noon, UpdatedAt: later}, all[0].Row)
+		require.NoError(t, removed(all[0]))
+		require.ErrorIs(t, db.Write(t.Context(), func(tx *store.Tx) error {
+			return tx.PutIntegration(&hiring.Integration{Tenant: "acme", Name: "crm"}, noon)
+		}), store.ErrStale, "an integration of a tenant that is gone")
 		all, err = db.Directory(t.Context())
 		require.NoError(t, err)
 		require.Len(t, all, store.MaxPage+1)
@@ -254,9 +262,10 @@ func TestDirectoryHoldsTenantsWithTheirIntegrations(t *testing.T) {
 			}
 			return tx.PutIntegration(&again, noon.Add(time.Hour))
 		})
+		acme.Row.Version = 2 // as the new one's, for its integration
 		for what, stale := range map[string]func(*store.Tx) error{
 			"tenant put": func(tx *store.Tx) error { return tx.PutTenant(acme, noon) }, "tenant deleted": func(tx *store.Tx) error { return tx.DeleteTenant(acme) },
-			"integration put": func(tx *store.Tx) error { return tx.PutIntegration(hris, noon) }, "integration deleted": func(tx *store.Tx) error { return tx.DeleteIntegration(hris) },
+			"integration put": func(tx *store.Tx) error { return tx.PutIntegration(hris, noon) }, "integration deleted": func(tx *store.Tx) error { return tx.DeleteIntegration(hris, noon) },
 		} {
 			require.ErrorIs(t, db.Write(t.Context(), stale), store.ErrStale, "%s, though it was made anew", what)
 		}

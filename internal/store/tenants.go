@@ -29,8 +29,14 @@ func (tx *Tx) PutTenant(t *hiring.Tenant, now time.Time) error {
 		t.Name, t.Title, wrapBody(secrets), t.Quarantine, perSecond, burst)
 }
 
-// PutIntegration writes an integration of a stored tenant, as PutTenant does. Where it stands is written with PutIntegrationStatus.
+// PutIntegration writes an integration of a stored tenant, as PutTenant does. Where it stands is written with PutIntegrationStatus. The
+// tenant gets its next version, too, when there is one integration more.
 func (tx *Tx) PutIntegration(i *hiring.Integration, now time.Time) error {
+	if i.Row.Version == 0 {
+		if err := tx.touchTenant(i.Tenant, now); err != nil {
+			return err
+		}
+	}
 	gaps := make([]string, len(i.Retry))
 	for n, gap := range i.Retry {
 		gaps[n] = gap.String()
@@ -67,6 +73,15 @@ func (tx *Tx) putDirectory(row *hiring.Row, now time.Time, insert, update string
 	return tx.touchDirectory()
 }
 
+// touchTenant gives a tenant whose list of integrations changes its next version; ErrStale when it is gone.
+func (tx *Tx) touchTenant(name string, now time.Time) error {
+	n, err := tx.exec(`UPDATE tenants SET version = version + 1, updated_at = $1 WHERE name = $2`, micros(now), name)
+	if err == nil && n == 0 {
+		err = ErrStale
+	}
+	return err
+}
+
 // touchDirectory tells the nodes of this database that they have to read tenants and integrations anew.
 func (tx *Tx) touchDirectory() error {
 	_, err := tx.exec(`UPDATE directory SET version = version + 1 WHERE id = 1`)
@@ -79,8 +94,11 @@ func (tx *Tx) DeleteTenant(t *hiring.Tenant) error {
 	return tx.deleteDirectory(`DELETE FROM tenants WHERE name = $1 AND version = $2 AND created_at = $3`, t.Name, t.Row.Version, micros(t.Row.CreatedAt))
 }
 
-// DeleteIntegration removes an integration of a stored tenant; ErrStale when it was changed meanwhile.
-func (tx *Tx) DeleteIntegration(i *hiring.Integration) error {
+// DeleteIntegration removes an integration of a stored tenant, which gets its next version; ErrStale when it was changed meanwhile.
+func (tx *Tx) DeleteIntegration(i *hiring.Integration, now time.Time) error {
+	if err := tx.touchTenant(i.Tenant, now); err != nil {
+		return err
+	}
 	return tx.deleteDirectory(`DELETE FROM integrations WHERE tenant = $1 AND name = $2 AND version = $3 AND created_at = $4`, i.Tenant, i.Name, i.Row.Version, micros(i.Row.CreatedAt))
 }
 

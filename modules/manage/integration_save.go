@@ -83,12 +83,28 @@ func (r *request) putIntegration() (any, *problem.Problem) {
 	before, _ := t.Integration(name)
 	there := ""
 	if before != nil {
-		there = tag(&before.Row)
+		status, err := r.db.IntegrationStatus(r.Context(), before)
+		if err != nil {
+			return nil, r.storeAway(err)
+		}
+		there = integrationTag(before, status)
 	}
 	if p := r.expect(there); p != nil {
 		return nil, p
 	}
 	return r.saveIntegration(t, before, in)
+}
+
+// expectIntegration is expect for an integration that is there.
+func (r *request) expectIntegration(tx *store.Tx, i *hiring.Integration) error {
+	status, err := tx.IntegrationStatus(i)
+	if err != nil {
+		return err
+	}
+	if p := r.expect(integrationTag(i, status)); p != nil {
+		return refused{p}
+	}
+	return nil
 }
 
 func integrationPath(i *hiring.Integration) string {
@@ -108,6 +124,11 @@ func (r *request) saveIntegration(t *hiring.Tenant, before *hiring.Integration, 
 		}
 	}
 	p = r.write(func(tx *store.Tx) error {
+		if before != nil { // it may have changed while VERIFY was under way
+			if err := r.expectIntegration(tx, before); err != nil {
+				return err
+			}
+		}
 		next := *i
 		if err := tx.PutIntegration(&next, r.gateway.Now()); err != nil {
 			return err
@@ -225,12 +246,12 @@ func (r *request) deleteIntegration() (any, *problem.Problem) {
 	if !ok {
 		return nil, firstOf(r.expect(""), noIntegration())
 	}
-	if p := r.expect(tag(&i.Row)); p != nil {
-		return nil, p
-	}
 	now := r.gateway.Now()
 	p = r.write(func(tx *store.Tx) error {
-		if err := tx.DeleteIntegration(i); err != nil {
+		if err := r.expectIntegration(tx, i); err != nil {
+			return err
+		}
+		if err := tx.DeleteIntegration(i, now); err != nil {
 			return err
 		}
 		return tx.PutIntegrationStatus(i, store.IntegrationStatus{State: hiring.Removed, Reason: "somebody removed it", UpdatedAt: now})

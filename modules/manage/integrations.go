@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/hiregate/hiregate/internal/hiring"
@@ -121,8 +122,12 @@ func (r *request) shown(i *hiring.Integration) (any, *problem.Problem) {
 	if err != nil {
 		return nil, r.storeAway(err)
 	}
-	r.etag = tag(&i.Row)
+	r.etag = integrationTag(i, status)
 	return integrationOf(i, status), nil
+}
+
+func integrationTag(i *hiring.Integration, s store.IntegrationStatus) string {
+	return tag(&i.Row, string(s.State), s.Reason, strconv.Itoa(s.Attempts), s.UpdatedAt.String())
 }
 
 // enable has an integration verified now, so that what is held for it goes out.

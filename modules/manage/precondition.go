@@ -10,12 +10,16 @@ import (
 )
 
 // tag is the entity tag (RFC 9110 section 8.8.3) of a resource: when it was made, for one that is deleted and made anew begins with
-// version 1 again, and its version. It is empty where the resource is not stored.
-func tag(row *hiring.Row) string {
+// version 1 again, its version, and what is shown beside it that changes without it. It is empty where the resource is not stored.
+func tag(row *hiring.Row, beside ...string) string {
 	if row.Version == 0 {
 		return ""
 	}
-	return fmt.Sprintf(`"%x-%d"`, row.CreatedAt.UnixMicro(), row.Version)
+	t := fmt.Sprintf("%x-%d", row.CreatedAt.UnixMicro(), row.Version)
+	if len(beside) > 0 {
+		t += fmt.Sprintf("-%.8x", digest(beside...))
+	}
+	return `"` + t + `"`
 }
 
 // expect checks If-Match and If-None-Match (RFC 9110 section 13.1) of a request that changes the resource with this tag; empty:

@@ -2,10 +2,14 @@ package manage_test
 
 import (
 	"net/http"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/store"
 )
 
 // TestPreconditions walks everything that has a version through RFC 9110 section 13.
@@ -83,6 +87,55 @@ func TestAStepIsEnteredInTheVersionThatWasRead(t *testing.T) {
 		read = b.must(http.StatusOK, http.MethodGet, application, "").header.Get("ETag")
 		enter(http.StatusCreated, "hired")
 	})
+}
+
+// Where an integration stands, and which integrations a tenant has, is shown and changes by itself.
+func TestWhatIsShownBesideAVersionCounts(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, b *bench) {
+		b.initech()
+		address := b.partner(func(http.ResponseWriter, *http.Request) {})
+		const tenant, hris = "/v1/tenants/initech", integrations + "/hris"
+		etag := func(path string) string {
+			return b.must(http.StatusOK, http.MethodGet, path, "").header.Get("ETag")
+		}
+		alone := etag(tenant)
+		made := b.must(http.StatusCreated, http.MethodPut, hris, `{"url":"`+address+`/x","secret":"s"}`).header.Get("ETag")
+		require.Equal(t, made, etag(hris))
+		b.must(http.StatusOK, http.MethodGet, tenant, "", "If-None-Match", alone)
+		b.must(http.StatusPreconditionFailed, http.MethodPut, tenant, `{}`, "If-Match", alone)
+		b.must(http.StatusNotModified, http.MethodGet, tenant, "", "If-None-Match", etag(tenant))
+
+		b.status("initech", "hris", store.IntegrationStatus{State: hiring.Disabled, Reason: "it answered 410", Attempts: 1, UpdatedAt: b.Clock.Now()})
+		b.must(http.StatusOK, http.MethodGet, hris, "", "If-None-Match", made)
+		b.must(http.StatusPreconditionFailed, http.MethodPut, hris, `{"inFlight":3}`, "If-Match", made)
+		b.must(http.StatusPreconditionFailed, http.MethodDelete, hris, "", "If-Match", made)
+		disabled := etag(hris)
+		b.must(http.StatusNotModified, http.MethodGet, hris, "", "If-None-Match", disabled)
+		changed := b.must(http.StatusOK, http.MethodPut, hris, `{"inFlight":3}`, "If-Match", disabled).header.Get("ETag")
+
+		with := etag(tenant)
+		b.must(http.StatusNoContent, http.MethodDelete, hris, "", "If-Match", changed)
+		b.must(http.StatusOK, http.MethodGet, tenant, "", "If-None-Match", with)
+	})
+}
+
+// An integration that is disabled while VERIFY is under way is another than the one that was to be changed.
+func TestAnIntegrationThatChangesDuringVerifyIsKept(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.initech()
+	var disable atomic.Bool
+	address := b.partner(func(http.ResponseWriter, *http.Request) {
+		if disable.Load() {
+			b.status("initech", "hris", store.IntegrationStatus{State: hiring.Disabled, Reason: "it answered 410", UpdatedAt: b.Clock.Now()})
+		}
+	})
+	made := b.must(http.StatusCreated, http.MethodPut, integrations+"/hris", `{"url":"`+address+`/x","secret":"s"}`).header.Get("ETag")
+	disable.Store(true)
+	b.must(http.StatusPreconditionFailed, http.MethodPut, integrations+"/hris", `{"url":"`+address+`/y"}`, "If-Match", made)
+	i, _ := b.Config.Integration("initech", "hris")
+	require.Equal(t, address+"/x", i.URL)
 }
 
 // Of two that read the same version, one wins.
