@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -94,13 +95,7 @@ func (p *Provider) toUpstream(w http.ResponseWriter, r *http.Request) {
 		p.brokenPage(w, r, err)
 		return
 	}
-	options := []oauth2.AuthCodeOption{oidc.Nonce(v.Nonce), oauth2.S256ChallengeOption(v.Verifier)}
-	if a.again() {
-		options = append(options, oauth2.SetAuthURLParam("prompt", "login"))
-	}
-	if a.loginHint != "" {
-		options = append(options, oauth2.SetAuthURLParam("login_hint", a.loginHint))
-	}
+	options := append(a.wishes(), oidc.Nonce(v.Nonce), oauth2.S256ChallengeOption(v.Verifier))
 	p.setVisit(w, ticket)
 	h := w.Header()
 	h.Set("Location", p.Upstream.config(found, p.Issuer).AuthCodeURL(v.State, options...))
@@ -109,8 +104,49 @@ func (p *Provider) toUpstream(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusSeeOther)
 }
 
-// again tells whether the application wants somebody to sign in anew.
-func (a *authorization) again() bool { return slices.Contains(a.prompt, "login") || a.maxAge >= 0 }
+// wishes is what the application asked for, as it is asked of the upstream. With a max_age the upstream must tell auth_time, which
+// prompt=login alone does not make it (OpenID Connect Core section 3.1.2.1).
+func (a *authorization) wishes() (options []oauth2.AuthCodeOption) {
+	age := a.maxAge
+	if a.anew() {
+		options = append(options, oauth2.SetAuthURLParam("prompt", "login"))
+		age = 0
+	}
+	if age >= 0 {
+		options = append(options, oauth2.SetAuthURLParam("max_age", strconv.FormatInt(int64(age/time.Second), 10)))
+	}
+	if a.loginHint != "" {
+		options = append(options, oauth2.SetAuthURLParam("login_hint", a.loginHint))
+	}
+	return options
+}
+
+// anew tells whether the application wants somebody to sign in whoever is signed in.
+func (a *authorization) anew() bool { return slices.Contains(a.prompt, "login") }
+
+// upstreamClocks is how far an upstream's clock may be from ours, with the part of a second that auth_time leaves out.
+const upstreamClocks = 10 * time.Second
+
+// signedInUpstream is when somebody signed in who left for the upstream at a time and is back now, by the auth_time that it tells; 0:
+// it tells none. It is false where that is not what the application asked for. Who signed in since they left did what max_age
+// asks for, however long they took to come back: whoever signs in here with a password and a second factor is treated the same.
+func (a *authorization) signedInUpstream(told int64, left, now time.Time) (at time.Time, ok bool) {
+	if told <= 0 {
+		return now, a.maxAge < 0 && !a.anew()
+	}
+	at = time.Unix(told, 0).UTC()
+	if at.After(now) {
+		at = now
+	}
+	switch {
+	case !at.Before(left.Add(-upstreamClocks)):
+		return at, true
+	case a.anew():
+		return at, false
+	default:
+		return at, a.maxAge < 0 || now.Sub(at) <= a.maxAge+upstreamClocks
+	}
+}
 
 func (p *Provider) visitCookie() string { return p.cookie + "-upstream" }
 
@@ -145,12 +181,10 @@ func (p *Provider) fromUpstream(w http.ResponseWriter, r *http.Request) {
 		p.upstreamFailed(w, r, a, err)
 		return
 	}
-	at := p.now()
-	if them.AuthTime > 0 && time.Unix(them.AuthTime, 0).Before(at) {
-		at = time.Unix(them.AuthTime, 0).UTC()
-	}
-	if slices.Contains(a.prompt, "login") && v.At.Sub(at) > time.Minute || a.maxAge >= 0 && p.now().Sub(at) > a.maxAge+time.Minute {
-		p.refuse(w, r, a, &refusal{"login_required", "the user did not sign in anew"})
+	at, ok := a.signedInUpstream(them.AuthTime, v.At, p.now())
+	if !ok {
+		p.Log.Warn("an upstream did not let somebody sign in as an application asked for", zap.String("client", a.client.ID), zap.Bool("auth_time", them.AuthTime > 0))
+		p.refuse(w, r, a, &refusal{"login_required", "the user's provider did not say that they signed in anew, or as lately as max_age asks for"})
 		return
 	}
 	u, err := p.joined(r.Context(), them)

@@ -206,9 +206,11 @@ func TestWhatAnApplicationAsksGoesUpstream(t *testing.T) {
 	t.Parallel()
 	j := newJoint(t)
 	q := j.leave(j.browser(), base().with(params{"prompt": "login", "login_hint": "ada@example.com"})).Query()
-	require.Equal(t, "login", q.Get("prompt"))
-	require.Equal(t, "ada@example.com", q.Get("login_hint"))
-	require.Equal(t, "login", j.leave(j.browser(), base().with(params{"max_age": "60"})).Query().Get("prompt"))
+	require.Equal(t, []string{"login", "0", "ada@example.com"}, []string{q.Get("prompt"), q.Get("max_age"), q.Get("login_hint")})
+	q = j.leave(j.browser(), base().with(params{"max_age": "60"})).Query()
+	require.Equal(t, []string{"", "60"}, []string{q.Get("prompt"), q.Get("max_age")})
+	require.Equal(t, "0", j.leave(j.browser(), base().with(params{"prompt": "login", "max_age": "60"})).Query().Get("max_age"))
+	require.False(t, j.leave(j.browser(), base()).Query().Has("max_age"))
 }
 
 func TestCancellingUpstream(t *testing.T) {
