@@ -5,6 +5,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -104,5 +105,46 @@ func TestAccountsElsewhere(t *testing.T) {
 		}
 		trying.Wait()
 		require.Equal(t, int64(1), won.Load(), "somebody has two accounts of one provider")
+	})
+}
+
+// A visit ends once, in its time; those that nobody came back from are swept.
+func TestVisitsElsewhere(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, db *store.DB) {
+		begin := func(name string, at time.Time) error {
+			return db.Write(t.Context(), func(tx *store.Tx) error {
+				return tx.BeginVisit(identity.HashSecret(name), []byte("\x00 of "+name), at, at.Add(time.Minute))
+			})
+		}
+		end := func(name string, at time.Time) (request []byte) {
+			write(t, db, func(tx *store.Tx) (err error) {
+				request, err = tx.EndVisit(identity.HashSecret(name), at)
+				return err
+			})
+			return request
+		}
+		require.NoError(t, begin("one", noon))
+		require.NoError(t, begin("two", noon))
+		require.Nil(t, end("nobody's", noon))
+		require.Nil(t, end("one", noon.Add(time.Minute)), "a visit that is over goes on")
+		require.Equal(t, []byte("\x00 of one"), end("one", noon.Add(time.Minute-time.Microsecond)))
+		require.Nil(t, end("one", noon), "a visit ended twice")
+
+		require.Error(t, begin("two", noon.Add(time.Minute-time.Microsecond)))
+		require.NoError(t, begin("three", noon.Add(time.Minute)))
+		require.NoError(t, begin("two", noon), "its row is not gone")
+
+		var won atomic.Int64
+		var trying sync.WaitGroup
+		for range 10 {
+			trying.Go(func() {
+				if end("three", noon) != nil {
+					won.Add(1)
+				}
+			})
+		}
+		trying.Wait()
+		require.Equal(t, int64(1), won.Load())
 	})
 }

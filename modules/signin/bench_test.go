@@ -184,6 +184,7 @@ func (u *browser) ask(method, path string, form url.Values) *httptest.ResponseRe
 	u.p.ServeHTTP(w, r)
 	for _, c := range w.Result().Cookies() {
 		require.True(u.b.t, strings.HasPrefix(c.Name, "__Host-") && c.Secure && c.HttpOnly && c.Path == "/" && c.Domain == "" && c.SameSite == http.SameSiteLaxMode, "%+v", c)
+		require.LessOrEqual(u.b.t, len(c.String()), 4096, "browsers drop it")
 		if c.MaxAge < 0 {
 			delete(u.cookies, c.Name)
 		} else {

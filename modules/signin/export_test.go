@@ -10,3 +10,15 @@ import (
 func (r *Ring) Generate(a identity.Algorithm, at time.Time) (*identity.Key, error) {
 	return r.generate(a, 1, at, at)
 }
+
+// Purposes are all that something is sealed for.
+var Purposes = []string{forSigningKeys, forFactors, forPassed, forVisits, forRequests}
+
+// Ticket and Read are for the tests of what is sealed.
+func (v *Vault) Ticket(purpose, owner string, content any) (string, error) {
+	return v.ticket(purpose, owner, content)
+}
+
+func (v *Vault) Read(purpose, owner, ticket string, into any) bool {
+	return v.read(purpose, owner, ticket, into)
+}

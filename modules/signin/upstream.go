@@ -35,20 +35,10 @@ type Upstream struct {
 	provider *oidc.Provider
 }
 
-// How long an upstream may take to answer, and somebody to sign in there.
-const (
-	upstreamPatience = 15 * time.Second
-	upstreamVisit    = 15 * time.Minute
-)
+// upstreamPatience is how long an upstream may take to answer.
+const upstreamPatience = 15 * time.Second
 
 const upstreamCallback = "/oauth/upstream/callback"
-
-// visit is a ticket, in a cookie: somebody is signing in upstream.
-type visit struct {
-	State, Nonce, Verifier string
-	Request                string // the authorization request to go on with
-	At                     time.Time
-}
 
 // discovered is the upstream's metadata, read when it is first needed. The key set goes on with the client alone.
 func (u *Upstream) discovered(ctx context.Context) (*oidc.Provider, error) {
@@ -87,22 +77,21 @@ func (p *Provider) toUpstream(w http.ResponseWriter, r *http.Request) {
 		p.upstreamFailed(w, r, a, err)
 		return
 	}
-	state, _ := identity.NewSecret()
-	nonce, _ := identity.NewSecret()
-	v := visit{State: state, Nonce: nonce, Verifier: oauth2.GenerateVerifier(), Request: a.raw, At: p.now()}
-	ticket, err := p.Vault.ticket(forVisits, p.Issuer, v)
+	v, err := p.beginVisit(w, r, a)
 	if err != nil {
 		p.brokenPage(w, r, err)
 		return
 	}
 	options := append(a.wishes(), oidc.Nonce(v.Nonce), oauth2.S256ChallengeOption(v.Verifier))
-	p.setVisit(w, ticket)
 	h := w.Header()
 	h.Set("Location", p.Upstream.config(found, p.Issuer).AuthCodeURL(v.State, options...))
 	h.Set("Cache-Control", "no-store")
 	h.Set("Referrer-Policy", "no-referrer")
 	w.WriteHeader(http.StatusSeeOther)
 }
+
+// maxHint is the longest login_hint that is handed on, in bytes: providers take only so long an address, and it is no more than a hint.
+const maxHint = 1 << 10
 
 // wishes is what the application asked for, as it is asked of the upstream. With a max_age the upstream must tell auth_time, which
 // prompt=login alone does not make it (OpenID Connect Core section 3.1.2.1).
@@ -115,7 +104,7 @@ func (a *authorization) wishes() (options []oauth2.AuthCodeOption) {
 	if age >= 0 {
 		options = append(options, oauth2.SetAuthURLParam("max_age", strconv.FormatInt(int64(age/time.Second), 10)))
 	}
-	if a.loginHint != "" {
+	if a.loginHint != "" && len(a.loginHint) <= maxHint {
 		options = append(options, oauth2.SetAuthURLParam("login_hint", a.loginHint))
 	}
 	return options
@@ -148,27 +137,19 @@ func (a *authorization) signedInUpstream(told int64, left, now time.Time) (at ti
 	}
 }
 
-func (p *Provider) visitCookie() string { return p.cookie + "-upstream" }
-
-func (p *Provider) setVisit(w http.ResponseWriter, ticket string) {
-	c := &http.Cookie{Name: p.visitCookie(), Value: ticket, Path: "/", MaxAge: int(upstreamVisit / time.Second), Secure: true, HttpOnly: true, SameSite: http.SameSiteLaxMode}
-	if ticket == "" {
-		c.MaxAge = -1
-	}
-	http.SetCookie(w, c)
-}
-
 // fromUpstream takes somebody back who was there.
 func (p *Provider) fromUpstream(w http.ResponseWriter, r *http.Request) {
-	c, err := r.Cookie(p.visitCookie())
-	v := new(visit)
 	q := r.URL.Query()
-	if err != nil || !p.Vault.read(forVisits, p.Issuer, c.Value, v) || subtle.ConstantTimeCompare([]byte(q.Get("state")), []byte(v.State)) == 0 || p.now().Sub(v.At) > upstreamVisit {
-		p.untrusted(w, r) // it was not begun in this browser, or too long ago
+	v, request, err := p.endVisit(w, r)
+	switch {
+	case err != nil:
+		p.brokenPage(w, r, err)
+		return
+	case v == nil:
+		p.untrusted(w, r)
 		return
 	}
-	p.setVisit(w, "")
-	a, refused, err := p.read(r, v.Request)
+	a, refused, err := p.read(r, request)
 	if p.stopped(w, r, a, refused, err) {
 		return
 	}

@@ -1,9 +1,12 @@
 package signin_test
 
 import (
+	"context"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -140,11 +143,15 @@ func TestWayBackFromUpstream(t *testing.T) {
 	require.Equal(t, []string{"S256", "hiregate", "code", issuer + "/oauth/upstream/callback", ""},
 		[]string{q.Get("code_challenge_method"), q.Get("client_id"), q.Get("response_type"), q.Get("redirect_uri"), q.Get("prompt")})
 	require.NotEmpty(t, q.Get("nonce"))
+	state := q.Get("state")
 	came := j.there(to, "ada@example.com")
 	requirePage(t, j.browser().ask(http.MethodGet, came, nil), http.StatusBadRequest) // in another browser
-	requirePage(t, u.ask(http.MethodGet, strings.Replace(came, "state=", "state=x", 1), nil), http.StatusBadRequest)
+	for _, other := range []string{"x" + state, state[:8] + strings.Repeat("x", len(state)-8), state[:8], ""} {
+		requirePage(t, u.ask(http.MethodGet, strings.Replace(came, state, other, 1), nil), http.StatusBadRequest)
+	}
 	require.NotEmpty(t, back(t, u.ask(http.MethodGet, came, nil), callback).Get("code"))
 	requirePage(t, u.ask(http.MethodGet, came, nil), http.StatusBadRequest) // once
+	require.Len(t, u.cookies, 1, "the cookie of the visit is still there")
 
 	late := j.browser()
 	came = j.there(j.leave(late, base()), "ada@example.com")
@@ -176,30 +183,21 @@ func TestWayBackFromUpstream(t *testing.T) {
 	requirePage(t, foreign.ask(http.MethodGet, own.Path+"?"+mixed.Encode(), nil), http.StatusBadGateway, "did not work")
 }
 
-// A ticket of one kind is none of the other, though both are sealed with the same key.
+// What is sealed for one purpose opens for no other, though all are sealed with the same key.
 func TestTicketsAreOfOneKind(t *testing.T) {
 	t.Parallel()
-	j := newJoint(t)
-	j.requireTOTP("user-ada", true)
-	u := j.browser()
-	page := u.signIn(u.authorize(base()), "ada@example.com", right)
-	passed := ticketed.FindStringSubmatch(page.Body.String())[1]
-	came := j.there(j.leave(u, base()), "ada@example.com")
-	visit := ""
-	for name := range u.cookies {
-		if strings.HasSuffix(name, "-upstream") {
-			visit = name
+	vault, err := signin.NewVault(seal)
+	require.NoError(t, err)
+	for _, made := range signin.Purposes {
+		for _, read := range signin.Purposes {
+			n := 0
+			ticket, err := vault.Ticket(made, issuer, 7)
+			require.NoError(t, err)
+			require.Equal(t, made == read, vault.Read(read, issuer, ticket, &n))
+			require.False(t, vault.Read(made, "another issuer", ticket, &n))
 		}
 	}
-	good := u.cookies[visit]
-	require.NotEmpty(t, good)
-	requirePage(t, u.ask(http.MethodPost, "/oauth/factor", url.Values{"ticket": {good}, "code": {"123456"}}), http.StatusBadRequest)
-	for _, query := range []string{came, "/oauth/upstream/callback?code=x", "/oauth/upstream/callback?code=x&state="} {
-		u.cookies[visit] = passed
-		requirePage(t, u.ask(http.MethodGet, query, nil), http.StatusBadRequest)
-	}
-	u.cookies[visit] = good
-	requirePage(t, u.ask(http.MethodGet, came, nil), http.StatusOK, "Scan this picture")
+	require.Len(t, slices.Compact(slices.Sorted(slices.Values(signin.Purposes))), len(signin.Purposes))
 }
 
 func TestWhatAnApplicationAsksGoesUpstream(t *testing.T) {
@@ -211,6 +209,78 @@ func TestWhatAnApplicationAsksGoesUpstream(t *testing.T) {
 	require.Equal(t, []string{"", "60"}, []string{q.Get("prompt"), q.Get("max_age")})
 	require.Equal(t, "0", j.leave(j.browser(), base().with(params{"prompt": "login", "max_age": "60"})).Query().Get("max_age"))
 	require.False(t, j.leave(j.browser(), base()).Query().Has("max_age"))
+}
+
+// The largest request that the password way takes; browsers drop a cookie of more than 4,096 bytes.
+func TestLargeRequestsGoUpstream(t *testing.T) {
+	t.Parallel()
+	j := newJoint(t)
+	p := base().with(params{"state": strings.Repeat("s", 8<<10), "login_hint": "h", "nonce": "n"})
+	p["login_hint"] += strings.Repeat("h", 16<<10-len(p.values().Encode()))
+	require.NotEmpty(t, j.browser().enter(p).Get("code"))
+	u := j.browser()
+	to := j.leave(u, p)
+	require.Less(t, len(to.String()), 2000)
+	got := back(t, u.ask(http.MethodGet, j.there(to, "ada@example.com"), nil), callback)
+	require.NotEmpty(t, got.Get("code"))
+	require.Equal(t, p["state"], got.Get("state"))
+}
+
+func TestSeveralTabsGoUpstream(t *testing.T) {
+	t.Parallel()
+	j := newJoint(t)
+	u := j.browser()
+	var came []string
+	for _, state := range []string{"0", "1", "2"} {
+		came = append(came, j.there(j.leave(u, base().with(params{"state": state})), "ada@example.com"))
+	}
+	for _, n := range []int{1, 2, 0} {
+		got := back(t, u.ask(http.MethodGet, came[n], nil), callback)
+		require.NotEmpty(t, got.Get("code"))
+		require.Equal(t, strconv.Itoa(n), got.Get("state"))
+	}
+	require.Len(t, u.cookies, 1, "only the session is left")
+
+	u = j.browser()
+	var last *url.URL
+	for range 12 {
+		last = j.leave(u, base())
+	}
+	require.Len(t, u.cookies, 8, "cookies pile up")
+	require.NotEmpty(t, back(t, u.ask(http.MethodGet, j.there(last, "ada@example.com"), nil), callback).Get("code"))
+}
+
+// What waits in the database tells nobody who is signing in.
+func TestRequestsWaitSealed(t *testing.T) {
+	t.Parallel()
+	j := newJoint(t)
+	to := j.leave(j.browser(), base().with(params{"login_hint": "ada@example.com"}))
+	var kept []byte
+	j.Write(t, func(tx *store.Tx) (err error) {
+		kept, err = tx.EndVisit(identity.HashSecret(to.Query().Get("state")), j.Now())
+		return err
+	})
+	require.NotEmpty(t, kept)
+	require.NotContains(t, string(kept), "ada")
+}
+
+// Where the database does not answer nothing is lost: the visit goes on when it does.
+func TestComingBackTooEarly(t *testing.T) {
+	t.Parallel()
+	j := newJoint(t)
+	u := j.browser()
+	came := j.there(j.leave(u, base()), "ada@example.com")
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	r := httptest.NewRequestWithContext(gone, http.MethodGet, came, nil)
+	for name, value := range u.cookies {
+		r.AddCookie(&http.Cookie{Name: name, Value: value})
+	}
+	w := httptest.NewRecorder()
+	j.Provider.ServeHTTP(w, r)
+	requirePage(t, w, http.StatusServiceUnavailable)
+	require.Empty(t, w.Result().Cookies(), "the cookie of the visit is taken away")
+	require.NotEmpty(t, back(t, u.ask(http.MethodGet, came, nil), callback).Get("code"))
 }
 
 func TestCancellingUpstream(t *testing.T) {

@@ -41,6 +41,7 @@ const (
 	forPassed      = "hiregate tickets of who passed the first factor"
 	forAsked       = "hiregate tickets of who is asked for their consent"
 	forVisits      = "hiregate tickets of who signs in upstream"
+	forRequests    = "hiregate authorization requests of who signs in upstream"
 )
 
 func aead(text, purpose string) (cipher.AEAD, error) {

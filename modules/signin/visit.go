@@ -1,0 +1,96 @@
+package signin
+
+import (
+	"crypto/subtle"
+	"net/http"
+	"strings"
+	"time"
+
+	"golang.org/x/oauth2"
+
+	"github.com/hiregate/hiregate/internal/identity"
+	"github.com/hiregate/hiregate/internal/store"
+)
+
+const (
+	upstreamVisit = 15 * time.Minute // is how long somebody may take to sign in upstream
+	maxVisits     = 8                // of one browser at a time, each in a tab; the oldest gives way, since servers take only so many bytes of cookies
+)
+
+// visit is a ticket: somebody is signing in upstream. It is in a cookie of its own, so that tabs don't take each other's. The
+// authorization request to go on with can be larger than the 4,096 bytes that browsers keep of a cookie, and than what providers
+// take as state: it waits in the database, sealed.
+type visit struct {
+	State, Nonce, Verifier string
+	At                     time.Time
+}
+
+// beginVisit gives the browser a visit, and keeps what it goes on with.
+func (p *Provider) beginVisit(w http.ResponseWriter, r *http.Request, a *authorization) (*visit, error) {
+	state, hash := identity.NewSecret()
+	nonce, _ := identity.NewSecret()
+	v := &visit{State: state, Nonce: nonce, Verifier: oauth2.GenerateVerifier(), At: p.now()}
+	ticket, err := p.Vault.ticket(forVisits, p.Issuer, v)
+	if err != nil {
+		return nil, err
+	}
+	sealed, err := p.Vault.seal(forRequests, v.State, []byte(a.raw))
+	if err != nil {
+		return nil, err
+	}
+	err = p.db().Write(r.Context(), func(tx *store.Tx) error { return tx.BeginVisit(hash, sealed, v.At, v.At.Add(upstreamVisit)) })
+	if err != nil {
+		return nil, err
+	}
+	var begun []string // the oldest comes first (RFC 6265 section 5.4)
+	for _, c := range r.Cookies() {
+		if strings.HasPrefix(c.Name, p.visitCookie("")) {
+			begun = append(begun, c.Name)
+		}
+	}
+	for len(begun) >= maxVisits {
+		p.setVisit(w, begun[0], "")
+		begun = begun[1:]
+	}
+	p.setVisit(w, p.visitCookie(v.State), ticket)
+	return v, nil
+}
+
+// endVisit ends the visit that an answer of the upstream's is for, and gives the authorization request to go on with. The visit is nil
+// when it was not begun in this browser, or too long ago, or has ended before. With an error it has not ended.
+func (p *Provider) endVisit(w http.ResponseWriter, r *http.Request) (v *visit, request string, err error) {
+	state := r.URL.Query().Get("state")
+	c, err := r.Cookie(p.visitCookie(state))
+	v = new(visit)
+	if err != nil || !p.Vault.read(forVisits, p.Issuer, c.Value, v) || subtle.ConstantTimeCompare([]byte(state), []byte(v.State)) == 0 {
+		return nil, "", nil
+	}
+	var sealed []byte
+	err = p.db().Write(r.Context(), func(tx *store.Tx) error {
+		sealed, err = tx.EndVisit(identity.HashSecret(v.State), p.now())
+		return err
+	})
+	if err != nil {
+		return nil, "", err
+	}
+	p.setVisit(w, c.Name, "")
+	if sealed == nil {
+		return nil, "", nil
+	}
+	plain, err := p.Vault.open(forRequests, v.State, sealed)
+	return v, string(plain), err
+}
+
+// visitCookie is the name of a visit's cookie: the start of its state tells it from those of other tabs.
+func (p *Provider) visitCookie(state string) string {
+	return p.cookie + "-upstream-" + state[:min(8, len(state))]
+}
+
+// setVisit gives the browser a visit, or takes it away when it is empty.
+func (p *Provider) setVisit(w http.ResponseWriter, name, ticket string) {
+	c := &http.Cookie{Name: name, Value: ticket, Path: "/", MaxAge: int(upstreamVisit / time.Second), Secure: true, HttpOnly: true, SameSite: http.SameSiteLaxMode}
+	if ticket == "" {
+		c.MaxAge = -1
+	}
+	http.SetCookie(w, c)
+}
