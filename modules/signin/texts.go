@@ -15,7 +15,7 @@ type texts struct {
 	NoEmail, NoPassword, Wrong, Slow                    string
 	FactorTitle, Factor, SetUpTitle, SetUp              string
 	Code, Key, Picture, NoCode, WrongCode               string
-	Upstream, UpstreamTitle, UpstreamFailed             string
+	Upstream                                            string
 	StrangerTitle, Stranger                             string
 	ConsentTitle, ConsentFor, ConsentSub, Allow, Refuse string
 	ConsentProfile, ConsentEmail, ConsentOffline        string
@@ -37,7 +37,7 @@ var english = texts{
 	SetUpTitle: "Protect your account", SetUp: "Scan this picture with an authenticator app, or type the key into it. Then enter the code that the app shows.",
 	Code: "Code", Key: "Key", Picture: "Picture of the key, for an app to scan",
 	NoCode: "Enter the six digits that the app shows.", WrongCode: "This code is not right, or was used already. Wait for the next one.",
-	Upstream: "Sign in with {provider}", UpstreamTitle: "Signing in with {provider} did not work", UpstreamFailed: "Go back to the application and try again; if that does not help, tell those who run {service}.",
+	Upstream:      "Sign in with {provider}",
 	StrangerTitle: "We don’t know your account yet", Stranger: "You are signed in at {provider}, but it has no e-mail address of yours that was verified, or the account of that address is not to be joined. Tell those who run {service}.",
 	ConsentTitle: "Share with {app}?", ConsentFor: "{app} will learn from {service}:", ConsentSub: "that it is you, each time you sign in",
 	Allow: "Allow", Refuse: "Don’t allow",
@@ -61,7 +61,7 @@ var german = texts{
 	SetUpTitle: "Schützen Sie Ihr Konto", SetUp: "Scannen Sie dieses Bild mit einer Authenticator-App oder geben Sie den Schlüssel dort ein. Geben Sie dann den Code ein, den die App zeigt.",
 	Code: "Code", Key: "Schlüssel", Picture: "Bild des Schlüssels, das eine App scannt",
 	NoCode: "Geben Sie die sechs Ziffern ein, die die App zeigt.", WrongCode: "Dieser Code stimmt nicht oder wurde schon benutzt. Warten Sie auf den nächsten.",
-	Upstream: "Mit {provider} anmelden", UpstreamTitle: "Die Anmeldung mit {provider} hat nicht geklappt", UpstreamFailed: "Gehen Sie zur Anwendung zurück und versuchen Sie es noch einmal; hilft das nicht, wenden Sie sich an die Betreiber von {service}.",
+	Upstream:      "Mit {provider} anmelden",
 	StrangerTitle: "Wir kennen Ihr Konto noch nicht", Stranger: "Sie sind bei {provider} angemeldet, aber dort steht keine bestätigte E-Mail-Adresse von Ihnen, oder das Konto mit dieser Adresse darf nicht verbunden werden. Wenden Sie sich an die Betreiber von {service}.",
 	ConsentTitle: "Mit {app} teilen?", ConsentFor: "{app} erfährt von {service}:", ConsentSub: "dass Sie es sind, bei jeder Anmeldung",
 	Allow: "Erlauben", Refuse: "Nicht erlauben",

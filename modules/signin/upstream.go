@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -153,10 +154,6 @@ func (p *Provider) fromUpstream(w http.ResponseWriter, r *http.Request) {
 	if p.stopped(w, r, a, refused, err) {
 		return
 	}
-	if q.Get("error") == "access_denied" {
-		p.refuse(w, r, a, &refusal{"access_denied", "the user does not want to sign in"})
-		return
-	}
 	them, err := p.told(r, q, v)
 	if err != nil {
 		p.upstreamFailed(w, r, a, err)
@@ -198,8 +195,8 @@ func (p *Provider) told(r *http.Request, q url.Values, v *visit) (*account, erro
 	if iss := q.Get("iss"); iss != "" && iss != p.Upstream.Issuer { // RFC 9207
 		return nil, errors.New("the answer is another issuer's")
 	}
-	if q.Get("code") == "" {
-		return nil, errors.New("the upstream answered with an error")
+	if code := q.Get("error"); code != "" || q.Get("code") == "" {
+		return nil, upstreamError(code)
 	}
 	found, err := p.Upstream.discovered(r.Context())
 	if err != nil {
@@ -278,9 +275,35 @@ func (p *Provider) named(text string) string {
 	return strings.ReplaceAll(p.fill(text, ""), "{provider}", p.Upstream.Name)
 }
 
+// upstreamError is the error that an upstream answers with (RFC 6749 section 4.1.2.1). Anybody may have written it, so that its text
+// has it only where it looks like one.
+type upstreamError string
+
+var errorCode = regexp.MustCompile(`^[a-z_]{1,40}$`)
+
+func (e upstreamError) Error() string {
+	if !errorCode.MatchString(string(e)) {
+		return "the upstream answered with an error"
+	}
+	return "the upstream answered with the error " + string(e)
+}
+
+// passedOn are the upstream's errors that are about the person, or over soon: they tell the application what to do. Others are about
+// us there, which is no business of the application's.
+var passedOn = []upstreamError{"login_required", "interaction_required", "consent_required", "account_selection_required", "access_denied", "temporarily_unavailable"}
+
+// upstreamFailed sends somebody back who could not sign in upstream.
 func (p *Provider) upstreamFailed(w http.ResponseWriter, r *http.Request, a *authorization, err error) {
-	p.Log.Warn("signing in upstream did not work", zap.Error(err))
-	metrics.SignIn(a.client.ID, "sign-in", "upstream_failed")
-	p.note(r, p.entry(r, "sign-in", "upstream_failed", a.client.ID, ""))
-	p.message(w, r, http.StatusBadGateway, func(t *texts) (string, string) { return p.named(t.UpstreamTitle), p.named(t.UpstreamFailed) })
+	refused := &refusal{"server_error", "signing in at the user's provider did not work"}
+	if told, ok := errors.AsType[upstreamError](err); ok && slices.Contains(passedOn, told) {
+		refused.code = string(told)
+	}
+	if refused.code == "access_denied" { // that is no failure
+		refused.description = "the user does not want to sign in"
+	} else {
+		p.Log.Warn("signing in upstream did not work", zap.Error(err))
+		metrics.SignIn(a.client.ID, "sign-in", "upstream_failed")
+		p.note(r, p.entry(r, "sign-in", "upstream_failed", a.client.ID, ""))
+	}
+	p.refuse(w, r, a, refused)
 }

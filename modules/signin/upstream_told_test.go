@@ -5,10 +5,12 @@ import (
 	"crypto/elliptic"
 	"crypto/rand"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"strings"
 	"testing"
 	"time"
 
@@ -139,4 +141,42 @@ func TestWhenSomebodySignedInUpstream(t *testing.T) {
 			require.Equal(t, float64(left.Add(c.want).Unix()), claims["auth_time"])
 		})
 	}
+}
+
+func TestErrorsOfUpstream(t *testing.T) {
+	t.Parallel()
+	j := newTeller(t)
+	try := func(more params) *httptest.ResponseRecorder {
+		u := j.browser()
+		return j.back(u, j.leave(u, base()), more)
+	}
+	for told, want := range map[string]string{
+		"login_required": "login_required", "interaction_required": "interaction_required", "consent_required": "consent_required",
+		"account_selection_required": "account_selection_required", "access_denied": "access_denied", "temporarily_unavailable": "temporarily_unavailable",
+		"server_error": "server_error", "invalid_request": "server_error", "unauthorized_client": "server_error", "ada@example.com did it": "server_error",
+	} {
+		requireError(t, try(params{"error": told, "error_description": "ada@example.com is unknown"}), base(), want)
+		requireError(t, try(params{"error": told, "code": "c", "iss": "https://evil.example"}), base(), "server_error")
+	}
+	requireError(t, try(nil), base(), "server_error")
+	for name, spoil := range map[string]func(){
+		"token endpoint": func() { j.status = http.StatusBadRequest },
+		"ID token":       func() { j.told = map[string]any{"aud": "another"} },
+		"its time":       func() { j.told = map[string]any{"exp": j.Now().Add(-time.Minute).Unix()} },
+		"its claims":     func() { j.told = map[string]any{"email": []string{"ada@example.com"}} },
+	} {
+		j.told, j.status = nil, http.StatusOK
+		spoil()
+		requireError(t, try(params{"code": "secret-code"}), base(), "server_error")
+		require.NotZero(t, j.Logged.FilterMessage("signing in upstream did not work").Len(), name)
+	}
+	var logged []string
+	for _, entry := range j.Logged.All() {
+		logged = append(logged, fmt.Sprint(entry.Message, entry.ContextMap()))
+	}
+	all := strings.Join(logged, "\n")
+	require.Contains(t, all, "the upstream answered with the error unauthorized_client")
+	require.NotContains(t, all, "ada@example.com")
+	require.NotContains(t, all, "secret-code")
+	require.Equal(t, 9+10+1+4, j.Logged.FilterMessage("signing in upstream did not work").Len(), "each is logged, but for that somebody cancels")
 }
