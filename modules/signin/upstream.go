@@ -180,14 +180,24 @@ func (p *Provider) fromUpstream(w http.ResponseWriter, r *http.Request) {
 
 // account is what an upstream's ID token tells of somebody.
 type account struct {
-	Subject       string `json:"sub"`
-	Nonce         string `json:"nonce"`
-	AuthTime      int64  `json:"auth_time"`
-	Email         string `json:"email"`
-	EmailVerified bool   `json:"email_verified"`
-	Name          string `json:"name"`
-	GivenName     string `json:"given_name"`
-	FamilyName    string `json:"family_name"`
+	Subject       string   `json:"sub"`
+	Nonce         string   `json:"nonce"`
+	AuthTime      int64    `json:"auth_time"`
+	Email         string   `json:"email"`
+	EmailVerified verified `json:"email_verified"`
+	Name          string   `json:"name"`
+	GivenName     string   `json:"given_name"`
+	FamilyName    string   `json:"family_name"`
+}
+
+// verified is the claim email_verified. Some providers write it as a string; what is neither true nor "true" is not verified.
+type verified bool
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (v *verified) UnmarshalJSON(raw []byte) error {
+	text := string(raw)
+	*v = text == `true` || text == `"true"`
+	return nil
 }
 
 // told exchanges the upstream's code, and checks what it tells.

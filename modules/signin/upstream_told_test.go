@@ -180,3 +180,18 @@ func TestErrorsOfUpstream(t *testing.T) {
 	require.NotContains(t, all, "secret-code")
 	require.Equal(t, 9+10+1+4, j.Logged.FilterMessage("signing in upstream did not work").Len(), "each is logged, but for that somebody cancels")
 }
+
+// Some providers write email_verified as a string.
+func TestVerifiedAsText(t *testing.T) {
+	t.Parallel()
+	j := newTeller(t)
+	try := func(verified any) *httptest.ResponseRecorder {
+		j.told = map[string]any{"email_verified": verified}
+		u := j.browser()
+		return j.back(u, j.leave(u, base()), params{"code": "c"})
+	}
+	for _, verified := range []any{false, "false", "", "yes", 1, nil, []bool{true}} {
+		requirePage(t, try(verified), http.StatusForbidden, "We don’t know your account yet")
+	}
+	require.NotEmpty(t, back(t, try("true"), callback).Get("code"))
+}
