@@ -142,9 +142,14 @@ func locales(r *http.Request) string {
 	return cmp.Or(r.URL.Query().Get("ui_locales"), r.PostForm.Get("ui_locales"))
 }
 
-// message is a page that says something.
+// message is a page that says something, in the language that the request asks for.
 func (p *Provider) message(w http.ResponseWriter, r *http.Request, status int, text func(*texts) (title, lead string)) {
-	t := textsFor(locales(r), r)
+	p.messageIn(w, r, locales(r), status, text)
+}
+
+// messageIn is one in the language that an application asked for.
+func (p *Provider) messageIn(w http.ResponseWriter, r *http.Request, locales string, status int, text func(*texts) (title, lead string)) {
+	t := textsFor(locales, r)
 	v := &page{Text: t}
 	v.Title, v.Lead = text(t)
 	p.render(w, r, status, v)

@@ -170,7 +170,7 @@ func (p *Provider) fromUpstream(w http.ResponseWriter, r *http.Request) {
 	case errors.Is(err, errStranger):
 		metrics.SignIn(a.client.ID, "sign-in", "upstream_unknown")
 		p.note(r, p.entry(r, "sign-in", "upstream_unknown", a.client.ID, ""))
-		p.message(w, r, http.StatusForbidden, func(t *texts) (string, string) { return t.StrangerTitle, p.named(t.Stranger) })
+		p.messageIn(w, r, a.locales, http.StatusForbidden, func(t *texts) (string, string) { return t.StrangerTitle, p.named(t.Stranger) })
 	case err != nil:
 		p.brokenPage(w, r, err)
 	default:

@@ -58,7 +58,7 @@ func newJoint(t *testing.T) *joint {
 func (j *joint) leave(u *browser, p params) *url.URL {
 	j.t.Helper()
 	page := u.authorize(p)
-	requirePage(j.t, page, http.StatusOK, "Sign in with Initech Staff", `id="password"`)
+	requirePage(j.t, page, http.StatusOK, `action="upstream"`, `id="password"`)
 	w := u.ask(http.MethodPost, "/oauth/upstream", url.Values{"request": {request(j.t, page)}})
 	require.Equal(j.t, http.StatusSeeOther, w.Code, "%s", w.Body)
 	require.Equal(j.t, "no-store", w.Header().Get("Cache-Control"))
@@ -95,6 +95,7 @@ func (j *joint) subject(code string) any {
 func TestSigningInUpstream(t *testing.T) {
 	t.Parallel()
 	j := newJoint(t)
+	requirePage(t, j.browser().authorize(base()), http.StatusOK, "Sign in with Initech Staff")
 	require.Equal(t, "user-ada", j.subject(j.enter("ada@example.com")), "an address that is verified on both sides is the same person")
 
 	first := j.claims(requireTokens(t, j.exchange("app", j.enter("carol@example.com"))).IDToken)
@@ -121,6 +122,9 @@ func TestStrangersUpstream(t *testing.T) {
 		w := u.ask(http.MethodGet, j.there(j.leave(u, base()), email), nil)
 		requirePage(t, w, http.StatusForbidden, "We don’t know your account yet", "Initech Staff")
 	}
+	u := j.browser()
+	w := u.ask(http.MethodGet, j.there(j.leave(u, base().with(params{"ui_locales": "de"})), "dan@example.com"), nil)
+	requirePage(t, w, http.StatusForbidden, "Wir kennen Ihr Konto noch nicht")
 	j.enter("carol@example.com")
 	carol, err := j.Runtime.Store().UserByEmail(t.Context(), "carol@example.com")
 	require.NoError(t, err)
