@@ -83,7 +83,9 @@ func (n Names) Send(ctx context.Context, client *http.Client, d Delivery) (a Ans
 	defer resp.Body.Close()
 	a.Status = resp.StatusCode
 	a.RetryAfter = RetryAfter(resp.Header.Get("Retry-After"), time.Now())
-	a.Head, _ = io.ReadAll(io.LimitReader(resp.Body, AnswerBound))
+	if a.Status != http.StatusSwitchingProtocols { // its body is the bare connection, which no context ends
+		a.Head, _ = io.ReadAll(io.LimitReader(resp.Body, AnswerBound))
+	}
 	return a, nil
 }
 

@@ -218,6 +218,33 @@ func TestStatusCountsThoughTheBodyBreaksOff(t *testing.T) {
 	require.Equal(t, "half", string(a.Head))
 }
 
+// A 101 hands the connection over; the attempt must not wait for what never comes on it.
+func TestSwitchingProtocolsIsAnAnswer(t *testing.T) {
+	t.Parallel()
+	ended := make(chan error, 1)
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		conn, _, err := w.(http.Hijacker).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer conn.Close()
+		_ = conn.SetDeadline(time.Now().Add(10 * time.Second))
+		_, _ = io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\nhello")
+		_, err = io.Copy(io.Discard, conn)
+		ended <- err
+	}))
+	t.Cleanup(srv.Close)
+	a, err := send(t, srv.URL)
+	require.NoError(t, err)
+	require.Equal(t, http.StatusSwitchingProtocols, a.Status)
+	require.False(t, a.Acknowledged())
+	require.False(t, a.Verified())
+	require.Empty(t, a.Head)
+	require.Less(t, a.Duration, 5*time.Second)
+	require.NoError(t, <-ended, "the connection was kept")
+}
+
 func TestRetryAfter(t *testing.T) {
 	t.Parallel()
 	for value, want := range map[string]time.Duration{
