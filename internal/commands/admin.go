@@ -110,7 +110,7 @@ func (a *admin) send(ctx context.Context, method, path string, header http.Heade
 		return new(net.Dialer).DialContext(ctx, network, address)
 	}}
 	defer transport.CloseIdleConnections()
-	answer, err := (&http.Client{Transport: transport}).Do(r)
+	answer, err := exchange(&http.Client{Transport: transport}, r)
 	if err != nil {
 		return nil, a.unreached(err)
 	}

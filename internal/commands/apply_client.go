@@ -173,7 +173,7 @@ func (c *applyClient) send(ctx context.Context, method, path string, body applyB
 		r.ContentLength = body.size
 		r.Header.Set("Content-Type", "application/json")
 	}
-	answer, err := c.client.Do(r)
+	answer, err := exchange(c.client, r)
 	if err != nil {
 		return nil, err
 	}

@@ -251,7 +251,7 @@ func ask(ctx context.Context, url string) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	return direct.Do(request)
+	return exchange(direct, request)
 }
 
 func loopback(port int) string { return "127.0.0.1:" + strconv.Itoa(port) }

@@ -61,7 +61,7 @@ func health(ctx context.Context, url string) (string, error) {
 	transport := &http.Transport{} // without the proxy of the environment: the gateway is near
 	defer transport.CloseIdleConnections()
 	client := &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	answer, err := client.Do(r)
+	answer, err := exchange(client, r)
 	switch {
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return "", fmt.Errorf("nothing listens at %s: start the gateway, or name its healthz with --url", at)

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -60,6 +61,26 @@ func TestHealthcheckOfNothing(t *testing.T) {
 		_, err = healthcheck(t, "--url", url)
 		require.ErrorContains(t, err, "is not an address: write one such as http://localhost:8080/healthz", url)
 	}
+}
+
+// What answers 101 may leave its connection open for ever.
+func TestHealthcheckOfWhatSwitchesProtocols(t *testing.T) {
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		conn, _, err := w.(http.Hijacker).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer conn.Close()
+		_ = conn.SetDeadline(time.Now().Add(2 * healthzPatience))
+		_, _ = io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
+		_, _ = io.Copy(io.Discard, conn)
+	}))
+	defer other.Close()
+	began := time.Now()
+	_, err := healthcheck(t, "--url", other.URL+"/healthz")
+	require.ErrorContains(t, err, "it answered 101 Switching Protocols")
+	require.Less(t, time.Since(began), healthzPatience)
 }
 
 // healthcheck runs `hiregate healthcheck` to its end.
