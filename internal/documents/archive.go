@@ -1,6 +1,7 @@
 package documents
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,8 +19,13 @@ import (
 	"github.com/hiregate/hiregate/schemas"
 )
 
-// fetchAtOnce is how many documents of one export are fetched side by side.
-const fetchAtOnce = 4
+const (
+	// fetchAtOnce is how many documents of one export are fetched side by side.
+	fetchAtOnce = 4
+	// fetchRun is for how long Fetch begins with further ones. It ends within another fetchTime, well before the ten minutes at which
+	// Temporal would end it, and with it tries that nobody would know of.
+	fetchRun = 5 * time.Minute
+)
 
 // Archive keeps the documents that exports reference: what is known of them in the database, their content in Files.
 type Archive struct {
@@ -38,10 +44,10 @@ type Progress struct {
 	Wait                      time.Duration // until the next of the missing ones is due
 }
 
-// Fetch fetches what is missing of an export's documents and due, once each; where too many of the tenant's are being fetched, or
-// this one's are, it fetches none. It is idempotent, and may be called from several places at once, and by several gateways: what
-// is fetched twice is kept once. An error means that the store can't be used; that a document could not be fetched is in the
-// store, and in the progress.
+// Fetch fetches what is missing of an export's documents and due, once each, those first that were tried least; what it does not come
+// to within five minutes is left for the next time. Where too many of the tenant's are being fetched, or this one's are, it fetches
+// none. It is idempotent, and may be called from several places at once, and by several gateways: what is fetched twice is kept once.
+// An error means that the store can't be used; that a document could not be fetched is in the store, and in the progress.
 func (a *Archive) Fetch(ctx context.Context, e *hiring.Export) (Progress, error) {
 	docs, err := a.documents(ctx, e)
 	if err != nil {
@@ -60,17 +66,28 @@ func (a *Archive) Fetch(ctx context.Context, e *hiring.Export) (Progress, error)
 	if docs, err = a.Store.Documents(ctx, e.ID); err != nil { // again: it may have waited for someone who fetched them
 		return Progress{}, err
 	}
-	group, groupCtx := errgroup.WithContext(ctx)
-	group.SetLimit(fetchAtOnce)
-	for _, d := range docs {
-		if a.due(d) {
-			group.Go(func() error { return a.try(groupCtx, e, d) })
-		}
-	}
-	if err := group.Wait(); err != nil {
+	if err := a.run(ctx, e, docs); err != nil {
 		return Progress{}, err
 	}
 	return a.progress(docs), nil
+}
+
+// run tries those of the documents that are due.
+func (a *Archive) run(ctx context.Context, e *hiring.Export, docs []*hiring.Document) error {
+	due := slices.DeleteFunc(slices.Clone(docs), func(d *hiring.Document) bool { return !a.due(d) })
+	slices.SortStableFunc(due, func(one, other *hiring.Document) int { return cmp.Compare(one.Tries, other.Tries) })
+	last := a.Now().Add(fetchRun)
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(fetchAtOnce)
+	for _, d := range due {
+		group.Go(func() error {
+			if a.Now().After(last) {
+				return nil // it comes first the next time
+			}
+			return a.try(ctx, e, d)
+		})
+	}
+	return group.Wait()
 }
 
 func (a *Archive) due(d *hiring.Document) bool {

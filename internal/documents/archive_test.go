@@ -28,7 +28,7 @@ import (
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
 // bench is an archive over a real store and folder, a service that offers documents, and a clock. It never answers what asks for a
-// name that begins with "hangs".
+// name that begins with "hangs", and lets half a minute go by before it fails what asks for one that begins with "slow".
 type bench struct {
 	*documents.Archive
 	t       *testing.T
@@ -49,6 +49,11 @@ func newBench(t *testing.T) *bench {
 		name := r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:]
 		if strings.HasPrefix(name, "hangs") {
 			<-r.Context().Done()
+			return
+		}
+		if strings.HasPrefix(name, "slow") {
+			b.advance(30 * time.Second)
+			w.WriteHeader(http.StatusServiceUnavailable)
 			return
 		}
 		if status, ok := b.status.Load(name); ok {
@@ -198,6 +203,27 @@ func TestATenantWhoseServiceHangsHoldsUpNobodyElse(t *testing.T) {
 	require.Equal(t, 1, p.Missing)
 	require.GreaterOrEqual(t, p.Wait, 10*time.Second, "so many would ask again at once")
 	require.Equal(t, documents.Progress{Fetched: 1}, b.fetch(b.acceptFor("globex", "one")))
+}
+
+// Those that are slow don't keep a run going until it is cut off, nor others from being tried at all.
+func TestDocumentsThatAreSlowHoldUpNoOthers(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	var paths []string
+	for n := range 30 {
+		paths = append(paths, fmt.Sprint("slow-", n))
+	}
+	e := b.accept(append(paths, "one", "two")...)
+	for range 4 {
+		began := b.clock()
+		p := b.fetch(e)
+		require.Less(t, b.clock().Sub(began), 8*time.Minute)
+		b.advance(p.Wait)
+		if p.Fetched == 2 {
+			return
+		}
+	}
+	require.Fail(t, "they were not tried")
 }
 
 func TestRefusedThreeTimesIsGivenUp(t *testing.T) {
