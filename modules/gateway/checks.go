@@ -33,14 +33,28 @@ func checkDatabase(written string, dev bool) error {
 	if _, err := store.Identity(written); err != nil {
 		return err
 	}
-	u, err := url.Parse(written)
-	if err != nil || u.User == nil || dev {
-		return nil
-	}
-	if _, ok := u.User.Password(); ok {
+	if !dev && holdsPassword(written) {
 		return errors.New("the database's address holds a password: write the whole address as a placeholder, {env.NAME} or {file./path}, since Caddy shows what is written out in its /config and its autosave file")
 	}
 	return nil
+}
+
+// holdsPassword tells whether a database's address has a password before its host or among its parameters. What connects to
+// PostgreSQL reads these by rules of its own: no semicolon and no number sign ends one.
+func holdsPassword(address string) bool {
+	if u, err := url.Parse(address); err == nil && u.User != nil {
+		if _, ok := u.User.Password(); ok {
+			return true
+		}
+	}
+	_, parameters, _ := strings.Cut(address, "?")
+	for parameter := range strings.SplitSeq(parameters, "&") {
+		name, _, _ := strings.Cut(parameter, "=")
+		if name, _ = url.PathUnescape(strings.Trim(name, " ")); name == "password" || name == "sslpassword" {
+			return true
+		}
+	}
+	return false
 }
 
 // checkPublicURL says what is wrong with public_url, or nil.

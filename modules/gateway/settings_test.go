@@ -152,6 +152,22 @@ func TestSettingsAreChecked(t *testing.T) {
 	}
 }
 
+// Caddy shows what is written out, wherever in the address it stands.
+func TestPasswordOfADatabaseIsNotWrittenOut(t *testing.T) {
+	t.Parallel()
+	for _, rest := range []string{
+		":hunter2@db/hiregate", ":@db/hiregate", "@db/hiregate?password=hunter2", "@db/hiregate?sslmode=disable&sslpassword=hunter2",
+		"@db/hiregate?pass%77ord=hunter2", "@db/hiregate?password=hunter2;x", "@db/hiregate?application_name=x#&password=hunter2",
+		"@db/hiregate?application_name=x& password=hunter2",
+	} {
+		require.ErrorContains(t, checkDatabase("postgres://hiregate"+rest, false), "the database's address holds a password", rest)
+		require.NoError(t, checkDatabase("postgres://hiregate"+rest, true), rest)
+	}
+	for _, rest := range []string{"", "?sslmode=verify-full", "?application_name=password", "?passfile=/run/secrets/pgpass"} {
+		require.NoError(t, checkDatabase("postgres://hiregate@db/hiregate"+rest, false), rest)
+	}
+}
+
 func TestRateIsRead(t *testing.T) {
 	t.Parallel()
 	for args, want := range map[string]Rate{
