@@ -68,8 +68,9 @@ func engineOf(address string) (*engine, error) {
 	return nil, fmt.Errorf("database address %q: write %s or %s", redactAddress(address), exampleSQLite, examplePostgres)
 }
 
-// redactAddress keeps a password that stands in an address out of an error.
+// redactAddress keeps a password that stands in an address out of an error, and with it all parameters.
 func redactAddress(address string) string {
+	address, _, _ = strings.Cut(address, "?")
 	if u, err := url.Parse(address); err == nil {
 		return u.Redacted()
 	}

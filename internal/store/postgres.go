@@ -51,16 +51,15 @@ type postgres struct {
 // postgres://user:password@host:port/name?sslmode=…
 func postgresEngine(address string) (*engine, error) {
 	const form = "write postgres://user:password@host:5432/name, special characters in the password percent-encoded"
-	u, err := url.Parse(address)
-	if err != nil { // the error quotes the address, password and all
+	if _, err := url.Parse(address); err != nil { // the error quotes the address, password and all
 		return nil, errors.New("the address of the database can't be read: " + form)
 	}
 	config, err := pgx.ParseConfig(address)
 	if err != nil {
-		return nil, fmt.Errorf("database address %q can't be read: %s", u.Redacted(), form)
+		return nil, fmt.Errorf("database address %q can't be read: %s", redactAddress(address), form)
 	}
 	if config.Database == "" {
-		return nil, fmt.Errorf("database address %q names no database: %s", u.Redacted(), form)
+		return nil, fmt.Errorf("database address %q names no database: %s", redactAddress(address), form)
 	}
 	if config.ConnectTimeout == 0 {
 		config.ConnectTimeout = connectLimit

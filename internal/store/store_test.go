@@ -455,6 +455,10 @@ func TestAddressIsExplained(t *testing.T) {
 	for _, c := range []struct{ address, hint string }{
 		{"/var/lib/hiregate.db", "write sqlite:///"},
 		{"mysql://root:hunter2@db/x", "write sqlite:///"},
+		{"postgres://hiregate:hunter2@db/", "names no database"},
+		{"postgres://hiregate@db/?password=hunter2", "names no database"},
+		{"postgres://hiregate@db/x?password=hunter2&sslmode=no", "can't be read"},
+		{"mysql://db/x?password=hunter2", "write sqlite:///"},
 		{"sqlite:", "names no file"},
 		{"sqlite:///nowhere/at/all/hiregate.db", "make it, writable for this user"},
 	} {
