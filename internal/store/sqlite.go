@@ -46,9 +46,15 @@ func sqliteEngine(address string) (*engine, error) {
 
 // sqlitePath reads an address: sqlite:///absolute/path or sqlite:relative/path.
 func sqlitePath(address string) (string, error) {
-	path, err := url.PathUnescape(strings.TrimPrefix(strings.TrimPrefix(address, "sqlite:"), "//"))
-	if err != nil || path == "" || strings.HasSuffix(path, "/") {
+	written, slashes := strings.CutPrefix(strings.TrimPrefix(address, "sqlite:"), "//")
+	path, err := url.PathUnescape(written)
+	switch {
+	case strings.Contains(written, "?"):
+		return "", fmt.Errorf("database address %q has parameters, which are not taken: write %s and nothing behind", redactAddress(address), exampleSQLite)
+	case err != nil || path == "" || strings.HasSuffix(path, "/"):
 		return "", fmt.Errorf("database address %q names no file: write %s", address, exampleSQLite)
+	case slashes && !strings.HasPrefix(path, "/"):
+		return "", fmt.Errorf("database address %q names a host: write %s, with three slashes", address, exampleSQLite)
 	}
 	return filepath.Abs(path)
 }
