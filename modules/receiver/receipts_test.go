@@ -160,8 +160,13 @@ func TestTenantFromTheQuery(t *testing.T) {
 	for query, code := range map[string]int{"client=globex": http.StatusOK, "client=acme": http.StatusNotFound, "client=nobody": http.StatusNotFound} {
 		require.Equal(t, code, b.send(request{method: http.MethodGet, path: "/hooks/receipts/" + r.Receipt, query: query}).Code, query)
 	}
+	for _, query := range []string{"client=globex&x=%zz", "%zz&client=globex", "client=globex&x=a;b", "x=1;y=2&cl%69ent=glob%65x&"} {
+		got := b.send(request{path: "/hooks", query: query, secret: "globex-secret", uuid: "u-1"})
+		require.Equal(t, r, requireReceipt(t, got, http.StatusOK), query)
+	}
 	for _, query := range []string{"", "client", "client=", "client=nobody", "Client=globex", "client=globex&client=globex", "client=acme&client=globex",
-		"client=GLOBEX", "client=globex%20", "client=%zz", "client=globex;x"} {
+		"client=GLOBEX", "client=globex%20", "client=%zz", "client=globex;x", "x=1;client=globex", "client=globex&client=%zz", "client=%zz&client=globex",
+		"client=&client=globex", "client=globex&cl%69ent=globex", "client=globex&client"} {
 		requireProblem(t, b.send(request{path: "/hooks/globex", query: query, secret: "globex-secret"}), http.StatusNotFound, nobody, "Connection", "close")
 	}
 	requireProblem(t, b.send(request{path: "/hooks", query: "client=acme", secret: "globex-secret"}), http.StatusUnauthorized, notOurs)

@@ -55,15 +55,28 @@ func (t TenantFrom) check() error {
 
 func (t TenantFrom) of(r *http.Request) string {
 	if t.Segment == nil {
-		values, err := url.ParseQuery(r.URL.RawQuery)
-		if err != nil || len(values[t.Query]) != 1 {
-			return ""
-		}
-		return values[t.Query][0]
+		return parameter(r.URL.RawQuery, t.Query)
 	}
 	segments := strings.Split(strings.TrimPrefix(r.URL.Path, "/"), "/")
 	if *t.Segment >= len(segments) {
 		return ""
 	}
 	return segments[*t.Segment]
+}
+
+// parameter is the value of a query's parameter; empty unless it is there once and can be read. The others need not be readable.
+// url.ParseQuery leaves out what it can't read, and so would not tell that the parameter is there again.
+func parameter(query, name string) (value string) {
+	for pair := range strings.SplitSeq(query, "&") {
+		key, raw, _ := strings.Cut(pair, "=")
+		if key, err := url.QueryUnescape(key); err != nil || key != name {
+			continue
+		}
+		one, err := url.QueryUnescape(raw)
+		if err != nil || one == "" || value != "" {
+			return ""
+		}
+		value = one
+	}
+	return value
 }
