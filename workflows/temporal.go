@@ -10,12 +10,14 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"go.temporal.io/api/common/v1"
 	enums "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/operatorservice/v1"
 	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/api/workflow/v1"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
@@ -72,16 +74,34 @@ func Again(class string, status int, after time.Duration) error {
 	})
 }
 
-// ErrNotRunning says that there is no running workflow, or no waiting activity, of that id.
+// ErrNotRunning says that there is no running workflow, or no activity, of that id.
 var ErrNotRunning = errors.New("it is not running")
 
-// RunNow lets an activity that waits for its next run have it at once.
+// ErrNoActivity is the ErrNotRunning of an activity whose workflow runs: it has ended, or is still to come.
+var ErrNoActivity = fmt.Errorf("%w: its workflow has no such activity now", ErrNotRunning)
+
+// RunNow lets an activity that waits for its next run have it at once. One that is at work is left alone: a reset would cancel
+// it, and what it does would be done twice.
 func RunNow(ctx context.Context, c client.Client, namespace, workflowID, activityID string) error {
-	_, err := c.WorkflowService().ResetActivity(ctx, &workflowservice.ResetActivityRequest{
-		Namespace: namespace,
-		Execution: &common.WorkflowExecution{WorkflowId: workflowID},
-		Activity:  &workflowservice.ResetActivityRequest_Id{Id: activityID},
+	execution := &common.WorkflowExecution{WorkflowId: workflowID}
+	found, err := c.WorkflowService().DescribeWorkflowExecution(ctx, &workflowservice.DescribeWorkflowExecutionRequest{
+		Namespace: namespace, Execution: execution,
 	})
+	if err == nil {
+		if found.GetWorkflowExecutionInfo().GetStatus() != enums.WORKFLOW_EXECUTION_STATUS_RUNNING {
+			return ErrNotRunning
+		}
+		at := slices.IndexFunc(found.GetPendingActivities(), func(a *workflow.PendingActivityInfo) bool { return a.GetActivityId() == activityID })
+		switch {
+		case at < 0:
+			return ErrNoActivity
+		case found.GetPendingActivities()[at].GetState() == enums.PENDING_ACTIVITY_STATE_STARTED:
+			return nil
+		}
+		_, err = c.WorkflowService().ResetActivity(ctx, &workflowservice.ResetActivityRequest{
+			Namespace: namespace, Execution: execution, Activity: &workflowservice.ResetActivityRequest_Id{Id: activityID},
+		})
+	}
 	var gone *serviceerror.NotFound
 	if errors.As(err, &gone) {
 		return ErrNotRunning

@@ -1,6 +1,9 @@
 package hiring
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Outcome is where a delivery stands.
 type Outcome string
@@ -63,6 +66,21 @@ func (d *Delivery) Class() Class {
 	default:
 		return ClassRetrying
 	}
+}
+
+// Pending are the deliveries of the current round, on its way by now, that are not among those that were written: a delivery is
+// written with its first attempt, or when it is held.
+func (e *Export) Pending(written []*Delivery) (pending []*Delivery) {
+	if e.DispatchedAt.IsZero() {
+		return nil
+	}
+	for _, name := range e.Integrations {
+		if !slices.ContainsFunc(written, func(d *Delivery) bool { return d.Integration == name && d.Round == e.Round }) {
+			pending = append(pending, &Delivery{ExportID: e.ID, Tenant: e.Tenant, Integration: name, Round: e.Round, Outcome: Pending,
+				CreatedAt: e.DispatchedAt, UpdatedAt: e.DispatchedAt})
+		}
+	}
+	return pending
 }
 
 // Attempt is one request to an integration and what came of it.

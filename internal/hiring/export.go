@@ -51,7 +51,7 @@ type Export struct {
 	ExportContext []byte
 
 	Round        int      // 0 for the acceptance; each redelivery or release starts the next
-	Integrations []string // whom the current round is for; empty: every integration of the tenant
+	Integrations []string // whom the current round is for; empty before its workflow is started: every integration of the tenant
 	WorkflowID   string   // of the current round
 	DispatchedAt time.Time
 	Fault        string // why Temporal will never start it; empty: nothing is wrong

@@ -22,6 +22,15 @@ func (tx *Tx) PutDelivery(d *hiring.Delivery) error {
 	return err
 }
 
+// beginDelivery adds a delivery that is pending, unless it is there.
+func (tx *Tx) beginDelivery(d *hiring.Delivery) error {
+	_, err := tx.exec(`
+		INSERT INTO deliveries (export_id, tenant, integration, round, outcome, fault, reason, attempts, parked, created_at, updated_at)
+		VALUES ($1, $2, $3, $4, $5, '', '', 0, $6, $7, $8) ON CONFLICT (export_id, integration, round) DO NOTHING`,
+		d.ExportID, d.Tenant, d.Integration, d.Round, string(d.Outcome), false, micros(d.CreatedAt), micros(d.UpdatedAt))
+	return err
+}
+
 // AddAttempt adds an attempt to its delivery and gives it its number, from 1.
 func (tx *Tx) AddAttempt(a *hiring.Attempt) error {
 	_, err := tx.one([]any{&a.Number}, `

@@ -78,9 +78,10 @@ func (tx *Tx) StandIn(tenant string, sum [sha256.Size]byte, proposed string, now
 	return key, err
 }
 
-// MarkDispatched notes that Temporal has the workflow of that round.
-func (tx *Tx) MarkDispatched(id int64, round int, at time.Time) error {
-	_, err := tx.exec(`UPDATE exports SET dispatched_at = $1 WHERE id = $2 AND round = $3`, micros(at), id, round)
+// MarkDispatched notes that Temporal has the workflow of that round, and whom it delivers to.
+func (tx *Tx) MarkDispatched(id int64, round int, at time.Time, integrations ...string) error {
+	_, err := tx.exec(`UPDATE exports SET dispatched_at = $1, integrations = $2 WHERE id = $3 AND round = $4`,
+		micros(at), strings.Join(integrations, " "), id, round)
 	return err
 }
 
@@ -116,6 +117,15 @@ func (tx *Tx) NextRound(id int64, integrations []string, now, deliverTill time.T
 			}
 		}
 	} else {
+		// Only the present round's integrations are known: what it did not tell of yet must be known to be on its way.
+		for _, d := range e.Pending(nil) {
+			if slices.Contains(integrations, d.Integration) {
+				continue
+			}
+			if err := tx.beginDelivery(d); err != nil {
+				return nil, err
+			}
+		}
 		e.Round++
 		e.Integrations = integrations
 		e.WorkflowID = hiring.WorkflowID(e.Tenant, e.Key, e.Round)

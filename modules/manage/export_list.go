@@ -44,7 +44,8 @@ func (r *request) listExports() (any, *problem.Problem) {
 	}
 	l := listed(page, rows, "", func(e *hiring.Export) exportItem {
 		item := itemOf(e)
-		for _, d := range deliveries[e.ID] {
+		written := deliveries[e.ID]
+		for _, d := range append(written, e.Pending(written)...) {
 			item.Deliveries = append(item.Deliveries, deliveryOf(d))
 		}
 		return item

@@ -138,6 +138,7 @@ func (r *request) showExport() (any, *problem.Problem) {
 	if err != nil {
 		return nil, r.storeAway(err)
 	}
+	deliveries = append(deliveries, e.Pending(deliveries)...)
 	detail := exportDetail{exportItem: itemOf(e), Deliveries: []deliveryDetail{}, Documents: []document{}}
 	for _, d := range deliveries {
 		attempts, err := r.db.Attempts(r.Context(), d.ID)

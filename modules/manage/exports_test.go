@@ -137,6 +137,24 @@ func TestRedeliverBeginsARound(t *testing.T) {
 	require.Contains(t, b.problem(http.MethodPost, "/v1/tenants/acme/exports/u-1/redeliver", "", http.StatusConflict), "waits for Temporal")
 }
 
+// What is on its way is shown before its first attempt has ended, and is not begun a second time.
+func TestPendingIsShown(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	e := b.export("acme", "u-1")
+	b.delivery(e, "hris", hiring.Delivered, 200)
+	b.Write(t, func(tx *store.Tx) error { return tx.MarkDispatched(e.ID, 0, gatewaytest.Noon, "hris", "crm") })
+	type shown struct {
+		Deliveries []struct{ Integration, Outcome string }
+	}
+	for _, e := range []shown{get[shown](b, "/v1/tenants/acme/exports/u-1"), get[struct{ Items []shown }](b, "/v1/exports").Items[0]} {
+		require.Len(t, e.Deliveries, 2)
+		require.Equal(t, "crm", e.Deliveries[1].Integration)
+		require.Equal(t, "pending", e.Deliveries[1].Outcome)
+	}
+	require.Contains(t, b.problem(http.MethodPost, "/v1/tenants/acme/exports/u-1/redeliver", `{"integrations":["crm"]}`, http.StatusServiceUnavailable), "under way")
+}
+
 func TestRedeliverToAll(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -61,6 +61,7 @@ func (a *Again) Redeliver(ctx context.Context, tenant, key string, integrations 
 	if err != nil {
 		return Redelivery{}, err
 	}
+	deliveries = append(deliveries, e.Pending(deliveries)...)
 	var res Redelivery
 	for _, name := range integrations {
 		switch last := latest(deliveries, name); {
@@ -70,6 +71,8 @@ func (a *Again) Redeliver(ctx context.Context, tenant, key string, integrations 
 			return Redelivery{}, &RefusedError{fmt.Sprintf("%s: it goes out by itself once the integration answers VERIFY with 200; ask it anew with hiregate integration enable %s/%s", last.Reason, tenant, name)}
 		default:
 			switch err := a.hurry(ctx, e, last); {
+			case errors.Is(err, workflows.ErrNoActivity) && last.Outcome == hiring.Pending:
+				return Redelivery{}, &RefusedError{fmt.Sprintf("the first attempt at integration %s is still to come: it waits for the documents of this export and is made by itself", name)}
 			case errors.Is(err, workflows.ErrNotRunning): // Temporal lost it, or was given a new database
 				res.Started = append(res.Started, name)
 			case err != nil:

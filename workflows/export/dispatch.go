@@ -148,11 +148,12 @@ func (d *Dispatcher) start(ctx context.Context, e *hiring.Export) error {
 		d.Log.Warn("an export waits: its tenant is not in this gateway's configuration", zap.String("tenant", e.Tenant))
 		return d.write(ctx, func(tx *store.Tx) error { return tx.PostponeDispatch(e.ID, d.Now().Add(time.Minute)) })
 	}
-	err := d.execute(ctx, e, tenant, d.Attributes.Load())
+	to := targets(e, tenant, d.Now())
+	err := d.execute(ctx, e, to, d.Attributes.Load())
 	var invalid *serviceerror.InvalidArgument
 	if errors.As(err, &invalid) {
 		// It may be the search attributes that Temporal does not know, or not yet; the export must not suffer for them.
-		err = d.execute(ctx, e, tenant, false)
+		err = d.execute(ctx, e, to, false)
 	}
 	switch {
 	case err == nil:
@@ -161,11 +162,12 @@ func (d *Dispatcher) start(ctx context.Context, e *hiring.Export) error {
 	case isAlreadyStarted(err):
 		d.here()
 		metrics.Dispatched("repeated")
-		ours, err := d.ours(ctx, e)
+		started, err := d.started(ctx, e)
 		if err != nil {
 			return err
 		}
-		if !ours {
+		to = started.To // the tenant's integrations may be others by now
+		if started.Export != e.ID {
 			d.Log.Warn("a workflow of that id belongs to another database; the export's own gets the next id", zap.String("workflow", e.WorkflowID))
 			return d.write(ctx, func(tx *store.Tx) error { return tx.SkipRound(e) })
 		}
@@ -178,7 +180,11 @@ func (d *Dispatcher) start(ctx context.Context, e *hiring.Export) error {
 		metrics.Dispatched("unavailable")
 		return err
 	}
-	return d.write(ctx, func(tx *store.Tx) error { return tx.MarkDispatched(e.ID, e.Round, d.Now()) })
+	names := make([]string, len(to))
+	for n := range to {
+		names[n] = to[n].Integration
+	}
+	return d.write(ctx, func(tx *store.Tx) error { return tx.MarkDispatched(e.ID, e.Round, d.Now(), names...) })
 }
 
 func isAlreadyStarted(err error) bool {
@@ -186,28 +192,26 @@ func isAlreadyStarted(err error) bool {
 	return errors.As(err, &already) || temporal.IsWorkflowExecutionAlreadyStartedError(err)
 }
 
-// ours tells whether the workflow of an export's id was started for that export: a gateway with a new database may find those of
-// the former one, with the same ids, and they are not what delivers this export.
-func (d *Dispatcher) ours(ctx context.Context, e *hiring.Export) (bool, error) {
+// started is what the workflow of an export's id was started with. That may be another export's: a gateway with a new database may
+// find the workflows of the former one, with the same ids, and they are not what delivers this export.
+func (d *Dispatcher) started(ctx context.Context, e *hiring.Export) (in Input, err error) {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	first, err := d.Client.GetWorkflowHistory(ctx, e.WorkflowID, "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT).Next()
 	if err != nil {
-		return false, fmt.Errorf("reading how a workflow was started: %w", err)
+		return in, fmt.Errorf("reading how a workflow was started: %w", err)
 	}
-	var in Input
-	started := first.GetWorkflowExecutionStartedEventAttributes()
-	if err := converter.GetDefaultDataConverter().FromPayloads(started.GetInput(), &in); err != nil {
-		return false, fmt.Errorf("reading how a workflow was started: %w", err)
+	if err := converter.GetDefaultDataConverter().FromPayloads(first.GetWorkflowExecutionStartedEventAttributes().GetInput(), &in); err != nil {
+		return in, fmt.Errorf("reading how a workflow was started: %w", err)
 	}
-	return in.Export == e.ID, nil
+	return in, nil
 }
 
-func (d *Dispatcher) execute(ctx context.Context, e *hiring.Export, tenant *hiring.Tenant, attributes bool) error {
+func (d *Dispatcher) execute(ctx context.Context, e *hiring.Export, to []Target, attributes bool) error {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	in := Input{
-		Tenant: e.Tenant, Export: e.ID, Round: e.Round, To: targets(e, tenant, d.Now()),
+		Tenant: e.Tenant, Export: e.ID, Round: e.Round, To: to,
 		// Also after their end: what is still missing then is given up, and its address answers so. Those of an export that was
 		// triggered here are here.
 		Documents: e.Attachments > 0 && e.Origin == hiring.Received, DocumentsTill: e.DocumentsTill, DeliverTill: e.DeliverTill,

@@ -1,0 +1,101 @@
+package export_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	enums "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/api/workflow/v1"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+	"google.golang.org/grpc"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/workflows/export"
+)
+
+// engine is a Temporal that knows which activities of a running workflow are pending, and keeps which ones were reset.
+type engine struct {
+	workflowservice.WorkflowServiceClient
+	running map[string][]*workflow.PendingActivityInfo
+	reset   []string
+}
+
+type engineClient struct {
+	client.Client
+	service *engine
+}
+
+func (c engineClient) WorkflowService() workflowservice.WorkflowServiceClient { return c.service }
+
+func (s *engine) DescribeWorkflowExecution(_ context.Context, in *workflowservice.DescribeWorkflowExecutionRequest, _ ...grpc.CallOption) (*workflowservice.DescribeWorkflowExecutionResponse, error) {
+	pending, ok := s.running[in.GetExecution().GetWorkflowId()]
+	if !ok {
+		return nil, serviceerror.NewNotFound("no such workflow")
+	}
+	return &workflowservice.DescribeWorkflowExecutionResponse{
+		WorkflowExecutionInfo: &workflow.WorkflowExecutionInfo{Status: enums.WORKFLOW_EXECUTION_STATUS_RUNNING}, PendingActivities: pending,
+	}, nil
+}
+
+func (s *engine) ResetActivity(_ context.Context, in *workflowservice.ResetActivityRequest, _ ...grpc.CallOption) (*workflowservice.ResetActivityResponse, error) {
+	s.reset = append(s.reset, in.GetExecution().GetWorkflowId()+" "+in.GetId())
+	return &workflowservice.ResetActivityResponse{}, nil
+}
+
+// What is under way is not begun a second time before its first attempt has ended, nor after a redelivery to another integration.
+func TestRedeliveryOfWhatWasNotTriedYet(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	tenant := b.config.Tenants["acme"]
+	for _, name := range []string{"crm", "late"} {
+		tenant.Integrations = append(tenant.Integrations, hiring.Integration{Tenant: "acme", Name: name, URL: b.partner.URL + "/" + name, Secret: "s"})
+	}
+	e := b.accept("u-1")
+	dispatched := func(round int, names ...string) {
+		require.NoError(t, b.Store.Write(t.Context(), func(tx *store.Tx) error { return tx.MarkDispatched(e.ID, round, b.Clock(), names...) }))
+	}
+	dispatched(0, "hris", "crm")
+	hris := &workflow.PendingActivityInfo{ActivityId: "deliver/hris", State: enums.PENDING_ACTIVITY_STATE_STARTED}
+	temporal := &engine{running: map[string][]*workflow.PendingActivityInfo{"export/acme/u-1": {hris}}}
+	again := b.again()
+	again.Client = engineClient{service: temporal}
+	redeliver := func(names ...string) (export.Redelivery, error) {
+		return again.Redeliver(t.Context(), "acme", "u-1", names)
+	}
+	refused := func(names ...string) {
+		_, err := redeliver(names...)
+		reason := new(export.RefusedError)
+		require.ErrorAs(t, err, &reason)
+		require.Contains(t, reason.Reason, "waits for the documents")
+	}
+
+	res, err := redeliver("hris")
+	require.NoError(t, err)
+	require.Equal(t, export.Redelivery{Hurried: []string{"hris"}}, res)
+	require.Empty(t, temporal.reset, "the attempt that is being made was cut short")
+	refused("crm")
+
+	res, err = redeliver("late")
+	require.NoError(t, err)
+	require.Equal(t, export.Redelivery{Round: 1, Started: []string{"late"}}, res, "it was added later: nothing is on its way there")
+	dispatched(1, "late")
+	hris.State = enums.PENDING_ACTIVITY_STATE_SCHEDULED // at a closed breaker, or at in_flight
+	res, err = redeliver("hris")
+	require.NoError(t, err)
+	require.Equal(t, export.Redelivery{Round: 1, Hurried: []string{"hris"}}, res)
+	require.Equal(t, []string{"export/acme/u-1 deliver/hris"}, temporal.reset)
+	refused("crm")
+	delivered, _, _ := b.deliver(e)
+	require.Equal(t, export.DeliverResult{Integration: "hris", Class: hiring.ClassDelivered, Attempts: 1}, delivered)
+
+	b.advance(time.Hour)
+	delete(temporal.running, "export/acme/u-1") // Temporal lost it
+	res, err = redeliver("hris", "crm")
+	require.NoError(t, err)
+	require.Equal(t, export.Redelivery{Round: 2, Started: []string{"hris", "crm"}}, res)
+}
