@@ -54,6 +54,7 @@ type Delivery struct {
 	NextAt      time.Time // of the next attempt; zero: none is planned
 	CreatedAt   time.Time
 	UpdatedAt   time.Time
+	Till        time.Time // end of the attempts of its round; known while that runs, and not in the store
 }
 
 // Class is the delivery's outcome class.

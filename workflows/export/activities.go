@@ -67,6 +67,9 @@ func (a *Activities) Deliver(ctx context.Context, part Part) (DeliverResult, err
 	if err != nil {
 		return DeliverResult{}, a.storeAway(err)
 	}
+	if d.Till = part.Till; d.Till.IsZero() {
+		d.Till = e.DeliverTill
+	}
 	if d.Outcome.Final() || d.Parked {
 		return result(d), nil
 	}

@@ -10,7 +10,9 @@ import (
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/api/workflow/v1"
 	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/testsuite"
 	"google.golang.org/grpc"
 
 	"github.com/hiregate/hiregate/internal/hiring"
@@ -98,4 +100,43 @@ func TestRedeliveryOfWhatWasNotTriedYet(t *testing.T) {
 	res, err = redeliver("hris", "crm")
 	require.NoError(t, err)
 	require.Equal(t, export.Redelivery{Round: 2, Started: []string{"hris", "crm"}}, res)
+}
+
+// A redelivery to one integration gives the others no longer: their round ends when its workflow does.
+func TestRedeliveryMovesNoEndButItsOwn(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.status.Store(500)
+	e := b.accept("u-1")
+	_, _, class := b.deliver(e)
+	require.Equal(t, string(hiring.ClassPartnerFault), class)
+	b.advance(time.Hour)
+	require.NoError(t, b.Store.Write(t.Context(), func(tx *store.Tx) error {
+		if err := tx.MarkDispatched(e.ID, 0, b.Clock(), "hris", "crm"); err != nil {
+			return err
+		}
+		_, err := tx.NextRound(e.ID, []string{"crm"}, b.Clock(), b.Clock().Add(hiring.DeliveryWindow))
+		return err
+	}))
+	b.advance(hiring.DeliveryWindow - time.Hour - 40*time.Second)
+	_, wait, _ := b.deliver(e)
+	require.LessOrEqual(t, wait, 10*time.Second, "the last attempt is made half a minute before the end")
+	b.advance(wait)
+	res, _, _ := b.deliver(e)
+	require.Equal(t, hiring.ClassPartnerFault, res.Class)
+	require.Equal(t, hiring.Failed, b.delivery(e).Outcome)
+}
+
+func TestActivityIsToldTheEndOfItsRound(t *testing.T) {
+	t.Parallel()
+	env := new(testsuite.WorkflowTestSuite).NewTestWorkflowEnvironment()
+	env.SetStartTime(noon)
+	var told export.Part
+	env.RegisterActivityWithOptions(func(part export.Part) (export.DeliverResult, error) {
+		told = part
+		return export.DeliverResult{Integration: "hris", Class: hiring.ClassDelivered}, nil
+	}, activity.RegisterOptions{Name: export.DeliverName})
+	env.ExecuteWorkflow(export.Workflow, export.Input{Export: 7, Round: 1, DeliverTill: noon.Add(time.Hour), To: []export.Target{{Integration: "hris"}}})
+	require.NoError(t, env.GetWorkflowError())
+	require.Equal(t, export.Part{Export: 7, Round: 1, Integration: "hris", Till: noon.Add(time.Hour)}, told)
 }

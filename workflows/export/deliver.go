@@ -46,7 +46,7 @@ func (a *Activities) step(ctx context.Context, e *hiring.Export, d *hiring.Deliv
 	if !status.Open(i) {
 		return a.hold(ctx, e, d, fmt.Sprintf("integration %s is %s: %s", i.Name, status.State, status.Reason))
 	}
-	if !a.Now().Before(e.DeliverTill) {
+	if !a.Now().Before(d.Till) {
 		return a.end(ctx, e, d, nil)
 	}
 	if i.Documents == hiring.Inline || e.Origin == hiring.Triggered {
@@ -101,7 +101,7 @@ func (a *Activities) hold(ctx context.Context, e *hiring.Export, d *hiring.Deliv
 		wait = 10 * time.Second
 	}
 	wait = workflows.Jittered(wait)
-	ending := now.Add(wait + endMargin).After(e.DeliverTill)
+	ending := now.Add(wait + endMargin).After(d.Till)
 	d.Outcome, d.Reason, d.NextAt = hiring.Held, reason, time.Time{}
 	if e.Origin == hiring.Triggered && ending {
 		return a.end(ctx, e, d, nil)
@@ -165,7 +165,7 @@ func (a *Activities) record(ctx context.Context, e *hiring.Export, d *hiring.Del
 	d.Reason = attempt.Error
 	now := a.Now()
 	wait := max(webhook.Schedule(i.Retry).Gap(d.Attempts, rand.Float64()), answer.RetryAfter)
-	if last := e.DeliverTill.Add(-endMargin); now.Add(wait).After(last) {
+	if last := d.Till.Add(-endMargin); now.Add(wait).After(last) {
 		wait = last.Sub(now)
 	}
 	if wait <= 0 {

@@ -109,7 +109,7 @@ func (b *bench) accept(key string) *hiring.Export {
 // deliver runs the activity once. It gives the result, or how long the activity asks to wait and why.
 func (b *bench) deliver(e *hiring.Export) (res export.DeliverResult, wait time.Duration, class string) {
 	b.t.Helper()
-	value, err := b.env.ExecuteActivity(export.DeliverName, export.Part{Export: e.ID, Round: e.Round, Integration: "hris"})
+	value, err := b.env.ExecuteActivity(export.DeliverName, export.Part{Export: e.ID, Round: e.Round, Integration: "hris", Till: e.DeliverTill})
 	if err == nil {
 		require.NoError(b.t, value.Get(&res))
 		return res, 0, ""

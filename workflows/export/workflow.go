@@ -60,9 +60,10 @@ type FetchResult struct {
 
 // Part tells an activity what it is about.
 type Part struct {
-	Export      int64  `json:"export"`
-	Round       int    `json:"round"`
-	Integration string `json:"integration,omitempty"`
+	Export      int64     `json:"export"`
+	Round       int       `json:"round"`
+	Integration string    `json:"integration,omitempty"`
+	Till        time.Time `json:"till,omitzero"` // end of the round's attempts; zero: the export's, in what was started before there was this
 }
 
 // rehostWait is how long a rehosting delivery waits for the documents; then our URLs go out all the same.
@@ -108,7 +109,7 @@ func Workflow(ctx workflow.Context, in Input) (Result, error) {
 
 func deliver(ctx workflow.Context, in Input, to Target) DeliverResult {
 	res := DeliverResult{Integration: to.Integration}
-	part := Part{Export: in.Export, Round: in.Round, Integration: to.Integration}
+	part := Part{Export: in.Export, Round: in.Round, Integration: to.Integration, Till: in.DeliverTill}
 	if err := workflow.ExecuteActivity(deliverOptions(ctx, in, to), DeliverName, part).Get(ctx, &res); err != nil {
 		res.Class = hiring.ClassOurFault
 	}
