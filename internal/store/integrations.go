@@ -15,6 +15,8 @@ type IntegrationStatus struct {
 	Reason    string // a sentence for people: why it is not configured, or disabled
 	Attempts  int    // verifications sent with this setting
 	UpdatedAt time.Time
+
+	kept []byte // the setting that the database had when this was read; nil: none
 }
 
 // Open tells whether exports may go to an integration: it answered VERIFY, or is its operator's own, and nobody disabled it.
@@ -25,26 +27,29 @@ func (s IntegrationStatus) Open(i *hiring.Integration) bool {
 // IntegrationStatus reads where an integration stands with its present setting; not configured when it was never verified
 // with that one.
 func (db *DB) IntegrationStatus(ctx context.Context, i *hiring.Integration) (IntegrationStatus, error) {
-	s, err := queryOne(ctx, db, scanStatus, selectStatus, i.Tenant, i.Name, i.Setting())
-	if errors.Is(err, ErrNotFound) {
-		return unverified, nil
+	s, err := queryOne(ctx, db, scanStatus, selectStatus, i.Tenant, i.Name)
+	if err != nil && !errors.Is(err, ErrNotFound) {
+		return s, err
 	}
-	return s, err
+	return s.with(i), nil
 }
 
 // IntegrationStatus is DB.IntegrationStatus within a transaction.
-func (tx *Tx) IntegrationStatus(i *hiring.Integration) (IntegrationStatus, error) {
-	all, err := rowsOf(tx, scanStatus, selectStatus, i.Tenant, i.Name, i.Setting())
-	if err != nil || len(all) == 0 {
-		return unverified, err
+func (tx *Tx) IntegrationStatus(i *hiring.Integration) (s IntegrationStatus, err error) {
+	all, err := rowsOf(tx, scanStatus, selectStatus, i.Tenant, i.Name)
+	if err != nil {
+		return s, err
 	}
-	return all[0], nil
+	if len(all) > 0 {
+		s = all[0]
+	}
+	return s.with(i), nil
 }
 
-const selectStatus = `SELECT state, reason, attempts, updated_at FROM integration_states WHERE tenant = $1 AND integration = $2 AND setting = $3`
+const selectStatus = `SELECT setting, state, reason, attempts, updated_at FROM integration_states WHERE tenant = $1 AND integration = $2`
 
 func scanStatus(r row) (s IntegrationStatus, err error) {
-	err = r.Scan(&s.State, &s.Reason, &s.Attempts, moment{&s.UpdatedAt})
+	err = r.Scan(&s.kept, &s.State, &s.Reason, &s.Attempts, moment{&s.UpdatedAt})
 	return s, err
 }
 
@@ -58,23 +63,20 @@ func (db *DB) IntegrationRemoved(ctx context.Context, tenant, name string) (bool
 	return state == hiring.Removed, err
 }
 
-var unverified = IntegrationStatus{State: hiring.NotConfigured, Reason: "VERIFY was not sent yet"}
+// with is the status of an integration with its present setting, of which the database may know nothing.
+func (s IntegrationStatus) with(i *hiring.Integration) IntegrationStatus {
+	if bytes.Equal(s.kept, i.Setting()) {
+		return s
+	}
+	return IntegrationStatus{State: hiring.NotConfigured, Reason: "VERIFY was not sent yet", kept: s.kept}
+}
 
 // IntegrationStatuses are where all integrations stand.
-type IntegrationStatuses map[Place]statusOfSetting
-
-type statusOfSetting struct {
-	setting []byte
-	IntegrationStatus
-}
+type IntegrationStatuses map[Place]IntegrationStatus
 
 // Of is what DB.IntegrationStatus reads.
 func (s IntegrationStatuses) Of(i *hiring.Integration) IntegrationStatus {
-	kept, ok := s[Place{i.Tenant, i.Name}]
-	if !ok || !bytes.Equal(kept.setting, i.Setting()) {
-		return unverified
-	}
-	return kept.IntegrationStatus
+	return s[Place{i.Tenant, i.Name}].with(i)
 }
 
 // IntegrationStatuses reads where all integrations stand, for those who ask about many.
@@ -82,20 +84,30 @@ func (db *DB) IntegrationStatuses(ctx context.Context) (IntegrationStatuses, err
 	all := IntegrationStatuses{}
 	_, err := query(ctx, db, func(r row) (struct{}, error) {
 		var at Place
-		var s statusOfSetting
-		err := r.Scan(&at.Tenant, &at.Integration, &s.setting, &s.State, &s.Reason, &s.Attempts, moment{&s.UpdatedAt})
+		var s IntegrationStatus
+		err := r.Scan(&at.Tenant, &at.Integration, &s.kept, &s.State, &s.Reason, &s.Attempts, moment{&s.UpdatedAt})
 		all[at] = s
 		return struct{}{}, err
 	}, `SELECT tenant, integration, setting, state, reason, attempts, updated_at FROM integration_states`)
 	return all, err
 }
 
-// PutIntegrationStatus writes where an integration stands with its present setting.
+const putIntegrationStatus = `
+	INSERT INTO integration_states (tenant, integration, setting, state, reason, attempts, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $7)
+	ON CONFLICT (tenant, integration) DO UPDATE SET setting = excluded.setting, state = excluded.state, reason = excluded.reason,
+		attempts = excluded.attempts, updated_at = excluded.updated_at`
+
+// PutIntegrationStatus writes where an integration stands with its present setting, whatever was known before.
 func (tx *Tx) PutIntegrationStatus(i *hiring.Integration, s IntegrationStatus) error {
-	_, err := tx.exec(`
-		INSERT INTO integration_states (tenant, integration, setting, state, reason, attempts, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $7)
-		ON CONFLICT (tenant, integration) DO UPDATE SET setting = excluded.setting, state = excluded.state, reason = excluded.reason,
-			attempts = excluded.attempts, updated_at = excluded.updated_at`,
-		i.Tenant, i.Name, i.Setting(), string(s.State), s.Reason, s.Attempts, micros(s.UpdatedAt))
+	_, err := tx.exec(putIntegrationStatus, i.Tenant, i.Name, i.Setting(), string(s.State), s.Reason, s.Attempts, micros(s.UpdatedAt))
 	return err
+}
+
+// MoveIntegrationStatus writes where an integration stands after it answered, from where it stood when it was asked. It reports
+// false, and changes nothing, when it does not stand there any more: it was given another setting, or disabled, or removed.
+func (tx *Tx) MoveIntegrationStatus(i *hiring.Integration, from, to IntegrationStatus) (bool, error) {
+	n, err := tx.exec(putIntegrationStatus+`
+		WHERE integration_states.setting = $8 AND (integration_states.setting <> excluded.setting OR integration_states.state = $9)`,
+		i.Tenant, i.Name, i.Setting(), string(to.State), to.Reason, to.Attempts, micros(to.UpdatedAt), from.kept, string(from.State))
+	return n == 1, err
 }

@@ -70,7 +70,7 @@ func (a *Activities) step(ctx context.Context, e *hiring.Export, d *hiring.Deliv
 		// Not an attempt: the store could not give the body, or the activity is being stopped.
 		return DeliverResult{}, a.storeAway(err)
 	}
-	return a.record(ctx, e, d, i, answer, err)
+	return a.record(ctx, e, d, i, status, answer, err)
 }
 
 // unknown ends a delivery to an integration that was removed, and holds one to an integration that is only not known here.
@@ -142,7 +142,7 @@ func (a *Activities) send(ctx context.Context, c *config.Config, e *hiring.Expor
 }
 
 // record decides what an attempt means for its delivery, commits both, and then tells Temporal.
-func (a *Activities) record(ctx context.Context, e *hiring.Export, d *hiring.Delivery, i *hiring.Integration, answer webhook.Answer, failure error) (DeliverResult, error) {
+func (a *Activities) record(ctx context.Context, e *hiring.Export, d *hiring.Delivery, i *hiring.Integration, status store.IntegrationStatus, answer webhook.Answer, failure error) (DeliverResult, error) {
 	d.Attempts++
 	d.HeldSince, d.NextAt, d.Reason, d.Fault = time.Time{}, time.Time{}, "", ""
 	attempt := &hiring.Attempt{StartedAt: answer.Started.UTC(), Duration: answer.Duration, Status: answer.Status, Answer: answer.Head}
@@ -157,7 +157,7 @@ func (a *Activities) record(ctx context.Context, e *hiring.Export, d *hiring.Del
 		d.Outcome = hiring.Delivered
 		return a.conclude(ctx, d, attempt)
 	case answer.Status == 410:
-		return a.gone(ctx, d, i, attempt)
+		return a.gone(ctx, d, i, status, attempt)
 	default:
 		attempt.Error = fmt.Sprintf("answered %d; only 2xx means received", answer.Status)
 		d.Fault = hiring.FaultOf(answer.Status)
@@ -180,20 +180,25 @@ func (a *Activities) record(ctx context.Context, e *hiring.Export, d *hiring.Del
 	return DeliverResult{}, workflows.Again(string(d.Fault), answer.Status, wait)
 }
 
-// gone disables an integration that answered 410; its exports are held from then on.
-func (a *Activities) gone(ctx context.Context, d *hiring.Delivery, i *hiring.Integration, attempt *hiring.Attempt) (DeliverResult, error) {
+// gone disables an integration that answered 410; its exports are held from then on. One that was changed or removed meanwhile
+// stays as it is, and the next look at it decides on the delivery.
+func (a *Activities) gone(ctx context.Context, d *hiring.Delivery, i *hiring.Integration, asked store.IntegrationStatus, attempt *hiring.Attempt) (DeliverResult, error) {
 	now := a.Now()
 	attempt.Error = "answered 410: the partner wants no more exports here"
 	d.Outcome, d.HeldSince, d.Fault = hiring.Held, now, hiring.ClassPartnerFault
 	d.Reason = fmt.Sprintf("integration %s is %s: it answered 410", i.Name, hiring.Disabled)
-	err := a.put(ctx, d, attempt, func(tx *store.Tx) error {
-		return tx.PutIntegrationStatus(i, store.IntegrationStatus{State: hiring.Disabled, Reason: "it answered 410", UpdatedAt: now})
+	disabled := false
+	err := a.put(ctx, d, attempt, func(tx *store.Tx) (err error) {
+		disabled, err = tx.MoveIntegrationStatus(i, asked, store.IntegrationStatus{State: hiring.Disabled, Reason: "it answered 410", UpdatedAt: now})
+		return err
 	})
 	if err != nil {
 		return DeliverResult{}, a.storeAway(err)
 	}
-	a.Log.Warn("integration disabled: it answered 410; its exports are held until it is enabled again",
-		zap.String("tenant", d.Tenant), zap.String("integration", d.Integration))
+	if disabled {
+		a.Log.Warn("integration disabled: it answered 410; its exports are held until it is enabled again",
+			zap.String("tenant", d.Tenant), zap.String("integration", d.Integration))
+	}
 	return DeliverResult{}, workflows.Again(string(hiring.ClassHeld), 410, workflows.Jittered(10*time.Second))
 }
 

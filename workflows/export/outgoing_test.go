@@ -1,6 +1,7 @@
 package export_test
 
 import (
+	"context"
 	"encoding/base64"
 	"fmt"
 	"io"
@@ -89,6 +90,48 @@ func TestRemovedIntegrationEndsItsDeliveries(t *testing.T) {
 	d := b.delivery(e)
 	require.Equal(t, hiring.Failed, d.Outcome)
 	require.Equal(t, "integration hris was removed", d.Reason)
+}
+
+// A 410 that comes late says nothing of the setting that is in force by then, and does not bring back what was removed.
+func TestLateGoneDisablesNothing(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	var meanwhile func()
+	b.partner.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		meanwhile()
+		w.WriteHeader(int(b.status.Load()))
+	})
+	change := func(tenant *hiring.Tenant, i *hiring.Integration, state hiring.IntegrationState) {
+		if err := b.Store.Write(context.Background(), func(tx *store.Tx) error {
+			return tx.PutIntegrationStatus(i, store.IntegrationStatus{State: state, UpdatedAt: b.Clock()})
+		}); err != nil {
+			t.Errorf("changing an integration: %v", err)
+		}
+		b.config.Tenants["acme"] = tenant
+	}
+	b.status.Store(http.StatusGone)
+	next := *b.integration()
+	next.URL = b.partner.URL + "/next"
+	meanwhile = func() {
+		change(&hiring.Tenant{Name: "acme", Integrations: []hiring.Integration{next}}, &next, hiring.Configured)
+	}
+	changed := b.accept("u-1")
+	_, _, class := b.deliver(changed)
+	require.Equal(t, string(hiring.ClassHeld), class)
+	status, err := b.Store.IntegrationStatus(t.Context(), &next)
+	require.NoError(t, err)
+	require.Equal(t, hiring.Configured, status.State)
+
+	meanwhile = func() { change(&hiring.Tenant{Name: "acme"}, &next, hiring.Removed) }
+	removed := b.accept("u-2")
+	_, _, _ = b.deliver(removed)
+	for _, e := range []*hiring.Export{changed, removed} {
+		_, wait, _ := b.deliver(e)
+		require.Zero(t, wait, "it is held, and nobody can enable what was removed")
+		d := b.delivery(e)
+		require.Equal(t, hiring.Failed, d.Outcome)
+		require.Equal(t, "integration hris was removed", d.Reason)
+	}
 }
 
 // Held, too, a triggered export ends when its documents do: it is never parked.

@@ -63,7 +63,8 @@ func (a *Activities) Verify(ctx context.Context, in Input) (Result, error) {
 	return a.record(ctx, i, status, answer, reason)
 }
 
-func (a *Activities) record(ctx context.Context, i *hiring.Integration, status store.IntegrationStatus, answer webhook.Answer, reason string) (Result, error) {
+func (a *Activities) record(ctx context.Context, i *hiring.Integration, asked store.IntegrationStatus, answer webhook.Answer, reason string) (Result, error) {
+	status := asked
 	status.Attempts++
 	status.UpdatedAt, status.Reason = a.Now(), reason
 	configured := reason == ""
@@ -71,8 +72,12 @@ func (a *Activities) record(ctx context.Context, i *hiring.Integration, status s
 		status.State = hiring.Configured
 	}
 	metrics.Verification(i.Tenant, i.Name, configured)
-	if err := a.Store.Write(ctx, func(tx *store.Tx) error { return tx.PutIntegrationStatus(i, status) }); err != nil {
+	moved := false
+	if err := a.Store.Write(ctx, func(tx *store.Tx) (err error) { moved, err = tx.MoveIntegrationStatus(i, asked, status); return err }); err != nil {
 		return Result{}, workflows.Again("store_unavailable", 0, 5*time.Second)
+	}
+	if !moved { // it was changed or removed while it was asked
+		return Result{}, workflows.Again("changed", answer.Status, 5*time.Second)
 	}
 	log := a.Log.With(zap.String("tenant", i.Tenant), zap.String("integration", i.Name), zap.Int("status", answer.Status), zap.Int("attempt", status.Attempts))
 	if !configured {
