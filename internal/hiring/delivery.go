@@ -49,7 +49,8 @@ type Delivery struct {
 	Fault       Class  // of a failed delivery, or of the last failed attempt
 	Reason      string // a sentence for people; never a candidate's data
 	Attempts    int
-	Parked      bool // held, and its workflow has ended: a release starts the next round
+	Documents   DocumentMode // of its attempts: what the first one found; empty: none was made
+	Parked      bool         // held, and its workflow has ended: a release starts the next round
 	HeldSince   time.Time
 	NextAt      time.Time // of the next attempt; zero: none is planned
 	CreatedAt   time.Time

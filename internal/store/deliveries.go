@@ -12,13 +12,14 @@ import (
 // PutDelivery adds a delivery or writes its present state, and gives it its ID.
 func (tx *Tx) PutDelivery(d *hiring.Delivery) error {
 	_, err := tx.one([]any{&d.ID}, `
-		INSERT INTO deliveries (export_id, tenant, integration, round, outcome, fault, reason, attempts, parked, held_since, next_at, created_at, updated_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
+		INSERT INTO deliveries (export_id, tenant, integration, round, outcome, fault, reason, attempts, parked, held_since, next_at, created_at, updated_at, documents)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
 		ON CONFLICT (export_id, integration, round) DO UPDATE SET outcome = excluded.outcome, fault = excluded.fault, reason = excluded.reason,
-			attempts = excluded.attempts, parked = excluded.parked, held_since = excluded.held_since, next_at = excluded.next_at, updated_at = excluded.updated_at
+			attempts = excluded.attempts, parked = excluded.parked, held_since = excluded.held_since, next_at = excluded.next_at, updated_at = excluded.updated_at,
+			documents = excluded.documents
 		RETURNING id`,
 		d.ExportID, d.Tenant, d.Integration, d.Round, string(d.Outcome), string(d.Fault), d.Reason, d.Attempts, d.Parked,
-		micros(d.HeldSince), micros(d.NextAt), micros(d.CreatedAt), micros(d.UpdatedAt))
+		micros(d.HeldSince), micros(d.NextAt), micros(d.CreatedAt), micros(d.UpdatedAt), string(d.Documents))
 	return err
 }
 
@@ -40,12 +41,12 @@ func (tx *Tx) AddAttempt(a *hiring.Attempt) error {
 	return err
 }
 
-const deliveryColumns = `id, export_id, tenant, integration, round, outcome, fault, reason, attempts, parked, held_since, next_at, created_at, updated_at`
+const deliveryColumns = `id, export_id, tenant, integration, round, outcome, fault, reason, attempts, parked, held_since, next_at, created_at, updated_at, documents`
 
 func scanDelivery(r row) (*hiring.Delivery, error) {
 	var d hiring.Delivery
 	err := r.Scan(&d.ID, &d.ExportID, &d.Tenant, &d.Integration, &d.Round, &d.Outcome, &d.Fault, &d.Reason, &d.Attempts, &d.Parked,
-		moment{&d.HeldSince}, moment{&d.NextAt}, moment{&d.CreatedAt}, moment{&d.UpdatedAt})
+		moment{&d.HeldSince}, moment{&d.NextAt}, moment{&d.CreatedAt}, moment{&d.UpdatedAt}, &d.Documents)
 	return &d, err
 }
 

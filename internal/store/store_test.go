@@ -242,7 +242,7 @@ func TestDeliveriesAndAttempts(t *testing.T) {
 		e := export("acme", "u-1", "b")
 		require.True(t, insert(t, db, e))
 		d := &hiring.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "hris", Outcome: hiring.Retrying, Fault: hiring.ClassPartnerFault,
-			Attempts: 1, CreatedAt: noon, UpdatedAt: noon, NextAt: noon.Add(time.Minute)}
+			Attempts: 1, Documents: hiring.Inline, CreatedAt: noon, UpdatedAt: noon, NextAt: noon.Add(time.Minute)}
 		a := &hiring.Attempt{StartedAt: noon, Duration: 1500 * time.Microsecond, Status: 500, Error: "answered 500", Answer: []byte("oops")}
 		for range 2 {
 			require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error {

@@ -1,6 +1,7 @@
 package export
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -76,12 +77,22 @@ func (a *Activities) Deliver(ctx context.Context, part Part) (DeliverResult, err
 	return a.step(ctx, e, d)
 }
 
-// delivery reads how far a delivery is, or begins it.
+// delivery reads how far a delivery is, or begins it. One that was not tried yet takes the document mode from the rounds before: a
+// redelivery has the same bytes.
 func (a *Activities) delivery(ctx context.Context, e *hiring.Export, part Part) (*hiring.Delivery, error) {
 	d, err := a.Store.Delivery(ctx, part.Export, part.Integration, part.Round)
 	if errors.Is(err, store.ErrNotFound) {
-		return &hiring.Delivery{ExportID: e.ID, Tenant: e.Tenant, Integration: part.Integration, Round: part.Round,
+		d, err = &hiring.Delivery{ExportID: e.ID, Tenant: e.Tenant, Integration: part.Integration, Round: part.Round,
 			Outcome: hiring.Pending, CreatedAt: a.Now()}, nil
+	}
+	if err != nil || part.Round == 0 || d.Documents != "" {
+		return d, err
+	}
+	all, err := a.Store.Deliveries(ctx, part.Export)
+	for _, other := range all {
+		if other.Integration == d.Integration {
+			d.Documents = cmp.Or(other.Documents, d.Documents)
+		}
 	}
 	return d, err
 }

@@ -1,6 +1,7 @@
 package export
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -49,7 +50,8 @@ func (a *Activities) step(ctx context.Context, e *hiring.Export, d *hiring.Deliv
 	if !a.Now().Before(d.Till) {
 		return a.end(ctx, e, d, nil)
 	}
-	if i.Documents == hiring.Inline || e.Origin == hiring.Triggered {
+	mode := cmp.Or(d.Documents, i.Documents)
+	if mode == hiring.Inline || e.Origin == hiring.Triggered {
 		settled, err := a.Archive.Settled(ctx, e)
 		switch {
 		case err != nil:
@@ -64,7 +66,8 @@ func (a *Activities) step(ctx context.Context, e *hiring.Export, d *hiring.Deliv
 	if closed != "" {
 		return DeliverResult{}, workflows.Again(closed, 0, workflows.Jittered(gateDelay))
 	}
-	answer, err := a.send(ctx, c, e, i)
+	d.Documents = mode // another in the configuration, later, is for other deliveries
+	answer, err := a.send(ctx, c, e, i, mode)
 	done(err == nil && answer.Status < 500)
 	if refused := new(webhook.SendError); err != nil && !errors.As(err, &refused) {
 		// Not an attempt: the store could not give the body, or the activity is being stopped.
@@ -119,11 +122,11 @@ func (a *Activities) hold(ctx context.Context, e *hiring.Export, d *hiring.Deliv
 }
 
 // send makes one attempt. Every attempt of an export at an integration sends the same bytes and the same UUID.
-func (a *Activities) send(ctx context.Context, c *config.Config, e *hiring.Export, i *hiring.Integration) (webhook.Answer, error) {
+func (a *Activities) send(ctx context.Context, c *config.Config, e *hiring.Export, i *hiring.Integration, mode hiring.DocumentMode) (webhook.Answer, error) {
 	if err := a.Store.LoadBody(ctx, e); err != nil {
 		return webhook.Answer{}, fmt.Errorf("loading the body: %w", err)
 	}
-	body, err := a.Archive.Outgoing(ctx, e, i.Documents)
+	body, err := a.Archive.Outgoing(ctx, e, mode)
 	if err != nil {
 		return webhook.Answer{}, fmt.Errorf("making the body as it goes out: %w", err)
 	}

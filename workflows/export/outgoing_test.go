@@ -201,6 +201,38 @@ func TestInlineWaitsForTheDocuments(t *testing.T) {
 	require.Contains(t, (*bodies)[2], "http://gate.example/documents/")
 }
 
+// A change of the mode is for exports that were not tried yet: what was goes on with the same bytes, also when it is redelivered.
+func TestChangeOfModeLeavesTheBytes(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	bodies, _ := b.record()
+	const body = `{"candidate":{"profiles":[{"attachments":[{"id":{},"url":"http://127.0.0.1:1/a"}]}]}}`
+	attached := func(e *hiring.Export) { e.Attachments = 1 }
+	b.status.Store(500)
+	e := b.take("u-1", body, attached)
+	_, err := b.Archive.Fetch(t.Context(), e)
+	require.NoError(t, err)
+	_, _, _ = b.deliver(e)
+	b.integration().Documents = hiring.Passthrough
+	b.status.Store(200)
+	res, _, _ := b.deliver(e)
+	require.Equal(t, hiring.ClassDelivered, res.Class)
+	var next *hiring.Export
+	require.NoError(t, b.Store.Write(t.Context(), func(tx *store.Tx) (err error) {
+		if err = tx.MarkDispatched(e.ID, 0, b.Clock(), "hris"); err == nil {
+			next, err = tx.NextRound(e.ID, []string{"hris"}, b.Clock(), e.DeliverTill)
+		}
+		return err
+	}))
+	_, _, _ = b.deliver(next)
+	_, _, _ = b.deliver(b.take("u-2", body, attached))
+	require.Len(t, *bodies, 4)
+	require.Contains(t, (*bodies)[0], "http://gate.example/documents/")
+	require.Equal(t, (*bodies)[0], (*bodies)[1])
+	require.Equal(t, (*bodies)[0], (*bodies)[2])
+	require.Equal(t, body, (*bodies)[3])
+}
+
 // The second signature set is there when it is switched on: its id stays the same over the attempts, also where the sender gave
 // none, and its time is that of the attempt.
 func TestStandardWebhooksWhenSwitchedOn(t *testing.T) {
