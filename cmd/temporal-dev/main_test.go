@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -76,23 +77,41 @@ func start(t *testing.T, args ...string) *process {
 	return p
 }
 
-// serve starts a server on free ports and waits for its line.
+// serve starts a server on free ports and waits for its line. Others look for free ports as well: where one of these was taken since,
+// it tries again with new ones.
 func serve(t *testing.T, db string, args ...string) *process {
 	t.Helper()
-	ports, err := freePorts(2)
-	require.NoError(t, err)
-	p := start(t, append([]string{"--db", db, "--port", strconv.Itoa(ports[0]), "--ui-port", strconv.Itoa(ports[1])}, args...)...)
-	p.port, p.uiPort = ports[0], ports[1]
+	for tries := 1; ; tries++ {
+		ports, err := freePorts(2)
+		require.NoError(t, err)
+		p := start(t, append([]string{"--db", db, "--port", strconv.Itoa(ports[0]), "--ui-port", strconv.Itoa(ports[1])}, args...)...)
+		p.port, p.uiPort = ports[0], ports[1]
+		line := p.line(t)
+		if tries < 3 && (strings.Contains(line, "in use") || strings.Contains(line, "is taken")) {
+			_ = p.Process.Kill()
+			p.end(t)
+			continue
+		}
+		require.Equal(t, fmt.Sprintf("temporal-dev: ready on 127.0.0.1:%d, UI on http://127.0.0.1:%d", p.port, p.uiPort), line)
+		return p
+	}
+}
+
+// line is what the process says first, or why it ended.
+func (p *process) line(t *testing.T) string {
+	t.Helper()
 	select {
 	case line, ok := <-p.lines:
 		if !ok {
-			require.FailNow(t, "temporal-dev ended", "%v: %s", <-p.ended, p.stderr)
+			err := <-p.ended
+			p.ended <- err // for whoever asks next
+			return fmt.Sprintf("ended with %v: %s", err, p.stderr)
 		}
-		require.Equal(t, fmt.Sprintf("temporal-dev: ready on 127.0.0.1:%d, UI on http://127.0.0.1:%d", p.port, p.uiPort), line)
+		return line
 	case <-time.After(patience):
 		require.FailNow(t, "temporal-dev is not ready in time")
+		return ""
 	}
-	return p
 }
 
 // end waits until the process is gone and returns its exit code, -1 after a signal.
