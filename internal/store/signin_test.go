@@ -1,7 +1,6 @@
 package store_test
 
 import (
-	"errors"
 	"fmt"
 	"sync"
 	"testing"
@@ -161,42 +160,6 @@ func user(t *testing.T, db *store.DB, id string) *identity.User {
 	require.NoError(t, err)
 	return u
 }
-
-// Who was signed out everywhere is not signed in again by what they showed before, and gets no code by a session of before.
-func TestNothingBeginsBehindASignOut(t *testing.T) {
-	t.Parallel()
-	each(t, func(t *testing.T, db *store.DB) {
-		people(t, db)
-		for name, signOut := range map[string]func(*store.Tx) (bool, error){
-			"reset":   func(tx *store.Tx) (bool, error) { return tx.ResetUser("ada", "another "+t.Name(), noon) },
-			"totp":    func(tx *store.Tx) (bool, error) { return tx.RequireTOTP("ada", true, noon) },
-			"disable": func(tx *store.Tx) (bool, error) { return tx.DisableUser("ada", noon) },
-		} {
-			write(t, db, func(tx *store.Tx) error {
-				_, err := tx.ResetUser("ada", "first "+name, noon)
-				return errors.Join(err, second(tx.RequireTOTP("ada", false, noon)))
-			})
-			before := user(t, db, "ada")
-			s := &identity.Session{Hash: identity.HashSecret(name), Issuer: issuer, UserID: "ada", SignedInAt: noon, Till: noon.Add(time.Hour)}
-			write(t, db, func(tx *store.Tx) error { return tx.BeginSession(identity.Hash{}, s, before) })
-			write(t, db, func(tx *store.Tx) error { return second(signOut(tx)) })
-			err := db.Write(t.Context(), func(tx *store.Tx) error { return tx.BeginSession(identity.Hash{}, s, before) })
-			require.ErrorIs(t, err, store.ErrNotFound, name)
-			err = db.Write(t.Context(), func(tx *store.Tx) error { return tx.IssueCode(identity.HashSecret("code "+name), s.Hash, grant()) })
-			require.ErrorIs(t, err, store.ErrNotFound, name)
-		}
-		write(t, db, func(tx *store.Tx) error { return second(tx.ResetUser("ada", "last", noon)) })
-		write(t, db, func(tx *store.Tx) error { return second(tx.RequireTOTP("ada", true, noon)) })
-		waits := user(t, db, "ada")
-		err := db.Write(t.Context(), func(tx *store.Tx) error {
-			return tx.BeginSession(identity.Hash{}, &identity.Session{Hash: identity.HashSecret("waits"), Issuer: issuer, UserID: "ada", SignedInAt: noon, Till: noon.Add(time.Hour)}, waits)
-		})
-		require.ErrorIs(t, err, store.ErrNotFound, "their second factor is not set up, or was forgotten since")
-	})
-}
-
-// second is the error of two results.
-func second(_ bool, err error) error { return err }
 
 func grant() *identity.Grant {
 	return &identity.Grant{Issuer: issuer, Client: "app", UserID: "ada", RedirectURI: "https://app.example.com/cb", Scope: "openid email", Claims: `{"userinfo":["name"]}`,

@@ -1,0 +1,48 @@
+package store_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hiregate/hiregate/internal/identity"
+	"github.com/hiregate/hiregate/internal/store"
+)
+
+// Who was signed out everywhere is not signed in again by what they showed before, and gets no code by a session of before.
+func TestNothingBeginsBehindASignOut(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, db *store.DB) {
+		people(t, db)
+		for name, signOut := range map[string]func(*store.Tx) (bool, error){
+			"reset":   func(tx *store.Tx) (bool, error) { return tx.ResetUser("ada", "another "+t.Name(), noon) },
+			"totp":    func(tx *store.Tx) (bool, error) { return tx.RequireTOTP("ada", true, noon) },
+			"disable": func(tx *store.Tx) (bool, error) { return tx.DisableUser("ada", noon) },
+		} {
+			write(t, db, func(tx *store.Tx) error {
+				_, err := tx.ResetUser("ada", "first "+name, noon)
+				return errors.Join(err, second(tx.RequireTOTP("ada", false, noon)))
+			})
+			before := user(t, db, "ada")
+			s := &identity.Session{Hash: identity.HashSecret(name), Issuer: issuer, UserID: "ada", SignedInAt: noon, Till: noon.Add(time.Hour)}
+			write(t, db, func(tx *store.Tx) error { return tx.BeginSession(identity.Hash{}, s, before) })
+			write(t, db, func(tx *store.Tx) error { return second(signOut(tx)) })
+			err := db.Write(t.Context(), func(tx *store.Tx) error { return tx.BeginSession(identity.Hash{}, s, before) })
+			require.ErrorIs(t, err, store.ErrNotFound, name)
+			err = db.Write(t.Context(), func(tx *store.Tx) error { return tx.IssueCode(identity.HashSecret("code "+name), s.Hash, grant()) })
+			require.ErrorIs(t, err, store.ErrNotFound, name)
+		}
+		write(t, db, func(tx *store.Tx) error { return second(tx.ResetUser("ada", "last", noon)) })
+		write(t, db, func(tx *store.Tx) error { return second(tx.RequireTOTP("ada", true, noon)) })
+		waits := user(t, db, "ada")
+		err := db.Write(t.Context(), func(tx *store.Tx) error {
+			return tx.BeginSession(identity.Hash{}, &identity.Session{Hash: identity.HashSecret("waits"), Issuer: issuer, UserID: "ada", SignedInAt: noon, Till: noon.Add(time.Hour)}, waits)
+		})
+		require.ErrorIs(t, err, store.ErrNotFound, "their second factor is not set up, or was forgotten since")
+	})
+}
+
+// second is the error of two results.
+func second(_ bool, err error) error { return err }
