@@ -39,8 +39,8 @@ func (db *DB) UpstreamUser(ctx context.Context, issuer, subject string) (*identi
 
 // JoinUpstream says whose an account at another provider is. ErrTaken: it is somebody's, or they have another one there.
 func (tx *Tx) JoinUpstream(issuer, subject, user string, now time.Time) error {
-	// The user's row is written so that two nodes can't join two accounts of a provider to them.
-	if n, err := tx.exec(`UPDATE users SET name = name WHERE id = $1`, user); err != nil || n == 0 {
+	// Two nodes can't join two accounts of a provider to them.
+	if ok, err := tx.holdUser(user); err != nil || !ok {
 		return errors.Join(err, ErrNotFound)
 	}
 	var n int

@@ -21,7 +21,7 @@ func (tx *Tx) BeginSession(before identity.Hash, s *identity.Session, u *identit
 		return err
 	}
 	n, err := tx.exec(`INSERT INTO sessions (hash, issuer, user_id, signed_in_at, till) SELECT $1, $2, id, $3, $4 FROM users
-		WHERE id = $5 AND password = $6 AND totp_required = $7 AND (NOT totp_required OR totp IS NOT NULL)`,
+		WHERE id = $5 AND disabled_at IS NULL AND password = $6 AND totp_required = $7 AND (NOT totp_required OR totp IS NOT NULL)`,
 		s.Hash[:], s.Issuer, micros(s.SignedInAt), micros(s.Till), u.ID, u.Password, u.TOTPRequired)
 	if err == nil && n == 0 {
 		return ErrNotFound

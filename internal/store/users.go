@@ -43,10 +43,10 @@ func (tx *Tx) ResetUser(id, password string, now time.Time) (bool, error) {
 	return true, tx.endUser(id, now)
 }
 
-// holdUser keeps a user who is not disabled as they are until the transaction ends: whatever ends their sessions writes their row first,
-// and finds what is begun here, or comes before it and is seen here. It reports false when there is none of them.
+// holdUser keeps a user as they are until the transaction ends, by writing their row: whatever ends their sessions writes it first, and
+// finds what is begun here, or comes before it and is seen here. It reports false when there is no such user.
 func (tx *Tx) holdUser(id string) (bool, error) {
-	n, err := tx.exec(`UPDATE users SET name = name WHERE id = $1 AND disabled_at IS NULL`, id)
+	n, err := tx.exec(`UPDATE users SET name = name WHERE id = $1`, id)
 	return n == 1, err
 }
 
