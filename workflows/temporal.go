@@ -84,9 +84,7 @@ var ErrNoActivity = fmt.Errorf("%w: its workflow has no such activity now", ErrN
 // it, and what it does would be done twice.
 func RunNow(ctx context.Context, c client.Client, namespace, workflowID, activityID string) error {
 	execution := &common.WorkflowExecution{WorkflowId: workflowID}
-	found, err := c.WorkflowService().DescribeWorkflowExecution(ctx, &workflowservice.DescribeWorkflowExecutionRequest{
-		Namespace: namespace, Execution: execution,
-	})
+	found, err := describe(ctx, c, namespace, execution)
 	if err == nil {
 		if found.GetWorkflowExecutionInfo().GetStatus() != enums.WORKFLOW_EXECUTION_STATUS_RUNNING {
 			return ErrNotRunning
@@ -110,6 +108,23 @@ func RunNow(ctx context.Context, c client.Client, namespace, workflowID, activit
 		return fmt.Errorf("asking Temporal to run an activity now: %w", err)
 	}
 	return nil
+}
+
+// Status is what became of the workflow of that id; unspecified: Temporal knows of none.
+func Status(ctx context.Context, c client.Client, namespace, workflowID string) (enums.WorkflowExecutionStatus, error) {
+	found, err := describe(ctx, c, namespace, &common.WorkflowExecution{WorkflowId: workflowID})
+	var gone *serviceerror.NotFound
+	if errors.As(err, &gone) {
+		return enums.WORKFLOW_EXECUTION_STATUS_UNSPECIFIED, nil
+	}
+	if err != nil {
+		return enums.WORKFLOW_EXECUTION_STATUS_UNSPECIFIED, fmt.Errorf("asking Temporal for a workflow: %w", err)
+	}
+	return found.GetWorkflowExecutionInfo().GetStatus(), nil
+}
+
+func describe(ctx context.Context, c client.Client, namespace string, execution *common.WorkflowExecution) (*workflowservice.DescribeWorkflowExecutionResponse, error) {
+	return c.WorkflowService().DescribeWorkflowExecution(ctx, &workflowservice.DescribeWorkflowExecutionRequest{Namespace: namespace, Execution: execution})
 }
 
 // Beat sends heartbeats until the returned function is called. A short activity ends before its first.

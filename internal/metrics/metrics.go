@@ -51,7 +51,7 @@ var (
 		Buckets: []float64{0, 60, 300, 900, 1800, 3600, 5400, 7200, 8400, 8700, 8940, 9000},
 	})
 	dispatched = prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "hiregate_dispatches_total", Help: "Workflow starts asked of Temporal, by result: started, repeated, unavailable, refused.",
+		Name: "hiregate_dispatches_total", Help: "Workflow starts asked of Temporal, by result: started, repeated, unavailable, refused; and lost, of what Temporal knew no more.",
 	}, []string{"result"})
 	undispatched = prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "hiregate_inbox_undispatched", Help: "Accepted exports whose workflow was not started yet.",

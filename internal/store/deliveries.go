@@ -23,8 +23,8 @@ func (tx *Tx) PutDelivery(d *hiring.Delivery) error {
 	return err
 }
 
-// beginDelivery adds a delivery that is pending, unless it is there.
-func (tx *Tx) beginDelivery(d *hiring.Delivery) error {
+// BeginDelivery adds a delivery that is pending, unless it is there.
+func (tx *Tx) BeginDelivery(d *hiring.Delivery) error {
 	_, err := tx.exec(`
 		INSERT INTO deliveries (export_id, tenant, integration, round, outcome, fault, reason, attempts, parked, created_at, updated_at)
 		VALUES ($1, $2, $3, $4, $5, '', '', 0, $6, $7, $8) ON CONFLICT (export_id, integration, round) DO NOTHING`,
@@ -103,10 +103,12 @@ func (db *DB) Attempts(ctx context.Context, deliveryID int64) ([]hiring.Attempt,
 	}, `SELECT delivery_id, number, started_at, duration, status, error, answer FROM attempts WHERE delivery_id = $1 ORDER BY number`, deliveryID)
 }
 
-// MoveDelivery takes a parked delivery into another round. It reports false when it is not parked (any more).
-func (tx *Tx) MoveDelivery(id int64, round int, now time.Time) (bool, error) {
-	n, err := tx.exec(`UPDATE deliveries SET parked = $1, round = $2, held_since = NULL, updated_at = $3 WHERE id = $4 AND parked`,
-		false, round, micros(now), id)
+// MoveDelivery takes a delivery whose workflow has ended into another round. It reports false when it was moved or written since it
+// was read.
+func (tx *Tx) MoveDelivery(d *hiring.Delivery, round int, now time.Time) (bool, error) {
+	n, err := tx.exec(`UPDATE deliveries SET parked = $1, round = $2, held_since = NULL, updated_at = $3
+		WHERE export_id = $4 AND integration = $5 AND round = $6 AND outcome = $7 AND parked = $8 AND updated_at = $9`,
+		false, round, micros(now), d.ExportID, d.Integration, d.Round, string(d.Outcome), d.Parked, micros(d.UpdatedAt))
 	return n == 1, err
 }
 

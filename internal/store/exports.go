@@ -122,7 +122,7 @@ func (tx *Tx) NextRound(id int64, integrations []string, now, deliverTill time.T
 			if slices.Contains(integrations, d.Integration) {
 				continue
 			}
-			if err := tx.beginDelivery(d); err != nil {
+			if err := tx.BeginDelivery(d); err != nil {
 				return nil, err
 			}
 		}

@@ -267,9 +267,13 @@ func TestDeliveriesAndAttempts(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, held, 1)
 		require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error {
-			moved, err := tx.MoveDelivery(d.ID, 1, noon)
-			require.True(t, moved)
-			return err
+			for _, want := range []bool{true, false} {
+				moved, err := tx.MoveDelivery(held[0], 1, noon)
+				if err != nil || moved != want {
+					return fmt.Errorf("moved %v: %w", moved, err)
+				}
+			}
+			return nil
 		}))
 		got, err = db.Delivery(t.Context(), e.ID, "hris", 1)
 		require.NoError(t, err)

@@ -128,6 +128,7 @@ func (r *Runtime) Start(ctx context.Context) error {
 	r.running.Go(func() { r.Dispatcher.Run(background) })
 	r.running.Go(func() { r.work(background) })
 	r.running.Go(func() { r.tend(background) })
+	r.running.Go(func() { r.Again.Watch(background) })
 	r.running.Go(func() { r.scans.Run(background) })
 	r.running.Go(func() { r.sweep(background) })
 	return nil

@@ -182,13 +182,13 @@ func (a *Again) release(ctx context.Context, d *hiring.Delivery) error {
 		if next, err = nextRound(tx, e, []string{d.Integration}, now); err != nil {
 			return err
 		}
-		moved, err := tx.MoveDelivery(d.ID, next.Round, now)
+		moved, err := tx.MoveDelivery(d, next.Round, now)
 		if err == nil && !moved {
-			return errNotParked // somebody else released it: this round must not begin
+			return errMoved // this round must not begin
 		}
 		return err
 	})
-	if errors.Is(err, errNotParked) {
+	if errors.Is(err, errMoved) {
 		return nil
 	}
 	if err != nil {
@@ -198,7 +198,8 @@ func (a *Again) release(ctx context.Context, d *hiring.Delivery) error {
 	return nil
 }
 
-var errNotParked = errors.New("the delivery is not parked any more")
+// errMoved says that a delivery is not what it was a moment ago: somebody else began its next round, or ended it.
+var errMoved = errors.New("the delivery was moved or written meanwhile")
 
 // hurry lets the activity of a delivery that is under way run at once. The error is workflows.ErrNotRunning when there is none.
 func (a *Again) hurry(ctx context.Context, e *hiring.Export, d *hiring.Delivery) error {

@@ -20,11 +20,14 @@ import (
 	"github.com/hiregate/hiregate/workflows/export"
 )
 
-// engine is a Temporal that knows which activities of a running workflow are pending, and keeps which ones were reset.
+// engine is a Temporal that knows which activities of a running workflow are pending, and how others ended; it keeps which
+// activities were reset.
 type engine struct {
 	workflowservice.WorkflowServiceClient
 	running map[string][]*workflow.PendingActivityInfo
+	ended   map[string]enums.WorkflowExecutionStatus
 	reset   []string
+	asked   func() // with each question for a workflow; may be nil
 }
 
 type engineClient struct {
@@ -35,7 +38,13 @@ type engineClient struct {
 func (c engineClient) WorkflowService() workflowservice.WorkflowServiceClient { return c.service }
 
 func (s *engine) DescribeWorkflowExecution(_ context.Context, in *workflowservice.DescribeWorkflowExecutionRequest, _ ...grpc.CallOption) (*workflowservice.DescribeWorkflowExecutionResponse, error) {
+	if s.asked != nil {
+		s.asked()
+	}
 	pending, ok := s.running[in.GetExecution().GetWorkflowId()]
+	if status, ended := s.ended[in.GetExecution().GetWorkflowId()]; ended {
+		return &workflowservice.DescribeWorkflowExecutionResponse{WorkflowExecutionInfo: &workflow.WorkflowExecutionInfo{Status: status}}, nil
+	}
 	if !ok {
 		return nil, serviceerror.NewNotFound("no such workflow")
 	}

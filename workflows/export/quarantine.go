@@ -61,7 +61,7 @@ func (a *Again) EndQuarantine(ctx context.Context, tenant, key string) (Released
 			return err
 		}
 		for _, d := range parked {
-			if _, err := tx.MoveDelivery(d.ID, released.Round, now); err != nil {
+			if _, err := tx.MoveDelivery(d, released.Round, now); err != nil {
 				return err
 			}
 		}

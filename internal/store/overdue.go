@@ -1,0 +1,43 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+)
+
+// Overdue lists the exports behind an ID that have a delivery of an outcome, in its last round and not parked, for which something
+// should have happened before a time: its next attempt, or, of what is held or was never attempted, anything since it began to be.
+func (db *DB) Overdue(ctx context.Context, outcome hiring.Outcome, before time.Time, behind int64, limit int) ([]int64, error) {
+	return query(ctx, db, scanID, `SELECT DISTINCT d.export_id FROM deliveries d
+		WHERE d.outcome = $1 AND d.export_id > $2 AND COALESCE(d.next_at, d.held_since, d.created_at) < $3 AND NOT d.parked AND `+latest+`
+		ORDER BY d.export_id LIMIT $4`, string(outcome), behind, micros(before), limit)
+}
+
+// unfinishedPage is how many exports are looked at for those that are not finished: few of them, or none, are.
+const unfinishedPage = 1000
+
+// Unfinished lists those of the next thousand exports behind an ID that were dispatched before a time, and have an integration
+// without a delivery in the current round, or documents that are neither fetched nor given up and have not ended now. It gives the
+// ID to go on behind, 0 after the last export.
+func (db *DB) Unfinished(ctx context.Context, behind int64, before, now time.Time) (found []int64, next int64, err error) {
+	last, err := query(ctx, db, scanID, `SELECT id FROM exports WHERE id > $1 ORDER BY id LIMIT 1 OFFSET $2`, behind, unfinishedPage-1)
+	if err != nil {
+		return nil, 0, err
+	}
+	until := hiring.FirstID(now)
+	if len(last) == 1 {
+		next, until = last[0], last[0]
+	}
+	found, err = query(ctx, db, scanID, `SELECT e.id FROM exports e
+		WHERE e.id > $1 AND e.id <= $2 AND e.dispatched_at < $3
+			AND (e.integrations <> '' AND length(e.integrations) - length(replace(e.integrations, ' ', '')) + 1 >
+					(SELECT count(*) FROM deliveries d WHERE d.export_id = e.id AND d.round = e.round)
+				OR e.attachments > 0 AND e.origin = 'received' AND e.documents_till > $4 AND e.attachments >
+					(SELECT count(*) FROM documents d WHERE d.export_id = e.id AND d.state <> 'fetching'))
+		ORDER BY e.id`, behind, until, micros(before), micros(now))
+	return found, next, err
+}
+
+func scanID(r row) (id int64, err error) { return id, r.Scan(&id) }

@@ -1,0 +1,199 @@
+package export
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	enums "go.temporal.io/api/enums/v1"
+	"go.uber.org/zap"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/metrics"
+	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/workflows"
+)
+
+const (
+	// lostAge is how long a delivery is overdue before Temporal is asked whether it still has its workflow.
+	lostAge   = 10 * time.Minute
+	lostEvery = 20 * time.Second
+	lostPage  = 200
+	// Twenty questions a second, as many as there are rescues: a breaker that is open makes many deliveries overdue, and none of
+	// them is lost.
+	lostPause = 50 * time.Millisecond
+)
+
+// Watch compares the store with Temporal, over and over: Temporal may be given an empty database, or an old one. What waits and
+// has no workflow any more begins another round.
+func (a *Again) Watch(ctx context.Context) {
+	for sleep(ctx, lostEvery) {
+		if a.Dispatcher.InForce.Current() == nil || a.Dispatcher.away.Load() {
+			continue
+		}
+		if err := a.FindLost(ctx); err != nil && ctx.Err() == nil {
+			a.Log.Warn("deliveries could not be compared with Temporal; they are compared again", zap.Error(err))
+		}
+	}
+}
+
+// FindLost looks once at each export that has a delivery, or documents, for which something should have happened by now.
+func (a *Again) FindLost(ctx context.Context) error {
+	var fetching errgroup.Group
+	fetching.SetLimit(rescueAtOnce)
+	defer fetching.Wait()
+	due := a.Now().Add(-lostAge)
+	look := func(ids []int64) error {
+		for _, id := range ids {
+			if !sleep(ctx, lostPause) {
+				return ctx.Err()
+			}
+			if err := a.find(ctx, id, &fetching); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	for outcome, before := range map[hiring.Outcome]time.Time{hiring.Pending: due, hiring.Retrying: due, hiring.Held: due.Add(-holdFor)} {
+		for behind := int64(0); ; {
+			ids, err := a.Store.Overdue(ctx, outcome, before, behind, lostPage)
+			if err != nil {
+				return err
+			}
+			if err := look(ids); err != nil {
+				return err
+			}
+			if len(ids) < lostPage {
+				break
+			}
+			behind = ids[len(ids)-1]
+		}
+	}
+	// What has no delivery yet is found by its age.
+	for behind := hiring.FirstID(due.Add(-hiring.DeliveryWindow)); behind != 0; {
+		ids, next, err := a.Store.Unfinished(ctx, behind, due, a.Now())
+		if err != nil {
+			return err
+		}
+		if err := look(ids); err != nil {
+			return err
+		}
+		behind = next
+		sleep(ctx, lostPause)
+	}
+	return ctx.Err()
+}
+
+// find asks Temporal for the workflows of an export that are not through by what the store says.
+func (a *Again) find(ctx context.Context, id int64, fetching *errgroup.Group) error {
+	e, err := a.Store.Export(ctx, id)
+	if err != nil {
+		return err
+	}
+	if e.DispatchedAt.IsZero() { // its next round is about to start
+		return nil
+	}
+	deliveries, err := a.Store.Deliveries(ctx, id)
+	if err != nil {
+		return err
+	}
+	deliveries = append(deliveries, e.Pending(deliveries)...)
+	var lost, ended []*hiring.Delivery
+	for _, d := range deliveries {
+		if d.Outcome.Final() || d.Parked || latest(deliveries, d.Integration) != d {
+			continue
+		}
+		switch status, err := a.status(ctx, e, d.Round); {
+		case err != nil:
+			return err
+		case status == enums.WORKFLOW_EXECUTION_STATUS_RUNNING:
+		case status == enums.WORKFLOW_EXECUTION_STATUS_TERMINATED, status == enums.WORKFLOW_EXECUTION_STATUS_CANCELED:
+			// Somebody did that: to begin anew would be against their will.
+			d.Outcome, d.Fault, d.Reason = hiring.Failed, hiring.ClassOurFault, "its workflow was terminated or cancelled in Temporal; it can be redelivered"
+			ended = append(ended, d)
+		case status == enums.WORKFLOW_EXECUTION_STATUS_COMPLETED && a.delivered(ctx, e, d):
+			d.Outcome, d.Fault, d.Reason = hiring.Delivered, "", ""
+			ended = append(ended, d)
+		default:
+			lost = append(lost, d)
+		}
+	}
+	for _, d := range ended {
+		if err := a.conclude(ctx, d); err != nil {
+			return err
+		}
+	}
+	if len(lost) > 0 { // its documents are fetched again as well
+		return a.restart(ctx, e, lost)
+	}
+	if settled, err := a.Dispatcher.Archive.Settled(ctx, e); err != nil || settled || e.Origin != hiring.Received {
+		return err
+	}
+	status, err := a.status(ctx, e, e.Round)
+	if err == nil && status == enums.WORKFLOW_EXECUTION_STATUS_UNSPECIFIED {
+		fetching.Go(func() error { a.Dispatcher.fetch(ctx, e); return nil })
+	}
+	return err
+}
+
+// status is what Temporal knows of a round, unspecified when it knows nothing of it.
+func (a *Again) status(ctx context.Context, e *hiring.Export, round int) (enums.WorkflowExecutionStatus, error) {
+	return workflows.Status(ctx, a.Client, a.Namespace, hiring.WorkflowID(e.Tenant, e.Key, round))
+}
+
+// restart moves deliveries whose workflow is gone into the next round. They keep their attempts, and their end.
+func (a *Again) restart(ctx context.Context, e *hiring.Export, lost []*hiring.Delivery) error {
+	names := make([]string, len(lost))
+	for n, d := range lost {
+		names[n] = d.Integration
+	}
+	var next *hiring.Export
+	err := a.Store.Write(ctx, func(tx *store.Tx) (err error) {
+		if next, err = tx.NextRound(e.ID, names, a.Now(), e.DeliverTill); err != nil {
+			return err
+		}
+		for _, d := range lost {
+			if err := tx.BeginDelivery(d); err != nil {
+				return err
+			}
+			if moved, err := tx.MoveDelivery(d, next.Round, a.Now()); err != nil || !moved {
+				return errors.Join(err, errMoved)
+			}
+		}
+		return nil
+	})
+	if errors.Is(err, errMoved) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("beginning another round of what was lost: %w", err)
+	}
+	metrics.Dispatched("lost")
+	a.Log.Warn("Temporal lost the workflow of an export; it begins anew", zap.String("tenant", e.Tenant), zap.Int64("export", e.ID), zap.String("workflow", next.WorkflowID))
+	a.Dispatcher.Offer(next)
+	return nil
+}
+
+// delivered tells whether a completed workflow says that it delivered. The store does not know it when it was restored from a backup.
+func (a *Again) delivered(ctx context.Context, e *hiring.Export, d *hiring.Delivery) bool {
+	var res Result
+	if err := a.Client.GetWorkflow(ctx, hiring.WorkflowID(e.Tenant, e.Key, d.Round), "").Get(ctx, &res); err != nil {
+		return false
+	}
+	return slices.ContainsFunc(res.Deliveries, func(r DeliverResult) bool { return r.Integration == d.Integration && r.Class == hiring.ClassDelivered })
+}
+
+// conclude writes what Temporal knows of a delivery, and the store did not.
+func (a *Again) conclude(ctx context.Context, d *hiring.Delivery) error {
+	d.HeldSince, d.NextAt, d.UpdatedAt = time.Time{}, time.Time{}, a.Now()
+	if err := a.Store.Write(ctx, func(tx *store.Tx) error { return tx.PutDelivery(d) }); err != nil {
+		return fmt.Errorf("concluding a delivery: %w", err)
+	}
+	metrics.Delivery(d.Tenant, d.Integration, d.Class())
+	a.Log.Warn("a delivery had ended in Temporal, and not in the store", zap.String("tenant", d.Tenant), zap.String("integration", d.Integration),
+		zap.Int64("export", d.ExportID), zap.String("outcome", string(d.Outcome)), zap.String("reason", d.Reason))
+	return nil
+}

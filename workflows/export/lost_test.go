@@ -1,0 +1,194 @@
+package export_test
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	enums "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/workflow/v1"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/workflows/export"
+)
+
+// lossBench is a bench with a Temporal of its own, whose tenant has a second integration.
+type lossBench struct {
+	*bench
+	temporal *engine
+	watcher  *export.Again
+}
+
+func newLossBench(t *testing.T) *lossBench {
+	b := &lossBench{bench: newBench(t), temporal: &engine{running: map[string][]*workflow.PendingActivityInfo{}, ended: map[string]enums.WorkflowExecutionStatus{}}}
+	acme := b.config.Tenants["acme"]
+	acme.Integrations = append(acme.Integrations, hiring.Integration{Tenant: "acme", Name: "crm", URL: b.partner.URL + "/crm", Secret: "s"})
+	b.watcher = b.again()
+	b.watcher.Client = engineClient{service: b.temporal}
+	return b
+}
+
+// dispatched accepts an export and has its workflow run, towards integrations.
+func (b *lossBench) dispatched(key string, integrations ...string) *hiring.Export {
+	b.t.Helper()
+	e := b.accept(key)
+	b.mark(e, integrations...)
+	return e
+}
+
+func (b *lossBench) mark(e *hiring.Export, integrations ...string) {
+	b.t.Helper()
+	require.NoError(b.t, b.Store.Write(b.t.Context(), func(tx *store.Tx) error { return tx.MarkDispatched(e.ID, e.Round, b.Clock(), integrations...) }))
+	b.temporal.running[hiring.WorkflowID(e.Tenant, e.Key, e.Round)] = nil
+}
+
+func (b *lossBench) lose(e *hiring.Export) {
+	delete(b.temporal.running, hiring.WorkflowID(e.Tenant, e.Key, e.Round))
+}
+
+// look lets the gateway compare once, and gives the export as it then is, and its last delivery to hris.
+func (b *lossBench) look(e *hiring.Export) (*hiring.Export, *hiring.Delivery) {
+	b.t.Helper()
+	require.NoError(b.t, b.watcher.FindLost(b.t.Context()))
+	now, err := b.Store.Export(b.t.Context(), e.ID)
+	require.NoError(b.t, err)
+	all, err := b.Store.Deliveries(b.t.Context(), e.ID)
+	require.NoError(b.t, err)
+	var last *hiring.Delivery
+	for _, d := range all {
+		if d.Integration == "hris" {
+			last = d
+		}
+	}
+	return now, last
+}
+
+func TestLostDeliveryGoesOnInTheNextRound(t *testing.T) {
+	t.Parallel()
+	b := newLossBench(t)
+	b.status.Store(http.StatusInternalServerError)
+	e := b.dispatched("u-1", "hris")
+	b.deliver(e)
+	b.advance(20 * time.Minute)
+	now, _ := b.look(e)
+	require.Equal(t, 0, now.Round, "its workflow runs: the breaker is open, or its place is taken")
+
+	b.lose(e)
+	now, d := b.look(e)
+	require.Equal(t, 1, now.Round)
+	require.True(t, now.DispatchedAt.IsZero(), "the sweep starts it")
+	require.Equal(t, []string{"hris"}, now.Integrations)
+	require.Equal(t, e.DeliverTill, now.DeliverTill, "an outage gives nobody more time")
+	require.Equal(t, []any{1, 1, hiring.Retrying}, []any{d.Round, d.Attempts, d.Outcome})
+	again, _ := b.look(e)
+	require.Equal(t, 1, again.Round, "it begins once")
+
+	b.mark(now, "hris")
+	b.status.Store(http.StatusOK)
+	res, _, _ := b.deliver(now)
+	require.Equal(t, export.DeliverResult{Integration: "hris", Class: hiring.ClassDelivered, Attempts: 2}, res)
+	b.lose(now)
+	b.advance(time.Hour)
+	now, _ = b.look(e)
+	require.Equal(t, 1, now.Round, "what was delivered is not lost")
+}
+
+// What was never attempted has no row: it is found by what its export says.
+func TestWhatWasNeverAttemptedIsFound(t *testing.T) {
+	t.Parallel()
+	b := newLossBench(t)
+	e := b.dispatched("u-1", "hris", "crm")
+	b.deliver(e)
+	b.lose(e)
+	now, _ := b.look(e)
+	require.Equal(t, 0, now.Round, "it may come yet")
+	b.advance(20 * time.Minute)
+	now, d := b.look(e)
+	require.Equal(t, 1, now.Round)
+	require.Equal(t, []string{"crm"}, now.Integrations, "hris has it")
+	require.Equal(t, hiring.Delivered, d.Outcome)
+	b.mark(now, "crm")
+	b.lose(now)
+	b.advance(20 * time.Minute)
+	now, _ = b.look(e)
+	require.Equal(t, 2, now.Round, "and lost again")
+}
+
+func TestHeldDeliveryIsLostAfterItsHour(t *testing.T) {
+	t.Parallel()
+	b := newLossBench(t)
+	b.set(hiring.NotConfigured)
+	e := b.dispatched("u-1", "hris")
+	b.deliver(e)
+	b.lose(e)
+	b.advance(time.Hour)
+	now, _ := b.look(e)
+	require.Equal(t, 0, now.Round, "it is parked within the hour")
+	b.advance(20 * time.Minute)
+	now, d := b.look(e)
+	require.Equal(t, 1, now.Round)
+	require.Equal(t, hiring.Held, d.Outcome)
+
+	b.mark(now, "hris")
+	b.deliver(now)
+	b.advance(61 * time.Minute)
+	_, _, class := b.deliver(now)
+	require.Empty(t, class)
+	b.lose(now)
+	b.advance(24 * time.Hour)
+	now, d = b.look(e)
+	require.True(t, d.Parked)
+	require.Equal(t, 1, now.Round, "parked has no workflow")
+}
+
+// Somebody who terminates a workflow wants it to end.
+func TestTerminatedWorkflowIsNotBegunAnew(t *testing.T) {
+	t.Parallel()
+	for _, status := range []enums.WorkflowExecutionStatus{enums.WORKFLOW_EXECUTION_STATUS_TERMINATED, enums.WORKFLOW_EXECUTION_STATUS_CANCELED} {
+		b := newLossBench(t)
+		b.status.Store(http.StatusInternalServerError)
+		e := b.dispatched("u-1", "hris")
+		b.deliver(e)
+		b.lose(e)
+		b.temporal.ended["export/acme/u-1"] = status
+		b.advance(20 * time.Minute)
+		now, d := b.look(e)
+		require.Equal(t, 0, now.Round)
+		require.Equal(t, hiring.Failed, d.Outcome)
+		require.Equal(t, hiring.ClassOurFault, d.Fault)
+		require.Contains(t, d.Reason, "it can be redelivered")
+	}
+}
+
+// An activity that was late to write what it did leaves nothing to begin anew.
+func TestWhatIsWrittenMeanwhileIsNotMoved(t *testing.T) {
+	t.Parallel()
+	b := newLossBench(t)
+	e := b.dispatched("u-1", "hris")
+	b.lose(e)
+	b.advance(20 * time.Minute)
+	b.temporal.asked = func() { b.deliver(e) }
+	now, d := b.look(e)
+	require.Equal(t, 0, now.Round)
+	require.Equal(t, hiring.Delivered, d.Outcome)
+	require.Equal(t, int64(1), b.asked.Load())
+}
+
+// Its deliveries are through, its documents are not.
+func TestDocumentsOfALostWorkflowAreFetched(t *testing.T) {
+	t.Parallel()
+	b := newLossBench(t)
+	e := b.take("u-1", `{"candidate":{"profiles":[{"attachments":[{"url":"`+b.partner.URL+`/one"}]}]}}`, func(e *hiring.Export) { e.Attachments = 1 })
+	b.mark(e, "hris")
+	b.deliver(e)
+	asked := b.asked.Load()
+	b.advance(20 * time.Minute)
+	b.look(e)
+	require.Equal(t, asked, b.asked.Load(), "its workflow fetches them")
+	b.lose(e)
+	now, _ := b.look(e)
+	require.Equal(t, 0, now.Round)
+	require.Equal(t, asked+1, b.asked.Load())
+}
