@@ -11,9 +11,11 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"go.uber.org/zap"
+	"golang.org/x/time/rate"
 
 	"github.com/hiregate/hiregate/internal/identity"
 	"github.com/hiregate/hiregate/internal/password"
@@ -35,6 +37,7 @@ type Provider struct {
 	Address  func(*http.Request) string // where a request comes from
 	Log      *zap.Logger
 
+	noted  *sync.Map // *rate.Limiter by event and client
 	guard  *http.CrossOriginProtection
 	cookie string
 	routes map[string]route
@@ -49,6 +52,7 @@ type route struct {
 func New(p Provider) *Provider {
 	sum := sha256.Sum256([]byte(p.Issuer))
 	p.cookie = "__Host-signin-" + hex.EncodeToString(sum[:4]) // sites of one host don't share it
+	p.noted = new(sync.Map)
 	p.guard = http.NewCrossOriginProtection()
 	const read = "GET, HEAD"
 	p.routes = map[string]route{
@@ -185,8 +189,19 @@ func (p *Provider) entry(r *http.Request, event, result, client, user string) *i
 	return &identity.Entry{At: p.now(), Event: event, Result: result, Issuer: p.Issuer, Client: client, UserID: user, Address: p.Address(r)}
 }
 
-// note writes an entry of the log of sign-ins by itself. A request is not refused because that failed.
+// Of what goes wrong for a client, the log takes in a hundred entries at once, and one a second: whoever knows a client's id can
+// have it go wrong. The metrics count all.
+const (
+	notedAtOnce    = 100
+	notedPerSecond = 1
+)
+
+// note writes what went wrong into the log of sign-ins. A request is not refused because that failed.
 func (p *Provider) note(r *http.Request, e *identity.Entry) {
+	limit, _ := p.noted.LoadOrStore(e.Event+" "+e.Client, rate.NewLimiter(notedPerSecond, notedAtOnce))
+	if !limit.(*rate.Limiter).AllowN(e.At, 1) {
+		return
+	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), 5*time.Second)
 	defer cancel()
 	if err := p.db().Write(ctx, func(tx *store.Tx) error { return tx.LogSignin(e) }); err != nil {

@@ -57,6 +57,31 @@ func TestClientAuthentication(t *testing.T) {
 	requireTokens(t, b.post(tokenPath, "", exchanging(code), header(raw("%61pp:app-secret%25%2B"))))
 }
 
+// The log of sign-ins can't be filled by somebody who knows a client's id: it takes in a hundred faults of one, and then one a second.
+func TestLogOfFaultsIsBounded(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	wrong := func(client string) {
+		requireFault(t, b.post(tokenPath, "", url.Values{}, func(r *http.Request) { r.SetBasicAuth(client, "a guess") }), http.StatusUnauthorized, "invalid_client")
+	}
+	noted := func() int {
+		page, _, err := b.Runtime.Store().SigninLog(t.Context(), 0, 500)
+		require.NoError(t, err)
+		return len(page)
+	}
+	for range 130 {
+		wrong("app")
+	}
+	require.Equal(t, 100, noted())
+	wrong("posting")
+	require.Equal(t, 101, noted(), "those of another client are seen")
+	b.Clock.Advance(3 * time.Second)
+	for range 10 {
+		wrong("app")
+	}
+	require.Equal(t, 104, noted())
+}
+
 // Two secrets are good during a rotation.
 func TestTwoSecrets(t *testing.T) {
 	t.Parallel()
