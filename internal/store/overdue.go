@@ -19,14 +19,14 @@ func (db *DB) Overdue(ctx context.Context, outcome hiring.Outcome, before time.T
 const unfinishedPage = 1000
 
 // Unfinished lists those of the next thousand exports behind an ID that were dispatched before a time, and have an integration
-// without a delivery in the current round, or documents that are neither fetched nor given up and have not ended now. It gives the
-// ID to go on behind, 0 after the last export.
-func (db *DB) Unfinished(ctx context.Context, behind int64, before, now time.Time) (found []int64, next int64, err error) {
+// without a delivery in the current round, or documents that are neither fetched nor given up. It gives the ID to go on behind, 0 after
+// the last export.
+func (db *DB) Unfinished(ctx context.Context, behind int64, before time.Time) (found []int64, next int64, err error) {
 	last, err := query(ctx, db, scanID, `SELECT id FROM exports WHERE id > $1 ORDER BY id LIMIT 1 OFFSET $2`, behind, unfinishedPage-1)
 	if err != nil {
 		return nil, 0, err
 	}
-	until := hiring.FirstID(now)
+	until := hiring.FirstID(before)
 	if len(last) == 1 {
 		next, until = last[0], last[0]
 	}
@@ -34,9 +34,9 @@ func (db *DB) Unfinished(ctx context.Context, behind int64, before, now time.Tim
 		WHERE e.id > $1 AND e.id <= $2 AND e.dispatched_at < $3
 			AND (e.integrations <> '' AND length(e.integrations) - length(replace(e.integrations, ' ', '')) + 1 >
 					(SELECT count(*) FROM deliveries d WHERE d.export_id = e.id AND d.round = e.round)
-				OR e.attachments > 0 AND e.origin = 'received' AND e.documents_till > $4 AND e.attachments >
+				OR e.attachments > 0 AND e.origin = 'received' AND e.attachments >
 					(SELECT count(*) FROM documents d WHERE d.export_id = e.id AND d.state <> 'fetching'))
-		ORDER BY e.id`, behind, until, micros(before), micros(now))
+		ORDER BY e.id`, behind, until, micros(before))
 	return found, next, err
 }
 

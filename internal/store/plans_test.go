@@ -76,7 +76,7 @@ func lists(ctx context.Context, db *DB) []error {
 	note(err)
 	_, err = db.Overdue(ctx, hiring.Retrying, at, 7, 10)
 	note(err)
-	_, _, err = db.Unfinished(ctx, 7, at, at)
+	_, _, err = db.Unfinished(ctx, 7, at)
 	note(err)
 	_, err = db.ParkedAt(ctx)
 	note(err)

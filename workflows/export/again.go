@@ -1,6 +1,7 @@
 package export
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -44,11 +45,10 @@ func (a *Again) Redeliver(ctx context.Context, tenant, key string, integrations 
 	if err != nil {
 		return Redelivery{}, err
 	}
-	now := a.Now()
 	switch {
 	case e.Quarantined:
 		return Redelivery{}, &RefusedError{fmt.Sprintf("this export is in quarantine, because its body breaks the schema: release it with hiregate export release %s/%s", tenant, key)}
-	case e.Origin == hiring.Triggered && !now.Before(e.DocumentsTill):
+	case e.Origin == hiring.Triggered && !a.Now().Before(e.DocumentsTill):
 		return Redelivery{}, &RefusedError{"the addresses of this export's documents have ended: export the candidate again"}
 	case e.DispatchedAt.IsZero() && e.Fault == "":
 		return Redelivery{}, &RefusedError{"this export was not delivered yet: it waits for Temporal and goes out as soon as that answers"}
@@ -63,18 +63,19 @@ func (a *Again) Redeliver(ctx context.Context, tenant, key string, integrations 
 	}
 	deliveries = append(deliveries, e.Pending(deliveries)...)
 	var res Redelivery
+	var gone []*hiring.Delivery
 	for _, name := range integrations {
 		switch last := latest(deliveries, name); {
 		case last == nil, last.Outcome.Final():
 			res.Started = append(res.Started, name)
-		case last.Outcome == hiring.Held:
-			return Redelivery{}, &RefusedError{fmt.Sprintf("%s: it goes out by itself once the integration answers VERIFY with 200; ask it anew with hiregate integration enable %s/%s", last.Reason, tenant, name)}
 		default:
 			switch err := a.hurry(ctx, e, last); {
-			case errors.Is(err, workflows.ErrNoActivity) && last.Outcome == hiring.Pending:
+			case isGone(err) && !last.Parked, errors.Is(err, workflows.ErrNoActivity) && last.Outcome == hiring.Retrying:
+				res.Started, gone = append(res.Started, name), append(gone, last)
+			case last.Outcome == hiring.Held:
+				return Redelivery{}, &RefusedError{fmt.Sprintf("%s: it goes out by itself once the integration answers VERIFY with 200; ask it anew with hiregate integration enable %s/%s", last.Reason, tenant, name)}
+			case errors.Is(err, workflows.ErrNoActivity):
 				return Redelivery{}, &RefusedError{fmt.Sprintf("the first attempt at integration %s is still to come: it waits for the documents of this export and is made by itself", name)}
-			case errors.Is(err, workflows.ErrNotRunning): // Temporal lost it, or was given a new database
-				res.Started = append(res.Started, name)
 			case err != nil:
 				return Redelivery{}, err
 			default:
@@ -86,18 +87,55 @@ func (a *Again) Redeliver(ctx context.Context, tenant, key string, integrations 
 	if len(res.Started) == 0 {
 		return res, nil
 	}
-	var next *hiring.Export
-	err = a.Store.Write(ctx, func(tx *store.Tx) (err error) {
-		next, err = nextRound(tx, e, res.Started, now)
-		return err
-	})
+	next, err := a.begin(ctx, e, res.Started, gone, true)
+	if errors.Is(err, errMoved) {
+		return Redelivery{}, &RefusedError{"this export has just been tried, or begun anew: look at it, and ask again if need be"}
+	}
 	if err != nil {
-		return Redelivery{}, fmt.Errorf("beginning the next round: %w", err)
+		return Redelivery{}, err
 	}
 	res.Round = next.Round
-	a.Dispatcher.Offer(next)
 	return res, nil
 }
+
+// isGone tells that Temporal runs no workflow for a delivery any more: it lost it, or was given a new database, or the gateway was
+// down when the delivery's time ended.
+func isGone(err error) bool {
+	return errors.Is(err, workflows.ErrNotRunning) && !errors.Is(err, workflows.ErrNoActivity)
+}
+
+// begin begins the next round of an export for integrations, with another 72 hours when there is to be more time. Deliveries that
+// are moved go on in it with the attempts they had; the error is errMoved when one of them is not what it was.
+func (a *Again) begin(ctx context.Context, e *hiring.Export, integrations []string, moved []*hiring.Delivery, more bool) (next *hiring.Export, err error) {
+	now := a.Now()
+	err = a.Store.Write(ctx, func(tx *store.Tx) (err error) {
+		if more {
+			next, err = nextRound(tx, e, integrations, now)
+		} else {
+			next, err = tx.NextRound(e.ID, integrations, now, e.DeliverTill)
+		}
+		if err != nil {
+			return err
+		}
+		for _, d := range moved {
+			if err := tx.BeginDelivery(d); err != nil { // it may not have been written yet
+				return err
+			}
+			if ok, err := tx.MoveDelivery(d, next.Round, now); err != nil || !ok {
+				return cmp.Or(err, errMoved)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("beginning the next round: %w", err)
+	}
+	a.Dispatcher.Offer(next)
+	return next, nil
+}
+
+// errMoved says that a delivery is not what it was a moment ago: somebody else began its next round, or ended it.
+var errMoved = errors.New("the delivery was moved or written meanwhile")
 
 // nextRound begins the next round of an export for integrations, with another 72 hours, and lets its documents be downloaded for
 // another 96. An export that was triggered here keeps its end, and that of its documents.
@@ -145,7 +183,7 @@ func latest(all []*hiring.Delivery, integration string) (last *hiring.Delivery) 
 }
 
 // Release brings an integration's held deliveries on their way, now that it is configured: those whose workflow still waits
-// are hurried, those whose workflow ended begin the next round.
+// are hurried, those whose workflow ended, or is gone, begin the next round.
 func (a *Again) Release(ctx context.Context, i *hiring.Integration) error {
 	const page = 200
 	for after := int64(0); ; {
@@ -171,35 +209,19 @@ func (a *Again) release(ctx context.Context, d *hiring.Delivery) error {
 		return err
 	}
 	if !d.Parked {
-		if err := a.hurry(ctx, e, d); err != nil && ctx.Err() == nil {
-			a.Log.Debug("a held delivery could not be hurried; it goes out when it looks next", zap.Error(err))
+		err := a.hurry(ctx, e, d)
+		if !isGone(err) || e.DispatchedAt.IsZero() {
+			if err != nil && ctx.Err() == nil {
+				a.Log.Debug("a held delivery could not be hurried; it goes out when it looks next", zap.Error(err))
+			}
+			return nil
 		}
-		return nil
 	}
-	now := a.Now()
-	var next *hiring.Export
-	err = a.Store.Write(ctx, func(tx *store.Tx) (err error) {
-		if next, err = nextRound(tx, e, []string{d.Integration}, now); err != nil {
-			return err
-		}
-		moved, err := tx.MoveDelivery(d, next.Round, now)
-		if err == nil && !moved {
-			return errMoved // this round must not begin
-		}
-		return err
-	})
-	if errors.Is(err, errMoved) {
-		return nil
-	}
-	if err != nil {
+	if _, err := a.begin(ctx, e, []string{d.Integration}, []*hiring.Delivery{d}, true); err != nil && !errors.Is(err, errMoved) {
 		return fmt.Errorf("releasing a held delivery: %w", err)
 	}
-	a.Dispatcher.Offer(next)
 	return nil
 }
-
-// errMoved says that a delivery is not what it was a moment ago: somebody else began its next round, or ended it.
-var errMoved = errors.New("the delivery was moved or written meanwhile")
 
 // hurry lets the activity of a delivery that is under way run at once. The error is workflows.ErrNotRunning when there is none.
 func (a *Again) hurry(ctx context.Context, e *hiring.Export, d *hiring.Delivery) error {

@@ -27,8 +27,8 @@ const (
 	lostPause = 50 * time.Millisecond
 )
 
-// Watch compares the store with Temporal, over and over: Temporal may be given an empty database, or an old one. What waits and
-// has no workflow any more begins another round.
+// Watch compares the store with Temporal, over and over: Temporal may be given an empty database, or an old one, and the gateway may
+// be down when a workflow ends. What waits and has no workflow any more begins another round.
 func (a *Again) Watch(ctx context.Context) {
 	for sleep(ctx, lostEvery) {
 		if a.Dispatcher.InForce.Current() == nil || a.Dispatcher.away.Load() {
@@ -57,9 +57,9 @@ func (a *Again) FindLost(ctx context.Context) error {
 		}
 		return nil
 	}
-	for outcome, before := range map[hiring.Outcome]time.Time{hiring.Pending: due, hiring.Retrying: due, hiring.Held: due.Add(-holdFor)} {
+	for _, outcome := range []hiring.Outcome{hiring.Pending, hiring.Retrying, hiring.Held} {
 		for behind := int64(0); ; {
-			ids, err := a.Store.Overdue(ctx, outcome, before, behind, lostPage)
+			ids, err := a.Store.Overdue(ctx, outcome, due, behind, lostPage)
 			if err != nil {
 				return err
 			}
@@ -74,7 +74,7 @@ func (a *Again) FindLost(ctx context.Context) error {
 	}
 	// What has no delivery yet is found by its age.
 	for behind := hiring.FirstID(due.Add(-hiring.DeliveryWindow)); behind != 0; {
-		ids, next, err := a.Store.Unfinished(ctx, behind, due, a.Now())
+		ids, next, err := a.Store.Unfinished(ctx, behind, due)
 		if err != nil {
 			return err
 		}
@@ -129,11 +129,15 @@ func (a *Again) find(ctx context.Context, id int64, fetching *errgroup.Group) er
 	if len(lost) > 0 { // its documents are fetched again as well
 		return a.restart(ctx, e, lost)
 	}
-	if settled, err := a.Dispatcher.Archive.Settled(ctx, e); err != nil || settled || e.Origin != hiring.Received {
+	if e.Origin != hiring.Received || e.Attachments == 0 {
+		return nil
+	}
+	documents, err := a.Store.Documents(ctx, id)
+	if err != nil || len(documents) >= e.Attachments && !slices.ContainsFunc(documents, func(d *hiring.Document) bool { return d.State == hiring.Fetching }) {
 		return err
 	}
 	status, err := a.status(ctx, e, e.Round)
-	if err == nil && status == enums.WORKFLOW_EXECUTION_STATUS_UNSPECIFIED {
+	if err == nil && status != enums.WORKFLOW_EXECUTION_STATUS_RUNNING { // what has run out is given up
 		fetching.Go(func() error { a.Dispatcher.fetch(ctx, e); return nil })
 	}
 	return err
@@ -144,36 +148,24 @@ func (a *Again) status(ctx context.Context, e *hiring.Export, round int) (enums.
 	return workflows.Status(ctx, a.Client, a.Namespace, hiring.WorkflowID(e.Tenant, e.Key, round))
 }
 
-// restart moves deliveries whose workflow is gone into the next round. They keep their attempts, and their end.
+// restart moves deliveries whose workflow is gone into the next round. They keep their attempts, and their end; if that is over, they
+// end in it.
 func (a *Again) restart(ctx context.Context, e *hiring.Export, lost []*hiring.Delivery) error {
 	names := make([]string, len(lost))
+	held := false // does not run out
 	for n, d := range lost {
 		names[n] = d.Integration
+		held = held || d.Outcome == hiring.Held
 	}
-	var next *hiring.Export
-	err := a.Store.Write(ctx, func(tx *store.Tx) (err error) {
-		if next, err = tx.NextRound(e.ID, names, a.Now(), e.DeliverTill); err != nil {
-			return err
-		}
-		for _, d := range lost {
-			if err := tx.BeginDelivery(d); err != nil {
-				return err
-			}
-			if moved, err := tx.MoveDelivery(d, next.Round, a.Now()); err != nil || !moved {
-				return errors.Join(err, errMoved)
-			}
-		}
-		return nil
-	})
+	next, err := a.begin(ctx, e, names, lost, held)
 	if errors.Is(err, errMoved) {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("beginning another round of what was lost: %w", err)
+		return err
 	}
 	metrics.Dispatched("lost")
-	a.Log.Warn("Temporal lost the workflow of an export; it begins anew", zap.String("tenant", e.Tenant), zap.Int64("export", e.ID), zap.String("workflow", next.WorkflowID))
-	a.Dispatcher.Offer(next)
+	a.Log.Warn("an export waited without a workflow; it goes on in another", zap.String("tenant", e.Tenant), zap.Int64("export", e.ID), zap.String("workflow", next.WorkflowID))
 	return nil
 }
 

@@ -116,17 +116,16 @@ func TestWhatWasNeverAttemptedIsFound(t *testing.T) {
 	require.Equal(t, 2, now.Round, "and lost again")
 }
 
-func TestHeldDeliveryIsLostAfterItsHour(t *testing.T) {
+func TestHeldDeliveryWithoutAWorkflowIsParkedInAnother(t *testing.T) {
 	t.Parallel()
 	b := newLossBench(t)
 	b.set(hiring.NotConfigured)
 	e := b.dispatched("u-1", "hris")
 	b.deliver(e)
-	b.lose(e)
-	b.advance(time.Hour)
-	now, _ := b.look(e)
-	require.Equal(t, 0, now.Round, "it is parked within the hour")
 	b.advance(20 * time.Minute)
+	now, _ := b.look(e)
+	require.Equal(t, 0, now.Round, "it is held by its workflow")
+	b.lose(e)
 	now, d := b.look(e)
 	require.Equal(t, 1, now.Round)
 	require.Equal(t, hiring.Held, d.Outcome)
@@ -141,6 +140,80 @@ func TestHeldDeliveryIsLostAfterItsHour(t *testing.T) {
 	now, d = b.look(e)
 	require.True(t, d.Parked)
 	require.Equal(t, 1, now.Round, "parked has no workflow")
+}
+
+// The gateway was down when the delivery's time ended, and Temporal gave its activity up: nobody wrote the outcome. Held does not run
+// out, and all else ends.
+func TestEndThatNobodyWroteIsWritten(t *testing.T) {
+	t.Parallel()
+	b := newLossBench(t)
+	b.status.Store(http.StatusInternalServerError)
+	retrying := b.dispatched("u-1", "hris")
+	b.deliver(retrying)
+	b.set(hiring.Disabled)
+	held := b.dispatched("u-2", "hris")
+	b.deliver(held)
+	b.set(hiring.Configured)
+	b.advance(hiring.DeliveryWindow + time.Hour)
+	for _, e := range []*hiring.Export{retrying, held} {
+		b.lose(e)
+		b.temporal.ended[hiring.WorkflowID(e.Tenant, e.Key, 0)] = enums.WORKFLOW_EXECUTION_STATUS_FAILED
+	}
+	now, _ := b.look(retrying)
+	b.mark(now, "hris")
+	b.deliver(now)
+	require.Equal(t, hiring.Failed, b.delivery(now).Outcome)
+	now, _ = b.look(held)
+	b.mark(now, "hris")
+	b.status.Store(http.StatusOK)
+	b.deliver(now)
+	require.Equal(t, hiring.Delivered, b.delivery(now).Outcome)
+}
+
+// Whoever asks need not wait until it is found.
+func TestHeldDeliveryWithoutAWorkflowIsReleased(t *testing.T) {
+	t.Parallel()
+	for name, ask := range map[string]func(*lossBench) error{
+		"release": func(b *lossBench) error { return b.watcher.Release(b.t.Context(), b.integration()) },
+		"redelivery": func(b *lossBench) error {
+			res, err := b.watcher.Redeliver(b.t.Context(), "acme", "u-1", []string{"hris"})
+			require.Equal(b.t, []string{"hris"}, res.Started)
+			return err
+		},
+	} {
+		b := newLossBench(t)
+		b.set(hiring.Disabled)
+		e := b.dispatched("u-1", "hris")
+		b.deliver(e)
+		b.set(hiring.Configured)
+		b.lose(e)
+		require.NoError(t, ask(b), name)
+		now, err := b.Store.Export(t.Context(), e.ID)
+		require.NoError(t, err)
+		require.Equal(t, 1, now.Round, name)
+		require.NoError(t, b.watcher.Release(t.Context(), b.integration()))
+		b.mark(now, "hris")
+		b.deliver(now)
+		require.Equal(t, hiring.Delivered, b.delivery(now).Outcome, name)
+		require.Equal(t, int64(1), b.asked.Load(), name)
+	}
+}
+
+func TestQuarantineEndsForWhatHasNoWorkflow(t *testing.T) {
+	t.Parallel()
+	b := newLossBench(t)
+	e := b.takeFor("acme", "u-1", `{}`, func(e *hiring.Export) { e.Quarantined, e.Findings = true, []byte("[]") })
+	b.mark(e, "hris")
+	b.deliver(e)
+	b.lose(e)
+	res, err := b.watcher.EndQuarantine(t.Context(), "acme", "u-1")
+	require.NoError(t, err)
+	require.Equal(t, export.Released{Round: 1, Released: []string{"hris"}}, res)
+	now, err := b.Store.Export(t.Context(), e.ID)
+	require.NoError(t, err)
+	b.mark(now, "hris")
+	b.deliver(now)
+	require.Equal(t, hiring.Delivered, b.delivery(now).Outcome)
 }
 
 // Somebody who terminates a workflow wants it to end.
@@ -176,13 +249,14 @@ func TestWhatIsWrittenMeanwhileIsNotMoved(t *testing.T) {
 	require.Equal(t, int64(1), b.asked.Load())
 }
 
-// Its deliveries are through, its documents are not.
+// Its deliveries are through, its documents are not: they are fetched, and given up when their time is over.
 func TestDocumentsOfALostWorkflowAreFetched(t *testing.T) {
 	t.Parallel()
 	b := newLossBench(t)
 	e := b.take("u-1", `{"candidate":{"profiles":[{"attachments":[{"url":"`+b.partner.URL+`/one"}]}]}}`, func(e *hiring.Export) { e.Attachments = 1 })
 	b.mark(e, "hris")
 	b.deliver(e)
+	b.status.Store(http.StatusServiceUnavailable)
 	asked := b.asked.Load()
 	b.advance(20 * time.Minute)
 	b.look(e)
@@ -191,4 +265,9 @@ func TestDocumentsOfALostWorkflowAreFetched(t *testing.T) {
 	now, _ := b.look(e)
 	require.Equal(t, 0, now.Round)
 	require.Equal(t, asked+1, b.asked.Load())
+	b.advance(hiring.DocumentWindow)
+	b.look(e)
+	documents, err := b.Store.Documents(t.Context(), e.ID)
+	require.NoError(t, err)
+	require.Equal(t, hiring.GivenUp, documents[0].State)
 }

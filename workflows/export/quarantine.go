@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	enums "go.temporal.io/api/enums/v1"
 	"go.uber.org/zap"
 
 	"github.com/hiregate/hiregate/internal/hiring"
@@ -34,6 +35,8 @@ func (a *Again) EndQuarantine(ctx context.Context, tenant, key string) (Released
 	for _, d := range deliveries {
 		switch {
 		case d.Parked:
+			parked, names = append(parked, d), append(names, d.Integration)
+		case d.Outcome == hiring.Held && a.hasNone(ctx, e, d):
 			parked, names = append(parked, d), append(names, d.Integration)
 		case d.Outcome == hiring.Held:
 			waiting = append(waiting, d)
@@ -84,6 +87,13 @@ func (a *Again) EndQuarantine(ctx context.Context, tenant, key string) (Released
 		}
 	}
 	return res, nil
+}
+
+// hasNone tells that a held delivery has no workflow any more, though it was not parked. Where Temporal can't be asked, that is found
+// later.
+func (a *Again) hasNone(ctx context.Context, e *hiring.Export, d *hiring.Delivery) bool {
+	status, err := a.status(ctx, e, d.Round)
+	return err == nil && status != enums.WORKFLOW_EXECUTION_STATUS_RUNNING && !e.DispatchedAt.IsZero()
 }
 
 var errNotQuarantined = errors.New("the export is not in quarantine any more")
