@@ -41,6 +41,8 @@ type engine struct {
 	keys *keys
 	// insertExport is the statement of that name. It changes nothing where the database says that the tenant has the key.
 	insertExport string
+	// present fails when the database that is open is not what its address names any more. It is asked before each commit.
+	present func() error
 	// size is that of the write-ahead log, in bytes.
 	size func() int64
 }

@@ -88,8 +88,9 @@ func postgresEngine(address string) (*engine, error) {
 		lost:         postgresLost, again: postgresAgain,
 		argument: postgresText,
 		// A server that vanished without a word would otherwise hold the writer for a quarter of an hour.
-		limit: 30 * time.Second,
-		size:  func() int64 { return 0 },
+		limit:   30 * time.Second,
+		present: func() error { return nil },
+		size:    func() int64 { return 0 },
 	}, nil
 }
 

@@ -29,6 +29,7 @@ func sqliteEngine(address string) (*engine, error) {
 	if err != nil {
 		return nil, err
 	}
+	file := &openedFile{path: path}
 	return &engine{
 		identity: "sqlite:" + path, shown: path, goose: goose.DialectSQLite3, types: sqliteTypes,
 		begin:   "BEGIN IMMEDIATE",
@@ -37,6 +38,7 @@ func sqliteEngine(address string) (*engine, error) {
 		wait:    func(context.Context, *zap.Logger) error { return nil },
 		lost:    sqliteLost,
 		again:   func(error) bool { return false },
+		present: file.check,
 		size:    func() int64 { return sqliteWAL(path) },
 		keys:    &keys{generation: keyGeneration},
 		// Under a key that is in the table, an export would get the id of the first one, which is taken.

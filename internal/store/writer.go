@@ -235,7 +235,11 @@ func (w *writer) transaction(batch []*write) (failed bool, err error) {
 			return false, fmt.Errorf("writing: %w: %w", ErrUnavailable, err)
 		}
 	}
-	if err := w.tx.commit(); err != nil {
+	err = w.engine.present()
+	if err == nil {
+		err = w.tx.commit()
+	}
+	if err != nil {
 		w.log.Error("a commit failed; what it held was not acknowledged", zap.Error(err), zap.Int("writes", len(batch)))
 		w.disconnect()
 		return false, fmt.Errorf("committing: %w: %w", ErrUnavailable, err)
@@ -262,6 +266,9 @@ func (w *writer) call(fn func(*Tx) error) (err error) {
 func (w *writer) ensureConnected() error {
 	if w.tx != nil {
 		return nil
+	}
+	if err := w.engine.present(); err != nil {
+		return err
 	}
 	db, err := w.engine.connect(writing)
 	if err != nil {

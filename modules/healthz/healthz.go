@@ -42,13 +42,15 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer cancel()
 	release, held := s.Gateway.Hold()
 	if held {
-		defer release()
-		go func() { database <- s.Gateway.Runtime.Ready(ctx) }()
+		go func() {
+			defer release() // what asks may hang for longer than we do
+			database <- s.Gateway.Runtime.Ready(ctx)
+		}()
 	} else {
 		database <- gateway.ErrNotOpen
 	}
 	go func() { temporal <- s.Gateway.Runtime.TemporalReady(ctx) }()
-	h := Health{Status: "ok", Checks: map[string]Check{"database": check(<-database, "the database can't be written"), "temporal": check(<-temporal, "Temporal does not answer, or its workers are not started yet; exports are accepted and wait")}}
+	h := Health{Status: "ok", Checks: map[string]Check{"database": check(answerOf(ctx, database), "the database can't be written"), "temporal": check(answerOf(ctx, temporal), "Temporal does not answer, or its workers are not started yet; exports are accepted and wait")}}
 	status := http.StatusOK
 	switch {
 	case !h.Checks["database"].OK:
@@ -60,6 +62,15 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
 	json.NewEncoder(w).Encode(h)
+}
+
+func answerOf(ctx context.Context, part <-chan error) error {
+	select {
+	case err := <-part:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // check keeps an error's own words, which may name addresses, out of a public answer.

@@ -3,6 +3,7 @@ package healthz_test
 import (
 	"bytes"
 	"cmp"
+	"database/sql"
 	"encoding/json"
 	"fmt"
 	"net"
@@ -15,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	_ "github.com/mattn/go-sqlite3" // to hold the database
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -66,6 +68,25 @@ func TestUnavailableWithoutTheStore(t *testing.T) {
 	require.Equal(t, health("unavailable", noDatabase, noTemporal), h)
 	require.NotContains(t, w.Body.String(), b.Folder, "a public answer names what is behind it")
 	require.NotContains(t, w.Body.String(), gatewaytest.Nowhere, "a public answer names what is behind it")
+}
+
+// Whoever asks has not long to wait, however long the database takes.
+func TestDatabaseThatHangsIsUnavailableWithinSeconds(t *testing.T) {
+	t.Parallel()
+	b := gatewaytest.New(t)
+	other, err := sql.Open("sqlite3", "file:"+filepath.Join(b.Folder, "hiregate.db")+"?_txlock=immediate")
+	require.NoError(t, err)
+	defer other.Close()
+	tx, err := other.Begin()
+	require.NoError(t, err)
+	defer tx.Rollback()
+	for range 2 { // the first one's write is the one that hangs
+		began := time.Now()
+		w, h := ask(t, b, http.MethodGet)
+		require.Less(t, time.Since(began), 6*time.Second)
+		require.Equal(t, http.StatusServiceUnavailable, w.Code)
+		require.Equal(t, health("unavailable", noDatabase, noTemporal), h)
+	}
 }
 
 func TestOtherMethodsAreRefused(t *testing.T) {
