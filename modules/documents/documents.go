@@ -35,13 +35,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		unknown.Write(w)
 		return
 	}
-	release, ok := s.Gateway.Hold()
-	if !ok {
-		problem.Unavailable(w)
-		return
-	}
-	defer release()
-	d, till, err := s.Gateway.Runtime.Store().DocumentByLink(r.Context(), hash)
+	d, till, err := s.find(r, hash)
 	switch now := s.Gateway.Now(); {
 	case errors.Is(err, store.ErrNotFound):
 		unknown.Write(w)
@@ -59,6 +53,17 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	default:
 		s.serve(w, r, d)
 	}
+}
+
+// find reads what is known of a document. The database is held for that alone: a slow download must not keep a reload that opens
+// another, or the end of the process.
+func (s *Server) find(r *http.Request, hash [32]byte) (*hiring.Document, time.Time, error) {
+	release, ok := s.Gateway.Hold()
+	if !ok {
+		return nil, time.Time{}, gateway.ErrNotOpen
+	}
+	defer release()
+	return s.Gateway.Runtime.Store().DocumentByLink(r.Context(), hash)
 }
 
 var unknown = problem.New(http.StatusNotFound, "there is no document at this address")

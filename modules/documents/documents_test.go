@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"sync"
 	"testing"
 	"time"
 
@@ -247,6 +248,46 @@ func TestFileGoneFromTheDisk(t *testing.T) {
 		require.NotContains(t, fmt.Sprint(entry.ContextMap()), "Zoë")
 	}
 	require.Equal(t, http.StatusMethodNotAllowed, b.ask("POST", path).Code)
+}
+
+// Whoever takes long to download keeps nobody from closing the database.
+func TestDownloadHoldsNoStore(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	path, _ := b.add(t, resume(t), b.Clock.Now().Add(time.Hour), func(*hiring.Document) {})
+	w := &stalled{ResponseRecorder: httptest.NewRecorder(), begun: make(chan struct{}), goOn: make(chan struct{})}
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		b.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "https://gate.example.com"+path, nil))
+	}()
+	<-w.begun
+	closed := make(chan error, 1)
+	go func() { closed <- b.Runtime.Store().Close() }()
+	select {
+	case err := <-closed:
+		require.NoError(t, err)
+	case <-time.After(time.Minute):
+		require.Fail(t, "closing waits for a download")
+	}
+	close(w.goOn)
+	<-served
+	var got document
+	require.NoError(t, json.Unmarshal(w.Body.Bytes(), &got))
+	require.Equal(t, resume(t), got.Content)
+}
+
+// stalled is a client that reads nothing until it goes on.
+type stalled struct {
+	*httptest.ResponseRecorder
+	once        sync.Once
+	begun, goOn chan struct{}
+}
+
+func (s *stalled) Write(p []byte) (int, error) {
+	s.once.Do(func() { close(s.begun) })
+	<-s.goOn
+	return s.ResponseRecorder.Write(p)
 }
 
 func TestStoreAway(t *testing.T) {
