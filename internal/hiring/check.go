@@ -53,10 +53,15 @@ func (s *Step) Check() error {
 		k.fault("position", "is negative: count the steps from 0")
 	}
 	if s.Helper != nil {
+		named := map[string]bool{}
 		entries(&k, "helper.integrations", s.Helper.Integrations, func(member, integration string) {
-			if CheckIntegrationName(integration) != nil {
+			switch {
+			case CheckIntegrationName(integration) != nil:
 				k.fault(member, "is no integration's name: use 1 to 63 of the characters a-z, 0-9 and -")
+			case named[integration]:
+				k.fault(member, "is named before: name each integration once")
 			}
+			named[integration] = true
 		})
 	}
 	return k.err()

@@ -2,6 +2,7 @@ package hiring_test
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -205,6 +206,9 @@ func TestSteps(t *testing.T) {
 	require.Equal(t, []string{"position is negative: count the steps from 0"}, s.check(t))
 	requireFaults(t, "helper.integrations[0]", func(s subjects) *string { return &s.s.Helper.Integrations[0] },
 		rule{"HRIS", "is no integration's name: use 1 to 63 of the characters a-z, 0-9 and -"})
+	s = sound()
+	s.s.Helper.Integrations = []string{"crm", "hris", "crm"}
+	require.Equal(t, []string{"helper.integrations[2] is named before: name each integration once"}, s.check(t))
 }
 
 func TestDates(t *testing.T) {
@@ -264,7 +268,7 @@ func TestAtMost100Entries(t *testing.T) {
 		"email":               func(s subjects, n int) { s.c.Email = filled(n, "") },
 		"customFields":        func(s subjects, n int) { s.c.CustomFields = filled(n, s.c.CustomFields[0]) },
 		"customFields (job)":  func(s subjects, n int) { s.j.CustomFields = filled(n, s.j.CustomFields[0]) },
-		"helper.integrations": func(s subjects, n int) { s.s.Helper.Integrations = filled(n, "hris") },
+		"helper.integrations": func(s subjects, n int) { s.s.Helper.Integrations = numbered(n) },
 		"education":           func(s subjects, n int) { s.a.Education = filled(n, hiring.Education{}) },
 		"descriptions":        func(s subjects, n int) { s.d.Descriptions = filled(n, "") },
 	} {
@@ -306,3 +310,10 @@ func TestAllFaultsAreTold(t *testing.T) {
 }
 
 func filled[T any](n int, v T) []T { return slices.Repeat([]T{v}, n) }
+
+func numbered(n int) (all []string) {
+	for i := range n {
+		all = append(all, strconv.Itoa(i))
+	}
+	return all
+}

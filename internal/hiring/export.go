@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -66,6 +67,11 @@ func (e *Export) UUID() []byte {
 		return nil
 	}
 	return []byte(e.Key)
+}
+
+// Distinct are the names of integrations, ordered, each of them once: an integration is delivered to once in a round.
+func Distinct(names []string) []string {
+	return slices.Compact(slices.Sorted(slices.Values(names)))
 }
 
 // maxCandidateKey keeps a candidate's id, in bytes, well below what PostgreSQL takes into an index.

@@ -44,5 +44,7 @@ func TestPendingDeliveries(t *testing.T) {
 		require.Equal(t, []string{"crm0"}, pending(), "what is begun anew is not pending in the round before")
 		require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error { return tx.MarkDispatched(e.ID, 1, noon, "hris", "payroll") }))
 		require.Equal(t, []string{"crm0", "hris1", "payroll1"}, pending())
+		require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error { return tx.MarkDispatched(e.ID, 1, noon, "payroll", "payroll") }))
+		require.Equal(t, []string{"crm0", "payroll1"}, pending(), "what was named twice is delivered to twice")
 	})
 }

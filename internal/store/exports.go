@@ -169,7 +169,7 @@ func scanExportAnd(r row, more ...any) (*hiring.Export, error) {
 		return nil, err
 	}
 	copy(e.SHA256[:], sum)
-	e.Integrations = strings.Fields(integrations)
+	e.Integrations = hiring.Distinct(strings.Fields(integrations))
 	return &e, nil
 }
 
@@ -185,7 +185,7 @@ func (tx *Tx) export(id int64) (*hiring.Export, error) {
 		return nil, ErrNotFound
 	}
 	copy(e.SHA256[:], sum)
-	e.Integrations = strings.Fields(integrations)
+	e.Integrations = hiring.Distinct(strings.Fields(integrations))
 	return &e, nil
 }
 

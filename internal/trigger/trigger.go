@@ -70,7 +70,7 @@ func (t *Trigger) Configured(ctx context.Context, tenant *hiring.Tenant) ([]stri
 type Request struct {
 	Tenant       string
 	Candidate    string
-	Integrations []string // whom it goes to: configured ones, at least one
+	Integrations []string // whom it goes to: configured ones, at least one; a name that is repeated counts once
 	Application  string   // the job application it is about; empty: the only one
 }
 
@@ -124,7 +124,7 @@ func (t *Trigger) event(r Request, body []byte) *hiring.Export {
 	e := inbox.Arrive(r.Tenant, uuid.NewString(), body, t.Now())
 	e.Origin = hiring.Triggered
 	e.CandidateID = r.Candidate
-	e.Integrations = r.Integrations
+	e.Integrations = hiring.Distinct(r.Integrations)
 	e.DeliverTill = e.DocumentsTill
 	return e
 }

@@ -218,6 +218,26 @@ func TestHelperExportsToThoseItNames(t *testing.T) {
 	require.Empty(t, in.Export.Fault)
 }
 
+// Helpers that name an integration twice were taken once.
+func TestAnIntegrationThatIsNamedTwiceIsExportedToOnce(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.write(func(tx *store.Tx) error {
+		s, _, err := tx.Step("initech", "archive")
+		if err != nil {
+			return err
+		}
+		s.Helper.Integrations = []string{"hris", "archive", "hris"}
+		return tx.PutStep(s, noon)
+	})
+	in, err := b.enter("archive", "archive", "crm", "hris")
+	require.NoError(t, err)
+	require.Equal(t, []string{"archive", "hris"}, in.Export.Integrations)
+	kept, err := b.Store.Export(t.Context(), in.Export.ID)
+	require.NoError(t, err)
+	require.Equal(t, in.Export.Integrations, kept.Integrations)
+}
+
 func TestHelperWithNobodyToExportToIsRecordedAsFailed(t *testing.T) {
 	t.Parallel()
 	for step, configured := range map[string][]string{"hired": nil, "archive": {"hris"}} {

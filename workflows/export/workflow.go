@@ -5,6 +5,7 @@
 package export
 
 import (
+	"slices"
 	"time"
 
 	"go.temporal.io/sdk/temporal"
@@ -78,9 +79,10 @@ func Workflow(ctx workflow.Context, in Input) (Result, error) {
 	if in.Documents {
 		documents = workflow.ExecuteActivity(fetchOptions(ctx, in), FetchDocumentsName, Part{Export: in.Export, Round: in.Round})
 	}
-	res := Result{Deliveries: make([]DeliverResult, len(in.To))}
+	targets := distinct(in.To)
+	res := Result{Deliveries: make([]DeliverResult, len(targets))}
 	group := workflow.NewWaitGroup(ctx)
-	for n, to := range in.To {
+	for n, to := range targets {
 		group.Add(1)
 		workflow.Go(ctx, func(ctx workflow.Context) {
 			defer group.Done()
@@ -105,6 +107,18 @@ func Workflow(ctx workflow.Context, in Input) (Result, error) {
 		}
 	}
 	return res, nil
+}
+
+// distinct leaves out the targets that are named again, which some rounds were started with: an integration has one
+// delivery in a round, and Temporal takes no two activities of one id. Such a round never came to its first activity, so that no
+// history stands against it.
+func distinct(to []Target) (once []Target) {
+	for _, target := range to {
+		if !slices.ContainsFunc(once, func(before Target) bool { return before.Integration == target.Integration }) {
+			once = append(once, target)
+		}
+	}
+	return once
 }
 
 func deliver(ctx workflow.Context, in Input, to Target) DeliverResult {
