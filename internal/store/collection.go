@@ -103,7 +103,16 @@ func (c collection[T]) fields(r row) (*T, error) {
 
 // find reads a resource within a transaction.
 func (c collection[T]) find(tx *Tx, tenant, id string) (*T, bool, error) {
-	all, err := c.rows(tx, ` AND id = $2`, tenant, id)
+	return first(c.rows(tx, ` AND id = $2`, tenant, id))
+}
+
+// hold is find, and nobody deletes the resource until the transaction ends.
+func (c collection[T]) hold(tx *Tx, tenant, id string) (*T, bool, error) {
+	return first(c.rows(tx, ` AND id = $2`+tx.engine.hold, tenant, id))
+}
+
+// first is the first of what was read; it reports false when that is nothing.
+func first[T any](all []*T, err error) (*T, bool, error) {
 	if err != nil || len(all) == 0 {
 		return nil, false, err
 	}

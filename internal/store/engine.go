@@ -39,6 +39,10 @@ type engine struct {
 	limit time.Duration
 	// keys tells exports by their keys, and so whether a new one is; nil: a unique index does.
 	keys *keys
+	// hold ends a SELECT of rows that no other node is to delete before the transaction ends; empty: no other node writes.
+	hold string
+	// queue is a statement that waits until no other transaction has run it with the same number; empty: no other node writes.
+	queue string
 	// insertExport is the statement of that name. It changes nothing where the database says that the tenant has the key.
 	insertExport string
 	// present fails when the database that is open is not what its address names any more. It is asked before each commit.

@@ -82,6 +82,8 @@ func postgresEngine(address string) (*engine, error) {
 		insertExport: insertExport("$1"),
 		begin:        "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE",
 		sort:         true,
+		hold:         " FOR KEY SHARE", // the strength that foreign keys have: a change need not wait
+		queue:        "SELECT pg_advisory_xact_lock($1)",
 		connect:      p.connect,
 		lock:         func() (io.Closer, error) { return nothing{}, nil }, // any number of nodes may share it
 		wait:         p.wait,

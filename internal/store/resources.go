@@ -53,15 +53,6 @@ func (tx *Tx) Candidate(tenant, id string) (*hiring.Candidate, bool, error) {
 	return candidates.find(tx, tenant, id)
 }
 
-// CandidateByEmail finds the candidate with an e-mail address; of several, the one of the smallest id.
-func (tx *Tx) CandidateByEmail(tenant, email string) (*hiring.Candidate, bool, error) {
-	all, err := candidates.rows(tx, ` AND email = $2 ORDER BY id LIMIT 1`, tenant, FoldEmail(email))
-	if err != nil || len(all) == 0 {
-		return nil, false, err
-	}
-	return all[0], true, nil
-}
-
 // DeleteCandidate removes a candidate in the version it was read as; ErrStale when that is another now. The other Delete
 // methods of resources are alike.
 func (tx *Tx) DeleteCandidate(c *hiring.Candidate) error { return candidates.delete(tx, c) }

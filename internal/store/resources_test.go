@@ -43,12 +43,12 @@ func TestResourceIsReadAsItWasWritten(t *testing.T) {
 		require.Equal(t, hiring.Row{Tenant: "initech", Version: 2, CreatedAt: noon, UpdatedAt: later}, c.Row)
 		write(t, db, func(tx *store.Tx) error {
 			for _, address := range []string{"zoe@example.org", " ZOE@EXAMPLE.ORG "} {
-				found, ok, err := tx.CandidateByEmail("initech", address)
+				found, ok, err := tx.HoldCandidateByEmail("initech", address)
 				require.NoError(t, err)
 				require.True(t, ok, address)
 				require.Equal(t, c, found)
 			}
-			_, ok, err := tx.CandidateByEmail("acme", "zoe@example.org")
+			_, ok, err := tx.HoldCandidateByEmail("acme", "zoe@example.org")
 			require.False(t, ok)
 			return err
 		})

@@ -116,7 +116,7 @@ func (w *writing) write(tx *store.Tx) error {
 			return nil
 		}
 	}
-	job, ok, err := tx.Job(w.user.Tenant, w.job.BoardCode)
+	job, ok, err := tx.HoldJob(w.user.Tenant, w.job.BoardCode)
 	if err == nil && (!ok || job.Closed) {
 		err = errClosed
 	}
@@ -140,7 +140,7 @@ func (w *writing) write(tx *store.Tx) error {
 // person finds the candidate with the applicant's e-mail address, who is not overwritten, or makes one.
 func (w *writing) person(tx *store.Tx) (id string, err error) {
 	if len(w.candidate.Email) > 0 {
-		known, ok, err := tx.CandidateByEmail(w.user.Tenant, w.candidate.Email[0])
+		known, ok, err := tx.HoldCandidateByEmail(w.user.Tenant, w.candidate.Email[0])
 		if err != nil {
 			return "", err
 		}

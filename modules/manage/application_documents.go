@@ -192,7 +192,7 @@ func (r *request) keepDocument(d *hiring.ApplicationDocument) (any, *problem.Pro
 		return nil, problem.New(http.StatusUnprocessableEntity, "the file is empty: send its content as the body")
 	}
 	p := r.write(func(tx *store.Tx) error {
-		if _, ok, err := tx.JobApplication(d.Tenant, d.Application); err != nil || !ok {
+		if _, ok, err := tx.HoldJobApplication(d.Tenant, d.Application); err != nil || !ok {
 			return refuse(applications.missing(), err)
 		}
 		all, err := tx.ApplicationDocuments(d.Tenant, d.Application, maxDocuments)

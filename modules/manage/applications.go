@@ -38,11 +38,11 @@ func settleApplication(tx *store.Tx, a, before *hiring.JobApplication) (*problem
 		a.Status = now
 	}
 	a.Status.EnteredAt = a.Status.EnteredAt.UTC()
-	if _, ok, err := tx.Candidate(a.Tenant, a.Candidate); err != nil || !ok {
+	if _, ok, err := tx.HoldCandidate(a.Tenant, a.Candidate); err != nil || !ok {
 		return problem.New(http.StatusUnprocessableEntity, "candidate is of no candidate of this tenant: put the candidate first"), err
 	}
 	if a.Job != "" {
-		if _, ok, err := tx.Job(a.Tenant, a.Job); err != nil || !ok {
+		if _, ok, err := tx.HoldJob(a.Tenant, a.Job); err != nil || !ok {
 			return problem.New(http.StatusUnprocessableEntity, "jobBoardCode is of no job of this tenant: put the job first"), err
 		}
 	}

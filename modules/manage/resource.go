@@ -34,7 +34,7 @@ type kind[T any] struct {
 	// settle completes what is put from what is there, and says why it can't be put; before is nil where there is none yet. It may
 	// run more than once for the same resource.
 	settle func(tx *store.Tx, v, before *T) (*problem.Problem, error)
-	// clear removes what belongs to a resource that is deleted, and says why it can't be.
+	// clear removes what belongs to a resource that has just been deleted, and says why it must not be.
 	clear func(tx *store.Tx, v *T) (*problem.Problem, error)
 }
 
@@ -133,12 +133,14 @@ func (k kind[T]) drop(r *request) (any, *problem.Problem) {
 		if p := r.expect(tag(k.row(v))); p != nil {
 			return refused{p}
 		}
-		if k.clear != nil {
-			if p, err := k.clear(tx, v); p != nil || err != nil {
-				return refuse(p, err)
-			}
+		if err := k.remove(tx, v); err != nil || k.clear == nil {
+			return err
 		}
-		return k.remove(tx, v)
+		// Only now: the deletion waited for those on other nodes who were adding something to the resource.
+		if p, err := k.clear(tx, v); p != nil || err != nil {
+			return refuse(p, err)
+		}
+		return nil
 	})
 }
 

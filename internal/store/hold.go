@@ -1,0 +1,52 @@
+package store
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+)
+
+// Nodes that share a database run their transactions side by side. Whoever writes something that relies on a resource holds that
+// first; whoever deletes a resource looks only then at what relies on it: its deletion has waited for those who held it, and who
+// comes later does not find it any more.
+
+// HoldCandidate is Candidate, and nobody deletes them until the transaction ends.
+func (tx *Tx) HoldCandidate(tenant, id string) (*hiring.Candidate, bool, error) {
+	return candidates.hold(tx, tenant, id)
+}
+
+// HoldJob is Job, and nobody deletes it until the transaction ends.
+func (tx *Tx) HoldJob(tenant, boardCode string) (*hiring.Job, bool, error) {
+	return jobs.hold(tx, tenant, boardCode)
+}
+
+// HoldJobApplication is JobApplication, and nobody deletes it until the transaction ends.
+func (tx *Tx) HoldJobApplication(tenant, id string) (*hiring.JobApplication, bool, error) {
+	return applications.hold(tx, tenant, id)
+}
+
+// HoldCandidateByEmail finds the candidate with an e-mail address; of several, the one of the smallest id. Until the transaction
+// ends nobody deletes them, nor does anybody else come past here with this address: of two who make a candidate where there is
+// none, the second finds the first one's.
+func (tx *Tx) HoldCandidateByEmail(tenant, email string) (*hiring.Candidate, bool, error) {
+	key := FoldEmail(email)
+	if err := tx.queue("candidate", tenant, key); err != nil {
+		return nil, false, err
+	}
+	return first(candidates.rows(tx, ` AND email = $2 ORDER BY id LIMIT 1`+tx.engine.hold, tenant, key))
+}
+
+// queue waits for the transactions of other nodes that came here with the same words, and has the next ones wait for this.
+func (tx *Tx) queue(words ...string) error {
+	if tx.engine.queue == "" {
+		return nil
+	}
+	h := sha256.New()
+	for _, word := range words {
+		h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(word))))
+		h.Write([]byte(word))
+	}
+	_, err := tx.exec(tx.engine.queue, int64(binary.BigEndian.Uint64(h.Sum(nil))))
+	return err
+}
