@@ -26,15 +26,32 @@ func (tx *Tx) HoldJobApplication(tenant, id string) (*hiring.JobApplication, boo
 	return applications.hold(tx, tenant, id)
 }
 
-// HoldCandidateByEmail finds the candidate with an e-mail address; of several, the one of the smallest id. Until the transaction
-// ends nobody deletes them, nor does anybody else come past here with this address: of two who make a candidate where there is
-// none, the second finds the first one's.
+// HoldCandidateByEmail finds the candidate whose first e-mail address this is; of several, the one of the smallest id. Until the
+// transaction ends nobody deletes them, nor does anybody else come past here with this address: of two who make a candidate where
+// there is none, the second finds the first one's.
 func (tx *Tx) HoldCandidateByEmail(tenant, email string) (*hiring.Candidate, bool, error) {
-	key := FoldEmail(email)
+	key := emailKey(email)
 	if err := tx.queue("candidate", tenant, key); err != nil {
 		return nil, false, err
 	}
-	return first(candidates.rows(tx, ` AND email = $2 ORDER BY id LIMIT 1`+tx.engine.hold, tenant, key))
+	for after := ""; ; {
+		page, err := candidates.rows(tx, ` AND email = $2 AND id > $3 ORDER BY id LIMIT $4`, tenant, key, after, DefaultPage)
+		if err != nil {
+			return nil, false, err
+		}
+		for _, c := range page {
+			if !goesBy(c, email) {
+				continue
+			}
+			if c, ok, err := candidates.hold(tx, tenant, c.ID); ok || err != nil {
+				return c, ok, err
+			}
+		}
+		if len(page) < DefaultPage {
+			return nil, false, nil
+		}
+		after = page[len(page)-1].ID
+	}
 }
 
 // queue waits for the transactions of other nodes that came here with the same words, and has the next ones wait for this.

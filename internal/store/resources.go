@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,7 +14,7 @@ import (
 var candidates = collection[hiring.Candidate]{"candidates", []string{"email"}, func(c *hiring.Candidate) (string, *hiring.Row, []any) {
 	email := ""
 	if len(c.Email) > 0 {
-		email = FoldEmail(c.Email[0])
+		email = emailKey(c.Email[0])
 	}
 	return c.ID, &c.Row, []any{email}
 }}
@@ -37,9 +38,15 @@ var applications = collection[hiring.JobApplication]{"job_applications", []strin
 	return a.ID, &a.Row, []any{a.Candidate, a.Job, a.Status.Step}
 }}
 
-// FoldEmail is an e-mail address as candidates are found by it: without regard to case, and no longer than an index takes.
-func FoldEmail(address string) string {
+// emailKey is what the index finds an e-mail address by: without regard to case, and no longer than an index takes. A few that are not
+// the same have one key: it folds ß to ss, and ends after 1 KiB.
+func emailKey(address string) string {
 	return hiring.CandidateKey(cases.Fold().String(strings.TrimSpace(address)))
+}
+
+// goesBy tells whether a candidate's first e-mail address is this one, case aside (simple case folding, which keeps ß apart from ss).
+func goesBy(c *hiring.Candidate, email string) bool {
+	return len(c.Email) > 0 && strings.EqualFold(strings.TrimSpace(c.Email[0]), strings.TrimSpace(email))
 }
 
 // PutCandidate writes a candidate in the place of the version it was read as; 0: there must be none. ErrStale otherwise. The
@@ -62,12 +69,14 @@ func (db *DB) Candidate(ctx context.Context, tenant, id string) (*hiring.Candida
 	return candidates.get(ctx, db, tenant, id)
 }
 
-// Candidates lists candidates by id: those with an e-mail address, or all when it is empty.
+// Candidates lists candidates by id: those whose first e-mail address is this one, or all when it is empty. A page of those may be
+// shorter than was asked for before the last one.
 func (db *DB) Candidates(ctx context.Context, tenant, email string, p Page) ([]*hiring.Candidate, string, error) {
 	if email == "" {
 		return candidates.list(ctx, db, tenant, "", "", p)
 	}
-	return candidates.list(ctx, db, tenant, "email", FoldEmail(email), p)
+	page, next, err := candidates.list(ctx, db, tenant, "email", emailKey(email), p)
+	return slices.DeleteFunc(page, func(c *hiring.Candidate) bool { return !goesBy(c, email) }), next, err
 }
 
 // PutJob writes a job. ErrTaken when another job of the tenant has its id.

@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -51,6 +52,68 @@ func TestResourceIsReadAsItWasWritten(t *testing.T) {
 			_, ok, err := tx.HoldCandidateByEmail("acme", "zoe@example.org")
 			require.False(t, ok)
 			return err
+		})
+	})
+}
+
+// Addresses that differ in more than case are two people's, also where the index has one key for both; those that differ in case alone
+// are one's.
+func TestCandidatesAreToldApartByTheirWholeAddress(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, db *store.DB) {
+		long := strings.Repeat("x", 1024)
+		addresses := []string{"strauss@example.org", "strauß@example.org", "müller@example.org", long + "a@example.org", long + "b@example.org", "Ὀδυσσεύς@example.org"}
+		write(t, db, func(tx *store.Tx) error {
+			for n, address := range addresses {
+				// Many of the same address come first by id, and fill a page.
+				for i := range 60 {
+					c := candidate("initech", fmt.Sprintf("c-%d-%02d", n, i))
+					c.Email = []string{address}
+					if err := tx.PutCandidate(c, noon); err != nil {
+						return err
+					}
+				}
+			}
+			return nil
+		})
+		for n, address := range addresses {
+			for _, written := range []string{address, " " + strings.ToUpper(address)} {
+				found := ""
+				write(t, db, func(tx *store.Tx) error {
+					c, ok, err := tx.HoldCandidateByEmail("initech", written)
+					if ok {
+						found = c.ID
+					}
+					return err
+				})
+				require.Equal(t, fmt.Sprintf("c-%d-00", n), found, written)
+				listed, page := 0, store.Page{Limit: 40}
+				for {
+					all, next, err := db.Candidates(t.Context(), "initech", written, page)
+					require.NoError(t, err)
+					for _, c := range all {
+						require.Equal(t, []string{address}, c.Email)
+						listed++
+					}
+					if next == "" {
+						break
+					}
+					page.After = next
+				}
+				require.Equal(t, 60, listed, written)
+			}
+		}
+		write(t, db, func(tx *store.Tx) error {
+			if err := tx.PutCandidate(&hiring.Candidate{Row: hiring.Row{Tenant: "initech"}, ID: "nobody's"}, noon); err != nil {
+				return err
+			}
+			if _, ok, err := tx.HoldCandidateByEmail("initech", "STRASSE@example.org"); ok || err != nil {
+				return fmt.Errorf("somebody else was found: %w", err)
+			}
+			if _, ok, err := tx.HoldCandidateByEmail("initech", ""); ok || err != nil {
+				return fmt.Errorf("somebody without an address was found: %w", err)
+			}
+			return nil
 		})
 	})
 }
