@@ -78,17 +78,53 @@ func (r *request) addAPIUser() (any, *problem.Problem) {
 	if p != nil {
 		return nil, p
 	}
-	err := r.db.Write(r.Context(), func(tx *store.Tx) error { return tx.AddAPIUser(u) })
+	if id := r.done(); id != "" {
+		return r.renewAPIUser(t.Name, id, made, u.Password)
+	}
+	err := r.db.Write(r.Context(), func(tx *store.Tx) error {
+		if err := tx.AddAPIUser(u); err != nil {
+			return err
+		}
+		return r.note(tx, u.ID)
+	})
 	switch {
 	case errors.Is(err, store.ErrTaken): // perhaps another tenant's, of which nothing is told
 		return nil, problem.New(http.StatusConflict, "this user name is taken: give its user another password, or take another name")
 	case err != nil:
 		return nil, r.storeAway(err)
 	}
-	r.location = "/v1/tenants/" + t.Name + "/api-users/" + url.PathEscape(u.ID)
+	return r.madeAPIUser(u, made), nil
+}
+
+// renewAPIUser answers for a user whom an earlier try of the request made. The password that it made nobody has seen; another, given with
+// its hash, takes its place. One that was sent stays.
+func (r *request) renewAPIUser(tenant, id, made, hash string) (any, *problem.Problem) {
+	u, err := r.db.APIUser(r.Context(), tenant, id)
+	if err != nil {
+		return nil, r.storeAway(err)
+	}
+	if !u.DisabledAt.IsZero() {
+		return nil, endedMeanwhile()
+	}
+	if made != "" {
+		p := r.write(func(tx *store.Tx) error {
+			if _, err := tx.ResetAPIUser(tenant, id, hash); err != nil {
+				return err
+			}
+			return r.note(tx, id)
+		})
+		if p != nil {
+			return nil, p
+		}
+	}
+	return r.madeAPIUser(u, made), nil
+}
+
+func (r *request) madeAPIUser(u *hiring.APIUser, password string) apiUser {
+	r.location = "/v1/tenants/" + u.Tenant + "/api-users/" + url.PathEscape(u.ID)
 	shown := apiUserOf(u)
-	shown.Password = made
-	return shown, nil
+	shown.Password = password
+	return shown
 }
 
 // apiUser is whom the path names.

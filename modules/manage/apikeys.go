@@ -1,6 +1,7 @@
 package manage
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"net/http"
@@ -59,13 +60,48 @@ func (r *request) addAPIKey() (any, *problem.Problem) {
 		return nil, noTenant()
 	}
 	key, hash := hiring.NewAPIKey()
-	if p := r.write(func(tx *store.Tx) error { return tx.AddAPIKey(k, hash) }); p != nil {
+	if id := r.done(); id != "" {
+		return r.renewAPIKey(id, key, hash)
+	}
+	p = r.write(func(tx *store.Tx) error {
+		if err := tx.AddAPIKey(k, hash); err != nil {
+			return err
+		}
+		return r.note(tx, k.ID)
+	})
+	if p != nil {
 		return nil, p
 	}
+	return r.madeAPIKey(k, key), nil
+}
+
+// renewAPIKey answers for a key that an earlier try of the request made. Nobody has seen what it was; it is another from now on.
+func (r *request) renewAPIKey(id, key string, hash [sha256.Size]byte) (any, *problem.Problem) {
+	k, err := r.db.APIKey(r.Context(), id)
+	if err != nil {
+		return nil, r.storeAway(err)
+	}
+	p := r.write(func(tx *store.Tx) error {
+		renewed, err := tx.RenewAPIKey(id, hash)
+		if err == nil && !renewed {
+			return refused{endedMeanwhile()}
+		}
+		if err != nil {
+			return err
+		}
+		return r.note(tx, id)
+	})
+	if p != nil {
+		return nil, p
+	}
+	return r.madeAPIKey(k, key), nil
+}
+
+func (r *request) madeAPIKey(k *hiring.APIKey, key string) apiKey {
 	r.location = "/v1/api-keys/" + url.PathEscape(k.ID)
 	shown := apiKeyOf(k)
 	shown.Key = key
-	return shown, nil
+	return shown
 }
 
 func (r *request) listAPIKeys() (any, *problem.Problem) {

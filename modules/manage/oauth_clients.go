@@ -1,7 +1,9 @@
 package manage
 
 import (
+	"encoding/hex"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -111,10 +113,16 @@ func (r *request) addClient() (any, *problem.Problem) {
 		return nil, p
 	}
 	err := r.db.Write(r.Context(), func(tx *store.Tx) error {
+		if renewed, err := r.renewSecret(tx, c.ID, hash); renewed || err != nil {
+			return err
+		}
 		if err := tx.AddClient(c); err != nil {
 			return err
 		}
-		return tx.AddClientSecret(c.ID, hash, c.CreatedAt)
+		if err := tx.AddClientSecret(c.ID, hash, c.CreatedAt); err != nil {
+			return err
+		}
+		return r.noteSecret(tx, hash)
 	})
 	switch {
 	case errors.Is(err, store.ErrTaken):
@@ -123,6 +131,37 @@ func (r *request) addClient() (any, *problem.Problem) {
 		return nil, r.storeAway(err)
 	}
 	r.location = "/v1/oauth-clients/" + url.PathEscape(c.ID)
+	return r.asItIs(c.ID, secret)
+}
+
+// noteSecret notes a secret that the request makes, by its hash.
+func (r *request) noteSecret(tx *store.Tx, hash identity.Hash) error {
+	return r.note(tx, hex.EncodeToString(hash[:]))
+}
+
+// renewSecret puts a secret in the place of the one that an earlier try of the request made, which nobody has seen. It reports false when
+// there was none, or it was ended since.
+func (r *request) renewSecret(tx *store.Tx, client string, hash identity.Hash) (bool, error) {
+	if r.done() == "" {
+		return false, nil
+	}
+	var before identity.Hash
+	if _, err := hex.Decode(before[:], []byte(r.done())); err != nil {
+		return false, fmt.Errorf("reading which secret a request made: %w", err)
+	}
+	renewed, err := tx.RenewClientSecret(client, before, hash)
+	if err != nil || !renewed {
+		return false, err
+	}
+	return true, r.noteSecret(tx, hash)
+}
+
+// asItIs is an application as the store has it now, with a secret that was made.
+func (r *request) asItIs(id, secret string) (any, *problem.Problem) {
+	c, err := r.db.Client(r.Context(), id)
+	if err != nil {
+		return nil, r.storeAway(err)
+	}
 	return r.withSecret(c, secret)
 }
 
@@ -206,14 +245,17 @@ func (r *request) resetClient() (any, *problem.Problem) {
 	}
 	now := r.gateway.Now().UTC().Truncate(time.Microsecond)
 	err := r.db.Write(r.Context(), func(tx *store.Tx) error {
+		if renewed, err := r.renewSecret(tx, c.ID, hash); renewed || err != nil {
+			return err
+		}
 		if err := tx.KeepClientSecret(c.ID); err != nil {
 			return err
 		}
 		if err := tx.AddClientSecret(c.ID, hash, now); err != nil {
 			return err
 		}
-		if c.DisabledAt.IsZero() {
-			return nil
+		if err := r.noteSecret(tx, hash); err != nil || c.DisabledAt.IsZero() {
+			return err
 		}
 		if err := tx.KeepClientSecret(c.ID); err != nil {
 			return err
@@ -227,8 +269,7 @@ func (r *request) resetClient() (any, *problem.Problem) {
 	case err != nil:
 		return nil, r.storeAway(err)
 	}
-	c.DisabledAt = time.Time{}
-	return r.withSecret(c, secret)
+	return r.asItIs(c.ID, secret)
 }
 
 // endSecrets ends all secrets of an application but the newest: the end of a rotation.

@@ -115,6 +115,11 @@ func (r *request) done() string {
 	return r.once.effect
 }
 
+// endedMeanwhile refuses the repeat of a request whose earlier try made something that is good no longer.
+func endedMeanwhile() *problem.Problem {
+	return problem.New(http.StatusConflict, "an earlier try of this request made it, and it was revoked or disabled since: take a new Idempotency-Key")
+}
+
 // finish keeps the answer for the request's repeats. Where it is no more than a moment's trouble, the repeat is tried anew.
 func (r *request) finish(a *answer, p *problem.Problem) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), patience)

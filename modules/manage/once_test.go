@@ -119,27 +119,6 @@ func TestIdempotencyKeysAreVisibleASCII(t *testing.T) {
 	b.must(http.StatusCreated, http.MethodPost, "/v1/api-keys", newKey, "Idempotency-Key", strings.Repeat("~", 255))
 }
 
-// Whatever a request brought about before its process ended is not done again, and its repeat tells of it.
-func TestACrashBeforeTheAnswer(t *testing.T) {
-	t.Parallel()
-	b := setup(t)
-	b.people()
-	lost := func(path, body string) (repeat func() reply) {
-		b.must(http.StatusCreated, http.MethodPost, path, body, "Idempotency-Key", "k")
-		b.forget()
-		return func() reply { return b.must(http.StatusCreated, http.MethodPost, path, body, "Idempotency-Key", "k") }
-	}
-	again := lost(application+"/transitions", `{"step":"hired"}`)()
-	require.Len(t, items(b, application+"/transitions"), 1)
-	require.Contains(t, again.body, items(b, application+"/transitions")[0]["id"])
-
-	path := application + "/documents?fileName=cv.txt"
-	again = lost(path, "the content")()
-	require.Len(t, items(b, application+"/documents"), 1)
-	require.Contains(t, again.body, items(b, application+"/documents")[0]["id"])
-	require.Len(t, b.files(), 1)
-}
-
 // Of requests with the same key that come at the same moment, one is done.
 func TestOnceAmongMany(t *testing.T) {
 	t.Parallel()

@@ -2,6 +2,7 @@ package manage
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"slices"
@@ -24,19 +25,35 @@ func (r *request) redeliver() (any, *problem.Problem) {
 	if p != nil {
 		return nil, p
 	}
+	if begun := r.done(); begun != "" {
+		var res export.Redelivery
+		if err := json.Unmarshal([]byte(begun), &res); err != nil {
+			return nil, r.storeAway(err)
+		}
+		return res, nil
+	}
 	ctx, cancel := context.WithTimeout(r.Context(), patience)
 	defer cancel()
-	res, err := r.gateway.Runtime.Again.Redeliver(ctx, e.Tenant, e.Key, integrations)
+	res, err := r.gateway.Runtime.Again.Redeliver(ctx, e.Tenant, e.Key, integrations, r.noteRound)
 	refused := new(export.RefusedError)
 	switch {
 	case err == nil:
 		return res, nil
 	case errors.As(err, &refused):
 		return nil, problem.New(http.StatusConflict, refused.Reason)
-	case errors.Is(err, store.ErrUnavailable):
+	case errors.Is(err, store.ErrUnavailable), errors.Is(err, store.ErrLeaseLost):
 		return nil, r.storeAway(err)
 	}
 	return nil, r.noTemporal(err, "this export is under way, and Temporal, which carries it, does not answer: it goes on by itself once that is back")
+}
+
+// noteRound notes a round that the request begins, as it is answered.
+func (r *request) noteRound(tx *store.Tx, begun export.Redelivery) error {
+	raw, err := json.Marshal(begun)
+	if err != nil {
+		return err
+	}
+	return r.note(tx, string(raw))
 }
 
 // integrations reads the body of a redelivery: {"integrations":["hris"]}, or nothing at all.

@@ -87,17 +87,52 @@ func (r *request) addUser() (any, *problem.Problem) {
 	if p != nil {
 		return nil, p
 	}
-	err := r.db.Write(r.Context(), func(tx *store.Tx) error { return tx.AddUser(u) })
+	if id := r.done(); id != "" {
+		return r.renewUser(id, made, u.Password)
+	}
+	err := r.db.Write(r.Context(), func(tx *store.Tx) error {
+		if err := tx.AddUser(u); err != nil {
+			return err
+		}
+		return r.note(tx, u.ID)
+	})
 	switch {
 	case errors.Is(err, store.ErrTaken):
 		return nil, problem.New(http.StatusConflict, "there is a user with this e-mail address: reset their password, or take another address")
 	case err != nil:
 		return nil, r.storeAway(err)
 	}
+	return r.madeUser(u, made), nil
+}
+
+// renewUser is to users what renewAPIUser is to those of the Apply API.
+func (r *request) renewUser(id, made, hash string) (any, *problem.Problem) {
+	u, err := r.db.User(r.Context(), id)
+	if err != nil {
+		return nil, r.storeAway(err)
+	}
+	if !u.DisabledAt.IsZero() {
+		return nil, endedMeanwhile()
+	}
+	if made != "" {
+		p := r.write(func(tx *store.Tx) error {
+			if _, err := tx.ResetUser(id, hash, r.gateway.Now()); err != nil {
+				return err
+			}
+			return r.note(tx, id)
+		})
+		if p != nil {
+			return nil, p
+		}
+	}
+	return r.madeUser(u, made), nil
+}
+
+func (r *request) madeUser(u *identity.User, password string) user {
 	r.location = "/v1/users/" + url.PathEscape(u.ID)
 	shown := userOf(u)
-	shown.Password = made
-	return shown, nil
+	shown.Password = password
+	return shown
 }
 
 // own is the beginning of all that takes no query and a caller who opens all tenants.

@@ -38,9 +38,9 @@ type Redelivery struct {
 }
 
 // Redeliver delivers an export anew to integrations, all of the tenant's when none is named. One that is still under way is
-// tried at once instead. Its documents can then be downloaded for a while longer. The error is a *RefusedError, or
-// store.ErrNotFound, when it can't be.
-func (a *Again) Redeliver(ctx context.Context, tenant, key string, integrations []string) (Redelivery, error) {
+// tried at once instead. Its documents can then be downloaded for a while longer. begun runs in the transaction that begins a round, and
+// may run more than once. The error is a *RefusedError, or store.ErrNotFound, when it can't be.
+func (a *Again) Redeliver(ctx context.Context, tenant, key string, integrations []string, begun func(*store.Tx, Redelivery) error) (Redelivery, error) {
 	e, err := a.Store.ExportByKey(ctx, tenant, key)
 	if err != nil {
 		return Redelivery{}, err
@@ -87,14 +87,16 @@ func (a *Again) Redeliver(ctx context.Context, tenant, key string, integrations 
 	if len(res.Started) == 0 {
 		return res, nil
 	}
-	next, err := a.begin(ctx, e, res.Started, gone, true)
+	_, err = a.begin(ctx, e, res.Started, gone, true, func(tx *store.Tx, next *hiring.Export) error {
+		res.Round = next.Round
+		return begun(tx, res)
+	})
 	if errors.Is(err, errMoved) {
 		return Redelivery{}, &RefusedError{"this export has just been tried, or begun anew: look at it, and ask again if need be"}
 	}
 	if err != nil {
 		return Redelivery{}, err
 	}
-	res.Round = next.Round
 	return res, nil
 }
 
@@ -105,8 +107,9 @@ func isGone(err error) bool {
 }
 
 // begin begins the next round of an export for integrations, with another 72 hours when there is to be more time. Deliveries that
-// are moved go on in it with the attempts they had; the error is errMoved when one of them is not what it was.
-func (a *Again) begin(ctx context.Context, e *hiring.Export, integrations []string, moved []*hiring.Delivery, more bool) (next *hiring.Export, err error) {
+// are moved go on in it with the attempts they had; the error is errMoved when one of them is not what it was. What also does, it does
+// in the same transaction; it may be nil.
+func (a *Again) begin(ctx context.Context, e *hiring.Export, integrations []string, moved []*hiring.Delivery, more bool, also func(*store.Tx, *hiring.Export) error) (next *hiring.Export, err error) {
 	now := a.Now()
 	err = a.Store.Write(ctx, func(tx *store.Tx) (err error) {
 		if more {
@@ -125,7 +128,10 @@ func (a *Again) begin(ctx context.Context, e *hiring.Export, integrations []stri
 				return cmp.Or(err, errMoved)
 			}
 		}
-		return nil
+		if also == nil {
+			return nil
+		}
+		return also(tx, next)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("beginning the next round: %w", err)
@@ -217,7 +223,7 @@ func (a *Again) release(ctx context.Context, d *hiring.Delivery) error {
 			return nil
 		}
 	}
-	if _, err := a.begin(ctx, e, []string{d.Integration}, []*hiring.Delivery{d}, true); err != nil && !errors.Is(err, errMoved) {
+	if _, err := a.begin(ctx, e, []string{d.Integration}, []*hiring.Delivery{d}, true, nil); err != nil && !errors.Is(err, errMoved) {
 		return fmt.Errorf("releasing a held delivery: %w", err)
 	}
 	return nil

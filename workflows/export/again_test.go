@@ -76,7 +76,7 @@ func TestRedeliveryOfWhatWasNotTriedYet(t *testing.T) {
 	again := b.again()
 	again.Client = engineClient{service: temporal}
 	redeliver := func(names ...string) (export.Redelivery, error) {
-		return again.Redeliver(t.Context(), "acme", "u-1", names)
+		return again.Redeliver(t.Context(), "acme", "u-1", names, func(*store.Tx, export.Redelivery) error { return nil })
 	}
 	refused := func(names ...string) {
 		_, err := redeliver(names...)

@@ -157,7 +157,7 @@ func (a *Again) restart(ctx context.Context, e *hiring.Export, lost []*hiring.De
 		names[n] = d.Integration
 		held = held || d.Outcome == hiring.Held
 	}
-	next, err := a.begin(ctx, e, names, lost, held)
+	next, err := a.begin(ctx, e, names, lost, held, nil)
 	if errors.Is(err, errMoved) {
 		return nil
 	}

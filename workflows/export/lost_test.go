@@ -176,7 +176,7 @@ func TestHeldDeliveryWithoutAWorkflowIsReleased(t *testing.T) {
 	for name, ask := range map[string]func(*lossBench) error{
 		"release": func(b *lossBench) error { return b.watcher.Release(b.t.Context(), b.integration()) },
 		"redelivery": func(b *lossBench) error {
-			res, err := b.watcher.Redeliver(b.t.Context(), "acme", "u-1", []string{"hris"})
+			res, err := b.watcher.Redeliver(b.t.Context(), "acme", "u-1", []string{"hris"}, func(*store.Tx, export.Redelivery) error { return nil })
 			require.Equal(b.t, []string{"hris"}, res.Started)
 			return err
 		},
