@@ -31,13 +31,19 @@ func (tx *Tx) EnableAPIUser(tenant, id string) (bool, error) {
 	return n > 0, err
 }
 
-// DisableAPIUsersOf keeps all users of a tenant out, and revokes their tokens.
-func (tx *Tx) DisableAPIUsersOf(tenant string, now time.Time) error {
-	if _, err := tx.exec(`UPDATE api_users SET disabled_at = $1 WHERE tenant = $2 AND disabled_at IS NULL`, micros(now), tenant); err != nil {
-		return err
+// DeleteAPIUsersOf removes all users of a tenant with their tokens. Their names are anybody's then.
+func (tx *Tx) DeleteAPIUsersOf(tenant string) error {
+	for _, q := range []string{
+		// A row whose unique name changes is locked against tokens that another node issues.
+		`UPDATE api_users SET folded = id WHERE tenant = $1`,
+		`DELETE FROM api_tokens WHERE user_id IN (SELECT id FROM api_users WHERE tenant = $1)`,
+		`DELETE FROM api_users WHERE tenant = $1`,
+	} {
+		if _, err := tx.exec(q, tenant); err != nil {
+			return err
+		}
 	}
-	_, err := tx.exec(`DELETE FROM api_tokens WHERE user_id IN (SELECT id FROM api_users WHERE tenant = $1)`, tenant)
-	return err
+	return nil
 }
 
 // DisableAPIUser keeps a user of a tenant out, and revokes their tokens. It reports false when there is none, or none that is not

@@ -109,10 +109,13 @@ func TestAPITokens(t *testing.T) {
 		require.False(t, good("d", noon), "a token came back to life")
 		for _, tenant := range []string{"globex", "acme"} {
 			require.True(t, good("e", noon))
-			write(t, db, func(tx *store.Tx) error { return tx.DisableAPIUsersOf(tenant, noon) })
+			write(t, db, func(tx *store.Tx) error { return tx.DeleteAPIUsersOf(tenant) })
 		}
 		require.False(t, good("e", noon))
-		require.True(t, enable("acme"))
+		require.False(t, enable("acme"))
+		anew := *user
+		anew.ID, anew.Tenant = "u-9", "globex"
+		write(t, db, func(tx *store.Tx) error { return tx.AddAPIUser(&anew) })
 		require.False(t, good("e", noon), "a token came back to life")
 	})
 }

@@ -100,11 +100,11 @@ func (r *request) addAPIUser() (any, *problem.Problem) {
 // its hash, takes its place. One that was sent stays.
 func (r *request) renewAPIUser(tenant, id, made, hash string) (any, *problem.Problem) {
 	u, err := r.db.APIUser(r.Context(), tenant, id)
+	if errors.Is(err, store.ErrNotFound) || err == nil && !u.DisabledAt.IsZero() {
+		return nil, endedMeanwhile()
+	}
 	if err != nil {
 		return nil, r.storeAway(err)
-	}
-	if !u.DisabledAt.IsZero() {
-		return nil, endedMeanwhile()
 	}
 	if made != "" {
 		p := r.write(func(tx *store.Tx) error {

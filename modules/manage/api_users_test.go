@@ -138,7 +138,9 @@ func TestAPIUsersEndWithTheirTenant(t *testing.T) {
 	b.must(http.StatusNoContent, http.MethodDelete, "/v1/tenants/initech", "")
 	require.False(t, good())
 	b.must(http.StatusCreated, http.MethodPut, "/v1/tenants/initech", `{"name":"Initech","secrets":[]}`)
-	require.False(t, b.token("partner@example.com")(), "a user of the tenant that is gone")
+	require.Empty(t, items(b, "/v1/tenants/initech/api-users"), "a user of the tenant that is gone")
+	b.must(http.StatusCreated, http.MethodPost, partners, `{"userName":"partner@example.com"}`)
+	require.False(t, good())
 }
 
 func TestAPIUserCommands(t *testing.T) {

@@ -192,8 +192,8 @@ func (r *request) putTenant() (any, *problem.Problem) {
 	return tenantOf(t), nil
 }
 
-// deleteTenant removes a tenant that has no integration any more, revokes the API keys that open it alone, and disables its users
-// of the Apply API. Its exports stay, and so does the rest of what it had.
+// deleteTenant removes a tenant that has no integration any more, with its users of the Apply API, and revokes the API keys that
+// open it alone. Its exports stay, and so does the rest of what it had.
 func (r *request) deleteTenant() (any, *problem.Problem) {
 	if _, p := r.query(); p != nil {
 		return nil, p
@@ -215,7 +215,7 @@ func (r *request) deleteTenant() (any, *problem.Problem) {
 		if err := tx.DeleteTenant(t); err != nil {
 			return err
 		}
-		if err := tx.DisableAPIUsersOf(t.Name, r.gateway.Now()); err != nil {
+		if err := tx.DeleteAPIUsersOf(t.Name); err != nil {
 			return err
 		}
 		return tx.RevokeAPIKeysOf(t.Name, r.gateway.Now())
