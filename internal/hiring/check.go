@@ -12,7 +12,7 @@ import (
 // they let pass can be stored by every database and exported in a body that the export schema accepts. Row is not looked at.
 func (c *Candidate) Check() error {
 	var k checker
-	k.id("id", c.ID)
+	k.segment("id", c.ID)
 	entries(&k, "alternateIds", c.AlternateIDs, k.id)
 	k.text("name.formattedName", c.Name.Formatted)
 	k.text("name.given", c.Name.Given)
@@ -33,7 +33,7 @@ func (c *Candidate) Check() error {
 // Check is for a job as Candidate.Check is for a candidate.
 func (j *Job) Check() error {
 	var k checker
-	k.id("jobBoardCode", j.BoardCode)
+	k.segment("jobBoardCode", j.BoardCode)
 	k.id("id", j.ID)
 	k.idOrNone("legacyId", j.LegacyID)
 	k.text("title", j.Title)
@@ -71,7 +71,7 @@ func (s *Step) Check() error {
 // exported with DefaultLanguage.
 func (a *JobApplication) Check() error {
 	var k checker
-	k.id("id", a.ID)
+	k.segment("id", a.ID)
 	k.idOrNone("legacyId", a.LegacyID)
 	k.id("candidate", a.Candidate)
 	k.idOrNone("jobBoardCode", a.Job)
@@ -97,7 +97,7 @@ func (a *JobApplication) Check() error {
 // Check is for the description of a document as Candidate.Check is for a candidate.
 func (d *ApplicationDocument) Check() error {
 	var k checker
-	k.id("id", d.ID)
+	k.segment("id", d.ID)
 	entries(&k, "descriptions", d.Descriptions, k.text)
 	k.idOrNone("fileName", d.FileName)
 	k.idOrNone("mediaType", d.MediaType)

@@ -179,6 +179,25 @@ func TestIDRules(t *testing.T) {
 	}
 }
 
+func TestIDsThatStandInAddresses(t *testing.T) {
+	t.Parallel()
+	for member, at := range map[string]func(subjects) *string{
+		"id":                   ids["id"],
+		"jobBoardCode":         ids["jobBoardCode"],
+		"id (job application)": ids["id (job application)"],
+		"id (document)":        ids["id (document)"],
+	} {
+		for _, id := range []string{".", "..", "../q", "a/..", "a/./b", "a/../b", "/.", "./"} {
+			requireFaults(t, member, at, rule{id, "has a part that is only . or .., between slashes or as a whole: an address can't hold it, choose another"})
+		}
+		for _, id := range []string{"...", ".a", "a.", "a..b", "a//b", "/", "a/...", "%2E%2E"} {
+			s := sound()
+			*at(s) = id
+			require.Empty(t, s.check(t), "%s = %q", member, id)
+		}
+	}
+}
+
 func TestRequiredTexts(t *testing.T) {
 	t.Parallel()
 	for member, at := range map[string]func(subjects) *string{

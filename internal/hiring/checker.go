@@ -89,6 +89,24 @@ func (k *checker) idOrNone(member, s string) {
 	}
 }
 
+// segment checks an id that stands in addresses, as one segment of their path.
+func (k *checker) segment(member, s string) {
+	k.id(member, s)
+	if HasDotSegment(s) {
+		k.fault(member, "has a part that is only . or .., between slashes or as a whole: an address can't hold it, choose another")
+	}
+}
+
+// HasDotSegment tells whether a part of s, which slashes separate, is "." or ".." (RFC 3986 section 3.3).
+func HasDotSegment(s string) bool {
+	for part := range strings.SplitSeq(s, "/") {
+		if part == "." || part == ".." {
+			return true
+		}
+	}
+	return false
+}
+
 func (k *checker) stepID(member, s string) {
 	if !name.MatchString(s) {
 		k.fault(member, "is no step's id: use 1 to 63 of the characters a-z, 0-9 and -")

@@ -107,7 +107,7 @@ func requestIDOf(r *http.Request) string {
 
 func (a *API) serve(w http.ResponseWriter, r *http.Request) *refusal {
 	route, code, ok := find(r.URL.EscapedPath())
-	if !ok {
+	if !ok || gateway.LeadsAway(r) {
 		return refuse(http.StatusNotFound, "the Apply API has nothing at this address")
 	}
 	if r.Method != route.method && (r.Method != http.MethodHead || route.method != http.MethodGet) {

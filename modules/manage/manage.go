@@ -59,14 +59,20 @@ func newAPI(gateway func() *gateway.Gateway, keyed bool, log *zap.Logger) *API {
 		allow := strings.Join(methods, ", ")
 		a.mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) { problem.MethodNotAllowed(w, allow) })
 	}
-	a.mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
-		problem.New(http.StatusNotFound, "the management API has nothing at this address").Write(w)
-	})
+	a.mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { nothingHere.Write(w) })
 	return a
 }
 
+var nothingHere = problem.New(http.StatusNotFound, "the management API has nothing at this address")
+
 // ServeHTTP implements http.Handler.
-func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.mux.ServeHTTP(w, r) }
+func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if gateway.LeadsAway(r) {
+		nothingHere.Write(w)
+		return
+	}
+	a.mux.ServeHTTP(w, r)
+}
 
 func (a *API) serve(w http.ResponseWriter, r *http.Request, route route) {
 	g := a.gateway()

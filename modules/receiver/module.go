@@ -45,8 +45,8 @@ func (h *Handler) Provision(ctx caddy.Context) error {
 }
 
 func originalPath(r *http.Request) string {
-	if original, ok := r.Context().Value(caddyhttp.OriginalRequestCtxKey).(http.Request); ok && original.URL != nil {
-		return original.URL.Path
+	if path, known := gateway.OriginalPath(r); known {
+		return path
 	}
 	return r.URL.Path
 }
