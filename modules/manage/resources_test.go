@@ -2,6 +2,7 @@ package manage_test
 
 import (
 	"crypto/rand"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -199,4 +200,26 @@ func testStepsAreReplacedAsAWhole(t *testing.T, b *bench) {
 	}
 	b.must(http.StatusOK, http.MethodPut, acme+"/steps", `{"items":[]}`)
 	require.Empty(t, ids(b, acme+"/steps"))
+}
+
+func TestAPageOfStepsIsNotTakenForAll(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	var steps []string
+	for n := range 60 {
+		steps = append(steps, fmt.Sprintf(`{"id":"s-%d","name":"S"}`, n))
+	}
+	b.must(http.StatusOK, http.MethodPut, acme+"/steps", `{"items":[`+strings.Join(steps, ",")+`]}`)
+	all := b.must(http.StatusOK, http.MethodGet, acme+"/steps", "")
+	b.must(http.StatusOK, http.MethodPut, acme+"/steps", all.body, "If-Match", all.header.Get("ETag"))
+	require.Len(t, ids(b, acme+"/steps"), 60)
+
+	first := b.must(http.StatusOK, http.MethodGet, acme+"/steps?limit=50", "")
+	require.Contains(t, b.problem(http.MethodPut, acme+"/steps", first.body, http.StatusUnprocessableEntity), "send all steps")
+	rest := b.must(http.StatusOK, http.MethodGet, acme+"/steps?cursor="+*parsed[listed](b, first).Next, "")
+	require.Len(t, parsed[listed](b, rest).Items, 10)
+	for _, page := range []reply{first, rest} {
+		require.Empty(t, page.header.Get("ETag"), "If-Match is for all steps")
+	}
+	require.Len(t, ids(b, acme+"/steps"), 60)
 }

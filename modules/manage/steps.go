@@ -35,11 +35,15 @@ func tagOf(all []*hiring.Step) string {
 	return fmt.Sprintf(`"%.16x"`, digest(strings.Join(parts, " ")))
 }
 
-// listSteps lists a tenant's steps in the order of its workflow.
+// listSteps lists a tenant's steps in the order of its workflow: all of them, unless the request has a limit, for a PUT takes all. A
+// page of them has no entity tag, which is that of all.
 func (r *request) listSteps() (any, *problem.Problem) {
-	_, page, p := r.page("step")
+	q, page, p := r.page("step")
 	if p != nil {
 		return nil, p
+	}
+	if !q.Has("limit") {
+		page.limit = maxSteps
 	}
 	t, p := r.tenant()
 	if p != nil {
@@ -50,8 +54,10 @@ func (r *request) listSteps() (any, *problem.Problem) {
 		return nil, r.storeAway(err)
 	}
 	inOrder(all)
-	r.etag = tagOf(all)
 	rows, next := part(page, all, func(s *hiring.Step) string { return fmt.Sprintf("%09d", s.Position) })
+	if len(rows) == len(all) {
+		r.etag = tagOf(all)
+	}
 	return listed(page, rows, next, itself), nil
 }
 
@@ -66,8 +72,11 @@ func (r *request) putSteps() (any, *problem.Problem) {
 	}
 	in, p := decode[struct {
 		Items []hiring.Step `json:"items"`
-		Next  *string       `json:"next"` // of the answer to GET, which may be sent back
+		Next  *string       `json:"next"` // of the answer to GET, which may be sent back, unless it was a page
 	}](r)
+	if p == nil && in.Next != nil {
+		p = problem.New(http.StatusUnprocessableEntity, "this is a page of the steps, and the others would be lost: send all steps, with next null or left out")
+	}
 	if p == nil {
 		p = r.checkSteps(t, in.Items)
 	}
