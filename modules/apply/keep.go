@@ -83,8 +83,8 @@ func (s *submission) keep(f *filled) (string, *refusal) {
 		return "refused", noJob()
 	case errors.Is(err, store.ErrOtherRequest):
 		return s.misused()
-	case errors.Is(err, store.ErrUnavailable):
-		// It may have been committed all the same: the files are left to the sweep, which knows.
+	case errors.Is(err, store.ErrUnavailable), errors.Is(err, context.DeadlineExceeded):
+		// It may have been committed all the same, or removing the files may wait as long again: they are left to the sweep, which knows.
 		return "failed", s.away(err)
 	}
 	s.forget()

@@ -1,6 +1,7 @@
 package apply_test
 
 import (
+	"context"
 	"net/http"
 	"strings"
 	"testing"
@@ -202,4 +203,21 @@ func TestServiceInMaintenance(t *testing.T) {
 	token := b.authenticate(partner, right)
 	b.requireError(token, http.StatusServiceUnavailable, message, "")
 	require.NotEmpty(t, token.Header().Get("Retry-After"))
+}
+
+func TestADatabaseThatHangs(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	me := b.bearer(partner)
+	busy, release, released := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	go func() {
+		released <- b.Runtime.Store().Write(context.Background(), func(*store.Tx) error { close(busy); <-release; return nil })
+	}()
+	<-busy
+	taken := b.apply(application(t, "a/b c", []answered{}), me...)
+	close(release)
+	require.NoError(t, <-released)
+	b.requireError(taken, http.StatusServiceUnavailable, "the service can't use its database now, and nothing was kept: send the same again in a moment", "null")
+	require.NotEmpty(t, taken.Header().Get("Retry-After"))
+	require.Empty(t, b.applications("acme"))
 }
