@@ -21,19 +21,20 @@ type Guards struct {
 	Failures *password.Failures
 
 	mu       sync.Mutex
-	limiters *lru.Cache[string, *limiter]
+	limiters *lru.Cache[limited, *rate.Limiter]
 	running  map[[32]byte]struct{} // requests with an Idempotency-Key
 	told     map[string]time.Time  // of which expired form the log was told, and when
 }
 
-type limiter struct {
-	*rate.Limiter
-	of hiring.Rate
+// limited is a user under a rate: where sites have different ones, each of them holds.
+type limited struct {
+	user string
+	rate hiring.Rate
 }
 
 // NewGuards makes one that remembers nothing.
 func NewGuards(now func() time.Time) *Guards {
-	limiters, _ := lru.New[string, *limiter](remembered) // the only error is that of a size that is not positive
+	limiters, _ := lru.New[limited, *rate.Limiter](remembered) // the only error is that of a size that is not positive
 	return &Guards{Failures: password.NewFailures(now), limiters: limiters, running: map[[32]byte]struct{}{}, told: map[string]time.Time{}}
 }
 
@@ -55,10 +56,10 @@ func (a allowance) tell(h http.Header) {
 func (g *Guards) take(user string, of hiring.Rate, now time.Time) allowance {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	l, ok := g.limiters.Get(user)
-	if !ok || l.of != of {
-		l = &limiter{rate.NewLimiter(rate.Limit(of.PerSecond), of.Burst), of}
-		g.limiters.Add(user, l)
+	l, ok := g.limiters.Get(limited{user, of})
+	if !ok {
+		l = rate.NewLimiter(rate.Limit(of.PerSecond), of.Burst)
+		g.limiters.Add(limited{user, of}, l)
 	}
 	a := allowance{limit: of.Burst}
 	r := l.ReserveN(now, 1)

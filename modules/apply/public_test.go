@@ -112,6 +112,22 @@ func TestRates(t *testing.T) {
 	require.Equal(t, http.StatusOK, ask().StatusCode)
 }
 
+func TestEachSiteHasItsRate(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	me := b.bearer(partner)
+	const path = "/v2/job/" + code + "/question"
+	slow, fast := hiring.Rate{PerSecond: 0.5, Burst: 2}, hiring.Rate{PerSecond: 1, Burst: 100}
+	var statuses []int
+	for range 4 {
+		b.Rate = fast
+		require.Equal(t, http.StatusOK, b.ask(http.MethodGet, path, "", me...).Code)
+		b.Rate = slow
+		statuses = append(statuses, b.ask(http.MethodGet, path, "", me...).Code)
+	}
+	require.Equal(t, []int{http.StatusOK, http.StatusOK, http.StatusTooManyRequests, http.StatusTooManyRequests}, statuses)
+}
+
 // A thousand wrong passwords from one address slow that address down, and nobody else.
 func TestAThousandWrongPasswords(t *testing.T) {
 	t.Parallel()
