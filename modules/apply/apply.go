@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
-	"mime"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -178,14 +177,11 @@ func tokenOf(r *http.Request) (string, bool) {
 }
 
 func (x *exchange) checkType() *refusal {
-	kind, _, err := mime.ParseMediaType(x.r.Header.Get("Content-Type"))
-	if err != nil && !errors.Is(err, mime.ErrInvalidMediaParameter) || kind != "application/json" {
+	if gateway.TextType(x.r.Header) != "application/json" {
 		return refuse(http.StatusUnsupportedMediaType, "send JSON, with the header Content-Type: application/json").closing()
 	}
-	for _, e := range x.r.Header.Values("Content-Encoding") {
-		if e != "" && !strings.EqualFold(e, "identity") {
-			return refuse(http.StatusUnsupportedMediaType, "send the body as it is, without Content-Encoding").closing()
-		}
+	if gateway.Encoded(x.r.Header) {
+		return refuse(http.StatusUnsupportedMediaType, "send the body as it is, without Content-Encoding").closing()
 	}
 	return nil
 }

@@ -129,12 +129,12 @@ func TestMethodsAndTypes(t *testing.T) {
 		require.Equal(t, allow, w.Header().Get("Allow"))
 	}
 	const text, encoding = "send JSON, with the header Content-Type: application/json", "send the body as it is, without Content-Encoding"
-	for _, kind := range []string{"", "text/plain", "application/jsonx", "application/vnd.api+json", "multipart/form-data; boundary=x"} {
+	for _, kind := range []string{"", "text/plain", "application/jsonx", "application/vnd.api+json", "application/json; charset=latin1", "multipart/form-data; boundary=x"} {
 		b.requireError(b.ask(http.MethodPost, "/v2/application", "{}", append(me, contentType, kind)...), http.StatusUnsupportedMediaType, text, "null")
 		b.requireError(b.ask(http.MethodPost, "/v2/authentication", "{}", contentType, kind), http.StatusUnsupportedMediaType, text, "")
 	}
 	b.requireError(b.apply("{}", append(me, "Content-Encoding", "gzip")...), http.StatusUnsupportedMediaType, encoding, "null")
-	for _, kind := range []string{"application/json; charset=utf-8", "Application/JSON"} {
+	for _, kind := range []string{"application/json; charset=utf-8", `application/json;charset="UTF-8"`, "Application/JSON", "application/json; profile=x", "application/json; charset"} {
 		b.requireTaken(b.ask(http.MethodPost, "/v2/application", application(t, code, fine(t)), append(me, contentType, kind)...))
 	}
 }

@@ -1,6 +1,7 @@
 package manage
 
 import (
+	"cmp"
 	"encoding/hex"
 	"errors"
 	"io"
@@ -110,10 +111,7 @@ func (r *request) addDocument() (any, *problem.Problem) {
 		return nil, problem.New(http.StatusBadRequest, "the file broke off, or could not be kept: send it again").Closing()
 	}
 	d.Blob, d.SHA256, d.Size = blob.Name, blob.SHA256[:], blob.Size
-	if d.MediaType == "" {
-		d.MediaType = blob.Detected
-	}
-	if p := invalid(d.Check()); p != nil {
+	if p := settleType(d, blob.Detected); p != nil {
 		r.discard(blob.Name)
 		return nil, p
 	}
@@ -140,6 +138,16 @@ func tooLarge() *problem.Problem {
 	return problem.New(http.StatusRequestEntityTooLarge, "the file is larger than 25 MiB: send a smaller one").Closing()
 }
 
+// settleType checks the media type and the name that came with the content; where no type did, it is the one that was detected.
+func settleType(d *hiring.ApplicationDocument, detected string) *problem.Problem {
+	kind, ok := mediaType(d.MediaType)
+	if !ok {
+		return problem.New(http.StatusUnprocessableEntity, "mimeType is no media type: send that of the file, such as application/pdf, or leave it out")
+	}
+	d.MediaType = cmp.Or(kind, detected)
+	return invalid(d.Check())
+}
+
 // describedDocument reads what the request says about the file.
 func (r *request) describedDocument() (*hiring.ApplicationDocument, *problem.Problem) {
 	q, p := r.queryOf("id", "fileName", "description")
@@ -163,17 +171,27 @@ func (r *request) describedDocument() (*hiring.ApplicationDocument, *problem.Pro
 	if strings.ContainsAny(d.FileName, `/\`) {
 		return nil, problem.New(http.StatusUnprocessableEntity, "fileName has a folder in it: send the name alone")
 	}
-	if sent := r.Header.Get("Content-Type"); sent != "" {
-		kind, _, err := mime.ParseMediaType(sent)
-		if err != nil || !strings.Contains(kind, "/") {
-			return nil, problem.New(http.StatusUnsupportedMediaType, "the header Content-Type is no media type: send that of the file, such as application/pdf")
-		}
-		d.MediaType = kind
+	var ok bool
+	if d.MediaType, ok = mediaType(r.Header.Get("Content-Type")); !ok {
+		return nil, problem.New(http.StatusUnsupportedMediaType, "the header Content-Type is no media type: send that of the file, such as application/pdf")
+	}
+	if d.MediaType == "application/x-www-form-urlencoded" || strings.HasPrefix(d.MediaType, "multipart/") {
+		return nil, problem.New(http.StatusUnsupportedMediaType,
+			"the header Content-Type says that the body is a form: send the file alone, under its own media type, such as application/pdf")
 	}
 	if d.MediaType == "application/json" && d.FileName != "" {
 		return nil, problem.New(http.StatusBadRequest, "a Document object has its fileName in it: leave that of the query out")
 	}
 	return d, invalid(d.Check())
+}
+
+// mediaType is a media type without its parameters (RFC 9110 section 8.3.1); empty: none is named.
+func mediaType(sent string) (kind string, ok bool) {
+	if sent == "" {
+		return "", true
+	}
+	kind, _, err := mime.ParseMediaType(sent)
+	return kind, err == nil && strings.Contains(kind, "/")
 }
 
 // keepDocument writes the document's row, unless an earlier try of the request did.

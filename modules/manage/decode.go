@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"mime"
 	"net/http"
 	"strings"
 
@@ -13,6 +12,7 @@ import (
 
 	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/problem"
+	"github.com/hiregate/hiregate/modules/gateway"
 )
 
 // maxBody is the largest body that is not a file, in bytes, unless its route takes a larger one.
@@ -31,13 +31,16 @@ func (r *request) read(most int64) (p *problem.Problem) {
 	return nil
 }
 
-// decode reads the body as JSON: one value, in UTF-8, with each member once and none that T does not know.
+// decode reads the body as JSON: one object, in UTF-8, with each member once and none that the struct T does not know.
 func decode[T any](r *request) (v T, p *problem.Problem) {
-	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
+	if gateway.TextType(r.Header) != "application/json" {
 		return v, problem.New(http.StatusUnsupportedMediaType, "send the body as JSON, with the header Content-Type: application/json")
 	}
 	if err := json.Unmarshal(r.body, &v, json.RejectUnknownMembers(true)); err != nil {
 		return v, problem.New(http.StatusBadRequest, unreadable(err))
+	}
+	if jsontext.Value(r.body).Kind() != '{' { // null is nothing to a struct, and would empty what it is put in the place of
+		return v, problem.New(http.StatusBadRequest, "the body is null: send one JSON object, with what there is to say in it")
 	}
 	return v, nil
 }

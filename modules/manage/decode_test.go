@@ -20,6 +20,7 @@ func TestBodiesAreReadStrictly(t *testing.T) {
 		`{}x`:                         "is not JSON",
 		"{\"gender\":\"\xff\"}":       "is not JSON",
 		`[]`:                          "is not what goes here",
+		` null `:                      "send one JSON object",
 		`{"gender":1}`:                `the member "gender" of the body is not what goes there`,
 		`{"gender":"a","gender":"b"}`: `the member "gender" twice`,
 		`{"colour":"red"}`:            `a member "colour", which is unknown here`,
@@ -33,10 +34,11 @@ func TestBodiesAreReadStrictly(t *testing.T) {
 		}
 		require.Contains(t, b.refused(status, http.MethodPut, path, body), want, body)
 	}
-	for _, kind := range []string{"text/plain", "application/x-www-form-urlencoded", "application/jsonp", "application/merge-patch+json"} {
+	for _, kind := range []string{"text/plain", "application/x-www-form-urlencoded", "application/jsonp", "application/merge-patch+json", "application/json; charset=latin1"} {
 		require.Contains(t, b.refused(http.StatusUnsupportedMediaType, http.MethodPut, path, "{}", "Content-Type", kind), "Content-Type: application/json")
 	}
-	for _, kind := range []string{"application/json; charset=utf-8", "Application/JSON"} {
+	require.Contains(t, b.refused(http.StatusUnsupportedMediaType, http.MethodPut, path, "{}", "Content-Encoding", "gzip"), "without Content-Encoding")
+	for _, kind := range []string{"application/json; charset=utf-8", `application/json;charset="UTF-8"`, "Application/JSON", "application/json; profile=x"} {
 		require.Contains(t, []int{http.StatusOK, http.StatusCreated}, b.send(http.MethodPut, path, "{}", "Content-Type", kind).status)
 	}
 }

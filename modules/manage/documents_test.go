@@ -61,12 +61,13 @@ func TestDocumentObjectsAreAdded(t *testing.T) {
 		status int
 		detail string
 	}{
-		`{"content":"JVBE"`:                       {http.StatusUnprocessableEntity, "Document object"},
-		`{"content":"J~"}`:                        {http.StatusUnprocessableEntity, "base64"},
-		`{"mimeType":"application/pdf"}`:          {http.StatusUnprocessableEntity, "no content"},
-		`{"content":""}`:                          {http.StatusUnprocessableEntity, "empty"},
-		`{"content":"` + larger + `"}`:            {http.StatusRequestEntityTooLarge, "25 MiB"},
-		`{"content":"JVBE","mimeType":"a\u0007"}`: {http.StatusUnprocessableEntity, "mediaType"},
+		`{"content":"JVBE"`:                        {http.StatusUnprocessableEntity, "Document object"},
+		`{"content":"J~"}`:                         {http.StatusUnprocessableEntity, "base64"},
+		`{"mimeType":"application/pdf"}`:           {http.StatusUnprocessableEntity, "no content"},
+		`{"content":""}`:                           {http.StatusUnprocessableEntity, "empty"},
+		`{"content":"` + larger + `"}`:             {http.StatusRequestEntityTooLarge, "25 MiB"},
+		`{"content":"JVBE","mimeType":"a\u0007"}`:  {http.StatusUnprocessableEntity, "mimeType is no media type"},
+		`{"content":"JVBE","mimeType":"nonsense"}`: {http.StatusUnprocessableEntity, "mimeType is no media type"},
 	} {
 		require.Contains(t, b.refused(want.status, http.MethodPost, docs+"?id=other", body, "Content-Type", "application/json"), want.detail)
 	}
@@ -96,6 +97,10 @@ func TestDocumentsThatAreRefused(t *testing.T) {
 		require.Contains(t, b.problem(http.MethodPost, docs+query, want.body, want.status), want.detail)
 	}
 	require.Contains(t, b.refused(http.StatusUnsupportedMediaType, http.MethodPost, docs, "x", "Content-Type", "pdf"), "no media type")
+	for _, form := range []string{"multipart/form-data; boundary=x", "multipart/mixed; boundary=x", "application/x-www-form-urlencoded"} {
+		require.Contains(t, b.refused(http.StatusUnsupportedMediaType, http.MethodPost, docs, "x", "Content-Type", form), "is a form: send the file alone")
+	}
+	require.Contains(t, b.refused(http.StatusUnsupportedMediaType, http.MethodPost, docs, "x", "Content-Encoding", "gzip"), "without Content-Encoding")
 	require.Contains(t, b.problem(http.MethodPost, acme+"/job-applications/a-2/documents", "x", http.StatusNotFound), "no job application")
 	large := strings.Repeat("x", 25<<20)
 	b.must(http.StatusCreated, http.MethodPost, docs+"?id=large", large)

@@ -89,6 +89,9 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request, route route) {
 	defer release()
 	req := &request{Request: r, w: w, gateway: g, db: g.Runtime.Store(), log: a.log, status: route.status}
 	p := req.admit(a.keyed, route)
+	if p == nil && gateway.Encoded(r.Header) {
+		p = problem.New(http.StatusUnsupportedMediaType, "send the body as it is, without Content-Encoding").Closing()
+	}
 	if p == nil && !route.streamed {
 		p = req.read(cmp.Or(route.most, maxBody))
 	}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"mime"
 	"net/http"
 	"slices"
 	"strconv"
@@ -20,6 +19,7 @@ import (
 	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/problem"
 	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/modules/gateway"
 )
 
 // row is a question of a list that is imported: what it is, or why it is refused.
@@ -115,11 +115,10 @@ func faultsOf(q *hiring.Question) (faults []string) {
 
 // rows reads the list of the body, by its media type.
 func (r *request) rows() ([]row, *problem.Problem) {
-	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	switch {
-	case err == nil && kind == "application/json":
+	switch gateway.TextType(r.Header) {
+	case "application/json":
 		return jsonRows(r.body)
-	case err == nil && kind == "text/csv":
+	case "text/csv":
 		return csvRows(r.body)
 	}
 	return nil, problem.New(http.StatusUnsupportedMediaType, "send the questions as JSON or CSV, with the header Content-Type: application/json or text/csv")

@@ -178,7 +178,9 @@ lines",maybe,,x,
 	} {
 		require.Contains(t, b.refused(http.StatusBadRequest, http.MethodPut, nurse+"/questions", body), want, body)
 	}
-	b.refused(http.StatusUnsupportedMediaType, http.MethodPut, nurse+"/questions", `[]`, "Content-Type", "text/plain")
+	for _, kind := range []string{"text/plain", "text/csv; charset=iso-8859-1"} {
+		b.refused(http.StatusUnsupportedMediaType, http.MethodPut, nurse+"/questions", `[]`, "Content-Type", kind)
+	}
 	b.refused(http.StatusNotFound, http.MethodPut, acme+"/jobs/NURSE-2/questions", `[]`)
 	require.Equal(t, "0", b.job().Questions[0].ID)
 }

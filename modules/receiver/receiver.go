@@ -134,10 +134,8 @@ func (in *intake) read() (result string) {
 	if in.r.ContentLength > in.MaxBody {
 		return tooLarge()
 	}
-	for _, e := range in.r.Header.Values("Content-Encoding") {
-		if e != "" && !strings.EqualFold(e, "identity") {
-			return in.refuse("encoding", problem.New(http.StatusUnsupportedMediaType, "send the body as it is, without Content-Encoding").Closing())
-		}
+	if gateway.Encoded(in.r.Header) {
+		return in.refuse("encoding", problem.New(http.StatusUnsupportedMediaType, "send the body as it is, without Content-Encoding").Closing())
 	}
 	if in.r.ContentLength > 0 {
 		in.body.Grow(int(in.r.ContentLength) + bytes.MinRead)

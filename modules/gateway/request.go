@@ -1,7 +1,10 @@
 package gateway
 
 import (
+	"errors"
+	"mime"
 	"net/http"
+	"strings"
 
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
@@ -24,4 +27,27 @@ func OriginalPath(r *http.Request) (path string, known bool) {
 func LeadsAway(r *http.Request) bool {
 	path, known := OriginalPath(r)
 	return known && hiring.HasDotSegment(path)
+}
+
+// TextType is the media type that the header Content-Type names, in small letters, for a body that is text in UTF-8; empty: there is
+// none, or it says that the text is in something else. What other parameters say is of no account.
+func TextType(h http.Header) string {
+	kind, parameters, err := mime.ParseMediaType(h.Get("Content-Type"))
+	if err != nil && !errors.Is(err, mime.ErrInvalidMediaParameter) {
+		return ""
+	}
+	if charset, ok := parameters["charset"]; ok && !strings.EqualFold(charset, "utf-8") {
+		return ""
+	}
+	return kind
+}
+
+// Encoded tells whether a body is not sent as it is: compressed, mostly. Nothing here takes such bodies.
+func Encoded(h http.Header) bool {
+	for _, coding := range h.Values("Content-Encoding") {
+		if coding != "" && !strings.EqualFold(coding, "identity") {
+			return true
+		}
+	}
+	return false
 }
