@@ -8,7 +8,6 @@ import (
 	"hash"
 	"io"
 	"net/http"
-	"os"
 	"time"
 
 	"github.com/google/uuid"
@@ -96,7 +95,7 @@ func (s *submission) take() (result string, refused *refusal) {
 	return s.decide()
 }
 
-// counted hashes and counts what is read.
+// counted hashes and counts what is read. Its errors are io.EOF and brokenOff.
 type counted struct {
 	io.Reader
 	sum  hash.Hash
@@ -107,8 +106,16 @@ func (c *counted) Read(p []byte) (int, error) {
 	n, err := c.Reader.Read(p)
 	c.sum.Write(p[:n])
 	*c.read += int64(n)
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = brokenOff{err}
+	}
 	return n, err
 }
+
+// brokenOff is why a body could not be read to its end: its connection, its chunks (RFC 9112 section 7.1), its length, or its time.
+type brokenOff struct{ error }
+
+func (e brokenOff) Unwrap() error { return e.error }
 
 // key reads the header Idempotency-Key; it is the user's own.
 func (s *submission) key() (*[32]byte, *refusal) {
@@ -139,6 +146,7 @@ func (s *submission) unread(err error) (string, *refusal) {
 		large *http.MaxBytesError
 		wrong *jsonstream.Error
 		shape shapeError
+		broke brokenOff
 	)
 	switch {
 	case errors.As(err, &large):
@@ -152,7 +160,7 @@ func (s *submission) unread(err error) (string, *refusal) {
 	case documents.Full(err):
 		s.Log.Error("an application could not be kept", zap.String("request", s.exchange.id()), zap.Error(err))
 		return "failed", refuse(http.StatusServiceUnavailable, "the service has no room for documents now, and nothing was kept: send the same again later").after(time.Minute).closing()
-	case s.r.Context().Err() != nil, errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, os.ErrDeadlineExceeded):
+	case s.r.Context().Err() != nil, errors.As(err, &broke):
 		return "failed", refuse(http.StatusBadRequest, "the body broke off: send it again").closing()
 	}
 	return "failed", s.broken("an application could not be read", err).closing()

@@ -1,10 +1,14 @@
 package apply_test
 
 import (
+	"bufio"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"io"
+	"net"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
@@ -12,6 +16,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
 
 	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/store"
@@ -328,6 +333,39 @@ func TestAJobThatClosesMeanwhile(t *testing.T) {
 	body := application(t, code, fine(t))
 	w := b.askReading(&closing{Reader: strings.NewReader(body), b: b}, me...)
 	b.requireError(w, http.StatusBadRequest, noJob, "null")
+	require.Empty(t, b.applications("acme"))
+	require.Empty(t, b.files())
+}
+
+// What breaks off is the sender's affair, however it does so, and leaves nothing behind.
+func TestABodyThatBreaksOff(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	bearer := b.bearer(partner)[1]
+	server := httptest.NewServer(b)
+	t.Cleanup(server.Close)
+	begun := application(t, code, fine(t))
+	begun = begun[:strings.Index(begun, "JVBERi0")+200] // within the resume, which goes to the disk meanwhile
+	for name, sent := range map[string]string{
+		"bad chunk":  fmt.Sprintf("Transfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\nnot a length\r\n", len(begun), begun),
+		"long chunk": fmt.Sprintf("Transfer-Encoding: chunked\r\n\r\n%x\r\n%s and more\r\n0\r\n\r\n", len(begun), begun),
+		"bad head":   "Transfer-Encoding: chunked\r\n\r\n{\r\n",
+		"short":      fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(begun)+1, begun),
+	} {
+		connection, err := net.Dial("tcp", server.Listener.Addr().String())
+		require.NoError(t, err)
+		_, err = fmt.Fprintf(connection, "POST /v2/application HTTP/1.1\r\nHost: x\r\nAuthorization: %s\r\nContent-Type: application/json\r\n%s", bearer, sent)
+		require.NoError(t, err)
+		require.NoError(t, connection.(*net.TCPConn).CloseWrite())
+		answer, err := http.ReadResponse(bufio.NewReader(connection), nil)
+		require.NoError(t, err, name)
+		raw, err := io.ReadAll(answer.Body)
+		require.NoError(t, err)
+		require.NoError(t, connection.Close())
+		require.Equal(t, http.StatusBadRequest, answer.StatusCode, "%s: %s", name, raw)
+		require.Contains(t, string(raw), `"message":"the body broke off: send it again","errors":null`, name)
+	}
+	require.Empty(t, b.Logged.FilterLevelExact(zap.ErrorLevel).All())
 	require.Empty(t, b.applications("acme"))
 	require.Empty(t, b.files())
 }
