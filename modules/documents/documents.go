@@ -43,6 +43,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		problem.Unavailable(w)
 	case !now.Before(till):
 		problem.New(http.StatusGone, "this document's address has ended: ask for the export to be redelivered, or for the candidate to be exported again").Write(w)
+	case d.State == hiring.GivenUp && len(d.SourceURL) == 0: // an export anew would be without it as well
+		problem.New(http.StatusGone, "nobody gets this document: "+d.Reason+"; go on without it").Write(w)
 	case d.State == hiring.GivenUp:
 		problem.New(http.StatusGone, "this document could not be had from where it was: ask for the export to be sent anew").Write(w)
 	case d.State == hiring.Fetching:

@@ -17,11 +17,9 @@ import (
 	"github.com/hiregate/hiregate/schemas"
 )
 
-// The documents of an export that was triggered here can be downloaded for 2 h 30 min after the event, to the microsecond.
-func TestDocumentsOfATriggeredExportEndAfterTwoAndAHalfHours(t *testing.T) {
-	t.Parallel()
-	b := newBench(t)
-	content := bytes.Repeat([]byte("%PDF-1.4 "), 50_000)
+// offer exports a candidate with a document, and gives the path of its public URL.
+func (b *bench) offer(t *testing.T, content []byte, scan hiring.ScanState) (path string) {
+	t.Helper()
 	kept, err := b.Runtime.Archive.Files.Put(t.Context(), bytes.NewReader(content), archive.MaxSize)
 	require.NoError(t, err)
 	row := hiring.Row{Tenant: "acme"}
@@ -33,7 +31,7 @@ func TestDocumentsOfATriggeredExportEndAfterTwoAndAHalfHours(t *testing.T) {
 			return err
 		}
 		_, err := tx.AddApplicationDocument(&hiring.ApplicationDocument{Key: 1, Tenant: "acme", Application: "a-1", ID: "doc-1", FileName: "r.pdf",
-			MediaType: "application/pdf", Blob: kept.Name, SHA256: kept.SHA256[:], Size: kept.Size, CreatedAt: b.Clock.Now()})
+			MediaType: "application/pdf", Blob: kept.Name, SHA256: kept.SHA256[:], Size: kept.Size, CreatedAt: b.Clock.Now(), Scan: scan})
 		return err
 	})
 	var e *hiring.Export
@@ -41,13 +39,20 @@ func TestDocumentsOfATriggeredExportEndAfterTwoAndAHalfHours(t *testing.T) {
 		e, err = b.Trigger().Export(tx, trigger.Request{Tenant: "acme", Candidate: "c-1", Integrations: []string{"hris"}})
 		return err
 	})
-	event := b.Clock.Now()
 	require.NoError(t, b.Runtime.Store().LoadBody(t.Context(), e))
 	body, err := schemas.Guard(e.Body)
 	require.NoError(t, err)
 	path, ok := strings.CutPrefix(body.Attachments[0].URL, "https://gate.example.com")
 	require.True(t, ok)
+	return path
+}
 
+// The documents of an export that was triggered here can be downloaded for 2 h 30 min after the event, to the microsecond.
+func TestDocumentsOfATriggeredExportEndAfterTwoAndAHalfHours(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	content := bytes.Repeat([]byte("%PDF-1.4 "), 50_000)
+	path, event := b.offer(t, content, hiring.Unscanned), b.Clock.Now()
 	for _, at := range []time.Duration{0, time.Hour, 2*time.Hour + 30*time.Minute - time.Microsecond} {
 		b.Clock.Advance(event.Add(at).Sub(b.Clock.Now()))
 		answer := b.ask(http.MethodGet, path)
@@ -67,4 +72,17 @@ func TestDocumentsOfATriggeredExportEndAfterTwoAndAHalfHours(t *testing.T) {
 		require.Equal(t, http.StatusGone, b.ask(http.MethodGet, path).Code, at)
 		require.Equal(t, http.StatusGone, b.ask(http.MethodHead, path).Code, at)
 	}
+}
+
+func TestDocumentThatAScannerRefused(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	path := b.offer(t, []byte("x"), hiring.ScanPending)
+	d, err := b.Runtime.Store().ApplicationDocument(t.Context(), "acme", "a-1", "doc-1")
+	require.NoError(t, err)
+	b.Write(t, func(tx *store.Tx) error {
+		_, err := tx.EndScan(d, "Eicar", b.Clock.Now())
+		return err
+	})
+	b.requireProblem(t, path, http.StatusGone, "nobody gets this document: a scanner found something harmful in it; go on without it")
 }
