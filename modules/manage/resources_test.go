@@ -223,3 +223,24 @@ func TestAPageOfStepsIsNotTakenForAll(t *testing.T) {
 	}
 	require.Len(t, ids(b, acme+"/steps"), 60)
 }
+
+// A helper may outlive an integration that it names, and is no hindrance to its step.
+func TestStepsWhoseIntegrationWasRemoved(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.initech()
+	const steps = "/v1/tenants/initech/steps"
+	address := b.partner(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })
+	b.must(http.StatusCreated, http.MethodPost, integrations, `{"name":"hris","url":"`+address+`/x","secret":"s3cret"}`)
+	b.must(http.StatusOK, http.MethodPut, steps, `{"items":[{"id":"new","name":"New"},{"id":"hired","name":"Hired","helper":{"integrations":["hris"]}}]}`)
+	b.must(http.StatusNoContent, http.MethodDelete, integrations+"/hris", "")
+
+	b.must(http.StatusOK, http.MethodPut, steps, b.must(http.StatusOK, http.MethodGet, steps, "").body)
+	b.must(http.StatusOK, http.MethodPut, steps+"/hired/helper", b.must(http.StatusOK, http.MethodGet, steps+"/hired/helper", "").body)
+	const none = `no integration "hris"`
+	require.Contains(t, b.problem(http.MethodPut, steps+"/new/helper", `{"integrations":["hris"]}`, http.StatusUnprocessableEntity), none)
+	require.Contains(t, b.problem(http.MethodPut, steps, `{"items":[{"id":"hired","name":"Hired"},{"id":"new","name":"New","helper":{"integrations":["hris"]}}]}`,
+		http.StatusUnprocessableEntity), none)
+	b.must(http.StatusOK, http.MethodPut, steps+"/hired/helper", `{}`)
+	require.Contains(t, b.problem(http.MethodPut, steps+"/hired/helper", `{"integrations":["hris"]}`, http.StatusUnprocessableEntity), none, "it is forgotten")
+}

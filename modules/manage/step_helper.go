@@ -65,13 +65,14 @@ func (r *request) putHelper() (any, *problem.Problem) {
 	if in.ID != "" && in.ID != r.PathValue("step") {
 		return nil, problem.New(http.StatusUnprocessableEntity, "the body is of another step than the address: leave its id out")
 	}
-	if p := knownIntegrations(t, in.Integrations); p != nil {
-		return nil, p
-	}
 	made := false
 	s, p := r.changeStep(t, func(s *hiring.Step) *problem.Problem {
+		after := &hiring.Helper{Integrations: in.Integrations}
+		if p := checkHelper(t, after, s.Helper); p != nil {
+			return p
+		}
 		made = s.Helper == nil
-		s.Helper = &hiring.Helper{Integrations: in.Integrations}
+		s.Helper = after
 		return invalid(s.Check())
 	})
 	if p != nil {

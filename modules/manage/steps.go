@@ -78,14 +78,14 @@ func (r *request) putSteps() (any, *problem.Problem) {
 		p = problem.New(http.StatusUnprocessableEntity, "this is a page of the steps, and the others would be lost: send all steps, with next null or left out")
 	}
 	if p == nil {
-		p = r.checkSteps(t, in.Items)
+		p = r.checkSteps(in.Items)
 	}
 	if p != nil {
 		return nil, p
 	}
 	var kept []*hiring.Step
 	p = r.write(func(tx *store.Tx) (err error) {
-		kept, err = r.replaceSteps(tx, t.Name, in.Items)
+		kept, err = r.replaceSteps(tx, t, in.Items)
 		return err
 	})
 	if p != nil {
@@ -95,7 +95,7 @@ func (r *request) putSteps() (any, *problem.Problem) {
 	return list[*hiring.Step]{Items: kept}, nil
 }
 
-func (r *request) checkSteps(t *hiring.Tenant, items []hiring.Step) *problem.Problem {
+func (r *request) checkSteps(items []hiring.Step) *problem.Problem {
 	if items == nil {
 		return problem.New(http.StatusUnprocessableEntity, `items is missing: send all steps in their order, as {"items":[{"id":"applied","name":"Applied"}]}`)
 	}
@@ -119,17 +119,12 @@ func (r *request) checkSteps(t *hiring.Tenant, items []hiring.Step) *problem.Pro
 			return problem.New(http.StatusUnprocessableEntity, fmt.Sprintf("items[%d].id is that of a step before: give each an id of its own", n))
 		}
 		seen[s.ID] = true
-		if s.Helper != nil {
-			if p := knownIntegrations(t, s.Helper.Integrations); p != nil {
-				return p
-			}
-		}
 	}
 	return nil
 }
 
-func (r *request) replaceSteps(tx *store.Tx, tenant string, items []hiring.Step) ([]*hiring.Step, error) {
-	before, err := tx.Steps(tenant)
+func (r *request) replaceSteps(tx *store.Tx, t *hiring.Tenant, items []hiring.Step) ([]*hiring.Step, error) {
+	before, err := tx.Steps(t.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -143,13 +138,17 @@ func (r *request) replaceSteps(tx *store.Tx, tenant string, items []hiring.Step)
 	}
 	kept := make([]*hiring.Step, len(items))
 	for n, s := range items {
-		s.Row = hiring.Row{Tenant: tenant}
+		s.Row = hiring.Row{Tenant: t.Name}
+		var helper *hiring.Helper // that it has
 		if b, ok := gone[s.ID]; ok {
-			s.Row = b.Row
-			if s.Helper == nil {
-				s.Helper = b.Helper
-			}
+			s.Row, helper = b.Row, b.Helper
 			delete(gone, s.ID)
+		}
+		if p := checkHelper(t, s.Helper, helper); p != nil {
+			return nil, refused{p}
+		}
+		if s.Helper == nil {
+			s.Helper = helper
 		}
 		kept[n] = &s
 		if err := tx.PutStep(&s, r.gateway.Now()); err != nil {
@@ -162,6 +161,19 @@ func (r *request) replaceSteps(tx *store.Tx, tenant string, items []hiring.Step)
 		}
 	}
 	return kept, nil
+}
+
+// checkHelper says which integration of a step's helper the tenant does not have. One that the helper named before may be gone since; it
+// gets nothing, and stays until somebody changes the helper.
+func checkHelper(t *hiring.Tenant, h, before *hiring.Helper) *problem.Problem {
+	if h == nil {
+		return nil
+	}
+	added := h.Integrations
+	if before != nil {
+		added = slices.DeleteFunc(slices.Clone(added), func(name string) bool { return slices.Contains(before.Integrations, name) })
+	}
+	return knownIntegrations(t, added)
 }
 
 // knownIntegrations says which integration a tenant does not have.
