@@ -17,23 +17,35 @@ var applicationSchema string
 // MaxAnswers is how many answers an application may have.
 const MaxAnswers = 1000
 
+// Sentences of envelope that whoever reads an application as it arrives tells as well, for there is nothing more to read.
+const (
+	NoApplication  = "an application is a JSON object"
+	CodeIsText     = "jobBoardCode is a string: send the job board code of the job"
+	SourceIsText   = "source is a string, which may be empty"
+	LongSource     = "source is longer than 255 characters: shorten it"
+	AnswersAreList = "answers are an array: send one"
+	NoAnswer       = "an answer is an object with questionId and value"
+	IDIsText       = "questionId is a string: send the id of a question"
+	ValueIsText    = "the value of an answer is a string, which may be empty"
+)
+
 // envelope are the sentences about an application whose shape is wrong, in the order in which they are told. The keys are where in the
 // body it is, * for the number of an answer, and what the library calls the fault, with the missing member's name.
 var envelope = []struct{ at, fault, sentence string }{
-	{"", "invalid_type", "an application is a JSON object"},
+	{"", "invalid_type", NoApplication},
 	{"", "required jobBoardCode", "jobBoardCode is missing: send the job board code of the job"},
-	{"/jobBoardCode", "invalid_type", "jobBoardCode is a string: send the job board code of the job"},
+	{"/jobBoardCode", "invalid_type", CodeIsText},
 	{"", "required source", "source is missing: send a text, which may be empty"},
-	{"/source", "invalid_type", "source is a string, which may be empty"},
-	{"/source", "string_lte", "source is longer than 255 characters: shorten it"},
+	{"/source", "invalid_type", SourceIsText},
+	{"/source", "string_lte", LongSource},
 	{"", "required answers", "answers are missing: send an array"},
-	{"/answers", "invalid_type", "answers are an array: send one"},
+	{"/answers", "invalid_type", AnswersAreList},
 	{"/answers", "array_max_items", "there are more than 1000 answers: leave some out"},
-	{"/answers/*", "invalid_type", "an answer is an object with questionId and value"},
+	{"/answers/*", "invalid_type", NoAnswer},
 	{"/answers/*", "required questionId", "an answer has a questionId and a value, which are strings: a questionId is missing"},
 	{"/answers/*", "required value", "an answer has a questionId and a value, which are strings: a value is missing"},
-	{"/answers/*/questionId", "invalid_type", "questionId is a string: send the id of a question"},
-	{"/answers/*/value", "invalid_type", "the value of an answer is a string, which may be empty"},
+	{"/answers/*/questionId", "invalid_type", IDIsText},
+	{"/answers/*/value", "invalid_type", ValueIsText},
 }
 
 var compiledApplication = sync.OnceValue(func() *gojsonschema.Schema {

@@ -17,12 +17,14 @@ import (
 )
 
 const (
-	maxName     = 4 * 255 // bytes of what is a name or a source
+	maxName     = 4 * 255 // bytes of what is a name or a source, which has up to 255 characters
 	maxText     = 1 << 20 // bytes of an answer that is no file,
 	maxTexts    = 4 << 20 // and of those of an application together
 	keptAnswer  = 8 << 10 // bytes of an answer that are kept in memory,
 	keptAnswers = 1 << 18 // and of an application's answers together
 )
+
+const longID = "questionId is longer than 1020 bytes: send the id of a question"
 
 // shapeError says why a body that is JSON is no application.
 type shapeError string
@@ -80,7 +82,7 @@ func (b *body) read() error {
 		return err
 	}
 	if kind != jsonstream.Object {
-		return shapeError("an application is a JSON object")
+		return shapeError(schemas.NoApplication)
 	}
 	if err := b.in.Object(b.member); err != nil {
 		return err
@@ -91,21 +93,27 @@ func (b *body) read() error {
 	return b.shape()
 }
 
-func (b *body) member(name string) (err error) {
+func (b *body) member(name string) error {
 	switch name {
 	case "jobBoardCode":
 		b.hasCode = true
-		if b.code, err = b.string(name); err == nil {
-			b.sheet, err = b.job(b.code)
+		code, long, err := b.string(schemas.CodeIsText)
+		if err == nil && !long { // no job has such a long one
+			b.code = code
+			b.sheet, err = b.job(code)
 		}
 		return err
 	case "source":
 		b.hasSource = true
-		b.source, err = b.string(name)
+		source, long, err := b.string(schemas.SourceIsText)
+		if err == nil && long {
+			err = shapeError(schemas.LongSource)
+		}
+		b.source = source
 		return err
 	case "answers":
 		b.list = true
-		if err := b.expect(jsonstream.Array, "answers are an array"); err != nil {
+		if err := b.expect(jsonstream.Array, schemas.AnswersAreList); err != nil {
 			return err
 		}
 		return b.in.Array(b.answer)
@@ -121,27 +129,26 @@ func (b *body) expect(kind jsonstream.Kind, sentence string) error {
 	return err
 }
 
-// string reads a member that is a short text.
-func (b *body) string(name string) (s string, err error) {
-	if err := b.expect(jsonstream.String, name+" is a string"); err != nil {
-		return "", err
+// string reads a member that is a short text, or says that it is none. long tells that it has more than maxName bytes, and then s is
+// without the rest.
+func (b *body) string(noText string) (s string, long bool, err error) {
+	if err := b.expect(jsonstream.String, noText); err != nil {
+		return "", false, err
 	}
 	err = b.in.Text(func(r io.Reader) error {
 		raw, err := io.ReadAll(io.LimitReader(r, maxName+1))
-		if err == nil && len(raw) > maxName {
-			return shapeError(name + " is longer than 255 characters")
-		}
-		s = string(raw)
+		long = len(raw) > maxName
+		s = string(raw[:min(len(raw), maxName)])
 		return err
 	})
-	return s, err
+	return s, long, err
 }
 
 func (b *body) answer() error {
 	if len(b.answers) > schemas.MaxAnswers { // one more than the schema takes is enough for it to say so
 		return b.in.Skip()
 	}
-	if err := b.expect(jsonstream.Object, "an answer is an object with questionId and value"); err != nil {
+	if err := b.expect(jsonstream.Object, schemas.NoAnswer); err != nil {
 		return err
 	}
 	var a answer
@@ -149,10 +156,13 @@ func (b *body) answer() error {
 		switch name {
 		case "questionId":
 			a.hasID = true
-			a.questionID, err = b.string(name)
+			var long bool
+			if a.questionID, long, err = b.string(schemas.IDIsText); err == nil && long {
+				err = shapeError(longID)
+			}
 		case "value":
 			a.hasValue = true
-			if err := b.expect(jsonstream.String, "the value of an answer is a string"); err != nil {
+			if err := b.expect(jsonstream.String, schemas.ValueIsText); err != nil {
 				return err
 			}
 			known := a.hasID && b.sheet != nil

@@ -3,6 +3,7 @@ package apply_test
 import (
 	"context"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -154,34 +155,37 @@ func TestShapeOfAnApplication(t *testing.T) {
 	b := setup(t)
 	me := b.bearer(partner)
 	rest := `,"answers":[]}`
-	for body, message := range map[string]string{
-		``:  "the body is not valid JSON: ",
-		`{`: "the body is not valid JSON: ",
-		`{"jobBoardCode":"NURSE-1","source":"","answers":[]} x`: "the body is not valid JSON: ",
-		`{"source":"","source":""` + rest:                       "the body is not valid JSON: ",
-		`[]`:                                                    "an application is a JSON object",
-		`null`:                                                  "an application is a JSON object",
-		`{"source":""` + rest:                                   "jobBoardCode is missing: send the job board code of the job",
-		`{"jobBoardCode":"NURSE-1"` + rest:                      "source is missing: send a text, which may be empty",
-		`{"jobBoardCode":"NURSE-1","source":""}`:                "answers are missing: send an array",
-		`{"jobBoardCode":1,"source":""` + rest:                  "jobBoardCode is a string",
-		`{"jobBoardCode":null,"source":""` + rest:               "jobBoardCode is a string",
-		`{"jobBoardCode":"NURSE-1","source":null` + rest:        "source is a string",
-		`{"jobBoardCode":"NURSE-1","source":"","answers":{}}`:   "answers are an array",
-		`{"jobBoardCode":"NURSE-1","source":"","answers":[1]}`:  "an answer is an object with questionId and value",
-		`{"jobBoardCode":"NURSE-1","source":"","answers":[{"questionId":"email"}]}`:          "an answer has a questionId and a value, which are strings",
-		`{"jobBoardCode":"NURSE-1","source":"","answers":[{"value":"email"}]}`:               "an answer has a questionId and a value, which are strings",
-		`{"jobBoardCode":"NURSE-1","source":"","answers":[{"questionId":"a","value":7}]}`:    "the value of an answer is a string",
-		`{"jobBoardCode":"NURSE-1","source":"","answers":[{"questionId":null,"value":"x"}]}`: "questionId is a string",
-		`{"jobBoardCode":"NURSE-1","source":"` + strings.Repeat("ä", 256) + `"` + rest:       "source is longer than 255 characters",
-		`{"jobBoardCode":"NURSE-1","source":"` + strings.Repeat("ä", 100_000) + `"` + rest:   "source is longer than 255 characters",
-	} {
+	for _, body := range []string{``, `{`, `{"jobBoardCode":"NURSE-1","source":"","answers":[]} x`, `{"source":"","source":""` + rest} {
 		w := b.apply(body, me...)
 		require.Equal(t, http.StatusBadRequest, w.Code, body)
-		require.Contains(t, w.Body.String(), message, "%.80s", body)
+		require.Contains(t, w.Body.String(), "the body is not valid JSON: ", body)
 		require.Contains(t, w.Body.String(), `"errors":null`, body)
 	}
-	for _, board := range []string{"nothing", "CLOSED", "OTHER", ""} {
+	listed, err := os.ReadFile("../../docs/answers.md")
+	require.NoError(t, err)
+	for body, message := range map[string]string{
+		`[]`:                                                   "an application is a JSON object",
+		`null`:                                                 "an application is a JSON object",
+		`{"source":""` + rest:                                  "jobBoardCode is missing: send the job board code of the job",
+		`{"jobBoardCode":"NURSE-1"` + rest:                     "source is missing: send a text, which may be empty",
+		`{"jobBoardCode":"NURSE-1","source":""}`:               "answers are missing: send an array",
+		`{"jobBoardCode":1,"source":""` + rest:                 "jobBoardCode is a string: send the job board code of the job",
+		`{"jobBoardCode":null,"source":""` + rest:              "jobBoardCode is a string: send the job board code of the job",
+		`{"jobBoardCode":"NURSE-1","source":null` + rest:       "source is a string, which may be empty",
+		`{"jobBoardCode":"NURSE-1","source":"","answers":{}}`:  "answers are an array: send one",
+		`{"jobBoardCode":"NURSE-1","source":"","answers":[1]}`: "an answer is an object with questionId and value",
+		`{"jobBoardCode":"NURSE-1","source":"","answers":[{"questionId":"email"}]}`:                                         "an answer has a questionId and a value, which are strings: a value is missing",
+		`{"jobBoardCode":"NURSE-1","source":"","answers":[{"value":"email"}]}`:                                              "an answer has a questionId and a value, which are strings: a questionId is missing",
+		`{"jobBoardCode":"NURSE-1","source":"","answers":[{"questionId":"a","value":7}]}`:                                   "the value of an answer is a string, which may be empty",
+		`{"jobBoardCode":"NURSE-1","source":"","answers":[{"questionId":null,"value":"x"}]}`:                                "questionId is a string: send the id of a question",
+		`{"jobBoardCode":"NURSE-1","source":"","answers":[{"questionId":"` + strings.Repeat("a", 1021) + `","value":"x"}]}`: "questionId is longer than 1020 bytes: send the id of a question",
+		`{"jobBoardCode":"NURSE-1","source":"` + strings.Repeat("ä", 256) + `"` + rest:                                      "source is longer than 255 characters: shorten it",
+		`{"jobBoardCode":"NURSE-1","source":"` + strings.Repeat("ä", 100_000) + `"` + rest:                                  "source is longer than 255 characters: shorten it",
+	} {
+		b.requireError(b.apply(body, me...), http.StatusBadRequest, message, "null")
+		require.Contains(t, string(listed), "`"+message+"`", "answers.md promises all of them")
+	}
+	for _, board := range []string{"nothing", "CLOSED", "OTHER", "", strings.Repeat("x", 1021), strings.Repeat("😀", 100_000)} {
 		b.requireError(b.apply(application(t, board, fine(t)), me...), http.StatusBadRequest, noJob, "null")
 	}
 	require.Empty(t, b.applications("acme"))
