@@ -16,18 +16,35 @@ const (
 	firstDelay    = time.Second
 	maxDelay      = 30 * time.Second
 	forgotten     = time.Hour // after the last failure
-	remembered    = 1 << 16   // pairs, and addresses
+	remembered    = 1 << 16   // pairs, addresses, and accounts
+)
+
+// What it is for an account alone, where that is counted.
+const (
+	freeOfAccount      = 10
+	maxDelayOfAccount  = 4 * time.Minute
+	forgottenOfAccount = 24 * time.Hour
 )
 
 // Failures slows down whoever guesses passwords. They are counted for each account at each address, and for each address, never
 // for an account alone: nobody can be locked out by somebody else. Nor is anybody locked out for good: after half a minute at most
-// the next try is let through. It is safe for concurrent use.
+// the next try is let through. One-time passwords are few enough to be guessed from many addresses: see TryCode. It is safe for
+// concurrent use.
 type Failures struct {
 	now func() time.Time
 
 	mu        sync.Mutex
-	pairs     *simplelru.LRU[digest, tally]
-	addresses *simplelru.LRU[digest, tally]
+	pairs     *counter
+	addresses *counter
+	accounts  *counter
+	known     *simplelru.LRU[digest, struct{}] // pairs at which a one-time password was right
+}
+
+// counter has the failures of one kind.
+type counter struct {
+	*simplelru.LRU[digest, tally]
+	free            int
+	most, forgotten time.Duration
 }
 
 type (
@@ -40,61 +57,106 @@ type (
 
 // NewFailures makes one that knows of no failure.
 func NewFailures(now func() time.Time) *Failures {
-	f := &Failures{now: now}
+	f := &Failures{
+		now:       now,
+		pairs:     newCounter(freeOfPair, maxDelay, forgotten),
+		addresses: newCounter(freeOfAddress, maxDelay, forgotten),
+		accounts:  newCounter(freeOfAccount, maxDelayOfAccount, forgottenOfAccount),
+	}
 	// The only error is that of a size that is not positive.
-	f.pairs, _ = simplelru.NewLRU[digest, tally](remembered, nil)
-	f.addresses, _ = simplelru.NewLRU[digest, tally](remembered, nil)
+	f.known, _ = simplelru.NewLRU[digest, struct{}](remembered, nil)
 	return f
+}
+
+func newCounter(free int, most, forgotten time.Duration) *counter {
+	kept, _ := simplelru.NewLRU[digest, tally](remembered, nil)
+	return &counter{kept, free, most, forgotten}
 }
 
 // Attempt is a try that was let through. It counts as a failure until it is said otherwise, so that many at the same time are
 // no way around the delay.
 type Attempt struct {
-	failures      *Failures
-	pair, address digest
-	at            time.Time
-	// The last failures before it.
-	ofPair, ofAddress time.Time
+	failures *Failures
+	at       time.Time
+	counted  []counted
+	pair     digest
+	code     bool // it is one at a one-time password
+}
+
+// counted is where an attempt counts.
+type counted struct {
+	by     *counter
+	key    digest
+	before time.Time // the last failure before it
 }
 
 // Try lets an attempt at an account from an address through, or says how long to wait before the next one: the answer is 429 then.
 // The account is as the caller compares it, with its letters' case folded. An IPv6 address stands for its /64.
 func (f *Failures) Try(account, address string) (a *Attempt, wait time.Duration) {
+	return f.try(account, address, false)
+}
+
+// TryCode is Try for the one-time password of somebody whose password is known to whoever tries. It is counted for the account alone
+// as well: nobody else can slow them down, and with many addresses a million codes would soon be tried. The delay grows to four
+// minutes, and a day passes before it is forgotten. It is not for an address where they have given a right one: whoever guesses
+// elsewhere does not keep them out.
+func (f *Failures) TryCode(account, address string) (a *Attempt, wait time.Duration) {
+	return f.try(account, address, true)
+}
+
+func (f *Failures) try(account, address string, code bool) (*Attempt, time.Duration) {
 	network := networkOf(address)
-	a = &Attempt{failures: f, pair: sha256.Sum256([]byte(network + "\x00" + account)), address: sha256.Sum256([]byte(network))}
+	a := &Attempt{failures: f, pair: sha256.Sum256([]byte(network + "\x00" + account)), code: code}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	pair, ofAddress := f.tally(f.pairs, a.pair), f.tally(f.addresses, a.address)
-	now := f.now()
-	wait = max(pair.wait(freeOfPair, now), ofAddress.wait(freeOfAddress, now))
+	a.at = f.now()
+	a.counted = []counted{{by: f.pairs, key: a.pair}, {by: f.addresses, key: sha256.Sum256([]byte(network))}}
+	if _, known := f.known.Get(a.pair); code && !known {
+		a.counted = append(a.counted, counted{by: f.accounts, key: sha256.Sum256([]byte(account))})
+	}
+	var wait time.Duration
+	for n, c := range a.counted {
+		t := c.by.tally(c.key, a.at)
+		a.counted[n].before = t.last
+		wait = max(wait, c.by.wait(t, a.at))
+	}
 	if wait > 0 {
 		return nil, wait
 	}
-	a.at, a.ofPair, a.ofAddress = now, pair.last, ofAddress.last
-	f.pairs.Add(a.pair, tally{pair.failures + 1, now})
-	f.addresses.Add(a.address, tally{ofAddress.failures + 1, now})
+	for _, c := range a.counted {
+		c.by.Add(c.key, tally{c.by.tally(c.key, a.at).failures + 1, a.at})
+	}
 	return a, 0
 }
 
-// Succeeded says that the password was right: what was counted for the account at this address is forgotten.
+// Succeeded says that the password was right: what was counted for the account, at this address or alone, is forgotten.
 func (a *Attempt) Succeeded() {
 	a.failures.mu.Lock()
 	defer a.failures.mu.Unlock()
-	a.failures.pairs.Remove(a.pair)
-	a.takeBack(a.failures.addresses, a.address, a.ofAddress)
+	for _, c := range a.counted {
+		if c.by == a.failures.addresses {
+			c.takeBack(a.at)
+		} else {
+			c.by.Remove(c.key)
+		}
+	}
+	if a.code {
+		a.failures.known.Add(a.pair, struct{}{})
+	}
 }
 
 // Withdrawn says that the password was not looked at.
 func (a *Attempt) Withdrawn() {
 	a.failures.mu.Lock()
 	defer a.failures.mu.Unlock()
-	a.takeBack(a.failures.pairs, a.pair, a.ofPair)
-	a.takeBack(a.failures.addresses, a.address, a.ofAddress)
+	for _, c := range a.counted {
+		c.takeBack(a.at)
+	}
 }
 
-func (f *Failures) tally(of *simplelru.LRU[digest, tally], key digest) tally {
-	t, _ := of.Get(key)
-	if f.now().Sub(t.last) >= forgotten {
+func (c *counter) tally(key digest, now time.Time) tally {
+	t, _ := c.Get(key)
+	if now.Sub(t.last) >= c.forgotten {
 		return tally{}
 	}
 	return t
@@ -102,27 +164,27 @@ func (f *Failures) tally(of *simplelru.LRU[digest, tally], key digest) tally {
 
 // takeBack makes a tally what it was before the attempt, but for what others added meanwhile. The time goes back as well: where it
 // stayed, those who know their passwords would renew the delay for all others at their address.
-func (a *Attempt) takeBack(of *simplelru.LRU[digest, tally], key digest, before time.Time) {
-	t, ok := of.Get(key)
+func (c counted) takeBack(at time.Time) {
+	t, ok := c.by.Get(c.key)
 	switch {
 	case !ok:
 	case t.failures == 1:
-		of.Remove(key)
-	case t.last.Equal(a.at):
-		of.Add(key, tally{t.failures - 1, before})
+		c.by.Remove(c.key)
+	case t.last.Equal(at):
+		c.by.Add(c.key, tally{t.failures - 1, c.before})
 	default:
-		of.Add(key, tally{t.failures - 1, t.last})
+		c.by.Add(c.key, tally{t.failures - 1, t.last})
 	}
 }
 
 // wait is how long the next try has to wait.
-func (t tally) wait(free int, now time.Time) time.Duration {
-	if t.failures < free {
+func (c *counter) wait(t tally, now time.Time) time.Duration {
+	if t.failures < c.free {
 		return 0
 	}
-	delay := maxDelay
-	if n := t.failures - free; n < 5 {
-		delay = firstDelay << n
+	delay := c.most
+	if n := t.failures - c.free; n < 16 { // the shift stays within what a duration holds
+		delay = min(delay, firstDelay<<n)
 	}
 	return max(0, t.last.Add(delay).Sub(now))
 }

@@ -105,6 +105,63 @@ func TestSuccessRenewsNoDelay(t *testing.T) {
 	}
 }
 
+// Codes are counted for the account alone as well: many addresses are no way around the delay.
+func TestCodesFromManyAddresses(t *testing.T) {
+	t.Parallel()
+	c := newClock()
+	f := password.NewFailures(c.Now)
+	next := 0
+	fail := func() time.Duration {
+		next++
+		try := func() time.Duration {
+			_, wait := f.TryCode("ada", fmt.Sprint("address ", next))
+			return wait
+		}
+		wait := try()
+		if wait > 0 {
+			c.now = c.now.Add(wait)
+			require.Zero(t, try(), "it waited and is refused all the same")
+		}
+		return wait
+	}
+	for n := range 10 {
+		require.Zero(t, fail(), "try %d", n+1)
+	}
+	for _, want := range []time.Duration{1, 2, 4, 8, 16, 32, 64, 128, 240, 240} {
+		require.Equal(t, want*time.Second, fail())
+	}
+	guesses := 0
+	for end := c.now.Add(24 * time.Hour); c.now.Before(end); guesses++ {
+		fail()
+	}
+	require.LessOrEqual(t, guesses, 361)
+	c.now = c.now.Add(23 * time.Hour)
+	require.Zero(t, fail())
+	require.Equal(t, 4*time.Minute, fail(), "pauses make guessing faster")
+	_, wait := f.TryCode("bob", "192.0.2.1")
+	require.Zero(t, wait)
+
+	c.now = c.now.Add(time.Hour)
+	a, wait := f.TryCode("ada", "192.0.2.1")
+	require.Zero(t, wait)
+	a.Withdrawn()
+	_, wait = f.Try("ada", "192.0.2.9")
+	require.Zero(t, wait, "passwords are slowed down by codes")
+	a, _ = f.TryCode("ada", "192.0.2.1")
+	a.Succeeded()
+	for range 10 {
+		require.Zero(t, fail(), "it is not forgotten after a success")
+	}
+	require.Equal(t, time.Second, fail())
+	_, wait = f.TryCode("ada", "192.0.2.1")
+	require.Zero(t, wait, "guesses elsewhere keep them out where they succeeded before")
+	for range 2 {
+		f.TryCode("ada", "192.0.2.1")
+	}
+	_, wait = f.TryCode("ada", "192.0.2.1")
+	require.Equal(t, time.Second, wait)
+}
+
 func TestManyAtTheSameTime(t *testing.T) {
 	t.Parallel()
 	c := newClock()

@@ -1,6 +1,7 @@
 package signin_test
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
@@ -92,7 +93,7 @@ func (b *bench) provider(issuer string, texts ...string) *signin.Provider {
 	require.NoError(b.t, err)
 	ring := &signin.Ring{Vault: vault, Store: b.Runtime.Store, Now: b.Now, Log: b.Bench.Log, Every: signin.RotateEvery}
 	return signin.New(signin.Provider{Gateway: b.Bench.Gateway, Issuer: issuer, Title: "Initech Recruiting", Ring: ring, Vault: vault, Failures: password.NewFailures(b.Now),
-		Address: func(*http.Request) string { return address }, Log: b.Bench.Log})
+		Address: func(r *http.Request) string { return cmp.Or(r.Header.Get("X-Test-Address"), address) }, Log: b.Bench.Log})
 }
 
 func (b *bench) Now() time.Time { return b.Clock.Now() }

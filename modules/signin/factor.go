@@ -89,7 +89,7 @@ func (p *Provider) factor(w http.ResponseWriter, r *http.Request) {
 		p.factorPage(w, r, http.StatusUnprocessableEntity, a, u, k, t.NoCode)
 		return
 	}
-	attempt, wait := p.Failures.Try("second factor "+u.ID, p.Address(r))
+	attempt, wait := p.Failures.TryCode("second factor "+u.ID, p.Address(r))
 	if wait > 0 {
 		metrics.SignIn(a.client.ID, "sign-in", "throttled")
 		w.Header().Set("Retry-After", seconds(wait))

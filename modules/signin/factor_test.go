@@ -2,6 +2,7 @@ package signin_test
 
 import (
 	"encoding/base32"
+	"fmt"
 	"html"
 	"net/http"
 	"net/http/httptest"
@@ -148,6 +149,36 @@ func TestGuessingTheSecondFactor(t *testing.T) {
 		}
 	}
 	require.Equal(t, []string{"success", "wrong_code", "wrong_code", "wrong_code", "success", "wrong_code"}, results)
+}
+
+// Who knows the password guesses no faster with many addresses. Whose account it is signs in all the same where they did so before, and
+// elsewhere once the guessing has ended.
+func TestGuessingTheSecondFactorFromManyAddresses(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	secret := b.protected()
+	guesser := b.browser()
+	page := guesser.signIn(guesser.authorize(base()), "ada@example.com", right)
+	guess := func(n int) *httptest.ResponseRecorder {
+		guesser.headers.Set("X-Test-Address", fmt.Sprintf("198.51.100.%d", n))
+		return guesser.second(page, "000000")
+	}
+	for n := range 10 {
+		requirePage(t, guess(n), http.StatusForbidden)
+	}
+	requirePage(t, guess(10), http.StatusTooManyRequests, "Wait 1 s")
+	b.Clock.Advance(time.Second)
+	requirePage(t, guess(11), http.StatusForbidden)
+	requirePage(t, guess(12), http.StatusTooManyRequests, "Wait 2 s")
+
+	u := b.browser()
+	require.NotEmpty(t, back(t, u.second(u.signIn(u.authorize(base()), "ada@example.com", right), b.code(secret, 0)), callback).Get("code"))
+	elsewhere := b.browser()
+	elsewhere.headers.Set("X-Test-Address", "203.0.113.1")
+	page = elsewhere.signIn(elsewhere.authorize(base()), "ada@example.com", right)
+	requirePage(t, elsewhere.second(page, "000000"), http.StatusTooManyRequests)
+	b.Clock.Advance(time.Minute)
+	require.NotEmpty(t, back(t, elsewhere.second(page, b.code(secret, 0)), callback).Get("code"))
 }
 
 // A ticket is good for five minutes, for whom it was made, where it was made, while nothing changed.
