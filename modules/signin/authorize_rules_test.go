@@ -150,7 +150,7 @@ func TestConsent(t *testing.T) {
 	// Where a new sign-in is asked for, the page of an old one is not enough.
 	require.NotEmpty(t, back(t, agree(u, bob, "allow"), callback).Get("code"))
 	b.Clock.Advance(6 * time.Minute)
-	requirePage(t, agree(u, bob, "allow"), http.StatusOK, `id="password"`)
+	requirePage(t, agree(u, bob, "allow"), http.StatusOK, `id="password"`, "That took too long. Sign in again.")
 }
 
 // What a request names as claims is asked for as its scope is.

@@ -40,6 +40,16 @@ type passed struct {
 	Secret     []byte // of a second factor that is being set up; nil: there is one
 }
 
+// toSetUp is how long somebody may take to set up a second factor: they may have to find and install an app first.
+const toSetUp = 20 * time.Minute
+
+func (k *passed) life() time.Duration {
+	if k.Secret != nil {
+		return toSetUp
+	}
+	return justNow
+}
+
 // admit goes on with somebody who has passed the first factor at a time: to the second, where they need one.
 func (p *Provider) admit(w http.ResponseWriter, r *http.Request, a *authorization, u *identity.User, at time.Time) {
 	if !u.TOTPRequired {
@@ -79,8 +89,12 @@ func (p *Provider) factor(w http.ResponseWriter, r *http.Request) {
 		p.brokenPage(w, r, err)
 		return
 	}
-	if err != nil || !u.DisabledAt.IsZero() || !u.TOTPRequired || (u.TOTP == nil) != (k.Secret != nil) || stamp(u) != k.Password || p.now().Sub(k.At) > justNow {
+	if err != nil || !u.DisabledAt.IsZero() || !u.TOTPRequired || (u.TOTP == nil) != (k.Secret != nil) || stamp(u) != k.Password {
 		p.signInPage(w, r, http.StatusOK, a, signInForm{Email: a.loginHint}) // from the beginning
+		return
+	}
+	if p.now().Sub(k.At) > k.life() {
+		p.tooLate(w, r, a)
 		return
 	}
 	t := textsFor(a.locales, r)

@@ -122,6 +122,26 @@ func TestSecondFactor(t *testing.T) {
 	u.enter(base())
 }
 
+// Who has to install an app first has 20 minutes.
+func TestSettingUpTakesItsTime(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.requireTOTP("user-ada", true)
+	u := b.browser()
+	page := u.signIn(u.authorize(base()), "ada@example.com", right)
+	secret := strings.ReplaceAll(typed.FindStringSubmatch(page.Body.String())[1], " ", "")
+	b.Clock.Advance(19 * time.Minute)
+	wrong := u.second(page, "000000")
+	requirePage(t, wrong, http.StatusForbidden)
+	b.Clock.Advance(2 * time.Minute)
+	requirePage(t, u.second(wrong, b.code(secret, 0)), http.StatusOK, `id="password"`, "That took too long. Sign in again.")
+
+	page = u.signIn(u.authorize(base()), "ada@example.com", right)
+	secret = strings.ReplaceAll(typed.FindStringSubmatch(page.Body.String())[1], " ", "")
+	b.Clock.Advance(20 * time.Minute)
+	require.NotEmpty(t, back(t, u.second(page, b.code(secret, 0)), callback).Get("code"))
+}
+
 // "throttled like passwords"
 func TestGuessingTheSecondFactor(t *testing.T) {
 	t.Parallel()
@@ -192,7 +212,9 @@ func TestTicket(t *testing.T) {
 	}
 	u, page := enter()
 	b.Clock.Advance(5*time.Minute + time.Second)
-	requirePage(t, u.second(page, b.code(secret, 0)), http.StatusOK, `id="password"`)
+	requirePage(t, u.second(page, b.code(secret, 0)), http.StatusOK, `id="password"`, "That took too long. Sign in again.")
+	u.headers.Set("Accept-Language", "de")
+	requirePage(t, u.second(page, b.code(secret, 0)), http.StatusOK, "Das hat zu lange gedauert. Melden Sie sich noch einmal an.")
 
 	u, page = enter()
 	u.p = b.provider("https://gate.example.com/second")
@@ -215,7 +237,9 @@ func TestTicket(t *testing.T) {
 		u := b.browser()
 		page := u.signIn(u.authorize(base()), "ada@example.com", right)
 		b.Write(t, func(tx *store.Tx) error { _, err := change(tx); return err })
-		requirePage(t, u.second(page, b.code(secret, 0)), http.StatusOK, `id="password"`)
+		w := u.second(page, b.code(secret, 0))
+		requirePage(t, w, http.StatusOK, `id="password"`)
+		require.NotContains(t, w.Body.String(), "too long")
 		require.Empty(t, u.cookies, name)
 	}
 }

@@ -41,6 +41,7 @@ type page struct {
 // signInForm is the sign-in form as somebody filled it in, with what is wrong beside each field. It never has a password.
 type signInForm struct {
 	Email, EmailError, PasswordError string
+	Notice                           string // why they have to sign in once more; empty: it needs no word
 }
 
 type consentForm struct {

@@ -166,6 +166,11 @@ func (p *Provider) signedIn(w http.ResponseWriter, r *http.Request, a *authoriza
 // justNow is how long after a step of signing in the form of the next one may be sent.
 const justNow = 5 * time.Minute
 
+// tooLate lets somebody begin again who took longer than a ticket is good, and tells them why (WCAG 2.2, criterion 2.2.1).
+func (p *Provider) tooLate(w http.ResponseWriter, r *http.Request, a *authorization) {
+	p.signInPage(w, r, http.StatusOK, a, signInForm{Email: a.loginHint, Notice: textsFor(a.locales, r).Late})
+}
+
 // consentAsked is a ticket: the page was shown that asks for somebody's consent, when they were signed in as the application wants it.
 // The browser brings it back, sealed, with their answer. So nobody agrees for who has signed in since in another tab, and a
 // request that asks for a new sign-in is not answered without.
@@ -196,8 +201,10 @@ func (p *Provider) consent(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	switch now := p.now(); {
-	case s == nil || s.Hash != asked.Session || !a.satisfiedBy(s, now) && now.Sub(asked.At) > justNow:
+	case s == nil || s.Hash != asked.Session:
 		p.signInPage(w, r, http.StatusOK, a, signInForm{Email: a.loginHint})
+	case !a.satisfiedBy(s, now) && now.Sub(asked.At) > justNow:
+		p.tooLate(w, r, a)
 	default:
 		p.issue(w, r, a, s, true)
 	}

@@ -12,7 +12,7 @@ type texts struct {
 	Lang                                                string
 	SignInTitle, SignInFor, Email, Password             string
 	SignIn, Cancel                                      string
-	NoEmail, NoPassword, Wrong, Slow                    string
+	NoEmail, NoPassword, Wrong, Slow, Late              string
 	FactorTitle, Factor, SetUpTitle, SetUp              string
 	Code, Key, Picture, NoCode, WrongCode               string
 	Upstream                                            string
@@ -33,6 +33,7 @@ var english = texts{
 	NoEmail: "Enter your e-mail address.", NoPassword: "Enter your password.",
 	Wrong:       "The e-mail address or the password is not right.",
 	Slow:        "Too many attempts. Wait {seconds} s, then try again.",
+	Late:        "That took too long. Sign in again.",
 	FactorTitle: "One more step", Factor: "Enter the code that your authenticator app shows for {service}.",
 	SetUpTitle: "Protect your account", SetUp: "Scan this picture with an authenticator app, or type the key into it. Then enter the code that the app shows.",
 	Code: "Code", Key: "Key", Picture: "Picture of the key, for an app to scan",
@@ -57,6 +58,7 @@ var german = texts{
 	NoEmail: "Geben Sie Ihre E-Mail-Adresse ein.", NoPassword: "Geben Sie Ihr Passwort ein.",
 	Wrong:       "E-Mail-Adresse oder Passwort stimmt nicht.",
 	Slow:        "Zu viele Versuche. Warten Sie {seconds} s und versuchen Sie es dann noch einmal.",
+	Late:        "Das hat zu lange gedauert. Melden Sie sich noch einmal an.",
 	FactorTitle: "Noch ein Schritt", Factor: "Geben Sie den Code ein, den Ihre Authenticator-App für {service} zeigt.",
 	SetUpTitle: "Schützen Sie Ihr Konto", SetUp: "Scannen Sie dieses Bild mit einer Authenticator-App oder geben Sie den Schlüssel dort ein. Geben Sie dann den Code ein, den die App zeigt.",
 	Code: "Code", Key: "Schlüssel", Picture: "Bild des Schlüssels, das eine App scannt",
