@@ -54,7 +54,7 @@ func grantFields(g *identity.Grant) []any {
 }
 
 // ExchangeCode consumes a code and keeps the tokens that are issued for it, which get its scope. It gives nil for a code that is
-// unknown, over, used or not meant so; what was issued for one that is used a second time is revoked. However many try at the same
+// unknown, over, used or not meant so; what was issued for one that its client uses a second time is revoked. However many try at the same
 // time, on whatever nodes, one is given the grant: the condition and the change are one statement.
 func (tx *Tx) ExchangeCode(x *Exchange, now time.Time) (*identity.Grant, error) {
 	g, till := new(identity.Grant), now
@@ -71,7 +71,8 @@ func (tx *Tx) ExchangeCode(x *Exchange, now time.Time) (*identity.Grant, error) 
 		return nil, err
 	}
 	if !won {
-		_, err := tx.exec(`UPDATE grants SET revoked_at = $1 WHERE code = $2 AND consumed_at IS NOT NULL AND revoked_at IS NULL`, micros(now), x.Code[:])
+		_, err := tx.exec(`UPDATE grants SET revoked_at = $1 WHERE code = $2 AND consumed_at IS NOT NULL AND revoked_at IS NULL AND issuer = $3 AND client = $4`,
+			micros(now), x.Code[:], x.Issuer, x.Client)
 		return nil, err
 	}
 	return g, tx.insertTokens(x.Code[:], g.Scope, x.Tokens, now)

@@ -151,6 +151,8 @@ func TestCodeUsedTwice(t *testing.T) {
 	second := requireTokens(t, b.post(tokenPath, "app", url.Values{"grant_type": {"refresh_token"}, "refresh_token": {first.RefreshToken}}))
 	b.requireGood(first.AccessToken)
 	b.requireGood(second.AccessToken)
+	requireFault(t, b.exchange("other", code), http.StatusBadRequest, "invalid_grant")
+	b.requireGood(second.AccessToken) // another client, to which the code came, can't end what is not its own
 	again := exchanging(code)
 	again.Set("code_verifier", "not one at all") // whatever else is wrong with the request
 	requireFault(t, b.post(tokenPath, "app", again), http.StatusBadRequest, "invalid_grant")
