@@ -157,9 +157,3 @@ func scanGrant(r row) (*identity.Grant, error) {
 	g := new(identity.Grant)
 	return g, r.Scan(grantFields(g)...)
 }
-
-// RefreshScope reads the scope of a refresh token, good or not; ErrNotFound when it is unknown.
-func (db *DB) RefreshScope(ctx context.Context, hash identity.Hash) (string, error) {
-	return queryOne(ctx, db, func(r row) (s string, err error) { err = r.Scan(&s); return s, err },
-		`SELECT scope FROM tokens WHERE hash = $1 AND kind = 'refresh'`, hash[:])
-}

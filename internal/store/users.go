@@ -62,9 +62,22 @@ func (tx *Tx) endUser(id string, now time.Time) error {
 const userColumns = `id, email, email_verified, name, given_name, family_name, password, created_at, disabled_at, totp_required, totp, totp_step`
 
 func scanUser(r row) (*identity.User, error) {
-	var u identity.User
-	err := r.Scan(&u.ID, &u.Email, &u.EmailVerified, &u.Name, &u.GivenName, &u.FamilyName, &u.Password, moment{&u.CreatedAt}, moment{&u.DisabledAt}, &u.TOTPRequired, &u.TOTP, &u.TOTPStep)
-	return &u, err
+	u := new(identity.User)
+	return u, r.Scan(userFields(u)...)
+}
+
+func userFields(u *identity.User) []any {
+	return []any{&u.ID, &u.Email, &u.EmailVerified, &u.Name, &u.GivenName, &u.FamilyName, &u.Password, moment{&u.CreatedAt}, moment{&u.DisabledAt}, &u.TOTPRequired, &u.TOTP, &u.TOTPStep}
+}
+
+// User reads a user as they are in the transaction, also one who is disabled; ErrNotFound when there is none.
+func (tx *Tx) User(id string) (*identity.User, error) {
+	u := new(identity.User)
+	found, err := tx.one(userFields(u), `SELECT `+userColumns+` FROM users WHERE id = $1`, id)
+	if err == nil && !found {
+		return nil, ErrNotFound
+	}
+	return u, err
 }
 
 // User reads a user, also one who is disabled; ErrNotFound when there is none.

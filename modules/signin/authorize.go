@@ -285,17 +285,22 @@ func (a *authorization) checkKind(q url.Values) *refusal {
 }
 
 func (a *authorization) checkScope(q url.Values) *refusal {
+	a.scope = knownScope(q.Get("scope"))
+	if !covers(a.scope, "openid") {
+		return &refusal{"invalid_scope", "scope must have openid"}
+	}
+	return nil
+}
+
+// knownScope is what is known of a scope, without repetition.
+func knownScope(scope string) string {
 	var known []string
-	for _, s := range strings.Fields(q.Get("scope")) {
+	for _, s := range strings.Fields(scope) {
 		if slices.Contains(scopes, s) && !slices.Contains(known, s) {
 			known = append(known, s)
 		}
 	}
-	if !slices.Contains(known, "openid") {
-		return &refusal{"invalid_scope", "scope must have openid"}
-	}
-	a.scope = strings.Join(known, " ")
-	return nil
+	return strings.Join(known, " ")
 }
 
 var challenge = regexp.MustCompile(`^[A-Za-z0-9_-]{43}$`)

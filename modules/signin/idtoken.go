@@ -107,12 +107,8 @@ func namedOf(kept string) (n named) {
 	return n
 }
 
-// idToken makes an ID token (OpenID Connect Core section 2) for what was granted. nonce is empty where it is refreshed.
-func (p *Provider) idToken(ctx context.Context, k *key, g *identity.Grant, scope, nonce, access string, now time.Time) (string, error) {
-	u, err := p.db().User(ctx, g.UserID)
-	if err != nil {
-		return "", err
-	}
+// idToken makes an ID token (OpenID Connect Core section 2) for what a user granted. nonce is empty where it is refreshed.
+func (p *Provider) idToken(k *key, g *identity.Grant, u *identity.User, scope, nonce, access string, now time.Time) (string, error) {
 	claims := claimsAbout(u, scope, namedOf(g.Claims).IDToken)
 	claims["iss"] = p.Issuer
 	claims["aud"] = g.Client

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"strings"
 	"time"
 
 	"github.com/hiregate/hiregate/internal/identity"
@@ -79,8 +80,13 @@ func (p *Provider) exchange(w http.ResponseWriter, r *http.Request, c *identity.
 	x := &store.Exchange{Code: identity.HashSecret(sent.Get("code")), Issuer: p.Issuer, Client: c.ID, RedirectURI: sent.Get("redirect_uri"), Challenge: made, Tokens: issued.kept}
 	e := p.entry(r, "token", "success", c.ID, "")
 	var g *identity.Grant
+	var u *identity.User
 	err = p.db().WriteOrdered(r.Context(), "grant "+hex.EncodeToString(x.Code[:]), func(tx *store.Tx) (err error) {
 		if g, err = tx.ExchangeCode(x, now); err != nil || g == nil {
+			return err
+		}
+		// Here, since a code that is consumed and not answered would be sent again, and revoke what was issued for it.
+		if u, err = tx.User(g.UserID); err != nil {
 			return err
 		}
 		e.UserID = g.UserID
@@ -92,26 +98,20 @@ func (p *Provider) exchange(w http.ResponseWriter, r *http.Request, c *identity.
 	if g == nil {
 		return errGrant, nil
 	}
-	return nil, p.answer(w, r, k, g, issued, g.Scope, g.Nonce, now)
+	return nil, p.answer(w, k, g, u, issued, g.Scope, g.Nonce, now)
 }
 
+var errScope = errors.New("the scope is not one that a token is refreshed with")
+
+// refresh exchanges a refresh token. The scope that comes with it may be a smaller one (RFC 6749 section 6); it is read like that of an
+// authorization request.
 func (p *Provider) refresh(w http.ResponseWriter, r *http.Request, c *identity.Client, sent url.Values) (*fault, error) {
 	if sent.Get("refresh_token") == "" {
 		return &fault{http.StatusBadRequest, "invalid_request", "refresh_token must be there"}, nil
 	}
 	hash := identity.HashSecret(sent.Get("refresh_token"))
-	scope := sent.Get("scope")
-	if scope != "" {
-		had, err := p.db().RefreshScope(r.Context(), hash)
-		switch {
-		case errors.Is(err, store.ErrNotFound):
-			return errGrant, nil
-		case err != nil:
-			return nil, err
-		case !covers(had, scope):
-			return &fault{http.StatusBadRequest, "invalid_scope", "scope has something that was not granted"}, nil
-		}
-	}
+	scope := knownScope(sent.Get("scope"))
+	tooFew := strings.TrimSpace(sent.Get("scope")) != "" && !covers(scope, "openid")
 	k, err := p.Ring.current(r.Context(), c.Algorithm)
 	if err != nil {
 		return nil, err
@@ -120,13 +120,23 @@ func (p *Provider) refresh(w http.ResponseWriter, r *http.Request, c *identity.C
 	issued := newTokens(scope, now)
 	e := p.entry(r, "refresh", "success", c.ID, "")
 	var g *identity.Grant
+	var u *identity.User
 	err = p.db().WriteOrdered(r.Context(), "grant "+hex.EncodeToString(hash[:]), func(tx *store.Tx) (err error) {
 		if g, err = tx.Rotate(hash, p.Issuer, c.ID, issued.kept, now); err != nil || g == nil {
+			return err
+		}
+		if tooFew || !covers(g.Scope, scope) { // asked now, so that a token's second use is seen whatever scope it comes with
+			return errScope
+		}
+		if u, err = tx.User(g.UserID); err != nil {
 			return err
 		}
 		e.UserID = g.UserID
 		return tx.LogSignin(e)
 	})
+	if errors.Is(err, errScope) { // nothing was rotated
+		return &fault{http.StatusBadRequest, "invalid_scope", "scope must have openid, and nothing that was not granted"}, nil
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -136,7 +146,7 @@ func (p *Provider) refresh(w http.ResponseWriter, r *http.Request, c *identity.C
 	if scope == "" {
 		scope = g.Scope
 	}
-	return nil, p.answer(w, r, k, g, issued, scope, "", now)
+	return nil, p.answer(w, k, g, u, issued, scope, "", now)
 }
 
 // issuedTokens are new tokens, and what is kept of them.
@@ -156,8 +166,8 @@ func newTokens(scope string, now time.Time) issuedTokens {
 }
 
 // answer is the token response of the contract (part A).
-func (p *Provider) answer(w http.ResponseWriter, r *http.Request, k *key, g *identity.Grant, issued issuedTokens, scope, nonce string, now time.Time) error {
-	token, err := p.idToken(r.Context(), k, g, scope, nonce, issued.access, now)
+func (p *Provider) answer(w http.ResponseWriter, k *key, g *identity.Grant, u *identity.User, issued issuedTokens, scope, nonce string, now time.Time) error {
+	token, err := p.idToken(k, g, u, scope, nonce, issued.access, now)
 	if err != nil {
 		return err
 	}

@@ -1,10 +1,13 @@
 package signin_test
 
 import (
+	"context"
+	"database/sql"
 	"encoding/base64"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -290,7 +293,9 @@ func TestRefresh(t *testing.T) {
 	requireFault(t, refresh("app", "x", ""), http.StatusBadRequest, "invalid_grant")
 	requireFault(t, refresh("app", "", ""), http.StatusBadRequest, "invalid_request")
 	requireFault(t, refresh("app", first.AccessToken, ""), http.StatusBadRequest, "invalid_grant")
-	requireFault(t, refresh("app", first.RefreshToken, "openid offline_access"), http.StatusBadRequest, "invalid_scope")
+	for _, wrong := range []string{"openid offline_access", "email", "nonsense"} {
+		requireFault(t, refresh("app", first.RefreshToken, wrong), http.StatusBadRequest, "invalid_scope")
+	}
 	b.Clock.Advance(30*24*time.Hour - time.Second)
 	second := requireTokens(t, refresh("app", first.RefreshToken, "openid"))
 	require.Equal(t, "openid", second.Scope)
@@ -305,14 +310,60 @@ func TestRefresh(t *testing.T) {
 	require.Equal(t, float64(b.Now().Unix()), after["iat"])
 	third := requireTokens(t, refresh("app", second.RefreshToken, ""))
 	require.Equal(t, "openid email profile", third.Scope, "what was granted shrinks for good")
-	// One that comes a second time was stolen from somebody.
-	requireFault(t, refresh("app", second.RefreshToken, ""), http.StatusBadRequest, "invalid_grant")
+	for asked, given := range map[string]string{" ": "openid email profile", "email email nonsense openid email": "email openid"} {
+		third = requireTokens(t, refresh("app", third.RefreshToken, asked))
+		require.Equal(t, given, third.Scope)
+	}
+	// One that comes a second time was stolen from somebody, whatever it comes with.
+	requireFault(t, refresh("app", second.RefreshToken, "openid offline_access"), http.StatusBadRequest, "invalid_grant")
 	b.requireRevoked(third.AccessToken)
 	requireFault(t, refresh("app", third.RefreshToken, ""), http.StatusBadRequest, "invalid_grant")
 
 	late := b.flow(base())
 	b.Clock.Advance(30 * 24 * time.Hour)
 	requireFault(t, refresh("app", late.RefreshToken, ""), http.StatusBadRequest, "invalid_grant")
+}
+
+// leaving is the context of a request whose client hangs up once something has happened.
+type leaving struct {
+	context.Context
+	happened func() bool
+}
+
+func (l leaving) Done() <-chan struct{} {
+	if !l.happened() {
+		return l.Context.Done()
+	}
+	over := make(chan struct{})
+	close(over)
+	return over
+}
+
+func (l leaving) Err() error {
+	if !l.happened() {
+		return nil
+	}
+	return context.Canceled
+}
+
+// What can fail is done before a code or a refresh token is consumed: an application that had an error instead would send it again,
+// and have all revoked.
+func TestConsumedIsAnswered(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	db, err := sql.Open("sqlite3", "file:"+filepath.Join(b.Folder, "hiregate.db")+"?mode=ro") // the store may hold a lock while it asks
+	require.NoError(t, err)
+	defer db.Close()
+	hangUpAt := func(event string) func(*http.Request) {
+		return func(r *http.Request) {
+			*r = *r.WithContext(leaving{r.Context(), func() (happened bool) {
+				return db.QueryRow(`SELECT COUNT(*) > 0 FROM signin_log WHERE event = $1`, event).Scan(&happened) == nil && happened
+			}})
+		}
+	}
+	code := b.browser().enter(base()).Get("code")
+	issued := requireTokens(t, b.post(tokenPath, "app", exchanging(code), hangUpAt("token")))
+	requireTokens(t, b.post(tokenPath, "app", url.Values{"grant_type": {"refresh_token"}, "refresh_token": {issued.RefreshToken}}, hangUpAt("refresh")))
 }
 
 func TestRevoke(t *testing.T) {
