@@ -25,10 +25,11 @@ func (tx *Tx) SetUpTOTP(id string, sealed []byte, step int64) (bool, error) {
 	return n == 1, err
 }
 
-// UseTOTP consumes a user's one-time password of a step, and keeps the secret as it is sealed now. It reports false for a step that
-// is not after all that were used: on whatever nodes it is tried, it succeeds once.
-func (tx *Tx) UseTOTP(id string, sealed []byte, step int64) (bool, error) {
-	n, err := tx.exec(`UPDATE users SET totp = $1, totp_step = $2 WHERE id = $3 AND totp IS NOT NULL AND totp_step < $2`, sealed, step, id)
+// UseTOTP consumes a user's one-time password of a step, and keeps the secret, that was read as it was sealed before, as it is sealed
+// now. It reports false for a step that is not after all that were used, and for a secret that is not theirs any more: on whatever
+// nodes it is tried, it succeeds once.
+func (tx *Tx) UseTOTP(id string, before, sealed []byte, step int64) (bool, error) {
+	n, err := tx.exec(`UPDATE users SET totp = $1, totp_step = $2 WHERE id = $3 AND totp = $4 AND totp_step < $2`, sealed, step, id, before)
 	return n == 1, err
 }
 

@@ -26,7 +26,8 @@ func TestOneTimePasswords(t *testing.T) {
 			return tried(func(tx *store.Tx) (bool, error) { return tx.SetUpTOTP("ada", []byte{1}, step) })
 		}
 		use := func(step int64) bool {
-			return tried(func(tx *store.Tx) (bool, error) { return tx.UseTOTP("ada", []byte{2}, step) })
+			before := user(t, db, "ada").TOTP
+			return tried(func(tx *store.Tx) (bool, error) { return tx.UseTOTP("ada", before, []byte{2}, step) })
 		}
 		required := func(on bool) bool {
 			return tried(func(tx *store.Tx) (bool, error) { return tx.RequireTOTP("ada", on, noon) })
@@ -64,6 +65,8 @@ func TestOneTimePasswords(t *testing.T) {
 		require.True(required(true))
 		require.False(use(13), "a factor that was reset is good")
 		require.True(setUp(5))
+		require.False(tried(func(tx *store.Tx) (bool, error) { return tx.UseTOTP("ada", []byte{2}, []byte{2}, 14) }), "the former factor took the place of the one that was set up since")
+		require.Equal([]byte{1}, user(t, db, "ada").TOTP)
 		require.True(required(false))
 		require.False(setUp(6))
 		require.False(tried(func(tx *store.Tx) (bool, error) { return tx.RequireTOTP("nobody", true, noon) }))

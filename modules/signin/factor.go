@@ -145,7 +145,7 @@ func (p *Provider) useCode(r *http.Request, u *identity.User, k *passed, code st
 		if k.Secret != nil {
 			right, err = tx.SetUpTOTP(u.ID, sealed, step)
 		} else {
-			right, err = tx.UseTOTP(u.ID, sealed, step)
+			right, err = tx.UseTOTP(u.ID, u.TOTP, sealed, step)
 		}
 		return err
 	})
