@@ -129,7 +129,8 @@ func TestConsent(t *testing.T) {
 	u := b.browser()
 	p := base().with(params{"client_id": "asking", "scope": "openid email"})
 	w := u.signIn(u.authorize(p), "ada@example.com", right)
-	requirePage(t, w, http.StatusOK, "Payroll &lt;asking&gt; will learn from Initech Recruiting", "your e-mail address")
+	requirePage(t, w, http.StatusOK, "Payroll &lt;asking&gt; will learn from Initech Recruiting", "your e-mail address",
+		"this also while you are away or signed out")
 	require.NotContains(t, w.Body.String(), "your name")
 	agree := func(u *browser, page *httptest.ResponseRecorder, action string) *httptest.ResponseRecorder {
 		return u.ask(http.MethodPost, "/oauth/consent", url.Values{"ticket": {ticketOf(t, page)}, "action": {action}})

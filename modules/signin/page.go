@@ -116,10 +116,11 @@ func (p *Provider) consentPage(w http.ResponseWriter, r *http.Request, a *author
 	t := textsFor(a.locales, r)
 	learns := []string{t.ConsentSub}
 	for _, s := range strings.Fields(a.learns()) {
-		if text := map[string]string{"profile": t.ConsentProfile, "email": t.ConsentEmail, "offline_access": t.ConsentOffline}[s]; text != "" {
+		if text := map[string]string{"profile": t.ConsentProfile, "email": t.ConsentEmail}[s]; text != "" {
 			learns = append(learns, text)
 		}
 	}
+	learns = append(learns, t.ConsentOffline) // every application gets a refresh token
 	ticket, err := p.Vault.ticket(forAsked, p.Issuer, &consentAsked{Session: s.Hash, Request: a.raw, At: p.now()})
 	if err != nil {
 		p.brokenPage(w, r, err)
