@@ -145,7 +145,12 @@ func (s *signIn) finish(w http.ResponseWriter, r *http.Request) {
 	}
 	s.attempts.Remove(cookie.Value) // an answer is taken once
 	dropCookie(w, attemptCookie)
-	if iss := q.Get("iss"); iss != s.issuer { // RFC 9207
+	provider, _, err := s.discover()
+	if err != nil {
+		s.failed(w, http.StatusBadGateway, fmt.Sprintf("The provider does not tell how to sign in: %v", err))
+		return
+	}
+	if !s.answers(provider, q) {
 		s.failed(w, http.StatusBadRequest, "This answer is from another provider than the one that was asked.")
 		return
 	}
@@ -162,6 +167,18 @@ func (s *signIn) finish(w http.ResponseWriter, r *http.Request) {
 	s.people.Add(id, who)
 	setCookie(w, personCookie, id)
 	http.Redirect(w, r, s.home+homePath, http.StatusSeeOther)
+}
+
+// answers tells whether an answer is from the provider that was asked, as far as it says: only those say so for certain whose metadata
+// promises it (RFC 9207 section 2.4).
+func (s *signIn) answers(provider *oidc.Provider, q url.Values) bool {
+	if q.Has("iss") {
+		return q.Get("iss") == s.issuer
+	}
+	var metadata struct {
+		Says bool `json:"authorization_response_iss_parameter_supported"`
+	}
+	return provider.Claims(&metadata) == nil && !metadata.Says
 }
 
 // exchange gets the tokens for a code, and believes the ID token once its signature, issuer, audience, end and nonce are right.
