@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -63,8 +64,12 @@ func (c *Client) Check() error {
 	return checkText("name", c.Name)
 }
 
+// answers are the parameters of the answers that come to a redirect URI (RFC 6749 section 4.1.2, RFC 9207 section 2).
+var answers = []string{"code", "state", "iss", "error", "error_description", "error_uri"}
+
 // CheckRedirectURI says what is wrong with an address that people may be sent to, or nil: it is https, or http on this machine,
-// absolute and without a fragment (RFC 6749 section 3.1.2, RFC 9700 section 2.1).
+// absolute and without a fragment (RFC 6749 section 3.1.2, RFC 9700 section 2.1), of a host that there can be, and without what an
+// answer adds to it.
 func CheckRedirectURI(s string) error {
 	u, err := url.Parse(s)
 	switch {
@@ -74,8 +79,30 @@ func CheckRedirectURI(s string) error {
 		return fmt.Errorf("%q has a user name or a fragment: leave it out", s)
 	case u.Scheme == "http" && !loopback(u.Hostname()):
 		return fmt.Errorf("%q is not encrypted: use https; http is for localhost alone", s)
+	case !possibleHost(u.Hostname()) || !possiblePort(u.Port()):
+		return fmt.Errorf("%q has a host or a port that there can't be: write one such as https://app.example.com/callback", s)
+	case strings.Contains(u.Path, "*"):
+		return fmt.Errorf("%q has a * in its path: addresses are compared byte for byte, so write each of them out", s)
+	}
+	for name := range u.Query() {
+		if slices.Contains(answers, name) {
+			return fmt.Errorf("%q has the parameter %s, which answers have: use another name", s, name)
+		}
 	}
 	return nil
+}
+
+func possibleHost(host string) bool {
+	if net.ParseIP(host) != nil {
+		return true
+	}
+	labels := strings.Split(strings.TrimSuffix(host, "."), ".")
+	return !slices.Contains(labels, "") && !strings.ContainsAny(host, "*:")
+}
+
+func possiblePort(port string) bool {
+	n, err := strconv.ParseUint(port, 10, 16)
+	return port == "" || err == nil && n > 0
 }
 
 // notInURI tells whether a character has to be percent-encoded in a URI; what browsers read otherwise than we do is among them.
