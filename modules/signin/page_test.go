@@ -114,6 +114,30 @@ func TestGuessing(t *testing.T) {
 	require.NotEmpty(t, back(t, u.signIn(page, "ada@example.com", right), callback).Get("code"))
 }
 
+// Who opens the address of a form, or one that does not exist, is told what to do.
+func TestNoPage(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	for path, want := range map[string]int{
+		"/oauth/sign-in": http.StatusMethodNotAllowed, "/oauth/factor": http.StatusMethodNotAllowed, "/oauth/consent": http.StatusMethodNotAllowed, "/oauth/sign-out": http.StatusMethodNotAllowed,
+		"/": http.StatusNotFound, "": http.StatusNotFound, "/oauth/authorise": http.StatusNotFound,
+	} {
+		ask := func(accept, language string) *httptest.ResponseRecorder {
+			r := &http.Request{Method: http.MethodGet, URL: &url.URL{Path: path}, Header: http.Header{"Accept": {accept}, "Accept-Language": {language}}}
+			w := httptest.NewRecorder()
+			b.Provider.ServeHTTP(w, r)
+			return w
+		}
+		w := ask("text/html,application/xhtml+xml,*/*;q=0.8", "en")
+		requirePage(t, w, want, "There is no page here", "Go back to the application")
+		require.Equal(t, want == http.StatusMethodNotAllowed, w.Header().Get("Allow") == "POST", path)
+		requirePage(t, ask("text/html", "de"), want, "Hier ist keine Seite")
+		w = ask("*/*", "en")
+		require.Equal(t, want, w.Code)
+		require.Equal(t, "application/problem+json", w.Header().Get("Content-Type"))
+	}
+}
+
 func TestLanguages(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

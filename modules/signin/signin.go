@@ -79,7 +79,7 @@ func New(p Provider) *Provider {
 func (p *Provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	route, ok := p.routes[r.URL.Path]
 	if !ok {
-		problem.New(http.StatusNotFound, "sign-in has nothing at this address").Write(w)
+		p.notFound(w, r)
 		return
 	}
 	if !allows(route.methods, r.Method) {
@@ -104,13 +104,27 @@ func allows(methods, method string) bool {
 	return false
 }
 
-// notAllowed answers 405, at the addresses that applications ask in their errors' form.
+func (p *Provider) notFound(w http.ResponseWriter, r *http.Request) {
+	if wantsPage(r) {
+		p.noPage(w, r, http.StatusNotFound)
+		return
+	}
+	problem.New(http.StatusNotFound, "sign-in has nothing at this address").Write(w)
+}
+
+// notAllowed answers 405, at the addresses that applications ask in their errors' form. People come here with the address of a form that
+// they sent before.
 func (p *Provider) notAllowed(w http.ResponseWriter, r *http.Request, methods string) {
 	switch r.URL.Path {
 	case "/openId/accessToken", "/oauth/revoke":
 		w.Header().Set("Allow", methods)
 		writeError(w, http.StatusMethodNotAllowed, "invalid_request", "this address takes POST only")
 	default:
+		if wantsPage(r) {
+			w.Header().Set("Allow", methods)
+			p.noPage(w, r, http.StatusMethodNotAllowed)
+			return
+		}
 		problem.MethodNotAllowed(w, methods)
 	}
 }

@@ -24,6 +24,7 @@ type texts struct {
 	UntrustedTitle, Untrusted                           string
 	ForeignTitle, Foreign                               string
 	BrokenTitle, Broken                                 string
+	NoPageTitle, NoPage                                 string
 }
 
 var english = texts{
@@ -49,6 +50,7 @@ var english = texts{
 	Untrusted:      "The application that sent you here is not known to us, or asked for something that we don’t do. Go back to it and try again; if that does not help, tell those who run it.",
 	ForeignTitle:   "This form was not ours", Foreign: "It was sent from another site, so nothing was done. Go back to the application and begin again.",
 	BrokenTitle: "Something is wrong on our side", Broken: "We can’t sign you in now. Try again in a moment.",
+	NoPageTitle: "There is no page here", NoPage: "Go back to the application that you want to use, and begin again there.",
 }
 
 var german = texts{
@@ -74,6 +76,7 @@ var german = texts{
 	Untrusted:      "Die Anwendung, von der Sie kommen, ist uns nicht bekannt oder verlangt etwas, das wir nicht tun. Gehen Sie dorthin zurück und versuchen Sie es noch einmal; hilft das nicht, wenden Sie sich an deren Betreiber.",
 	ForeignTitle:   "Dieses Formular war nicht von uns", Foreign: "Es kam von einer anderen Seite; deshalb wurde nichts getan. Gehen Sie zur Anwendung zurück und beginnen Sie noch einmal.",
 	BrokenTitle: "Bei uns stimmt etwas nicht", Broken: "Wir können Sie gerade nicht anmelden. Versuchen Sie es gleich noch einmal.",
+	NoPageTitle: "Hier ist keine Seite", NoPage: "Gehen Sie zu der Anwendung zurück, die Sie nutzen möchten, und beginnen Sie dort noch einmal.",
 }
 
 // translations are all languages; the first serves whoever reads none of them.
