@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/crypto/argon2"
+	"golang.org/x/text/unicode/norm"
 )
 
 // ErrBusy says that too many passwords are being hashed already: the answer is 429, and the same may be tried in a second.
@@ -34,9 +35,11 @@ const (
 
 // Check says what is wrong with a password that somebody wants to have, or nil.
 func Check(plain string) error {
-	switch {
-	case !utf8.ValidString(plain):
+	if !utf8.ValidString(plain) {
 		return errors.New("the password is not valid UTF-8: encode it as UTF-8")
+	}
+	plain = norm.NFC.String(plain)
+	switch {
 	case utf8.RuneCountInString(plain) < minLen:
 		return fmt.Errorf("the password is too short: use at least %d characters", minLen)
 	case len(plain) > maxBytes:
@@ -45,7 +48,8 @@ func Check(plain string) error {
 	return nil
 }
 
-// Hash makes the string that a password is kept as, in PHC form: $argon2id$v=19$m=19456,t=2,p=1$salt$hash. It waits for its turn.
+// Hash makes the string that a password is kept as, in PHC form: $argon2id$v=19$m=19456,t=2,p=1$salt$hash. Of the ways to write a
+// character it takes the composed one (NFC, as in RFC 8265 section 4.2): keyboards differ in what they send. It waits for its turn.
 // Errors: ErrBusy, and that of ctx.
 func Hash(ctx context.Context, plain string) (string, error) {
 	leave, err := turns.enter(ctx)
@@ -55,7 +59,7 @@ func Hash(ctx context.Context, plain string) (string, error) {
 	defer leave()
 	c := cost{memory: memory, passes: passes, lanes: lanes, salt: make([]byte, saltLen)}
 	rand.Read(c.salt)
-	return c.encode(c.key(plain, keyLen)), nil
+	return c.encode(c.key(norm.NFC.String(plain), keyLen)), nil
 }
 
 // Verify tells whether a password is the one that a string of Hash was made of. An empty string stands for a user who does not
@@ -74,11 +78,20 @@ func Verify(ctx context.Context, hash, plain string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if len(plain) > maxBytes { // it can be nobody's
-		plain, known = "", false
+	ways := []string{norm.NFC.String(plain)}
+	if ways[0] != plain {
+		ways = append(ways, plain) // as passwords were kept before they were composed
 	}
-	same := subtle.ConstantTimeCompare(c.key(plain, uint32(len(want))), want) == 1
-	return same && known, nil
+	right := false
+	for _, way := range ways { // all of them, so that the time tells nothing
+		possible := len(way) <= maxBytes
+		if !possible {
+			way = ""
+		}
+		same := subtle.ConstantTimeCompare(c.key(way, uint32(len(want))), want) == 1
+		right = right || same && possible
+	}
+	return right && known, nil
 }
 
 // nobody is what the password of a user who does not exist is compared with: a hash of the usual cost, which none has.

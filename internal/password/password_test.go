@@ -26,6 +26,32 @@ func TestHashAndVerify(t *testing.T) {
 	}
 }
 
+// A letter with its accent is one character or two, as the keyboard has it.
+func TestCharactersInTwoForms(t *testing.T) {
+	t.Parallel()
+	const composed, decomposed = "sch\u00f6nes wetter", "scho\u0308nes wetter"
+	for _, set := range []string{composed, decomposed} {
+		hash, err := password.Hash(t.Context(), set)
+		require.NoError(t, err)
+		for typed, want := range map[string]bool{composed: true, decomposed: true, "schones wetter": false} {
+			same, err := password.Verify(t.Context(), hash, typed)
+			require.NoError(t, err)
+			require.Equal(t, want, same, "%+q for %+q", typed, set)
+		}
+	}
+	// Of before: the two forms were two passwords.
+	const before = "$argon2id$v=19$m=1024,t=1,p=1$c29tZXNhbHRzb21lc2FsdA$P6K36EuNG/cbMJ+vKmmnLTbQ6CW+9/FGx94Ih6jlRqs"
+	same, err := password.Verify(t.Context(), before, decomposed)
+	require.NoError(t, err)
+	require.True(t, same)
+	long, err := password.Hash(t.Context(), strings.Repeat("\u00f6", 400))
+	require.NoError(t, err)
+	same, err = password.Verify(t.Context(), long, strings.Repeat("o\u0308", 400))
+	require.NoError(t, err)
+	require.True(t, same, "it is shorter than it is typed")
+	require.ErrorContains(t, password.Check("o\u0308o\u0308o\u0308o\u0308"), "at least 8", "four characters")
+}
+
 func TestNobodyHasAPassword(t *testing.T) {
 	t.Parallel()
 	for _, plain := range []string{"", "correct horse"} {
