@@ -323,6 +323,10 @@ func (a *authorization) checkPKCE(q url.Values) *refusal {
 	return nil
 }
 
+// ages, in seconds, are longer than any session: a century. What max_age has beyond that means the same, and stays within what a
+// time.Duration holds.
+const ages = 100 * 365 * 24 * 60 * 60
+
 func (a *authorization) checkPrompt(q url.Values) *refusal {
 	a.prompt = strings.Fields(q.Get("prompt"))
 	for _, one := range a.prompt {
@@ -335,11 +339,11 @@ func (a *authorization) checkPrompt(q url.Values) *refusal {
 	}
 	a.maxAge = -1
 	if s := q.Get("max_age"); s != "" {
-		n, err := strconv.ParseInt(s, 10, 32)
-		if err != nil || n < 0 {
+		n, err := strconv.ParseUint(s, 10, 64) // which takes no sign
+		if err != nil {
 			return invalid("max_age must be a number of seconds")
 		}
-		a.maxAge = time.Duration(n) * time.Second
+		a.maxAge = time.Duration(min(n, ages)) * time.Second
 	}
 	return nil
 }

@@ -72,9 +72,11 @@ func TestRefusedRequest(t *testing.T) {
 		"prompt none and login":   {params{"prompt": "none login"}, "invalid_request"},
 		"prompt unknown":          {params{"prompt": "dance"}, "invalid_request"},
 		"max_age negative":        {params{"max_age": "-1"}, "invalid_request"},
+		"max_age with a sign":     {params{"max_age": "+5"}, "invalid_request"},
 		"max_age words":           {params{"max_age": "soon"}, "invalid_request"},
 		"claims no JSON":          {params{"claims": "{"}, "invalid_request"},
 		"acr that must be":        {params{"claims": `{"id_token":{"acr":{"essential":true,"values":["urn:mfa"]}}}`}, "unmet_authentication_requirements"},
+		"two users":               {params{"claims": `{"id_token":{"sub":{"value":"a"}},"userinfo":{"sub":{"value":"b"}}}`}, "invalid_request"},
 		"acr no object":           {params{"claims": `{"id_token":{"acr":1}}`}, "invalid_request"},
 		"nonce no text":           {params{"nonce": "\xff"}, "invalid_request"},
 		"nonce NUL":               {params{"nonce": "a\x00"}, "invalid_request"},
@@ -90,6 +92,40 @@ func TestRefusedRequest(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A session is of whom a request is about, wherever it says so.
+func TestNamedSubject(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	u := b.browser()
+	u.enter(base())
+	for claims, good := range map[string]bool{
+		`{"id_token":{"sub":{"value":"user-ada"}},"userinfo":{"sub":{"value":"user-ada"}}}`: true, `{"userinfo":{"sub":{"value":"user-ada"}}}`: true, `{"userinfo":{"sub":null},"id_token":{"sub":null}}`: true,
+		`{"id_token":{"sub":{"value":"user-bob"}}}`: false, `{"userinfo":{"sub":{"value":"user-bob"}}}`: false,
+	} {
+		p := base().with(params{"claims": claims, "prompt": "none"})
+		if w := u.authorize(p); good {
+			require.NotEmpty(t, back(t, w, callback).Get("code"), claims)
+		} else {
+			requireError(t, w, p, "login_required")
+		}
+	}
+}
+
+// What asks for nothing is granted: an acr of no value, and a max_age beyond all bounds.
+func TestWishesOfNothing(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	u := b.browser()
+	u.enter(base())
+	for _, more := range []params{
+		{"claims": `{"id_token":{"acr":{"essential":true,"value":null}}}`}, {"claims": `{"id_token":{"acr":{"essential":true,"values":[]}}}`}, {"claims": `{"id_token":{"acr":null}}`},
+		{"max_age": "2147483648"}, {"max_age": "18446744073709551615"},
+	} {
+		b.Clock.Advance(time.Second)
+		require.NotEmpty(t, back(t, u.authorize(base().with(more)), callback).Get("code"), more)
 	}
 }
 

@@ -1,6 +1,7 @@
 package signin
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
@@ -48,7 +49,8 @@ type named struct {
 	mustHaveACR bool   // acr is essential, with a value
 }
 
-// parseClaims reads the parameter claims. Claims that we don't have are passed over.
+// parseClaims reads the parameter claims. Claims that we don't have are passed over. It is false for what is no such object, or wants
+// two users at once.
 func parseClaims(s string) (n named, ok bool) {
 	if s == "" {
 		return n, true
@@ -68,25 +70,29 @@ func parseClaims(s string) (n named, ok bool) {
 			n.Userinfo = append(n.Userinfo, c.name)
 		}
 	}
-	if raw, ok := in.IDToken["sub"]; ok {
+	for _, part := range []map[string]json.RawMessage{in.IDToken, in.Userinfo} {
+		raw, ok := part["sub"]
+		if !ok {
+			continue
+		}
 		var sub struct {
 			Value string `json:"value"`
 		}
-		if json.Unmarshal(raw, &sub) != nil {
+		if json.Unmarshal(raw, &sub) != nil || sub.Value != "" && n.subject != "" && sub.Value != n.subject {
 			return n, false
 		}
-		n.subject = sub.Value
+		n.subject = cmp.Or(n.subject, sub.Value)
 	}
 	if raw, ok := in.IDToken["acr"]; ok {
 		var acr struct {
-			Essential bool              `json:"essential"`
-			Value     json.RawMessage   `json:"value"`
-			Values    []json.RawMessage `json:"values"`
+			Essential bool  `json:"essential"`
+			Value     any   `json:"value"`
+			Values    []any `json:"values"`
 		}
 		if json.Unmarshal(raw, &acr) != nil {
 			return n, false
 		}
-		n.mustHaveACR = acr.Essential && (acr.Value != nil || acr.Values != nil)
+		n.mustHaveACR = acr.Essential && (acr.Value != nil || len(acr.Values) > 0)
 	}
 	return n, true
 }

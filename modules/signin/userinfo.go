@@ -70,13 +70,14 @@ func bearer(w http.ResponseWriter, r *http.Request) (token string, status int) {
 	return token, http.StatusOK
 }
 
-// challengeBearer answers as RFC 6750 section 3 has it: no error where nothing was sent.
+// challengeBearer answers as RFC 6750 section 3.1 has it: nothing of an error where no token was sent.
 func challengeBearer(w http.ResponseWriter, status int) {
 	const realm = `Bearer realm="sign-in"`
 	switch status {
 	case http.StatusUnauthorized:
 		w.Header().Set("WWW-Authenticate", realm)
-		writeError(w, status, "invalid_token", "send the access token as Authorization: Bearer")
+		w.Header().Set("Cache-Control", "no-store")
+		w.WriteHeader(status)
 	case http.StatusBadRequest:
 		w.Header().Set("WWW-Authenticate", realm+`, error="invalid_request"`)
 		writeError(w, status, "invalid_request", "send one access token, in one way")
