@@ -77,6 +77,9 @@ func TestServiceInMaintenance(t *testing.T) {
 	for _, path := range []string{"/oauth/authorize?" + base().values().Encode(), "/oauth/userinfo", "/oauth/jwks"} {
 		require.Equal(t, http.StatusServiceUnavailable, b.get(path).Code, path)
 	}
+	u := b.browser()
+	u.headers.Set("Accept", "text/html")
+	requirePage(t, u.authorize(base()), http.StatusServiceUnavailable, "Something is wrong on our side")
 	w := b.exchange("app", code)
 	require.Equal(t, http.StatusServiceUnavailable, w.Code)
 	require.NotEmpty(t, w.Header().Get("Retry-After"))

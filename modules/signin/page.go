@@ -175,6 +175,10 @@ func (p *Provider) untrusted(w http.ResponseWriter, r *http.Request) {
 // brokenPage tells somebody that the store can't be used now.
 func (p *Provider) brokenPage(w http.ResponseWriter, r *http.Request, err error) {
 	p.report(r, err)
+	p.broken(w, r)
+}
+
+func (p *Provider) broken(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Retry-After", "5")
 	p.message(w, r, http.StatusServiceUnavailable, func(t *texts) (string, string) { return t.BrokenTitle, t.Broken })
 }

@@ -88,7 +88,7 @@ func (p *Provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	release, ok := p.Gateway.Hold()
 	if !ok {
-		problem.Unavailable(w)
+		p.closed(w, r)
 		return
 	}
 	defer release()
@@ -102,6 +102,15 @@ func allows(methods, method string) bool {
 		}
 	}
 	return false
+}
+
+// closed answers while the store is.
+func (p *Provider) closed(w http.ResponseWriter, r *http.Request) {
+	if wantsPage(r) {
+		p.broken(w, r)
+		return
+	}
+	problem.Unavailable(w)
 }
 
 func (p *Provider) notFound(w http.ResponseWriter, r *http.Request) {
