@@ -43,9 +43,9 @@ func TestSigningInAtTheCompany(t *testing.T) {
 	c.as(looks[0])
 	begin := func() {
 		c.open(app.AuthCodeURL("s-1", oidc.Nonce("n-1")))
-		require.Equal(t, "Sign in with Initech Staff", c.text("form[action=upstream] button"))
+		require.Equal(t, "Sign in with Initech Staff", c.text("form[action$=upstream] button"))
 		c.fits("sign-in-upstream")
-		c.click("form[action=upstream] button")
+		c.click("form[action$=upstream] button")
 		c.awaitText(company.issuer+"/oauth/authorize?", "hiregate")
 	}
 	begin()

@@ -169,7 +169,7 @@ func TestConsent(t *testing.T) {
 		"this also while you are away or signed out")
 	require.NotContains(t, w.Body.String(), "your name")
 	agree := func(u *browser, page *httptest.ResponseRecorder, action string) *httptest.ResponseRecorder {
-		return u.ask(http.MethodPost, "/oauth/consent", url.Values{"ticket": {ticketOf(t, page)}, "action": {action}})
+		return u.submit(page, `value="allow"`, url.Values{"action": {action}})
 	}
 	answer := func(action string) *httptest.ResponseRecorder { return agree(u, w, action) }
 	requireError(t, answer("cancel"), p, "access_denied")
@@ -198,7 +198,7 @@ func TestConsentToNamedClaims(t *testing.T) {
 	p := base().with(params{"client_id": "asking", "scope": "openid"})
 	w := u.signIn(u.authorize(p), "ada@example.com", right)
 	agree := func(w *httptest.ResponseRecorder) {
-		require.NotEmpty(t, back(t, u.ask(http.MethodPost, "/oauth/consent", url.Values{"ticket": {ticketOf(t, w)}, "action": {"allow"}}), callback).Get("code"))
+		require.NotEmpty(t, back(t, u.submit(w, `value="allow"`, url.Values{"action": {"allow"}}), callback).Get("code"))
 	}
 	agree(w)
 	for _, claims := range []string{`{"id_token":{"email":null}}`, `{"userinfo":{"email":null}}`} {
@@ -238,7 +238,7 @@ func TestCancel(t *testing.T) {
 	b := newBench(t)
 	u := b.browser()
 	p := base()
-	w := u.ask(http.MethodPost, "/oauth/sign-in", url.Values{"request": {request(t, u.authorize(p))}, "email": {""}, "password": {""}, "action": {"cancel"}})
+	w := u.submit(u.authorize(p), `id="password"`, url.Values{"email": {""}, "password": {""}, "action": {"cancel"}})
 	require.Equal(t, http.StatusSeeOther, w.Code)
 	requireError(t, w, p, "access_denied")
 	require.Empty(t, u.cookies)

@@ -183,6 +183,7 @@ func (u *browser) ask(method, path string, form url.Values) *httptest.ResponseRe
 	}
 	w := httptest.NewRecorder()
 	u.p.ServeHTTP(w, r)
+	w.Result().Request = r
 	for _, c := range w.Result().Cookies() {
 		require.True(u.b.t, strings.HasPrefix(c.Name, "__Host-") && c.Secure && c.HttpOnly && c.Path == "/" && c.Domain == "" && c.SameSite == http.SameSiteLaxMode, "%+v", c)
 		require.LessOrEqual(u.b.t, len(c.String()), 4096, "browsers drop it")
@@ -199,20 +200,37 @@ func (u *browser) authorize(p params) *httptest.ResponseRecorder {
 	return u.ask(http.MethodGet, "/oauth/authorize?"+p.values().Encode(), nil)
 }
 
-var hidden = regexp.MustCompile(`name="request" value="([^"]*)"`)
+var (
+	formAction  = regexp.MustCompile(`^ method="post" action="([^"]+)"`)
+	hiddenField = regexp.MustCompile(`<input type="hidden" name="([^"]+)" value="([^"]*)">`)
+)
 
-// request is the authorization request that a page's form goes on with.
-func request(t testing.TB, w *httptest.ResponseRecorder) string {
-	t.Helper()
-	found := hidden.FindStringSubmatch(w.Body.String())
-	require.Len(t, found, 2, "%d %s", w.Code, w.Body)
-	return html.UnescapeString(found[1])
+// submit sends the form of a page that has something in it, to where its action leads from the page's own address.
+func (u *browser) submit(page *httptest.ResponseRecorder, has string, filled url.Values) *httptest.ResponseRecorder {
+	u.b.t.Helper()
+	for _, form := range strings.Split(page.Body.String(), "<form")[1:] {
+		if form, _, _ = strings.Cut(form, "</form>"); !strings.Contains(form, has) {
+			continue
+		}
+		for _, field := range hiddenField.FindAllStringSubmatch(form, -1) {
+			filled.Set(field[1], html.UnescapeString(field[2]))
+		}
+		at, err := url.Parse(u.b.Provider.Issuer + page.Result().Request.URL.RequestURI())
+		require.NoError(u.b.t, err)
+		to, err := at.Parse(html.UnescapeString(formAction.FindStringSubmatch(form)[1]))
+		require.NoError(u.b.t, err)
+		path, ok := strings.CutPrefix(to.String(), u.b.Provider.Issuer)
+		require.True(u.b.t, ok, "the form leads to %s", to)
+		return u.ask(http.MethodPost, path, filled)
+	}
+	require.FailNow(u.b.t, "no such form", "%s: %d %s", has, page.Code, page.Body)
+	return nil
 }
 
 // signIn fills in the form of a page.
 func (u *browser) signIn(page *httptest.ResponseRecorder, email, plain string) *httptest.ResponseRecorder {
 	u.b.t.Helper()
-	return u.ask(http.MethodPost, "/oauth/sign-in", url.Values{"request": {request(u.b.t, page)}, "email": {email}, "password": {plain}, "action": {"sign-in"}})
+	return u.submit(page, `id="password"`, url.Values{"email": {email}, "password": {plain}, "action": {"sign-in"}})
 }
 
 // enter asks for a code and signs in as ada.

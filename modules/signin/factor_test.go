@@ -26,7 +26,7 @@ var (
 // second fills in the form that asks for a one-time password.
 func (u *browser) second(page *httptest.ResponseRecorder, code string) *httptest.ResponseRecorder {
 	u.b.t.Helper()
-	return u.ask(http.MethodPost, "/oauth/factor", url.Values{"ticket": {ticketOf(u.b.t, page)}, "code": {code}, "action": {"sign-in"}})
+	return u.submit(page, `id="code"`, url.Values{"code": {code}, "action": {"sign-in"}})
 }
 
 // ticketOf is the sealed ticket that the form of a page brings back.
@@ -218,13 +218,13 @@ func TestTicket(t *testing.T) {
 
 	u, page = enter()
 	u.p = b.provider("https://gate.example.com/second")
-	requirePage(t, u.second(page, b.code(secret, 0)), http.StatusBadRequest)
+	requirePage(t, u.ask(http.MethodPost, "/oauth/factor", url.Values{"ticket": {ticketOf(t, page)}, "code": {b.code(secret, 0)}}), http.StatusBadRequest)
 	for _, forged := range []string{"", "x", "AAAA"} {
 		requirePage(t, u.ask(http.MethodPost, "/oauth/factor", url.Values{"ticket": {forged}, "code": {"123456"}}), http.StatusBadRequest, "anywhere")
 	}
 
 	u, page = enter()
-	w := u.ask(http.MethodPost, "/oauth/factor", url.Values{"ticket": {ticketOf(t, page)}, "action": {"cancel"}})
+	w := u.submit(page, `id="code"`, url.Values{"action": {"cancel"}})
 	requireError(t, w, base(), "access_denied")
 
 	for name, change := range map[string]func(tx *store.Tx) (bool, error){

@@ -142,6 +142,8 @@ func checkIssuer(s string, dev bool) error {
 		return fmt.Errorf("signin: base_url %q is not encrypted: write an https address here, or in public_url", s)
 	case strings.ContainsAny(s, "?#") || u.User != nil || strings.HasSuffix(s, "/"):
 		return errors.New("signin: base_url: write the address alone, such as https://gate.example.com/signin, without query, fragment, user name and slash at the end")
+	case strings.HasPrefix(u.Path, "//"): // our forms lead to this path, which browsers would take for a host
+		return fmt.Errorf("signin: base_url %q has two slashes behind the host: write one, such as https://gate.example.com/signin", s)
 	}
 	return nil
 }

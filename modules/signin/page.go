@@ -27,6 +27,7 @@ type page struct {
 	Text      *texts
 	Style     template.CSS
 	Service   string
+	Mount     string // the path below which our forms lead: a page does not know at which of our addresses it is shown
 	Title     string
 	Lead      string // below the title
 	Request   string // the authorization request that a form goes on with
@@ -76,7 +77,7 @@ func leading(addresses ...string) string {
 }
 
 func (p *Provider) render(w http.ResponseWriter, r *http.Request, status int, v *page) {
-	v.Style, v.Service = template.CSS(style), p.Title
+	v.Style, v.Service, v.Mount = template.CSS(style), p.Title, p.mount
 	var b bytes.Buffer
 	if err := pages.Execute(&b, v); err != nil {
 		p.report(r, err)

@@ -40,6 +40,7 @@ type Provider struct {
 	noted  *sync.Map // *rate.Limiter by event and client
 	guard  *http.CrossOriginProtection
 	cookie string
+	mount  string // the path of the issuer, escaped
 	routes map[string]route
 }
 
@@ -52,6 +53,9 @@ type route struct {
 func New(p Provider) *Provider {
 	sum := sha256.Sum256([]byte(p.Issuer))
 	p.cookie = "__Host-signin-" + hex.EncodeToString(sum[:4]) // sites of one host don't share it
+	if u, err := url.Parse(p.Issuer); err == nil {
+		p.mount = u.EscapedPath()
+	}
 	p.noted = new(sync.Map)
 	p.guard = http.NewCrossOriginProtection()
 	const read = "GET, HEAD"

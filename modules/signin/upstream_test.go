@@ -25,6 +25,9 @@ type joint struct {
 	company *httptest.Server
 }
 
+// upstreamForm is what the form has that sends people there.
+const upstreamForm = `<button class="quiet">`
+
 func newJoint(t *testing.T) *joint {
 	t.Helper()
 	j := &joint{bench: newBench(t), up: newBench(t)}
@@ -58,8 +61,8 @@ func newJoint(t *testing.T) *joint {
 func (j *joint) leave(u *browser, p params) *url.URL {
 	j.t.Helper()
 	page := u.authorize(p)
-	requirePage(j.t, page, http.StatusOK, `action="upstream"`, `id="password"`)
-	w := u.ask(http.MethodPost, "/oauth/upstream", url.Values{"request": {request(j.t, page)}})
+	requirePage(j.t, page, http.StatusOK, upstreamForm, `id="password"`)
+	w := u.submit(page, upstreamForm, url.Values{})
 	require.Equal(j.t, http.StatusSeeOther, w.Code, "%s", w.Body)
 	require.Equal(j.t, "no-store", w.Header().Get("Cache-Control"))
 	to, err := url.Parse(w.Header().Get("Location"))
@@ -112,6 +115,26 @@ func TestSigningInUpstream(t *testing.T) {
 
 	j.Write(t, func(tx *store.Tx) error { return tx.JoinUpstream(j.company.URL, "up-dan", "user-bob", j.Now()) })
 	require.Equal(t, "user-bob", j.subject(j.enter("dan@example.com")), "an account that is joined is known by issuer and subject, whatever its address")
+}
+
+// Who comes back goes on to the second factor and to their consent.
+func TestMoreStepsAfterUpstream(t *testing.T) {
+	t.Parallel()
+	j := newJoint(t)
+	secret := j.protected()
+	u := j.browser()
+	p := base().with(params{"client_id": "asking"})
+	page := u.ask(http.MethodGet, j.there(j.leave(u, p), "ada@example.com"), nil)
+	requirePage(t, page, http.StatusOK, `id="code"`)
+	page = u.second(page, j.code(secret, 0))
+	requirePage(t, page, http.StatusOK, `value="allow"`)
+	require.NotEmpty(t, back(t, u.submit(page, `value="allow"`, url.Values{"action": {"allow"}}), callback).Get("code"))
+
+	bob := j.browser()
+	j.Write(t, func(tx *store.Tx) error { return tx.JoinUpstream(j.company.URL, "up-dan", "user-bob", j.Now()) })
+	page = bob.ask(http.MethodGet, j.there(j.leave(bob, p), "dan@example.com"), nil)
+	requirePage(t, page, http.StatusOK, `value="allow"`)
+	require.NotEmpty(t, back(t, bob.submit(page, `value="allow"`, url.Values{"action": {"allow"}}), callback).Get("code"))
 }
 
 func TestStrangersUpstream(t *testing.T) {
@@ -294,7 +317,7 @@ func TestCancellingUpstream(t *testing.T) {
 	to := j.leave(u, base())
 	v := j.up.browser()
 	page := v.ask(http.MethodGet, to.RequestURI(), nil)
-	w := v.ask(http.MethodPost, "/oauth/sign-in", url.Values{"request": {request(t, page)}, "action": {"cancel"}})
+	w := v.submit(page, `id="password"`, url.Values{"action": {"cancel"}})
 	came, ok := strings.CutPrefix(w.Header().Get("Location"), issuer)
 	require.True(t, ok)
 	requireError(t, u.ask(http.MethodGet, came, nil), base(), "access_denied")
@@ -306,7 +329,7 @@ func TestUpstreamIsAway(t *testing.T) {
 	u := j.browser()
 	page := u.authorize(base())
 	j.company.Close()
-	w := u.ask(http.MethodPost, "/oauth/upstream", url.Values{"request": {request(t, page)}})
+	w := u.submit(page, upstreamForm, url.Values{})
 	requireError(t, w, base(), "server_error")
 	require.NotEmpty(t, u.signIn(page, "ada@example.com", right).Header().Get("Location"), "the password is a way in all the same")
 }
@@ -315,7 +338,7 @@ func TestUpstreamIsAway(t *testing.T) {
 func TestNoUpstream(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	require.NotContains(t, b.browser().authorize(base()).Body.String(), `action="upstream"`)
+	require.NotContains(t, b.browser().authorize(base()).Body.String(), upstreamForm)
 	require.Equal(t, http.StatusNotFound, b.browser().ask(http.MethodPost, "/oauth/upstream", url.Values{}).Code)
 	require.Equal(t, http.StatusNotFound, b.browser().ask(http.MethodGet, "/oauth/upstream/callback?code=x&state=y", nil).Code)
 }

@@ -84,7 +84,7 @@ func newTeller(t *testing.T) *teller {
 // leave sends somebody there, and gives what they are sent with.
 func (j *teller) leave(u *browser, p params) url.Values {
 	j.t.Helper()
-	w := u.ask(http.MethodPost, "/oauth/upstream", url.Values{"request": {request(j.t, u.authorize(p))}})
+	w := u.submit(u.authorize(p), upstreamForm, url.Values{})
 	require.Equal(j.t, http.StatusSeeOther, w.Code, "%s", w.Body)
 	to, err := url.Parse(w.Header().Get("Location"))
 	require.NoError(j.t, err)
