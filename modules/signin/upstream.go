@@ -2,11 +2,9 @@ package signin
 
 import (
 	"context"
-	"crypto/subtle"
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
@@ -15,13 +13,10 @@ import (
 	"time"
 
 	"github.com/coreos/go-oidc/v3/oidc"
-	"github.com/google/uuid"
 	"go.uber.org/zap"
 	"golang.org/x/oauth2"
 
-	"github.com/hiregate/hiregate/internal/identity"
 	"github.com/hiregate/hiregate/internal/metrics"
-	"github.com/hiregate/hiregate/internal/store"
 )
 
 // Upstream is another OpenID provider, that of people's company, where they may sign in instead of here.
@@ -176,108 +171,6 @@ func (p *Provider) fromUpstream(w http.ResponseWriter, r *http.Request) {
 	default:
 		p.admit(w, r, a, u, at)
 	}
-}
-
-// account is what an upstream's ID token tells of somebody.
-type account struct {
-	Subject       string   `json:"sub"`
-	Nonce         string   `json:"nonce"`
-	AuthTime      int64    `json:"auth_time"`
-	Email         string   `json:"email"`
-	EmailVerified verified `json:"email_verified"`
-	Name          string   `json:"name"`
-	GivenName     string   `json:"given_name"`
-	FamilyName    string   `json:"family_name"`
-}
-
-// verified is the claim email_verified. Some providers write it as a string; what is neither true nor "true" is not verified.
-type verified bool
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (v *verified) UnmarshalJSON(raw []byte) error {
-	text := string(raw)
-	*v = text == `true` || text == `"true"`
-	return nil
-}
-
-// told exchanges the upstream's code, and checks what it tells.
-func (p *Provider) told(r *http.Request, q url.Values, v *visit) (*account, error) {
-	if iss := q.Get("iss"); iss != "" && iss != p.Upstream.Issuer { // RFC 9207
-		return nil, errors.New("the answer is another issuer's")
-	}
-	if code := q.Get("error"); code != "" || q.Get("code") == "" {
-		return nil, upstreamError(code)
-	}
-	found, err := p.Upstream.discovered(r.Context())
-	if err != nil {
-		return nil, err
-	}
-	ctx := oidc.ClientContext(r.Context(), p.Upstream.client())
-	issued, err := p.Upstream.config(found, p.Issuer).Exchange(ctx, q.Get("code"), oauth2.VerifierOption(v.Verifier))
-	if err != nil {
-		var refused *oauth2.RetrieveError
-		if errors.As(err, &refused) && refused.Response != nil { // its text has the upstream's body
-			return nil, fmt.Errorf("exchanging the upstream's code: it was answered %d", refused.Response.StatusCode)
-		}
-		return nil, fmt.Errorf("exchanging the upstream's code: %w", err)
-	}
-	raw, _ := issued.Extra("id_token").(string)
-	token, err := found.Verifier(&oidc.Config{ClientID: p.Upstream.ClientID, Now: p.now}).Verify(ctx, raw)
-	if err != nil {
-		return nil, fmt.Errorf("the upstream's ID token: %w", err)
-	}
-	them := new(account)
-	if err := token.Claims(them); err != nil {
-		return nil, errors.New("the upstream's ID token can't be read")
-	}
-	if subtle.ConstantTimeCompare([]byte(them.Nonce), []byte(v.Nonce)) == 0 {
-		return nil, errors.New("the upstream's ID token is of another sign-in")
-	}
-	return them, nil
-}
-
-// errStranger says that an account upstream is nobody's here.
-var errStranger = errors.New("the account is nobody's")
-
-// joined is whose an account is: by issuer and subject alone, once it is joined. It is joined when it first comes, by an e-mail
-// address that was verified on both sides; with one that nobody has here, a user is made. Errors: errStranger.
-func (p *Provider) joined(ctx context.Context, them *account) (*identity.User, error) {
-	u, err := p.db().UpstreamUser(ctx, p.Upstream.Issuer, them.Subject)
-	if err == nil && !u.DisabledAt.IsZero() {
-		return nil, errStranger
-	}
-	if err == nil || !errors.Is(err, store.ErrNotFound) {
-		return u, err
-	}
-	if !them.EmailVerified || them.Email == "" {
-		return nil, errStranger
-	}
-	made := false
-	u, err = p.db().UserByEmail(ctx, them.Email)
-	switch {
-	case errors.Is(err, store.ErrNotFound):
-		made = true
-		u = &identity.User{ID: uuid.NewString(), Email: them.Email, EmailVerified: true, Name: them.Name, GivenName: them.GivenName, FamilyName: them.FamilyName, CreatedAt: p.now()}
-		if u.Check() != nil {
-			return nil, errStranger
-		}
-	case err != nil:
-		return nil, err
-	case !u.EmailVerified || !u.DisabledAt.IsZero():
-		return nil, errStranger
-	}
-	err = p.db().Write(ctx, func(tx *store.Tx) error {
-		if made {
-			if err := tx.AddUser(u); err != nil {
-				return err
-			}
-		}
-		return tx.JoinUpstream(p.Upstream.Issuer, them.Subject, u.ID, p.now())
-	})
-	if errors.Is(err, store.ErrTaken) {
-		return nil, errStranger
-	}
-	return u, err
 }
 
 // named puts the names into a text.

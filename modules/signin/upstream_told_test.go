@@ -17,6 +17,7 @@ import (
 	"github.com/go-jose/go-jose/v4"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/modules/signin"
 )
 
@@ -163,7 +164,7 @@ func TestErrorsOfUpstream(t *testing.T) {
 		"token endpoint": func() { j.status = http.StatusBadRequest },
 		"ID token":       func() { j.told = map[string]any{"aud": "another"} },
 		"its time":       func() { j.told = map[string]any{"exp": j.Now().Add(-time.Minute).Unix()} },
-		"its claims":     func() { j.told = map[string]any{"email": []string{"ada@example.com"}} },
+		"its nonce":      func() { j.told = map[string]any{"nonce": 7} },
 	} {
 		j.told, j.status = nil, http.StatusOK
 		spoil()
@@ -194,4 +195,64 @@ func TestVerifiedAsText(t *testing.T) {
 		requirePage(t, try(verified), http.StatusForbidden, "We don’t know your account yet")
 	}
 	require.NotEmpty(t, back(t, try("true"), callback).Get("code"))
+}
+
+// OpenID Connect Core section 2: sub is there, and has 255 bytes at most. Section 3.1.3.7: the token is for us.
+func TestWhoseTokenUpstream(t *testing.T) {
+	t.Parallel()
+	j := newTeller(t)
+	try := func(told map[string]any) *httptest.ResponseRecorder {
+		j.told = told
+		u := j.browser()
+		return j.back(u, j.leave(u, base()), params{"code": "c"})
+	}
+	for name, told := range map[string]map[string]any{
+		"no sub":       {"sub": nil},
+		"an empty one": {"sub": ""},
+		"a long one":   {"sub": strings.Repeat("s", 256)},
+		"another azp":  {"azp": "another"},
+		"a wrong azp":  {"azp": []string{"hiregate"}},
+		"audiences":    {"aud": []string{"hiregate", "another"}},
+		"both":         {"aud": []string{"hiregate", "another"}, "azp": "another"},
+	} {
+		t.Run(name, func(t *testing.T) { requireError(t, try(told), base(), "server_error") })
+	}
+	_, err := j.Runtime.Store().UpstreamUser(t.Context(), j.server.URL, "")
+	require.ErrorIs(t, err, store.ErrNotFound)
+	for name, told := range map[string]map[string]any{
+		"azp": {"azp": "hiregate"}, "one audience": {"aud": []string{"hiregate"}}, "both": {"aud": []string{"hiregate", "another"}, "azp": "hiregate"},
+	} {
+		t.Run(name, func(t *testing.T) { require.NotEmpty(t, back(t, try(told), callback).Get("code")) })
+	}
+	j.Write(t, func(tx *store.Tx) error {
+		return tx.JoinUpstream(j.server.URL, strings.Repeat("s", 255), "user-bob", j.Now())
+	})
+	require.NotEmpty(t, back(t, try(map[string]any{"sub": strings.Repeat("s", 255)}), callback).Get("code"))
+}
+
+// A time may have a fraction (RFC 7519 section 2), and what is optional and malformed is as good as none.
+func TestMalformedClaimsUpstream(t *testing.T) {
+	t.Parallel()
+	j := newTeller(t)
+	at := j.Now().Add(-time.Minute).Unix()
+	for name, c := range map[string]struct {
+		told map[string]any
+		want int64
+	}{
+		"fraction": {map[string]any{"auth_time": float64(at) + 0.75}, at},
+		"text":     {map[string]any{"auth_time": "yesterday"}, j.Now().Unix()},
+		"past":     {map[string]any{"auth_time": -1}, j.Now().Unix()},
+		"far":      {map[string]any{"auth_time": 1e300}, j.Now().Unix()},
+		"names":    {map[string]any{"name": 7, "given_name": []string{"Ada"}, "family_name": map[string]any{}}, j.Now().Unix()},
+	} {
+		t.Run(name, func(t *testing.T) {
+			j.told = c.told
+			u := j.browser()
+			code := back(t, j.back(u, j.leave(u, base()), params{"code": "c"}), callback).Get("code")
+			require.Equal(t, float64(c.want), j.claims(requireTokens(t, j.exchange("app", code)).IDToken)["auth_time"])
+		})
+	}
+	j.told = map[string]any{"sub": "up-eve", "email": []string{"eve@example.com"}}
+	u := j.browser()
+	requirePage(t, j.back(u, j.leave(u, base()), params{"code": "c"}), http.StatusForbidden, "We don’t know your account yet")
 }

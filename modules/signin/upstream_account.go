@@ -1,0 +1,160 @@
+package signin
+
+import (
+	"context"
+	"crypto/subtle"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"unicode"
+
+	"github.com/coreos/go-oidc/v3/oidc"
+	"github.com/google/uuid"
+	"golang.org/x/oauth2"
+
+	"github.com/hiregate/hiregate/internal/identity"
+	"github.com/hiregate/hiregate/internal/store"
+)
+
+// account is what an upstream tells of somebody.
+type account struct {
+	Subject       string
+	AuthTime      int64 // when they signed in there, in seconds since 1970; 0: it does not tell
+	Email         string
+	EmailVerified bool
+	Name          string
+	GivenName     string
+	FamilyName    string
+}
+
+// claims are those of an ID token. An optional one that is malformed is as good as none.
+type claims map[string]json.RawMessage
+
+func (c claims) text(name string) (s string) {
+	if json.Unmarshal(c[name], &s) != nil {
+		return ""
+	}
+	return s
+}
+
+// seconds reads a NumericDate, which may have a fraction (RFC 7519 section 2); 0: there is none.
+func (c claims) seconds(name string) int64 {
+	var s float64
+	if json.Unmarshal(c[name], &s) != nil || s < 0 || s > 1<<40 {
+		return 0
+	}
+	return int64(s)
+}
+
+// yes reads a truth. Some providers write email_verified as a string; what is neither true nor "true" is not verified.
+func (c claims) yes(name string) bool {
+	text := string(c[name])
+	return text == `true` || text == `"true"`
+}
+
+// describe takes what claims tell of somebody.
+func (a *account) describe(c claims) {
+	a.Email, a.EmailVerified = c.text("email"), c.yes("email_verified")
+	a.Name, a.GivenName, a.FamilyName = c.text("name"), c.text("given_name"), c.text("family_name")
+}
+
+// told exchanges the upstream's code, and checks what it tells.
+func (p *Provider) told(r *http.Request, q url.Values, v *visit) (*account, error) {
+	if iss := q.Get("iss"); iss != "" && iss != p.Upstream.Issuer { // RFC 9207
+		return nil, errors.New("the answer is another issuer's")
+	}
+	if code := q.Get("error"); code != "" || q.Get("code") == "" {
+		return nil, upstreamError(code)
+	}
+	found, err := p.Upstream.discovered(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	ctx := oidc.ClientContext(r.Context(), p.Upstream.client())
+	issued, err := p.Upstream.config(found, p.Issuer).Exchange(ctx, q.Get("code"), oauth2.VerifierOption(v.Verifier))
+	if err != nil {
+		var refused *oauth2.RetrieveError
+		if errors.As(err, &refused) && refused.Response != nil { // its text has the upstream's body
+			return nil, fmt.Errorf("exchanging the upstream's code: it was answered %d", refused.Response.StatusCode)
+		}
+		return nil, fmt.Errorf("exchanging the upstream's code: %w", err)
+	}
+	raw, _ := issued.Extra("id_token").(string)
+	token, err := found.Verifier(&oidc.Config{ClientID: p.Upstream.ClientID, Now: p.now}).Verify(ctx, raw)
+	if err != nil {
+		return nil, fmt.Errorf("the upstream's ID token: %w", err)
+	}
+	return p.Upstream.account(token, v.Nonce)
+}
+
+// account reads an ID token that is verified, and checks what go-oidc leaves to us (OpenID Connect Core sections 2 and 3.1.3.7).
+func (u *Upstream) account(token *oidc.IDToken, nonce string) (*account, error) {
+	var c claims
+	if err := token.Claims(&c); err != nil {
+		return nil, errors.New("the upstream's ID token can't be read")
+	}
+	_, authorized := c["azp"]
+	switch {
+	case subtle.ConstantTimeCompare([]byte(token.Nonce), []byte(nonce)) == 0:
+		return nil, errors.New("the upstream's ID token is of another sign-in")
+	case authorized && c.text("azp") != u.ClientID:
+		return nil, errors.New("the upstream's ID token was issued to another client (azp)")
+	case !authorized && len(token.Audience) > 1:
+		return nil, errors.New("the upstream's ID token is for several clients, and does not tell to which it was issued (azp)")
+	case token.Subject == "" || len(token.Subject) > maxSubject || strings.ContainsFunc(token.Subject, unicode.IsControl):
+		return nil, errors.New("the upstream's ID token does not tell whose it is: sub is missing or malformed")
+	}
+	them := &account{Subject: token.Subject, AuthTime: c.seconds("auth_time")}
+	them.describe(c)
+	return them, nil
+}
+
+// maxSubject is the length of a sub, in bytes (OpenID Connect Core section 2).
+const maxSubject = 255
+
+// errStranger says that an account upstream is nobody's here.
+var errStranger = errors.New("the account is nobody's")
+
+// joined is whose an account is: by issuer and subject alone, once it is joined. It is joined when it first comes, by an e-mail
+// address that was verified on both sides; with one that nobody has here, a user is made. Errors: errStranger.
+func (p *Provider) joined(ctx context.Context, them *account) (*identity.User, error) {
+	u, err := p.db().UpstreamUser(ctx, p.Upstream.Issuer, them.Subject)
+	if err == nil && !u.DisabledAt.IsZero() {
+		return nil, errStranger
+	}
+	if err == nil || !errors.Is(err, store.ErrNotFound) {
+		return u, err
+	}
+	if !them.EmailVerified || them.Email == "" {
+		return nil, errStranger
+	}
+	made := false
+	u, err = p.db().UserByEmail(ctx, them.Email)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		made = true
+		u = &identity.User{ID: uuid.NewString(), Email: them.Email, EmailVerified: true, Name: them.Name, GivenName: them.GivenName, FamilyName: them.FamilyName, CreatedAt: p.now()}
+		if u.Check() != nil {
+			return nil, errStranger
+		}
+	case err != nil:
+		return nil, err
+	case !u.EmailVerified || !u.DisabledAt.IsZero():
+		return nil, errStranger
+	}
+	err = p.db().Write(ctx, func(tx *store.Tx) error {
+		if made {
+			if err := tx.AddUser(u); err != nil {
+				return err
+			}
+		}
+		return tx.JoinUpstream(p.Upstream.Issuer, them.Subject, u.ID, p.now())
+	})
+	if errors.Is(err, store.ErrTaken) {
+		return nil, errStranger
+	}
+	return u, err
+}
