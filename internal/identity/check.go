@@ -23,7 +23,8 @@ const (
 	maxURIs = 50
 )
 
-// Fold is an e-mail address as it is compared.
+// Fold is an e-mail address as it is looked up. What it finds for somebody who shows a password is theirs; where an address alone is
+// to show whose something is, SameAddress decides.
 func Fold(email string) string { return cases.Fold().String(strings.TrimSpace(email)) }
 
 // Check says what is wrong with a user, or nil. The error is a sentence that says what to do.
@@ -111,6 +112,21 @@ func notInURI(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune(
 func loopback(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// Tidy makes a name of what others wrote: one that Check takes.
+func Tidy(name string) string {
+	name = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, name)
+	name = strings.Join(strings.Fields(name), " ")
+	if runes := []rune(name); len(runes) > maxText {
+		name = strings.TrimSpace(string(runes[:maxText]))
+	}
+	return name
 }
 
 func checkText(member, s string) error {

@@ -41,6 +41,16 @@ func TestUser(t *testing.T) {
 	}
 }
 
+func TestTidy(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{"Ada Lovelace": "Ada Lovelace", " Ada\r\nLovelace\x00 ": "Ada Lovelace", "": "", "\t": "", "\xffAda": "\uFFFDAda",
+		strings.Repeat("ä", 300): strings.Repeat("ä", 255), strings.Repeat("ab ", 100): strings.TrimSpace(strings.Repeat("ab ", 85))} {
+		u := identity.User{Email: "ada@example.com", Name: identity.Tidy(name)}
+		require.Equal(t, want, u.Name)
+		require.NoError(t, u.Check())
+	}
+}
+
 func TestClient(t *testing.T) {
 	t.Parallel()
 	good := identity.Client{ID: "app-1", Name: "App", Algorithm: identity.RS256, RedirectURIs: []string{"https://app.example.com/cb?x=1"}}

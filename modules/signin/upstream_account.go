@@ -118,43 +118,52 @@ const maxSubject = 255
 // errStranger says that an account upstream is nobody's here.
 var errStranger = errors.New("the account is nobody's")
 
-// joined is whose an account is: by issuer and subject alone, once it is joined. It is joined when it first comes, by an e-mail
-// address that was verified on both sides; with one that nobody has here, a user is made. Errors: errStranger.
+// joined is whose an account is: by issuer and subject alone, once it is joined. Errors: errStranger.
 func (p *Provider) joined(ctx context.Context, them *account) (*identity.User, error) {
+	u, err := p.known(ctx, them)
+	if errors.Is(err, store.ErrNotFound) {
+		u, err = p.join(ctx, them)
+	}
+	if errors.Is(err, store.ErrTaken) {
+		return nil, errStranger
+	}
+	return u, err
+}
+
+// known is whose an account is that came before. Errors: store.ErrNotFound: it is nobody's; errStranger: of somebody who is disabled.
+func (p *Provider) known(ctx context.Context, them *account) (*identity.User, error) {
 	u, err := p.db().UpstreamUser(ctx, p.Upstream.Issuer, them.Subject)
 	if err == nil && !u.DisabledAt.IsZero() {
 		return nil, errStranger
 	}
-	if err == nil || !errors.Is(err, store.ErrNotFound) {
-		return u, err
-	}
-	if !them.EmailVerified || them.Email == "" {
+	return u, err
+}
+
+// join joins an account that comes for the first time, by an e-mail address that was verified on both sides; with one that nobody has
+// here, a user is made. Errors: errStranger; store.ErrTaken: it was joined meanwhile, or theirs is another account.
+func (p *Provider) join(ctx context.Context, them *account) (*identity.User, error) {
+	made := &identity.User{ID: uuid.NewString(), Email: them.Email, EmailVerified: true, Name: identity.Tidy(them.Name),
+		GivenName: identity.Tidy(them.GivenName), FamilyName: identity.Tidy(them.FamilyName), CreatedAt: p.now()}
+	if !them.EmailVerified || made.Check() != nil {
 		return nil, errStranger
 	}
-	made := false
-	u, err = p.db().UserByEmail(ctx, them.Email)
+	u, err := p.db().UserByEmail(ctx, them.Email)
+	if errors.Is(err, store.ErrNotFound) {
+		u, err = made, nil
+	}
 	switch {
-	case errors.Is(err, store.ErrNotFound):
-		made = true
-		u = &identity.User{ID: uuid.NewString(), Email: them.Email, EmailVerified: true, Name: them.Name, GivenName: them.GivenName, FamilyName: them.FamilyName, CreatedAt: p.now()}
-		if u.Check() != nil {
-			return nil, errStranger
-		}
 	case err != nil:
 		return nil, err
-	case !u.EmailVerified || !u.DisabledAt.IsZero():
+	case !u.EmailVerified || !u.DisabledAt.IsZero() || !identity.SameAddress(u.Email, them.Email):
 		return nil, errStranger
 	}
 	err = p.db().Write(ctx, func(tx *store.Tx) error {
-		if made {
+		if u == made {
 			if err := tx.AddUser(u); err != nil {
 				return err
 			}
 		}
 		return tx.JoinUpstream(p.Upstream.Issuer, them.Subject, u.ID, p.now())
 	})
-	if errors.Is(err, store.ErrTaken) {
-		return nil, errStranger
-	}
 	return u, err
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/go-jose/go-jose/v4"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hiregate/hiregate/internal/identity"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/modules/signin"
 )
@@ -255,4 +256,45 @@ func TestMalformedClaimsUpstream(t *testing.T) {
 	j.told = map[string]any{"sub": "up-eve", "email": []string{"eve@example.com"}}
 	u := j.browser()
 	requirePage(t, j.back(u, j.leave(u, base()), params{"code": "c"}), http.StatusForbidden, "We don’t know your account yet")
+}
+
+// An address that only looks like somebody's is nobody's, and makes no user where theirs is taken.
+func TestLookAlikesUpstream(t *testing.T) {
+	t.Parallel()
+	j := newTeller(t)
+	j.Write(t, func(tx *store.Tx) error {
+		for _, email := range []string{"ceo@strasse.example", "steve@example.com", "kim@example.com", "Zoe@MÜNCHEN.example"} {
+			if err := tx.AddUser(&identity.User{ID: "user-" + email, Email: email, EmailVerified: true, CreatedAt: j.Now()}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	come := func(email string) (*browser, *httptest.ResponseRecorder) {
+		j.told = map[string]any{"sub": fmt.Sprintf("up-%.15s", email), "email": email}
+		u := j.browser()
+		return u, j.back(u, j.leave(u, base()), params{"code": "c"})
+	}
+	for _, email := range []string{"ceo@straße.example", "ſteve@example.com", "\u212Aim@example.com", " ada@example.com", "ada@example.com\n", "Ada <ada@example.com>", strings.Repeat("a", 255) + "@example.com"} {
+		u, w := come(email)
+		requirePage(t, w, http.StatusForbidden, "We don’t know your account yet")
+		require.Empty(t, u.cookies)
+		_, err := j.Runtime.Store().UpstreamUser(t.Context(), j.server.URL, fmt.Sprintf("up-%.15s", email))
+		require.ErrorIs(t, err, store.ErrNotFound, email)
+	}
+	_, w := come("zoe@münchen.example")
+	code := back(t, w, callback).Get("code")
+	require.Equal(t, "user-Zoe@MÜNCHEN.example", j.claims(requireTokens(t, j.exchange("app", code)).IDToken)["sub"])
+}
+
+// The address alone decides whether somebody may come in; what a name can't have is left out of it.
+func TestNamesUpstream(t *testing.T) {
+	t.Parallel()
+	j := newTeller(t)
+	j.told = map[string]any{"sub": "up-eve", "email": "eve@example.com", "name": strings.Repeat("é", 300), "given_name": "Eve\n", "family_name": "\x00"}
+	u := j.browser()
+	require.NotEmpty(t, back(t, j.back(u, j.leave(u, base()), params{"code": "c"}), callback).Get("code"))
+	eve, err := j.Runtime.Store().UserByEmail(t.Context(), "eve@example.com")
+	require.NoError(t, err)
+	require.Equal(t, []string{strings.Repeat("é", 255), "Eve", ""}, []string{eve.Name, eve.GivenName, eve.FamilyName})
 }
