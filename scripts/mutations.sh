@@ -70,10 +70,14 @@ mutate consent-of-anybody "$signin" modules/signin/session.go ' || s.Hash != ask
 mutate consent-without-claims "$signin" modules/signin/authorize.go '!covers(had, a.learns())' '!covers(had, a.scope)'
 mutate tickets-of-any-kind "$signin" modules/signin/vault.go '"hiregate tickets of who signs in upstream"' 'forPassed'
 mutate any-upstream-state "$signin" modules/signin/visit.go ' || subtle.ConstantTimeCompare([]byte(state), []byte(v.State)) == 0' ' || subtle.ConstantTimeCompare([]byte(state), []byte(v.State)) == 2'
-mutate any-upstream-nonce "$signin" modules/signin/upstream.go 'if subtle.ConstantTimeCompare([]byte(them.Nonce), []byte(v.Nonce)) == 0 {' 'if them.Nonce == "" {'
-mutate any-upstream-issuer "$signin" modules/signin/upstream.go ' && iss != p.Upstream.Issuer' ' && iss == "none"'
-mutate unverified-address "$signin" modules/signin/upstream.go 'if !them.EmailVerified || ' 'if '
-mutate account-of-a-disabled "$signin" modules/signin/upstream.go 'if err == nil && !u.DisabledAt.IsZero() {' 'if err == nil && u.DisabledAt.After(p.now()) {'
+mutate any-upstream-nonce "$signin" modules/signin/upstream_account.go '[]byte(nonce)) == 0:' '[]byte(nonce)) == 2:'
+mutate any-upstream-issuer "$signin" modules/signin/upstream_account.go 'iss != p.Upstream.Issuer' 'iss == "none"'
+mutate no-upstream-issuer "$signin" modules/signin/upstream_account.go '(iss != "" || found.TellsIssuer)' 'iss != ""'
+mutate account-of-nobody "$signin" modules/signin/upstream_account.go 'token.Subject == "" || ' ''
+mutate token-of-another-client "$signin" modules/signin/upstream_account.go 'c.text("azp") != u.ClientID' 'c.text("azp") == ""'
+mutate address-that-looks-alike "$signin" modules/signin/upstream_account.go ' || !identity.SameAddress(u.Email, them.Email)' ''
+mutate unverified-address "$signin" modules/signin/upstream_account.go 'if !them.EmailVerified || ' 'if '
+mutate account-of-a-disabled "$signin" modules/signin/upstream_account.go 'if err == nil && !u.DisabledAt.IsZero() {' 'if err == nil && u.DisabledAt.After(p.now()) {'
 
 echo "$((total - unnoticed)) of $total breaks were noticed"
 [[ $unnoticed == 0 ]]

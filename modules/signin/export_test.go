@@ -1,6 +1,7 @@
 package signin
 
 import (
+	"context"
 	"time"
 
 	"github.com/hiregate/hiregate/internal/identity"
@@ -13,6 +14,15 @@ func (r *Ring) Generate(a identity.Algorithm, at time.Time) (*identity.Key, erro
 
 // Purposes are all that something is sealed for.
 var Purposes = []string{forSigningKeys, forFactors, forPassed, forVisits, forRequests}
+
+// Discovered gives the address of the metadata where people are sent.
+func (u *Upstream) Discovered(ctx context.Context) (string, error) {
+	found, err := u.discovered(ctx)
+	if err != nil {
+		return "", err
+	}
+	return found.Endpoint().AuthURL, nil
+}
 
 // Ticket and Read are for the tests of what is sealed.
 func (v *Vault) Ticket(purpose, owner string, content any) (string, error) {

@@ -109,7 +109,7 @@ func (c *UpstreamOIDC) resolve(g *gateway.Gateway) (*Upstream, error) {
 	if name == "" {
 		name = issuer.Hostname()
 	}
-	return &Upstream{Name: name, Issuer: c.Issuer, ClientID: c.ClientID, Secret: strings.TrimSpace(secret), Client: g.Config.Egress.Client()}, nil
+	return &Upstream{Name: name, Issuer: c.Issuer, ClientID: c.ClientID, Secret: strings.TrimSpace(secret), Client: g.Config.Egress.Client(), Now: g.Now}, nil
 }
 
 // ServeHTTP implements caddyhttp.MiddlewareHandler. It answers every request itself.

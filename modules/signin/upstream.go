@@ -1,15 +1,12 @@
 package signin
 
 import (
-	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/coreos/go-oidc/v3/oidc"
@@ -19,48 +16,7 @@ import (
 	"github.com/hiregate/hiregate/internal/metrics"
 )
 
-// Upstream is another OpenID provider, that of people's company, where they may sign in instead of here.
-type Upstream struct {
-	Name     string // as people know it
-	Issuer   string
-	ClientID string
-	Secret   string
-	Client   *http.Client // that asks it
-
-	mu       sync.Mutex
-	provider *oidc.Provider
-}
-
-// upstreamPatience is how long an upstream may take to answer.
-const upstreamPatience = 15 * time.Second
-
 const upstreamCallback = "/oauth/upstream/callback"
-
-// discovered is the upstream's metadata, read when it is first needed. The key set goes on with the client alone.
-func (u *Upstream) discovered(ctx context.Context) (*oidc.Provider, error) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if u.provider != nil {
-		return u.provider, nil
-	}
-	// A deadline in this context would be that of each later reading of the keys.
-	found, err := oidc.NewProvider(oidc.ClientContext(context.WithoutCancel(ctx), u.client()), u.Issuer)
-	if err != nil {
-		return nil, fmt.Errorf("reading the upstream's metadata: %w", err)
-	}
-	u.provider = found
-	return found, nil
-}
-
-func (u *Upstream) client() *http.Client {
-	c := *u.Client
-	c.Timeout = upstreamPatience
-	return &c
-}
-
-func (u *Upstream) config(found *oidc.Provider, here string) *oauth2.Config {
-	return &oauth2.Config{ClientID: u.ClientID, ClientSecret: u.Secret, Endpoint: found.Endpoint(), RedirectURL: here + upstreamCallback, Scopes: []string{oidc.ScopeOpenID, "profile", "email"}}
-}
 
 // toUpstream takes the form that sends somebody there.
 func (p *Provider) toUpstream(w http.ResponseWriter, r *http.Request) {

@@ -63,15 +63,15 @@ func (a *account) describe(c claims) {
 
 // told exchanges the upstream's code, and checks what it tells.
 func (p *Provider) told(r *http.Request, q url.Values, v *visit) (*account, error) {
-	if iss := q.Get("iss"); iss != "" && iss != p.Upstream.Issuer { // RFC 9207
-		return nil, errors.New("the answer is another issuer's")
-	}
-	if code := q.Get("error"); code != "" || q.Get("code") == "" {
-		return nil, upstreamError(code)
-	}
 	found, err := p.Upstream.discovered(r.Context())
 	if err != nil {
 		return nil, err
+	}
+	if iss := q.Get("iss"); iss != p.Upstream.Issuer && (iss != "" || found.TellsIssuer) { // RFC 9207 section 2.4
+		return nil, errors.New("the answer is another issuer's, or does not tell whose it is (iss)")
+	}
+	if code := q.Get("error"); code != "" || q.Get("code") == "" {
+		return nil, upstreamError(code)
 	}
 	ctx := oidc.ClientContext(r.Context(), p.Upstream.client())
 	issued, err := p.Upstream.config(found, p.Issuer).Exchange(ctx, q.Get("code"), oauth2.VerifierOption(v.Verifier))

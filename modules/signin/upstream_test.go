@@ -52,7 +52,7 @@ func newJoint(t *testing.T) *joint {
 		}
 		return tx.AddClientSecret(c.ID, identity.HashSecret(secretOf(c.ID)), j.up.Now())
 	})
-	j.Provider.Upstream = &signin.Upstream{Name: "Initech Staff", Issuer: j.company.URL, ClientID: "hiregate", Secret: secretOf("hiregate"), Client: j.company.Client()}
+	j.Provider.Upstream = &signin.Upstream{Name: "Initech Staff", Issuer: j.company.URL, ClientID: "hiregate", Secret: secretOf("hiregate"), Client: j.company.Client(), Now: j.Now}
 	j.Provider = signin.New(*j.Provider)
 	return j
 }
@@ -202,12 +202,14 @@ func TestWayBackFromUpstream(t *testing.T) {
 	to.RawQuery = q.Encode()
 	requireError(t, another.ask(http.MethodGet, j.there(to, "ada@example.com"), nil), base(), "server_error")
 
-	foreign := j.browser()
-	own, err = url.Parse(j.there(j.leave(foreign, base()), "ada@example.com"))
-	require.NoError(t, err)
-	mixed = own.Query()
-	mixed.Set("iss", "https://evil.example")
-	requireError(t, foreign.ask(http.MethodGet, own.Path+"?"+mixed.Encode(), nil), base(), "server_error")
+	for _, iss := range []string{"https://evil.example", ""} { // the metadata says that answers tell it
+		foreign := j.browser()
+		own, err = url.Parse(j.there(j.leave(foreign, base()), "ada@example.com"))
+		require.NoError(t, err)
+		mixed = own.Query()
+		mixed.Set("iss", iss)
+		requireError(t, foreign.ask(http.MethodGet, own.Path+"?"+mixed.Encode(), nil), base(), "server_error")
+	}
 }
 
 // What is sealed for one purpose opens for no other, though all are sealed with the same key.

@@ -26,9 +26,11 @@ import (
 type teller struct {
 	*bench
 	server *httptest.Server
-	nonce  string         // of the sign-in that is exchanged next
-	told   map[string]any // claims of its ID tokens, with those that every token has; nil: without
-	status int            // of its token endpoint
+	nonce  string          // of the sign-in that is exchanged next
+	told   map[string]any  // claims of its ID tokens, with those that every token has; nil: without
+	status int             // of its token endpoint
+	tells  map[string]any  // members of its metadata, beside those that all have
+	asked  []*http.Request // at its token endpoint, with their forms
 }
 
 func newTeller(t *testing.T) *teller {
@@ -40,9 +42,13 @@ func newTeller(t *testing.T) *teller {
 	require.NoError(t, err)
 	routes := http.NewServeMux()
 	answer := func(path string, content func() any) {
-		routes.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) {
+		routes.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
 			if path == "/token" {
+				if err := r.ParseForm(); err != nil {
+					t.Error(err)
+				}
+				j.asked = append(j.asked, r)
 				w.WriteHeader(j.status)
 			}
 			if err := json.NewEncoder(w).Encode(content()); err != nil {
@@ -51,8 +57,10 @@ func newTeller(t *testing.T) *teller {
 		})
 	}
 	answer("/.well-known/openid-configuration", func() any {
-		return map[string]any{"issuer": j.server.URL, "authorization_endpoint": j.server.URL + "/authorize", "token_endpoint": j.server.URL + "/token",
+		all := map[string]any{"issuer": j.server.URL, "authorization_endpoint": j.server.URL + "/authorize", "token_endpoint": j.server.URL + "/token",
 			"jwks_uri": j.server.URL + "/keys", "id_token_signing_alg_values_supported": []string{"ES256"}}
+		maps.Copy(all, j.tells)
+		return all
 	})
 	answer("/keys", func() any {
 		return jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: key.Public(), Algorithm: "ES256", Use: "sig"}}}
@@ -78,7 +86,7 @@ func newTeller(t *testing.T) *teller {
 	})
 	j.server = httptest.NewServer(routes)
 	t.Cleanup(j.server.Close)
-	j.Provider.Upstream = &signin.Upstream{Name: "Initech Staff", Issuer: j.server.URL, ClientID: "hiregate", Secret: "s", Client: j.server.Client()}
+	j.Provider.Upstream = &signin.Upstream{Name: "Initech Staff", Issuer: j.server.URL, ClientID: "hiregate", Secret: "s", Client: j.server.Client(), Now: j.Now}
 	j.Provider = signin.New(*j.Provider)
 	return j
 }
