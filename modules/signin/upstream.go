@@ -122,6 +122,8 @@ func (p *Provider) fromUpstream(w http.ResponseWriter, r *http.Request) {
 		metrics.SignIn(a.client.ID, "sign-in", "upstream_unknown")
 		p.note(r, p.entry(r, "sign-in", "upstream_unknown", a.client.ID, ""))
 		p.messageIn(w, r, a.locales, http.StatusForbidden, func(t *texts) (string, string) { return t.StrangerTitle, p.named(t.Stranger) })
+	case errors.Is(err, errUserinfo):
+		p.upstreamFailed(w, r, a, err)
 	case err != nil:
 		p.brokenPage(w, r, err)
 	default:

@@ -1,11 +1,13 @@
 package signin
 
 import (
+	"cmp"
 	"context"
 	"crypto/subtle"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"strings"
@@ -28,9 +30,11 @@ type account struct {
 	Name          string
 	GivenName     string
 	FamilyName    string
+
+	access *oauth2.Token // for what UserInfo tells
 }
 
-// claims are those of an ID token. An optional one that is malformed is as good as none.
+// claims are those of an ID token, or of UserInfo. An optional one that is malformed is as good as none.
 type claims map[string]json.RawMessage
 
 func (c claims) text(name string) (s string) {
@@ -58,7 +62,7 @@ func (c claims) yes(name string) bool {
 // describe takes what claims tell of somebody.
 func (a *account) describe(c claims) {
 	a.Email, a.EmailVerified = c.text("email"), c.yes("email_verified")
-	a.Name, a.GivenName, a.FamilyName = c.text("name"), c.text("given_name"), c.text("family_name")
+	a.Name, a.GivenName, a.FamilyName = cmp.Or(c.text("name"), a.Name), cmp.Or(c.text("given_name"), a.GivenName), cmp.Or(c.text("family_name"), a.FamilyName)
 }
 
 // told exchanges the upstream's code, and checks what it tells.
@@ -87,7 +91,12 @@ func (p *Provider) told(r *http.Request, q url.Values, v *visit) (*account, erro
 	if err != nil {
 		return nil, fmt.Errorf("the upstream's ID token: %w", err)
 	}
-	return p.Upstream.account(token, v.Nonce)
+	them, err := p.Upstream.account(token, v.Nonce)
+	if err != nil {
+		return nil, err
+	}
+	them.access = issued
+	return them, nil
 }
 
 // account reads an ID token that is verified, and checks what go-oidc leaves to us (OpenID Connect Core sections 2 and 3.1.3.7).
@@ -115,16 +124,58 @@ func (u *Upstream) account(token *oidc.IDToken, nonce string) (*account, error) 
 // maxSubject is the length of a sub, in bytes (OpenID Connect Core section 2).
 const maxSubject = 255
 
+// maxUserinfo is how much of an answer of UserInfo is read, in bytes.
+const maxUserinfo = 1 << 20
+
+// errUserinfo says that UserInfo did not tell what it should.
+var errUserinfo = errors.New("asking the upstream's UserInfo")
+
+// complete asks UserInfo who somebody is where the ID token tells no e-mail address: it may be told there alone (OpenID Connect Core
+// section 5.4). Errors: errUserinfo.
+func (u *Upstream) complete(ctx context.Context, them *account) error {
+	found, err := u.discovered(ctx)
+	if err != nil {
+		return fmt.Errorf("%w: %w", errUserinfo, err)
+	}
+	if them.Email != "" || found.UserInfoEndpoint() == "" {
+		return nil
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, found.UserInfoEndpoint(), nil)
+	if err != nil {
+		return fmt.Errorf("%w: %w", errUserinfo, err)
+	}
+	them.access.SetAuthHeader(r)
+	answer, err := u.client().Do(r)
+	if err != nil {
+		return fmt.Errorf("%w: %w", errUserinfo, err)
+	}
+	defer answer.Body.Close()
+	var c claims
+	switch {
+	case answer.StatusCode != http.StatusOK:
+		return fmt.Errorf("%w: it was answered %d", errUserinfo, answer.StatusCode)
+	case json.NewDecoder(io.LimitReader(answer.Body, maxUserinfo)).Decode(&c) != nil:
+		return fmt.Errorf("%w: the answer is no JSON object", errUserinfo)
+	case c.text("sub") != them.Subject: // section 5.3.2
+		return fmt.Errorf("%w: it tells of somebody else", errUserinfo)
+	}
+	them.describe(c)
+	return nil
+}
+
 // errStranger says that an account upstream is nobody's here.
 var errStranger = errors.New("the account is nobody's")
 
-// joined is whose an account is: by issuer and subject alone, once it is joined. Errors: errStranger.
+// joined is whose an account is: by issuer and subject alone, once it is joined. Errors: errStranger, errUserinfo.
 func (p *Provider) joined(ctx context.Context, them *account) (*identity.User, error) {
 	u, err := p.known(ctx, them)
 	if errors.Is(err, store.ErrNotFound) {
 		u, err = p.join(ctx, them)
 	}
-	if errors.Is(err, store.ErrTaken) {
+	if errors.Is(err, store.ErrTaken) { // by them in another tab, or by somebody else
+		u, err = p.known(ctx, them)
+	}
+	if errors.Is(err, store.ErrNotFound) {
 		return nil, errStranger
 	}
 	return u, err
@@ -140,8 +191,11 @@ func (p *Provider) known(ctx context.Context, them *account) (*identity.User, er
 }
 
 // join joins an account that comes for the first time, by an e-mail address that was verified on both sides; with one that nobody has
-// here, a user is made. Errors: errStranger; store.ErrTaken: it was joined meanwhile, or theirs is another account.
+// here, a user is made. Errors: errStranger, errUserinfo; store.ErrTaken: it was joined meanwhile, or theirs is another account.
 func (p *Provider) join(ctx context.Context, them *account) (*identity.User, error) {
+	if err := p.Upstream.complete(ctx, them); err != nil {
+		return nil, err
+	}
 	made := &identity.User{ID: uuid.NewString(), Email: them.Email, EmailVerified: true, Name: identity.Tidy(them.Name),
 		GivenName: identity.Tidy(them.GivenName), FamilyName: identity.Tidy(them.FamilyName), CreatedAt: p.now()}
 	if !them.EmailVerified || made.Check() != nil {

@@ -17,8 +17,6 @@ import (
 	"github.com/go-jose/go-jose/v4"
 	"github.com/stretchr/testify/require"
 
-	"github.com/hiregate/hiregate/internal/identity"
-	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/modules/signin"
 )
 
@@ -26,11 +24,12 @@ import (
 type teller struct {
 	*bench
 	server *httptest.Server
-	nonce  string          // of the sign-in that is exchanged next
-	told   map[string]any  // claims of its ID tokens, with those that every token has; nil: without
-	status int             // of its token endpoint
-	tells  map[string]any  // members of its metadata, beside those that all have
-	asked  []*http.Request // at its token endpoint, with their forms
+	nonce  string                                   // of the sign-in that is exchanged next
+	told   map[string]any                           // claims of its ID tokens, with those that every token has; nil: without
+	status int                                      // of its token endpoint
+	tells  map[string]any                           // members of its metadata, beside those that all have
+	asked  []*http.Request                          // at its token endpoint, with their forms
+	info   func(http.ResponseWriter, *http.Request) // its UserInfo
 }
 
 func newTeller(t *testing.T) *teller {
@@ -84,6 +83,7 @@ func newTeller(t *testing.T) *teller {
 		}
 		return map[string]string{"access_token": "a", "token_type": "Bearer", "id_token": token}
 	})
+	routes.HandleFunc("/userinfo", func(w http.ResponseWriter, r *http.Request) { j.info(w, r) })
 	j.server = httptest.NewServer(routes)
 	t.Cleanup(j.server.Close)
 	j.Provider.Upstream = &signin.Upstream{Name: "Initech Staff", Issuer: j.server.URL, ClientID: "hiregate", Secret: "s", Client: j.server.Client(), Now: j.Now}
@@ -204,105 +204,4 @@ func TestVerifiedAsText(t *testing.T) {
 		requirePage(t, try(verified), http.StatusForbidden, "We don’t know your account yet")
 	}
 	require.NotEmpty(t, back(t, try("true"), callback).Get("code"))
-}
-
-// OpenID Connect Core section 2: sub is there, and has 255 bytes at most. Section 3.1.3.7: the token is for us.
-func TestWhoseTokenUpstream(t *testing.T) {
-	t.Parallel()
-	j := newTeller(t)
-	try := func(told map[string]any) *httptest.ResponseRecorder {
-		j.told = told
-		u := j.browser()
-		return j.back(u, j.leave(u, base()), params{"code": "c"})
-	}
-	for name, told := range map[string]map[string]any{
-		"no sub":       {"sub": nil},
-		"an empty one": {"sub": ""},
-		"a long one":   {"sub": strings.Repeat("s", 256)},
-		"another azp":  {"azp": "another"},
-		"a wrong azp":  {"azp": []string{"hiregate"}},
-		"audiences":    {"aud": []string{"hiregate", "another"}},
-		"both":         {"aud": []string{"hiregate", "another"}, "azp": "another"},
-	} {
-		t.Run(name, func(t *testing.T) { requireError(t, try(told), base(), "server_error") })
-	}
-	_, err := j.Runtime.Store().UpstreamUser(t.Context(), j.server.URL, "")
-	require.ErrorIs(t, err, store.ErrNotFound)
-	for name, told := range map[string]map[string]any{
-		"azp": {"azp": "hiregate"}, "one audience": {"aud": []string{"hiregate"}}, "both": {"aud": []string{"hiregate", "another"}, "azp": "hiregate"},
-	} {
-		t.Run(name, func(t *testing.T) { require.NotEmpty(t, back(t, try(told), callback).Get("code")) })
-	}
-	j.Write(t, func(tx *store.Tx) error {
-		return tx.JoinUpstream(j.server.URL, strings.Repeat("s", 255), "user-bob", j.Now())
-	})
-	require.NotEmpty(t, back(t, try(map[string]any{"sub": strings.Repeat("s", 255)}), callback).Get("code"))
-}
-
-// A time may have a fraction (RFC 7519 section 2), and what is optional and malformed is as good as none.
-func TestMalformedClaimsUpstream(t *testing.T) {
-	t.Parallel()
-	j := newTeller(t)
-	at := j.Now().Add(-time.Minute).Unix()
-	for name, c := range map[string]struct {
-		told map[string]any
-		want int64
-	}{
-		"fraction": {map[string]any{"auth_time": float64(at) + 0.75}, at},
-		"text":     {map[string]any{"auth_time": "yesterday"}, j.Now().Unix()},
-		"past":     {map[string]any{"auth_time": -1}, j.Now().Unix()},
-		"far":      {map[string]any{"auth_time": 1e300}, j.Now().Unix()},
-		"names":    {map[string]any{"name": 7, "given_name": []string{"Ada"}, "family_name": map[string]any{}}, j.Now().Unix()},
-	} {
-		t.Run(name, func(t *testing.T) {
-			j.told = c.told
-			u := j.browser()
-			code := back(t, j.back(u, j.leave(u, base()), params{"code": "c"}), callback).Get("code")
-			require.Equal(t, float64(c.want), j.claims(requireTokens(t, j.exchange("app", code)).IDToken)["auth_time"])
-		})
-	}
-	j.told = map[string]any{"sub": "up-eve", "email": []string{"eve@example.com"}}
-	u := j.browser()
-	requirePage(t, j.back(u, j.leave(u, base()), params{"code": "c"}), http.StatusForbidden, "We don’t know your account yet")
-}
-
-// An address that only looks like somebody's is nobody's, and makes no user where theirs is taken.
-func TestLookAlikesUpstream(t *testing.T) {
-	t.Parallel()
-	j := newTeller(t)
-	j.Write(t, func(tx *store.Tx) error {
-		for _, email := range []string{"ceo@strasse.example", "steve@example.com", "kim@example.com", "Zoe@MÜNCHEN.example"} {
-			if err := tx.AddUser(&identity.User{ID: "user-" + email, Email: email, EmailVerified: true, CreatedAt: j.Now()}); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	come := func(email string) (*browser, *httptest.ResponseRecorder) {
-		j.told = map[string]any{"sub": fmt.Sprintf("up-%.15s", email), "email": email}
-		u := j.browser()
-		return u, j.back(u, j.leave(u, base()), params{"code": "c"})
-	}
-	for _, email := range []string{"ceo@straße.example", "ſteve@example.com", "\u212Aim@example.com", " ada@example.com", "ada@example.com\n", "Ada <ada@example.com>", strings.Repeat("a", 255) + "@example.com"} {
-		u, w := come(email)
-		requirePage(t, w, http.StatusForbidden, "We don’t know your account yet")
-		require.Empty(t, u.cookies)
-		_, err := j.Runtime.Store().UpstreamUser(t.Context(), j.server.URL, fmt.Sprintf("up-%.15s", email))
-		require.ErrorIs(t, err, store.ErrNotFound, email)
-	}
-	_, w := come("zoe@münchen.example")
-	code := back(t, w, callback).Get("code")
-	require.Equal(t, "user-Zoe@MÜNCHEN.example", j.claims(requireTokens(t, j.exchange("app", code)).IDToken)["sub"])
-}
-
-// The address alone decides whether somebody may come in; what a name can't have is left out of it.
-func TestNamesUpstream(t *testing.T) {
-	t.Parallel()
-	j := newTeller(t)
-	j.told = map[string]any{"sub": "up-eve", "email": "eve@example.com", "name": strings.Repeat("é", 300), "given_name": "Eve\n", "family_name": "\x00"}
-	u := j.browser()
-	require.NotEmpty(t, back(t, j.back(u, j.leave(u, base()), params{"code": "c"}), callback).Get("code"))
-	eve, err := j.Runtime.Store().UserByEmail(t.Context(), "eve@example.com")
-	require.NoError(t, err)
-	require.Equal(t, []string{strings.Repeat("é", 255), "Eve", ""}, []string{eve.Name, eve.GivenName, eve.FamilyName})
 }
