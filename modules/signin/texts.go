@@ -22,6 +22,7 @@ type texts struct {
 	AskOutTitle, AskOut, SignOut                        string
 	OutTitle, Out                                       string
 	UntrustedTitle, Untrusted                           string
+	OverTitle, Over                                     string
 	ForeignTitle, Foreign                               string
 	BrokenTitle, Broken                                 string
 	NoPageTitle, NoPage                                 string
@@ -48,7 +49,8 @@ var english = texts{
 	OutTitle: "You are signed out", Out: "You can close this window.",
 	UntrustedTitle: "This link doesn’t lead anywhere",
 	Untrusted:      "The application that sent you here is not known to us, or asked for something that we don’t do. Go back to it and try again; if that does not help, tell those who run it.",
-	ForeignTitle:   "This form was not ours", Foreign: "It was sent from another site, so nothing was done. Go back to the application and begin again.",
+	OverTitle:      "This sign-in is over", Over: "It is finished already, took longer than 15 minutes, or was begun in another browser. Go back to the application and begin again.",
+	ForeignTitle: "This form was not ours", Foreign: "It was sent from another site, so nothing was done. Go back to the application and begin again.",
 	BrokenTitle: "Something is wrong on our side", Broken: "We can’t sign you in now. Try again in a moment.",
 	NoPageTitle: "There is no page here", NoPage: "Go back to the application that you want to use, and begin again there.",
 }
@@ -74,7 +76,8 @@ var german = texts{
 	OutTitle: "Sie sind abgemeldet", Out: "Sie können dieses Fenster schließen.",
 	UntrustedTitle: "Dieser Link führt nirgendwohin",
 	Untrusted:      "Die Anwendung, von der Sie kommen, ist uns nicht bekannt oder verlangt etwas, das wir nicht tun. Gehen Sie dorthin zurück und versuchen Sie es noch einmal; hilft das nicht, wenden Sie sich an deren Betreiber.",
-	ForeignTitle:   "Dieses Formular war nicht von uns", Foreign: "Es kam von einer anderen Seite; deshalb wurde nichts getan. Gehen Sie zur Anwendung zurück und beginnen Sie noch einmal.",
+	OverTitle:      "Diese Anmeldung ist vorbei", Over: "Sie ist schon abgeschlossen, hat länger als 15 Minuten gedauert oder wurde in einem anderen Browser begonnen. Gehen Sie zur Anwendung zurück und beginnen Sie noch einmal.",
+	ForeignTitle: "Dieses Formular war nicht von uns", Foreign: "Es kam von einer anderen Seite; deshalb wurde nichts getan. Gehen Sie zur Anwendung zurück und beginnen Sie noch einmal.",
 	BrokenTitle: "Bei uns stimmt etwas nicht", Broken: "Wir können Sie gerade nicht anmelden. Versuchen Sie es gleich noch einmal.",
 	NoPageTitle: "Hier ist keine Seite", NoPage: "Gehen Sie zu der Anwendung zurück, die Sie nutzen möchten, und beginnen Sie dort noch einmal.",
 }

@@ -48,9 +48,17 @@ const maxHint = 1 << 10
 // wishes is what the application asked for, as it is asked of the upstream. With a max_age the upstream must tell auth_time, which
 // prompt=login alone does not make it (OpenID Connect Core section 3.1.2.1).
 func (a *authorization) wishes() (options []oauth2.AuthCodeOption) {
+	var prompt []string
+	for _, one := range a.prompt {
+		if one == "login" || one == "select_account" { // consent is asked for here
+			prompt = append(prompt, one)
+		}
+	}
+	if len(prompt) > 0 {
+		options = append(options, oauth2.SetAuthURLParam("prompt", strings.Join(prompt, " ")))
+	}
 	age := a.maxAge
 	if a.anew() {
-		options = append(options, oauth2.SetAuthURLParam("prompt", "login"))
 		age = 0
 	}
 	if age >= 0 {
@@ -98,7 +106,7 @@ func (p *Provider) fromUpstream(w http.ResponseWriter, r *http.Request) {
 		p.brokenPage(w, r, err)
 		return
 	case v == nil:
-		p.untrusted(w, r)
+		p.message(w, r, http.StatusBadRequest, func(t *texts) (string, string) { return t.OverTitle, t.Over })
 		return
 	}
 	a, refused, err := p.read(r, request)

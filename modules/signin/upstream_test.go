@@ -172,18 +172,21 @@ func TestWayBackFromUpstream(t *testing.T) {
 	require.NotEmpty(t, q.Get("nonce"))
 	state := q.Get("state")
 	came := j.there(to, "ada@example.com")
-	requirePage(t, j.browser().ask(http.MethodGet, came, nil), http.StatusBadRequest) // in another browser
+	const over = "This sign-in is over"
+	requirePage(t, j.browser().ask(http.MethodGet, came, nil), http.StatusBadRequest, over) // in another browser
 	for _, other := range []string{"x" + state, state[:8] + strings.Repeat("x", len(state)-8), state[:8], ""} {
-		requirePage(t, u.ask(http.MethodGet, strings.Replace(came, state, other, 1), nil), http.StatusBadRequest)
+		requirePage(t, u.ask(http.MethodGet, strings.Replace(came, state, other, 1), nil), http.StatusBadRequest, over)
 	}
 	require.NotEmpty(t, back(t, u.ask(http.MethodGet, came, nil), callback).Get("code"))
-	requirePage(t, u.ask(http.MethodGet, came, nil), http.StatusBadRequest) // once
+	requirePage(t, u.ask(http.MethodGet, came, nil), http.StatusBadRequest, over, "begin again") // once
 	require.Len(t, u.cookies, 1, "the cookie of the visit is still there")
 
 	late := j.browser()
 	came = j.there(j.leave(late, base()), "ada@example.com")
 	j.Clock.Advance(16 * time.Minute)
-	requirePage(t, late.ask(http.MethodGet, came, nil), http.StatusBadRequest)
+	requirePage(t, late.ask(http.MethodGet, came, nil), http.StatusBadRequest, over)
+	late.headers.Set("Accept-Language", "de")
+	requirePage(t, late.ask(http.MethodGet, came, nil), http.StatusBadRequest, "Diese Anmeldung ist vorbei")
 
 	// The code of another sign-in: its verifier is another, and so would be its nonce.
 	one, other := j.browser(), j.browser()
@@ -238,6 +241,9 @@ func TestWhatAnApplicationAsksGoesUpstream(t *testing.T) {
 	require.Equal(t, []string{"", "60"}, []string{q.Get("prompt"), q.Get("max_age")})
 	require.Equal(t, "0", j.leave(j.browser(), base().with(params{"prompt": "login", "max_age": "60"})).Query().Get("max_age"))
 	require.False(t, j.leave(j.browser(), base()).Query().Has("max_age"))
+	for asked, want := range map[string]string{"select_account": "select_account", "consent select_account login": "select_account login", "consent": ""} {
+		require.Equal(t, want, j.leave(j.browser(), base().with(params{"prompt": asked})).Query().Get("prompt"))
+	}
 }
 
 // The largest request that the password way takes; browsers drop a cookie of more than 4,096 bytes.
