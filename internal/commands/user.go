@@ -23,8 +23,9 @@ These commands ask the gateway, at Caddy's admin endpoint.`,
   hiregate user list
   hiregate user reset 0b9c3f52-6a0e-4d3c-8a53-7f2a4b0e1c11 --password-file -
   hiregate user totp 0b9c3f52-6a0e-4d3c-8a53-7f2a4b0e1c11
+  hiregate user unlink 0b9c3f52-6a0e-4d3c-8a53-7f2a4b0e1c11
   hiregate user disable 0b9c3f52-6a0e-4d3c-8a53-7f2a4b0e1c11`,
-	}, userList(a), userAdd(a), userDisable(a), userReset(a), userTOTP(a))
+	}, userList(a), userAdd(a), userDisable(a), userReset(a), userTOTP(a), userUnlink(a))
 	a.flags(cmd)
 	return cmd
 }
@@ -210,4 +211,24 @@ forgotten, for a telephone that was lost. Either way what they are signed in to 
 	}
 	cmd.Flags().BoolVar(&off, "off", false, "let them sign in without one")
 	return cmd
+}
+
+func userUnlink(a *admin) *cobra.Command {
+	return &cobra.Command{
+		Use:   "unlink ID",
+		Short: "Takes a user's accounts at their company's provider from them",
+		Long: `Takes a user's accounts at their company's provider (upstream_oidc) from them, for one that is another now, or somebody else's, and ends
+what they are signed in to. The next account that comes with their e-mail address, verified on both sides, is joined to them; to keep
+somebody out, disable them.`,
+		Args: exactly(1, "user unlink takes the id of one user, as hiregate user list shows it"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx, stop := interruptible(cmd)
+			defer stop()
+			if err := a.call(ctx, http.MethodDelete, "/v1/users/"+segment(args[0])+"/upstream-accounts", nil, nil); err != nil {
+				return err
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "%s has no account at another provider any more\n", printable(args[0]))
+			return nil
+		},
+	}
 }

@@ -24,6 +24,13 @@ type User struct {
 	TOTPStep      int64     // that of the last one-time password that was used
 }
 
+// UpstreamAccount is an account at another provider that is joined to a user: whoever signs in to it there is the user here.
+type UpstreamAccount struct {
+	Issuer   string
+	Subject  string // the claim sub there
+	JoinedAt time.Time
+}
+
 // Algorithm is what ID tokens are signed with (RFC 7518 section 3.1).
 type Algorithm string
 

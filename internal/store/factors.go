@@ -54,3 +54,24 @@ func (tx *Tx) JoinUpstream(issuer, subject, user string, now time.Time) error {
 	added, err := tx.exec(`INSERT INTO upstream_accounts (issuer, subject, user_id, created_at) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`, issuer, subject, user, micros(now))
 	return orTaken(added, err)
 }
+
+// UpstreamAccounts lists a user's accounts at other providers, by issuer.
+func (db *DB) UpstreamAccounts(ctx context.Context, user string) ([]*identity.UpstreamAccount, error) {
+	return query(ctx, db, func(r row) (*identity.UpstreamAccount, error) {
+		var a identity.UpstreamAccount
+		err := r.Scan(&a.Issuer, &a.Subject, moment{&a.JoinedAt})
+		return &a, err
+	}, `SELECT issuer, subject, created_at FROM upstream_accounts WHERE user_id = $1 ORDER BY issuer`, user)
+}
+
+// UnjoinUpstream takes all accounts at other providers from a user, and ends what they are signed in to. It reports false when there
+// is no such user.
+func (tx *Tx) UnjoinUpstream(user string, now time.Time) (bool, error) {
+	if ok, err := tx.holdUser(user); err != nil || !ok {
+		return false, err
+	}
+	if _, err := tx.exec(`DELETE FROM upstream_accounts WHERE user_id = $1`, user); err != nil {
+		return false, err
+	}
+	return true, tx.endUser(user, now)
+}

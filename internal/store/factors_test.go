@@ -108,6 +108,29 @@ func TestAccountsElsewhere(t *testing.T) {
 		}
 		trying.Wait()
 		require.Equal(t, int64(1), won.Load(), "somebody has two accounts of one provider")
+
+		accounts, err := db.UpstreamAccounts(t.Context(), "ada")
+		require.NoError(t, err)
+		require.Equal(t, []*identity.UpstreamAccount{{Issuer: company, Subject: "1", JoinedAt: noon}, {Issuer: company + "/", Subject: "1", JoinedAt: noon}}, accounts)
+		hash, ada := identity.HashSecret("one"), user(t, db, "ada")
+		write(t, db, func(tx *store.Tx) error {
+			return tx.BeginSession(identity.Hash{}, &identity.Session{Hash: hash, Issuer: issuer, UserID: "ada", SignedInAt: noon, Till: noon.Add(identity.SessionLife)}, ada)
+		})
+		unjoin := func(user string) (done bool) {
+			write(t, db, func(tx *store.Tx) (err error) { done, err = tx.UnjoinUpstream(user, noon); return err })
+			return done
+		}
+		require.True(t, unjoin("ada"))
+		require.False(t, unjoin("nobody"))
+		accounts, err = db.UpstreamAccounts(t.Context(), "ada")
+		require.NoError(t, err)
+		require.Empty(t, accounts)
+		_, err = db.Session(t.Context(), issuer, hash, noon)
+		require.ErrorIs(t, err, store.ErrNotFound, "what was signed in to with the account goes on")
+		accounts, err = db.UpstreamAccounts(t.Context(), "bob")
+		require.NoError(t, err)
+		require.Len(t, accounts, 1, "somebody else's account is gone")
+		require.NoError(t, join(company, "2", "ada"), "the account that they have there now is not joined")
 	})
 }
 

@@ -20,6 +20,8 @@ var signInRoutes = []route{
 	{method: http.MethodPost, path: aUser + "/reset", role: hiring.Admin, status: http.StatusOK, serve: (*request).resetUser},
 	{method: http.MethodPost, path: aUser + "/totp", role: hiring.Admin, status: http.StatusOK, serve: (*request).requireTOTP, bodiless: true},
 	{method: http.MethodDelete, path: aUser + "/totp", role: hiring.Admin, status: http.StatusNoContent, serve: (*request).endTOTP},
+	{method: http.MethodGet, path: aUser + "/upstream-accounts", role: hiring.Viewer, status: http.StatusOK, serve: (*request).listUpstreamAccounts},
+	{method: http.MethodDelete, path: aUser + "/upstream-accounts", role: hiring.Admin, status: http.StatusNoContent, serve: (*request).unjoinUpstream},
 
 	{method: http.MethodGet, path: "/v1/oauth-clients", role: hiring.Viewer, status: http.StatusOK, serve: (*request).listClients},
 	{method: http.MethodPost, path: "/v1/oauth-clients", role: hiring.Admin, status: http.StatusCreated, serve: (*request).addClient},

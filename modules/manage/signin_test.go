@@ -1,6 +1,7 @@
 package manage_test
 
 import (
+	"errors"
 	"net/http"
 	"strings"
 	"testing"
@@ -59,6 +60,23 @@ func TestUsersAreMadeDisabledAndReset(t *testing.T) {
 	b.must(http.StatusNoContent, http.MethodDelete, "/v1/users/"+made.ID+"/totp", "")
 	require.Equal(t, "off", totp())
 	b.refused(http.StatusNotFound, http.MethodPost, "/v1/users/nobody/totp", "")
+
+	type accounts struct {
+		Items []struct{ Issuer, Subject, JoinedAt string }
+		Next  *string
+	}
+	joined := func(query string) accounts { return get[accounts](b, "/v1/users/"+made.ID+"/upstream-accounts"+query) }
+	require.Empty(t, joined("").Items)
+	b.Write(t, func(tx *store.Tx) error {
+		return errors.Join(tx.JoinUpstream("https://b.example", "1", made.ID, b.Clock.Now()), tx.JoinUpstream("https://a.example", "2", made.ID, b.Clock.Now()))
+	})
+	first := joined("?limit=1")
+	require.Equal(t, []string{"https://a.example", "2", b.Clock.Now().Format(time.RFC3339)}, []string{first.Items[0].Issuer, first.Items[0].Subject, first.Items[0].JoinedAt})
+	require.Equal(t, "https://b.example", joined("?limit=1&cursor=" + *first.Next).Items[0].Issuer)
+	b.must(http.StatusNoContent, http.MethodDelete, "/v1/users/"+made.ID+"/upstream-accounts", "")
+	require.Empty(t, joined("").Items)
+	b.refused(http.StatusNotFound, http.MethodGet, "/v1/users/nobody/upstream-accounts", "")
+	b.refused(http.StatusNotFound, http.MethodDelete, "/v1/users/nobody/upstream-accounts", "")
 
 	b.refused(http.StatusNotFound, http.MethodGet, "/v1/users/nobody", "")
 	b.refused(http.StatusNotFound, http.MethodDelete, "/v1/users/nobody", "")
@@ -131,7 +149,7 @@ func TestSignInIsNoTenants(t *testing.T) {
 		return tx.AddUser(&identity.User{ID: "ada", Email: "ada@example.com", CreatedAt: b.Clock.Now()})
 	})
 	acme, all := b.as(b.key("acme", "acme", hiring.Admin)), b.as(b.key("all", "", hiring.Viewer))
-	for _, path := range []string{"/v1/users", "/v1/users/ada", "/v1/oauth-clients", "/v1/oauth-clients/demo"} {
+	for _, path := range []string{"/v1/users", "/v1/users/ada", "/v1/users/ada/upstream-accounts", "/v1/oauth-clients", "/v1/oauth-clients/demo"} {
 		require.Contains(t, acme.refused(http.StatusNotFound, http.MethodGet, path, ""), "ask with a key that opens all")
 	}
 	acme.refused(http.StatusNotFound, http.MethodGet, "/v1/sign-ins", "")
@@ -194,6 +212,16 @@ func TestSignInCommands(t *testing.T) {
 	out, _, err = user("", "totp", u.ID, "--off")
 	require.NoError(t, err)
 	require.Equal(t, u.ID+" needs no second factor\n", out)
+	b.Write(t, func(tx *store.Tx) error {
+		return tx.JoinUpstream("https://login.example.com", "1", u.ID, b.Clock.Now())
+	})
+	out, _, err = user("", "unlink", u.ID)
+	require.NoError(t, err)
+	require.Equal(t, u.ID+" has no account at another provider any more\n", out)
+	_, err = b.Runtime.Store().UpstreamUser(t.Context(), "https://login.example.com", "1")
+	require.ErrorIs(t, err, store.ErrNotFound)
+	_, _, err = user("", "unlink", "nobody")
+	require.ErrorContains(t, err, "there is no user of that id")
 	out, hints, err = user("", "reset", u.ID)
 	require.NoError(t, err)
 	require.Regexp(t, `^[A-Za-z0-9_-]{43}\n$`, out)

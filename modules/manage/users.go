@@ -143,9 +143,17 @@ func (r *request) own() *problem.Problem {
 	return r.forAll()
 }
 
-// user is whom the path names.
+// user is whom the path names, for what takes no query.
 func (r *request) user() (*identity.User, *problem.Problem) {
 	if p := r.own(); p != nil {
+		return nil, p
+	}
+	return r.found()
+}
+
+// found is whom the path names.
+func (r *request) found() (*identity.User, *problem.Problem) {
+	if p := r.forAll(); p != nil {
 		return nil, p
 	}
 	u, err := r.db.User(r.Context(), r.PathValue("id"))
@@ -231,6 +239,43 @@ func (r *request) setTOTP(required bool) (*identity.User, *problem.Problem) {
 	}
 	u.TOTPRequired, u.TOTP = required, nil
 	return u, nil
+}
+
+// upstreamAccount is an account at another provider, as it is shown.
+type upstreamAccount struct {
+	Issuer   string    `json:"issuer"`
+	Subject  string    `json:"subject"`
+	JoinedAt time.Time `json:"joinedAt"`
+}
+
+// listUpstreamAccounts lists a user's accounts at other providers: at most one of each.
+func (r *request) listUpstreamAccounts() (any, *problem.Problem) {
+	_, page, p := r.page("account")
+	if p != nil {
+		return nil, p
+	}
+	u, p := r.found()
+	if p != nil {
+		return nil, p
+	}
+	all, err := r.db.UpstreamAccounts(r.Context(), u.ID)
+	if err != nil {
+		return nil, r.storeAway(err)
+	}
+	rows, next := part(page, all, func(a *identity.UpstreamAccount) string { return a.Issuer })
+	return listed(page, rows, next, func(a *identity.UpstreamAccount) upstreamAccount { return upstreamAccount(*a) }), nil
+}
+
+// unjoinUpstream takes a user's accounts at other providers from them, and ends what they are signed in to.
+func (r *request) unjoinUpstream() (any, *problem.Problem) {
+	u, p := r.user()
+	if p != nil {
+		return nil, p
+	}
+	return nil, r.write(func(tx *store.Tx) error {
+		_, err := tx.UnjoinUpstream(u.ID, r.gateway.Now())
+		return err
+	})
 }
 
 // signIn is an entry of the log of sign-ins.
