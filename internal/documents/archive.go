@@ -163,30 +163,32 @@ func (a *Archive) try(ctx context.Context, e *hiring.Export, d *hiring.Document)
 		if d.Reason == "" {
 			d.Reason = "its URL ended before it was asked for"
 		}
-		return a.settle(ctx, d, left, true)
+		return a.settle(ctx, d, "", left, true)
 	}
 	c := a.InForce.Current()
 	if c == nil {
 		return errors.New("the gateway is stopping")
 	}
+	// Noted first: what a crash leaves of the file, or an error after which nobody knows whether its row was written, is the sweep's.
+	name, err := a.Begin(ctx)
+	if err != nil {
+		return fmt.Errorf("noting a document that is to be fetched: %w", err)
+	}
 	attempt, cancel := context.WithTimeout(ctx, left)
 	defer cancel()
-	fetched, err := Fetch(attempt, c.Egress.Client(), string(d.SourceURL), a.Files)
+	fetched, err := Fetch(attempt, c.Egress.Client(), string(d.SourceURL), a.Files, name)
 	if ctx.Err() != nil {
-		if err == nil {
-			a.discard(fetched.Name)
-		}
 		return ctx.Err() // we were stopped; the document is not to blame
 	}
 	d.Tries++
 	if failure := new(FetchError); errors.As(err, &failure) {
 		a.failed(d, failure, left)
-		return a.settle(ctx, d, left, false)
+		return a.settle(ctx, d, name, left, false)
 	}
 	d.State, d.Reason, d.NextAt, d.FetchedAt = hiring.Fetched, "", time.Time{}, a.Now()
 	d.Blob, d.SHA256, d.Size = fetched.Name, fetched.SHA256[:], fetched.Size
 	d.Declared, d.Detected, d.FileName = fetched.Declared, fetched.Detected, fetched.FileName
-	return a.settle(ctx, d, left, false)
+	return a.settle(ctx, d, name, left, false)
 }
 
 // failed decides whether a failed document is tried again.
@@ -206,18 +208,25 @@ func (a *Archive) failed(d *hiring.Document, failure *FetchError, left time.Dura
 	}
 }
 
-// settle writes a document and counts it when it is final.
-func (a *Archive) settle(ctx context.Context, d *hiring.Document, left time.Duration, expired bool) error {
+// settle writes a document and counts it when it is final. What was fetched of it was noted as an upload of that name; empty: nothing
+// was tried.
+func (a *Archive) settle(ctx context.Context, d *hiring.Document, name string, left time.Duration, expired bool) error {
 	var changed bool
 	err := a.Store.Write(ctx, func(tx *store.Tx) (err error) {
-		changed, err = tx.UpdateDocument(d)
+		if changed, err = tx.UpdateDocument(d); err != nil || !changed || name == "" {
+			return err
+		}
+		ended, err := tx.EndUpload(name)
+		if err == nil && !ended {
+			return errors.New("its file was swept away: it took too long")
+		}
 		return err
 	})
-	if err != nil || !changed {
-		a.discard(d.Blob) // not entered, or fetched by somebody else meanwhile
-	}
 	if err != nil {
 		return fmt.Errorf("writing a document: %w", err)
+	}
+	if !changed && name != "" { // somebody else fetched it meanwhile
+		return a.Forget(ctx, []string{name})
 	}
 	if !changed {
 		return nil
@@ -231,13 +240,4 @@ func (a *Archive) settle(ctx context.Context, d *hiring.Document, left time.Dura
 			zap.Int("position", d.Position), zap.Int("tries", d.Tries), zap.String("reason", d.Reason))
 	}
 	return nil
-}
-
-func (a *Archive) discard(blob string) {
-	if blob == "" {
-		return
-	}
-	if err := a.Files.Delete(blob); err != nil {
-		a.Log.Warn("a file that nobody needs could not be deleted", zap.Error(err))
-	}
 }

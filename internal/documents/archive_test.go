@@ -23,6 +23,7 @@ import (
 	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/inbox"
 	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/internal/store/storetest"
 )
 
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
@@ -36,6 +37,7 @@ type bench struct {
 	service *httptest.Server
 	folder  string
 	asked   atomic.Int64
+	onAsked func()   // nil: nothing more happens when the service is asked
 	status  sync.Map // by the last segment of the path; 200 where there is none
 	mu      sync.Mutex
 	now     time.Time
@@ -43,10 +45,18 @@ type bench struct {
 
 func newBench(t *testing.T) *bench {
 	t.Helper()
+	return newBenchOn(t, storetest.SQLite(t))
+}
+
+func newBenchOn(t *testing.T, address string) *bench {
+	t.Helper()
 	b := &bench{t: t, now: noon, folder: t.TempDir()}
 	b.service = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		b.asked.Add(1)
 		name := r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:]
+		if b.onAsked != nil {
+			b.onAsked()
+		}
 		if strings.HasPrefix(name, "hangs") {
 			<-r.Context().Done()
 			return
@@ -64,7 +74,7 @@ func newBench(t *testing.T) *bench {
 		fmt.Fprintf(w, `{"content":"aGVsbG8=","mimeType":"text/plain","fileName":%q}`, name+".txt")
 	}))
 	t.Cleanup(b.service.Close)
-	db, err := store.Open(t.Context(), "sqlite://"+filepath.Join(t.TempDir(), "hiregate.db"), store.Options{})
+	db, err := store.Open(t.Context(), address, store.Options{})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	files, err := documents.OpenFiles(b.folder)
@@ -180,6 +190,66 @@ func TestFetchedBySeveralGatewaysIsKeptOnce(t *testing.T) {
 	group.Wait()
 	require.Equal(t, documents.Progress{Fetched: 3}, b.fetch(e))
 	require.Equal(t, 3, b.kept(), "what was fetched twice was kept twice")
+}
+
+// The answer to the COMMIT that enters a document is lost: whether its row has it, only the next look tells.
+func TestDocumentOutlivesALostCommit(t *testing.T) {
+	t.Parallel()
+	lossy := storetest.LossyPostgres(t)
+	b := newBenchOn(t, lossy.Address)
+	e := b.accept("one")
+	b.onAsked = lossy.LoseCommit
+	_, err := b.Fetch(t.Context(), e)
+	require.ErrorIs(t, err, store.ErrUnavailable)
+	require.True(t, lossy.Lost())
+	require.Equal(t, documents.Progress{Fetched: 1}, b.fetch(e))
+	require.Equal(t, int64(1), b.asked.Load())
+	require.NoError(t, b.Sweep(t.Context(), b.clock().Add(time.Hour)))
+	docs, err := b.Store.Documents(t.Context(), e.ID)
+	require.NoError(t, err)
+	file, _, err := b.Files.Open(docs[0].Blob)
+	require.NoError(t, err)
+	require.NoError(t, file.Close())
+}
+
+// A gateway ends between the keeping of a file and the entering of its row.
+func TestDocumentThatWasNotEnteredIsSweptAway(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	b.onAsked = cancel
+	_, err := b.Fetch(ctx, b.accept("one"))
+	require.ErrorIs(t, err, context.Canceled)
+	left, err := b.Store.Uploads(t.Context(), b.clock().Add(time.Second), 10)
+	require.NoError(t, err)
+	require.Len(t, left, 1)
+	_, err = b.Files.PutAs(t.Context(), left[0], strings.NewReader("hello"), documents.MaxSize) // it comes just in time
+	require.NoError(t, err)
+	require.NoError(t, b.Sweep(t.Context(), b.clock().Add(time.Second)))
+	require.Zero(t, b.kept())
+}
+
+// Another process that has the database takes what it finds for left behind: a row never names a file that is gone.
+func TestDocumentThatWasSweptAwayIsFetchedAgain(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	e := b.accept("one")
+	b.onAsked = func() { require.NoError(t, b.Sweep(t.Context(), b.clock().Add(time.Second))) }
+	_, err := b.Fetch(t.Context(), e)
+	require.ErrorContains(t, err, "swept away")
+	b.onAsked = nil
+	require.Equal(t, documents.Progress{Fetched: 1}, b.fetch(e))
+}
+
+// What was fetched, or failed, is no upload any more.
+func TestNoUploadIsLeftBehind(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.status.Store("two", http.StatusNotFound)
+	b.fetch(b.accept("one", "two"))
+	left, err := b.Store.Uploads(t.Context(), b.clock().Add(time.Second), 10)
+	require.NoError(t, err)
+	require.Empty(t, left)
 }
 
 // However many exports of one tenant wait for a service that does not answer, the documents of another are fetched.

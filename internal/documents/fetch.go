@@ -31,18 +31,18 @@ type Fetched struct {
 	FileName string // a bare name of at most 255 bytes, never empty
 }
 
-// Fetch gets one document from its public URL and keeps it in a store, at most MaxSize bytes. The answer is the
-// contract's Document object or the file itself: application/json that is an object with a content in base64 is decoded,
-// all else is kept as it came. It ends after two minutes and follows no redirect; client guards the address. Every error
-// is a *FetchError, and nothing is kept then.
-func Fetch(ctx context.Context, client *http.Client, rawURL string, into *Files) (Fetched, error) {
+// Fetch gets one document from its public URL and keeps it in a store under a name of NewName's, at most MaxSize bytes. The
+// answer is the contract's Document object or the file itself: application/json that is an object with a content in base64
+// is decoded, all else is kept as it came. It ends after two minutes and follows no redirect; client guards the address.
+// Every error is a *FetchError, and nothing is kept then.
+func Fetch(ctx context.Context, client *http.Client, rawURL string, into *Files, name string) (Fetched, error) {
 	ctx, cancel := context.WithTimeout(ctx, fetchTime)
 	defer cancel()
 	request, err := newRequest(ctx, rawURL)
 	if err != nil {
 		return Fetched{}, &FetchError{Class: ClassURL, cause: err}
 	}
-	fetched, err := fetch(ctx, withoutRedirects(client), request, into)
+	fetched, err := fetch(ctx, withoutRedirects(client), request, into, name)
 	if err != nil {
 		return Fetched{}, newFetchError(ctx, request.URL.Hostname(), err)
 	}
@@ -71,7 +71,7 @@ func withoutRedirects(client *http.Client) *http.Client {
 	return &c
 }
 
-func fetch(ctx context.Context, client *http.Client, request *http.Request, into *Files) (Fetched, error) {
+func fetch(ctx context.Context, client *http.Client, request *http.Request, into *Files, name string) (Fetched, error) {
 	response, err := client.Do(request)
 	if err != nil {
 		return Fetched{}, &sourceError{err}
@@ -92,7 +92,7 @@ func fetch(ctx context.Context, client *http.Client, request *http.Request, into
 	if err != nil {
 		return Fetched{}, err
 	}
-	raw, err := into.temporary()
+	raw, err := into.temporaryAs(name)
 	if err != nil {
 		return Fetched{}, err
 	}
@@ -123,7 +123,7 @@ func fetch(ctx context.Context, client *http.Client, request *http.Request, into
 	return fetched, nil
 }
 
-// unpack keeps the content of a Document object that was filled in, and says whether it was one.
+// unpack keeps the content of a Document object that was filled in, in its place, and says whether it was one.
 func (t *temporary) unpack(ctx context.Context) (Fetched, bool, error) {
 	object, err := t.content()
 	if err != nil {
@@ -142,6 +142,7 @@ func (t *temporary) unpack(ctx context.Context) (Fetched, bool, error) {
 	if err != nil {
 		return Fetched{}, false, err
 	}
+	inner.name, inner.path = t.name, t.path
 	blob, err := inner.keep()
 	return Fetched{Blob: blob, Declared: declared, FileName: name}, true, err
 }
