@@ -16,7 +16,13 @@ type IntegrationStatus struct {
 	Attempts  int    // verifications sent with this setting
 	UpdatedAt time.Time
 
-	kept []byte // the setting that the database had when this was read; nil: none
+	kept kept
+}
+
+// kept is what the database had of an integration when its status was read, of whichever setting.
+type kept struct {
+	setting []byte // nil: nothing
+	state   hiring.IntegrationState
 }
 
 // Open tells whether exports may go to an integration: it answered VERIFY, or is its operator's own, and nobody disabled it.
@@ -48,12 +54,18 @@ func (tx *Tx) IntegrationStatus(i *hiring.Integration) (s IntegrationStatus, err
 
 const selectStatus = `SELECT setting, state, reason, attempts, updated_at FROM integration_states WHERE tenant = $1 AND integration = $2`
 
+// fields are where the columns of selectStatus go.
+func (s *IntegrationStatus) fields() []any {
+	return []any{&s.kept.setting, &s.State, &s.Reason, &s.Attempts, moment{&s.UpdatedAt}}
+}
+
 func scanStatus(r row) (s IntegrationStatus, err error) {
-	err = r.Scan(&s.kept, &s.State, &s.Reason, &s.Attempts, moment{&s.UpdatedAt})
+	err = r.Scan(s.fields()...)
 	return s, err
 }
 
-// IntegrationRemoved tells whether somebody removed an integration, whatever its last setting was.
+// IntegrationRemoved tells whether somebody removed an integration, whatever its last setting was. Ask it of one that the
+// configuration does not have.
 func (db *DB) IntegrationRemoved(ctx context.Context, tenant, name string) (bool, error) {
 	state, err := queryOne(ctx, db, func(r row) (s hiring.IntegrationState, err error) { err = r.Scan(&s); return s, err },
 		`SELECT state FROM integration_states WHERE tenant = $1 AND integration = $2`, tenant, name)
@@ -63,9 +75,12 @@ func (db *DB) IntegrationRemoved(ctx context.Context, tenant, name string) (bool
 	return state == hiring.Removed, err
 }
 
-// with is the status of an integration with its present setting, of which the database may know nothing.
+// with is the status of an integration with its present setting, of which the database may know nothing. One that is declared in
+// the configuration is there, also where a stored one of its name and setting was removed before.
 func (s IntegrationStatus) with(i *hiring.Integration) IntegrationStatus {
-	if bytes.Equal(s.kept, i.Setting()) {
+	s.kept.state = s.State
+	declaredAgain := s.State == hiring.Removed && i.Row.Version == 0
+	if bytes.Equal(s.kept.setting, i.Setting()) && !declaredAgain {
 		return s
 	}
 	return IntegrationStatus{State: hiring.NotConfigured, Reason: "VERIFY was not sent yet", kept: s.kept}
@@ -85,7 +100,7 @@ func (db *DB) IntegrationStatuses(ctx context.Context) (IntegrationStatuses, err
 	_, err := query(ctx, db, func(r row) (struct{}, error) {
 		var at Place
 		var s IntegrationStatus
-		err := r.Scan(&at.Tenant, &at.Integration, &s.kept, &s.State, &s.Reason, &s.Attempts, moment{&s.UpdatedAt})
+		err := r.Scan(append([]any{&at.Tenant, &at.Integration}, s.fields()...)...)
 		all[at] = s
 		return struct{}{}, err
 	}, `SELECT tenant, integration, setting, state, reason, attempts, updated_at FROM integration_states`)
@@ -107,7 +122,7 @@ func (tx *Tx) PutIntegrationStatus(i *hiring.Integration, s IntegrationStatus) e
 // false, and changes nothing, when it does not stand there any more: it was given another setting, or disabled, or removed.
 func (tx *Tx) MoveIntegrationStatus(i *hiring.Integration, from, to IntegrationStatus) (bool, error) {
 	n, err := tx.exec(putIntegrationStatus+`
-		WHERE integration_states.setting = $8 AND (integration_states.setting <> excluded.setting OR integration_states.state = $9)`,
-		i.Tenant, i.Name, i.Setting(), string(to.State), to.Reason, to.Attempts, micros(to.UpdatedAt), from.kept, string(from.State))
+		WHERE integration_states.setting = $8 AND integration_states.state = $9`,
+		i.Tenant, i.Name, i.Setting(), string(to.State), to.Reason, to.Attempts, micros(to.UpdatedAt), from.kept.setting, string(from.kept.state))
 	return n == 1, err
 }

@@ -48,6 +48,18 @@ func TestAnswersMoveOnlyWhatWasAsked(t *testing.T) {
 		removed, err := db.IntegrationRemoved(t.Context(), "acme", "hris")
 		require.NoError(t, err)
 		require.True(t, removed)
+		stored := *present
+		stored.Row.Version = 1
+		require.Equal(t, hiring.Removed, read(&stored).State, "a node that still has it would have it verified")
+		declared := read(present)
+		require.Equal(t, hiring.NotConfigured, declared.State, "what was removed can be declared again, with the same setting")
+		statuses, err := db.IntegrationStatuses(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, declared, statuses.Of(present))
+		require.True(t, move(present, declared, hiring.Configured))
+		require.False(t, move(present, declared, hiring.Disabled))
+
+		put(present, hiring.Removed)
 		require.True(t, move(former, read(former), hiring.Configured), "what was removed can be declared again, with another setting")
 	})
 }

@@ -202,6 +202,7 @@ func TestClosedGatesMakeNoAttempt(t *testing.T) {
 	t.Parallel()
 	for _, state := range []hiring.IntegrationState{hiring.NotConfigured, hiring.Disabled, hiring.Removed} {
 		b := newBench(t)
+		b.integration().Row.Version = 1 // that it was removed is not known here yet
 		b.set(state)
 		e := b.accept("u-1")
 		_, wait, class := b.deliver(e)
@@ -225,6 +226,9 @@ func TestIntegrationWithoutVerifyStopsOnlyWhenDisabled(t *testing.T) {
 	b.set(hiring.Disabled)
 	_, _, class := b.deliver(b.accept("u-2"))
 	require.Equal(t, string(hiring.ClassHeld), class)
+	b.set(hiring.Removed) // from the store, before it was declared in the configuration
+	res, _, _ = b.deliver(b.accept("u-3"))
+	require.Equal(t, hiring.ClassDelivered, res.Class)
 }
 
 func TestUnknownIntegrationIsHeldNotFailed(t *testing.T) {

@@ -31,7 +31,7 @@ func TestLateAnswerToVerify(t *testing.T) {
 		db, err := store.Open(t.Context(), "sqlite://"+filepath.Join(t.TempDir(), "hiregate.db"), store.Options{})
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, db.Close()) })
-		former := hiring.Integration{Tenant: "acme", Name: "hris", Secret: "s", Verify: true}
+		former := hiring.Integration{Row: hiring.Row{Version: 1}, Tenant: "acme", Name: "hris", Secret: "s", Verify: true}
 		next := former
 		partner := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
 			err := db.Write(context.Background(), func(tx *store.Tx) error {
