@@ -151,19 +151,12 @@ func (r *Runtime) verify(ctx context.Context, c *config.Config) error {
 // Enable has an integration that is disabled, or not configured yet, verified now; what is held for it goes out once it
 // answers 200. It gives the state that the integration then is in. For a configured one there is nothing to do.
 //
-// The error wraps store.ErrUnavailable. Any other means that Temporal does not answer: the integration is then verified by
-// itself once that is back.
+// The error wraps store.ErrUnavailable, or is store.ErrNotFound when the integration was removed. Any other means that Temporal
+// does not answer: the integration is then verified by itself once that is back.
 func (r *Runtime) Enable(ctx context.Context, i *hiring.Integration) (store.IntegrationStatus, error) {
-	status, err := r.Store().IntegrationStatus(ctx, i)
+	status, err := r.unlock(ctx, i)
 	if err != nil || status.State == hiring.Configured {
 		return status, err
-	}
-	if status.State != hiring.NotConfigured {
-		status = store.IntegrationStatus{State: hiring.NotConfigured, Reason: "it was enabled; VERIFY was not sent since", UpdatedAt: r.now()}
-		if err := r.Store().Write(ctx, func(tx *store.Tx) error { return tx.PutIntegrationStatus(i, status) }); err != nil {
-			return status, fmt.Errorf("enabling an integration: %w", err)
-		}
-		r.log.Info("integration enabled", zap.String("tenant", i.Tenant), zap.String("integration", i.Name))
 	}
 	if !i.Verify {
 		return status, nil
@@ -173,6 +166,31 @@ func (r *Runtime) Enable(ctx context.Context, i *hiring.Integration) (store.Inte
 		return status, err
 	}
 	return status, verification.Start(ctx, r.client, i, r.attributes.Load())
+}
+
+// unlock makes a disabled integration one that is not configured, and gives where it then stands.
+func (r *Runtime) unlock(ctx context.Context, i *hiring.Integration) (store.IntegrationStatus, error) {
+	for {
+		before, err := r.Store().IntegrationStatus(ctx, i)
+		switch {
+		case err != nil:
+			return before, err
+		case before.State == hiring.Removed:
+			return before, store.ErrNotFound
+		case before.State != hiring.Disabled:
+			return before, nil
+		}
+		status := store.IntegrationStatus{State: hiring.NotConfigured, Reason: "it was enabled; VERIFY was not sent since", UpdatedAt: r.now()}
+		moved := false
+		err = r.Store().Write(ctx, func(tx *store.Tx) (err error) { moved, err = tx.MoveIntegrationStatus(i, before, status); return err })
+		if err != nil {
+			return status, fmt.Errorf("enabling an integration: %w", err)
+		}
+		if moved { // else it was changed or removed since it was read
+			r.log.Info("integration enabled", zap.String("tenant", i.Tenant), zap.String("integration", i.Name))
+			return status, nil
+		}
+	}
 }
 
 func pause(ctx context.Context, d time.Duration) {

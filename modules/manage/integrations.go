@@ -142,6 +142,8 @@ func (r *request) enable() (any, *problem.Problem) {
 	switch {
 	case err == nil:
 		return integrationOf(i, status), nil
+	case errors.Is(err, store.ErrNotFound):
+		return nil, noIntegration()
 	case errors.Is(err, store.ErrUnavailable):
 		return nil, r.storeAway(err)
 	}
