@@ -53,7 +53,7 @@ type Delivery struct {
 	Parked      bool         // held, and its workflow has ended: a release starts the next round
 	HeldSince   time.Time
 	NextAt      time.Time // of the next attempt; zero: none is planned
-	CreatedAt   time.Time
+	CreatedAt   time.Time // when its round was dispatched; what was parked keeps it in the next one
 	UpdatedAt   time.Time
 	Till        time.Time // end of the attempts of its round; known while that runs, and not in the store
 }

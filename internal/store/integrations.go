@@ -15,6 +15,7 @@ type IntegrationStatus struct {
 	Reason    string // a sentence for people: why it is not configured, or disabled
 	Attempts  int    // verifications sent with this setting
 	UpdatedAt time.Time
+	RemovedAt time.Time // when one of this name was removed last, with whatever setting; zero: never
 
 	kept kept
 }
@@ -52,11 +53,11 @@ func (tx *Tx) IntegrationStatus(i *hiring.Integration) (s IntegrationStatus, err
 	return s.with(i), nil
 }
 
-const selectStatus = `SELECT setting, state, reason, attempts, updated_at FROM integration_states WHERE tenant = $1 AND integration = $2`
+const selectStatus = `SELECT setting, state, reason, attempts, updated_at, removed_at FROM integration_states WHERE tenant = $1 AND integration = $2`
 
 // fields are where the columns of selectStatus go.
 func (s *IntegrationStatus) fields() []any {
-	return []any{&s.kept.setting, &s.State, &s.Reason, &s.Attempts, moment{&s.UpdatedAt}}
+	return []any{&s.kept.setting, &s.State, &s.Reason, &s.Attempts, moment{&s.UpdatedAt}, moment{&s.RemovedAt}}
 }
 
 func scanStatus(r row) (s IntegrationStatus, err error) {
@@ -83,7 +84,7 @@ func (s IntegrationStatus) with(i *hiring.Integration) IntegrationStatus {
 	if bytes.Equal(s.kept.setting, i.Setting()) && !declaredAgain {
 		return s
 	}
-	return IntegrationStatus{State: hiring.NotConfigured, Reason: "VERIFY was not sent yet", kept: s.kept}
+	return IntegrationStatus{State: hiring.NotConfigured, Reason: "VERIFY was not sent yet", RemovedAt: s.RemovedAt, kept: s.kept}
 }
 
 // IntegrationStatuses are where all integrations stand.
@@ -103,18 +104,26 @@ func (db *DB) IntegrationStatuses(ctx context.Context) (IntegrationStatuses, err
 		err := r.Scan(append([]any{&at.Tenant, &at.Integration}, s.fields()...)...)
 		all[at] = s
 		return struct{}{}, err
-	}, `SELECT tenant, integration, setting, state, reason, attempts, updated_at FROM integration_states`)
+	}, `SELECT tenant, integration, setting, state, reason, attempts, updated_at, removed_at FROM integration_states`)
 	return all, err
 }
 
 const putIntegrationStatus = `
-	INSERT INTO integration_states (tenant, integration, setting, state, reason, attempts, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $7)
+	INSERT INTO integration_states (tenant, integration, setting, state, reason, attempts, updated_at, removed_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
 	ON CONFLICT (tenant, integration) DO UPDATE SET setting = excluded.setting, state = excluded.state, reason = excluded.reason,
-		attempts = excluded.attempts, updated_at = excluded.updated_at`
+		attempts = excluded.attempts, updated_at = excluded.updated_at, removed_at = COALESCE(excluded.removed_at, integration_states.removed_at)`
+
+func (s IntegrationStatus) values(i *hiring.Integration) []any {
+	var removedAt time.Time
+	if s.State == hiring.Removed {
+		removedAt = s.UpdatedAt
+	}
+	return []any{i.Tenant, i.Name, i.Setting(), string(s.State), s.Reason, s.Attempts, micros(s.UpdatedAt), micros(removedAt)}
+}
 
 // PutIntegrationStatus writes where an integration stands with its present setting, whatever was known before.
 func (tx *Tx) PutIntegrationStatus(i *hiring.Integration, s IntegrationStatus) error {
-	_, err := tx.exec(putIntegrationStatus, i.Tenant, i.Name, i.Setting(), string(s.State), s.Reason, s.Attempts, micros(s.UpdatedAt))
+	_, err := tx.exec(putIntegrationStatus, s.values(i)...)
 	return err
 }
 
@@ -122,7 +131,7 @@ func (tx *Tx) PutIntegrationStatus(i *hiring.Integration, s IntegrationStatus) e
 // false, and changes nothing, when it does not stand there any more: it was given another setting, or disabled, or removed.
 func (tx *Tx) MoveIntegrationStatus(i *hiring.Integration, from, to IntegrationStatus) (bool, error) {
 	n, err := tx.exec(putIntegrationStatus+`
-		WHERE integration_states.setting = $8 AND integration_states.state = $9`,
-		i.Tenant, i.Name, i.Setting(), string(to.State), to.Reason, to.Attempts, micros(to.UpdatedAt), from.kept.setting, string(from.kept.state))
+		WHERE integration_states.setting = $9 AND integration_states.state = $10`,
+		append(to.values(i), from.kept.setting, string(from.kept.state))...)
 	return n == 1, err
 }

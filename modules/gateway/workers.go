@@ -106,7 +106,8 @@ func (r *Runtime) ensureAttributes(ctx context.Context) error {
 	return nil
 }
 
-// tend has the integrations verified that are not configured, and releases what was parked for those that are.
+// tend has the integrations verified that are not configured, releases what was parked for those that are, and ends what was for those
+// that were removed.
 func (r *Runtime) tend(ctx context.Context) {
 	for pause(ctx, firstBackoff); ctx.Err() == nil; pause(ctx, tendEvery) {
 		c := r.InForce.Current()
@@ -123,6 +124,9 @@ func (r *Runtime) tend(ctx context.Context) {
 		}
 		if err := r.Again.ReleaseParked(ctx); err != nil && ctx.Err() == nil {
 			r.log.Warn("parked deliveries could not be released; they are tried again", zap.Error(err))
+		}
+		if err := r.Again.EndParked(ctx); err != nil && ctx.Err() == nil {
+			r.log.Warn("parked deliveries to removed integrations could not be ended; they are tried again", zap.Error(err))
 		}
 	}
 }

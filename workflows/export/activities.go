@@ -84,6 +84,9 @@ func (a *Activities) delivery(ctx context.Context, e *hiring.Export, part Part) 
 	if errors.Is(err, store.ErrNotFound) {
 		d, err = &hiring.Delivery{ExportID: e.ID, Tenant: e.Tenant, Integration: part.Integration, Round: part.Round,
 			Outcome: hiring.Pending, CreatedAt: a.Now()}, nil
+		if part.Round == e.Round && !e.DispatchedAt.IsZero() {
+			d.CreatedAt = e.DispatchedAt
+		}
 	}
 	if err != nil || part.Round == 0 || d.Documents != "" {
 		return d, err

@@ -44,6 +44,9 @@ func (a *Activities) step(ctx context.Context, e *hiring.Export, d *hiring.Deliv
 	if err != nil {
 		return DeliverResult{}, a.storeAway(err)
 	}
+	if !status.RemovedAt.IsZero() && !d.CreatedAt.After(status.RemovedAt) {
+		return a.removed(ctx, d) // this is another one of that name, perhaps of another partner
+	}
 	if !status.Open(i) {
 		return a.hold(ctx, e, d, fmt.Sprintf("integration %s is %s: %s", i.Name, status.State, status.Reason))
 	}
@@ -86,7 +89,12 @@ func (a *Activities) unknown(ctx context.Context, e *hiring.Export, d *hiring.De
 		// Another node may know it already, or still.
 		return a.hold(ctx, e, d, fmt.Sprintf("integration %s is not in this gateway's configuration", d.Integration))
 	}
-	d.Outcome, d.Fault, d.Reason = hiring.Failed, hiring.ClassPartnerFault, fmt.Sprintf("integration %s was removed", d.Integration)
+	return a.removed(ctx, d)
+}
+
+// removed ends a delivery to an integration that was removed.
+func (a *Activities) removed(ctx context.Context, d *hiring.Delivery) (DeliverResult, error) {
+	d.Outcome, d.Fault, d.Reason = hiring.Failed, hiring.ClassPartnerFault, removedReason(d.Integration)
 	d.HeldSince, d.NextAt = time.Time{}, time.Time{}
 	return a.conclude(ctx, d, nil)
 }

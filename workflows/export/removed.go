@@ -1,0 +1,56 @@
+package export
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/hiregate/hiregate/internal/store"
+)
+
+// removedReason is why a delivery to an integration that was removed ends.
+func removedReason(integration string) string {
+	return fmt.Sprintf("integration %s was removed", integration)
+}
+
+// End ends the deliveries that are on their way to an integration that was removed. It may be called again at any time.
+func (a *Again) End(ctx context.Context, tenant, integration string) error {
+	for ended := int64(1); ended > 0; {
+		err := a.Store.Write(ctx, func(tx *store.Tx) (err error) {
+			ended, err = tx.EndDeliveries(tenant, integration, removedReason(integration), a.Now())
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("ending the deliveries to a removed integration: %w", err)
+		}
+	}
+	return nil
+}
+
+// EndParked ends what is parked at integrations that were removed: their removal did not get to it. What is not parked has a workflow
+// that ends it.
+func (a *Again) EndParked(ctx context.Context) error {
+	parked, err := a.Store.ParkedAt(ctx)
+	if err != nil {
+		return err
+	}
+	c := a.Dispatcher.InForce.Current()
+	if c == nil {
+		return nil
+	}
+	for _, at := range parked {
+		if _, ok := c.Integration(at.Tenant, at.Integration); ok {
+			continue
+		}
+		removed, err := a.Store.IntegrationRemoved(ctx, at.Tenant, at.Integration)
+		if err != nil {
+			return err
+		}
+		if !removed {
+			continue
+		}
+		if err := a.End(ctx, at.Tenant, at.Integration); err != nil {
+			return err
+		}
+	}
+	return nil
+}
