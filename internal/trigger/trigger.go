@@ -21,6 +21,7 @@ import (
 	"github.com/hiregate/hiregate/internal/hropen"
 	"github.com/hiregate/hiregate/internal/inbox"
 	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/internal/webhook"
 	"github.com/hiregate/hiregate/schemas"
 )
 
@@ -94,12 +95,16 @@ func (t *Trigger) Export(tx *store.Tx, r Request) (*hiring.Export, error) {
 	if err != nil {
 		return nil, err
 	}
+	link, err := t.link(candidate)
+	if err != nil {
+		return nil, err
+	}
 	body, err := t.build(candidate, p)
 	if err != nil {
 		return nil, err
 	}
 	e := t.event(r, body)
-	e.Link = []byte(strings.ReplaceAll(t.Config.CandidateURL, "{candidate}", url.PathEscape(candidate.ID)))
+	e.Link = link
 	e.Attachments = len(p.documents)
 	if job != "" {
 		e.ExportContext = []byte(job)
@@ -117,6 +122,16 @@ func (t *Trigger) Export(tx *store.Tx, r Request) (*hiring.Export, error) {
 		}
 	}
 	return e, nil
+}
+
+// link is the header that leads to a candidate, no longer than a receiver of ours takes.
+func (t *Trigger) link(candidate *hiring.Candidate) ([]byte, error) {
+	link := strings.ReplaceAll(t.Config.CandidateURL, "{candidate}", url.PathEscape(candidate.ID))
+	if len(link) > webhook.HeaderBound {
+		return nil, &RefusedError{Reason: fmt.Sprintf("the candidate's id makes a Link header of %d bytes, and %d are the most: "+
+			"shorten candidate_url, or give the candidate a shorter id", len(link), webhook.HeaderBound)}
+	}
+	return []byte(link), nil
 }
 
 // event is the export that a body becomes now.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -172,6 +173,31 @@ func TestContextIsTheJobOfTheApplicationItIsAbout(t *testing.T) {
 		_, err = b.export(r)
 		require.ErrorIs(t, err, trigger.ErrNoSuch)
 	}
+}
+
+// A receiver of ours takes 1 KiB. An id has 255 characters at most, a job board code too, which goes out as it is.
+func TestHeadersAreNoLongerThanAReceiverTakes(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	fits := webhook.HeaderBound - len(b.Config.CandidateURL) + len("{candidate}")
+	short, long, code := strings.Repeat("é", fits/6), strings.Repeat("é", fits/6+1), strings.Repeat("🦀", 255)
+	b.write(func(tx *store.Tx) error {
+		for _, id := range []string{short, long} {
+			if err := tx.PutCandidate(&hiring.Candidate{Row: hiring.Row{Tenant: "initech"}, ID: id}, noon); err != nil {
+				return err
+			}
+		}
+		return tx.PutJobApplication(&hiring.JobApplication{Row: hiring.Row{Tenant: "initech"}, ID: "a-2", Candidate: short, Job: code}, noon)
+	})
+	e, err := b.export(trigger.Request{Candidate: short, Integrations: []string{"hris"}})
+	require.NoError(t, err)
+	require.LessOrEqual(t, len(e.Link), webhook.HeaderBound)
+	require.Equal(t, code, string(e.ExportContext))
+	require.LessOrEqual(t, len(e.ExportContext), webhook.HeaderBound)
+	refused := new(trigger.RefusedError)
+	_, err = b.export(trigger.Request{Candidate: long, Integrations: []string{"hris"}})
+	require.ErrorAs(t, err, &refused)
+	require.Contains(t, refused.Reason, "shorten candidate_url")
 }
 
 func TestEnteringAStepWithAHelperExportsOnce(t *testing.T) {
