@@ -48,10 +48,22 @@ func TestDev(t *testing.T) {
 	} {
 		r, err := http.NewRequestWithContext(t.Context(), one.method, "http://"+at+one.path, strings.NewReader("{}"))
 		require.NoError(t, err)
-		r.Host = one.host + ":" + port(at)
-		answer, err := http.DefaultClient.Do(r)
-		require.NoError(t, err)
-		require.NoError(t, answer.Body.Close())
-		require.Equal(t, one.status, answer.StatusCode, "%s %s%s", one.method, one.host, one.path)
+		require.Equal(t, one.status, sendAs(t, one.host, r).StatusCode, "%s %s%s", one.method, one.host, one.path)
 	}
+	for hook, secret := range map[string]string{"/hooks/acme": "acme-secret", "/hooks?client=globex": "globex-secret"} {
+		accepted := sendAs(t, "localhost", signed(t, http.MethodPost, at, hook, secret))
+		require.Equal(t, http.StatusAccepted, accepted.StatusCode, hook)
+		receipt := accepted.Header.Get("Location")
+		require.Equal(t, http.StatusOK, sendAs(t, "localhost", signed(t, http.MethodGet, at, receipt, "")).StatusCode, receipt)
+	}
+}
+
+// sendAs sends a request under a host name.
+func sendAs(t *testing.T, host string, r *http.Request) *http.Response {
+	t.Helper()
+	r.Host = host + ":" + r.URL.Port()
+	answer, err := http.DefaultClient.Do(r)
+	require.NoError(t, err)
+	require.NoError(t, answer.Body.Close())
+	return answer
 }

@@ -43,15 +43,8 @@ func TestPartner(t *testing.T) {
 
 	ask := func(method, host, at, secret string) *http.Response {
 		t.Helper()
-		body := []byte(`{"candidate":{"person":{"id":{"value":"c-1","schemeId":"Service Candidate","schemeAgencyId":"Service"}}}}`)
-		r, err := http.NewRequestWithContext(t.Context(), method, "http://"+public+at, bytes.NewReader(body))
-		require.NoError(t, err)
-		mac := hmac.New(sha256.New, []byte(secret))
-		mac.Write(body)
+		r := signed(t, method, public, at, secret)
 		r.Host = host + ":" + port(public)
-		r.Header.Set("X-Service-Event", "CANDIDATE-EXPORT")
-		r.Header.Set("X-Service-UUID", "u"+strings.ReplaceAll(at, "/", "-"))
-		r.Header.Set("X-Service-Signature", hex.EncodeToString(mac.Sum(nil)))
 		r.Header.Set("Link", "https://service.example/profiles/secret-profile")
 		answer, err := http.DefaultClient.Do(r)
 		require.NoError(t, err)
@@ -108,6 +101,20 @@ func TestPartner(t *testing.T) {
 	for _, credential := range credentials {
 		require.NotContains(t, logged, credential)
 	}
+}
+
+// signed is a request with an export, to what a gateway offers at an address of this machine.
+func signed(t *testing.T, method, gateway, at, secret string) *http.Request {
+	t.Helper()
+	body := []byte(`{"candidate":{"person":{"id":{"value":"c-1","schemeId":"Service Candidate","schemeAgencyId":"Service"}}}}`)
+	r, err := http.NewRequestWithContext(t.Context(), method, "http://"+gateway+at, bytes.NewReader(body))
+	require.NoError(t, err)
+	mac := hmac.New(sha256.New, []byte(secret))
+	mac.Write(body)
+	r.Header.Set("X-Service-Event", "CANDIDATE-EXPORT")
+	r.Header.Set("X-Service-UUID", "u"+strings.ReplaceAll(at, "/", "-"))
+	r.Header.Set("X-Service-Signature", hex.EncodeToString(mac.Sum(nil)))
+	return r
 }
 
 func freeAddress(t *testing.T) string {
