@@ -138,7 +138,13 @@ func deliveryTo(all []*hiring.Delivery, integration string) *hiring.Delivery {
 	return nil
 }
 
-const notBegun = "it was not tried yet: it waits for Temporal, and goes out as soon as that answers"
+// notTried is why nothing was written of a delivery within the time of the first attempt.
+func notTried(e *hiring.Export) string {
+	if e.DispatchedAt.IsZero() {
+		return "it was not tried yet: it waits for Temporal, and goes out as soon as that answers"
+	}
+	return "it was not tried yet: it waits for its turn at this integration, or for its documents to be scanned, and goes out by itself"
+}
 
 func (r *request) outcome(e *hiring.Export, all []*hiring.Delivery) (any, *problem.Problem) {
 	ctx := context.WithoutCancel(r.Context()) // it is exported: say so
@@ -149,7 +155,7 @@ func (r *request) outcome(e *hiring.Export, all []*hiring.Delivery) (any, *probl
 	for _, name := range e.Integrations {
 		d := deliveryTo(all, name)
 		if d == nil {
-			d = &hiring.Delivery{Integration: name, Outcome: hiring.Pending, Reason: notBegun, UpdatedAt: e.ReceivedAt}
+			d = &hiring.Delivery{Integration: name, Outcome: hiring.Pending, Reason: notTried(e), UpdatedAt: e.ReceivedAt}
 		}
 		to := exportedTo{delivery: deliveryOf(d)}
 		if d.Attempts > 0 {

@@ -102,6 +102,26 @@ func TestAnExportWithoutTemporal(t *testing.T) {
 	require.Contains(t, e.Deliveries[0].Reason, "waits for Temporal")
 }
 
+// Its workflow may be there, and wait at a gate of the integration.
+func TestAnExportThatWaitsForItsTurn(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.people()
+	answer := make(chan reply, 1)
+	go func() {
+		answer <- b.send(http.MethodPost, acme+"/candidates/c-1/exports", `{"integration":"own","jobApplication":"a-1"}`)
+	}()
+	var page []*hiring.Export
+	require.Eventually(t, func() bool { page = b.Exports(t); return len(page) == 1 }, 20*time.Second, 5*time.Millisecond)
+	b.Write(t, func(tx *store.Tx) error { return tx.MarkDispatched(page[0].ID, 0, b.Clock.Now(), "own") })
+	a := <-answer
+	require.Equal(t, http.StatusCreated, a.status, a.body)
+	e := parsed[exportedAnswer](b, a)
+	require.Len(t, e.Deliveries, 1)
+	require.Equal(t, "pending", e.Deliveries[0].Outcome)
+	require.Contains(t, e.Deliveries[0].Reason, "waits for its turn")
+}
+
 func TestEnteringAStepExports(t *testing.T) {
 	t.Parallel()
 	onEach(t, testEnteringAStepExports)
