@@ -84,8 +84,8 @@ func exportList(a *admin) *cobra.Command {
 	}
 	fl := cmd.Flags()
 	fl.StringVar(&f.tenant, "tenant", "", "exports of this tenant only")
-	fl.StringVar(&f.outcome, "outcome", "", "exports with such a delivery only: pending, retrying, held, delivered, failed or expired")
-	fl.StringVar(&f.integration, "integration", "", "exports to this integration only")
+	fl.StringVar(&f.outcome, "outcome", "", "exports with such a delivery only: retrying, held, delivered, failed or expired")
+	fl.StringVar(&f.integration, "integration", "", "exports that were tried or held at this integration only")
 	fl.StringVar(&f.candidate, "candidate", "", "exports of the candidate with this id only")
 	fl.BoolVar(&f.quarantined, "quarantined", false, "exports in quarantine only: they break the schema")
 	columns := []string{"uuid", "tenant", "received", "candidate", "documents", "deliveries"}

@@ -74,7 +74,7 @@ func TestExportListCommand(t *testing.T) {
 	_, _, err = b.cli("export", "list", "--candidate", "c-u-2")
 	require.EqualError(t, err, "--candidate and --integration are names within a tenant: add --tenant")
 	_, _, err = b.cli("export", "list", "--outcome", "lost")
-	require.ErrorContains(t, err, "the outcomes are pending")
+	require.ErrorContains(t, err, "exports are found by retrying")
 }
 
 func TestExportListCommandPages(t *testing.T) {

@@ -11,7 +11,8 @@ import (
 	"github.com/hiregate/hiregate/internal/store"
 )
 
-var outcomes = []hiring.Outcome{hiring.Pending, hiring.Retrying, hiring.Held, hiring.Delivered, hiring.Failed, hiring.Expired}
+// outcomes are those that exports are found by: a delivery is written with its first attempt, or when it is held, and not before.
+var outcomes = []hiring.Outcome{hiring.Retrying, hiring.Held, hiring.Delivered, hiring.Failed, hiring.Expired}
 
 // listExports lists the exports of a tenant, newest first, or of all that the caller sees where the path names none.
 func (r *request) listExports() (any, *problem.Problem) {
@@ -63,8 +64,11 @@ func (r *request) filter() (f store.ExportFilter, page page, p *problem.Problem)
 	f = store.ExportFilter{
 		Outcome: hiring.Outcome(q.Get("outcome")), Integration: q.Get("integration"), Candidate: q.Get("candidate"), Limit: page.limit,
 	}
+	if f.Outcome == hiring.Pending {
+		return f, page, problem.New(http.StatusBadRequest, "what is pending is not found by its outcome, since a delivery is written with its first attempt: leave outcome out, and each export tells what is pending; since and until narrow the list")
+	}
 	if f.Outcome != "" && !slices.Contains(outcomes, f.Outcome) {
-		return f, page, problem.New(http.StatusBadRequest, fmt.Sprintf("there is no such outcome; the outcomes are %s", joined(outcomes)))
+		return f, page, problem.New(http.StatusBadRequest, fmt.Sprintf("there is no such outcome; exports are found by %s", joined(outcomes)))
 	}
 	if q.Has("quarantined") {
 		if f.Quarantined = q.Get("quarantined") == "true"; !f.Quarantined {
