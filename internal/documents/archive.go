@@ -203,7 +203,7 @@ func (a *Archive) failed(d *hiring.Document, failure *FetchError, left time.Dura
 		}
 	}
 	if d.State == hiring.Fetching {
-		// The last try is made when the URL ends, so that it is not left waiting behind its end.
+		// It is looked at when its URL ends at the latest: what is missing then is given up.
 		d.NextAt = a.Now().Add(min(Gap(d.Tries, rand.Float64()), left))
 	}
 }

@@ -3,6 +3,7 @@
 package egress
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"net/http"
@@ -68,8 +69,15 @@ func (r *routes) CloseIdleConnections() {
 type control func(network, address string, conn syscall.RawConn) error
 
 func newTransport(c control) *http.Transport {
+	dialer := &net.Dialer{Timeout: ConnectTimeout, Control: c}
 	return &http.Transport{
-		DialContext:            (&net.Dialer{Timeout: ConnectTimeout, Control: c}).DialContext,
+		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+			// The dialer makes an IPv4 address of it before its control sees it.
+			if to, err := netip.ParseAddrPort(address); err == nil && to.Addr().Is4In6() {
+				return nil, &RefusedError{To: to, Class: ClassMapped}
+			}
+			return dialer.DialContext(ctx, network, address)
+		},
 		TLSHandshakeTimeout:    tlsTimeout,
 		DisableCompression:     true,
 		ForceAttemptHTTP2:      true,

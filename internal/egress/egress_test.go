@@ -107,6 +107,17 @@ func TestUnusualSpellingsOfLoopback(t *testing.T) {
 	}
 }
 
+// The dialer takes it for the IPv4 address, which may be allowed.
+func TestMappedAddressIsRefusedWhateverIsAllowed(t *testing.T) {
+	t.Parallel()
+	srv := setup(t, false, noContent)
+	u, err := url.Parse(srv.URL)
+	require.NoError(t, err)
+	_, err = get(t, guard(t, allow(t, "127.0.0.0/8"), nil), "http://[::ffff:127.0.0.1]:"+u.Port()+"/acme")
+	requireRefused(t, err, ClassMapped)
+	require.Zero(t, srv.opened.Load())
+}
+
 func TestAllowedLoopback(t *testing.T) {
 	t.Parallel()
 	for _, secure := range []bool{false, true} {
