@@ -118,7 +118,7 @@ func fetch(ctx context.Context, client *http.Client, request *http.Request, into
 		fetched.Declared = declared
 	}
 	if fetched.FileName == "" {
-		fetched.FileName = fileName(request.URL, response.Header, fetched.Detected)
+		fetched.FileName = fileName(request.URL, response.Header, fetched.Declared, fetched.Detected)
 	}
 	return fetched, nil
 }
@@ -144,7 +144,7 @@ func (t *temporary) unpack(ctx context.Context) (Fetched, bool, error) {
 	}
 	inner.name, inner.path = t.name, t.path
 	blob, err := inner.keep()
-	return Fetched{Blob: blob, Declared: declared, FileName: name}, true, err
+	return Fetched{Blob: blob, Declared: mediaType(declared), FileName: name}, true, err
 }
 
 // decompressed gives the body as the file was before Content-Encoding: object stores send what was uploaded compressed
@@ -174,7 +174,7 @@ func (s *source) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// mediaType is what a Content-Type says, without parameters; empty if it says nothing useful.
+// mediaType is what a Content-Type or a mimeType says, without parameters; empty if it says nothing useful.
 func mediaType(contentType string) string {
 	mediaType, _, err := mime.ParseMediaType(contentType)
 	if err != nil && !errors.Is(err, mime.ErrInvalidMediaParameter) || len(mediaType) > maxMediaType {
@@ -183,9 +183,9 @@ func mediaType(contentType string) string {
 	return mediaType
 }
 
-// fileName finds a name for a document that came without one. A last path segment without an extension is no name: it
-// is an id, and often the secret part of the URL.
-func fileName(u *url.URL, header http.Header, detected string) string {
+// fileName finds a name for a document that came without one; else it is named by the first of its types that is known. A last path
+// segment without an extension is no name: it is an id, and often the secret part of the URL.
+func fileName(u *url.URL, header http.Header, types ...string) string {
 	if _, parameters, err := mime.ParseMediaType(header.Get("Content-Disposition")); err == nil {
 		if name := cleanName(parameters["filename"]); name != "" {
 			return name
@@ -194,8 +194,10 @@ func fileName(u *url.URL, header http.Header, detected string) string {
 	if name := cleanName(path.Base(u.Path)); extensionOf(name) != "" {
 		return name
 	}
-	if known := mimetype.Lookup(detected); known != nil {
-		return "document" + known.Extension()
+	for _, t := range types {
+		if known := mimetype.Lookup(t); known != nil && known.Extension() != "" {
+			return "document" + known.Extension()
+		}
 	}
 	return "document"
 }

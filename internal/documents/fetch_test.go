@@ -126,6 +126,35 @@ func TestFetchFileName(t *testing.T) {
 	}
 }
 
+func TestFetchNamesByTheTypeThatIsDeclared(t *testing.T) {
+	t.Parallel()
+	files := newFiles(t)
+	for _, c := range []struct{ contentType, body, want string }{
+		{"application/pdf", "but it is text", "document.pdf"},
+		{"application/octet-stream", pdf, "document.pdf"},
+		{"text/x-unheard-of", pdf, "document.pdf"},
+		{"application/json", `{"content":"aGVsbG8=","mimeType":"application/pdf"}`, "document.pdf"},
+		{"application/json", `{"content":"aGVsbG8="}`, "document.txt"},
+	} {
+		fetched, err := fetchFrom(t, files, "/documents/secret", answer(c.contentType, c.body))
+		require.NoError(t, err)
+		require.Equal(t, c.want, fetched.FileName, c.contentType)
+	}
+}
+
+// What is declared is written into headers and bodies later.
+func TestFetchTakesNoTypeThatIsNone(t *testing.T) {
+	t.Parallel()
+	files := newFiles(t)
+	for mimeType, want := range map[string]string{
+		`application/pdf\r\nX-Evil: 1`: "", `application/pdf\u0000`: "", "nonsense/": "", "Text/Plain; charset=utf-8": "text/plain", `text/plain\r\n`: "text/plain",
+	} {
+		fetched, err := fetchFrom(t, files, "/documents/secret", answer("application/json", `{"content":"aGVsbG8=","mimeType":"`+mimeType+`"}`))
+		require.NoError(t, err)
+		require.Equal(t, want, fetched.Declared, mimeType)
+	}
+}
+
 func TestFetchCompressed(t *testing.T) {
 	t.Parallel()
 	files := newFiles(t)
