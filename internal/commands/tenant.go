@@ -1,9 +1,11 @@
 package commands
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"os"
 	"strings"
@@ -41,6 +43,8 @@ type tenantRow struct {
 	Invalid      string    `json:"invalid"`
 	UpdatedAt    time.Time `json:"updatedAt"`
 	Integrations []string  `json:"integrations"`
+
+	Rate json.RawMessage `json:"rate"`
 }
 
 func tenantList(a *admin) *cobra.Command {
@@ -63,43 +67,87 @@ func tenantList(a *admin) *cobra.Command {
 func tenantSet(a *admin) *cobra.Command {
 	var name, invalid string
 	var files []string
+	var none bool
 	cmd := &cobra.Command{
 		Use:   "set TENANT",
 		Short: "Makes a tenant, or changes it",
-		Long: `Makes a tenant in the gateway's database, or puts other settings in the place of those it has. Its inbound signing secrets are
-read from files, each the secret alone, so that they show up in no list of processes; "-" reads one from standard input. Name two
-during a rotation. Without a secret the tenant receives no exports; it can send them all the same.`,
+		Long: `Makes a tenant in the gateway's database, or changes what the flags name of one; all else of it stays. Its inbound signing
+secrets are read from files, each the secret alone, so that they show up in no list of processes; "-" reads one from standard
+input. They take the place of those it has: name two during a rotation. Without a secret the tenant receives no exports; it can
+send them all the same.`,
+		Example: `  hiregate tenant set initech --name "Initech" --secret-file initech.secret
+  hiregate tenant set initech --secret-file initech.secret --secret-file initech-next.secret
+  hiregate tenant set initech --invalid quarantine`,
 		Args: exactly(1, "tenant set takes one tenant, such as: hiregate tenant set initech --name Initech"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := hiring.CheckTenantName(args[0]); err != nil {
 				return err
 			}
-			in := map[string]any{"name": name}
-			secrets := []string{}
-			for _, file := range files {
-				secret, err := readSecret(cmd.InOrStdin(), file)
+			if none && len(files) > 0 {
+				return errors.New("--secret-file and --no-secret exclude each other: leave one out")
+			}
+			changed := map[string]any{}
+			if cmd.Flags().Changed("name") {
+				changed["name"] = name
+			}
+			if cmd.Flags().Changed("invalid") {
+				changed["invalid"] = invalid
+			}
+			if none {
+				changed["secrets"] = []string{}
+			}
+			if len(files) > 0 {
+				secrets, err := readSecrets(cmd.InOrStdin(), files)
 				if err != nil {
 					return err
 				}
-				secrets = append(secrets, secret)
+				changed["secrets"] = secrets
 			}
-			in["secrets"] = secrets
-			if invalid != "" {
-				in["invalid"] = invalid
-			}
-			ctx, stop := interruptible(cmd)
-			defer stop()
-			if shown, err := a.ask(ctx, cmd, http.MethodPut, "/v1/tenants/"+segment(args[0]), in, nil); shown || err != nil {
-				return err
-			}
-			fmt.Fprintf(cmd.OutOrStdout(), "tenant %s is set, with %d secrets\n", args[0], len(secrets))
-			return nil
+			return changeTenant(cmd, a, args[0], changed)
 		},
 	}
-	cmd.Flags().StringVar(&name, "name", "", "name for people")
-	cmd.Flags().StringArrayVar(&files, "secret-file", nil, "file with an inbound signing secret; repeat it for a second one")
-	cmd.Flags().StringVar(&invalid, "invalid", "", "what becomes of exports that break the schema: refuse (default) or quarantine")
+	fl := cmd.Flags()
+	fl.StringVar(&name, "name", "", "name for people")
+	fl.StringArrayVar(&files, "secret-file", nil, "file with an inbound signing secret; repeat it for a second one")
+	fl.BoolVar(&none, "no-secret", false, "remove the secrets it has: it receives no exports any more")
+	fl.StringVar(&invalid, "invalid", "", "what becomes of exports that break the schema: refuse (default) or quarantine")
 	return cmd
+}
+
+// changeTenant makes a tenant, or changes it. The gateway puts all settings in the place of those there are, but for secrets that
+// are left out, which nobody can read to send them back: those that stay are sent as they were, unless somebody changed them since.
+func changeTenant(cmd *cobra.Command, a *admin, name string, changed map[string]any) error {
+	ctx, stop := interruptible(cmd)
+	defer stop()
+	path := "/v1/tenants/" + segment(name)
+	in, unchanged := map[string]any{}, http.Header{}
+	var before, after tenantRow
+	header, err := a.send(ctx, http.MethodGet, path, nil, nil, &before)
+	missing := new(refusal)
+	switch {
+	case err == nil:
+		in["name"], in["invalid"], in["rate"] = before.Name, before.Invalid, before.Rate
+		if tag := header.Get("ETag"); tag != "" {
+			unchanged.Set("If-Match", tag)
+		}
+	case errors.As(err, &missing) && missing.status == http.StatusNotFound:
+		unchanged.Set("If-None-Match", "*")
+	default:
+		return err
+	}
+	maps.Copy(in, changed)
+	var raw json.RawMessage
+	if _, err := a.send(ctx, http.MethodPut, path, unchanged, in, &raw); err != nil {
+		return err
+	}
+	if a.json {
+		return WriteJSON(cmd.OutOrStdout(), raw)
+	}
+	if err := json.Unmarshal(raw, &after); err != nil {
+		return fmt.Errorf("reading what the gateway answered: %w", err)
+	}
+	fmt.Fprintf(cmd.OutOrStdout(), "tenant %s is set, with %d secrets\n", name, after.Secrets)
+	return nil
 }
 
 func tenantRemove(a *admin) *cobra.Command {
@@ -130,23 +178,41 @@ func readSecret(in io.Reader, file string) (string, error) {
 	if file != "-" {
 		f, err := os.Open(file)
 		if err != nil {
-			return "", fmt.Errorf("reading a secret: %w", cause(err))
+			return "", fmt.Errorf("reading a secret from %s: %w", printable(file), cause(err))
 		}
 		defer f.Close()
 		in = f
 	}
 	raw, err := io.ReadAll(io.LimitReader(in, maxSecret+1))
 	if err != nil {
-		return "", fmt.Errorf("reading a secret: %w", cause(err))
+		return "", fmt.Errorf("reading a secret from %s: %w", printable(file), cause(err))
 	}
 	secret := strings.TrimRight(string(raw), "\r\n")
+	wrong := ""
 	switch {
 	case secret == "":
-		return "", errors.New("the file of a secret is empty: put the secret into it, alone")
+		wrong = "is empty"
 	case len(secret) > maxSecret:
-		return "", fmt.Errorf("the file of a secret is longer than %d bytes: put the secret into it, alone", maxSecret)
+		wrong = fmt.Sprintf("is longer than %d bytes", maxSecret)
+	case strings.ContainsAny(secret, "\r\n"):
+		wrong = "has several lines"
+	}
+	if wrong != "" {
+		return "", fmt.Errorf("the file of a secret, %s, %s: put the secret into it, alone", printable(file), wrong)
 	}
 	return secret, nil
+}
+
+// readSecrets reads several, each from a file of its own.
+func readSecrets(in io.Reader, files []string) (secrets []string, err error) {
+	for _, file := range files {
+		secret, err := readSecret(in, file)
+		if err != nil {
+			return nil, err
+		}
+		secrets = append(secrets, secret)
+	}
+	return secrets, nil
 }
 
 // readInput reads a file, or standard input for "-", up to a size in bytes.

@@ -59,3 +59,51 @@ func TestServiceCommands(t *testing.T) {
 	_, _, err = b.cli("tenant", "remove", "acme")
 	require.ErrorContains(t, err, "declared in the gateway's Caddyfile")
 }
+
+// What tenant set does not name stays as it is: a removed secret would stop the tenant's exports.
+func TestTenantSetChangesWhatItNames(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	folder := t.TempDir()
+	file := func(name, content string) string {
+		path := filepath.Join(folder, name)
+		require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
+		return path
+	}
+	set := func(args ...string) string {
+		out, _, err := b.cli(append([]string{"tenant", "set", "initech"}, args...)...)
+		require.NoError(t, err, "%v", args)
+		return out
+	}
+	kept := func() *hiring.Tenant {
+		tenant, _ := b.Config.Tenant("initech")
+		return tenant
+	}
+	one, two := file("one", "one\n"), file("two", "two\r\n")
+	require.Contains(t, set("--name", "Initech", "--secret-file", one, "--secret-file", two), "with 2 secrets")
+	b.must(http.StatusOK, http.MethodPut, "/v1/tenants/initech", `{"name":"Initech","rate":{"perSecond":5,"burst":10}}`)
+	require.Contains(t, set("--invalid", "quarantine"), "with 2 secrets")
+	require.Contains(t, set("--name", "Initech Inc."), "with 2 secrets")
+	require.Equal(t, "Initech Inc.", kept().Title)
+	require.Equal(t, []hiring.Secret{"one", "two"}, kept().Secrets)
+	require.Equal(t, &hiring.Rate{PerSecond: 5, Burst: 10}, kept().Rate)
+	require.True(t, kept().Quarantine)
+	set("--secret-file", two, "--invalid", "refuse")
+	require.Equal(t, []hiring.Secret{"two"}, kept().Secrets)
+	require.False(t, kept().Quarantine)
+	require.Contains(t, set("--no-secret"), "with 0 secrets")
+	require.Empty(t, kept().Secrets)
+
+	none := filepath.Join(folder, "none")
+	for want, args := range map[string][]string{
+		"exclude each other": {"--no-secret", "--secret-file", one},
+		"reading a secret from " + none + ": no such file or directory": {"--secret-file", none},
+		"has several lines": {"--secret-file", file("lines", "one\ntwo\n")},
+		"is empty":          {"--secret-file", file("empty", "\n")},
+	} {
+		_, _, err := b.cli(append([]string{"tenant", "set", "initech"}, args...)...)
+		require.ErrorContains(t, err, want)
+	}
+	_, _, err := b.cli("tenant", "set", "acme", "--name", "Acme")
+	require.ErrorContains(t, err, "declared in the gateway's Caddyfile")
+}
