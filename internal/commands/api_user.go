@@ -44,6 +44,12 @@ type apiUserRow struct {
 	DisabledAt time.Time `json:"disabledAt"`
 }
 
+func (u *apiUserRow) whose() string  { return printable(u.Tenant + "/" + u.UserName) }
+func (u *apiUserRow) secret() string { return u.Password }
+func (u *apiUserRow) another() string {
+	return "make another with `hiregate api-user passwd " + u.whose() + "`"
+}
+
 func apiUserList(a *admin) *cobra.Command {
 	p := new(pages)
 	cmd := &cobra.Command{
@@ -143,15 +149,12 @@ Without --password-file a password is made and shown this once.`,
 // apiUserMade asks for something that may answer with a password.
 func apiUserMade(ctx context.Context, cmd *cobra.Command, a *admin, path string, in any, done string) error {
 	var u apiUserRow
-	if shown, err := a.ask(ctx, cmd, http.MethodPost, path, in, &u); shown || err != nil {
+	if shown, err := a.reveal(ctx, cmd, path, in, &u); shown || err != nil {
 		return err
 	}
-	whose := printable(u.Tenant + "/" + u.UserName)
-	if !showPassword(cmd, u.Password, whose) {
-		fmt.Fprintln(cmd.OutOrStdout(), whose, done)
-	}
+	tellPassword(cmd, &u, u.whose(), done)
 	if !u.DisabledAt.IsZero() {
-		fmt.Fprintf(cmd.ErrOrStderr(), "They are disabled: hiregate api-user enable %s lets them in.\n", whose)
+		fmt.Fprintf(cmd.ErrOrStderr(), "They are disabled: hiregate api-user enable %s lets them in.\n", u.whose())
 	}
 	return nil
 }

@@ -38,7 +38,12 @@ type apiKeyRow struct {
 	LastUsedAt time.Time `json:"lastUsedAt"`
 }
 
-func (k apiKeyRow) opens() string {
+func (k *apiKeyRow) secret() string { return k.Key }
+func (k *apiKeyRow) another() string {
+	return "revoke it with `hiregate apikey revoke " + printable(k.ID) + "`, and make another"
+}
+
+func (k *apiKeyRow) opens() string {
 	if k.Tenant == "" {
 		return "all tenants"
 	}
@@ -80,10 +85,9 @@ else.`,
 			ctx, stop := interruptible(cmd)
 			defer stop()
 			var k apiKeyRow
-			if shown, err := a.ask(ctx, cmd, http.MethodPost, "/v1/api-keys", in, &k); shown || err != nil {
+			if shown, err := a.reveal(ctx, cmd, "/v1/api-keys", in, &k); shown || err != nil {
 				return err
 			}
-			fmt.Fprintln(cmd.OutOrStdout(), printable(k.Key))
 			fmt.Fprintf(cmd.ErrOrStderr(), "It opens %s as %s, and is not shown again. Revoke it with: hiregate apikey revoke %s\n", k.opens(), k.Role, k.ID)
 			return nil
 		},

@@ -45,6 +45,15 @@ type oauthClientRow struct {
 	DisabledAt   time.Time `json:"disabledAt"`
 }
 
+func (c *oauthClientRow) secret() string { return c.Secret }
+func (c *oauthClientRow) another() string {
+	sentence := "make another with `hiregate oauth-client reset " + printable(c.ID) + "`"
+	if c.Secrets > 1 {
+		sentence += ", which ends the one that the application has now"
+	}
+	return sentence
+}
+
 func oauthClientList(a *admin) *cobra.Command {
 	p := &pages{path: "/v1/oauth-clients"}
 	cmd := &cobra.Command{
@@ -103,10 +112,9 @@ func secretMade(cmd *cobra.Command, a *admin, path string, in any) error {
 	ctx, stop := interruptible(cmd)
 	defer stop()
 	var c oauthClientRow
-	if shown, err := a.ask(ctx, cmd, http.MethodPost, path, in, &c); shown || err != nil {
+	if shown, err := a.reveal(ctx, cmd, path, in, &c); shown || err != nil {
 		return err
 	}
-	fmt.Fprintln(cmd.OutOrStdout(), printable(c.Secret))
 	fmt.Fprintf(cmd.ErrOrStderr(), "It is the secret of %s, and is not shown again.", printable(c.ID))
 	if c.Secrets > 1 {
 		fmt.Fprintf(cmd.ErrOrStderr(), " The one before stays good until: hiregate oauth-client reset %s --end-former", printable(c.ID))

@@ -42,6 +42,11 @@ type userRow struct {
 	TOTP          string    `json:"totp"`
 }
 
+func (u *userRow) secret() string { return u.Password }
+func (u *userRow) another() string {
+	return "make another with `hiregate user reset " + printable(u.ID) + "`"
+}
+
 func userList(a *admin) *cobra.Command {
 	p := &pages{path: "/v1/users"}
 	cmd := &cobra.Command{
@@ -66,14 +71,13 @@ func readPassword(in io.Reader, file string) (string, error) {
 	return readSecret(in, file)
 }
 
-// showPassword prints a password that was made, alone; what else there is to say of it is a hint. It reports false when none was made.
-func showPassword(cmd *cobra.Command, password, whose string) bool {
-	if password == "" {
-		return false
+// tellPassword says in a hint whose password was printed, or, when none was made, what was done.
+func tellPassword(cmd *cobra.Command, r revealed, whose, done string) {
+	if r.secret() == "" {
+		fmt.Fprintln(cmd.OutOrStdout(), whose, done)
+		return
 	}
-	fmt.Fprintln(cmd.OutOrStdout(), printable(password))
 	fmt.Fprintf(cmd.ErrOrStderr(), "It is the password of %s, and is not shown again.\n", whose)
-	return true
 }
 
 func userAdd(a *admin) *cobra.Command {
@@ -123,13 +127,10 @@ func userMade(cmd *cobra.Command, a *admin, path string, in any) error {
 	ctx, stop := interruptible(cmd)
 	defer stop()
 	var u userRow
-	if shown, err := a.ask(ctx, cmd, http.MethodPost, path, in, &u); shown || err != nil {
+	if shown, err := a.reveal(ctx, cmd, path, in, &u); shown || err != nil {
 		return err
 	}
-	whose := fmt.Sprintf("%s (%s)", printable(u.Email), printable(u.ID))
-	if !showPassword(cmd, u.Password, whose) {
-		fmt.Fprintln(cmd.OutOrStdout(), whose, "may sign in")
-	}
+	tellPassword(cmd, &u, fmt.Sprintf("%s (%s)", printable(u.Email), printable(u.ID)), "may sign in")
 	return nil
 }
 

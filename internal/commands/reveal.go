@@ -1,0 +1,38 @@
+package commands
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+
+	"github.com/spf13/cobra"
+)
+
+// revealed is what the gateway made, with a secret that it shows this once.
+type revealed interface {
+	secret() string  // empty: none was made
+	another() string // what to do when nobody saw it
+}
+
+// reveal asks for something that may answer with a secret, which is read into into and printed: with --json the whole answer, as it
+// came, and shown is true; else the secret alone. A secret that could not be written is lost, and the error says what to do then.
+func (a *admin) reveal(ctx context.Context, cmd *cobra.Command, path string, in any, into revealed) (shown bool, err error) {
+	var raw json.RawMessage
+	if err := a.call(ctx, http.MethodPost, path, in, &raw); err != nil {
+		return false, err
+	}
+	if err := json.Unmarshal(raw, into); err != nil {
+		return false, fmt.Errorf("reading what the gateway answered: %w", err)
+	}
+	switch {
+	case a.json:
+		err = WriteJSON(cmd.OutOrStdout(), raw)
+	case into.secret() != "":
+		_, err = fmt.Fprintln(cmd.OutOrStdout(), printable(into.secret()))
+	}
+	if err != nil && into.secret() != "" {
+		err = fmt.Errorf("it was made, but could not be written (%w), and is not shown again: %s", cause(err), into.another())
+	}
+	return a.json, err
+}
