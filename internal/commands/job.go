@@ -163,11 +163,12 @@ const maxQuestions = 1 << 20
 
 func jobImport(a *admin) *cobra.Command {
 	var kind string
+	var empty bool
 	cmd := &cobra.Command{
 		Use:   "import-questions TENANT/JOBBOARDCODE FILE",
 		Short: "Puts a list of questions, JSON or CSV, in the place of those that a job has",
 		Long: `Puts a list of questions in the place of those that a job has. When one row is refused, nothing is changed, and what is wrong
-with each is told, with its line.
+with each is told, with its line. A list without questions is refused, unless --empty says that it is meant.
 
 A JSON file holds an array of questions, as the Apply API shows them. A CSV file is in UTF-8, and its first line names its
 columns, in any order: id, format and label, and what is needed of isRequired, options, maxLength and check. Options are separated
@@ -190,6 +191,9 @@ by "|"; a "|" within an option is written as "\|". The check email makes a Text 
 			if err != nil {
 				return err
 			}
+			if !empty && noQuestions(media, raw) {
+				return errors.New("the list has no question, and would remove all that the job asks: add --empty if that is meant")
+			}
 			ctx, stop := interruptible(cmd)
 			defer stop()
 			var answer json.RawMessage
@@ -208,7 +212,18 @@ by "|"; a "|" within an option is written as "\|". The check email makes a Text 
 		},
 	}
 	cmd.Flags().StringVar(&kind, "format", "", "json or csv (default: by the file's name)")
+	cmd.Flags().BoolVar(&empty, "empty", false, "take a list without questions: the job then asks none of its own")
 	return cmd
+}
+
+// noQuestions tells whether a list is an empty array, or a header line alone. What can't be read is the gateway's to refuse.
+func noQuestions(media string, raw []byte) bool {
+	if media == "text/csv" {
+		lines := strings.TrimSpace(strings.TrimPrefix(string(raw), "\ufeff"))
+		return lines != "" && !strings.ContainsRune(lines, '\n')
+	}
+	var all []json.RawMessage
+	return json.Unmarshal(raw, &all) == nil && all != nil && len(all) == 0
 }
 
 // questionsType is the media type of a list of questions.

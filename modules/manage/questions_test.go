@@ -262,6 +262,18 @@ func TestJobCommands(t *testing.T) {
 	require.Equal(t, 1000, strings.Count(err.Error(), "\n  line "))
 	_, _, err = do("", "import-questions", "acme/NURSE-1", "questions.txt")
 	require.ErrorContains(t, err, "questions.txt")
+
+	asked := b.job().Questions
+	for kind, list := range map[string]string{"csv": "\ufeff\r\nid,format,label\r\n\r\n", "json": " [ ]\n"} {
+		_, _, err = do(list, "import-questions", "acme/NURSE-1", "-", "--format", kind)
+		require.ErrorContains(t, err, "the list has no question, and would remove all that the job asks: add --empty")
+		require.Equal(t, asked, b.job().Questions)
+	}
+	_, _, err = do("", "import-questions", "acme/NURSE-1", "-", "--empty")
+	require.ErrorContains(t, err, "no header line")
+	_, _, err = do("id,format,label\n", "import-questions", "acme/NURSE-1", "-", "--empty")
+	require.NoError(t, err)
+	require.Empty(t, b.job().Questions)
 	_, _, err = do("", "close", "NURSE-1")
 	require.ErrorContains(t, err, "write it as TENANT/JOBBOARDCODE")
 	_, _, err = do("", "close", "acme/NURSE-2")
