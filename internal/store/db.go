@@ -61,16 +61,16 @@ func Open(ctx context.Context, address string, o Options) (*DB, error) {
 	db := &DB{engine: e, lock: lock}
 	if err := migrate(ctx, e); err != nil {
 		lock.Close()
-		return nil, fmt.Errorf("bringing the database %s up to date: %w", e.shown, err)
+		return nil, e.opening("updating the schema of", err)
 	}
 	if db.reads, err = e.connect(reading); err != nil {
 		lock.Close()
-		return nil, fmt.Errorf("opening the database %s: %w", e.shown, err)
+		return nil, e.opening("opening", err)
 	}
 	if db.writer, err = newWriter(e, o.Log); err != nil {
 		db.reads.Close()
 		lock.Close()
-		return nil, fmt.Errorf("opening the database %s: %w", e.shown, err)
+		return nil, e.opening("opening", err)
 	}
 	return db, nil
 }

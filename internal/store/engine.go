@@ -29,6 +29,8 @@ type engine struct {
 	lock func() (io.Closer, error)
 	// wait returns once the database can be reached, or says what to do.
 	wait func(context.Context, *zap.Logger) error
+	// explain adds to an error that keeps the database from being opened what to do about it; nil: wait does.
+	explain func(error) error
 	// lost tells whether a connection must be opened anew after an error.
 	lost func(error) bool
 	// again tells whether an error was another node's doing, so that the same may succeed a moment later.
@@ -94,6 +96,14 @@ func (e *engine) arguments(args []any) []any {
 		}
 	}
 	return args
+}
+
+// opening is the error of a database that can't be opened, while something was done.
+func (e *engine) opening(doing string, err error) error {
+	if e.explain != nil {
+		err = e.explain(err)
+	}
+	return fmt.Errorf("%s the database %s: %w", doing, e.shown, err)
 }
 
 // exportByKey is the condition that chooses an export from exports.

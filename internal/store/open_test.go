@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"database/sql"
 	"os"
 	"path/filepath"
 	"testing"
@@ -66,4 +67,64 @@ func TestFileThatWasMovedTakesNothing(t *testing.T) {
 	log, _, err := db.SigninLog(t.Context(), 0, 10)
 	require.NoError(t, err)
 	require.Empty(t, log)
+}
+
+// A file that is not hiregate's stays as it is.
+func TestFilesOfOtherProgramsAreRefused(t *testing.T) {
+	t.Parallel()
+	for name, statements := range map[string]string{
+		"tables":           `CREATE TABLE albums (id INTEGER PRIMARY KEY); INSERT INTO albums VALUES (1)`,
+		"one of its names": `CREATE TABLE exports (id INTEGER PRIMARY KEY); CREATE TABLE ships (id INTEGER)`,
+		"goose's as well":  `CREATE TABLE goose_db_version (id INTEGER); CREATE TABLE albums (id INTEGER)`,
+	} {
+		path := filepath.Join(t.TempDir(), "other.db")
+		db, err := sql.Open("sqlite3", "file:"+path)
+		require.NoError(t, err)
+		_, err = db.ExecContext(t.Context(), statements)
+		require.NoError(t, err)
+		require.NoError(t, db.Close())
+		before, err := os.ReadFile(path)
+		require.NoError(t, err)
+		_, err = store.Open(t.Context(), "sqlite://"+path, store.Options{})
+		require.ErrorContains(t, err, "the database "+path+" is another program's: it has tables that hiregate did not make; name a file", name)
+		after, err := os.ReadFile(path)
+		require.NoError(t, err)
+		require.Equal(t, before, after, name)
+	}
+}
+
+func TestFilesThatCantBeOpenedAreExplained(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	path := filepath.Join(folder, "hiregate.db")
+	refused := func(want string) {
+		t.Helper()
+		_, err := store.Open(t.Context(), "sqlite://"+path, store.Options{})
+		require.ErrorContains(t, err, "the database "+path)
+		require.ErrorContains(t, err, want)
+	}
+	require.NoError(t, os.WriteFile(path, []byte("no database, but a text that is longer than the header of one would be, which has a hundred bytes"), 0o600))
+	refused("name another file, or put a backup in its place")
+
+	require.NoError(t, os.Remove(path))
+	db, err := store.Open(t.Context(), "sqlite://"+path, store.Options{})
+	require.NoError(t, err)
+	require.NoError(t, db.Close())
+	whole, err := os.ReadFile(path)
+	require.NoError(t, err)
+	damaged := append([]byte(nil), whole...)
+	for n := 200; n < len(damaged); n++ {
+		damaged[n] = 0xff
+	}
+	require.NoError(t, os.WriteFile(path, damaged, 0o600))
+	refused("put a backup in its place, or save what can be read")
+
+	require.NoError(t, os.WriteFile(path, whole, 0o600))
+	if os.Getuid() != 0 { // who may write everything
+		require.NoError(t, os.Chmod(path, 0o400))
+		refused("writable for the user of the gateway")
+		require.NoError(t, os.Chmod(path, 0o600))
+	}
+	path = folder
+	refused("is a folder: name a file in it")
 }

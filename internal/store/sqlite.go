@@ -34,8 +34,9 @@ func sqliteEngine(address string) (*engine, error) {
 		identity: "sqlite:" + path, shown: path, goose: goose.DialectSQLite3, types: sqliteTypes,
 		begin:   "BEGIN IMMEDIATE",
 		connect: func(a access) (*sql.DB, error) { return sqliteConnect(path, a) },
-		lock:    func() (io.Closer, error) { return lockFile(path) },
+		lock:    func() (io.Closer, error) { return sqliteClaim(path) },
 		wait:    func(context.Context, *zap.Logger) error { return nil },
+		explain: sqliteExplained,
 		lost:    sqliteLost,
 		again:   func(error) bool { return false },
 		present: file.check,
@@ -81,7 +82,7 @@ func sqliteConnect(path string, a access) (*sql.DB, error) {
 		pragmas = append(pragmas, "query_only = ON")
 	}
 	// Without SQLite's own mutexes: database/sql gives a connection to one goroutine at a time.
-	address := "file:" + (&url.URL{Path: path}).EscapedPath() + "?_mutex=no"
+	address := sqliteFile(path) + "?_mutex=no"
 	if walvfs.Name != "" {
 		address += "&vfs=" + walvfs.Name
 	}
@@ -94,6 +95,9 @@ func sqliteConnect(path string, a access) (*sql.DB, error) {
 	db.SetMaxIdleConns(n)
 	return db, nil
 }
+
+// sqliteFile is a path as SQLite takes it in front of parameters.
+func sqliteFile(path string) string { return "file:" + (&url.URL{Path: path}).EscapedPath() }
 
 // sqliteConnector opens connections to one file.
 type sqliteConnector struct{ address, pragmas string }

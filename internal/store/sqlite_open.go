@@ -1,0 +1,61 @@
+package store
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	sqlite3 "github.com/mattn/go-sqlite3"
+)
+
+// sqliteClaim keeps other processes from a file, once that is known to be ours or new. Until then nothing in it is changed.
+func sqliteClaim(path string) (io.Closer, error) {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return nil, fmt.Errorf("the database %s is a folder: name a file in it", path)
+	}
+	lock, err := lockFile(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := sqliteOurs(path); err != nil {
+		lock.Close()
+		return nil, err
+	}
+	return lock, nil
+}
+
+// sqliteOurs refuses a file whose tables are another program's. It reads without changing so much as the journal mode.
+func sqliteOurs(path string) error {
+	db := sql.OpenDB(&sqliteConnector{sqliteFile(path) + "?mode=ro", ""})
+	defer db.Close()
+	var others, ours int
+	err := db.QueryRow(`
+		SELECT count(*), count(*) FILTER (WHERE name IN ('goose_db_version', 'exports')) FROM sqlite_schema
+		WHERE type = 'table' AND name NOT LIKE 'sqlite~_%' ESCAPE '~'`).Scan(&others, &ours)
+	switch {
+	case err != nil:
+		return fmt.Errorf("reading the database %s: %w", path, sqliteExplained(err))
+	case others > 1 && ours < 2, others == 1 && ours == 0: // goose's table alone is what a first start leaves that broke off
+		return fmt.Errorf("the database %s is another program's: it has tables that hiregate did not make; name a file that does not exist yet", path)
+	}
+	return nil
+}
+
+// sqliteExplained adds to an error what to do about it, as far as that is known.
+func sqliteExplained(err error) error {
+	remedies := map[sqlite3.ErrNo]string{
+		sqlite3.ErrNotADB:   "the file is something else, or its beginning is damaged: name another file, or put a backup in its place",
+		sqlite3.ErrCorrupt:  "put a backup in its place, or save what can be read with the command .recover of the program sqlite3",
+		sqlite3.ErrReadonly: "make the file, those beside it of the same name, and their folder writable for the user of the gateway",
+		sqlite3.ErrCantOpen: "make the file, those beside it of the same name, and their folder readable and writable for the user of the gateway",
+		sqlite3.ErrFull:     "make room on the disk",
+		sqlite3.ErrIoErr:    "look whether its disk is whole and there",
+	}
+	var e sqlite3.Error
+	if errors.As(err, &e) && remedies[e.Code] != "" {
+		return fmt.Errorf("%w; %s", err, remedies[e.Code])
+	}
+	return err
+}
