@@ -98,6 +98,7 @@ func exportList(a *admin) *cobra.Command {
 type exportRow struct {
 	ID           string        `json:"id"`
 	Tenant       string        `json:"tenant"`
+	Removed      bool          `json:"tenantRemoved"`
 	ReceivedAt   time.Time     `json:"receivedAt"`
 	Candidate    string        `json:"candidate"`
 	Attachments  int           `json:"attachments"`
@@ -170,10 +171,21 @@ func (e *exportRow) standing() string {
 	for _, name := range integrations {
 		words = append(words, name+" "+last[name])
 	}
-	if e.State == "waiting" {
-		words = append(words, "waits for Temporal")
+	switch {
+	case e.State == "waiting":
+		words = append(words, e.waits())
+	case e.Removed:
+		words = append(words, "the tenant is not configured")
 	}
 	return strings.Join(words, ", ")
+}
+
+// waits says what an export waits for that is not on its way.
+func (e *exportRow) waits() string {
+	if e.Removed {
+		return "waits for its tenant, which is not configured"
+	}
+	return "waits for Temporal"
 }
 
 // segment makes a path segment of a value. Dots alone would be taken for a step in the path.

@@ -58,16 +58,19 @@ An answer is shown in part; --json has all that was kept of it, at most 64 KiB.`
 
 // print shows the export to a person: a table for each thing it has.
 func (e *exportRow) print(w io.Writer) error {
-	state := e.State
+	state, tenant := e.State, e.Tenant
+	if e.Removed {
+		tenant += " (not configured)"
+	}
 	switch e.State {
 	case "waiting":
-		state = "waits for Temporal"
+		state = e.waits()
 	case "fault":
 		state = "our fault: " + e.Fault
 	}
 	table := NewTable(w)
 	table.Row("uuid", e.ID)
-	table.Row("tenant", e.Tenant)
+	table.Row("tenant", tenant)
 	table.Row("received", e.ReceivedAt)
 	table.Row("candidate", e.Candidate)
 	table.Row("body", fmt.Sprintf("%d bytes", e.Size))

@@ -21,12 +21,11 @@ func (r *request) listExports() (any, *problem.Problem) {
 		return nil, p
 	}
 	f.Tenant = r.caller.tenant
-	if r.PathValue("tenant") != "" {
-		t, p := r.tenant()
-		if p != nil {
+	if name := r.PathValue("tenant"); name != "" {
+		if p := r.knownTenant(name); p != nil {
 			return nil, p
 		}
-		f.Tenant = t.Name
+		f.Tenant = name
 	}
 	if f.Tenant == "" && (f.Integration != "" || f.Candidate != "") {
 		return nil, problem.New(http.StatusBadRequest, "integration and candidate are names within a tenant: ask for the exports of one, at /v1/tenants/{tenant}/exports")
@@ -44,7 +43,7 @@ func (r *request) listExports() (any, *problem.Problem) {
 		return nil, r.storeAway(err)
 	}
 	l := listed(page, rows, "", func(e *hiring.Export) exportItem {
-		item := itemOf(e)
+		item := r.itemOf(e)
 		written := deliveries[e.ID]
 		for _, d := range append(written, e.Pending(written)...) {
 			item.Deliveries = append(item.Deliveries, deliveryOf(d))
@@ -53,6 +52,22 @@ func (r *request) listExports() (any, *problem.Problem) {
 	})
 	l.Next = page.numbered(next)
 	return l, nil
+}
+
+// knownTenant refuses a name that no tenant has, unless there are exports of one that had it.
+func (r *request) knownTenant(name string) *problem.Problem {
+	_, p := r.tenant()
+	if p == nil {
+		return nil
+	}
+	kept, _, err := r.db.Exports(r.Context(), store.ExportFilter{Tenant: name, Limit: 1})
+	switch {
+	case err != nil:
+		return r.storeAway(err)
+	case len(kept) == 0:
+		return p
+	}
+	return nil
 }
 
 // filter reads which exports are asked for, of all tenants.

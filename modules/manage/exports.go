@@ -19,6 +19,7 @@ import (
 type exportItem struct {
 	ID           string     `json:"id"` // its X-Service-UUID, or what stands in for it
 	Tenant       string     `json:"tenant"`
+	Removed      bool       `json:"tenantRemoved,omitzero"` // no tenant of that name is configured any more
 	ReceivedAt   time.Time  `json:"receivedAt"`
 	Candidate    string     `json:"candidate"` // person.id.value
 	Attachments  int        `json:"attachments"`
@@ -90,9 +91,10 @@ func stateOf(e *hiring.Export) string {
 	return "dispatched"
 }
 
-func itemOf(e *hiring.Export) exportItem {
+func (r *request) itemOf(e *hiring.Export) exportItem {
+	_, configured := r.gateway.Config.Tenant(e.Tenant)
 	return exportItem{
-		ID: e.Key, Tenant: e.Tenant, ReceivedAt: e.ReceivedAt, Candidate: e.CandidateID, Attachments: e.Attachments, Size: e.Size,
+		ID: e.Key, Tenant: e.Tenant, Removed: !configured, ReceivedAt: e.ReceivedAt, Candidate: e.CandidateID, Attachments: e.Attachments, Size: e.Size,
 		SHA256: hex.EncodeToString(e.SHA256[:]), Round: e.Round, Workflow: e.WorkflowID, State: stateOf(e), DispatchedAt: e.DispatchedAt, Fault: e.Fault,
 		Quarantined: e.Quarantined, Findings: e.Findings,
 		Deliveries: []delivery{},
@@ -106,18 +108,25 @@ func deliveryOf(d *hiring.Delivery) delivery {
 	}
 }
 
-// export is the export that the path names.
+// export is the export that the path names, of a tenant that is configured.
 func (r *request) export() (*hiring.Export, *problem.Problem) {
-	t, p := r.tenant()
-	if p != nil {
+	if _, p := r.tenant(); p != nil {
 		return nil, p
 	}
+	return r.keptExport()
+}
+
+// keptExport is the export that the path names. Those of a removed tenant are there, too.
+func (r *request) keptExport() (*hiring.Export, *problem.Problem) {
 	err := store.ErrNotFound
 	var e *hiring.Export
 	if uuid := r.PathValue("uuid"); webhook.ValidUUID(uuid) {
-		e, err = r.db.ExportByKey(r.Context(), t.Name, uuid)
+		e, err = r.db.ExportByKey(r.Context(), r.PathValue("tenant"), uuid)
 	}
 	if errors.Is(err, store.ErrNotFound) {
+		if _, p := r.tenant(); p != nil {
+			return nil, p
+		}
 		return nil, problem.New(http.StatusNotFound, "this tenant has no export of that UUID")
 	}
 	if err != nil {
@@ -130,7 +139,7 @@ func (r *request) showExport() (any, *problem.Problem) {
 	if _, p := r.query(); p != nil {
 		return nil, p
 	}
-	e, p := r.export()
+	e, p := r.keptExport()
 	if p != nil {
 		return nil, p
 	}
@@ -139,7 +148,7 @@ func (r *request) showExport() (any, *problem.Problem) {
 		return nil, r.storeAway(err)
 	}
 	deliveries = append(deliveries, e.Pending(deliveries)...)
-	detail := exportDetail{exportItem: itemOf(e), Deliveries: []deliveryDetail{}, Documents: []document{}}
+	detail := exportDetail{exportItem: r.itemOf(e), Deliveries: []deliveryDetail{}, Documents: []document{}}
 	for _, d := range deliveries {
 		attempts, err := r.db.Attempts(r.Context(), d.ID)
 		if err != nil {
