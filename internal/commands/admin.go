@@ -157,6 +157,8 @@ func (a *admin) unreached(err error) error {
 			"if its admin endpoint is elsewhere, name that with --admin", a.address)
 	case errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("the gateway at %s did not answer within %s: look at its log", a.address, adminPatience)
+	case strings.Contains(err.Error(), "malformed HTTP"): // net/http has no type for it
+		return a.elsewhere("it speaks no HTTP")
 	}
 	return fmt.Errorf("asking the gateway at %s: %w", a.address, cause(err))
 }
@@ -197,5 +199,10 @@ func (a *admin) refused(answer *http.Response) error {
 	case said.Error != "":
 		return fmt.Errorf("the admin endpoint at %s refuses: %s", a.address, printable(said.Error))
 	}
-	return fmt.Errorf("what listens at %s is not the admin endpoint of a gateway (it answered %s): name that with --admin", a.address, statusText(answer.StatusCode))
+	return a.elsewhere("it answered " + statusText(answer.StatusCode))
+}
+
+// elsewhere is the error of an address where something else than a gateway listens.
+func (a *admin) elsewhere(seen string) error {
+	return fmt.Errorf("what listens at %s is not the admin endpoint of a gateway (%s): name that with --admin", a.address, seen)
 }

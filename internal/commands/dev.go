@@ -88,6 +88,9 @@ func (f *devFlags) ports() []port {
 // run runs until ctx ends or a child does. Lines of the children and the table go to out, what else there is to say to log.
 func (f *devFlags) run(ctx context.Context, out, log io.Writer) error {
 	began := time.Now()
+	if f.dir == "" { // it would be the folder one is in
+		return errors.New("--dir is empty: name the folder of the data, or leave --dir out for .hiregate")
+	}
 	if err := checkPorts(f.ports()); err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -134,11 +135,25 @@ func userMade(cmd *cobra.Command, a *admin, path string, in any) error {
 	return nil
 }
 
+// userID takes the id of a user. An e-mail address is none: it may change hands.
+func userID(command string) cobra.PositionalArgs {
+	one := exactly(1, "user "+command+" takes the id of one user, as hiregate user list shows it")
+	return func(cmd *cobra.Command, args []string) error {
+		if err := one(cmd, args); err != nil {
+			return err
+		}
+		if strings.Contains(args[0], "@") {
+			return fmt.Errorf("user %s takes an id, and %s is an e-mail address: hiregate user list --all shows the id beside it", command, printable(args[0]))
+		}
+		return nil
+	}
+}
+
 func userDisable(a *admin) *cobra.Command {
 	return disabling(a, at("/v1/users/"), &cobra.Command{
 		Use:   "disable ID",
 		Short: "Disables a user, and ends what they are signed in to",
-		Args:  exactly(1, "user disable takes the id of one user, as hiregate user list shows it"),
+		Args:  userID("disable"),
 	})
 }
 
@@ -175,7 +190,7 @@ func userReset(a *admin) *cobra.Command {
 		Short: "Gives a user another password, and ends what they are signed in to",
 		Long: `Gives a user another password, and ends what they are signed in to; one who was disabled may sign in again. Without
 --password-file a password is made and shown this once.`,
-		Args: exactly(1, "user reset takes the id of one user, as hiregate user list shows it"),
+		Args: userID("reset"),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			in := map[string]string{}
 			if in["password"], err = readPassword(cmd.InOrStdin(), file); err != nil {
@@ -195,7 +210,7 @@ func userTOTP(a *admin) *cobra.Command {
 		Short: "Makes a user set up a second factor, or another one; or none, with --off",
 		Long: `Makes a user set up a second factor at the next sign-in: a one-time password of an authenticator app. One that is set up already is
 forgotten, for a telephone that was lost. Either way what they are signed in to ends.`,
-		Args: exactly(1, "user totp takes the id of one user, as hiregate user list shows it"),
+		Args: userID("totp"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, stop := interruptible(cmd)
 			defer stop()

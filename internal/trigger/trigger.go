@@ -226,5 +226,5 @@ func (p *payload) context(application string) (string, error) {
 	case len(p.applications) == 1:
 		return p.applications[0].JobApplication.Job, nil
 	}
-	return "", &RefusedError{Ambiguous: true, Reason: "the candidate has several job applications: name the one that the export is about in jobApplication"}
+	return "", &RefusedError{Ambiguous: true, Reason: "the candidate has several job applications: name the one that the export is about"}
 }

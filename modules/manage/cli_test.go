@@ -1,6 +1,7 @@
 package manage_test
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"fmt"
@@ -253,6 +254,11 @@ func TestWrongArgumentsAreSentences(t *testing.T) {
 		{"write it as TENANT/NAME", commands.Integration, "enable hris"},
 		{`integration name "HRIS"`, commands.Integration, "enable acme/HRIS"},
 		{"integration list takes no argument", commands.Integration, "list acme"},
+		{"hiregate user list --all shows the id beside it", commands.User, "disable ada@example.com"},
+		{"hiregate user list --all shows the id beside it", commands.User, "reset ada@example.com"},
+		{"hiregate user list --all shows the id beside it", commands.User, "totp ada@example.com --off"},
+		{"user totp takes the id of one user", commands.User, "totp"},
+		{"--dir is empty: name the folder", commands.Dev, "--dir="},
 		{"write host:port, such as localhost:2019", commands.Export, "list --admin localhost"},
 	} {
 		out, hints, err := run(t, test.command(), strings.Fields(test.args)...)
@@ -280,6 +286,23 @@ func TestWhereNoGatewayAnswers(t *testing.T) {
 	t.Cleanup(other.Close)
 	_, _, err = run(t, commands.Export(), "list", "--admin", other.URL)
 	require.ErrorContains(t, err, "is not the admin endpoint of a gateway (it answered 404 Not Found)")
+
+	l, err = net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			http.ReadRequest(bufio.NewReader(c))
+			c.Write([]byte("\x00\x00\x06\x04\x00\x00\x00\x00\x00")) // HTTP/2, as Temporal begins
+			c.Close()
+		}
+	}()
+	_, _, err = run(t, commands.Export(), "list", "--admin", l.Addr().String())
+	require.EqualError(t, err, "what listens at "+l.Addr().String()+" is not the admin endpoint of a gateway (it speaks no HTTP): name that with --admin")
 
 	caddy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusForbidden)
