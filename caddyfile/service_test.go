@@ -20,7 +20,7 @@ func TestService(t *testing.T) {
 	public, own, admin := freeAddress(t), freeAddress(t), freeAddress(t)
 	log := filepath.Join(folder, "log")
 	config := string(inside(t, folder, read(t, "service.Caddyfile")))
-	t.Setenv("HIREGATE_PUBLIC_URL", "http://gate.example.com:"+port(public))
+	t.Setenv("HIREGATE_PUBLIC_URL", "https://gate.example.com")
 	t.Setenv("HIREGATE_DATABASE", storetest.Postgres(t))
 	t.Setenv("HIREGATE_OWN_BIND", "127.0.0.1")
 	t.Setenv("HIREGATE_TEMPORAL", "127.0.0.1:1") // nobody listens there
@@ -28,9 +28,9 @@ func TestService(t *testing.T) {
 	for old, moved := range map[string]string{
 		"\tdefault_bind shared/0.0.0.0\n": "\tdefault_bind shared/127.0.0.1\n\tadmin " + admin + "\n\tpersist_config off\n",
 		"\tlog {\n":                       "\tlog {\n\t\toutput file " + log + "\n",
-		"\t\tsignin {\n":                  "\t\tsignin {\n\t\t\tbase_url https://gate.example.com/signin\n", // it takes no http
-		"\nhttp://, https:// {":           "\nhttp://:" + port(public) + " {",
-		"http://:9180 {":                  "http://:" + port(own) + " {",
+		"\n{$HIREGATE_PUBLIC_URL:https://gate.example.com} {": "\nhttp://gate.example.com:" + port(public) + " {",
+		"\nhttp://, https:// {":                               "\nhttp://:" + port(public) + " {",
+		"http://:9180 {":                                      "http://:" + port(own) + " {",
 	} {
 		require.Equal(t, 1, strings.Count(config, old), old)
 		config = strings.Replace(config, old, moved, 1)

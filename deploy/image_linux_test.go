@@ -34,7 +34,7 @@ const inside = `{
 		}
 	}
 	hiregate {
-		public_url http://localhost
+		public_url https://localhost
 		database sqlite:///var/lib/hiregate/hiregate.db
 		documents file:///var/lib/hiregate/documents
 		temporal 127.0.0.1:1

@@ -9,7 +9,6 @@ import (
 	"github.com/caddyserver/caddy/v2/caddyconfig/caddyfile"
 	"github.com/caddyserver/caddy/v2/caddyconfig/httpcaddyfile"
 
-	"github.com/hiregate/hiregate/internal/documents"
 	"github.com/hiregate/hiregate/internal/egress"
 	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/scan"
@@ -154,16 +153,18 @@ func (p *parser) line() (err error) {
 	case "service_name":
 		p.app.ServiceName, err = p.text("Service", func(s string) error { _, err := webhook.NamesFor(s); return err })
 	case "public_url":
-		p.app.PublicURL, err = p.text(examplePublicURL, checkPublicURL)
+		p.app.PublicURL, err = p.text(examplePublicURL, p.inMode(checkPublicURL))
 	case "candidate_url":
-		p.app.CandidateURL, err = p.text(exampleCandidateURL, checkCandidateURL)
-	case "database":
-		p.app.Database, err = p.text(exampleDatabase, func(s string) error {
-			p.atEnd(func() error { return checkDatabase(s, p.app.Dev) })
-			return nil
+		p.app.CandidateURL, err = p.word(exampleCandidateURL, func(s string) error {
+			if strings.Contains(strings.ReplaceAll(s, candidatePlace, ""), "{") {
+				return nil // see text
+			}
+			return checkCandidateURL(s)
 		})
+	case "database":
+		p.app.Database, err = p.text(exampleDatabase, p.inMode(checkDatabase))
 	case "documents":
-		p.app.Documents, err = p.text(exampleDocuments, func(s string) error { _, err := documents.Identity(s); return err })
+		p.app.Documents, err = p.text(exampleDocuments, p.inMode(checkDocuments))
 	case "temporal":
 		return p.temporal()
 	case "egress":
@@ -223,12 +224,20 @@ func (p *parser) text(example string, check func(string) error) (string, error) 
 	})
 }
 
+// inMode makes a check wait until it is known whether the block says dev.
+func (p *parser) inMode(check func(s string, dev bool) error) func(string) error {
+	return func(s string) error {
+		p.atEnd(func() error { return check(s, p.app.Dev) })
+		return nil
+	}
+}
+
 func anything(string) error { return nil }
 
 // noBlock refuses a block behind an option that takes none.
 func (p *parser) noBlock(option string) error {
 	here := *p.Dispenser
-	if p.NextBlock(p.Nesting()) {
+	if p.NextBlock(p.Nesting()) || p.Val() != here.Val() { // which it is behind an empty one
 		return here.Errf("%s takes no block: leave out the braces and what is between them", option)
 	}
 	return nil

@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/hiregate/hiregate/internal/documents"
 	"github.com/hiregate/hiregate/internal/store"
 )
 
@@ -57,16 +59,42 @@ func holdsPassword(address string) bool {
 	return false
 }
 
+// checkDocuments says what is wrong with the folder of the documents, or nil.
+func checkDocuments(s string, dev bool) error {
+	folder, err := documents.Identity(s)
+	if err != nil {
+		return err
+	}
+	scheme, path, _ := strings.Cut(s, ":")
+	switch {
+	case !strings.EqualFold(scheme, "file"), !strings.HasPrefix(path, "/") && !dev:
+		return fmt.Errorf("documents %q: write file:// and the absolute path of a folder, such as %s", s, exampleDocuments)
+	case folder == filepath.Dir(folder):
+		return fmt.Errorf("documents %q is all of the disk: name a folder for the documents alone, such as %s", s, exampleDocuments)
+	}
+	return nil
+}
+
 // checkPublicURL says what is wrong with public_url, or nil.
-func checkPublicURL(s string) error {
+func checkPublicURL(s string, dev bool) error {
 	u, err := url.Parse(s)
 	switch {
-	case err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http":
+	case err != nil || u.Hostname() == "" || u.Scheme != "https" && u.Scheme != "http":
 		return fmt.Errorf("public_url %q: write the address under which the world reaches this gateway, such as %s", s, examplePublicURL)
 	case strings.ContainsAny(s, "?#") || u.User != nil:
 		return fmt.Errorf("public_url: write the address alone, such as %s, without query, fragment, user name and password", examplePublicURL)
+	case u.Scheme == "http" && !dev:
+		return fmt.Errorf("public_url %q is not encrypted: write an https address, such as %s; http is for development alone, with the option dev", s, examplePublicURL)
+	case !validPort(u):
+		return fmt.Errorf("public_url %q: its port is none: write one from 1 to 65535, or leave it out", s)
 	}
 	return nil
+}
+
+// validPort tells whether the port of a URL is one, or left out.
+func validPort(u *url.URL) bool {
+	n, err := strconv.ParseUint(u.Port(), 10, 16)
+	return err == nil && n > 0 || u.Port() == "" && !strings.HasSuffix(u.Host, ":")
 }
 
 // candidatePlace is where a candidate's id goes in candidate_url.

@@ -110,7 +110,10 @@ func (a *App) build(resolve resolve) (*config.Config, error) {
 	orDefault(&a.ServiceName, defaultService)
 	orDefault(&a.Temporal.Address, defaultTemporal)
 	orDefault(&a.Temporal.Namespace, defaultNamespace)
-	if err := cmp.Or(a.complete(), checkPublicURL(a.PublicURL), checkTemporal(a.Temporal.Address)); err != nil {
+	if err := cmp.Or(a.complete(), checkPublicURL(a.PublicURL, a.Dev), checkTemporal(a.Temporal.Address)); err != nil {
+		return nil, err
+	}
+	if err := checkDocuments(a.Documents, a.Dev); err != nil {
 		return nil, err
 	}
 	orDefault(&a.CandidateURL, trimSlash(a.PublicURL)+"/candidates/"+candidatePlace)

@@ -45,6 +45,13 @@ func TestDefaults(t *testing.T) {
 	}}}}, c.Tenants)
 }
 
+func TestDocumentsFolders(t *testing.T) {
+	t.Parallel()
+	for address, dev := range map[string]bool{"file:///var/lib/documents": false, "file:/var/lib/documents": false, "FILE:///a%20b": false, "file:.hiregate/documents": true} {
+		require.NoError(t, checkDocuments(address, dev), address)
+	}
+}
+
 func TestEverySettingArrives(t *testing.T) {
 	t.Parallel()
 	a := app()
@@ -114,10 +121,15 @@ func TestSettingsAreChecked(t *testing.T) {
 	for want, change := range map[string]func(*App){
 		"add `public_url https://gate.example.com`":                                            func(a *App) { a.PublicURL = "" },
 		"add `database sqlite:///var/lib/hiregate/hiregate.db` and `documents file:///var/lib": func(a *App) { a.Database, a.Documents = "", "" },
-		`public_url "gate"`:                 func(a *App) { a.PublicURL = "gate" },
-		`service name "A B"`:                func(a *App) { a.ServiceName = "A B" },
-		`temporal "temporal.internal"`:      func(a *App) { a.Temporal.Address = "temporal.internal" },
-		`temporal "temporal.internal:grpc"`: func(a *App) { a.Temporal.Address = "temporal.internal:grpc" },
+		`public_url "gate"`:                                                      func(a *App) { a.PublicURL = "gate" },
+		"is not encrypted: write an https address":                               func(a *App) { a.Dev, a.PublicURL, a.Tenants = false, "http://gate.example.com", nil },
+		"its port is none":                                                       func(a *App) { a.PublicURL = "https://gate.example.com:0" },
+		`documents "file:documents": write file:// and the absolute`:             func(a *App) { a.Dev, a.Documents, a.Tenants = false, "file:documents", nil },
+		`documents "/var/lib/documents": write file://`:                          func(a *App) { a.Documents = "/var/lib/documents" },
+		`documents "file:///var/.." is all of the disk`:                          func(a *App) { a.Documents = "file:///var/.." },
+		`service name "A B"`:                                                     func(a *App) { a.ServiceName = "A B" },
+		`temporal "temporal.internal"`:                                           func(a *App) { a.Temporal.Address = "temporal.internal" },
+		`temporal "temporal.internal:grpc"`:                                      func(a *App) { a.Temporal.Address = "temporal.internal:grpc" },
 		"database: evaluated placeholder {env.GATEWAY_TEST_EMPTY} is empty: use": func(a *App) { a.Database = "sqlite://{env.GATEWAY_TEST_EMPTY}" },
 		"documents: unrecognized placeholder {x}":                                func(a *App) { a.Documents = "file:///{x}" },
 		`egress allow: "private"`:                                                func(a *App) { a.Egress = []Allow{{CIDR: "private"}} },
