@@ -35,7 +35,7 @@ func ParseDirective(h httpcaddyfile.Helper) (caddyhttp.MiddlewareHandler, error)
 
 func parseTenant(args []string) (string, error) {
 	if len(args) != 1 {
-		return "", errors.New("tenant takes one argument: the tenant's name")
+		return "", errors.New("tenant takes one argument: write, for example, `tenant initech`")
 	}
 	return args[0], hiring.CheckTenantName(args[0])
 }

@@ -66,6 +66,13 @@ func ParseOption(d *caddyfile.Dispenser, existing any) (any, error) {
 	return httpcaddyfile.App{Name: "hiregate", Value: raw}, nil
 }
 
+// Development tells whether the global option hiregate of a directive's Caddyfile says dev.
+func Development(h httpcaddyfile.Helper) bool {
+	option, ok := h.Option("hiregate").(httpcaddyfile.App)
+	var app App
+	return ok && json.Unmarshal(option.Value, &app) == nil && app.Dev
+}
+
 // Options reads the block of a directive that takes no argument; example is a sentence that shows one. each gets every option with its
 // arguments, and may read the block behind it; its errors are put where they are in the file. An option may be there once.
 func Options(h httpcaddyfile.Helper, example string, each func(option string, args []string) error) error {

@@ -98,13 +98,13 @@ func (a *App) build(resolve resolve) (*config.Config, error) {
 	} {
 		text, err := resolve(*one.text)
 		if err != nil {
-			return nil, unset(one.option, err)
+			return nil, Unset(one.option, err)
 		}
 		*one.text = text
 	}
 	candidateURL, err := resolveAround(candidatePlace, a.CandidateURL, resolve)
 	if err != nil {
-		return nil, unset("candidate_url", err)
+		return nil, Unset("candidate_url", err)
 	}
 	a.CandidateURL = candidateURL
 	orDefault(&a.ServiceName, defaultService)
@@ -158,14 +158,14 @@ func (a *App) scanner(resolve resolve) (scan.Scanner, error) {
 	for n, written := range a.Scan {
 		var err error
 		if args[n], err = resolve(written); err != nil {
-			return nil, unset("scan", err)
+			return nil, Unset("scan", err)
 		}
 	}
 	return scan.New(args)
 }
 
-// unset says that a placeholder of an option could not be resolved.
-func unset(option string, err error) error {
+// Unset says that a placeholder of an option could not be resolved.
+func Unset(option string, err error) error {
 	return fmt.Errorf("%s: %w: use {env.NAME} or {file./path}, and set it before the gateway starts", option, err)
 }
 
@@ -246,7 +246,7 @@ func (i Integration) build(tenant string, resolve resolve, dev bool, guard *egre
 	}
 	address, err := resolve(i.URL)
 	if err != nil {
-		return nil, unset("url", err)
+		return nil, Unset("url", err)
 	}
 	if err := guard.CheckURL(address); err != nil {
 		return nil, err

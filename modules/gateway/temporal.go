@@ -57,7 +57,7 @@ func (t Temporal) security(resolve resolve, dev bool) (s Security, err error) {
 	}{{"ca", &s.TLS.CA}, {"client_auth", &s.TLS.Certificate}, {"client_auth", &s.TLS.Key}, {"server_name", &s.TLS.ServerName}} {
 		text, err := resolve(*one.text)
 		if err != nil {
-			return s, unset(one.option, err)
+			return s, Unset(one.option, err)
 		}
 		*one.text = text
 	}

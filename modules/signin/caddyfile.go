@@ -26,20 +26,41 @@ import (
 //		}
 //	}
 func ParseDirective(h httpcaddyfile.Helper) (caddyhttp.MiddlewareHandler, error) {
-	handler := new(Handler)
+	handler, dev := new(Handler), gateway.Development(h)
+	head := *h.Dispenser
+	head.Next() // the directive's name
 	const example = "signin takes a block: write signin {, below it key {env.HIREGATE_SIGNIN_KEY}, below that }"
-	return handler, gateway.Options(h, example, func(option string, args []string) error {
+	err := gateway.Options(h, example, func(option string, args []string) error {
 		if option == "upstream_oidc" {
-			return handler.upstream(h, args)
+			return handler.upstream(h, args, dev)
 		}
-		return handler.option(option, args)
+		return handler.option(option, args, dev)
 	})
+	if err == nil && len(handler.Keys) == 0 {
+		err = head.WrapErr(errNoKey)
+	}
+	return handler, err
 }
 
-func (h *Handler) option(name string, args []string) error {
+// examples are what the options that take one argument may look like.
+var examples = map[string]string{
+	"base_url": "https://gate.example.com/signin", "title": `"Recruiting Service"`, "rotate": "90d",
+	"name": `"Initech Staff"`, "client_id": "hiregate", "client_secret": "{env.HIREGATE_UPSTREAM_SECRET}",
+}
+
+func oneArgument(option string) error {
+	return fmt.Errorf("%s takes one argument: write, for example, `%[1]s %s`", option, examples[option])
+}
+
+func (h *Handler) option(name string, args []string, dev bool) error {
 	if name == "key" {
 		if len(args) == 0 {
 			return errors.New("key takes a placeholder: write, for example, `key {env.HIREGATE_SIGNIN_KEY}`")
+		}
+		for _, one := range args {
+			if err := checkKey(one, dev); err != nil {
+				return err
+			}
 		}
 		h.Keys = args
 		return nil
@@ -49,10 +70,13 @@ func (h *Handler) option(name string, args []string) error {
 		return fmt.Errorf("%s is unknown here: write base_url, title, key, rotate or upstream_oidc", name)
 	}
 	if len(args) != 1 || args[0] == "" {
-		return fmt.Errorf("%s takes one argument", name)
+		return oneArgument(name)
 	}
 	*target = args[0]
-	if name == "rotate" {
+	switch name {
+	case "base_url":
+		return checkIssuer(h.BaseURL, dev)
+	case "rotate":
 		d, err := caddy.ParseDuration(args[0])
 		if err != nil || d < MinRotate || d > 10*365*24*time.Hour {
 			return errRotate
@@ -62,10 +86,11 @@ func (h *Handler) option(name string, args []string) error {
 	return nil
 }
 
-func (h *Handler) upstream(d httpcaddyfile.Helper, args []string) error {
+func (h *Handler) upstream(d httpcaddyfile.Helper, args []string, dev bool) error {
 	if len(args) != 1 {
 		return errors.New("upstream_oidc takes the issuer of people's own provider, and a block: write, for example, upstream_oidc https://login.example.com {")
 	}
+	head := *d.Dispenser
 	u := &UpstreamOIDC{Issuer: args[0]}
 	targets := map[string]*string{"name": &u.Name, "client_id": &u.ClientID, "client_secret": &u.ClientSecret}
 	for d.NextBlock(1) {
@@ -77,12 +102,15 @@ func (h *Handler) upstream(d httpcaddyfile.Helper, args []string) error {
 		case *target != "":
 			return fmt.Errorf("%s is there twice: keep one of them", option)
 		case !d.AllArgs(target) || *target == "":
-			return fmt.Errorf("%s takes one argument", option)
+			return oneArgument(option)
 		}
 	}
 	if u.ClientID == "" || u.ClientSecret == "" {
 		return errors.New("upstream_oidc is not complete: add client_id and client_secret, as the provider gave them to you")
 	}
 	h.Upstream = u
+	if err := u.check(dev); err != nil {
+		return head.WrapErr(err)
+	}
 	return nil
 }

@@ -91,19 +91,31 @@ func (h *Handler) Provision(ctx caddy.Context) error {
 	return nil
 }
 
-func (c *UpstreamOIDC) resolve(g *gateway.Gateway) (*Upstream, error) {
+// check says what is wrong with what is written, or nil.
+func (c *UpstreamOIDC) check(dev bool) error {
 	issuer, err := url.Parse(c.Issuer)
 	switch {
 	case err != nil || issuer.Host == "" || issuer.Scheme != "https" && issuer.Scheme != "http":
-		return nil, fmt.Errorf("signin: upstream_oidc %q: write the issuer of the provider, such as https://login.example.com", c.Issuer)
-	case issuer.Scheme == "http" && !g.Config.Dev:
-		return nil, fmt.Errorf("signin: upstream_oidc %q is not encrypted: write an https address", c.Issuer)
-	case !placeholder.MatchString(c.ClientSecret) && !g.Config.Dev:
-		return nil, errors.New("signin: upstream_oidc: client_secret must be a placeholder, {env.NAME} or {file./path}: Caddy shows what is written out in its /config")
+		return fmt.Errorf("signin: upstream_oidc %q: write the issuer of the provider, such as https://login.example.com", c.Issuer)
+	case issuer.Scheme == "http" && !dev:
+		return fmt.Errorf("signin: upstream_oidc %q is not encrypted: write an https address", c.Issuer)
+	case !placeholder.MatchString(c.ClientSecret) && !dev:
+		return errors.New("signin: upstream_oidc: client_secret must be a placeholder, {env.NAME} or {file./path}: Caddy shows what is written out in its /config")
+	}
+	return nil
+}
+
+func (c *UpstreamOIDC) resolve(g *gateway.Gateway) (*Upstream, error) {
+	if err := c.check(g.Config.Dev); err != nil {
+		return nil, err
+	}
+	issuer, err := url.Parse(c.Issuer)
+	if err != nil {
+		return nil, err
 	}
 	secret, err := caddy.NewReplacer().ReplaceOrErr(c.ClientSecret, true, true)
 	if err != nil {
-		return nil, fmt.Errorf("signin: upstream_oidc: client_secret: %w", err)
+		return nil, gateway.Unset("signin: upstream_oidc: client_secret", err)
 	}
 	name := c.Name
 	if name == "" {
@@ -150,19 +162,37 @@ func checkIssuer(s string, dev bool) error {
 
 var placeholder = regexp.MustCompile(`^\{(env|file)\.[^{}]+\}$`)
 
+var errNoKey = errors.New("signin is not complete: add `key {env.HIREGATE_SIGNIN_KEY}`, of the output of openssl rand -base64 32")
+
+// checkKey says what is wrong with a key as it is written, or nil.
+func checkKey(written string, dev bool) error {
+	switch {
+	case placeholder.MatchString(written):
+		return nil
+	case !dev:
+		return errors.New("signin: key must be a placeholder, {env.NAME} or {file./path}: Caddy shows what is written out in its /config and its autosave file ({$NAME} is written out, too)")
+	case strings.Contains(written, "{"):
+		return nil
+	}
+	if _, err := NewVault(strings.TrimSpace(written)); err != nil {
+		return fmt.Errorf("signin: key: %w", err)
+	}
+	return nil
+}
+
 func resolveKeys(written []string, dev bool) ([]string, error) {
 	if len(written) == 0 {
-		return nil, errors.New("signin is not complete: add `key {env.HIREGATE_SIGNIN_KEY}`, of the output of openssl rand -base64 32")
+		return nil, errNoKey
 	}
 	replacer := caddy.NewReplacer()
 	var keys []string
 	for _, one := range written {
-		if !placeholder.MatchString(one) && !dev {
-			return nil, errors.New("signin: key must be a placeholder, {env.NAME} or {file./path}: Caddy shows what is written out in its /config and its autosave file ({$NAME} is written out, too)")
+		if err := checkKey(one, dev); err != nil {
+			return nil, err
 		}
 		value, err := replacer.ReplaceOrErr(one, true, true)
 		if err != nil {
-			return nil, fmt.Errorf("signin: key: %w", err)
+			return nil, gateway.Unset("signin: key", err)
 		}
 		keys = append(keys, strings.TrimSpace(value))
 	}
