@@ -17,7 +17,7 @@ var applicationSchema string
 // MaxAnswers is how many answers an application may have.
 const MaxAnswers = 1000
 
-// Sentences of envelope that whoever reads an application as it arrives tells as well, for there is nothing more to read.
+// What whoever reads an application as it arrives tells at once: sentences of envelope, and LongID of an id that is not read to its end.
 const (
 	NoApplication  = "an application is a JSON object"
 	CodeIsText     = "jobBoardCode is a string: send the job board code of the job"
@@ -27,6 +27,7 @@ const (
 	NoAnswer       = "an answer is an object with questionId and value"
 	IDIsText       = "questionId is a string: send the id of a question"
 	ValueIsText    = "the value of an answer is a string, which may be empty"
+	LongID         = "questionId is longer than 1020 bytes: send the id of a question"
 )
 
 // envelope are the sentences about an application whose shape is wrong, in the order in which they are told. The keys are where in the

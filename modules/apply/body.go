@@ -24,8 +24,6 @@ const (
 	keptAnswers = 1 << 18 // and of an application's answers together
 )
 
-const longID = "questionId is longer than 1020 bytes: send the id of a question"
-
 // shapeError says why a body that is JSON is no application.
 type shapeError string
 
@@ -158,7 +156,7 @@ func (b *body) answer() error {
 			a.hasID = true
 			var long bool
 			if a.questionID, long, err = b.string(schemas.IDIsText); err == nil && long {
-				err = shapeError(longID)
+				err = shapeError(schemas.LongID)
 			}
 		case "value":
 			a.hasValue = true

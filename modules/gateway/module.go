@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"time"
 
 	"github.com/caddyserver/caddy/v2"
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 	"go.uber.org/zap"
 
 	"github.com/hiregate/hiregate/internal/documents"
@@ -174,6 +176,16 @@ func Prepare(ctx caddy.Context) error {
 		return err
 	}
 	return app.(*App).gateway.Runtime.Start(context.Background())
+}
+
+// OriginalPath is the path of a request as it was sent, unescaped, before the site took a prefix off. known tells whether a site did
+// note it: Caddy's admin endpoint does not.
+func OriginalPath(r *http.Request) (path string, known bool) {
+	original, ok := r.Context().Value(caddyhttp.OriginalRequestCtxKey).(http.Request)
+	if !ok || original.URL == nil {
+		return "", false
+	}
+	return original.URL.Path, true
 }
 
 func trimSlash(s string) string { return strings.TrimRight(s, "/") }
