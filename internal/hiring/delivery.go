@@ -55,6 +55,7 @@ type Delivery struct {
 	NextAt      time.Time // of the next attempt; zero: none is planned
 	CreatedAt   time.Time // when its round was dispatched; what was parked keeps it in the next one
 	UpdatedAt   time.Time
+	Read        time.Time // UpdatedAt as it was read from the store, which it is written in the place of; zero: it is not there yet
 	Till        time.Time // end of the attempts of its round; known while that runs, and not in the store
 }
 

@@ -9,18 +9,57 @@ import (
 	"github.com/hiregate/hiregate/internal/hiring"
 )
 
-// PutDelivery adds a delivery or writes its present state, and gives it its ID.
+// PutDelivery adds a delivery, and gives it its ID, or writes its present state in the place of the one it was read as. The error is
+// ErrStale when that is not its state any more, and nothing was written. Only that it was delivered stands against all else.
 func (tx *Tx) PutDelivery(d *hiring.Delivery) error {
-	_, err := tx.one([]any{&d.ID}, `
+	put := tx.updateDelivery
+	if d.Read.IsZero() {
+		put = tx.insertDelivery
+	}
+	written, err := put(d)
+	if err == nil && !written {
+		return ErrStale
+	}
+	return err
+}
+
+func (tx *Tx) insertDelivery(d *hiring.Delivery) (bool, error) {
+	return tx.one([]any{&d.ID}, `
 		INSERT INTO deliveries (export_id, tenant, integration, round, outcome, fault, reason, attempts, parked, held_since, next_at, created_at, updated_at, documents)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
 		ON CONFLICT (export_id, integration, round) DO UPDATE SET outcome = excluded.outcome, fault = excluded.fault, reason = excluded.reason,
 			attempts = excluded.attempts, parked = excluded.parked, held_since = excluded.held_since, next_at = excluded.next_at, updated_at = excluded.updated_at,
 			documents = excluded.documents
+			WHERE excluded.outcome = 'delivered' AND deliveries.outcome <> 'delivered'
 		RETURNING id`,
 		d.ExportID, d.Tenant, d.Integration, d.Round, string(d.Outcome), string(d.Fault), d.Reason, d.Attempts, d.Parked,
 		micros(d.HeldSince), micros(d.NextAt), micros(d.CreatedAt), micros(d.UpdatedAt), string(d.Documents))
-	return err
+}
+
+func (tx *Tx) updateDelivery(d *hiring.Delivery) (bool, error) {
+	n, err := tx.exec(`
+		UPDATE deliveries SET outcome = $1, fault = $2, reason = $3, attempts = $4, parked = $5, held_since = $6, next_at = $7, updated_at = $8, documents = $9
+		WHERE id = $10 AND (round = $11 AND updated_at = $12 AND outcome IN ('pending', 'retrying', 'held')
+			OR $1 = 'delivered' AND outcome <> 'delivered')`,
+		string(d.Outcome), string(d.Fault), d.Reason, d.Attempts, d.Parked, micros(d.HeldSince), micros(d.NextAt), micros(d.UpdatedAt), string(d.Documents),
+		d.ID, d.Round, micros(d.Read))
+	return n == 1, err
+}
+
+// StandingDelivery reads a delivery that could not be put, as somebody else wrote it, in whichever round it is by now. Nobody
+// changes it before the transaction ends.
+func (tx *Tx) StandingDelivery(d *hiring.Delivery) (*hiring.Delivery, error) {
+	where, args := `id = $1`, []any{d.ID}
+	if d.Read.IsZero() {
+		where, args = `export_id = $1 AND integration = $2 AND round = $3`, []any{d.ExportID, d.Integration, d.Round}
+	}
+	var standing hiring.Delivery
+	found, err := tx.one(fields(&standing), `UPDATE deliveries SET attempts = attempts WHERE `+where+` RETURNING `+deliveryColumns, args...)
+	if err == nil && !found {
+		err = ErrNotFound
+	}
+	standing.Read = standing.UpdatedAt
+	return &standing, err
 }
 
 // BeginDelivery adds a delivery that is pending, unless it is there.
@@ -29,6 +68,12 @@ func (tx *Tx) BeginDelivery(d *hiring.Delivery) error {
 		INSERT INTO deliveries (export_id, tenant, integration, round, outcome, fault, reason, attempts, parked, created_at, updated_at)
 		VALUES ($1, $2, $3, $4, $5, '', '', 0, $6, $7, $8) ON CONFLICT (export_id, integration, round) DO NOTHING`,
 		d.ExportID, d.Tenant, d.Integration, d.Round, string(d.Outcome), false, micros(d.CreatedAt), micros(d.UpdatedAt))
+	return err
+}
+
+// CountAttempts makes a delivery's number of attempts what it is: two were made at once.
+func (tx *Tx) CountAttempts(deliveryID int64, attempts int) error {
+	_, err := tx.exec(`UPDATE deliveries SET attempts = $1 WHERE id = $2`, attempts, deliveryID)
 	return err
 }
 
@@ -45,9 +90,15 @@ const deliveryColumns = `id, export_id, tenant, integration, round, outcome, fau
 
 func scanDelivery(r row) (*hiring.Delivery, error) {
 	var d hiring.Delivery
-	err := r.Scan(&d.ID, &d.ExportID, &d.Tenant, &d.Integration, &d.Round, &d.Outcome, &d.Fault, &d.Reason, &d.Attempts, &d.Parked,
-		moment{&d.HeldSince}, moment{&d.NextAt}, moment{&d.CreatedAt}, moment{&d.UpdatedAt}, &d.Documents)
+	err := r.Scan(fields(&d)...)
+	d.Read = d.UpdatedAt
 	return &d, err
+}
+
+// fields are where the columns of a delivery go.
+func fields(d *hiring.Delivery) []any {
+	return []any{&d.ID, &d.ExportID, &d.Tenant, &d.Integration, &d.Round, &d.Outcome, &d.Fault, &d.Reason, &d.Attempts, &d.Parked,
+		moment{&d.HeldSince}, moment{&d.NextAt}, moment{&d.CreatedAt}, moment{&d.UpdatedAt}, &d.Documents}
 }
 
 // Delivery reads the delivery of an export to an integration in a round.

@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -46,5 +47,43 @@ func TestPendingDeliveries(t *testing.T) {
 		require.Equal(t, []string{"crm0", "hris1", "payroll1"}, pending())
 		require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error { return tx.MarkDispatched(e.ID, 1, noon, "payroll", "payroll") }))
 		require.Equal(t, []string{"crm0", "payroll1"}, pending(), "what was named twice is delivered to twice")
+	})
+}
+
+// A delivery is written in the place of the one it was read as. What is delivered stays so, and stands against all else.
+func TestDeliveryIsNotOverwrittenUnseen(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, db *store.DB) {
+		e := export("acme", "u-1", "b")
+		require.True(t, insert(t, db, e))
+		put := func(d *hiring.Delivery, outcome hiring.Outcome) (standing *hiring.Delivery) {
+			changed := *d
+			changed.Outcome, changed.UpdatedAt = outcome, d.UpdatedAt.Add(time.Second)
+			write(t, db, func(tx *store.Tx) error {
+				err := tx.PutDelivery(&changed)
+				if errors.Is(err, store.ErrStale) {
+					standing, err = tx.StandingDelivery(&changed)
+				}
+				return err
+			})
+			return standing
+		}
+		added := &hiring.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "hris", CreatedAt: noon, UpdatedAt: noon}
+		require.Nil(t, put(added, hiring.Retrying))
+		require.Equal(t, hiring.Retrying, put(added, hiring.Held).Outcome, "it was added twice")
+		read, err := db.Delivery(t.Context(), e.ID, "hris", 0)
+		require.NoError(t, err)
+		require.Nil(t, put(read, hiring.Failed))
+		for _, outcome := range []hiring.Outcome{hiring.Retrying, hiring.Held, hiring.Expired} {
+			require.Equal(t, hiring.Failed, put(read, outcome).Outcome)
+			require.Equal(t, hiring.Failed, put(added, outcome).Outcome)
+		}
+		require.Nil(t, put(read, hiring.Delivered))
+		for _, outcome := range []hiring.Outcome{hiring.Retrying, hiring.Failed, hiring.Delivered} {
+			standing := put(read, outcome)
+			require.Equal(t, hiring.Delivered, standing.Outcome)
+			require.Equal(t, standing, put(added, outcome))
+			require.Equal(t, hiring.Delivered, put(standing, outcome).Outcome, "what is final was written over")
+		}
 	})
 }

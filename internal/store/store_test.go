@@ -251,6 +251,7 @@ func TestDeliveriesAndAttempts(t *testing.T) {
 				a.DeliveryID = d.ID
 				return tx.AddAttempt(a)
 			}))
+			d.Read = d.UpdatedAt
 		}
 		got, err := db.Delivery(t.Context(), e.ID, "hris", 0)
 		require.NoError(t, err)

@@ -117,6 +117,7 @@ func (b *bench) delivery(e *hiring.Export, integration string, outcome hiring.Ou
 		}
 		return nil
 	})
+	d.Read = d.UpdatedAt
 	return d
 }
 

@@ -121,18 +121,22 @@ func (a *Activities) write(ctx context.Context, fn func(*store.Tx) error) error 
 	return a.Store.Write(ctx, fn)
 }
 
-// put writes a delivery with its attempt, if there was one, and counts it.
-func (a *Activities) put(ctx context.Context, d *hiring.Delivery, attempt *hiring.Attempt, also ...func(*store.Tx) error) error {
+// put writes a delivery with its attempt, if there was one, and counts it. Another node may have written the delivery since it was
+// read, while this one stood still: that stands, and comes back. The attempt was made all the same, and is kept.
+func (a *Activities) put(ctx context.Context, d *hiring.Delivery, attempt *hiring.Attempt, also ...func(*store.Tx) error) (standing *hiring.Delivery, err error) {
 	d.UpdatedAt = a.Now()
-	err := a.write(ctx, func(tx *store.Tx) error {
-		if err := tx.PutDelivery(d); err != nil {
+	err = a.write(ctx, func(tx *store.Tx) (err error) {
+		standing = d
+		if err := tx.PutDelivery(d); errors.Is(err, store.ErrStale) {
+			standing, err = tx.StandingDelivery(d)
+			if err != nil {
+				return fmt.Errorf("reading a delivery that somebody else wrote: %w", err)
+			}
+		} else if err != nil {
 			return fmt.Errorf("writing a delivery: %w", err)
 		}
-		if attempt != nil {
-			attempt.DeliveryID = d.ID
-			if err := tx.AddAttempt(attempt); err != nil {
-				return fmt.Errorf("writing an attempt: %w", err)
-			}
+		if err := keep(tx, standing, attempt); err != nil {
+			return fmt.Errorf("writing an attempt: %w", err)
 		}
 		for _, fn := range also {
 			if err := fn(tx); err != nil {
@@ -141,8 +145,32 @@ func (a *Activities) put(ctx context.Context, d *hiring.Delivery, attempt *hirin
 		}
 		return nil
 	})
-	if err == nil {
+	if err == nil && standing == d {
 		metrics.Delivery(d.Tenant, d.Integration, d.Class())
 	}
-	return err
+	return standing, err
+}
+
+// keep adds an attempt, if there was one, to its delivery.
+func keep(tx *store.Tx, d *hiring.Delivery, attempt *hiring.Attempt) error {
+	if attempt == nil {
+		return nil
+	}
+	attempt.DeliveryID = d.ID
+	if err := tx.AddAttempt(attempt); err != nil || attempt.Number == d.Attempts {
+		return err
+	}
+	d.Attempts = attempt.Number // another node made one at the same time
+	return tx.CountAttempts(d.ID, d.Attempts)
+}
+
+// superseded is the result of a step whose delivery could not be written, or was written by another node meanwhile.
+func (a *Activities) superseded(standing *hiring.Delivery, err error) (DeliverResult, error) {
+	switch {
+	case err != nil:
+		return DeliverResult{}, a.storeAway(err)
+	case standing.Outcome.Final() || standing.Parked:
+		return result(standing), nil
+	}
+	return DeliverResult{}, workflows.Again(string(standing.Class()), 0, max(standing.NextAt.Sub(a.Now()), workflows.Jittered(gateDelay)))
 }

@@ -119,8 +119,8 @@ func (a *Activities) hold(ctx context.Context, e *hiring.Export, d *hiring.Deliv
 	}
 	d.Parked = e.Origin != hiring.Triggered && (ending || now.Sub(d.HeldSince) >= holdFor)
 	if changed || d.Parked {
-		if err := a.put(ctx, d, nil); err != nil {
-			return DeliverResult{}, a.storeAway(err)
+		if standing, err := a.put(ctx, d, nil); err != nil || standing != d {
+			return a.superseded(standing, err)
 		}
 	}
 	if d.Parked {
@@ -183,8 +183,8 @@ func (a *Activities) record(ctx context.Context, e *hiring.Export, d *hiring.Del
 		return a.end(ctx, e, d, attempt)
 	}
 	d.Outcome, d.NextAt = hiring.Retrying, now.Add(wait)
-	if err := a.put(ctx, d, attempt); err != nil {
-		return DeliverResult{}, a.storeAway(err)
+	if standing, err := a.put(ctx, d, attempt); err != nil || standing != d {
+		return a.superseded(standing, err)
 	}
 	a.Log.Info("delivery not received", zap.String("tenant", d.Tenant), zap.String("integration", d.Integration), zap.String("workflow", e.WorkflowID),
 		zap.Int("attempt", d.Attempts), zap.Int("status", answer.Status), zap.String("class", string(d.Fault)), zap.Duration("next_in", wait))
@@ -199,16 +199,16 @@ func (a *Activities) gone(ctx context.Context, d *hiring.Delivery, i *hiring.Int
 	d.Outcome, d.HeldSince, d.Fault = hiring.Held, now, hiring.ClassPartnerFault
 	d.Reason = fmt.Sprintf("integration %s is %s: it answered 410", i.Name, hiring.Disabled)
 	disabled := false
-	err := a.put(ctx, d, attempt, func(tx *store.Tx) (err error) {
+	standing, err := a.put(ctx, d, attempt, func(tx *store.Tx) (err error) {
 		disabled, err = tx.MoveIntegrationStatus(i, asked, store.IntegrationStatus{State: hiring.Disabled, Reason: "it answered 410", UpdatedAt: now})
 		return err
 	})
-	if err != nil {
-		return DeliverResult{}, a.storeAway(err)
-	}
-	if disabled {
+	if err == nil && disabled {
 		a.Log.Warn("integration disabled: it answered 410; its exports are held until it is enabled again",
 			zap.String("tenant", d.Tenant), zap.String("integration", d.Integration))
+	}
+	if err != nil || standing != d {
+		return a.superseded(standing, err)
 	}
 	return DeliverResult{}, workflows.Again(string(hiring.ClassHeld), 410, workflows.Jittered(10*time.Second))
 }
@@ -226,8 +226,8 @@ func (a *Activities) end(ctx context.Context, e *hiring.Export, d *hiring.Delive
 }
 
 func (a *Activities) conclude(ctx context.Context, d *hiring.Delivery, attempt *hiring.Attempt) (DeliverResult, error) {
-	if err := a.put(ctx, d, attempt); err != nil {
-		return DeliverResult{}, a.storeAway(err)
+	if standing, err := a.put(ctx, d, attempt); err != nil || standing != d {
+		return a.superseded(standing, err)
 	}
 	if d.Outcome != hiring.Delivered {
 		a.Log.Error("delivery given up; it can be redelivered", zap.String("tenant", d.Tenant), zap.String("integration", d.Integration),

@@ -181,7 +181,11 @@ func (a *Again) delivered(ctx context.Context, e *hiring.Export, d *hiring.Deliv
 // conclude writes what Temporal knows of a delivery, and the store did not.
 func (a *Again) conclude(ctx context.Context, d *hiring.Delivery) error {
 	d.HeldSince, d.NextAt, d.UpdatedAt = time.Time{}, time.Time{}, a.Now()
-	if err := a.Store.Write(ctx, func(tx *store.Tx) error { return tx.PutDelivery(d) }); err != nil {
+	err := a.Store.Write(ctx, func(tx *store.Tx) error { return tx.PutDelivery(d) })
+	if errors.Is(err, store.ErrStale) { // it goes on
+		return nil
+	}
+	if err != nil {
 		return fmt.Errorf("concluding a delivery: %w", err)
 	}
 	metrics.Delivery(d.Tenant, d.Integration, d.Class())
