@@ -4,9 +4,9 @@ package directory
 
 import (
 	"context"
+	"fmt"
 	"iter"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -16,16 +16,25 @@ import (
 	"github.com/hiregate/hiregate/internal/store"
 )
 
-// every is how often a node asks whether another one changed something.
-const every = time.Second
+const (
+	// every is how often a node asks whether another one changed something.
+	every = time.Second
+	// turnWithin is how long a refresh waits for another one, which the database may keep waiting.
+	turnWithin = 10 * time.Second
+)
 
-// Directory is what a database holds of tenants and integrations. What it gives must not be changed.
+// Directory is what a database holds of tenants and integrations. Make it with New. What it gives must not be changed.
 type Directory struct {
 	Store *store.DB
 	Log   *zap.Logger
 
-	refreshing sync.Mutex
+	refreshing chan struct{} // holds one while somebody refreshes
 	kept       atomic.Pointer[snapshot]
+}
+
+// New makes a directory of a store, which may be set later.
+func New(db *store.DB, log *zap.Logger) *Directory {
+	return &Directory{Store: db, Log: log, refreshing: make(chan struct{}, 1)}
 }
 
 type snapshot struct {
@@ -53,10 +62,17 @@ func (d *Directory) All() iter.Seq[*hiring.Tenant] {
 	return slices.Values(s.ordered)
 }
 
-// Refresh reads what the database holds, if it changed. Whoever changed something calls it before they say that it is done.
+// Refresh reads what the database holds, if it changed. Whoever changed something calls it before they say that it is done. The error
+// wraps store.ErrUnavailable, or is ctx's.
 func (d *Directory) Refresh(ctx context.Context) error {
-	d.refreshing.Lock()
-	defer d.refreshing.Unlock()
+	select {
+	case d.refreshing <- struct{}{}:
+		defer func() { <-d.refreshing }()
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(turnWithin):
+		return fmt.Errorf("reading tenants and integrations: %w: others are at it for too long", store.ErrUnavailable)
+	}
 	// The version is read first: should something change meanwhile, the next refresh sees that it has risen.
 	version, err := d.Store.DirectoryVersion(ctx)
 	if err != nil {

@@ -22,7 +22,7 @@ func open(t testing.TB, address string) *directory.Directory {
 	db, err := store.Open(t.Context(), address, store.Options{})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
-	return &directory.Directory{Store: db, Log: zap.NewNop()}
+	return directory.New(db, zap.NewNop())
 }
 
 func put(t testing.TB, d *directory.Directory, names ...string) {
@@ -81,6 +81,32 @@ func TestNodeLearnsWhatAnotherOneChanged(t *testing.T) {
 	require.Eventually(t, func() bool { _, ok := other.Tenant("acme"); return ok }, 10*time.Second, 10*time.Millisecond)
 	stop()
 	<-ended
+}
+
+// Whoever waits for another one's refresh, which hangs, gives up with their request.
+func TestRefreshIsNotWaitedForWithoutEnd(t *testing.T) {
+	t.Parallel()
+	wire := storetest.NewWire(t, storetest.Postgres(t))
+	d := open(t, wire.Address)
+	require.NoError(t, d.Refresh(t.Context()))
+	wire.Silence(true)
+	hanging := make(chan error, 1)
+	first, stop := context.WithCancel(t.Context())
+	go func() { hanging <- d.Refresh(first) }()
+	second, cancel := context.WithCancel(t.Context())
+	waited := make(chan error, 1)
+	go func() { waited <- d.Refresh(second) }()
+	cancel()
+	select {
+	case err := <-waited:
+		require.ErrorIs(t, err, context.Canceled)
+	case <-time.After(30 * time.Second):
+		require.Fail(t, "it waits for the database that another one waits for")
+	}
+	stop()
+	require.Error(t, <-hanging)
+	wire.Silence(false)
+	require.NoError(t, d.Refresh(t.Context()))
 }
 
 // BenchmarkTenant looks a tenant up among ten, and among ten thousand.

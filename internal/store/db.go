@@ -33,8 +33,14 @@ type DB struct {
 	writer  *writer
 	users   sync.RWMutex
 	closed  bool
+	ending  context.Context // ends once Close has waited long enough for those who read
+	end     context.CancelFunc
+	grace   time.Duration
 	reading func(q string, args []any) // for a test of the queries' plans; nil elsewhere
 }
+
+// closeGrace is how long Close lets reads go on where they may hang.
+const closeGrace = 3 * time.Second
 
 // Options are what Open may be told.
 type Options struct {
@@ -58,7 +64,8 @@ func Open(ctx context.Context, address string, o Options) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	db := &DB{engine: e, lock: lock}
+	db := &DB{engine: e, lock: lock, grace: closeGrace}
+	db.ending, db.end = context.WithCancel(context.Background())
 	if err := migrate(ctx, e); err != nil {
 		lock.Close()
 		return nil, e.opening("updating the schema of", err)
@@ -87,8 +94,11 @@ func Identity(address string) (string, error) {
 // WALSize is the size of SQLite's write-ahead log in bytes; 0 when there is none.
 func (db *DB) WALSize() int64 { return db.engine.size() }
 
-// Close waits for whoever holds the database (see Hold), commits what was queued and closes it.
+// Close waits for whoever holds the database (see Hold), commits what was queued and closes it. Reads of a server that are still
+// under way three seconds later are cut off, and so is what comes after them.
 func (db *DB) Close() error {
+	defer db.end()
+	defer time.AfterFunc(db.grace, db.end).Stop()
 	db.users.Lock()
 	defer db.users.Unlock()
 	if db.closed {
@@ -127,42 +137,57 @@ func query[T any](ctx context.Context, db *DB, scan func(row) (T, error), q stri
 	if db.reading != nil {
 		db.reading(q, args)
 	}
-	rows, err := db.reads.QueryContext(ctx, q, db.engine.arguments(args)...)
+	bounded, cancel := db.bounded(ctx)
+	defer cancel()
+	rows, err := db.reads.QueryContext(bounded, q, db.engine.arguments(args)...)
 	if err != nil {
-		return nil, unavailable("reading", err)
+		return nil, unavailable(ctx, "reading", err)
 	}
 	defer rows.Close()
 	var all []T
 	for rows.Next() {
 		one, err := scan(rows)
 		if err != nil {
-			return nil, unavailable("reading a row", err)
+			return nil, unavailable(ctx, "reading a row", err)
 		}
 		all = append(all, one)
 	}
 	if err := rows.Err(); err != nil {
-		return nil, unavailable("reading rows", err)
+		return nil, unavailable(ctx, "reading rows", err)
 	}
 	return all, nil
 }
 
 // queryOne is query for a single row; ErrNotFound when there is none.
 func queryOne[T any](ctx context.Context, db *DB, scan func(row) (T, error), q string, args ...any) (T, error) {
-	one, err := scan(db.reads.QueryRowContext(ctx, q, db.engine.arguments(args)...))
+	bounded, cancel := db.bounded(ctx)
+	defer cancel()
+	one, err := scan(db.reads.QueryRowContext(bounded, q, db.engine.arguments(args)...))
 	if errors.Is(err, sql.ErrNoRows) {
 		return one, ErrNotFound
 	}
 	if err != nil {
-		return one, unavailable("reading", err)
+		return one, unavailable(ctx, "reading", err)
 	}
 	return one, nil
 }
 
+// bounded is the context of a read. A server that vanished without a word would otherwise hold whoever reads for a quarter of an hour,
+// and Close with them. SQLite has no limit, and ends by itself.
+func (db *DB) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
+	if db.engine.limit == 0 {
+		return ctx, func() {}
+	}
+	ctx, cancel := context.WithTimeout(ctx, db.engine.limit)
+	stop := context.AfterFunc(db.ending, cancel)
+	return ctx, func() { stop(); cancel() }
+}
+
 type row interface{ Scan(...any) error }
 
-// unavailable marks an error of the database itself, as opposed to one of a closure, as ErrUnavailable.
-func unavailable(doing string, err error) error {
-	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+// unavailable marks an error of the database itself, as opposed to the end of the reader's own context, as ErrUnavailable.
+func unavailable(ctx context.Context, doing string, err error) error {
+	if ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)) {
 		return fmt.Errorf("%s: %w", doing, err)
 	}
 	return fmt.Errorf("%s: %w: %w", doing, ErrUnavailable, err)

@@ -37,7 +37,7 @@ type engine struct {
 	again func(error) bool
 	// argument makes of a text what the database takes; nil: it takes all.
 	argument func(string) string
-	// limit bounds each statement of the writer; 0: it ends by itself.
+	// limit bounds each read, and each statement of the writer; 0: they end by themselves.
 	limit time.Duration
 	// keys tells exports by their keys, and so whether a new one is; nil: a unique index does.
 	keys *keys

@@ -83,7 +83,7 @@ func NewRuntime(s Settings, database *Database, log *zap.Logger) (*Runtime, erro
 		return nil, fmt.Errorf("Temporal at %s: %w", s.Temporal, err)
 	}
 	r := &Runtime{Settings: s, database: database, client: c, log: log, now: time.Now, Bodies: inbox.NewBodies()}
-	r.Directory = &directory.Directory{Log: log.Named("directory")}
+	r.Directory = directory.New(nil, log.Named("directory"))
 	r.Archive = &documents.Archive{Files: files, InForce: &r.InForce, Now: r.now, Log: log.Named("documents")}
 	r.Dispatcher = &export.Dispatcher{Client: c, InForce: &r.InForce, Archive: r.Archive, Now: r.now, Log: log.Named("dispatch"), Attributes: &r.attributes}
 	r.Again = &export.Again{Client: c, Namespace: s.Namespace, Dispatcher: r.Dispatcher, Now: r.now, Log: log.Named("dispatch")}

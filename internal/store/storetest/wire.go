@@ -1,0 +1,97 @@
+package storetest
+
+import (
+	"net"
+	"net/url"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Wire is a connection to a PostgreSQL server that a test may let break, or fall silent as a server does that vanished.
+type Wire struct {
+	Address string // of the database, for store.Open
+
+	listener net.Listener
+	server   string
+	mu       sync.Mutex
+	passing  *sync.Cond
+	silent   bool
+	ends     []net.Conn
+}
+
+// NewWire makes a wire to the database at an address.
+func NewWire(t testing.TB, address string) *Wire {
+	t.Helper()
+	u, err := url.Parse(address)
+	require.NoError(t, err)
+	w := &Wire{server: u.Host}
+	w.passing = sync.NewCond(&w.mu)
+	w.listener, err = net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	u.Host = w.listener.Addr().String()
+	w.Address = u.String()
+	var carrying sync.WaitGroup
+	carrying.Go(func() { w.accept(&carrying) })
+	t.Cleanup(func() {
+		w.listener.Close()
+		w.Cut()
+		w.Silence(false)
+		carrying.Wait()
+	})
+	return w
+}
+
+func (w *Wire) accept(carrying *sync.WaitGroup) {
+	for {
+		near, err := w.listener.Accept()
+		if err != nil {
+			return
+		}
+		far, err := net.Dial("tcp", w.server)
+		if err != nil {
+			near.Close()
+			continue
+		}
+		w.mu.Lock()
+		w.ends = append(w.ends, near, far)
+		w.mu.Unlock()
+		carrying.Go(func() { w.carry(near, far) })
+		carrying.Go(func() { w.carry(far, near) })
+	}
+}
+
+func (w *Wire) carry(from, to net.Conn) {
+	defer to.Close()
+	buf := make([]byte, 32<<10)
+	for {
+		n, err := from.Read(buf)
+		w.mu.Lock()
+		for w.silent {
+			w.passing.Wait()
+		}
+		w.mu.Unlock()
+		if _, failed := to.Write(buf[:n]); err != nil || failed != nil {
+			return
+		}
+	}
+}
+
+// Silence has nothing pass any more, also not the end of a connection, or all again.
+func (w *Wire) Silence(silent bool) {
+	w.mu.Lock()
+	w.silent = silent
+	w.mu.Unlock()
+	w.passing.Broadcast()
+}
+
+// Cut breaks all connections. New ones are made.
+func (w *Wire) Cut() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, one := range w.ends {
+		one.Close()
+	}
+	w.ends = nil
+}
