@@ -130,9 +130,7 @@ func rowsOf[T any](tx *Tx, scan func(row) (T, error), q string, args ...any) ([]
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := tx.engine.bounded()
-	defer cancel()
-	rows, err := s.QueryContext(ctx, tx.engine.arguments(args)...)
+	rows, err := s.QueryContext(tx.ctx, tx.engine.arguments(args)...)
 	if err != nil {
 		return nil, tx.note(err)
 	}

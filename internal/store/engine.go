@@ -37,7 +37,7 @@ type engine struct {
 	again func(error) bool
 	// argument makes of a text what the database takes; nil: it takes all.
 	argument func(string) string
-	// limit bounds each read, and each statement of the writer; 0: they end by themselves.
+	// limit bounds each read, and what the writer does with those it took; 0: they end by themselves.
 	limit time.Duration
 	// keys tells exports by their keys, and so whether a new one is; nil: a unique index does.
 	keys *keys
@@ -117,7 +117,7 @@ func (e *engine) exportByKey(tenant, key string) (condition string, args []any) 
 	return `id = (SELECT export_id FROM export_keys WHERE tenant = $1 AND key = $2)`, []any{tenant, key}
 }
 
-// bounded is the context of a statement of the writer, which no request's context cuts off.
+// bounded is the context of what the writer does with those it took, which no request's context cuts off.
 func (e *engine) bounded() (context.Context, context.CancelFunc) {
 	if e.limit == 0 {
 		return context.Background(), func() {}

@@ -34,10 +34,10 @@ var postgresTypes = strings.NewReplacer("$ID", "BIGINT GENERATED ALWAYS AS IDENT
 	"$BYTES", "BYTEA", "$KEY", `TEXT COLLATE "C"`)
 
 // The settings of our sessions, whatever the server's are. Waiting for another node's lock ends, and so does a transaction
-// whose node hangs, lest it keep the others waiting. synchronous_commit = off would acknowledge what is not on disk.
+// whose node hangs, lest it keep the others waiting: writeWithin has room for one such wait. synchronous_commit = off would acknowledge what is not on disk.
 const (
 	postgresReading = `SET default_transaction_read_only = on`
-	postgresWriting = `SET lock_timeout = '10s'; SET idle_in_transaction_session_timeout = '30s';
+	postgresWriting = `SET lock_timeout = '4s'; SET idle_in_transaction_session_timeout = '10s';
 		SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'`
 )
 
@@ -90,7 +90,7 @@ func postgresEngine(address string) (*engine, error) {
 		lost:         postgresLost, again: postgresAgain,
 		argument: postgresText,
 		// A server that vanished without a word would otherwise hold the writer for a quarter of an hour.
-		limit:   30 * time.Second,
+		limit:   writeWithin,
 		present: func() error { return nil },
 		size:    func() int64 { return 0 },
 	}, nil

@@ -62,7 +62,7 @@ func TestSessionsOfPostgreSQL(t *testing.T) {
 	defer db.Close()
 	_, err = db.reads.ExecContext(context.Background(), `UPDATE directory SET version = 7`)
 	require.ErrorContains(t, err, "read-only")
-	want := map[string]string{"transaction_isolation": "read committed", "lock_timeout": "10s", "idle_in_transaction_session_timeout": "30s"}
+	want := map[string]string{"transaction_isolation": "read committed", "lock_timeout": "4s", "idle_in_transaction_session_timeout": "10s"}
 	got := map[string]string{}
 	require.NoError(t, db.Write(t.Context(), func(tx *Tx) error {
 		for setting := range want {

@@ -69,7 +69,7 @@ func sqliteConnect(path string, a access) (*sql.DB, error) {
 		return nil, fmt.Errorf("the folder %s does not exist; make it, writable for this user", filepath.Dir(path))
 	}
 	pragmas := []string{
-		"busy_timeout = 10000",
+		"busy_timeout = " + strconv.FormatInt(writeWithin.Milliseconds(), 10),
 		"page_size = 8192", // this and the next take effect only before the first table
 		"auto_vacuum = INCREMENTAL",
 		"journal_mode = WAL",

@@ -11,6 +11,7 @@ import (
 // Tx is the open transaction that a closure given to Write writes with. It must not be used after the closure returns.
 type Tx struct {
 	engine   *engine
+	ctx      context.Context // of the transaction, and of no request
 	conn     *sql.Conn
 	commands map[string]command   // statements that give no rows
 	queries  map[string]*sql.Stmt // those that do
@@ -23,12 +24,12 @@ type Tx struct {
 // keptScratch is the largest scratch memory worth keeping for the next statement, in bytes.
 const keptScratch = 256 << 10
 
-func newTx(e *engine, db *sql.DB) (*Tx, error) {
-	conn, err := db.Conn(context.Background())
+func newTx(ctx context.Context, e *engine, db *sql.DB) (*Tx, error) {
+	conn, err := db.Conn(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if err := e.keys.load(context.Background(), conn); err != nil {
+	if err := e.keys.load(ctx, conn); err != nil {
 		conn.Close()
 		return nil, err
 	}
@@ -48,9 +49,9 @@ func (tx *Tx) close() {
 	tx.conn.Close()
 }
 
-// The transaction belongs to the store, not to a request: it is not cut off by anybody's context.
-func (tx *Tx) begin() error {
-	tx.failed = nil
+// The transaction belongs to the store, not to a request: ctx is the writer's.
+func (tx *Tx) begin(ctx context.Context) error {
+	tx.ctx, tx.failed = ctx, nil
 	return tx.run(tx.engine.begin)
 }
 
@@ -81,20 +82,18 @@ func (tx *Tx) run(q string) error {
 // exec runs a statement that gives no rows, and reports how many it changed. It asks the driver itself: what database/sql does in
 // between took a fifteenth of the door's time.
 func (tx *Tx) exec(q string, args ...any) (n int64, err error) {
-	ctx, cancel := tx.engine.bounded()
-	defer cancel()
 	if err := tx.take(args); err != nil {
 		return 0, err
 	}
 	err = tx.conn.Raw(func(conn any) error {
-		c, err := tx.command(ctx, conn.(driver.ConnPrepareContext), q)
+		c, err := tx.command(conn.(driver.ConnPrepareContext), q)
 		if err != nil {
 			return err
 		}
 		if len(args) != c.parameters { // SQLite takes a missing one for null
 			return fmt.Errorf("a statement of %d parameters was given %d arguments", c.parameters, len(args))
 		}
-		res, err := c.Stmt.(driver.StmtExecContext).ExecContext(ctx, tx.values)
+		res, err := c.Stmt.(driver.StmtExecContext).ExecContext(tx.ctx, tx.values)
 		if err != nil {
 			return err
 		}
@@ -111,11 +110,11 @@ type command struct {
 	parameters int
 }
 
-func (tx *Tx) command(ctx context.Context, conn driver.ConnPrepareContext, q string) (command, error) {
+func (tx *Tx) command(conn driver.ConnPrepareContext, q string) (command, error) {
 	if c, ok := tx.commands[q]; ok {
 		return c, nil
 	}
-	s, err := conn.PrepareContext(ctx, q)
+	s, err := conn.PrepareContext(tx.ctx, q)
 	if err != nil {
 		return command{}, err
 	}
@@ -145,9 +144,7 @@ func (tx *Tx) prepared(q string) (*sql.Stmt, error) {
 	if s, ok := tx.queries[q]; ok {
 		return s, nil
 	}
-	ctx, cancel := tx.engine.bounded()
-	defer cancel()
-	s, err := tx.conn.PrepareContext(ctx, q)
+	s, err := tx.conn.PrepareContext(tx.ctx, q)
 	if err != nil {
 		return nil, tx.note(err)
 	}
@@ -161,9 +158,7 @@ func (tx *Tx) one(dest []any, q string, args ...any) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	ctx, cancel := tx.engine.bounded()
-	defer cancel()
-	err = s.QueryRowContext(ctx, tx.engine.arguments(args)...).Scan(dest...)
+	err = s.QueryRowContext(tx.ctx, tx.engine.arguments(args)...).Scan(dest...)
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, nil
 	}

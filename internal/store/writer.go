@@ -19,16 +19,18 @@ const (
 	maxBatch    = 256
 	maxTries    = 5 // of a closure that another node came in the way of
 
-	// turnWithin is how long a closure waits for its turn, or up to a quarter longer. Whoever sent it has other things to do, and
-	// a database that is so far behind can be called away.
-	turnWithin = 10 * time.Second
+	// turnWithin is how long a closure waits for its turn, or up to a quarter longer. A partner waits 20 s for an answer, and what
+	// is taken then has writeWithin: a database that is so far behind can be called away.
+	turnWithin = 6 * time.Second
+	// writeWithin bounds what is done with the closures that were taken: on PostgreSQL all of it, on SQLite the wait for a foreign lock.
+	writeWithin = 8 * time.Second
 )
 
 // Write runs fn in a transaction and returns once that is on disk. Closures that wait at the same time share one
 // transaction, and so one sync of the disk. When one of them fails, all are rolled back and each runs again alone:
 // fn may run more than once and must only assign to what it captures.
 //
-// The error is fn's own, or wraps ErrUnavailable, also when fn has waited some ten seconds for its turn; when ctx ends while
+// The error is fn's own, or wraps ErrUnavailable, also when fn has waited some seven seconds for its turn; when ctx ends while
 // it waits, ctx's. After a nil error the write is on disk.
 func (db *DB) Write(ctx context.Context, fn func(*Tx) error) error {
 	return db.WriteOrdered(ctx, "", fn)
@@ -112,11 +114,13 @@ type writer struct {
 
 func newWriter(e *engine, log *zap.Logger) (*writer, error) {
 	w := &writer{engine: e, log: log, queue: make(chan *write, queueLength), ended: make(chan struct{})}
-	if err := w.ensureConnected(); err != nil { // now, since reading needs the keys as well
+	ctx, cancel := e.bounded()
+	defer cancel()
+	if err := w.ensureConnected(ctx); err != nil { // now, since reading needs the keys as well
 		return nil, err
 	}
 	w.limit = newWaitLimit(turnWithin)
-	go w.run()
+	go w.serve()
 	return w, nil
 }
 
@@ -152,7 +156,7 @@ func (w *writer) close() error {
 	return nil
 }
 
-func (w *writer) run() {
+func (w *writer) serve() {
 	defer close(w.ended)
 	defer w.disconnect()
 	defer func() { w.limit.end() }() // the one of then: a test puts another in its place
@@ -201,52 +205,88 @@ func (w *writer) commit(batch []*write) {
 	if len(batch) == 0 {
 		return
 	}
-	failed, err := w.transaction(batch)
-	if failed && len(batch) > 1 {
-		for _, one := range batch {
-			w.commit([]*write{one})
-		}
+	ctx, cancel := w.engine.bounded()
+	defer cancel()
+	failed, err := w.run(ctx, batch)
+	if !failed || len(batch) == 1 {
+		tell(batch, err)
 		return
 	}
-	for tries := 1; failed && tries < maxTries && w.engine.again(err); tries++ {
-		failed, err = w.transaction(batch)
+	for n := range batch {
+		_, err := w.run(ctx, batch[n:n+1])
+		tell(batch[n:n+1], err)
 	}
+}
+
+func tell(batch []*write, err error) {
 	for _, one := range batch {
 		one.done <- err
 	}
 }
 
-// transaction runs the closures and commits. It reports failed when a closure was at fault, so that the others deserve
-// another run. A COMMIT is never tried again: after a lost connection its outcome is unknown.
-func (w *writer) transaction(batch []*write) (failed bool, err error) {
-	if err := w.ensureConnected(); err != nil {
-		return false, fmt.Errorf("connecting: %w: %w", ErrUnavailable, err)
+// run writes a batch. What may succeed the next time is tried again, a COMMIT never: after a lost connection its outcome is unknown.
+func (w *writer) run(ctx context.Context, batch []*write) (failed bool, err error) {
+	known := w.tx != nil
+	res, err := w.transaction(ctx, batch)
+	if res == lost && known && ctx.Err() == nil { // the server may have been started anew since, or have closed what was idle
+		res, err = w.transaction(ctx, batch)
 	}
-	if err := w.tx.begin(); err != nil {
-		w.disconnect()
-		return false, fmt.Errorf("beginning a transaction: %w: %w", ErrUnavailable, err)
+	for tries := 1; res == faulty && len(batch) == 1 && tries < maxTries && w.engine.again(err); tries++ {
+		res, err = w.transaction(ctx, batch)
 	}
-	for _, one := range batch {
+	return res == faulty, err
+}
+
+// result is what became of a transaction.
+type result int
+
+const (
+	ended  result = iota // it was committed, or nobody knows, or there was none
+	faulty               // a closure was at fault, so that the others deserve another run
+	lost                 // the connection was, before there was a COMMIT: nothing was written
+)
+
+// transaction runs the closures and commits. One that is at fault becomes the last of the batch: should it have waited for something in
+// vain, it does so again behind the others.
+func (w *writer) transaction(ctx context.Context, batch []*write) (result, error) {
+	if err := w.ensureConnected(ctx); err != nil {
+		return ended, fmt.Errorf("connecting: %w: %w", ErrUnavailable, err)
+	}
+	if err := w.tx.begin(ctx); err != nil {
+		return w.lose(), fmt.Errorf("beginning a transaction: %w: %w", ErrUnavailable, err)
+	}
+	for n, one := range batch {
 		if err := w.call(one.fn); err != nil {
 			if rollback := w.tx.rollback(); rollback == nil && w.tx.broken == nil {
-				return true, err
+				copy(batch[n:], batch[n+1:])
+				batch[len(batch)-1] = one
+				return faulty, err
 			}
-			w.disconnect()
-			return false, fmt.Errorf("writing: %w: %w", ErrUnavailable, err)
+			return w.lose(), fmt.Errorf("writing: %w: %w", ErrUnavailable, err)
 		}
 	}
-	err = w.engine.present()
+	err := w.engine.present()
 	if err == nil {
 		err = w.tx.commit()
 	}
 	if err != nil {
 		w.log.Error("a commit failed; what it held was not acknowledged", zap.Error(err), zap.Int("writes", len(batch)))
 		w.disconnect()
-		return false, fmt.Errorf("committing: %w: %w", ErrUnavailable, err)
+		return ended, fmt.Errorf("committing: %w: %w", ErrUnavailable, err)
 	}
 	w.commits.Add(1)
 	w.writes.Add(int64(len(batch)))
-	return false, nil
+	return ended, nil
+}
+
+// lose disconnects. It reports lost when another connection may do better.
+func (w *writer) lose() result {
+	broken := w.tx.broken != nil
+	w.disconnect()
+	if broken {
+		return lost
+	}
+	return ended
 }
 
 // call turns a panic of a closure into its error: the writer serves everybody and must not end.
@@ -263,7 +303,7 @@ func (w *writer) call(fn func(*Tx) error) (err error) {
 	return w.tx.failed
 }
 
-func (w *writer) ensureConnected() error {
+func (w *writer) ensureConnected(ctx context.Context) error {
 	if w.tx != nil {
 		return nil
 	}
@@ -274,7 +314,7 @@ func (w *writer) ensureConnected() error {
 	if err != nil {
 		return err
 	}
-	tx, err := newTx(w.engine, db)
+	tx, err := newTx(ctx, w.engine, db)
 	if err != nil {
 		db.Close()
 		return err

@@ -2,7 +2,9 @@ package store
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -10,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
 )
 
 // empty is a database on SQLite.
@@ -74,4 +77,29 @@ func TestAWriteDoesNotWaitForEver(t *testing.T) {
 
 	require.Eventually(t, func() bool { return db.Ping(t.Context()) == nil }, 10*time.Second, time.Millisecond) // what was queued has been passed over
 	require.False(t, ran.Load(), "a write ran whose sender was told that it did not")
+}
+
+// A closure that fails costs the others of its batch nothing, and runs behind them: it may wait for a lock until the time of all is over.
+func TestWhoFailedRunsLast(t *testing.T) {
+	t.Parallel()
+	w := &writer{engine: empty(t).engine, log: zap.NewNop()} // one that takes what the test gives it
+	defer w.disconnect()
+	var ran []int
+	failure := errors.New("this one fails")
+	batch := make([]*write, 4)
+	for n := range batch {
+		batch[n] = &write{done: make(chan error, 1), fn: func(*Tx) error {
+			ran = append(ran, n)
+			if n == 1 {
+				return failure
+			}
+			return nil
+		}}
+	}
+	w.commit(slices.Clone(batch))
+	require.Equal(t, []int{0, 1, 0, 2, 3, 1}, ran)
+	for n, one := range batch {
+		err := <-one.done
+		require.Equal(t, n == 1, errors.Is(err, failure))
+	}
 }

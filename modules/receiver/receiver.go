@@ -29,8 +29,8 @@ import (
 // DefaultMaxBody is the largest body that is read, in bytes, unless configured otherwise.
 const DefaultMaxBody = 5 << 20
 
-// readyWithin bounds how long the sender of a VERIFY waits for the database. An export waits for its turn to be written at
-// most as long, see store.DB.Write.
+// readyWithin bounds how long the sender of a VERIFY waits for the database. An export waits for its turn to be written
+// for less, see store.DB.Write.
 const readyWithin = 10 * time.Second
 
 // Receiver is the webhook's endpoint. Its checks come in an order: method, tenant, cap, signature, event, rate, JSON guard,
