@@ -66,7 +66,7 @@ func Open(ctx context.Context, address string, o Options) (*DB, error) {
 	}
 	db := &DB{engine: e, lock: lock, grace: closeGrace}
 	db.ending, db.end = context.WithCancel(context.Background())
-	if err := migrate(ctx, e); err != nil {
+	if err := migrate(ctx, e, o.Log); err != nil {
 		lock.Close()
 		return nil, e.opening("updating the schema of", err)
 	}

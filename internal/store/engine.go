@@ -19,8 +19,9 @@ type engine struct {
 	shown    string // for people, without a password
 	goose    goose.Dialect
 	types    *strings.Replacer
-	migrate  []goose.ProviderOption
-	begin    string
+	// migrate says how the schema is brought up to date beside other nodes; nil: there are none.
+	migrate func(*zap.Logger) ([]goose.ProviderOption, error)
+	begin   string
 	// sort tells whether the closures of a batch run in the order of their keys. On SQLite, where no other node writes, they run
 	// as they came: ids then rise, and rows go to the end of their tables, which costs least.
 	sort    bool
@@ -29,7 +30,7 @@ type engine struct {
 	lock func() (io.Closer, error)
 	// wait returns once the database can be reached, or says what to do.
 	wait func(context.Context, *zap.Logger) error
-	// explain adds to an error that keeps the database from being opened what to do about it; nil: wait does.
+	// explain adds to an error that keeps the database from being opened what to do about it. What wait says is whole.
 	explain func(error) error
 	// lost tells whether a connection must be opened anew after an error.
 	lost func(error) bool
@@ -100,10 +101,7 @@ func (e *engine) arguments(args []any) []any {
 
 // opening is the error of a database that can't be opened, while something was done.
 func (e *engine) opening(doing string, err error) error {
-	if e.explain != nil {
-		err = e.explain(err)
-	}
-	return fmt.Errorf("%s the database %s: %w", doing, e.shown, err)
+	return fmt.Errorf("%s the database %s: %w", doing, e.shown, e.explain(err))
 }
 
 // exportByKey is the condition that chooses an export from exports.

@@ -12,13 +12,14 @@ import (
 	"time"
 
 	"github.com/pressly/goose/v3"
+	"go.uber.org/zap"
 )
 
 //go:embed migrations/*.sql
 var migrations embed.FS
 
 // migrate brings the schema up to date.
-func migrate(ctx context.Context, e *engine) error {
+func migrate(ctx context.Context, e *engine, log *zap.Logger) error {
 	db, err := e.connect(writing)
 	if err != nil {
 		return err
@@ -28,7 +29,13 @@ func migrate(ctx context.Context, e *engine) error {
 	if err != nil {
 		return err
 	}
-	p, err := goose.NewProvider(e.goose, db, dialect{files, string(e.goose), e.types}, e.migrate...)
+	var options []goose.ProviderOption
+	if e.migrate != nil {
+		if options, err = e.migrate(log); err != nil {
+			return err
+		}
+	}
+	p, err := goose.NewProvider(e.goose, db, dialect{files, string(e.goose), e.types}, options...)
 	if err != nil {
 		return err
 	}

@@ -18,7 +18,6 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
-	"github.com/pressly/goose/v3/lock"
 	"go.uber.org/zap"
 )
 
@@ -34,11 +33,14 @@ var postgresTypes = strings.NewReplacer("$ID", "BIGINT GENERATED ALWAYS AS IDENT
 	"$BYTES", "BYTEA", "$KEY", `TEXT COLLATE "C"`)
 
 // The settings of our sessions, whatever the server's are. Waiting for another node's lock ends, and so does a transaction
-// whose node hangs, lest it keep the others waiting: writeWithin has room for one such wait. synchronous_commit = off would acknowledge what is not on disk.
+// whose node hangs, lest it keep the others waiting: writeWithin has room for one such wait. synchronous_commit = off would acknowledge what is not on
+// disk: what a session sets for itself, the server's setting does not reach later.
 const (
-	postgresReading = `SET default_transaction_read_only = on`
-	postgresWriting = `SET lock_timeout = '4s'; SET idle_in_transaction_session_timeout = '10s';
-		SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'`
+	postgresReading = `SET default_transaction_read_only = on; ` + neverIdle
+	postgresWriting = `SET default_transaction_read_only = off; SET lock_timeout = '4s'; SET idle_in_transaction_session_timeout = '10s';
+		SELECT set_config('synchronous_commit', CASE current_setting('synchronous_commit') WHEN 'off' THEN 'on' ELSE current_setting('synchronous_commit') END, false); ` + neverIdle
+	// neverIdle: a session may have nothing to do for a night. Servers before version 14 don't know the setting.
+	neverIdle = `SELECT set_config('idle_session_timeout', '0', false) FROM pg_settings WHERE name = 'idle_session_timeout'`
 )
 
 // postgres is a database of a PostgreSQL server.
@@ -64,13 +66,9 @@ func postgresEngine(address string) (*engine, error) {
 	if config.ConnectTimeout == 0 {
 		config.ConnectTimeout = connectLimit
 	}
+	config.RuntimeParams["client_encoding"] = "UTF8"
 	if _, ok := config.RuntimeParams["application_name"]; !ok {
 		config.RuntimeParams["application_name"] = "hiregate"
-	}
-	// Nodes that start at once migrate one after the other.
-	locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, 300))
-	if err != nil {
-		return nil, err
 	}
 	p := postgres{config, net.JoinHostPort(config.Host, strconv.Itoa(int(config.Port)))}
 	// The whole address counts, so that a new password takes effect with a reload; nobody is to read it there.
@@ -78,7 +76,7 @@ func postgresEngine(address string) (*engine, error) {
 	return &engine{
 		identity: "postgres:" + p.server + "/" + config.Database + "#" + hex.EncodeToString(sum[:8]),
 		shown:    config.Database + " at " + p.server,
-		goose:    goose.DialectPostgres, types: postgresTypes, migrate: []goose.ProviderOption{goose.WithSessionLocker(locker)},
+		goose:    goose.DialectPostgres, types: postgresTypes, migrate: p.oneAfterTheOther, explain: p.explainSchema,
 		insertExport: insertExport("$1"),
 		begin:        "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE",
 		sort:         true,
@@ -115,24 +113,55 @@ func (p postgres) wait(ctx context.Context, log *zap.Logger) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	for began, logged := time.Now(), false; ; {
-		c, err := pgx.ConnectConfig(ctx, p.config)
-		if err == nil {
-			return c.Close(ctx)
+		err := p.look(ctx)
+		if err == nil || errors.Is(err, errEncoding) {
+			return err
 		}
 		if !postgresAway(err) {
 			return p.explain(err)
 		}
 		if !logged {
 			logged = true
-			log.Info("waiting for PostgreSQL, which does not answer yet", zap.String("server", p.server), zap.Duration("for", patience), zap.Error(err))
+			log.Info("waiting for PostgreSQL, which does not answer or takes no writes yet", zap.String("server", p.server), zap.Duration("for", patience), zap.Error(err))
 		}
 		select {
 		case <-time.After(250 * time.Millisecond):
 		case <-ctx.Done():
+			waited := time.Since(began).Round(time.Second)
+			if errors.Is(err, errReplica) {
+				return fmt.Errorf("PostgreSQL at %s is a replica, which takes no writes, and was still one after %s: write the primary's host and port in the address of the database", p.server, waited)
+			}
 			return fmt.Errorf("no PostgreSQL answers at %s, asked for %s: start it, or correct the host and port in the address of the database: %w",
-				p.server, time.Since(began).Round(time.Second), err)
+				p.server, waited, err)
 		}
 	}
+}
+
+var (
+	errReplica  = errors.New("it is a replica, which takes no writes")
+	errEncoding = errors.New("hiregate needs a database in UTF8")
+)
+
+// look connects, and sees whether the database is one that we can use.
+func (p postgres) look(ctx context.Context) error {
+	c, err := pgx.ConnectConfig(ctx, p.config)
+	if err != nil {
+		return err
+	}
+	defer c.Close(ctx)
+	var replica bool
+	var encoding string
+	if err := c.QueryRow(ctx, `SELECT pg_is_in_recovery(), current_setting('server_encoding')`).Scan(&replica, &encoding); err != nil {
+		return err
+	}
+	if encoding != "UTF8" {
+		return fmt.Errorf("the database %s at %s is in %s: make another (CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0), and write its name in the address: %w",
+			p.config.Database, p.server, encoding, errEncoding)
+	}
+	if replica {
+		return errReplica
+	}
+	return nil
 }
 
 // The classes and codes of SQLSTATE that mean something to us; see "PostgreSQL Error Codes" in its manual.
@@ -185,7 +214,16 @@ func (p postgres) explain(err error) error {
 		return fmt.Errorf("PostgreSQL at %s has no database %s: make it (CREATE DATABASE %s OWNER %s), or correct its name in the address: %w",
 			p.server, p.config.Database, p.config.Database, p.config.User, err)
 	case noPrivilege:
-		return fmt.Errorf("the user %s may not make tables in the database %s: make them its owner (ALTER DATABASE %s OWNER TO %s): %w",
+		return fmt.Errorf("the user %s may not connect to the database %s: let them (GRANT CONNECT ON DATABASE %s TO %s): %w",
+			p.config.User, p.config.Database, p.config.Database, p.config.User, err)
+	}
+	return err
+}
+
+// explainSchema says what to do when the schema could not be brought up to date.
+func (p postgres) explainSchema(err error) error {
+	if sqlState(err) == noPrivilege {
+		return fmt.Errorf("the user %s may not make or change tables in the database %s: make them its owner (ALTER DATABASE %s OWNER TO %s), and of the tables that are there: %w",
 			p.config.User, p.config.Database, p.config.Database, p.config.User, err)
 	}
 	return err

@@ -23,11 +23,13 @@ func TestSynchronousCommitIsNeverOff(t *testing.T) {
 		db, err := Open(t.Context(), address, Options{})
 		require.NoError(t, err)
 		var got string
+		var source string
 		require.NoError(t, db.Write(t.Context(), func(tx *Tx) error {
-			_, err := tx.one([]any{&got}, `SHOW synchronous_commit`)
+			_, err := tx.one([]any{&got, &source}, `SELECT setting, source FROM pg_settings WHERE name = 'synchronous_commit'`)
 			return err
 		}))
 		require.Equal(t, want, got, "the server says %s", set)
+		require.Equal(t, "session", source, "a change of the server's setting would reach it")
 		require.NoError(t, db.Close())
 	}
 }
@@ -54,15 +56,24 @@ func TestIndexedTextIsOrderedByItsBytes(t *testing.T) {
 	}
 }
 
-// A session that reads can't write, and one that writes is not kept waiting for ever.
+// A session that reads can't write, and one that writes is not kept waiting for ever, whatever the database was set to.
 func TestSessionsOfPostgreSQL(t *testing.T) {
 	t.Parallel()
-	db, err := Open(t.Context(), storetest.Postgres(t), Options{})
+	address := storetest.Postgres(t)
+	conn, err := pgx.Connect(t.Context(), address)
+	require.NoError(t, err)
+	for _, setting := range []string{"client_encoding = LATIN1", "default_transaction_read_only = on", "idle_session_timeout = '1h'"} {
+		_, err = conn.Exec(t.Context(), `ALTER DATABASE `+pgx.Identifier{conn.Config().Database}.Sanitize()+` SET `+setting)
+		require.NoError(t, err)
+	}
+	require.NoError(t, conn.Close(t.Context()))
+	db, err := Open(t.Context(), address, Options{})
 	require.NoError(t, err)
 	defer db.Close()
 	_, err = db.reads.ExecContext(context.Background(), `UPDATE directory SET version = 7`)
 	require.ErrorContains(t, err, "read-only")
-	want := map[string]string{"transaction_isolation": "read committed", "lock_timeout": "4s", "idle_in_transaction_session_timeout": "10s"}
+	want := map[string]string{"transaction_isolation": "read committed", "lock_timeout": "4s", "idle_in_transaction_session_timeout": "10s",
+		"client_encoding": "UTF8", "default_transaction_read_only": "off", "idle_session_timeout": "0"}
 	got := map[string]string{}
 	require.NoError(t, db.Write(t.Context(), func(tx *Tx) error {
 		for setting := range want {
@@ -75,4 +86,9 @@ func TestSessionsOfPostgreSQL(t *testing.T) {
 		return nil
 	}))
 	require.Equal(t, want, got)
+	for setting, value := range map[string]string{"client_encoding": "UTF8", "default_transaction_read_only": "on", "idle_session_timeout": "0"} {
+		got, err := queryOne(t.Context(), db, func(r row) (v string, err error) { err = r.Scan(&v); return v, err }, `SHOW `+setting)
+		require.NoError(t, err)
+		require.Equal(t, value, got)
+	}
 }

@@ -122,6 +122,11 @@ func (s *Server) Stop() error {
 	return err
 }
 
+// Demote makes the server, which is stopped, a replica of none from its next start on. It takes no writes until it is promoted.
+func (s *Server) Demote() error {
+	return os.WriteFile(filepath.Join(s.folder, "standby.signal"), nil, 0o666)
+}
+
 // Close ends the server and removes its data.
 func (s *Server) Close() error { return errors.Join(s.Stop(), os.RemoveAll(s.folder)) }
 

@@ -1,0 +1,39 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"time"
+
+	"github.com/pressly/goose/v3"
+	"github.com/pressly/goose/v3/lock"
+	"go.uber.org/zap"
+)
+
+// turnSilent is how long a node waits for another one's migration without a word.
+const turnSilent = 3 * time.Second
+
+// oneAfterTheOther has nodes that start at once migrate in turn. One waits up to five minutes for the others.
+func (p postgres) oneAfterTheOther(log *zap.Logger) ([]goose.ProviderOption, error) {
+	locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, 300))
+	if err != nil {
+		return nil, err
+	}
+	return []goose.ProviderOption{goose.WithSessionLocker(announced{locker, log, p.server, turnSilent})}, nil
+}
+
+// announced is a lock that says for whom it keeps somebody waiting.
+type announced struct {
+	lock.SessionLocker
+	log    *zap.Logger
+	server string
+	silent time.Duration
+}
+
+// SessionLock implements lock.SessionLocker.
+func (l announced) SessionLock(ctx context.Context, conn *sql.Conn) error {
+	defer time.AfterFunc(l.silent, func() {
+		l.log.Info("waiting for another gateway, which brings the database's schema up to date", zap.String("server", l.server))
+	}).Stop()
+	return l.SessionLocker.SessionLock(ctx, conn)
+}
