@@ -1,13 +1,17 @@
 package e2e
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+	"github.com/pressly/goose/v3/lock"
 	"github.com/stretchr/testify/require"
 
 	"github.com/hiregate/hiregate/internal/store/storetest"
@@ -80,4 +84,22 @@ func TestRestartOfPostgreSQLCostsNoAcknowledgedExport(t *testing.T) {
 		return true
 	}, 2*time.Minute, 100*time.Millisecond, "an acknowledged export did not arrive")
 	t.Logf("%d acknowledged, %d refused", len(acknowledged), refused.Load())
+}
+
+// A gateway that waits for another one to bring the database up to date ends when it is told to.
+func TestTerminatedWhileItWaitsForAMigration(t *testing.T) {
+	t.Parallel()
+	address := storetest.Postgres(t)
+	conn, err := pgx.Connect(t.Context(), address)
+	require.NoError(t, err)
+	defer conn.Close(context.Background())
+	_, err = conn.Exec(t.Context(), `SELECT pg_advisory_lock($1)`, lock.DefaultLockID)
+	require.NoError(t, err)
+	ports := freePorts(t, 3)
+	s := &system{setup: setup{database: address}, t: t, dir: t.TempDir(), http: ports[0], admin: ports[1], temporalPort: ports[2]}
+	s.configure()
+	gateway := start(t, []string{"XDG_CONFIG_HOME=" + s.dir, "XDG_DATA_HOME=" + s.dir}, hiregate(t), "run", "--config", s.caddyfile(), "--adapter", "caddyfile")
+	gateway.line("waiting for another gateway")
+	gateway.signal(syscall.SIGTERM)
+	gateway.exitCode()
 }

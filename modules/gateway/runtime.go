@@ -5,8 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
+	"os/signal"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"go.temporal.io/sdk/client"
@@ -105,6 +108,9 @@ func (r *Runtime) Start(ctx context.Context) error {
 	case r.started:
 		return nil
 	}
+	// It may wait for the database, and a process that is to end does not wait with it.
+	ctx, heeded := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer heeded()
 	db, err := r.database.Open(ctx, r.log)
 	if err != nil {
 		return err
