@@ -195,13 +195,13 @@ func TestFetchedBySeveralGatewaysIsKeptOnce(t *testing.T) {
 // The answer to the COMMIT that enters a document is lost: whether its row has it, only the next look tells.
 func TestDocumentOutlivesALostCommit(t *testing.T) {
 	t.Parallel()
-	lossy := storetest.LossyPostgres(t)
-	b := newBenchOn(t, lossy.Address)
+	wire := storetest.NewWire(t, storetest.Postgres(t))
+	b := newBenchOn(t, wire.Address)
 	e := b.accept("one")
-	b.onAsked = lossy.LoseCommit
+	b.onAsked = wire.LoseCommit
 	_, err := b.Fetch(t.Context(), e)
 	require.ErrorIs(t, err, store.ErrUnavailable)
-	require.True(t, lossy.Lost())
+	require.True(t, wire.Lost())
 	require.Equal(t, documents.Progress{Fetched: 1}, b.fetch(e))
 	require.Equal(t, int64(1), b.asked.Load())
 	require.NoError(t, b.Sweep(t.Context(), b.clock().Add(time.Hour)))

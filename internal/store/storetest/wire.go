@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"bytes"
 	"net"
 	"net/url"
 	"sync"
@@ -9,7 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Wire is a connection to a PostgreSQL server that a test may let break, or fall silent as a server does that vanished.
+// Wire is a connection to a PostgreSQL server that a test may let break, fall silent as a server does that vanished, or lose the answer
+// to a COMMIT, as a network may: then the transaction is committed, and whoever sent it can't know.
 type Wire struct {
 	Address string // of the database, for store.Open
 
@@ -18,6 +20,7 @@ type Wire struct {
 	mu       sync.Mutex
 	passing  *sync.Cond
 	silent   bool
+	lose     bool // the next answer to a COMMIT
 	ends     []net.Conn
 }
 
@@ -57,12 +60,13 @@ func (w *Wire) accept(carrying *sync.WaitGroup) {
 		w.mu.Lock()
 		w.ends = append(w.ends, near, far)
 		w.mu.Unlock()
-		carrying.Go(func() { w.carry(near, far) })
-		carrying.Go(func() { w.carry(far, near) })
+		carrying.Go(func() { w.carry(near, far, nil) })
+		carrying.Go(func() { w.carry(far, near, []byte("COMMIT\x00")) })
 	}
 }
 
-func (w *Wire) carry(from, to net.Conn) {
+// carry passes on what comes from one end. What has the bytes of committed in it may be lost, and the connection with it.
+func (w *Wire) carry(from, to net.Conn, committed []byte) {
 	defer to.Close()
 	buf := make([]byte, 32<<10)
 	for {
@@ -71,7 +75,12 @@ func (w *Wire) carry(from, to net.Conn) {
 		for w.silent {
 			w.passing.Wait()
 		}
+		lost := w.lose && committed != nil && bytes.Contains(buf[:n], committed)
+		w.lose = w.lose && !lost
 		w.mu.Unlock()
+		if lost {
+			return
+		}
 		if _, failed := to.Write(buf[:n]); err != nil || failed != nil {
 			return
 		}
@@ -84,6 +93,20 @@ func (w *Wire) Silence(silent bool) {
 	w.silent = silent
 	w.mu.Unlock()
 	w.passing.Broadcast()
+}
+
+// LoseCommit has the next answer to a COMMIT lost, and the connection with it.
+func (w *Wire) LoseCommit() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.lose = true
+}
+
+// Lost tells whether that has happened.
+func (w *Wire) Lost() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return !w.lose
 }
 
 // Cut breaks all connections. New ones are made.
