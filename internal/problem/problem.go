@@ -68,8 +68,9 @@ func MethodNotAllowed(w http.ResponseWriter, allow string) {
 	New(http.StatusMethodNotAllowed, "this address takes "+allow+" only").Write(w)
 }
 
-// Unavailable answers 503: the store can't be reached, nothing was kept, the same request may be sent again.
+// Unavailable answers 503: the store can't be reached, and the same request may be sent again. As a rule nothing was kept; where the answer
+// to a COMMIT was lost, nobody knows.
 func Unavailable(w http.ResponseWriter) {
-	New(http.StatusServiceUnavailable, "the gateway can't write to its database now; nothing was kept, send the same request again").
+	New(http.StatusServiceUnavailable, "the gateway can't write to its database now: send the same request again").
 		RetryAfter(5 * time.Second).Write(w)
 }

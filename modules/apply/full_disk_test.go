@@ -26,7 +26,7 @@ func fillDisk(t *testing.T, room func(bytes uint64)) {
 	kept := b.files()
 	b.job("acme", &hiring.Job{BoardCode: "PLAIN", ID: "job-9", Title: "No file", Questions: slices.DeleteFunc(sampleQuestions(t), func(q hiring.Question) bool { return q.Format == hiring.File })})
 
-	const away, noRoom = "the service can't use its database now, and nothing was kept: send the same again in a moment",
+	const away, noRoom = "the service can't use its database now: send the same again in a moment",
 		"the service has no room for documents now, and nothing was kept: send the same again later"
 	withFile := application(t, code, with(fine(t), "email", "grace@example.com"))
 	plain := application(t, "PLAIN", slices.DeleteFunc(with(fine(t), "email", "joan@example.com", "resume", without), func(a answered) bool {

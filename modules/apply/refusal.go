@@ -36,7 +36,7 @@ func (f *refusal) closing() *refusal {
 }
 
 func storeAway() *refusal {
-	return refuse(http.StatusServiceUnavailable, "the service can't use its database now, and nothing was kept: send the same again in a moment").after(5 * time.Second).closing()
+	return refuse(http.StatusServiceUnavailable, "the service can't use its database now: send the same again in a moment").after(5 * time.Second).closing()
 }
 
 // linger is how long what is left of a body may still come in: closing at once would reset the connection, and the sender could

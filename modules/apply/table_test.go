@@ -200,7 +200,7 @@ func TestServiceInMaintenance(t *testing.T) {
 	b := setup(t)
 	me := b.bearer(partner)
 	require.NoError(t, b.Runtime.Store().Close())
-	const message = "the service can't use its database now, and nothing was kept: send the same again in a moment"
+	const message = "the service can't use its database now: send the same again in a moment"
 	taken := b.apply(application(t, code, fine(t)), me...)
 	b.requireError(taken, http.StatusServiceUnavailable, message, "null")
 	require.NotEmpty(t, taken.Header().Get("Retry-After"))
@@ -221,7 +221,7 @@ func TestADatabaseThatHangs(t *testing.T) {
 	taken := b.apply(application(t, "a/b c", []answered{}), me...)
 	close(release)
 	require.NoError(t, <-released)
-	b.requireError(taken, http.StatusServiceUnavailable, "the service can't use its database now, and nothing was kept: send the same again in a moment", "null")
+	b.requireError(taken, http.StatusServiceUnavailable, "the service can't use its database now: send the same again in a moment", "null")
 	require.NotEmpty(t, taken.Header().Get("Retry-After"))
 	require.Empty(t, b.applications("acme"))
 }

@@ -56,7 +56,7 @@ func (r *request) addIntegration() (any, *problem.Problem) {
 		r.location = integrationPath(before)
 		return r.shown(before)
 	case ok:
-		return nil, problem.New(http.StatusConflict, "this tenant has an integration of that name: choose another, or change that one with PUT")
+		return nil, problem.New(http.StatusConflict, "this tenant has an integration of that name: choose another, or change that one")
 	}
 	return r.saveIntegration(t, nil, in)
 }

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	unavailable = "the gateway can't write to its database now; nothing was kept, send the same request again"
+	unavailable = "the gateway can't write to its database now: send the same request again"
 	badVerify   = "the body of VERIFY must be exactly the verification body"
 )
 
