@@ -122,11 +122,8 @@ func (r *Runtime) tend(ctx context.Context) {
 		if err := r.verify(ctx, c); err != nil && ctx.Err() == nil {
 			r.log.Warn("verifications could not be started; they are tried again", zap.Error(err))
 		}
-		if err := r.Again.ReleaseParked(ctx); err != nil && ctx.Err() == nil {
-			r.log.Warn("parked deliveries could not be released; they are tried again", zap.Error(err))
-		}
-		if err := r.Again.EndParked(ctx); err != nil && ctx.Err() == nil {
-			r.log.Warn("parked deliveries to removed integrations could not be ended; they are tried again", zap.Error(err))
+		if err := r.Again.TendParked(ctx); err != nil && ctx.Err() == nil {
+			r.log.Warn("parked deliveries could not be released or ended; they are tried again", zap.Error(err))
 		}
 	}
 }

@@ -234,9 +234,9 @@ func (a *Again) hurry(ctx context.Context, e *hiring.Export, d *hiring.Delivery)
 	return workflows.RunNow(ctx, a.Client, a.Namespace, hiring.WorkflowID(e.Tenant, e.Key, d.Round), DeliverName+"/"+d.Integration)
 }
 
-// ReleaseParked releases what is parked at integrations that are configured by now. It finds what an earlier release did not
-// get to.
-func (a *Again) ReleaseParked(ctx context.Context) error {
+// TendParked releases what is parked at integrations that are configured by now, and ends what is parked at those that were removed: it
+// finds what an earlier release, or the removal, did not get to. What is not parked has a workflow that looks.
+func (a *Again) TendParked(ctx context.Context) error {
 	parked, err := a.Store.ParkedAt(ctx)
 	if err != nil {
 		return err
@@ -246,20 +246,22 @@ func (a *Again) ReleaseParked(ctx context.Context) error {
 		return nil
 	}
 	for _, at := range parked {
-		i, ok := c.Integration(at.Tenant, at.Integration)
-		if !ok {
-			continue
+		if i, ok := c.Integration(at.Tenant, at.Integration); ok {
+			err = a.releaseOpen(ctx, i)
+		} else {
+			err = a.endRemoved(ctx, at)
 		}
-		status, err := a.Store.IntegrationStatus(ctx, i)
 		if err != nil {
-			return err
-		}
-		if !status.Open(i) {
-			continue
-		}
-		if err := a.Release(ctx, i); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func (a *Again) releaseOpen(ctx context.Context, i *hiring.Integration) error {
+	status, err := a.Store.IntegrationStatus(ctx, i)
+	if err != nil || !status.Open(i) {
+		return err
+	}
+	return a.Release(ctx, i)
 }

@@ -47,7 +47,7 @@ func (a *Again) EndQuarantine(ctx context.Context, tenant, key string) (Released
 	}
 	now := a.Now()
 	released := e
-	// In one write, so that nothing stays behind parked. A delivery that is parked meanwhile is found by ReleaseParked.
+	// In one write, so that nothing stays behind parked. A delivery that is parked meanwhile is found by TendParked.
 	err = a.Store.Write(ctx, func(tx *store.Tx) error {
 		released = e
 		ended, err := tx.EndQuarantine(e.ID)

@@ -26,31 +26,10 @@ func (a *Again) End(ctx context.Context, tenant, integration string) error {
 	return nil
 }
 
-// EndParked ends what is parked at integrations that were removed: their removal did not get to it. What is not parked has a workflow
-// that ends it.
-func (a *Again) EndParked(ctx context.Context) error {
-	parked, err := a.Store.ParkedAt(ctx)
-	if err != nil {
+func (a *Again) endRemoved(ctx context.Context, at store.Place) error {
+	removed, err := a.Store.IntegrationRemoved(ctx, at.Tenant, at.Integration)
+	if err != nil || !removed {
 		return err
 	}
-	c := a.Dispatcher.InForce.Current()
-	if c == nil {
-		return nil
-	}
-	for _, at := range parked {
-		if _, ok := c.Integration(at.Tenant, at.Integration); ok {
-			continue
-		}
-		removed, err := a.Store.IntegrationRemoved(ctx, at.Tenant, at.Integration)
-		if err != nil {
-			return err
-		}
-		if !removed {
-			continue
-		}
-		if err := a.End(ctx, at.Tenant, at.Integration); err != nil {
-			return err
-		}
-	}
-	return nil
+	return a.End(ctx, at.Tenant, at.Integration)
 }
