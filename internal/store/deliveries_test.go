@@ -50,6 +50,38 @@ func TestPendingDeliveries(t *testing.T) {
 	})
 }
 
+// A redelivery comes while the workflow of the round is being started: whom it adds is not among those that workflow delivers to.
+func TestWhoIsAddedToARoundThatStartsHasTheNext(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, db *store.DB) {
+		e := export("acme", "u-1", "b")
+		require.True(t, insert(t, db, e))
+		redeliver := func(to ...string) {
+			write(t, db, func(tx *store.Tx) error {
+				_, err := tx.NextRound(e.ID, to, noon, noon.Add(time.Hour))
+				return err
+			})
+		}
+		started := func(round int, to ...string) *hiring.Export {
+			write(t, db, func(tx *store.Tx) error { return tx.MarkDispatched(e.ID, round, noon, to...) })
+			kept, err := db.Export(t.Context(), e.ID)
+			require.NoError(t, err)
+			return kept
+		}
+		started(0, "hris")
+		redeliver("crm")
+		redeliver("late", "crm")
+		kept := started(1, "crm")
+		require.Equal(t, []any{2, []string{"late"}, true, noon.Add(time.Hour)}, []any{kept.Round, kept.Integrations, kept.DispatchedAt.IsZero(), kept.DeliverTill})
+		crm, err := db.Delivery(t.Context(), e.ID, "crm", 1)
+		require.NoError(t, err)
+		require.Equal(t, hiring.Pending, crm.Outcome)
+		require.Equal(t, 2, started(1, "crm").Round, "another node started it as well")
+		kept = started(2, "late")
+		require.Equal(t, []any{2, []string{"late"}, noon}, []any{kept.Round, kept.Integrations, kept.DispatchedAt})
+	})
+}
+
 // A delivery is written in the place of the one it was read as. What is delivered stays so, and stands against all else.
 func TestDeliveryIsNotOverwrittenUnseen(t *testing.T) {
 	t.Parallel()

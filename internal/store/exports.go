@@ -78,10 +78,36 @@ func (tx *Tx) StandIn(tenant string, sum [sha256.Size]byte, proposed string, now
 	return key, err
 }
 
-// MarkDispatched notes that Temporal has the workflow of that round, and whom it delivers to.
+// MarkDispatched notes that Temporal has the workflow of that round, and whom it delivers to. Those that a redelivery added to the
+// round while its workflow was being started have the next one.
 func (tx *Tx) MarkDispatched(id int64, round int, at time.Time, integrations ...string) error {
-	_, err := tx.exec(`UPDATE exports SET dispatched_at = $1, integrations = $2 WHERE id = $3 AND round = $4`,
-		micros(at), strings.Join(integrations, " "), id, round)
+	const mark = `UPDATE exports SET dispatched_at = $1, integrations = $2 WHERE id = $3 AND round = $4`
+	args := []any{micros(at), strings.Join(integrations, " "), id, round}
+	n, err := tx.exec(mark+` AND integrations IN ('', $2)`, args...)
+	if err != nil || n == 1 {
+		return err
+	}
+	if err := tx.lockExport(id); err != nil {
+		return err
+	}
+	e, err := tx.export(id)
+	if err != nil || e.Round != round { // another round has begun
+		return err
+	}
+	if _, err := tx.exec(mark, args...); err != nil {
+		return err
+	}
+	added := slices.DeleteFunc(e.Integrations, func(name string) bool { return slices.Contains(integrations, name) })
+	if len(added) == 0 || !e.DispatchedAt.IsZero() {
+		return nil
+	}
+	_, err = tx.NextRound(id, added, at, e.DeliverTill)
+	return err
+}
+
+// lockExport keeps other nodes from an export's row until the transaction ends: two must not begin the same round.
+func (tx *Tx) lockExport(id int64) error {
+	_, err := tx.exec(`UPDATE exports SET round = round WHERE id = $1`, id)
 	return err
 }
 
@@ -100,8 +126,7 @@ func (tx *Tx) MarkFault(id int64, reason string) error {
 // NextRound readies an export for delivery to integrations once more: a redelivery, or a release of what was held. A round
 // that no workflow was started for yet takes them in; otherwise the next one begins. It gives the export as it then is.
 func (tx *Tx) NextRound(id int64, integrations []string, now, deliverTill time.Time) (*hiring.Export, error) {
-	// Locks the row first: two nodes must not begin the same round.
-	if _, err := tx.exec(`UPDATE exports SET round = round WHERE id = $1`, id); err != nil {
+	if err := tx.lockExport(id); err != nil {
 		return nil, err
 	}
 	e, err := tx.export(id)
