@@ -2,8 +2,6 @@ package e2e
 
 import (
 	"net/http"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strconv"
 	"syscall"
@@ -151,11 +149,7 @@ func TestNewDatabaseOnAnOldNamespaceDelivers(t *testing.T) {
 	s.awaitOutcome(id, "delivered")
 	s.gateway.signal(syscall.SIGTERM)
 	s.gateway.exitCode()
-	files, err := filepath.Glob(filepath.Join(s.dir, "hiregate.db*"))
-	require.NoError(t, err)
-	for _, file := range files {
-		require.NoError(t, os.Remove(file))
-	}
+	s.remove("hiregate.db*")
 	s.startGateway()
 	status, answer, err := s.send(id, minimal("c-1"))
 	require.NoError(t, err)

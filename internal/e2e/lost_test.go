@@ -3,7 +3,6 @@ package e2e
 import (
 	"database/sql"
 	"net/http"
-	"os"
 	"path/filepath"
 	"sync/atomic"
 	"syscall"
@@ -34,12 +33,7 @@ func TestEmptyTemporalLosesNoExport(t *testing.T) {
 	s.gateway.exitCode()
 	s.temporal.signal(syscall.SIGTERM)
 	s.temporal.exitCode()
-	files, err := filepath.Glob(filepath.Join(s.dir, "temporal.db*"))
-	require.NoError(t, err)
-	require.NotEmpty(t, files)
-	for _, file := range files {
-		require.NoError(t, os.Remove(file))
-	}
+	s.remove("temporal.db*")
 	s.change(`UPDATE exports SET dispatched_at = dispatched_at - 2700000000`, `UPDATE deliveries SET next_at = next_at - 2700000000`)
 
 	well.Store(true)

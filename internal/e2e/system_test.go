@@ -114,6 +114,17 @@ func (s *system) caddyfile() string      { return filepath.Join(s.dir, "Caddyfil
 func (s *system) url(path string) string { return "http://" + loopback(s.http) + path }
 func (s *system) partner() string        { return loopback(s.own) }
 
+// remove deletes the files of the system's folder that a pattern names, of which there is one at least.
+func (s *system) remove(pattern string) {
+	s.t.Helper()
+	files, err := filepath.Glob(filepath.Join(s.dir, pattern))
+	require.NoError(s.t, err)
+	require.NotEmpty(s.t, files)
+	for _, file := range files {
+		require.NoError(s.t, os.Remove(file))
+	}
+}
+
 func (s *system) startTemporal() {
 	s.t.Helper()
 	s.temporal = start(s.t, nil, temporalDev(s.t), "--db", filepath.Join(s.dir, "temporal.db"), flag("port", s.temporalPort), "--ui-port=0", "--lifeline", "--log-level=error")
