@@ -74,11 +74,11 @@ func Again(class string, status int, after time.Duration) error {
 	})
 }
 
-// ErrNotRunning says that there is no running workflow, or no activity, of that id.
+// ErrNotRunning says that there is no running workflow of that id.
 var ErrNotRunning = errors.New("it is not running")
 
-// ErrNoActivity is the ErrNotRunning of an activity whose workflow runs: it has ended, or is still to come.
-var ErrNoActivity = fmt.Errorf("%w: its workflow has no such activity now", ErrNotRunning)
+// ErrNoActivity says that a running workflow has no activity of that id: it has ended, or is still to come.
+var ErrNoActivity = errors.New("its workflow has no such activity now")
 
 // RunNow lets an activity that waits for its next run have it at once. One that is at work is left alone: a reset would cancel
 // it, and what it does would be done twice.

@@ -70,7 +70,7 @@ func (a *Again) Redeliver(ctx context.Context, tenant, key string, integrations 
 			res.Started = append(res.Started, name)
 		default:
 			switch err := a.hurry(ctx, e, last); {
-			case isGone(err) && !last.Parked, errors.Is(err, workflows.ErrNoActivity) && last.Outcome == hiring.Retrying:
+			case errors.Is(err, workflows.ErrNotRunning) && !last.Parked, errors.Is(err, workflows.ErrNoActivity) && last.Outcome == hiring.Retrying:
 				res.Started, gone = append(res.Started, name), append(gone, last)
 			case last.Outcome == hiring.Held:
 				return Redelivery{}, &RefusedError{fmt.Sprintf("%s: it goes out by itself once the integration answers VERIFY with 200; ask it anew with hiregate integration enable %s/%s", last.Reason, tenant, name)}
@@ -98,12 +98,6 @@ func (a *Again) Redeliver(ctx context.Context, tenant, key string, integrations 
 		return Redelivery{}, err
 	}
 	return res, nil
-}
-
-// isGone tells that Temporal runs no workflow for a delivery any more: it lost it, or was given a new database, or the gateway was
-// down when the delivery's time ended.
-func isGone(err error) bool {
-	return errors.Is(err, workflows.ErrNotRunning) && !errors.Is(err, workflows.ErrNoActivity)
 }
 
 // begin begins the next round of an export for integrations, with another 72 hours when there is to be more time. Deliveries that
@@ -216,7 +210,7 @@ func (a *Again) release(ctx context.Context, d *hiring.Delivery) error {
 	}
 	if !d.Parked {
 		err := a.hurry(ctx, e, d)
-		if !isGone(err) || e.DispatchedAt.IsZero() {
+		if !errors.Is(err, workflows.ErrNotRunning) || e.DispatchedAt.IsZero() {
 			if err != nil && ctx.Err() == nil {
 				a.Log.Debug("a held delivery could not be hurried; it goes out when it looks next", zap.Error(err))
 			}
@@ -229,7 +223,9 @@ func (a *Again) release(ctx context.Context, d *hiring.Delivery) error {
 	return nil
 }
 
-// hurry lets the activity of a delivery that is under way run at once. The error is workflows.ErrNotRunning when there is none.
+// hurry lets the activity of a delivery that is under way run at once. The error is workflows.ErrNotRunning when Temporal runs no workflow
+// for it any more: it lost it, or was given a new database, or the gateway was down when the delivery's time ended. It is
+// workflows.ErrNoActivity when that has no activity for it.
 func (a *Again) hurry(ctx context.Context, e *hiring.Export, d *hiring.Delivery) error {
 	return workflows.RunNow(ctx, a.Client, a.Namespace, hiring.WorkflowID(e.Tenant, e.Key, d.Round), DeliverName+"/"+d.Integration)
 }

@@ -86,7 +86,7 @@ func Start(ctx context.Context, c client.Client, i *hiring.Integration, attribut
 // Hurry lets a verification that waits for its next attempt make it now.
 func Hurry(ctx context.Context, c client.Client, namespace string, i *hiring.Integration) error {
 	err := workflows.RunNow(ctx, c, namespace, workflowID(i, hex.EncodeToString(i.Setting())), VerifyName)
-	if errors.Is(err, workflows.ErrNotRunning) {
+	if errors.Is(err, workflows.ErrNotRunning) || errors.Is(err, workflows.ErrNoActivity) {
 		return nil
 	}
 	return err
