@@ -225,11 +225,11 @@ func (a *Archive) settle(ctx context.Context, d *hiring.Document, name string, l
 	if err != nil {
 		return fmt.Errorf("writing a document: %w", err)
 	}
-	if !changed && name != "" { // somebody else fetched it meanwhile
+	if !changed { // somebody else fetched it meanwhile
+		if name == "" {
+			return nil
+		}
 		return a.Forget(ctx, []string{name})
-	}
-	if !changed {
-		return nil
 	}
 	switch d.State {
 	case hiring.Fetched:

@@ -27,7 +27,8 @@ type collection[T any] struct {
 }
 
 // put writes a resource in the place of the version it was read as; version 0 means that there must be none yet. It gives it its
-// next version and the times. ErrStale when it was changed meanwhile, or deleted and made anew; ErrTaken when one of its columns must be unique and isn't.
+// next version and the times. ErrStale when it was changed meanwhile, or deleted and made anew; ErrTaken when one of its columns
+// must be unique and isn't.
 func (c collection[T]) put(tx *Tx, v *T, now time.Time) error {
 	id, row, values := c.of(v)
 	before := *row

@@ -47,8 +47,8 @@ type Options struct {
 	Log *zap.Logger
 }
 
-// Open opens the database at an address such as sqlite:///var/lib/hiregate/hiregate.db or postgres://user@host/name, brings its schema up to date and
-// starts its writer. The error is a sentence that says what to do.
+// Open opens the database at an address such as sqlite:///var/lib/hiregate/hiregate.db or postgres://user@host/name, brings its
+// schema up to date and starts its writer. The error is a sentence that says what to do.
 func Open(ctx context.Context, address string, o Options) (*DB, error) {
 	if o.Log == nil {
 		o.Log = zap.NewNop()

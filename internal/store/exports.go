@@ -178,11 +178,6 @@ func (tx *Tx) SkipRound(e *hiring.Export) error {
 const exportColumns = `e.id, e.tenant, e.key, e.keyed, e.origin, e.sha256, e.size, e.candidate_id, e.attachments, e.receipt, e.received_at,
 	e.documents_till, e.deliver_till, e.round, e.integrations, e.workflow_id, e.dispatched_at, e.fault, e.quarantined, e.findings`
 
-func exportFields(e *hiring.Export, sum *[]byte, integrations *string) []any {
-	return []any{&e.ID, &e.Tenant, &e.Key, &e.Keyed, &e.Origin, sum, &e.Size, &e.CandidateID, &e.Attachments, &e.Receipt, moment{&e.ReceivedAt},
-		moment{&e.DocumentsTill}, moment{&e.DeliverTill}, &e.Round, integrations, &e.WorkflowID, moment{&e.DispatchedAt}, &e.Fault, &e.Quarantined, &e.Findings}
-}
-
 func scanExport(r row) (*hiring.Export, error) { return scanExportAnd(r) }
 
 // scanExportAnd scans what stands behind an export's columns as well.
@@ -190,7 +185,9 @@ func scanExportAnd(r row, more ...any) (*hiring.Export, error) {
 	var e hiring.Export
 	var sum []byte
 	var integrations string
-	if err := r.Scan(append(exportFields(&e, &sum, &integrations), more...)...); err != nil {
+	dest := []any{&e.ID, &e.Tenant, &e.Key, &e.Keyed, &e.Origin, &sum, &e.Size, &e.CandidateID, &e.Attachments, &e.Receipt, moment{&e.ReceivedAt},
+		moment{&e.DocumentsTill}, moment{&e.DeliverTill}, &e.Round, &integrations, &e.WorkflowID, moment{&e.DispatchedAt}, &e.Fault, &e.Quarantined, &e.Findings}
+	if err := r.Scan(append(dest, more...)...); err != nil {
 		return nil, err
 	}
 	copy(e.SHA256[:], sum)
@@ -199,19 +196,11 @@ func scanExportAnd(r row, more ...any) (*hiring.Export, error) {
 }
 
 func (tx *Tx) export(id int64) (*hiring.Export, error) {
-	var e hiring.Export
-	var sum []byte
-	var integrations string
-	ok, err := tx.one(exportFields(&e, &sum, &integrations), `SELECT `+exportColumns+` FROM exports e WHERE e.id = $1`, id)
-	if err != nil {
-		return nil, err
+	e, ok, err := first(rowsOf(tx, scanExport, `SELECT `+exportColumns+` FROM exports e WHERE e.id = $1`, id))
+	if err == nil && !ok {
+		err = ErrNotFound
 	}
-	if !ok {
-		return nil, ErrNotFound
-	}
-	copy(e.SHA256[:], sum)
-	e.Integrations = hiring.Distinct(strings.Fields(integrations))
-	return &e, nil
+	return e, err
 }
 
 // Export reads an export, without its body.

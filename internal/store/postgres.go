@@ -33,8 +33,8 @@ var postgresTypes = strings.NewReplacer("$ID", "BIGINT GENERATED ALWAYS AS IDENT
 	"$BYTES", "BYTEA", "$KEY", `TEXT COLLATE "C"`)
 
 // The settings of our sessions, whatever the server's are. Waiting for another node's lock ends, and so does a transaction
-// whose node hangs, lest it keep the others waiting: writeWithin has room for one such wait. synchronous_commit = off would acknowledge what is not on
-// disk: what a session sets for itself, the server's setting does not reach later.
+// whose node hangs, lest it keep the others waiting: writeWithin has room for one such wait. synchronous_commit = off would
+// acknowledge what is not on disk: what a session sets for itself, the server's setting does not reach later.
 const (
 	postgresReading = `SET default_transaction_read_only = on; ` + neverIdle
 	postgresWriting = `SET default_transaction_read_only = off; SET lock_timeout = '4s'; SET idle_in_transaction_session_timeout = '10s';
