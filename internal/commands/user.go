@@ -236,7 +236,7 @@ func userUnlink(a *admin) *cobra.Command {
 		Long: `Takes a user's accounts at their company's provider (upstream_oidc) from them, for one that is another now, or somebody else's, and ends
 what they are signed in to. The next account that comes with their e-mail address, verified on both sides, is joined to them; to keep
 somebody out, disable them.`,
-		Args: exactly(1, "user unlink takes the id of one user, as hiregate user list shows it"),
+		Args: userID("unlink"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, stop := interruptible(cmd)
 			defer stop()

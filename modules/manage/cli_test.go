@@ -257,6 +257,7 @@ func TestWrongArgumentsAreSentences(t *testing.T) {
 		{"hiregate user list --all shows the id beside it", commands.User, "disable ada@example.com"},
 		{"hiregate user list --all shows the id beside it", commands.User, "reset ada@example.com"},
 		{"hiregate user list --all shows the id beside it", commands.User, "totp ada@example.com --off"},
+		{"hiregate user list --all shows the id beside it", commands.User, "unlink ada@example.com"},
 		{"user totp takes the id of one user", commands.User, "totp"},
 		{"--dir is empty: name the folder", commands.Dev, "--dir="},
 		{"write host:port, such as localhost:2019", commands.Export, "list --admin localhost"},
