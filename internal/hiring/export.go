@@ -59,6 +59,8 @@ type Export struct {
 
 	Quarantined bool   // it breaks the schema, and nobody released it: it goes to no integration
 	Findings    []byte // how it breaks the schema, as JSON, also after its release; nil: it does not
+
+	ErasedAt time.Time // when what it held of its candidate was removed; zero: it is there
 }
 
 // UUID is the header value to send on: nil when the sender gave none.

@@ -124,7 +124,8 @@ func (tx *Tx) MarkFault(id int64, reason string) error {
 }
 
 // NextRound readies an export for delivery to integrations once more: a redelivery, or a release of what was held. A round
-// that no workflow was started for yet takes them in; otherwise the next one begins. It gives the export as it then is.
+// that no workflow was started for yet takes them in; otherwise the next one begins. It gives the export as it then is. The error is
+// ErrErased when there is nothing left to deliver.
 func (tx *Tx) NextRound(id int64, integrations []string, now, deliverTill time.Time) (*hiring.Export, error) {
 	if err := tx.lockExport(id); err != nil {
 		return nil, err
@@ -132,6 +133,9 @@ func (tx *Tx) NextRound(id int64, integrations []string, now, deliverTill time.T
 	e, err := tx.export(id)
 	if err != nil {
 		return nil, err
+	}
+	if !e.ErasedAt.IsZero() {
+		return nil, ErrErased
 	}
 	if e.DispatchedAt.IsZero() && e.Fault == "" {
 		if len(e.Integrations) > 0 {
@@ -176,7 +180,7 @@ func (tx *Tx) SkipRound(e *hiring.Export) error {
 }
 
 const exportColumns = `e.id, e.tenant, e.key, e.keyed, e.origin, e.sha256, e.size, e.candidate_id, e.attachments, e.receipt, e.received_at,
-	e.documents_till, e.deliver_till, e.round, e.integrations, e.workflow_id, e.dispatched_at, e.fault, e.quarantined, e.findings`
+	e.documents_till, e.deliver_till, e.round, e.integrations, e.workflow_id, e.dispatched_at, e.fault, e.quarantined, e.findings, e.erased_at`
 
 func scanExport(r row) (*hiring.Export, error) { return scanExportAnd(r) }
 
@@ -186,7 +190,7 @@ func scanExportAnd(r row, more ...any) (*hiring.Export, error) {
 	var sum []byte
 	var integrations string
 	dest := []any{&e.ID, &e.Tenant, &e.Key, &e.Keyed, &e.Origin, &sum, &e.Size, &e.CandidateID, &e.Attachments, &e.Receipt, moment{&e.ReceivedAt},
-		moment{&e.DocumentsTill}, moment{&e.DeliverTill}, &e.Round, &integrations, &e.WorkflowID, moment{&e.DispatchedAt}, &e.Fault, &e.Quarantined, &e.Findings}
+		moment{&e.DocumentsTill}, moment{&e.DeliverTill}, &e.Round, &integrations, &e.WorkflowID, moment{&e.DispatchedAt}, &e.Fault, &e.Quarantined, &e.Findings, moment{&e.ErasedAt}}
 	if err := r.Scan(append(dest, more...)...); err != nil {
 		return nil, err
 	}

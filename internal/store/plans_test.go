@@ -78,6 +78,8 @@ func lists(ctx context.Context, db *DB) []error {
 	note(err)
 	_, _, err = db.Unfinished(ctx, 7, at)
 	note(err)
+	_, _, err = db.Erasable(ctx, 7, at, at)
+	note(err)
 	_, err = db.ParkedAt(ctx)
 	note(err)
 	_, err = db.Directory(ctx)

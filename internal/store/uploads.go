@@ -21,8 +21,7 @@ func (tx *Tx) EndUpload(blob string) (bool, error) {
 
 // Uploads are the names of files that were begun before a time and that nobody has taken, oldest first, at most limit.
 func (db *DB) Uploads(ctx context.Context, before time.Time, limit int) ([]string, error) {
-	return query(ctx, db, func(r row) (blob string, err error) { err = r.Scan(&blob); return blob, err },
-		`SELECT blob FROM uploads WHERE begun_at < $1 ORDER BY begun_at, blob LIMIT $2`, micros(before), limit)
+	return query(ctx, db, scanBlob, `SELECT blob FROM uploads WHERE begun_at < $1 ORDER BY begun_at, blob LIMIT $2`, micros(before), limit)
 }
 
 // Alone tells whether no other process can use the database, so that what is begun when this one starts was left by one that has

@@ -46,6 +46,8 @@ func (a *Again) Redeliver(ctx context.Context, tenant, key string, integrations 
 		return Redelivery{}, err
 	}
 	switch {
+	case !e.ErasedAt.IsZero():
+		return Redelivery{}, errErased
 	case e.Quarantined:
 		return Redelivery{}, &RefusedError{fmt.Sprintf("this export is in quarantine, because its body breaks the schema: release it with hiregate export release %s/%s", tenant, key)}
 	case e.Origin == hiring.Triggered && !a.Now().Before(e.DocumentsTill):
@@ -91,14 +93,18 @@ func (a *Again) Redeliver(ctx context.Context, tenant, key string, integrations 
 		res.Round = next.Round
 		return begun(tx, res)
 	})
-	if errors.Is(err, errMoved) {
+	switch {
+	case errors.Is(err, store.ErrErased):
+		return Redelivery{}, errErased
+	case errors.Is(err, errMoved):
 		return Redelivery{}, &RefusedError{"this export has just been tried, or begun anew: look at it, and ask again if need be"}
-	}
-	if err != nil {
+	case err != nil:
 		return Redelivery{}, err
 	}
 	return res, nil
 }
+
+var errErased = &RefusedError{"what this export held was erased, as retention says: have its service export the candidate again"}
 
 // begin begins the next round of an export for integrations, with another 72 hours when there is to be more time. Deliveries that
 // are moved go on in it with the attempts they had; the error is errMoved when one of them is not what it was. What also does, it does
