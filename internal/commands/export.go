@@ -110,6 +110,7 @@ type exportRow struct {
 	DispatchedAt time.Time     `json:"dispatchedAt"`
 	Fault        string        `json:"fault"`
 	Quarantined  bool          `json:"quarantined"`
+	ErasedAt     time.Time     `json:"erasedAt"`
 	Deliveries   []deliveryRow `json:"deliveries"`
 	Documents    []documentRow `json:"documents"`
 

@@ -83,6 +83,9 @@ func (e *exportRow) print(w io.Writer) error {
 	if e.Quarantined {
 		table.Row("quarantine", fmt.Sprintf("it breaks the schema; release it with hiregate export release %s/%s", e.Tenant, e.ID))
 	}
+	if !e.ErasedAt.IsZero() {
+		table.Row("erased", e.ErasedAt)
+	}
 	if err := table.Flush(); err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/hiregate/hiregate/internal/egress"
 	"github.com/hiregate/hiregate/internal/hiring"
@@ -25,6 +26,7 @@ type Config struct {
 	Tenants      map[string]*hiring.Tenant // the declared ones
 	Stored       Tenants                   // the others; nil: there are none
 	Scanner      scan.Scanner              // looks through the documents of job applications; nil: nobody does
+	Retention    time.Duration             // for how long the content of exports is kept once nothing is to be done with it; 0: for good
 }
 
 // Tenants are tenants that come from elsewhere than the configuration.

@@ -53,6 +53,9 @@ var (
 	dispatched = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "hiregate_dispatches_total", Help: "Workflow starts asked of Temporal, by result: started, repeated, unavailable, refused; and lost, of what Temporal knew no more.",
 	}, []string{"result"})
+	erased = prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "hiregate_exports_erased_total", Help: "Exports whose content was erased, since it was kept for as long as retention says.",
+	})
 	undispatched = prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "hiregate_inbox_undispatched", Help: "Accepted exports whose workflow was not started yet.",
 	})
@@ -74,7 +77,7 @@ var (
 )
 
 var all = []prometheus.Collector{received, sameBody, ackSeconds, deliveries, attemptSeconds, verifications, documents, documentBytes,
-	windowLeft, dispatched, undispatched, undispatchedAge, walBytes, commits, writes, temporalUp,
+	windowLeft, dispatched, erased, undispatched, undispatchedAge, walBytes, commits, writes, temporalUp,
 	applications, invalidAnswers, applicationBytes, tokens, formExpired, scans, scansPending}
 
 // Register adds the collectors to a registry; those it has already are left.
@@ -176,6 +179,9 @@ func DocumentLost(tenant string, expired bool) {
 
 // Dispatched counts a workflow start by its result.
 func Dispatched(result string) { dispatched.WithLabelValues(result).Inc() }
+
+// Erased counts an export whose content was erased.
+func Erased() { erased.Inc() }
 
 // Backlog sets how many exports wait for their workflow and for how long the oldest does.
 func Backlog(n int, age time.Duration) {

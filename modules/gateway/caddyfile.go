@@ -11,6 +11,7 @@ import (
 
 	"github.com/hiregate/hiregate/internal/egress"
 	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/retention"
 	"github.com/hiregate/hiregate/internal/scan"
 	"github.com/hiregate/hiregate/internal/webhook"
 )
@@ -35,6 +36,7 @@ import (
 //		}
 //		egress allow <cidr> [<port>…]
 //		scan   exec <program> [<argument>…]|clamd <host:port>
+//		retention <days>d
 //		tenant <name> {
 //			secret <placeholder>…
 //			rate   <n>/s|m|h [burst <n>]
@@ -181,10 +183,12 @@ func (p *parser) line() (err error) {
 		if err := scan.Check(p.app.Scan); err != nil && !strings.Contains(strings.Join(p.app.Scan, ""), "{") {
 			return p.WrapErr(err)
 		}
+	case "retention":
+		p.app.Retention, err = p.word("90d", func(s string) error { _, err := retention.Parse(s); return err })
 	case "tenant":
 		return p.tenant()
 	default:
-		return p.unknown("dev, service_name, public_url, candidate_url, database, documents, temporal, egress, scan or tenant")
+		return p.unknown("dev, service_name, public_url, candidate_url, database, documents, temporal, egress, scan, retention or tenant")
 	}
 	if err != nil {
 		return err

@@ -41,6 +41,9 @@ type App struct {
 	// Scan names what looks through the documents of job applications before anybody gets them: exec, a program and its arguments; or
 	// clamd, and its host:port. Default: nobody does.
 	Scan []string `json:"scan,omitempty"`
+	// Retention is for how long the content of exports is kept once nothing is to be done with it: a number of days, such as 90d.
+	// Default: for good.
+	Retention string `json:"retention,omitempty"`
 	// Tenants are the declared ones.
 	Tenants []Tenant `json:"tenants,omitempty"`
 

@@ -21,6 +21,7 @@ import (
 	"github.com/hiregate/hiregate/internal/directory"
 	"github.com/hiregate/hiregate/internal/documents"
 	"github.com/hiregate/hiregate/internal/inbox"
+	"github.com/hiregate/hiregate/internal/retention"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/workflows/export"
 	"github.com/hiregate/hiregate/workflows/scan"
@@ -49,6 +50,7 @@ type Runtime struct {
 	Dispatcher   *export.Dispatcher
 	Again        *export.Again
 	Archive      *documents.Archive
+	Retention    *retention.Retention
 	exports      *export.Activities
 	verification *verification.Activities
 	scans        *scan.Activities
@@ -90,6 +92,7 @@ func NewRuntime(s Settings, database *Database, log *zap.Logger) (*Runtime, erro
 	r.Archive = &documents.Archive{Files: files, InForce: &r.InForce, Now: r.now, Log: log.Named("documents")}
 	r.Dispatcher = &export.Dispatcher{Client: c, InForce: &r.InForce, Archive: r.Archive, Now: r.now, Log: log.Named("dispatch"), Attributes: &r.attributes}
 	r.Again = &export.Again{Client: c, Namespace: s.Namespace, Dispatcher: r.Dispatcher, Now: r.now, Log: log.Named("dispatch")}
+	r.Retention = &retention.Retention{InForce: &r.InForce, Now: r.now, Log: log.Named("retention")}
 	r.exports = &export.Activities{Archive: r.Archive, InForce: &r.InForce, Now: r.now, Log: log.Named("export")}
 	r.verification = &verification.Activities{InForce: &r.InForce, Release: r.Again.Release, Now: r.now, Log: log.Named("verification")}
 	r.scans = &scan.Activities{Archive: r.Archive, InForce: &r.InForce, Client: c, Now: r.now, Log: log.Named("scan")}
@@ -123,6 +126,7 @@ func (r *Runtime) Start(ctx context.Context) error {
 		return err
 	}
 	r.Archive.Store, r.Dispatcher.Store, r.Again.Store, r.exports.Store, r.verification.Store, r.scans.Store = db, db, db, db, db, db
+	r.Retention.Store = db
 	if db.Alone() {
 		if err := r.Archive.Sweep(ctx, r.now()); err != nil {
 			return err
@@ -137,6 +141,7 @@ func (r *Runtime) Start(ctx context.Context) error {
 	r.running.Go(func() { r.Again.Watch(background) })
 	r.running.Go(func() { r.scans.Run(background) })
 	r.running.Go(func() { r.sweep(background) })
+	r.running.Go(func() { r.Retention.Run(background) })
 	return nil
 }
 

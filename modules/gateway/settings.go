@@ -6,10 +6,12 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/hiregate/hiregate/internal/config"
 	"github.com/hiregate/hiregate/internal/egress"
 	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/retention"
 	"github.com/hiregate/hiregate/internal/scan"
 	"github.com/hiregate/hiregate/internal/webhook"
 )
@@ -135,7 +137,13 @@ func (a *App) build(resolve resolve) (*config.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &config.Config{Scanner: scanner, Names: names, Egress: egress.New(policy), PublicURL: trimSlash(a.PublicURL), CandidateURL: a.CandidateURL, Dev: a.Dev, Tenants: map[string]*hiring.Tenant{}}
+	var kept time.Duration
+	if a.Retention != "" {
+		if kept, err = retention.Parse(a.Retention); err != nil {
+			return nil, err
+		}
+	}
+	c := &config.Config{Scanner: scanner, Retention: kept, Names: names, Egress: egress.New(policy), PublicURL: trimSlash(a.PublicURL), CandidateURL: a.CandidateURL, Dev: a.Dev, Tenants: map[string]*hiring.Tenant{}}
 	for _, t := range a.Tenants {
 		if _, ok := c.Tenants[t.Name]; ok {
 			return nil, fmt.Errorf("tenant %s is there twice: give each a name of its own", t.Name)

@@ -29,8 +29,9 @@ type exportItem struct {
 	Workflow     string     `json:"workflow"`
 	State        string     `json:"state"` // waiting (for Temporal), dispatched or fault, of the current round
 	DispatchedAt time.Time  `json:"dispatchedAt,omitzero"`
-	Fault        string     `json:"fault,omitempty"` // why Temporal will never have it
-	Quarantined  bool       `json:"quarantined"`     // it breaks the schema, and goes nowhere before it is released
+	Fault        string     `json:"fault,omitempty"`   // why Temporal will never have it
+	Quarantined  bool       `json:"quarantined"`       // it breaks the schema, and goes nowhere before it is released
+	ErasedAt     time.Time  `json:"erasedAt,omitzero"` // when what it held of its candidate was removed, see retention
 	Deliveries   []delivery `json:"deliveries"`
 	// Findings are how it breaks the schema, also after its release; none of a valid one.
 	Findings json.RawMessage `json:"findings,omitempty"`
@@ -96,7 +97,7 @@ func (r *request) itemOf(e *hiring.Export) exportItem {
 	return exportItem{
 		ID: e.Key, Tenant: e.Tenant, Removed: !configured, ReceivedAt: e.ReceivedAt, Candidate: e.CandidateID, Attachments: e.Attachments, Size: e.Size,
 		SHA256: hex.EncodeToString(e.SHA256[:]), Round: e.Round, Workflow: e.WorkflowID, State: stateOf(e), DispatchedAt: e.DispatchedAt, Fault: e.Fault,
-		Quarantined: e.Quarantined, Findings: e.Findings,
+		Quarantined: e.Quarantined, Findings: e.Findings, ErasedAt: e.ErasedAt,
 		Deliveries: []delivery{},
 	}
 }

@@ -1,0 +1,99 @@
+// Package retention removes what exports hold of candidates, once it was kept for as long as the configuration says.
+package retention
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/hiregate/hiregate/internal/config"
+	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/metrics"
+	"github.com/hiregate/hiregate/internal/store"
+)
+
+const (
+	day = 24 * time.Hour
+	// shortest is for how long an export is tried and its documents can be downloaded, if nobody asks for more.
+	shortest = hiring.LinkWindow
+	longest  = 36_500 * day
+
+	first = time.Minute // after the start, when a configuration is in force
+	every = time.Hour
+)
+
+// Parse reads a number of days, such as 90d: 4 at least, and a hundred years at most.
+func Parse(written string) (time.Duration, error) {
+	number, days := strings.CutSuffix(written, "d")
+	n, err := strconv.Atoi(number)
+	if kept := time.Duration(n) * day; days && err == nil && n <= int(longest/day) && kept >= shortest {
+		return kept, nil
+	}
+	return 0, fmt.Errorf("retention %q: give a number of days, %d at least, since exports are tried and their documents offered for that long: write, for example, `retention 90d`",
+		written, shortest/day)
+}
+
+// Retention erases the content of exports.
+type Retention struct {
+	Store   *store.DB
+	InForce *config.InForce
+	Now     func() time.Time
+	Log     *zap.Logger
+}
+
+// Run erases what is due each hour, until ctx ends.
+func (r *Retention) Run(ctx context.Context) {
+	for wait := first; ; wait = every {
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return
+		}
+		erased, err := r.Erase(ctx)
+		if erased > 0 {
+			r.Log.Info("what exports held of candidates was erased, since it was kept for as long as retention says", zap.Int("exports", erased))
+		}
+		if err != nil && ctx.Err() == nil {
+			r.Log.Warn("what exports hold of candidates could not be erased; it is tried again in an hour", zap.Error(err))
+		}
+	}
+}
+
+// Erase erases the content of all exports that have had nothing to do for as long as the configuration in force says, one after the
+// other, and tells how many there were. Several gateways may do so at once.
+func (r *Retention) Erase(ctx context.Context) (erased int, err error) {
+	for behind := int64(0); ; {
+		c := r.InForce.Current()
+		if c == nil || c.Retention == 0 {
+			return erased, nil
+		}
+		now := r.Now()
+		before := now.Add(-c.Retention)
+		due, next, err := r.Store.Erasable(ctx, behind, before, now)
+		if err != nil {
+			return erased, fmt.Errorf("looking for what is due: %w", err)
+		}
+		for _, id := range due {
+			var done bool
+			err := r.Store.Write(ctx, func(tx *store.Tx) (err error) {
+				done, err = tx.Erase(id, before, now)
+				return err
+			})
+			if err != nil {
+				return erased, fmt.Errorf("erasing the content of an export: %w", err)
+			}
+			if done {
+				erased++
+				metrics.Erased()
+			}
+		}
+		if next == 0 {
+			return erased, nil
+		}
+		behind = next
+	}
+}

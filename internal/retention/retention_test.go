@@ -1,0 +1,176 @@
+package retention_test
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+	"go.uber.org/zap/zaptest/observer"
+
+	"github.com/hiregate/hiregate/internal/config"
+	"github.com/hiregate/hiregate/internal/documents"
+	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/inbox"
+	"github.com/hiregate/hiregate/internal/retention"
+	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/internal/store/storetest"
+)
+
+const day = 24 * time.Hour
+
+func TestParse(t *testing.T) {
+	t.Parallel()
+	for written, want := range map[string]time.Duration{"4d": 4 * day, "90d": 90 * day, "36500d": 36500 * day} {
+		got, err := retention.Parse(written)
+		require.NoError(t, err, written)
+		require.Equal(t, want, got)
+	}
+	for _, written := range []string{"", "d", "0d", "3d", "-90d", "36501d", "9999999999999999999d", "213504d", "90", "90h", "3mo", "90 d", "1.5d"} {
+		_, err := retention.Parse(written)
+		require.ErrorContains(t, err, "write, for example, `retention 90d`", written)
+	}
+}
+
+// bench is a gateway's store and documents, whose clock is set by hand.
+type bench struct {
+	*retention.Retention
+	archive *documents.Archive
+	now     time.Time
+	log     *observer.ObservedLogs
+}
+
+func newBench(t *testing.T, address string) *bench {
+	t.Helper()
+	db, err := store.Open(t.Context(), address, store.Options{})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	files, err := documents.OpenFiles(t.TempDir())
+	require.NoError(t, err)
+	require.NoError(t, files.Prepare())
+	core, seen := observer.New(zapcore.DebugLevel)
+	b := &bench{now: time.Now(), log: seen}
+	inForce := &config.InForce{}
+	clock := func() time.Time { return b.now }
+	b.Retention = &retention.Retention{Store: db, InForce: inForce, Now: clock, Log: zap.New(core)}
+	b.archive = &documents.Archive{Store: db, Files: files, InForce: inForce, Now: clock, Log: zap.NewNop()}
+	return b
+}
+
+// keepFor puts a configuration in force, in the place of the one before.
+func (b *bench) keepFor(kept time.Duration) {
+	if c := b.InForce.Current(); c != nil {
+		b.InForce.Drop(c)
+	}
+	b.InForce.Push(&config.Config{Retention: kept})
+}
+
+func (b *bench) write(t *testing.T, fn func(*store.Tx) error) {
+	t.Helper()
+	require.NoError(t, b.Store.Write(t.Context(), fn))
+}
+
+// delivered is an export that came through the door, with a document that was fetched into a file.
+func (b *bench) delivered(t *testing.T, key, body string) (e *hiring.Export, file string) {
+	t.Helper()
+	e = inbox.Arrive("acme", key, []byte(body), b.now)
+	e.Attachments, e.CandidateID = 1, "c-"+key
+	_, err := inbox.Accept(t.Context(), b.Store, e)
+	require.NoError(t, err)
+	blob, err := b.archive.Files.Put(t.Context(), strings.NewReader("a resume"), documents.MaxSize)
+	require.NoError(t, err)
+	b.write(t, func(tx *store.Tx) error {
+		if err := tx.MarkDispatched(e.ID, 0, b.now, "hris"); err != nil {
+			return err
+		}
+		if err := tx.InsertDocument(hiring.Document{ExportID: e.ID, Tenant: "acme", SourceURL: []byte("https://service.example/d"), CreatedAt: b.now}); err != nil {
+			return err
+		}
+		return tx.PutDelivery(&hiring.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "hris", Outcome: hiring.Delivered, CreatedAt: b.now, UpdatedAt: b.now})
+	})
+	docs, err := b.Store.Documents(t.Context(), e.ID)
+	require.NoError(t, err)
+	docs[0].State, docs[0].Blob, docs[0].FetchedAt = hiring.Fetched, blob.Name, b.now
+	b.write(t, func(tx *store.Tx) error {
+		_, err := tx.UpdateDocument(docs[0])
+		return err
+	})
+	return e, blob.Name
+}
+
+func TestContentIsErasedWhenItsTimeIsOver(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, address string) {
+		b := newBench(t, address)
+		const body = `{"candidate":{"person":"Zoë"}}`
+		e, file := b.delivered(t, "u-1", body)
+		erase := func() int {
+			n, err := b.Erase(t.Context())
+			require.NoError(t, err)
+			return n
+		}
+		there := func() bool {
+			err := b.Store.LoadBody(t.Context(), &hiring.Export{ID: e.ID})
+			require.True(t, err == nil || errors.Is(err, store.ErrNotFound), err)
+			return err == nil
+		}
+		b.now = e.ReceivedAt.Add(100 * 365 * day)
+		require.Zero(t, erase(), "with no configuration in force")
+		b.keepFor(0)
+		require.Zero(t, erase(), "without retention everything is kept")
+		b.now = e.ReceivedAt.Add(90 * day)
+		b.keepFor(90 * day)
+		require.Zero(t, erase(), "its time ends now")
+		require.True(t, there())
+		b.keepFor(91 * day)
+		b.now = b.now.Add(time.Second)
+		require.Zero(t, erase(), "a reload gave it a day more")
+		b.keepFor(90 * day)
+		require.Equal(t, 1, erase())
+		require.False(t, there())
+		require.Zero(t, erase(), "it was erased twice")
+
+		// Its file goes with a sweep.
+		sweep := func() error {
+			require.NoError(t, b.archive.Sweep(t.Context(), b.now.Add(-documents.UploadTime)))
+			content, _, err := b.archive.Files.Open(file)
+			if err == nil {
+				content.Close()
+			}
+			return err
+		}
+		require.NoError(t, sweep())
+		b.now = b.now.Add(documents.UploadTime + time.Second)
+		require.ErrorIs(t, sweep(), fs.ErrNotExist)
+
+		// The sender's repeat is known all the same, and so is another body under the same UUID.
+		for body, want := range map[string]inbox.Verdict{body: inbox.Repeated, `{}`: inbox.Conflicting} {
+			res, err := inbox.Accept(t.Context(), b.Store, inbox.Arrive("acme", "u-1", []byte(body), e.ReceivedAt))
+			require.NoError(t, err)
+			require.Equal(t, want, res.Verdict)
+		}
+	})
+}
+
+func TestErasureThatIsStopped(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, storetest.SQLite(t))
+	b.delivered(t, "u-1", "{}")
+	b.keepFor(4 * day)
+	b.now = b.now.Add(5 * day)
+	ended, end := context.WithCancel(t.Context())
+	end()
+	n, err := b.Erase(ended)
+	require.ErrorIs(t, err, context.Canceled)
+	require.Zero(t, n)
+	b.Run(ended)
+	require.Zero(t, b.log.Len(), "a stop was logged as a failure")
+	n, err = b.Erase(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, 1, n)
+}
