@@ -37,6 +37,7 @@ func TestDefaults(t *testing.T) {
 	c, err := build(a)
 	require.NoError(t, err)
 	require.Equal(t, "X-Service-Signature", c.Names.Signature)
+	require.Zero(t, c.Retention, "what exports hold is kept for good")
 	require.Equal(t, "https://gate.example.com", c.PublicURL, "a slash would be there twice in addresses of documents")
 	require.Equal(t, Temporal{Address: "127.0.0.1:7233", Namespace: "default"}, a.Temporal)
 	require.Equal(t, map[string]*hiring.Tenant{"acme": {Name: "acme", Secrets: []hiring.Secret{"hunter2"}, Integrations: []hiring.Integration{{
@@ -55,7 +56,7 @@ func TestDocumentsFolders(t *testing.T) {
 func TestEverySettingArrives(t *testing.T) {
 	t.Parallel()
 	a := app()
-	a.ServiceName = "Hire"
+	a.ServiceName, a.Retention = "Hire", "90d"
 	a.Egress = []Allow{{CIDR: "10.20.0.0/16", Ports: []string{"8080"}}}
 	a.Tenants[0].Rate = &Rate{PerSecond: 50, Burst: 200}
 	a.Tenants[0].Secrets = []string{"old", "new"}
@@ -65,6 +66,7 @@ func TestEverySettingArrives(t *testing.T) {
 	c, err := build(a)
 	require.NoError(t, err)
 	require.Equal(t, "X-Hire-UUID", c.Names.UUID)
+	require.Equal(t, 90*24*time.Hour, c.Retention)
 	tenant, ok := c.Tenant("acme")
 	require.True(t, ok)
 	require.Equal(t, []string{"old", "new"}, tenant.SigningKeys())
@@ -200,6 +202,14 @@ func TestRateIsRead(t *testing.T) {
 		require.ErrorIs(t, err, errRate, args)
 	}
 	require.Error(t, Rate{PerSecond: math.NaN(), Burst: 1}.Check())
+}
+
+func TestRetentionIsChecked(t *testing.T) {
+	t.Parallel()
+	a := app()
+	a.Retention = "3d"
+	_, err := build(a)
+	require.ErrorContains(t, err, "give a number of days, 4 at least")
 }
 
 func TestCandidateURLKeepsItsPlace(t *testing.T) {
