@@ -22,6 +22,12 @@ const (
 	idleTimeout    = 30 * time.Second
 	idlePerHost    = 16
 	maxHeaderBytes = 64 << 10
+
+	// A connection of HTTP/2 is used for as long as it looks open, and one whose other end vanished does for a quarter of an hour:
+	// everything that went there meanwhile would fail. One that is silent is asked, and closed when it stays so; both together
+	// are no less than what an attempt may take, so that none is cut short.
+	pingAfter   = 5 * time.Second
+	pingTimeout = 15 * time.Second
 )
 
 // Guard lets connections be made to public addresses over https, on ports 80 and 443, and to what its policy allows. It is
@@ -81,6 +87,7 @@ func newTransport(c control) *http.Transport {
 		TLSHandshakeTimeout:    tlsTimeout,
 		DisableCompression:     true,
 		ForceAttemptHTTP2:      true,
+		HTTP2:                  &http.HTTP2Config{SendPingTimeout: pingAfter, PingTimeout: pingTimeout},
 		MaxIdleConnsPerHost:    idlePerHost,
 		IdleConnTimeout:        idleTimeout,
 		MaxResponseHeaderBytes: maxHeaderBytes,
