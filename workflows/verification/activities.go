@@ -49,6 +49,9 @@ func (a *Activities) Verify(ctx context.Context, in Input) (Result, error) {
 	if hex.EncodeToString(i.Setting()) != in.Setting {
 		return Result{State: hiring.Removed}, nil // another setting is in force, with a verification of its own
 	}
+	if !i.Verify {
+		return Result{State: hiring.NotConfigured}, nil // somebody wrote `verify off` meanwhile: it is trusted without being asked
+	}
 	status, err := a.Store.IntegrationStatus(ctx, i)
 	if err != nil {
 		return Result{}, workflows.Again("store_unavailable", 0, 5*time.Second)

@@ -68,3 +68,29 @@ func TestLateAnswerToVerify(t *testing.T) {
 		require.Equal(t, meanwhile, status.State)
 	}
 }
+
+// An integration that is trusted without being asked, since a reload, is not asked any more.
+func TestVerificationEndsWhereItIsSwitchedOff(t *testing.T) {
+	t.Parallel()
+	db, err := store.Open(t.Context(), "sqlite://"+filepath.Join(t.TempDir(), "hiregate.db"), store.Options{})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	partner := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("it was asked") }))
+	t.Cleanup(partner.Close)
+	trusted := hiring.Integration{Tenant: "acme", Name: "hris", URL: partner.URL + "/in", Secret: "s"}
+	loopback, err := egress.ParseAllow([]string{"127.0.0.0/8"})
+	require.NoError(t, err)
+	names, err := webhook.NamesFor("Service")
+	require.NoError(t, err)
+	force := new(config.InForce)
+	force.Push(&config.Config{Names: names, Egress: egress.New(egress.Policy{Allow: []egress.Allowance{loopback}}),
+		Tenants: map[string]*hiring.Tenant{"acme": {Name: "acme", Integrations: []hiring.Integration{trusted}}}})
+	a := &verification.Activities{Store: db, InForce: force, Now: time.Now, Log: zap.NewNop(), Release: func(context.Context, *hiring.Integration) error { return nil }}
+	env := new(testsuite.WorkflowTestSuite).NewTestActivityEnvironment()
+	env.RegisterActivityWithOptions(a.Verify, activity.RegisterOptions{Name: verification.VerifyName})
+	value, err := env.ExecuteActivity(verification.VerifyName, verification.Input{Tenant: "acme", Integration: "hris", Setting: hex.EncodeToString(trusted.Setting())})
+	require.NoError(t, err)
+	var res verification.Result
+	require.NoError(t, value.Get(&res))
+	require.Equal(t, hiring.NotConfigured, res.State)
+}
