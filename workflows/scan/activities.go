@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"sync/atomic"
 	"time"
 
 	"go.temporal.io/sdk/activity"
@@ -23,6 +24,11 @@ import (
 const (
 	// scanTime is how long a scanner may take for one document.
 	scanTime = 5 * time.Minute
+	// scansAtOnce are few of the worker's places, which the fetching of documents needs as well: a scanner that hangs must not take
+	// them all.
+	scansAtOnce = 16
+	// scanLater is how long a document waits that finds no place.
+	scanLater = 5 * time.Second
 	// startAgain is how long after its start a scan that has not ended is started again: its workflow may be gone.
 	startAgain = 10 * time.Minute
 	startEvery = time.Second
@@ -37,6 +43,8 @@ type Activities struct {
 	Client  client.Client
 	Now     func() time.Time
 	Log     *zap.Logger
+
+	underway atomic.Int64
 }
 
 // Register puts the workflow and its activity on the workers of the two task queues.
@@ -55,6 +63,10 @@ func (a *Activities) Scan(ctx context.Context, in Input) (Result, error) {
 	if c.Scanner == nil {
 		a.Log.Warn("a document waits for a scanner, and none is configured: add the option scan again, or delete the document", zap.Int64("document", in.Document))
 		return Result{}, workflows.Again("no_scanner", 0, workflows.Jittered(time.Minute))
+	}
+	defer a.underway.Add(-1)
+	if a.underway.Add(1) > scansAtOnce {
+		return Result{}, workflows.Again("at_capacity", 0, workflows.Jittered(scanLater))
 	}
 	d, err := a.Store.DocumentToScan(ctx, in.Document)
 	if err != nil {
