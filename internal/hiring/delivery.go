@@ -53,7 +53,7 @@ type Delivery struct {
 	Parked      bool         // held, and its workflow has ended: a release starts the next round
 	HeldSince   time.Time
 	NextAt      time.Time // of the next attempt; zero: none is planned
-	CreatedAt   time.Time // when its round was dispatched; what was parked keeps it in the next one
+	CreatedAt   time.Time // when its round was dispatched, or it was triggered; what was parked keeps it in the next one
 	UpdatedAt   time.Time
 	Read        time.Time // UpdatedAt as it was read from the store, which it is written in the place of; zero: it is not there yet
 	Till        time.Time // end of the attempts of its round; known while that runs, and not in the store

@@ -84,7 +84,10 @@ func (a *Activities) delivery(ctx context.Context, e *hiring.Export, part Part) 
 	if errors.Is(err, store.ErrNotFound) {
 		d, err = &hiring.Delivery{ExportID: e.ID, Tenant: e.Tenant, Integration: part.Integration, Round: part.Round,
 			Outcome: hiring.Pending, CreatedAt: a.Now()}, nil
-		if part.Round == e.Round && !e.DispatchedAt.IsZero() {
+		switch {
+		case e.Origin == hiring.Triggered && part.Round == 0:
+			d.CreatedAt = e.ReceivedAt // it is meant for this integration since then, however late it is dispatched
+		case part.Round == e.Round && !e.DispatchedAt.IsZero():
 			d.CreatedAt = e.DispatchedAt
 		}
 	}

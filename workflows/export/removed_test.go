@@ -67,6 +67,35 @@ func TestNewIntegrationGetsNothingOfARemovedOne(t *testing.T) {
 	}
 }
 
+// What is triggered names its integrations at once. While it waits for Temporal one of them is removed, and another one made under its
+// name, which it was not meant for.
+func TestNewIntegrationGetsNothingThatWasTriggeredForARemovedOne(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.integration().Row.Version = 1
+	e := b.take("u-1", `{}`, func(e *hiring.Export) {
+		e.Origin, e.DeliverTill, e.Integrations = hiring.Triggered, e.DocumentsTill, []string{"hris"}
+	})
+	b.advance(time.Minute)
+	b.set(hiring.Removed)
+	b.advance(time.Minute)
+	b.integration().URL = b.partner.URL + "/next"
+	b.set(hiring.Configured)
+	b.advance(time.Minute)
+	b.dispatch(e)
+	res, _, _ := b.deliver(e)
+	require.Equal(t, hiring.ClassPartnerFault, res.Class)
+	require.Equal(t, "integration hris was removed", b.delivery(e).Reason)
+	require.Zero(t, b.asked.Load())
+
+	next := b.take("u-2", `{}`, func(e *hiring.Export) {
+		e.Origin, e.DeliverTill, e.Integrations = hiring.Triggered, e.DocumentsTill, []string{"hris"}
+	})
+	b.dispatch(next)
+	res, _, _ = b.deliver(next)
+	require.Equal(t, hiring.ClassDelivered, res.Class)
+}
+
 // A removal may be cut off before it has ended what was on its way. What was parked has no workflow that would.
 func TestParkedAtARemovedIntegrationEnds(t *testing.T) {
 	t.Parallel()
