@@ -82,6 +82,57 @@ func TestWhoIsAddedToARoundThatStartsHasTheNext(t *testing.T) {
 	})
 }
 
+// Two integrations of an export are released, one while the workflow of the other's round is being started. What was moved into
+// that round goes on in the one that carries it: left behind it would be held there for good, and delivered again with the next release.
+func TestWhatWasMovedIntoARoundThatStartsHasTheNext(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, db *store.DB) {
+		e := export("acme", "u-1", "b")
+		require.True(t, insert(t, db, e))
+		write(t, db, func(tx *store.Tx) error {
+			for _, name := range []string{"crm", "hris"} {
+				parked := &hiring.Delivery{ExportID: e.ID, Tenant: "acme", Integration: name, Outcome: hiring.Held, Parked: true, CreatedAt: noon, UpdatedAt: noon}
+				if err := tx.PutDelivery(parked); err != nil {
+					return err
+				}
+			}
+			return tx.MarkDispatched(e.ID, 0, noon, "crm", "hris")
+		})
+		release := func(name string) {
+			parked, err := db.Delivery(t.Context(), e.ID, name, 0)
+			require.NoError(t, err)
+			write(t, db, func(tx *store.Tx) error {
+				next, err := tx.NextRound(e.ID, []string{name}, noon, noon.Add(time.Hour))
+				if err != nil {
+					return err
+				}
+				moved, err := tx.MoveDelivery(parked, next.Round, noon)
+				require.True(t, moved)
+				return err
+			})
+		}
+		rounds := func() (at []string) {
+			all, err := db.Deliveries(t.Context(), e.ID)
+			require.NoError(t, err)
+			for _, d := range all {
+				at = append(at, fmt.Sprint(d.Integration, d.Round))
+			}
+			return at
+		}
+		release("crm")
+		release("hris")
+		write(t, db, func(tx *store.Tx) error { return tx.MarkDispatched(e.ID, 1, noon, "crm") })
+		require.Equal(t, []string{"crm1", "hris2"}, rounds())
+
+		waiting, err := db.Export(t.Context(), e.ID)
+		require.NoError(t, err)
+		for range 2 { // its workflow id is taken, and two nodes find that out
+			write(t, db, func(tx *store.Tx) error { return tx.SkipRound(waiting) })
+		}
+		require.Equal(t, []string{"crm1", "hris3"}, rounds())
+	})
+}
+
 // A delivery is written in the place of the one it was read as. What is delivered stays so, and stands against all else.
 func TestDeliveryIsNotOverwrittenUnseen(t *testing.T) {
 	t.Parallel()

@@ -101,8 +101,17 @@ func (tx *Tx) MarkDispatched(id int64, round int, at time.Time, integrations ...
 	if len(added) == 0 || !e.DispatchedAt.IsZero() {
 		return nil
 	}
-	_, err = tx.NextRound(id, added, at, e.DeliverTill)
-	return err
+	next, err := tx.NextRound(id, added, at, e.DeliverTill)
+	if err != nil {
+		return err
+	}
+	for _, name := range added { // a delivery that was moved into the round goes on where it is delivered
+		_, err := tx.exec(`UPDATE deliveries SET round = $1 WHERE export_id = $2 AND integration = $3 AND round = $4`, next.Round, id, name, round)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // lockExport keeps other nodes from an export's row until the transaction ends: two must not begin the same round.
@@ -172,10 +181,15 @@ func (tx *Tx) EndQuarantine(id int64) (bool, error) {
 	return n == 1, err
 }
 
-// SkipRound gives an export that was not dispatched the next round's number and workflow id, in the place of its present ones.
+// SkipRound gives an export that was not dispatched the next round's number and workflow id, in the place of its present ones. The
+// deliveries that were moved into the round go along.
 func (tx *Tx) SkipRound(e *hiring.Export) error {
-	_, err := tx.exec(`UPDATE exports SET round = $1, workflow_id = $2 WHERE id = $3 AND round = $4 AND dispatched_at IS NULL`,
+	n, err := tx.exec(`UPDATE exports SET round = $1, workflow_id = $2 WHERE id = $3 AND round = $4 AND dispatched_at IS NULL`,
 		e.Round+1, hiring.WorkflowID(e.Tenant, e.Key, e.Round+1), e.ID, e.Round)
+	if err != nil || n == 0 {
+		return err
+	}
+	_, err = tx.exec(`UPDATE deliveries SET round = $1 WHERE export_id = $2 AND round = $3`, e.Round+1, e.ID, e.Round)
 	return err
 }
 
