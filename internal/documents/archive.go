@@ -198,7 +198,7 @@ func (a *Archive) failed(d *hiring.Document, failure *FetchError, left time.Dura
 	case GiveUp:
 		d.State = hiring.GivenUp
 	case GiveUpAfterTries:
-		if d.Tries >= GiveUpTries {
+		if d.Refusals++; d.Refusals >= GiveUpTries {
 			d.State = hiring.GivenUp
 		}
 	}

@@ -316,6 +316,26 @@ func TestRefusedThreeTimesIsGivenUp(t *testing.T) {
 	require.NotContains(t, docs[1].Reason, "two", "the address of a document is a credential")
 }
 
+// A service that starts anew may answer 502 for a while, and then 404 once: those before count for nothing towards giving up.
+func TestOnlyRefusalsCountTowardsGivingUp(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, address string) {
+		b := newBenchOn(t, address)
+		e := b.accept("one")
+		for _, status := range []int{http.StatusBadGateway, http.StatusNotFound, http.StatusBadGateway, http.StatusTooManyRequests, http.StatusForbidden} {
+			b.status.Store("one", status)
+			p := b.fetch(e)
+			require.Equal(t, 1, p.Missing, status)
+			b.advance(p.Wait)
+		}
+		b.status.Store("one", http.StatusNotFound)
+		require.Equal(t, documents.Progress{GivenUp: 1}, b.fetch(e))
+		docs, err := b.Store.Documents(t.Context(), e.ID)
+		require.NoError(t, err)
+		require.Equal(t, []int{6, 3}, []int{docs[0].Tries, docs[0].Refusals})
+	})
+}
+
 func TestTriedUntilItsURLEnds(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

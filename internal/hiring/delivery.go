@@ -127,6 +127,7 @@ type Document struct {
 	State     DocumentState
 	Reason    string // why it was given up, without its URL
 	Tries     int
+	Refusals  int       // tries that were answered with a status that rarely changes: after a few of them it is given up
 	NextAt    time.Time // of the next try
 	Blob      string    // name in the document store
 	SHA256    []byte

@@ -20,17 +20,17 @@ func (tx *Tx) InsertDocument(d hiring.Document) error {
 // then nothing changes, and a blob that was fetched for it is not wanted.
 func (tx *Tx) UpdateDocument(d *hiring.Document) (bool, error) {
 	n, err := tx.exec(`UPDATE documents SET state = $1, reason = $2, tries = $3, next_at = $4, blob = $5, sha256 = $6, size = $7, declared = $8,
-		detected = $9, file_name = $10, fetched_at = $11 WHERE id = $12 AND state = 'fetching'`,
-		string(d.State), d.Reason, d.Tries, micros(d.NextAt), d.Blob, d.SHA256, d.Size, d.Declared, d.Detected, d.FileName, micros(d.FetchedAt), d.ID)
+		detected = $9, file_name = $10, fetched_at = $11, refusals = $12 WHERE id = $13 AND state = 'fetching'`,
+		string(d.State), d.Reason, d.Tries, micros(d.NextAt), d.Blob, d.SHA256, d.Size, d.Declared, d.Detected, d.FileName, micros(d.FetchedAt), d.Refusals, d.ID)
 	return n == 1, err
 }
 
 const documentColumns = `d.id, d.export_id, d.tenant, d.position, d.source_url, d.state, d.reason, d.tries, d.next_at, d.blob, d.sha256, d.size,
-	d.declared, d.detected, d.file_name, d.created_at, d.fetched_at`
+	d.declared, d.detected, d.file_name, d.created_at, d.fetched_at, d.refusals`
 
 func documentFields(d *hiring.Document) []any {
 	return []any{&d.ID, &d.ExportID, &d.Tenant, &d.Position, &d.SourceURL, &d.State, &d.Reason, &d.Tries, moment{&d.NextAt}, &d.Blob, &d.SHA256, &d.Size,
-		&d.Declared, &d.Detected, &d.FileName, moment{&d.CreatedAt}, moment{&d.FetchedAt}}
+		&d.Declared, &d.Detected, &d.FileName, moment{&d.CreatedAt}, moment{&d.FetchedAt}, &d.Refusals}
 }
 
 // Documents reads the documents of an export, in the order of its attachments.
