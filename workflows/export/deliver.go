@@ -65,9 +65,9 @@ func (a *Activities) step(ctx context.Context, e *hiring.Export, d *hiring.Deliv
 			return DeliverResult{}, workflows.Again("documents_missing", 0, workflows.Jittered(documentsDelay))
 		}
 	}
-	done, closed := a.gates.enter(i)
+	done, closed, wait := a.gates.enter(i, a.Now())
 	if closed != "" {
-		return DeliverResult{}, workflows.Again(closed, 0, workflows.Jittered(gateDelay))
+		return DeliverResult{}, workflows.Again(closed, 0, max(gateDelay, min(wait, d.Till.Add(-endMargin).Sub(a.Now()))))
 	}
 	d.Documents = mode // another in the configuration, later, is for other deliveries
 	answer, err := a.send(ctx, c, e, i, mode)

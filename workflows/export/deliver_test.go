@@ -321,6 +321,46 @@ func TestBreakerOpensAfterTenFailures(t *testing.T) {
 	require.ErrorIs(t, err, store.ErrNotFound, "a gate that opens by itself leaves no trace")
 }
 
+// Thousands that wait for a partner that is down come again a few at a time, and none beyond its own end.
+func TestThoseTurnedAwayComeBackInTurns(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.status.Store(500)
+	for n := range 10 {
+		b.deliver(b.accept(fmt.Sprint("u-", n)))
+	}
+	var waiting []*hiring.Export
+	for n := range 600 {
+		waiting = append(waiting, b.accept(fmt.Sprint("waiting-", n)))
+	}
+	seconds := map[int]int{}
+	longest := time.Duration(0)
+	for _, e := range waiting {
+		_, wait, class := b.deliver(e)
+		require.Equal(t, "breaker_open", class)
+		seconds[int(wait.Seconds())]++
+		longest = max(longest, wait)
+	}
+	require.Greater(t, longest, 8*time.Second, "600 of which 50 come in a second")
+	require.Less(t, longest, 16*time.Second)
+	for second, n := range seconds {
+		require.Less(t, n, 200, "second %d", second)
+	}
+	b.advance(hiring.DeliveryWindow - 34*time.Second)
+	last := waiting[len(waiting)-1]
+	for _, e := range waiting { // the breaker lets one through, which fails, and turns the others away
+		if e != last {
+			b.deliver(e)
+		}
+	}
+	_, wait, class := b.deliver(last)
+	require.Equal(t, "breaker_open", class)
+	require.Equal(t, 4*time.Second, wait, "it comes again while there is time for an attempt")
+	b.advance(31 * time.Second)
+	_, wait, _ = b.deliver(last)
+	require.Equal(t, 2*time.Second, wait)
+}
+
 func TestRefusedByEgressIsOurFault(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

@@ -7,8 +7,10 @@ import (
 
 	"github.com/sony/gobreaker/v2"
 	"golang.org/x/sync/semaphore"
+	"golang.org/x/time/rate"
 
 	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/workflows"
 )
 
 const (
@@ -19,6 +21,11 @@ const (
 	breakFor = 15 * time.Second
 	// gateDelay is how long a delivery waits at a gate that opens by itself.
 	gateDelay = 2 * time.Second
+	// comingBack is how many of those that an integration's gate turned away come again in a second. Temporal carries few more than that,
+	// for all tenants together: thousands that wait for one partner, each asking every two seconds, would leave nothing to the others.
+	comingBack = 50
+	// longestAtGate bounds how long one of very many waits.
+	longestAtGate = 10 * time.Minute
 )
 
 // gates bound, per integration, what goes out at once, and stop it while the integration is down.
@@ -29,6 +36,7 @@ type gates struct {
 
 type gate struct {
 	cap     int
+	turns   *rate.Limiter // of those that were turned away
 	places  *semaphore.Weighted
 	breaker *gobreaker.TwoStepCircuitBreaker[struct{}]
 }
@@ -36,16 +44,16 @@ type gate struct {
 var errDown = errors.New("the integration is down")
 
 // enter asks for a place. When it is given, done must be told whether the integration was up; otherwise closed says, in a
-// fixed word, why not.
-func (g *gates) enter(i *hiring.Integration) (done func(up bool), closed string) {
+// fixed word, why not, and wait, after which time to ask again.
+func (g *gates) enter(i *hiring.Integration, now time.Time) (done func(up bool), closed string, wait time.Duration) {
 	one := g.of(i)
 	if !one.places.TryAcquire(1) {
-		return nil, "at_capacity"
+		return nil, "at_capacity", one.turn(now)
 	}
 	tell, err := one.breaker.Allow()
 	if err != nil {
 		one.places.Release(1)
-		return nil, "breaker_open"
+		return nil, "breaker_open", one.turn(now)
 	}
 	return func(up bool) {
 		one.places.Release(1)
@@ -54,7 +62,18 @@ func (g *gates) enter(i *hiring.Integration) (done func(up bool), closed string)
 		} else {
 			tell(errDown)
 		}
-	}, ""
+	}, "", 0
+}
+
+// turn tells after which time one that was turned away has its turn.
+func (g *gate) turn(now time.Time) time.Duration {
+	r := g.turns.ReserveN(now, 1)
+	wait := gateDelay + r.DelayFrom(now)
+	if wait > longestAtGate {
+		r.CancelAt(now)
+		wait = longestAtGate
+	}
+	return workflows.Jittered(wait)
 }
 
 func (g *gates) of(i *hiring.Integration) *gate {
@@ -72,7 +91,8 @@ func (g *gates) of(i *hiring.Integration) *gate {
 	if g.all == nil {
 		g.all = map[string]*gate{}
 	}
-	one := &gate{cap: n, places: semaphore.NewWeighted(int64(n)), breaker: gobreaker.NewTwoStepCircuitBreaker[struct{}](gobreaker.Settings{
+	// As many come back after two seconds as would without turns, while they are few.
+	one := &gate{cap: n, turns: rate.NewLimiter(comingBack, comingBack*int(gateDelay/time.Second)), places: semaphore.NewWeighted(int64(n)), breaker: gobreaker.NewTwoStepCircuitBreaker[struct{}](gobreaker.Settings{
 		Timeout:     breakFor,
 		ReadyToTrip: func(c gobreaker.Counts) bool { return c.ConsecutiveFailures >= breakAfter },
 	})}
