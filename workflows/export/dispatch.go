@@ -31,6 +31,7 @@ const (
 	sweepEvery   = time.Second
 	sweepAge     = 3 * time.Second // what is younger is being started by whoever accepted it
 	sweepPage    = 500
+	measureEvery = time.Second
 	startTimeout = 10 * time.Second
 	minBackoff   = 500 * time.Millisecond
 	maxBackoff   = 10 * time.Second
@@ -88,6 +89,7 @@ func (d *Dispatcher) Run(ctx context.Context) {
 		})
 	}
 	group.Go(func() { d.sweep(ctx) })
+	group.Go(func() { d.measure(ctx) })
 	group.Go(func() { d.rescue(ctx) })
 	group.Wait()
 }
@@ -96,7 +98,6 @@ func (d *Dispatcher) Run(ctx context.Context) {
 func (d *Dispatcher) sweep(ctx context.Context) {
 	backoff := time.Duration(0)
 	for sleep(ctx, max(sweepEvery, backoff)) {
-		d.measure(ctx)
 		waiting, err := d.Store.Undispatched(ctx, d.Now().Add(-sweepAge), sweepPage)
 		for err == nil && len(waiting) > 0 {
 			if err = d.startAll(ctx, waiting); err != nil {
@@ -283,19 +284,21 @@ func (d *Dispatcher) gone() {
 	metrics.Temporal(false)
 }
 
-// measure sets the gauges of what waits.
+// measure keeps the gauges of what waits, beside the sweep: while more come in than Temporal takes, that does not come to an end.
 func (d *Dispatcher) measure(ctx context.Context) {
-	n, oldest, err := d.Store.Backlog(ctx)
-	if err != nil {
-		return
+	for sleep(ctx, measureEvery) {
+		commits, writes := d.Store.Commits()
+		metrics.Store(d.Store.WALSize(), commits, writes)
+		n, oldest, err := d.Store.Backlog(ctx)
+		if err != nil {
+			continue
+		}
+		age := time.Duration(0)
+		if n > 0 {
+			age = d.Now().Sub(oldest)
+		}
+		metrics.Backlog(n, age)
 	}
-	age := time.Duration(0)
-	if n > 0 {
-		age = d.Now().Sub(oldest)
-	}
-	metrics.Backlog(n, age)
-	commits, writes := d.Store.Commits()
-	metrics.Store(d.Store.WALSize(), commits, writes)
 }
 
 // sleep waits, and reports false when ctx ended.

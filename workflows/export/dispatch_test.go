@@ -1,0 +1,229 @@
+package export_test
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/common/v1"
+	enums "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/history/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
+	"go.uber.org/zap"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/metrics"
+	"github.com/hiregate/hiregate/workflows/export"
+)
+
+// starter is a Temporal that is asked to start workflows.
+type starter struct {
+	client.Client
+	start func(o client.StartWorkflowOptions) error
+	first *common.Payloads // what a workflow that was started before was started with
+}
+
+func (s starter) ExecuteWorkflow(_ context.Context, o client.StartWorkflowOptions, _ any, _ ...any) (client.WorkflowRun, error) {
+	return nil, s.start(o)
+}
+
+func (s starter) GetWorkflowHistory(context.Context, string, string, bool, enums.HistoryEventFilterType) client.HistoryEventIterator {
+	return s
+}
+
+func (s starter) HasNext() bool { return true }
+
+func (s starter) Next() (*history.HistoryEvent, error) {
+	return &history.HistoryEvent{Attributes: &history.HistoryEvent_WorkflowExecutionStartedEventAttributes{
+		WorkflowExecutionStartedEventAttributes: &history.WorkflowExecutionStartedEventAttributes{Input: s.first}}}, nil
+}
+
+// run has a dispatcher start what waits, until the test ends.
+func (b *bench) run(temporal client.Client, attributes bool) *export.Dispatcher {
+	b.t.Helper()
+	known := new(atomic.Bool)
+	known.Store(attributes)
+	d := &export.Dispatcher{Store: b.Store, Client: temporal, InForce: b.InForce, Archive: b.Archive, Now: b.Clock, Log: zap.NewNop(), Attributes: known}
+	ctx, stop := context.WithCancel(b.t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { d.Run(ctx) })
+	b.t.Cleanup(func() { stop(); running.Wait() })
+	return d
+}
+
+// becomes waits until an export is as it should be.
+func (b *bench) becomes(e *hiring.Export, as func(*hiring.Export) bool) *hiring.Export {
+	b.t.Helper()
+	var now *hiring.Export
+	require.Eventually(b.t, func() bool {
+		var err error
+		now, err = b.Store.Export(context.Background(), e.ID)
+		return err == nil && as(now)
+	}, 30*time.Second, 20*time.Millisecond)
+	return now
+}
+
+func started(e *hiring.Export) bool { return !e.DispatchedAt.IsZero() }
+
+// The gauges are what the alerts go by. They follow what waits also while the sweep has no end, since more come in than Temporal takes.
+func TestGaugesFollowWhatWaits(t *testing.T) { // beside no other dispatcher: the gauges are the process's
+	b := newBench(t)
+	registry := prometheus.NewRegistry()
+	require.NoError(t, metrics.Register(registry))
+	gauge := func(name string) float64 {
+		families, err := registry.Gather()
+		require.NoError(t, err)
+		for _, family := range families {
+			if family.GetName() == name {
+				return family.GetMetric()[0].GetGauge().GetValue()
+			}
+		}
+		return -1
+	}
+	asked, answer := make(chan struct{}, 100), make(chan struct{})
+	b.accept("u-1")
+	b.advance(time.Minute)
+	b.run(starter{start: func(client.StartWorkflowOptions) error { asked <- struct{}{}; <-answer; return nil }}, false)
+	t.Cleanup(func() { close(answer) })
+	<-asked
+	for _, key := range []string{"u-2", "u-3", "u-4"} {
+		b.accept(key)
+	}
+	b.advance(9 * time.Minute)
+	require.Eventually(t, func() bool {
+		return gauge("hiregate_inbox_undispatched") == 4 && gauge("hiregate_inbox_undispatched_oldest_seconds") == 600
+	}, 10*time.Second, 20*time.Millisecond, "the gauges stand still")
+	writes := gauge("hiregate_store_writes")
+	require.NoError(t, b.Store.Ping(t.Context()))
+	require.Eventually(t, func() bool { return gauge("hiregate_store_writes") > writes }, 10*time.Second, 20*time.Millisecond)
+}
+
+// What Temporal refuses as invalid is set aside, is not tried again, and holds up no other.
+func TestRefusedStartBlocksNoOther(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	var asked atomic.Int64
+	temporal := starter{start: func(o client.StartWorkflowOptions) error {
+		if o.ID == "export/acme/bad" {
+			asked.Add(1)
+			return serviceerror.NewInvalidArgument("the id displeases")
+		}
+		return nil
+	}}
+	bad := b.accept("bad") // the first of its page, which is tried alone
+	var good []*hiring.Export
+	for _, key := range []string{"u-1", "u-2", "u-3"} {
+		good = append(good, b.accept(key))
+	}
+	b.advance(time.Minute)
+	b.run(temporal, false)
+	bad = b.becomes(bad, func(e *hiring.Export) bool { return e.Fault != "" })
+	require.Equal(t, "Temporal refuses its workflow: the id displeases", bad.Fault)
+	require.False(t, started(bad))
+	for _, e := range good {
+		e = b.becomes(e, started)
+		require.Empty(t, e.Fault)
+		require.Equal(t, []string{"hris"}, e.Integrations)
+	}
+	times := asked.Load()
+	late := b.accept("u-4")
+	b.advance(time.Minute)
+	b.becomes(late, started)
+	require.Equal(t, times, asked.Load(), "it was tried again")
+}
+
+// A Temporal that does not know the search attributes, or not yet, gets the workflow without them.
+func TestStartWithoutSearchAttributes(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	var with, without atomic.Int64
+	e := b.accept("u-1")
+	b.advance(time.Minute)
+	b.run(starter{start: func(o client.StartWorkflowOptions) error {
+		if o.TypedSearchAttributes.Size() > 0 {
+			with.Add(1)
+			return serviceerror.NewInvalidArgument("no mapping defined for search attribute")
+		}
+		without.Add(1)
+		return nil
+	}}, true)
+	e = b.becomes(e, started)
+	require.Empty(t, e.Fault)
+	require.Equal(t, []int64{1, 1}, []int64{with.Load(), without.Load()})
+}
+
+// While Temporal is away nothing is set aside; what waited, and what was offered meanwhile, is started once it is back.
+func TestWhatWaitsIsStartedOnceTemporalIsBack(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	var back atomic.Bool
+	var asked atomic.Int64
+	all := []*hiring.Export{b.accept("u-1"), b.accept("u-2")}
+	b.advance(time.Minute)
+	d := b.run(starter{start: func(client.StartWorkflowOptions) error {
+		asked.Add(1)
+		if !back.Load() {
+			return serviceerror.NewUnavailable("connection refused")
+		}
+		return nil
+	}}, false)
+	require.Eventually(t, func() bool { return asked.Load() >= 2 }, 30*time.Second, 10*time.Millisecond, "it is not tried again")
+	offered := b.accept("u-3")
+	d.Offer(offered)
+	all = append(all, offered)
+	for _, e := range all {
+		now, err := b.Store.Export(t.Context(), e.ID)
+		require.NoError(t, err)
+		require.False(t, started(now))
+		require.Empty(t, now.Fault)
+	}
+	b.advance(time.Minute)
+	back.Store(true)
+	for _, e := range all {
+		b.becomes(e, started)
+	}
+}
+
+// What another node started, or this one before it noted that, goes to whom that start was for: the tenant's integrations may be others
+// by now.
+func TestWhatIsStartedAlreadyIsNoted(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	e := b.accept("u-1")
+	first, err := converter.GetDefaultDataConverter().ToPayloads(export.Input{Tenant: "acme", Export: e.ID, To: []export.Target{{Integration: "crm"}, {Integration: "old"}}})
+	require.NoError(t, err)
+	b.advance(time.Minute)
+	b.run(starter{first: first, start: func(client.StartWorkflowOptions) error {
+		return serviceerror.NewWorkflowExecutionAlreadyStarted("it is there", "", "")
+	}}, false)
+	e = b.becomes(e, started)
+	require.Equal(t, []string{"crm", "old"}, e.Integrations)
+	require.Zero(t, e.Round)
+}
+
+// Exports of a tenant that was taken out of the configuration wait for it to come back, and hold up nobody.
+func TestExportsOfAnUnknownTenantWait(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	var ids sync.Map
+	nothing := func(*hiring.Export) {}
+	gone := b.takeFor("gone", "u-1", `{}`, nothing)
+	known := b.accept("u-2")
+	b.advance(time.Minute)
+	b.run(starter{start: func(o client.StartWorkflowOptions) error { ids.Store(o.ID, true); return nil }}, false)
+	b.becomes(known, started)
+	_, asked := ids.Load("export/gone/u-1")
+	require.False(t, asked)
+
+	again := *b.config
+	again.Tenants = map[string]*hiring.Tenant{"acme": b.config.Tenants["acme"], "gone": {Name: "gone"}}
+	b.InForce.Push(&again)
+	b.advance(2 * time.Minute)
+	b.becomes(gone, started)
+}
