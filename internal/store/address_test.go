@@ -19,6 +19,13 @@ func TestAddressIsExplained(t *testing.T) {
 		{"postgres://hiregate@db/?password=hunter2", "names no database"},
 		{"postgres://hiregate@db/x?password=hunter2&sslmode=no", "can't be read"},
 		{"mysql://db/x?password=hunter2", "write sqlite:///"},
+		{"host=db user=hiregate password=hunter2", "write sqlite:///"}, // as libpq takes it, too
+		{"hiregate:hunter2@db/hiregate", "write sqlite:///"},
+		{"root:hunter2@tcp(db:3306)/x", "write sqlite:///"},
+		{"postgres:hiregate:hunter2@db/x", "can't be read"},
+		{"postgres:/hiregate:hunter2@db/x", "can't be read"},
+		{"postgres:host=db password=hunter2", "postgres://user:password@host:5432/name"},
+		{"postgres://hiregate:12#hunter2@db/", "names no database"},
 		{"sqlite:", "names no file"},
 		{"sqlite://", "names no file"},
 		{"sqlite://data/", "names no file"},

@@ -77,10 +77,11 @@ func engineOf(address string) (*engine, error) {
 	return nil, fmt.Errorf("database address %q: write %s or %s", redactAddress(address), exampleSQLite, examplePostgres)
 }
 
-// redactAddress keeps a password that stands in an address out of an error, and with it all parameters.
+// redactAddress keeps a password that stands in an address out of an error, and with it all parameters. What is no URL may have one
+// anywhere: host=db password=…, or user:password@host without a scheme.
 func redactAddress(address string) string {
 	address, _, _ = strings.Cut(address, "?")
-	if u, err := url.Parse(address); err == nil {
+	if u, err := url.Parse(address); err == nil && !strings.ContainsAny(u.Opaque+u.Path+u.Fragment, "@=") {
 		return u.Redacted()
 	}
 	return "(unreadable)"
