@@ -25,6 +25,21 @@ func TestOneProcessWrites(t *testing.T) {
 	require.NoError(t, db.Close())
 }
 
+// Candidates are in the file, whatever the umask leaves to others.
+func TestFilesAreForTheirUserAlone(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "hiregate.db")
+	db, err := store.Open(t.Context(), "sqlite://"+path, store.Options{})
+	require.NoError(t, err)
+	defer db.Close()
+	require.NoError(t, db.Ping(t.Context()))
+	for _, end := range []string{"", "-wal", "-shm", ".lock"} {
+		info, err := os.Stat(path + end)
+		require.NoError(t, err)
+		require.Equal(t, os.FileMode(0o600), info.Mode().Perm(), end)
+	}
+}
+
 func TestCloseWaitsForHolders(t *testing.T) {
 	t.Parallel()
 	db, err := store.Open(t.Context(), "sqlite://"+filepath.Join(t.TempDir(), "hiregate.db"), store.Options{})
