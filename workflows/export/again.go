@@ -28,6 +28,8 @@ type Again struct {
 	Dispatcher *Dispatcher
 	Now        func() time.Time
 	Log        *zap.Logger
+
+	looked time.Time // what was due then, FindLost has found; zero: it did not look yet
 }
 
 // Redelivery is what Redeliver did for each integration.
@@ -126,6 +128,12 @@ func (a *Again) begin(ctx context.Context, e *hiring.Export, integrations []stri
 			}
 			if ok, err := tx.MoveDelivery(d, next.Round, now); err != nil || !ok {
 				return cmp.Or(err, errMoved)
+			}
+		}
+		for _, name := range integrations { // those that were not moved: of an old export FindLost finds nothing else
+			d := &hiring.Delivery{ExportID: e.ID, Tenant: e.Tenant, Integration: name, Round: next.Round, Outcome: hiring.Pending, CreatedAt: now, UpdatedAt: now}
+			if err := tx.BeginDelivery(d); err != nil {
+				return err
 			}
 		}
 		if also == nil {

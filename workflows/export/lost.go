@@ -25,6 +25,8 @@ const (
 	// Twenty questions a second, as many as there are rescues: a breaker that is open makes many deliveries overdue, and none of
 	// them is lost.
 	lostPause = 50 * time.Millisecond
+	// lostWithin is how far back the first look goes: a gateway may have been down for longer than a delivery has.
+	lostWithin = 30 * 24 * time.Hour
 )
 
 // Watch compares the store with Temporal, over and over: Temporal may be given an empty database, or an old one, and the gateway may
@@ -40,7 +42,8 @@ func (a *Again) Watch(ctx context.Context) {
 	}
 }
 
-// FindLost looks once at each export that has a delivery, or documents, for which something should have happened by now.
+// FindLost looks once at each export that has a delivery, or documents, for which something should have happened by now. Nobody else
+// may be looking.
 func (a *Again) FindLost(ctx context.Context) error {
 	var fetching errgroup.Group
 	fetching.SetLimit(rescueAtOnce)
@@ -72,8 +75,12 @@ func (a *Again) FindLost(ctx context.Context) error {
 			behind = ids[len(ids)-1]
 		}
 	}
-	// What has no delivery yet is found by its age.
-	for behind := hiring.FirstID(due.Add(-hiring.DeliveryWindow)); behind != 0; {
+	// What has no delivery yet is found by its age. What was due at the last look was found then, and what had ended before it as well.
+	from := a.looked.Add(-hiring.DeliveryWindow)
+	if first := due.Add(-lostWithin); from.Before(first) {
+		from = first
+	}
+	for behind := hiring.FirstID(from); behind != 0; {
 		ids, next, err := a.Store.Unfinished(ctx, behind, due)
 		if err != nil {
 			return err
@@ -83,6 +90,9 @@ func (a *Again) FindLost(ctx context.Context) error {
 		}
 		behind = next
 		sleep(ctx, lostPause)
+	}
+	if ctx.Err() == nil {
+		a.looked = due
 	}
 	return ctx.Err()
 }

@@ -116,6 +116,32 @@ func TestWhatWasNeverAttemptedIsFound(t *testing.T) {
 	require.Equal(t, 2, now.Round, "and lost again")
 }
 
+// Of an old export whose delivery is final only the redelivery itself tells that something should happen.
+func TestLostRedeliveryOfAnOldExportIsFound(t *testing.T) {
+	t.Parallel()
+	b := newLossBench(t)
+	e := b.dispatched("u-1", "hris")
+	b.deliver(e)
+	b.lose(e)
+	b.advance(hiring.DeliveryWindow + 24*time.Hour)
+	res, err := b.watcher.Redeliver(t.Context(), "acme", "u-1", []string{"hris"}, func(*store.Tx, export.Redelivery) error { return nil })
+	require.NoError(t, err)
+	require.Equal(t, export.Redelivery{Round: 1, Started: []string{"hris"}}, res)
+	now, _ := b.look(e)
+	require.True(t, now.DispatchedAt.IsZero())
+	b.mark(now, "hris")
+	b.advance(20 * time.Minute)
+	now, d := b.look(e)
+	require.Equal(t, []any{1, hiring.Pending}, []any{now.Round, d.Outcome}, "its workflow runs")
+	b.lose(now)
+	now, d = b.look(e)
+	require.Equal(t, []any{2, 2, hiring.Pending}, []any{now.Round, d.Round, d.Outcome})
+	b.mark(now, "hris")
+	b.deliver(now)
+	require.Equal(t, hiring.Delivered, b.delivery(now).Outcome)
+	require.Equal(t, int64(2), b.asked.Load())
+}
+
 func TestHeldDeliveryWithoutAWorkflowIsParkedInAnother(t *testing.T) {
 	t.Parallel()
 	b := newLossBench(t)
@@ -168,6 +194,28 @@ func TestEndThatNobodyWroteIsWritten(t *testing.T) {
 	b.status.Store(http.StatusOK)
 	b.deliver(now)
 	require.Equal(t, hiring.Delivered, b.delivery(now).Outcome)
+}
+
+// The same of what was never attempted and so has no row: the gateway was down for days, or could not ask Temporal.
+func TestEndOfWhatWasNeverAttemptedIsWritten(t *testing.T) {
+	t.Parallel()
+	for name, restarted := range map[string]bool{"at the first look": true, "at a later one": false} {
+		b := newLossBench(t)
+		e := b.dispatched("u-1", "hris")
+		if !restarted {
+			b.look(e)
+		}
+		b.advance(hiring.DeliveryWindow + 24*time.Hour)
+		b.lose(e)
+		b.temporal.ended[hiring.WorkflowID(e.Tenant, e.Key, 0)] = enums.WORKFLOW_EXECUTION_STATUS_FAILED
+		now, _ := b.look(e)
+		require.Equal(t, 1, now.Round, name)
+		b.mark(now, "hris")
+		b.deliver(now)
+		require.Equal(t, hiring.Failed, b.delivery(now).Outcome, name)
+		require.Equal(t, hiring.ClassOurFault, b.delivery(now).Fault, name)
+		require.Zero(t, b.asked.Load(), name)
+	}
 }
 
 // Whoever asks need not wait until it is found.
