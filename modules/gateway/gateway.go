@@ -44,8 +44,9 @@ func (g *Gateway) Trigger() *trigger.Trigger {
 type Database struct {
 	Address string
 
-	mu sync.Mutex
-	db *store.DB
+	mu     sync.Mutex
+	db     *store.DB
+	opened time.Time // just before it was
 }
 
 // Open opens the store, unless it is open.
@@ -55,9 +56,10 @@ func (d *Database) Open(ctx context.Context, log *zap.Logger) (*store.DB, error)
 	if d.db != nil {
 		return d.db, nil
 	}
+	opened := time.Now()
 	db, err := store.Open(ctx, d.Address, store.Options{Log: log.Named("store")})
 	if err == nil {
-		d.db = db
+		d.db, d.opened = db, opened
 	}
 	return db, err
 }

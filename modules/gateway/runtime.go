@@ -128,7 +128,8 @@ func (r *Runtime) Start(ctx context.Context) error {
 	r.Archive.Store, r.Dispatcher.Store, r.Again.Store, r.exports.Store, r.verification.Store, r.scans.Store = db, db, db, db, db, db
 	r.Retention.Store = db
 	if db.Alone() {
-		if err := r.Archive.Sweep(ctx, r.now()); err != nil {
+		// What was begun since it was opened is not left by another process: a configuration that is being replaced takes it in.
+		if err := r.Archive.Sweep(ctx, r.database.opened); err != nil {
 			return err
 		}
 	}

@@ -3,6 +3,7 @@ package gateway_test
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -76,6 +77,45 @@ func TestEndWaitsForRequests(t *testing.T) {
 	release()
 	require.NoError(t, <-closed)
 	require.Error(t, g.Runtime.Ready(t.Context()))
+}
+
+// A runtime that takes the place of another one, of the same database, removes nothing that the former is still taking in; the next
+// process does.
+func TestUploadsOutliveAReload(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	g, database := newGateway(t, folder)
+	require.NoError(t, g.Runtime.Start(t.Context()))
+	files := g.Runtime.Archive.Files
+	name, err := g.Runtime.Archive.Begin(t.Context())
+	require.NoError(t, err)
+	_, err = files.PutAs(t.Context(), name, strings.NewReader("%PDF-1.4"), 100)
+	require.NoError(t, err)
+	there := func(r *gateway.Runtime) bool {
+		file, _, err := files.Open(name)
+		if err == nil {
+			require.NoError(t, file.Close())
+		}
+		noted, listing := r.Store().Uploads(t.Context(), time.Now().Add(time.Hour), 10)
+		require.NoError(t, listing)
+		require.Equal(t, err == nil, len(noted) == 1)
+		return err == nil
+	}
+	settings := g.Runtime.Settings
+	settings.Temporal = "127.0.0.1:2"
+	next, err := gateway.NewRuntime(settings, database, zap.NewNop())
+	require.NoError(t, err)
+	require.NoError(t, next.Start(t.Context()))
+	require.True(t, there(next), "an application that was being taken in lost its file")
+	require.NoError(t, g.Runtime.Destruct())
+	require.NoError(t, next.Destruct())
+	require.NoError(t, database.Destruct())
+
+	g, database = newGateway(t, folder)
+	require.NoError(t, g.Runtime.Start(t.Context()))
+	require.False(t, there(g.Runtime))
+	require.NoError(t, g.Runtime.Destruct())
+	require.NoError(t, database.Destruct())
 }
 
 func listed(t *testing.T, folder string) (names []string) {
