@@ -84,22 +84,28 @@ const resourceColumns = `tenant, version, created_at, updated_at, data`
 
 // fields reads a resource: the JSON, and over it what the columns say.
 func (c collection[T]) fields(r row) (*T, error) {
+	v, _, err := c.sized(r)
+	return v, err
+}
+
+// sized is fields, with the size of the JSON.
+func (c collection[T]) sized(r row) (*T, int, error) {
 	v := new(T)
 	var read hiring.Row
 	var kept []byte
 	if err := r.Scan(&read.Tenant, &read.Version, moment{&read.CreatedAt}, moment{&read.UpdatedAt}, &kept); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	data, err := unwrapBody(kept)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	if err := json.Unmarshal(data, v); err != nil {
-		return nil, fmt.Errorf("reading a row of %s: %w", c.table, err)
+		return nil, 0, fmt.Errorf("reading a row of %s: %w", c.table, err)
 	}
 	_, row, _ := c.of(v)
 	*row = read
-	return v, nil
+	return v, len(data), nil
 }
 
 // find reads a resource within a transaction.
@@ -175,6 +181,9 @@ func (p Page) limit() int {
 	return min(p.Limit, MaxPage)
 }
 
+// pageData is behind how many bytes of JSON a page ends, whatever its limit: a job may have 4 MiB.
+const pageData = 8 << 20
+
 // list reads a page of a tenant's resources, by id: those whose column has a value, or all without one. next is the cursor of
 // the following page, empty on the last one.
 func (c collection[T]) list(ctx context.Context, db *DB, tenant, column, value string, p Page) (page []*T, next string, err error) {
@@ -182,9 +191,20 @@ func (c collection[T]) list(ctx context.Context, db *DB, tenant, column, value s
 	if column != "" {
 		q, args = q+` AND `+column+` = $4`, append(args, value)
 	}
-	page, err = query(ctx, db, c.fields, q+` ORDER BY id LIMIT $3`, args...)
+	left, more := pageData, false
+	page, err = query(ctx, db, func(r row) (*T, error) {
+		if left <= 0 {
+			more = true
+			return nil, errEnough
+		}
+		v, size, err := c.sized(r)
+		left -= size
+		return v, err
+	}, q+` ORDER BY id LIMIT $3`, args...)
 	if err == nil && len(page) > p.limit() {
-		page = page[:p.limit()]
+		page, more = page[:p.limit()], true
+	}
+	if err == nil && more {
 		next, _, _ = c.of(page[len(page)-1])
 	}
 	return page, next, err

@@ -147,6 +147,9 @@ func query[T any](ctx context.Context, db *DB, scan func(row) (T, error), q stri
 	var all []T
 	for rows.Next() {
 		one, err := scan(rows)
+		if errors.Is(err, errEnough) {
+			return all, nil
+		}
 		if err != nil {
 			return nil, unavailable(ctx, "reading a row", err)
 		}
@@ -157,6 +160,9 @@ func query[T any](ctx context.Context, db *DB, scan func(row) (T, error), q stri
 	}
 	return all, nil
 }
+
+// errEnough is what a scan says where a query need not go on.
+var errEnough = errors.New("enough")
 
 // queryOne is query for a single row; ErrNotFound when there is none.
 func queryOne[T any](ctx context.Context, db *DB, scan func(row) (T, error), q string, args ...any) (T, error) {

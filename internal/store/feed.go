@@ -10,9 +10,19 @@ import (
 // inFeed is what the column feed has of jobs that the feed has.
 const inFeed = "yes"
 
+// Position is what the feed has of a job. Anybody may ask for it, and what a job asks can be a thousand times as much.
+type Position struct {
+	hiring.Row
+	BoardCode string `json:"jobBoardCode"`
+	Title     string `json:"title"`
+	URI       string `json:"uri"`
+}
+
+var positions = collection[Position]{table: "jobs", of: func(p *Position) (string, *hiring.Row, []any) { return p.BoardCode, &p.Row, nil }}
+
 // FeedJobs lists the open jobs of a tenant that are syndicated, by job board code.
-func (db *DB) FeedJobs(ctx context.Context, tenant string, p Page) ([]*hiring.Job, string, error) {
-	return jobs.list(ctx, db, tenant, "feed", inFeed, p)
+func (db *DB) FeedJobs(ctx context.Context, tenant string, p Page) ([]*Position, string, error) {
+	return positions.list(ctx, db, tenant, "feed", inFeed, p)
 }
 
 // FeedState is what changes with each change of a tenant's feed.

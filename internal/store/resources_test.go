@@ -204,6 +204,49 @@ func TestResourcesAreListedByPage(t *testing.T) {
 	})
 }
 
+// A page of large resources ends early, and the next one begins behind it.
+func TestAPageOfLargeResourcesEndsEarly(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, db *store.DB) {
+		const jobs, large = 10, 3 << 20
+		for n := range jobs {
+			write(t, db, func(tx *store.Tx) error {
+				return tx.PutJob(&hiring.Job{Row: hiring.Row{Tenant: "initech"}, BoardCode: fmt.Sprint("J-", n), ID: fmt.Sprint("j-", n), Title: strings.Repeat("x", large), Syndicate: true}, noon)
+			})
+		}
+		walk := func(list func(p store.Page) (codes []string, next string)) {
+			var all []string
+			for p := (store.Page{Limit: store.MaxPage}); ; {
+				codes, next := list(p)
+				require.NotEmpty(t, codes)
+				require.LessOrEqual(t, len(codes), 3, "a page has far more than 8 MiB")
+				all = append(all, codes...)
+				if next == "" {
+					break
+				}
+				p.After = next
+			}
+			require.Equal(t, []string{"J-0", "J-1", "J-2", "J-3", "J-4", "J-5", "J-6", "J-7", "J-8", "J-9"}, all)
+		}
+		walk(func(p store.Page) (codes []string, next string) {
+			page, next, err := db.Jobs(t.Context(), "initech", p)
+			require.NoError(t, err)
+			for _, j := range page {
+				codes = append(codes, j.BoardCode)
+			}
+			return codes, next
+		})
+		walk(func(p store.Page) (codes []string, next string) {
+			page, next, err := db.FeedJobs(t.Context(), "initech", p)
+			require.NoError(t, err)
+			for _, j := range page {
+				codes = append(codes, j.BoardCode)
+			}
+			return codes, next
+		})
+	})
+}
+
 func TestTransitionsAndDocumentsOfAnApplication(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, db *store.DB) {

@@ -146,7 +146,7 @@ func (x *exchange) feed() *refusal {
 	return nil
 }
 
-func (x *exchange) writeFeed(tenant string, page []*hiring.Job, next string) error {
+func (x *exchange) writeFeed(tenant string, page []*store.Position, next string) error {
 	out := bufio.NewWriter(x.w)
 	out.WriteString(`{"positionProfiles":[`)
 	agency := x.Gateway.Config.Names.Service
