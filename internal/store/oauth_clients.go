@@ -109,6 +109,18 @@ func (db *DB) Client(ctx context.Context, id string) (*identity.Client, error) {
 	return queryOne(ctx, db, scanClient, `SELECT `+clientColumns+` FROM oauth_clients WHERE id = $1`, id)
 }
 
+// HoldClient reads an OAuth client within a transaction, and how many secrets it has. Nobody else changes either until that ends.
+func (tx *Tx) HoldClient(id string) (c *identity.Client, secrets int, ok bool, err error) {
+	if _, err := tx.exec(`UPDATE oauth_clients SET name = name WHERE id = $1`, id); err != nil {
+		return nil, 0, false, err
+	}
+	c, ok, err = first(rowsOf(tx, scanClient, `SELECT `+clientColumns+` FROM oauth_clients WHERE id = $1`, id))
+	if err == nil && ok {
+		_, err = tx.one([]any{&secrets}, `SELECT COUNT(*) FROM oauth_secrets WHERE client = $1`, id)
+	}
+	return c, secrets, ok, err
+}
+
 // Clients lists OAuth clients by id.
 func (db *DB) Clients(ctx context.Context, p Page) (page []*identity.Client, next string, err error) {
 	page, err = query(ctx, db, scanClient, `SELECT `+clientColumns+` FROM oauth_clients WHERE id > $1 ORDER BY id LIMIT $2`, p.After, p.limit()+1)

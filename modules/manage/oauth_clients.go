@@ -2,6 +2,7 @@ package manage
 
 import (
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -52,8 +53,38 @@ func (r *request) clientOf(c *identity.Client) (oauthClient, *problem.Problem) {
 	if err != nil {
 		return oauthClient{}, r.storeAway(err)
 	}
+	return oauthClientOf(c, len(secrets)), nil
+}
+
+func oauthClientOf(c *identity.Client, secrets int) oauthClient {
 	return oauthClient{ID: c.ID, oauthSettings: oauthSettings{Name: c.Name, RedirectURIs: c.RedirectURIs, PostLogoutRedirectURIs: c.LogoutURIs, Algorithm: c.Algorithm,
-		SecretPost: c.SecretPost, RequirePKCE: c.RequirePKCE, Consent: c.Consent}, Secrets: len(secrets), CreatedAt: c.CreatedAt, DisabledAt: c.DisabledAt}, nil
+		SecretPost: c.SecretPost, RequirePKCE: c.RequirePKCE, Consent: c.Consent}, Secrets: secrets, CreatedAt: c.CreatedAt, DisabledAt: c.DisabledAt}
+}
+
+// clientTag is the entity tag of an application: a hash of what is shown of it, for it has no version.
+func clientTag(shown oauthClient) string {
+	shown.Secret = ""
+	raw, _ := json.Marshal(shown) // of texts, numbers and times
+	return fmt.Sprintf(`"%.16x"`, digest(string(raw)))
+}
+
+// expectClient is expect for an application, which nobody else changes until the transaction ends.
+func (r *request) expectClient(tx *store.Tx, id string) error {
+	c, secrets, ok, err := tx.HoldClient(id)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return refused{firstOf(r.expect(""), noClient())}
+	}
+	if p := r.expect(clientTag(oauthClientOf(c, secrets))); p != nil {
+		return refused{p}
+	}
+	return nil
+}
+
+func noClient() *problem.Problem {
+	return problem.New(http.StatusNotFound, "there is no OAuth client of that id")
 }
 
 func (r *request) listClients() (any, *problem.Problem) {
@@ -170,6 +201,7 @@ func (r *request) withSecret(c *identity.Client, secret string) (any, *problem.P
 	if p != nil {
 		return nil, p
 	}
+	r.etag = clientTag(shown)
 	shown.Secret = secret
 	return shown, nil
 }
@@ -181,7 +213,7 @@ func (r *request) client() (*identity.Client, *problem.Problem) {
 	}
 	c, err := r.db.Client(r.Context(), r.PathValue("id"))
 	if errors.Is(err, store.ErrNotFound) {
-		return nil, problem.New(http.StatusNotFound, "there is no OAuth client of that id")
+		return nil, noClient()
 	}
 	if err != nil {
 		return nil, r.storeAway(err)
@@ -197,9 +229,18 @@ func (r *request) showClient() (any, *problem.Problem) {
 	return r.withSecret(c, "")
 }
 
+// expectedClient is the application that the path names, for what changes it.
+func (r *request) expectedClient() (*identity.Client, *problem.Problem) {
+	c, p := r.client()
+	if p != nil && p.Status == http.StatusNotFound {
+		p = firstOf(r.expect(""), p)
+	}
+	return c, p
+}
+
 // putClient changes the settings of an application.
 func (r *request) putClient() (any, *problem.Problem) {
-	c, p := r.client()
+	c, p := r.expectedClient()
 	if p != nil {
 		return nil, p
 	}
@@ -211,7 +252,14 @@ func (r *request) putClient() (any, *problem.Problem) {
 	if p := invalid(c.Check()); p != nil {
 		return nil, p
 	}
-	if p := r.write(func(tx *store.Tx) error { _, err := tx.UpdateClient(c); return err }); p != nil {
+	p = r.write(func(tx *store.Tx) error {
+		if err := r.expectClient(tx, c.ID); err != nil {
+			return err
+		}
+		_, err := tx.UpdateClient(c)
+		return err
+	})
+	if p != nil {
 		return nil, p
 	}
 	return r.withSecret(c, "")
@@ -219,11 +267,17 @@ func (r *request) putClient() (any, *problem.Problem) {
 
 // disableClient keeps an application from asking for anything. It stays in the list.
 func (r *request) disableClient() (any, *problem.Problem) {
-	c, p := r.client()
+	c, p := r.expectedClient()
 	if p != nil {
 		return nil, p
 	}
-	return nil, r.write(func(tx *store.Tx) error { _, err := tx.DisableClient(c.ID, r.gateway.Now()); return err })
+	return nil, r.write(func(tx *store.Tx) error {
+		if err := r.expectClient(tx, c.ID); err != nil {
+			return err
+		}
+		_, err := tx.DisableClient(c.ID, r.gateway.Now())
+		return err
+	})
 }
 
 // resetClient makes another secret, which is shown this once. The newest one that there was stays good beside it, until it is ended;

@@ -1,6 +1,7 @@
 package manage_test
 
 import (
+	"fmt"
 	"net/http"
 	"sync/atomic"
 	"testing"
@@ -175,5 +176,45 @@ func TestATenantIsMadeOnce(t *testing.T) {
 			count[<-done]++
 		}
 		require.Equal(t, map[int]int{http.StatusCreated: 1, http.StatusPreconditionFailed: 7}, count)
+	})
+}
+
+// An OAuth client, which has no version, is changed and disabled as it was read all the same.
+func TestAnOAuthClientIsChangedAsItWasRead(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, b *bench) {
+		const path, settings = "/v1/oauth-clients/payroll", `"redirectUris":["https://app.example.com/cb"]}`
+		etag := func() string { return b.must(http.StatusOK, http.MethodGet, path, "").header.Get("ETag") }
+		b.must(http.StatusPreconditionFailed, http.MethodPut, path, `{"name":"A",`+settings, "If-Match", "*")
+		made := b.must(http.StatusCreated, http.MethodPost, "/v1/oauth-clients", `{"id":"payroll","name":"A",`+settings).header.Get("ETag")
+		require.NotEmpty(t, made)
+		require.Equal(t, made, etag())
+		b.must(http.StatusNotModified, http.MethodGet, path, "", "If-None-Match", made)
+
+		changed := b.must(http.StatusOK, http.MethodPut, path, `{"name":"B",`+settings, "If-Match", made).header.Get("ETag")
+		require.NotEqual(t, made, changed)
+		require.Equal(t, changed, etag())
+		require.Contains(t, b.refused(http.StatusPreconditionFailed, http.MethodPut, path, `{"name":"C",`+settings, "If-Match", made), "changed since you read it")
+		require.Contains(t, b.refused(http.StatusPreconditionFailed, http.MethodPut, path, `{"name":"C",`+settings, "If-None-Match", "*"), "it is there already")
+		require.Equal(t, changed, etag())
+
+		b.Clock.Advance(time.Second)
+		secret := b.must(http.StatusOK, http.MethodPost, path+"/reset", "").header.Get("ETag")
+		require.NotEqual(t, changed, secret, "how many secrets there are is shown")
+		b.must(http.StatusPreconditionFailed, http.MethodDelete, path, "", "If-Match", changed)
+		require.Equal(t, secret, etag())
+
+		done := make(chan int)
+		for n := range 8 {
+			go func() {
+				done <- b.send(http.MethodPut, path, fmt.Sprintf(`{"name":"%d",`, n)+settings, "If-Match", secret).status
+			}()
+		}
+		count := map[int]int{}
+		for range 8 {
+			count[<-done]++
+		}
+		require.Equal(t, map[int]int{http.StatusOK: 1, http.StatusPreconditionFailed: 7}, count)
+		b.must(http.StatusNoContent, http.MethodDelete, path, "", "If-Match", etag())
 	})
 }
