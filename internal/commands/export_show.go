@@ -34,7 +34,8 @@ func exportShow(a *admin) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show [TENANT/]UUID",
 		Short: "Shows an export: its deliveries, each attempt, and its documents",
-		Long: `Shows an export: its deliveries, each attempt with the head of what was answered, and its documents.
+		Long: `Shows an export: its deliveries, each attempt with the head of what was answered, and its documents. Of more than
+100 attempts at a delivery the last 100 are shown.
 
 An answer is shown in part; --json has all that was kept of it, at most 64 KiB.`,
 		Args: exactly(1, "export show takes one export, such as: hiregate export show acme/6f1c0f1e-5d0e-4a57-9f0b-0c6f3f2b7a11"),

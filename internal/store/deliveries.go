@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -144,14 +145,20 @@ func (db *DB) HeldDeliveries(ctx context.Context, tenant, integration string, af
 		ORDER BY export_id LIMIT $4`, tenant, integration, after, limit)
 }
 
-// Attempts reads the attempts of a delivery, the first one first.
+// latestAttempts is how many attempts of a delivery are read: each has up to 64 KiB of an answer, and a short retry schedule makes
+// thousands of them.
+const latestAttempts = 100
+
+// Attempts reads the attempts of a delivery, the first one first: of more than 100 the last 100.
 func (db *DB) Attempts(ctx context.Context, deliveryID int64) ([]hiring.Attempt, error) {
-	return query(ctx, db, func(r row) (a hiring.Attempt, err error) {
+	all, err := query(ctx, db, func(r row) (a hiring.Attempt, err error) {
 		var micro int64
 		err = r.Scan(&a.DeliveryID, &a.Number, moment{&a.StartedAt}, &micro, &a.Status, &a.Error, &a.Answer)
 		a.Duration = time.Duration(micro) * time.Microsecond
 		return a, err
-	}, `SELECT delivery_id, number, started_at, duration, status, error, answer FROM attempts WHERE delivery_id = $1 ORDER BY number`, deliveryID)
+	}, `SELECT delivery_id, number, started_at, duration, status, error, answer FROM attempts WHERE delivery_id = $1 ORDER BY number DESC LIMIT $2`, deliveryID, latestAttempts)
+	slices.Reverse(all)
+	return all, err
 }
 
 // MoveDelivery takes a delivery whose workflow has ended into another round. It reports false when it was moved or written since it

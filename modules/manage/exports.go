@@ -57,7 +57,7 @@ type exportDetail struct {
 
 type deliveryDetail struct {
 	delivery
-	History []attempt `json:"history"` // the attempts, the first one first
+	History []attempt `json:"history"` // the attempts, the first one first; at most the last 100
 }
 
 type attempt struct {

@@ -83,6 +83,30 @@ func TestAnswersAreTextOfBoundedLength(t *testing.T) {
 	require.Len(t, history[2].Answer, 64<<10)
 }
 
+// A short schedule makes thousands of attempts: the last ones are shown.
+func TestTheLastAttemptsAreShown(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, b *bench) {
+		const made, shown = 103, 100
+		d := b.delivery(b.export("acme", "u-1"), "hris", hiring.Retrying)
+		b.Write(t, func(tx *store.Tx) error {
+			for range made {
+				if err := tx.AddAttempt(&hiring.Attempt{DeliveryID: d.ID, StartedAt: gatewaytest.Noon, Status: 500}); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		history := get[struct {
+			Deliveries []struct{ History []struct{ Number int } }
+		}](b, "/v1/tenants/acme/exports/u-1").Deliveries[0].History
+		require.Len(t, history, shown)
+		for n, a := range history {
+			require.Equal(t, made-shown+1+n, a.Number)
+		}
+	})
+}
+
 func TestUUIDsAreOpaque(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
