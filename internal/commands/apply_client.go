@@ -138,6 +138,7 @@ type applyReply struct {
 	status int
 	header http.Header
 	body   []byte
+	later  bool // an earlier try had no answer that counts
 }
 
 // sentence makes an error of an answer.
@@ -179,13 +180,13 @@ func (c *applyClient) send(ctx context.Context, method, path string, body applyB
 	}
 	defer answer.Body.Close()
 	raw, err := io.ReadAll(io.LimitReader(answer.Body, maxApplyAnswer))
-	return &applyReply{answer.StatusCode, answer.Header, raw}, err
+	return &applyReply{status: answer.StatusCode, header: answer.Header, body: raw}, err
 }
 
 // ask is send with a token, which is renewed when the answer is 401. What broke on the way, or is to be tried again, is sent again:
 // do that only with what may be repeated.
 func (c *applyClient) ask(ctx context.Context, method, path string, body applyBody, header http.Header) (*applyReply, error) {
-	renewed := false
+	renewed, later := false, false
 	for attempt, gap := 1, applyGap; ; attempt++ {
 		if c.token == "" {
 			renewed = true
@@ -198,6 +199,9 @@ func (c *applyClient) ask(ctx context.Context, method, path string, body applyBo
 			h[name] = values
 		}
 		a, err := c.send(ctx, method, path, body, h)
+		if err == nil {
+			a.later = later
+		}
 		var bad *answerFileError
 		switch {
 		case errors.As(err, &bad):
@@ -210,6 +214,7 @@ func (c *applyClient) ask(ctx context.Context, method, path string, body applyBo
 		case ctx.Err() != nil, attempt == applyAttempts:
 			return a, c.unreached(ctx, err)
 		}
+		later = later || err != nil || a.status != http.StatusTooManyRequests
 		wait := gap
 		if err == nil {
 			if n, err := strconv.Atoi(a.header.Get("Retry-After")); err == nil {
@@ -293,7 +298,7 @@ func (c *applyClient) apply(ctx context.Context, job, source string, answers []g
 	case errors.As(err, &bad):
 		return "", nil, bad
 	case err != nil:
-		return "", nil, fmt.Errorf("%w; whether the application was taken is not known: with --idempotency-key %s and the same answers it can be sent again, and is taken once", err, key)
+		return "", nil, unknown(err, key)
 	case a.status == http.StatusNoContent:
 		return a.header.Get("X-Application-Id"), nil, nil
 	}
@@ -301,5 +306,15 @@ func (c *applyClient) apply(ctx context.Context, job, source string, answers []g
 	if a.status == http.StatusBadRequest && json.Unmarshal(a.body, &said) == nil && len(said.Errors) > 0 {
 		return "", said.Errors, nil
 	}
-	return "", nil, a.sentence("applying for " + printable(job))
+	err = a.sentence("applying for " + printable(job))
+	if a.status >= http.StatusInternalServerError || a.status == http.StatusConflict || a.status == http.StatusTooManyRequests && a.later {
+		err = unknown(err, key)
+	}
+	return "", nil, err
+}
+
+// unknown is the error of an application of which nobody knows whether it was taken: not after a 503 either, for the database's answer
+// may have been lost.
+func unknown(err error, key string) error {
+	return fmt.Errorf("%w; whether the application was taken is not known: with --idempotency-key %s and the same answers it can be sent again, and is taken once", err, key)
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -292,4 +293,39 @@ func TestApplyCommandAsksAsAForm(t *testing.T) {
 	_, _, err = l.run("Ada\n", "--job", code)
 	require.EqualError(t, err, "the form ended before all questions were answered: nothing was sent")
 	require.Len(t, l.applications("acme"), 1)
+}
+
+// Where an answer leaves open whether the application was taken, the command tells the key under which it can be sent again.
+func TestApplyCommandTellsItsKeyWhereNobodyKnows(t *testing.T) {
+	l := newLine(t)
+	var statuses []int // of the answers, in turn; 0: none
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/v2/authentication" {
+			fmt.Fprint(w, `{"token":"t"}`)
+			return
+		}
+		status := statuses[0]
+		statuses = statuses[1:]
+		if status == 0 {
+			panic(http.ErrAbortHandler)
+		}
+		w.Header().Set("Retry-After", "31") // longer than the command waits
+		w.WriteHeader(status)
+	}))
+	t.Cleanup(server.Close)
+	const open = "with --idempotency-key k-1 and the same answers it can be sent again, and is taken once"
+	for n, c := range []struct {
+		statuses []int
+		open     bool
+	}{
+		{[]int{http.StatusInternalServerError}, true}, {[]int{http.StatusServiceUnavailable}, true}, {[]int{http.StatusConflict}, true},
+		{[]int{http.StatusTooManyRequests}, false}, {[]int{http.StatusRequestEntityTooLarge}, false}, {[]int{http.StatusBadRequest}, false},
+		{[]int{0, http.StatusTooManyRequests}, true}, {[]int{0, http.StatusBadRequest}, false},
+	} {
+		statuses = c.statuses
+		_, _, err := l.run(`{"answers":[]}`, "--url", server.URL, "--job", code, "--answers", "-", "--idempotency-key", "k-1")
+		require.Error(t, err)
+		require.Equal(t, c.open, strings.Contains(err.Error(), open), "%d: %v", n, err)
+		require.Empty(t, statuses)
+	}
 }
