@@ -188,25 +188,33 @@ func (f *form) rest(ctx context.Context, text string) (string, error) {
 	}
 }
 
-// choose reads which options are meant: by number, or as they are written.
+// choose reads which options are meant: by number, or one as it is written where that is no number of one.
 func choose(q *asked, line string) (value, fault string) {
-	if slices.Contains(q.Options, line) {
+	chosen, fault := numbered(q, line)
+	switch {
+	case fault == "":
+		return valueOf(q, chosen), ""
+	case slices.Contains(q.Options, line):
 		return valueOf(q, []string{line}), ""
 	}
-	var chosen []string
+	return "", fault
+}
+
+// numbered reads the numbers of options.
+func numbered(q *asked, line string) (chosen []string, fault string) {
 	for _, word := range strings.Split(line, ",") {
 		n, err := strconv.Atoi(strings.TrimSpace(word))
 		if err != nil || n < 1 || n > len(q.Options) {
-			return "", fmt.Sprintf("choose from 1 to %d", len(q.Options))
+			return nil, fmt.Sprintf("choose from 1 to %d", len(q.Options))
 		}
 		if !slices.Contains(chosen, q.Options[n-1]) {
 			chosen = append(chosen, q.Options[n-1])
 		}
 	}
 	if q.Format == hiring.Select && len(chosen) != 1 {
-		return "", "choose one"
+		return nil, "choose one"
 	}
-	return valueOf(q, chosen), ""
+	return chosen, ""
 }
 
 func valueOf(q *asked, chosen []string) string {

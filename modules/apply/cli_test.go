@@ -295,6 +295,22 @@ func TestApplyCommandAsksAsAForm(t *testing.T) {
 	require.Len(t, l.applications("acme"), 1)
 }
 
+// An option is chosen by its number, as the form says, also where another option is written like that number.
+func TestApplyCommandChoosesByNumber(t *testing.T) {
+	l := newLine(t)
+	l.job("acme", &hiring.Job{BoardCode: "YEARS", ID: "job-9", Questions: []hiring.Question{
+		{ID: "years", Format: hiring.Select, Label: "Years", Options: []string{"3", "1", "20"}},
+		{ID: "wards", Format: hiring.Checkbox, Label: "Wards", Options: []string{"2", "1", "30"}},
+	}})
+	for in, want := range map[string][2]string{"1\n1\n": {"3", "2"}, "2\n2\n": {"1", "1"}, "20\n30\n": {"20", "30"}} {
+		id, _, err := l.run(in, "--job", "YEARS")
+		require.NoError(t, err)
+		s, err := l.Runtime.Store().Submission(t.Context(), "acme", strings.TrimSpace(id))
+		require.NoError(t, err)
+		require.Equal(t, want, [2]string{s.Answers[0].Values[0], s.Answers[1].Values[0]}, in)
+	}
+}
+
 // Where an answer leaves open whether the application was taken, the command tells the key under which it can be sent again.
 func TestApplyCommandTellsItsKeyWhereNobodyKnows(t *testing.T) {
 	l := newLine(t)
