@@ -124,6 +124,9 @@ func (tx *Tx) Rotate(refresh identity.Hash, issuer, client string, tokens []iden
 	if err != nil || !good { // it was revoked a moment ago
 		return nil, err
 	}
+	if err := tx.sweepGrants(now); err != nil { // here as well: an application may refresh for years without anybody who signs in
+		return nil, err
+	}
 	return g, tx.insertTokens(code, g.Scope, tokens, now)
 }
 

@@ -391,6 +391,37 @@ func TestGrantsAreSwept(t *testing.T) {
 	})
 }
 
+// An application that refreshes for years, while nobody signs in, leaves no tokens behind that are over.
+func TestTokensAreSweptAsTheyRotate(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, db *store.DB) {
+		people(t, db)
+		issue(t, db, "code")
+		require.NotNil(t, exchange(t, db, "code", "0", noon, asIs))
+		const day = 24 * time.Hour
+		for n := range 3 {
+			at := noon.Add(time.Duration(n+1) * 20 * day)
+			write(t, db, func(tx *store.Tx) error {
+				g, err := tx.Rotate(identity.HashSecret(fmt.Sprint("refresh ", n)), issuer, "app", tokens(fmt.Sprint(n+1), at), at)
+				require.NotNil(t, g)
+				return err
+			})
+		}
+		known := func(token string) (found bool) {
+			write(t, db, func(tx *store.Tx) (err error) {
+				found, err = tx.RevokeToken(identity.HashSecret(token), issuer, "app", noon.Add(60*day))
+				return err
+			})
+			return found
+		}
+		for _, over := range []string{"access 0", "refresh 0", "access 1", "refresh 1", "access 2"} {
+			require.False(t, known(over), over)
+		}
+		require.True(t, known("refresh 2"), "its second use is still told from an unknown one")
+		require.True(t, known("access 3"))
+	})
+}
+
 func TestKeysAndLog(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, db *store.DB) {
