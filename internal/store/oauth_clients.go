@@ -68,11 +68,16 @@ func (tx *Tx) AddClientSecret(client string, hash identity.Hash, now time.Time) 
 		return err
 	}
 	var n int
-	if _, err := tx.one([]any{&n}, `SELECT COUNT(*) FROM oauth_secrets WHERE client = $1`, client); err != nil {
+	var newest time.Time
+	if _, err := tx.one([]any{&n, moment{&newest}}, `SELECT COUNT(*), MAX(created_at) FROM oauth_secrets WHERE client = $1`, client); err != nil {
 		return err
 	}
 	if n >= identity.MaxSecrets {
 		return ErrTooMany
+	}
+	// It is the newest, though the clock that the one before was made by went ahead of ours.
+	if !now.After(newest) {
+		now = newest.Add(time.Microsecond)
 	}
 	_, err := tx.exec(`INSERT INTO oauth_secrets (client, hash, created_at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`, client, hash[:], micros(now))
 	return err

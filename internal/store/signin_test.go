@@ -89,6 +89,12 @@ func TestClients(t *testing.T) {
 		write(t, db, func(tx *store.Tx) error { return tx.KeepClientSecret("app") })
 		require.Equal(t, []identity.Hash{identity.HashSecret("two")}, secrets())
 		require.NoError(t, add("three", 2*time.Second))
+		// The newest is the one that was made last, whatever the clocks say.
+		write(t, db, func(tx *store.Tx) error { return tx.KeepClientSecret("app") })
+		require.NoError(t, add("four", -time.Hour))
+		require.Equal(t, []identity.Hash{identity.HashSecret("three"), identity.HashSecret("four")}, secrets())
+		write(t, db, func(tx *store.Tx) error { return tx.KeepClientSecret("app") })
+		require.Equal(t, []identity.Hash{identity.HashSecret("four")}, secrets())
 
 		c.Name, c.LogoutURIs, c.Algorithm, c.SecretPost, c.RequirePKCE, c.Consent = "Other", []string{"https://app.example.com/"}, identity.ES256, true, true, false
 		write(t, db, func(tx *store.Tx) error {

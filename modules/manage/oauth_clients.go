@@ -318,7 +318,7 @@ func (r *request) resetClient() (any, *problem.Problem) {
 		return err
 	})
 	switch {
-	case errors.Is(err, store.ErrTooMany): // two were made in the same microsecond
+	case errors.Is(err, store.ErrTooMany): // another node made one at the same time
 		return nil, problem.New(http.StatusConflict, "secrets were made at the same time: ask again").RetryAfter(time.Second)
 	case err != nil:
 		return nil, r.storeAway(err)
