@@ -41,8 +41,8 @@ func (db *DB) UpstreamUser(ctx context.Context, issuer, subject string) (*identi
 // JoinUpstream says whose an account at another provider is. ErrTaken: it is somebody's, or they have another one there.
 func (tx *Tx) JoinUpstream(issuer, subject, user string, now time.Time) error {
 	// Two nodes can't join two accounts of a provider to them.
-	if ok, err := tx.holdUser(user); err != nil || !ok {
-		return errors.Join(err, ErrNotFound)
+	if err := tx.holdUser(user); err != nil {
+		return err
 	}
 	var n int
 	if _, err := tx.one([]any{&n}, `SELECT COUNT(*) FROM upstream_accounts WHERE user_id = $1 AND issuer = $2`, user, issuer); err != nil {
@@ -67,7 +67,10 @@ func (db *DB) UpstreamAccounts(ctx context.Context, user string) ([]*identity.Up
 // UnjoinUpstream takes all accounts at other providers from a user, and ends what they are signed in to. It reports false when there
 // is no such user.
 func (tx *Tx) UnjoinUpstream(user string, now time.Time) (bool, error) {
-	if ok, err := tx.holdUser(user); err != nil || !ok {
+	if err := tx.holdUser(user); err != nil {
+		if errors.Is(err, ErrNotFound) {
+			err = nil
+		}
 		return false, err
 	}
 	if _, err := tx.exec(`DELETE FROM upstream_accounts WHERE user_id = $1`, user); err != nil {

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/hiregate/hiregate/internal/identity"
@@ -10,8 +9,8 @@ import (
 
 // IssueCode keeps what a code stands for, by its hash, for somebody who is signed in. ErrNotFound: the session has ended.
 func (tx *Tx) IssueCode(code, session identity.Hash, g *identity.Grant) error {
-	if ok, err := tx.holdUser(g.UserID); err != nil || !ok {
-		return errors.Join(err, ErrNotFound)
+	if err := tx.holdUser(g.UserID); err != nil {
+		return err
 	}
 	if err := tx.sweepGrants(g.IssuedAt); err != nil {
 		return err

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/hiregate/hiregate/internal/identity"
@@ -11,8 +10,8 @@ import (
 // BeginSession keeps that a user is signed in, in the place of the session they had before; that may be none. ErrNotFound: since
 // the user was read, as what they signed in with shows, they were disabled, got another password, or have to set up a second factor.
 func (tx *Tx) BeginSession(before identity.Hash, s *identity.Session, u *identity.User) error {
-	if ok, err := tx.holdUser(u.ID); err != nil || !ok {
-		return errors.Join(err, ErrNotFound)
+	if err := tx.holdUser(u.ID); err != nil {
+		return err
 	}
 	if err := tx.EndSession(before); err != nil {
 		return err

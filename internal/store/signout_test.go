@@ -1,7 +1,9 @@
 package store_test
 
 import (
+	"database/sql"
 	"errors"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -42,6 +44,32 @@ func TestNothingBeginsBehindASignOut(t *testing.T) {
 		})
 		require.ErrorIs(t, err, store.ErrNotFound, "their second factor is not set up, or was forgotten since")
 	})
+}
+
+// A database that fails has not said that there is no such user: nobody is told to sign in anew, or that their account is unknown.
+func TestFaultsAreNoStrangers(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "hiregate.db")
+	db, err := store.Open(t.Context(), "sqlite://"+path, store.Options{})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	people(t, db)
+	ada := user(t, db, "ada")
+	beside, err := sql.Open("sqlite3", "file:"+path)
+	require.NoError(t, err)
+	defer beside.Close()
+	_, err = beside.Exec(`ALTER TABLE users RENAME TO others`)
+	require.NoError(t, err)
+	s := &identity.Session{Hash: identity.HashSecret("s"), Issuer: issuer, UserID: "ada", SignedInAt: noon, Till: noon.Add(time.Hour)}
+	for name, fn := range map[string]func(*store.Tx) error{
+		"session":  func(tx *store.Tx) error { return tx.BeginSession(identity.Hash{}, s, ada) },
+		"code":     func(tx *store.Tx) error { return tx.IssueCode(identity.HashSecret("c"), s.Hash, grant()) },
+		"upstream": func(tx *store.Tx) error { return tx.JoinUpstream("https://login.example.com", "1", "ada", noon) },
+	} {
+		err := db.Write(t.Context(), fn)
+		require.ErrorIs(t, err, store.ErrUnavailable, name)
+		require.NotErrorIs(t, err, store.ErrNotFound, name)
+	}
 }
 
 // second is the error of two results.

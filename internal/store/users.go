@@ -44,10 +44,13 @@ func (tx *Tx) ResetUser(id, password string, now time.Time) (bool, error) {
 }
 
 // holdUser keeps a user as they are until the transaction ends, by writing their row: whatever ends their sessions writes it first, and
-// finds what is begun here, or comes before it and is seen here. It reports false when there is no such user.
-func (tx *Tx) holdUser(id string) (bool, error) {
+// finds what is begun here, or comes before it and is seen here. ErrNotFound when there is no such user.
+func (tx *Tx) holdUser(id string) error {
 	n, err := tx.exec(`UPDATE users SET name = name WHERE id = $1`, id)
-	return n == 1, err
+	if err == nil && n == 0 {
+		return ErrNotFound
+	}
+	return err
 }
 
 // endUser ends the sessions of a user, and all that was granted by them.
