@@ -67,6 +67,7 @@ type Session struct {
 	UserID     string
 	SignedInAt time.Time
 	Till       time.Time
+	Account    UpstreamAccount // that they signed in with; zero: with a password. It is not kept
 }
 
 // Grant is what a person granted a client, and what the code stands for that the client is sent.

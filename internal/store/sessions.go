@@ -8,10 +8,20 @@ import (
 )
 
 // BeginSession keeps that a user is signed in, in the place of the session they had before; that may be none. ErrNotFound: since
-// the user was read, as what they signed in with shows, they were disabled, got another password, or have to set up a second factor.
+// the user was read, as what they signed in with shows, they were disabled, got another password, or have to set up a second factor,
+// or the account at another provider was taken from them.
 func (tx *Tx) BeginSession(before identity.Hash, s *identity.Session, u *identity.User) error {
 	if err := tx.holdUser(u.ID); err != nil {
 		return err
+	}
+	if a := s.Account; a.Subject != "" {
+		var theirs bool
+		if _, err := tx.one([]any{&theirs}, `SELECT COUNT(*) > 0 FROM upstream_accounts WHERE issuer = $1 AND subject = $2 AND user_id = $3`, a.Issuer, a.Subject, u.ID); err != nil {
+			return err
+		}
+		if !theirs {
+			return ErrNotFound
+		}
 	}
 	if err := tx.EndSession(before); err != nil {
 		return err

@@ -18,23 +18,29 @@ func TestNothingBeginsBehindASignOut(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, db *store.DB) {
 		people(t, db)
+		const company = "https://login.example.com"
 		for name, signOut := range map[string]func(*store.Tx) (bool, error){
 			"reset":   func(tx *store.Tx) (bool, error) { return tx.ResetUser("ada", "another "+t.Name(), noon) },
 			"totp":    func(tx *store.Tx) (bool, error) { return tx.RequireTOTP("ada", true, noon) },
 			"disable": func(tx *store.Tx) (bool, error) { return tx.DisableUser("ada", noon) },
+			"unlink":  func(tx *store.Tx) (bool, error) { return tx.UnjoinUpstream("ada", noon) },
 		} {
 			write(t, db, func(tx *store.Tx) error {
 				_, err := tx.ResetUser("ada", "first "+name, noon)
-				return errors.Join(err, second(tx.RequireTOTP("ada", false, noon)))
+				return errors.Join(err, second(tx.RequireTOTP("ada", false, noon)), tx.JoinUpstream(company, "1 "+name, "ada", noon))
 			})
 			before := user(t, db, "ada")
 			s := &identity.Session{Hash: identity.HashSecret(name), Issuer: issuer, UserID: "ada", SignedInAt: noon, Till: noon.Add(time.Hour)}
+			if name == "unlink" {
+				s.Account = identity.UpstreamAccount{Issuer: company, Subject: "1 " + name}
+			}
 			write(t, db, func(tx *store.Tx) error { return tx.BeginSession(identity.Hash{}, s, before) })
 			write(t, db, func(tx *store.Tx) error { return second(signOut(tx)) })
 			err := db.Write(t.Context(), func(tx *store.Tx) error { return tx.BeginSession(identity.Hash{}, s, before) })
 			require.ErrorIs(t, err, store.ErrNotFound, name)
 			err = db.Write(t.Context(), func(tx *store.Tx) error { return tx.IssueCode(identity.HashSecret("code "+name), s.Hash, grant()) })
 			require.ErrorIs(t, err, store.ErrNotFound, name)
+			write(t, db, func(tx *store.Tx) error { return second(tx.UnjoinUpstream("ada", noon)) })
 		}
 		write(t, db, func(tx *store.Tx) error { return second(tx.ResetUser("ada", "last", noon)) })
 		write(t, db, func(tx *store.Tx) error { return second(tx.RequireTOTP("ada", true, noon)) })

@@ -2,6 +2,7 @@ package signin
 
 import (
 	"bytes"
+	"context"
 	"crypto/rand"
 	"crypto/subtle"
 	"encoding/base32"
@@ -30,14 +31,20 @@ const (
 	totpSecret = 20 // bytes
 )
 
+// first is how somebody passed the first factor.
+type first struct {
+	At              time.Time
+	Issuer, Subject string // of the account upstream that they signed in with; empty: it was their password
+}
+
 // passed is a ticket: somebody has passed the first factor. The browser brings it back, sealed, with the second.
 type passed struct {
-	User       string
-	Password   string // a hash of what the password was kept as; another one ends the ticket
-	Request    string // the authorization request
-	At         time.Time
-	SignedInAt time.Time
-	Secret     []byte // of a second factor that is being set up; nil: there is one
+	User     string
+	Password string // a hash of what the password was kept as; another one ends the ticket
+	First    first  // an account that was taken from them since ends it as well
+	Request  string // the authorization request
+	At       time.Time
+	Secret   []byte // of a second factor that is being set up; nil: there is one
 }
 
 // toSetUp is how long somebody may take to set up a second factor: they may have to find and install an app first.
@@ -50,13 +57,13 @@ func (k *passed) life() time.Duration {
 	return justNow
 }
 
-// admit goes on with somebody who has passed the first factor at a time: to the second, where they need one.
-func (p *Provider) admit(w http.ResponseWriter, r *http.Request, a *authorization, u *identity.User, at time.Time) {
+// admit goes on with somebody who has passed the first factor: to the second, where they need one.
+func (p *Provider) admit(w http.ResponseWriter, r *http.Request, a *authorization, u *identity.User, f first) {
 	if !u.TOTPRequired {
-		p.signedIn(w, r, a, u, at)
+		p.signedIn(w, r, a, u, f)
 		return
 	}
-	k := &passed{User: u.ID, Password: stamp(u), Request: a.raw, At: p.now(), SignedInAt: at}
+	k := &passed{User: u.ID, Password: stamp(u), First: f, Request: a.raw, At: p.now()}
 	if u.TOTP == nil {
 		k.Secret = make([]byte, totpSecret)
 		rand.Read(k.Secret)
@@ -67,6 +74,18 @@ func (p *Provider) admit(w http.ResponseWriter, r *http.Request, a *authorizatio
 func stamp(u *identity.User) string {
 	sum := identity.HashSecret(u.Password)
 	return hex.EncodeToString(sum[:])
+}
+
+// userOf reads whom a ticket is about. ErrNotFound: there is no such user, or the account that they came with is theirs no more.
+func (p *Provider) userOf(ctx context.Context, k *passed) (*identity.User, error) {
+	if k.First.Subject == "" {
+		return p.db().User(ctx, k.User)
+	}
+	u, err := p.db().UpstreamUser(ctx, k.First.Issuer, k.First.Subject)
+	if err == nil && u.ID != k.User {
+		err = store.ErrNotFound
+	}
+	return u, err
 }
 
 // factor takes the form with the one-time password.
@@ -84,7 +103,7 @@ func (p *Provider) factor(w http.ResponseWriter, r *http.Request) {
 		p.refuse(w, r, a, &refusal{"access_denied", "the user does not want to sign in"})
 		return
 	}
-	u, err := p.db().User(r.Context(), k.User)
+	u, err := p.userOf(r.Context(), k)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		p.brokenPage(w, r, err)
 		return
@@ -121,7 +140,7 @@ func (p *Provider) factor(w http.ResponseWriter, r *http.Request) {
 		p.factorPage(w, r, http.StatusForbidden, a, u, k, t.WrongCode)
 	default:
 		attempt.Succeeded()
-		p.signedIn(w, r, a, u, k.SignedInAt)
+		p.signedIn(w, r, a, u, k.First)
 	}
 }
 

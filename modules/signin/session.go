@@ -103,7 +103,7 @@ func (p *Provider) signIn(w http.ResponseWriter, r *http.Request) {
 		p.brokenPage(w, r, err)
 	default:
 		attempt.Succeeded()
-		p.admit(w, r, a, u, p.now())
+		p.admit(w, r, a, u, first{At: p.now()})
 	}
 }
 
@@ -138,10 +138,11 @@ func (p *Provider) signInFailed(r *http.Request, a *authorization, u *identity.U
 	p.note(r, p.entry(r, "sign-in", "wrong_password", a.client.ID, u.ID))
 }
 
-// signedIn begins a session of somebody who showed who they are at a time, under a new id, and goes on.
-func (p *Provider) signedIn(w http.ResponseWriter, r *http.Request, a *authorization, u *identity.User, at time.Time) {
+// signedIn begins a session of somebody who showed who they are, under a new id, and goes on.
+func (p *Provider) signedIn(w http.ResponseWriter, r *http.Request, a *authorization, u *identity.User, f first) {
 	cookie, hash := identity.NewSecret()
-	s := &identity.Session{Hash: hash, Issuer: p.Issuer, UserID: u.ID, SignedInAt: at, Till: p.now().Add(identity.SessionLife)}
+	s := &identity.Session{Hash: hash, Issuer: p.Issuer, UserID: u.ID, SignedInAt: f.At, Till: p.now().Add(identity.SessionLife),
+		Account: identity.UpstreamAccount{Issuer: f.Issuer, Subject: f.Subject}}
 	before, _ := p.sessionHash(r)
 	e := p.entry(r, "sign-in", "success", a.client.ID, u.ID)
 	err := p.db().Write(r.Context(), func(tx *store.Tx) error {

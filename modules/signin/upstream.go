@@ -135,7 +135,7 @@ func (p *Provider) fromUpstream(w http.ResponseWriter, r *http.Request) {
 	case err != nil:
 		p.brokenPage(w, r, err)
 	default:
-		p.admit(w, r, a, u, at)
+		p.admit(w, r, a, u, first{At: at, Issuer: p.Upstream.Issuer, Subject: them.Subject})
 	}
 }
 

@@ -137,6 +137,34 @@ func TestMoreStepsAfterUpstream(t *testing.T) {
 	require.NotEmpty(t, back(t, bob.submit(page, `value="allow"`, url.Values{"action": {"allow"}}), callback).Get("code"))
 }
 
+// An account that is taken from somebody ends what was begun with it: whoever has it now sets up no second factor for them.
+func TestUnlinkedMeanwhile(t *testing.T) {
+	t.Parallel()
+	for _, setUp := range []bool{true, false} {
+		j := newJoint(t)
+		j.enter("ada@example.com")
+		secret := ""
+		if setUp {
+			j.requireTOTP("user-ada", true)
+		} else {
+			secret = j.protected()
+		}
+		u := j.browser()
+		page := u.ask(http.MethodGet, j.there(j.leave(u, base()), "ada@example.com"), nil)
+		requirePage(t, page, http.StatusOK, `id="code"`)
+		if setUp {
+			secret = strings.ReplaceAll(typed.FindStringSubmatch(page.Body.String())[1], " ", "")
+		}
+		j.Write(t, func(tx *store.Tx) error { _, err := tx.UnjoinUpstream("user-ada", j.Now()); return err })
+		w := u.second(page, j.code(secret, 0))
+		requirePage(t, w, http.StatusOK, `id="password"`)
+		require.Empty(t, u.cookies)
+		ada, err := j.Runtime.Store().User(t.Context(), "user-ada")
+		require.NoError(t, err)
+		require.Equal(t, setUp, ada.TOTP == nil)
+	}
+}
+
 func TestStrangersUpstream(t *testing.T) {
 	t.Parallel()
 	j := newJoint(t)
