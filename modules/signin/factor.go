@@ -140,6 +140,9 @@ func (p *Provider) factor(w http.ResponseWriter, r *http.Request) {
 		p.factorPage(w, r, http.StatusForbidden, a, u, k, t.WrongCode)
 	default:
 		attempt.Succeeded()
+		if k.First.Subject == "" { // it is now that they have shown who they are; upstream tells when they did so there
+			k.First.At = p.now()
+		}
 		p.signedIn(w, r, a, u, k.First)
 	}
 }

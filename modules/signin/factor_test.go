@@ -122,6 +122,22 @@ func TestSecondFactor(t *testing.T) {
 	u.enter(base())
 }
 
+// "prompt=login, max_age | sign in again; auth_time must be newer": it is that of the second factor, since an application that gets an
+// older one than its max_age sends people back, again and again.
+func TestSecondFactorAndMaxAge(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	secret := b.protected()
+	u := b.browser()
+	p := base().with(params{"max_age": "60"})
+	page := u.signIn(u.authorize(p), "ada@example.com", right)
+	b.Clock.Advance(3 * time.Minute)
+	got := back(t, u.second(page, b.code(secret, 0)), callback)
+	require.Equal(t, float64(b.Now().Unix()), b.claims(requireTokens(t, b.exchange("app", got.Get("code"))).IDToken)["auth_time"])
+	b.Clock.Advance(time.Minute)
+	require.NotEmpty(t, back(t, u.authorize(p), callback).Get("code"), "they sign in again too early")
+}
+
 // Who has to install an app first has 20 minutes.
 func TestSettingUpTakesItsTime(t *testing.T) {
 	t.Parallel()

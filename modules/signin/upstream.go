@@ -78,7 +78,7 @@ const upstreamClocks = 10 * time.Second
 
 // signedInUpstream is when somebody signed in who left for the upstream at a time and is back now, by the auth_time that it tells; 0:
 // it tells none. It is false where that is not what the application asked for. Who signed in since they left did what max_age
-// asks for, however long they took to come back: whoever signs in here with a password and a second factor is treated the same.
+// asks for, however long they took to come back.
 func (a *authorization) signedInUpstream(told int64, left, now time.Time) (at time.Time, ok bool) {
 	if told <= 0 {
 		return now, a.maxAge < 0 && !a.anew()
