@@ -77,14 +77,18 @@ func (p *Provider) afterLogout(r *http.Request, client string, q url.Values) (de
 }
 
 func (p *Provider) endSession(w http.ResponseWriter, r *http.Request, to destination, client string) {
-	hash, ok := p.sessionHash(r)
-	if s, err := p.session(r); ok && err == nil && s != nil {
+	s, err := p.session(r)
+	if err != nil { // nobody is told that they are signed out who may not be
+		p.brokenPage(w, r, err)
+		return
+	}
+	if s != nil {
 		e := p.entry(r, "sign-out", "success", client, s.UserID)
 		if to.address == "" {
 			e.Client = "" // it may be anything that the request says
 		}
 		if err := p.db().Write(r.Context(), func(tx *store.Tx) error {
-			if err := tx.EndSession(hash); err != nil {
+			if err := tx.EndSession(s.Hash); err != nil {
 				return err
 			}
 			return tx.LogSignin(e)

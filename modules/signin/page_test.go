@@ -1,6 +1,7 @@
 package signin_test
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/base64"
 	"net/http"
@@ -257,6 +258,27 @@ func TestLogout(t *testing.T) {
 	require.Empty(t, ask(b.browser(), url.Values{"id_token_hint": {token}, "client_id": {"other"}, "post_logout_redirect_uri": {bye}}).Header().Get("Location"))
 	require.Empty(t, ask(b.browser(), url.Values{"id_token_hint": {"x"}, "client_id": {"app"}, "post_logout_redirect_uri": {bye}}).Header().Get("Location"))
 	requirePage(t, b.browser().ask(http.MethodPost, "/oauth/sign-out", url.Values{"ui_locales": {"de"}}), http.StatusOK, "abgemeldet")
+}
+
+// Nobody is told that they are signed out while the database can't say so: the session would go on without them.
+func TestLogoutWithoutTheDatabase(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	u := b.browser()
+	u.enter(base())
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	r := httptest.NewRequestWithContext(gone, http.MethodPost, "/oauth/sign-out", strings.NewReader("to="))
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	for name, value := range u.cookies {
+		r.AddCookie(&http.Cookie{Name: name, Value: value})
+	}
+	w := httptest.NewRecorder()
+	b.Provider.ServeHTTP(w, r)
+	requirePage(t, w, http.StatusServiceUnavailable)
+	require.Empty(t, w.Result().Cookies(), "the session is lost, and goes on")
+	requirePage(t, u.ask(http.MethodPost, "/oauth/sign-out", url.Values{"to": {""}}), http.StatusOK, "You are signed out")
+	require.Empty(t, u.cookies)
 }
 
 // The log of sign-ins has who, client, result and address, and nothing else of anybody.
