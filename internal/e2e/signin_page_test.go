@@ -168,6 +168,15 @@ func TestSignInPages(t *testing.T) {
 	c.fill("#code", now+"\uE007") // which was used
 	c.find("#code-error")
 	c.fits("second-factor-wrong")
+
+	// A browser sends another form of such a domain than was typed.
+	status, answer, err = p.manage(http.MethodPost, "/users", map[string]any{"email": "zoe@münchen.example", "name": "Zoë", "password": "correct horse"})
+	require.NoError(t, err)
+	require.Equal(t, http.StatusCreated, status, "%s", answer)
+	c.open(home + "/sign-in")
+	c.fill("#email", "zoe@münchen.example")
+	c.fill("#password", "correct horse\uE007")
+	c.awaitText(home+"/", "Hello, Zoë")
 }
 
 // focus is the id of the element that has the focus, or its value.

@@ -13,6 +13,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"golang.org/x/net/idna"
 	"golang.org/x/text/cases"
 )
 
@@ -21,11 +22,22 @@ const (
 	maxText = 255
 	maxURI  = 2 << 10
 	maxURIs = 50
+
+	maxDomain = 1 << 10 // is the length of what is looked at as a domain, in bytes
 )
 
-// Fold is an e-mail address as it is looked up. What it finds for somebody who shows a password is theirs; where an address alone is
-// to show whose something is, SameAddress decides.
-func Fold(email string) string { return cases.Fold().String(strings.TrimSpace(email)) }
+// Fold is an e-mail address as it is looked up: browsers send the A-labels of a domain (RFC 5890) from a field for e-mail addresses,
+// whatever was typed. What it finds for somebody who shows a password is theirs; where an address alone is to show whose something is,
+// SameAddress decides.
+func Fold(email string) string {
+	email = strings.TrimSpace(email)
+	if at := strings.LastIndexByte(email, '@'); at >= 0 && len(email)-at <= maxDomain { // decoding takes the square of the length
+		if domain, err := idna.Lookup.ToUnicode(email[at+1:]); err == nil && domain != "" {
+			email = email[:at+1] + domain
+		}
+	}
+	return cases.Fold().String(email)
+}
 
 // Check says what is wrong with a user, or nil. The error is a sentence that says what to do.
 func (u *User) Check() error {

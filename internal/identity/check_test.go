@@ -3,6 +3,7 @@ package identity_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -23,6 +24,17 @@ func TestFold(t *testing.T) {
 	require.Equal(t, identity.Fold("ADA@example.com"), identity.Fold(" ada@EXAMPLE.com "))
 	require.Equal(t, identity.Fold("STRASSE@example.com"), identity.Fold("straße@example.com"))
 	require.NotEqual(t, identity.Fold("ada@example.com"), identity.Fold("adah@example.com"))
+	for _, domain := range []string{"münchen.example", "MÜNCHEN.example", "xn--mnchen-3ya.example", "XN--MNCHEN-3YA.example", "mu\u0308nchen.example"} {
+		require.Equal(t, "ada@münchen.example", identity.Fold("Ada@"+domain))
+	}
+	require.Equal(t, identity.Fold("ceo@strasse.example"), identity.Fold("ceo@xn--strae-oqa.example"), "it looks like the other")
+	for email, want := range map[string]string{"ada@EXA_mple.com": "ada@exa_mple.com", "ada@[192.0.2.1]": "ada@[192.0.2.1]", "ada@xn--": "ada@xn--", "Ada": "ada", "": "", "@": "@", "a@b@C.example": "a@b@c.example"} {
+		require.Equal(t, want, identity.Fold(email))
+	}
+	long := "ada@xn--" + strings.Repeat("a", 1<<16) + "-3ya"
+	began := time.Now()
+	require.Equal(t, long, identity.Fold(long))
+	require.Less(t, time.Since(began), time.Second)
 }
 
 func TestUser(t *testing.T) {
