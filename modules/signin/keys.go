@@ -27,6 +27,7 @@ const (
 	keysAhead  = 24 * time.Hour
 	keysBehind = identity.IDTokenLife + 24*time.Hour
 	keysFresh  = time.Minute // how long they are not read anew
+	keysPause  = time.Second // how long they are not where there are none yet, and they could not be read
 	rsaBits    = 2048
 
 	// RotateEvery is how long a key signs, unless the configuration says otherwise.
@@ -46,9 +47,11 @@ type Ring struct {
 	// Vault is what the private keys are sealed with in the database.
 	Vault *Vault
 
-	mu     sync.Mutex
-	loaded time.Time
-	keys   []*key
+	mu   sync.Mutex
+	read time.Time     // when that was tried last
+	good time.Duration // for how long what came of it is good
+	keys []*key
+	err  error // nil where there are keys
 }
 
 // key is a key of the ring, opened.
@@ -76,24 +79,27 @@ func (r *Ring) current(ctx context.Context, a identity.Algorithm) (*key, error) 
 	return best, nil
 }
 
-// all gives the keys that are published, by algorithm and generation. Those that were read before serve while the database is away.
+// all gives the keys that are published, by algorithm and generation. Those that were read before serve while the database is away. It
+// is asked once for all who wait, and for whoever comes behind them: where it hangs, each of them would wait as long, one after the other.
 func (r *Ring) all(ctx context.Context) ([]*key, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := r.Now()
-	if len(r.keys) > 0 && now.Sub(r.loaded).Abs() < keysFresh {
-		return r.keys, nil
+	if now.Sub(r.read).Abs() < r.good {
+		return r.keys, r.err
 	}
-	keys, err := r.load(ctx, now)
-	if err != nil && len(r.keys) == 0 {
-		return nil, err
-	}
-	if err != nil {
+	keys, err := r.load(context.WithoutCancel(ctx), now) // since it is not for this request alone
+	switch {
+	case err == nil:
+		r.keys, r.err, r.good = keys, nil, keysFresh
+	case len(r.keys) > 0:
 		r.Log.Warn("the signing keys could not be read anew", zap.Error(err))
-		return r.keys, nil
+		r.good = keysFresh
+	default:
+		r.err, r.good = err, keysPause
 	}
-	r.keys, r.loaded = keys, now
-	return keys, nil
+	r.read = r.Now()
+	return r.keys, r.err
 }
 
 // load reads the keys, after it made those that are due and removed those that are over.

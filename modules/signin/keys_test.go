@@ -2,9 +2,14 @@ package signin_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -103,6 +108,55 @@ func TestKeysAreShared(t *testing.T) {
 		require.Equal(t, string(answers[0]), string(one))
 	}
 	b.signer()
+}
+
+// Where the database hangs, those who ask for the keys wait for it once, and not one after the other.
+func TestKeysWithoutTheDatabase(t *testing.T) {
+	t.Parallel()
+	b := bare(t)
+	first := b.get("/oauth/jwks").Body.String()
+	here := b.Ring.Store
+	gone, err := store.Open(t.Context(), "sqlite://"+filepath.Join(t.TempDir(), "gone.db"), store.Options{})
+	require.NoError(t, err)
+	require.NoError(t, gone.Close())
+	var asked atomic.Int64
+	answers := func() (all []*httptest.ResponseRecorder) {
+		asked.Store(0)
+		came, answer := make(chan struct{}, 10), make(chan struct{})
+		b.Ring.Store = func() *store.DB {
+			asked.Add(1)
+			came <- struct{}{}
+			<-answer
+			return gone
+		}
+		all = make([]*httptest.ResponseRecorder, 5)
+		var wg sync.WaitGroup
+		for n := range all {
+			wg.Go(func() { all[n] = b.get("/oauth/jwks") })
+		}
+		<-came
+		close(answer)
+		wg.Wait()
+		return all
+	}
+	b.Clock.Advance(2 * time.Minute)
+	for _, w := range answers() {
+		require.Equal(t, first, w.Body.String(), "the keys that were read before don't serve")
+	}
+	require.Equal(t, int64(1), asked.Load())
+
+	b.Provider = b.provider(issuer) // which knows none yet
+	for _, w := range answers() {
+		require.Equal(t, http.StatusServiceUnavailable, w.Code)
+	}
+	require.Equal(t, int64(1), asked.Load())
+	b.Ring.Store = here
+	b.Clock.Advance(time.Second)
+	left, leave := context.WithCancel(t.Context())
+	leave()
+	w := httptest.NewRecorder()
+	b.Provider.ServeHTTP(w, httptest.NewRequestWithContext(left, http.MethodGet, "/oauth/jwks", nil))
+	require.Equal(t, first, w.Body.String(), "who hangs up fails for all")
 }
 
 // "encrypted at rest": neither the database's rows nor anything else there shows a private key, and only its text opens it.
