@@ -80,7 +80,12 @@ func TestServiceInMaintenance(t *testing.T) {
 	u := b.browser()
 	u.headers.Set("Accept", "text/html")
 	requirePage(t, u.authorize(base()), http.StatusServiceUnavailable, "Something is wrong on our side")
-	w := b.exchange("app", code)
-	require.Equal(t, http.StatusServiceUnavailable, w.Code)
-	require.NotEmpty(t, w.Header().Get("Retry-After"))
+	// "every token answer | JSON, `Cache-Control: no-store`", also for those who say that they like pages, as Java does.
+	for _, path := range []string{tokenPath, "/oauth/revoke"} {
+		for _, accept := range []string{"", "application/json", "text/html, image/gif, image/jpeg, *; q=.2, */*; q=.2"} {
+			w := b.post(path, "app", exchanging(code), func(r *http.Request) { r.Header.Set("Accept", accept) })
+			requireFault(t, w, http.StatusServiceUnavailable, "temporarily_unavailable")
+			require.NotEmpty(t, w.Header().Get("Retry-After"))
+		}
+	}
 }

@@ -108,13 +108,21 @@ func allows(methods, method string) bool {
 	return false
 }
 
-// closed answers while the store is.
+// closed answers while the store is, at the addresses that applications ask in their errors' form, whatever they accept.
 func (p *Provider) closed(w http.ResponseWriter, r *http.Request) {
-	if wantsPage(r) {
+	switch {
+	case forApplications(r):
+		unavailable(w)
+	case wantsPage(r):
 		p.broken(w, r)
-		return
+	default:
+		problem.Unavailable(w)
 	}
-	problem.Unavailable(w)
+}
+
+// forApplications tells whether an address is one that applications ask with their secret.
+func forApplications(r *http.Request) bool {
+	return r.URL.Path == "/openId/accessToken" || r.URL.Path == "/oauth/revoke"
 }
 
 func (p *Provider) notFound(w http.ResponseWriter, r *http.Request) {
@@ -128,16 +136,14 @@ func (p *Provider) notFound(w http.ResponseWriter, r *http.Request) {
 // notAllowed answers 405, at the addresses that applications ask in their errors' form. People come here with the address of a form that
 // they sent before.
 func (p *Provider) notAllowed(w http.ResponseWriter, r *http.Request, methods string) {
-	switch r.URL.Path {
-	case "/openId/accessToken", "/oauth/revoke":
+	switch {
+	case forApplications(r):
 		w.Header().Set("Allow", methods)
 		writeError(w, http.StatusMethodNotAllowed, "invalid_request", "this address takes POST only")
+	case wantsPage(r):
+		w.Header().Set("Allow", methods)
+		p.noPage(w, r, http.StatusMethodNotAllowed)
 	default:
-		if wantsPage(r) {
-			w.Header().Set("Allow", methods)
-			p.noPage(w, r, http.StatusMethodNotAllowed)
-			return
-		}
 		problem.MethodNotAllowed(w, methods)
 	}
 }
@@ -201,6 +207,10 @@ func writeError(w http.ResponseWriter, status int, code, description string) {
 // storeAway answers an application that the store can't be used now.
 func (p *Provider) storeAway(w http.ResponseWriter, r *http.Request, err error) {
 	p.report(r, err)
+	unavailable(w)
+}
+
+func unavailable(w http.ResponseWriter) {
 	w.Header().Set("Retry-After", "5")
 	writeError(w, http.StatusServiceUnavailable, "temporarily_unavailable", "sign-in can't use its database now: ask again in a moment")
 }
