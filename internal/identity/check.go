@@ -60,6 +60,8 @@ func (c *Client) Check() error {
 	switch {
 	case !clientID.MatchString(c.ID):
 		return errors.New("id is no client id: use 1 to 255 of the characters A-Z, a-z, 0-9, ., _ and -")
+	case c.ID == "." || c.ID == "..": // the address of the management API that would change or disable it leads elsewhere
+		return errors.New("id is only . or .., which an address can't hold: choose another")
 	case c.Name == "":
 		return errors.New("name is missing: write what people know the application as")
 	case !slices.Contains(Algorithms, c.Algorithm):

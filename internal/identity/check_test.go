@@ -69,6 +69,7 @@ func TestClient(t *testing.T) {
 	require.NoError(t, good.Check())
 	for why, spoil := range map[string]func(*identity.Client){
 		"client id":     func(c *identity.Client) { c.ID = "a b" },
+		"only . or ..":  func(c *identity.Client) { c.ID = ".." },
 		"name":          func(c *identity.Client) { c.Name = "" },
 		"algorithm":     func(c *identity.Client) { c.Algorithm = "none" },
 		"redirectUris":  func(c *identity.Client) { c.RedirectURIs = nil },
