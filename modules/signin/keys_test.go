@@ -191,6 +191,24 @@ func TestKeysAreSealed(t *testing.T) {
 	require.Error(t, err, "a key is kept unsealed")
 }
 
+// The text is changed node by node: while one seals with the new one already, another has it behind the former one.
+func TestSealingChangesNodeByNode(t *testing.T) {
+	t.Parallel()
+	b := bare(t)
+	const another = "another text of more than thirty-two characters"
+	ahead, behind := b.provider(issuer, another, seal), b.provider(issuer, seal, another)
+	first := b.published()
+	b.Clock.Advance(signin.RotateEvery)
+	b.Provider = ahead
+	both := b.published()
+	require.Equal(t, first, both[:1])
+	require.Len(t, both, 2)
+	b.Provider = behind
+	require.Equal(t, both, b.published())
+	b.Clock.Advance(25 * time.Hour)
+	require.Equal(t, both[1], b.signer())
+}
+
 // A key whose id somebody changed in the database is not opened as another.
 func TestSealedToItsID(t *testing.T) {
 	t.Parallel()
