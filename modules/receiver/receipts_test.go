@@ -172,6 +172,23 @@ func TestTenantFromTheQuery(t *testing.T) {
 	requireProblem(t, b.send(request{path: "/hooks", query: "client=acme", secret: "globex-secret"}), http.StatusUnauthorized, notOurs)
 }
 
+// A hook at the root: with two slashes at its head a receipt's address would name a host, and whoever has the receipt may ask.
+func TestReceiptOfAHookAtTheRoot(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.Tenant = receiver.TenantFrom{Query: "client"}
+	for _, path := range []string{"/", "", "//"} {
+		got := b.do(func() *http.Request {
+			r := request{query: "client=acme", uuid: "u-" + path}.make()
+			r.URL.Path = path
+			return r
+		}())
+		r := requireReceipt(t, got, http.StatusAccepted)
+		require.Equal(t, "/receipts/"+r.Receipt, got.Header().Get("Location"))
+		require.Equal(t, http.StatusOK, b.get(got.Header().Get("Location")).Code)
+	}
+}
+
 func TestTenantFromAPathSegment(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

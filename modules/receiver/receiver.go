@@ -265,8 +265,8 @@ func (in *intake) accept(e *hiring.Export) (result string) {
 }
 
 func (in *intake) location(receipt string) string {
-	// One slash at the head: behind two of them a client would read a host.
-	u := url.URL{Path: "/" + strings.Trim(in.HookPath(in.r), "/") + "/" + receipts + "/" + receipt}
+	// One slash at the head, also where the hook is the root: behind two of them a client would read a host.
+	u := url.URL{Path: strings.TrimRight("/"+strings.Trim(in.HookPath(in.r), "/"), "/") + "/" + receipts + "/" + receipt}
 	return u.EscapedPath()
 }
 
