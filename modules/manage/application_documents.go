@@ -2,6 +2,7 @@ package manage
 
 import (
 	"cmp"
+	"context"
 	"encoding/hex"
 	"errors"
 	"io"
@@ -72,7 +73,6 @@ func (r *request) addDocument() (any, *problem.Problem) {
 	if p != nil {
 		return nil, p
 	}
-	files := r.gateway.Runtime.Archive.Files
 	object, limit := d.MediaType == "application/json", int64(documents.MaxSize)
 	if object {
 		limit = maxObject
@@ -80,12 +80,27 @@ func (r *request) addDocument() (any, *problem.Problem) {
 	if r.ContentLength > limit {
 		return nil, tooLarge()
 	}
+	// Noted first: what a crash leaves of the file, or an error after which nobody knows whether its row was written, is the sweep's.
+	archive := r.gateway.Runtime.Archive
+	name, err := archive.Begin(r.Context())
+	if err != nil {
+		return nil, r.storeAway(err)
+	}
+	taken := false
+	defer func() {
+		if taken {
+			return
+		}
+		if err := archive.Forget(context.WithoutCancel(r.Context()), []string{name}); err != nil {
+			r.log.Warn("a file that no document needs is left to the sweep", zap.Error(err))
+		}
+	}()
 	var blob documents.Blob
 	put := func(file io.Reader) (err error) {
-		blob, err = files.Put(r.Context(), file, documents.MaxSize)
+		blob, err = archive.Files.PutAs(r.Context(), name, file, documents.MaxSize)
 		return err
 	}
-	body, err := http.MaxBytesReader(r.w, r.Body, limit+1), error(nil)
+	body := http.MaxBytesReader(r.w, r.Body, limit+1)
 	if object {
 		d.MediaType, d.FileName, err = documents.DecodeObject(body, put)
 	} else {
@@ -93,9 +108,6 @@ func (r *request) addDocument() (any, *problem.Problem) {
 	}
 	var noObject *documents.ObjectError
 	var large *http.MaxBytesError
-	if err != nil && blob.Name != "" {
-		r.discard(blob.Name)
-	}
 	switch {
 	case errors.Is(err, documents.ErrTooLarge), errors.As(err, &large):
 		return nil, tooLarge()
@@ -112,26 +124,14 @@ func (r *request) addDocument() (any, *problem.Problem) {
 	}
 	d.Blob, d.SHA256, d.Size = blob.Name, blob.SHA256[:], blob.Size
 	if p := settleType(d, blob.Detected); p != nil {
-		r.discard(blob.Name)
 		return nil, p
 	}
-	kept := false
-	v, p := r.exactlyOnce([]byte(string(blob.SHA256[:])+d.MediaType+"\x00"+d.FileName), func() (any, *problem.Problem) {
+	return r.exactlyOnce([]byte(string(blob.SHA256[:])+d.MediaType+"\x00"+d.FileName), func() (any, *problem.Problem) {
 		v, p := r.keepDocument(d)
 		// When the store is away, its row may be there all the same.
-		kept = p == nil && d.Blob == blob.Name || p != nil && p.Status >= 500
+		taken = p == nil && d.Blob == name || p != nil && p.Status >= 500
 		return v, p
 	})
-	if !kept {
-		r.discard(blob.Name)
-	}
-	return v, p
-}
-
-func (r *request) discard(blob string) {
-	if err := r.gateway.Runtime.Archive.Files.Delete(blob); err != nil {
-		r.log.Warn("a file that no document needs could not be deleted", zap.Error(err))
-	}
 }
 
 func tooLarge() *problem.Problem {
@@ -223,6 +223,13 @@ func (r *request) keepDocument(d *hiring.ApplicationDocument) (any, *problem.Pro
 		added, err := r.gateway.Runtime.Archive.Add(tx, d)
 		if err == nil && !added {
 			return refused{problem.New(http.StatusConflict, "the job application has a document of that id: choose another, or delete that one first")}
+		}
+		if err != nil {
+			return err
+		}
+		ended, err := tx.EndUpload(d.Blob)
+		if err == nil && !ended {
+			err = errors.New("its file was swept away: it took too long")
 		}
 		if err != nil {
 			return err

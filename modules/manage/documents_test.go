@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -142,4 +143,45 @@ func TestARepeatedUploadIsOneDocument(t *testing.T) {
 	require.Equal(t, http.StatusUnprocessableEntity, post("file", "?description=y").status)
 	require.Len(t, ids(b, docs), 1)
 	require.Len(t, b.files(), 1)
+}
+
+// What a crash leaves of a file is known to the sweep, and a document that was taken in is not its business.
+func TestUploadIsKnownBeforeItsFile(t *testing.T) {
+	t.Parallel()
+	onEach(t, testUploadIsKnownBeforeItsFile)
+}
+
+func testUploadIsKnownBeforeItsFile(t *testing.T, b *bench) {
+	b.people()
+	later := time.Now().Add(time.Hour)
+	known := func() int {
+		names, err := b.Runtime.Store().Uploads(t.Context(), later, 10)
+		require.NoError(t, err)
+		return len(names)
+	}
+	content, file := io.Pipe()
+	answered := make(chan int)
+	go func() {
+		defer close(answered)
+		res, err := http.Post(b.url+application+"/documents", "text/plain", content)
+		if err == nil {
+			res.Body.Close()
+			answered <- res.StatusCode
+		}
+	}()
+	_, err := io.WriteString(file, "the first half")
+	require.NoError(t, err)
+	require.Eventually(t, func() bool { return known() == 1 }, 10*time.Second, time.Millisecond)
+	_, err = io.WriteString(file, ", and the other")
+	require.NoError(t, err)
+	require.NoError(t, file.Close())
+	require.Equal(t, http.StatusCreated, <-answered)
+	require.Zero(t, known())
+	require.NoError(t, b.Runtime.Archive.Sweep(t.Context(), later))
+	stored, err := b.Runtime.Store().ApplicationDocument(t.Context(), "acme", "a-1", ids(b, application+"/documents")[0])
+	require.NoError(t, err)
+	kept, size, err := b.Runtime.Archive.Files.Open(stored.Blob)
+	require.NoError(t, err)
+	require.NoError(t, kept.Close())
+	require.Equal(t, int64(len("the first half, and the other")), size)
 }
