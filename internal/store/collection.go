@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -57,7 +58,7 @@ func (c collection[T]) put(tx *Tx, v *T, now time.Time) error {
 	}
 	if before.Version == 0 {
 		if _, ok, err := c.find(tx, row.Tenant, id); err != nil || !ok {
-			return errors.Join(err, ErrTaken)
+			return cmp.Or(err, ErrTaken)
 		}
 	}
 	return ErrStale
