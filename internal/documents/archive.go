@@ -216,11 +216,7 @@ func (a *Archive) settle(ctx context.Context, d *hiring.Document, name string, l
 		if changed, err = tx.UpdateDocument(d); err != nil || !changed || name == "" {
 			return err
 		}
-		ended, err := tx.EndUpload(name)
-		if err == nil && !ended {
-			return errors.New("its file was swept away: it took too long")
-		}
-		return err
+		return Take(tx, name)
 	})
 	if err != nil {
 		return fmt.Errorf("writing a document: %w", err)

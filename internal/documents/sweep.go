@@ -2,6 +2,7 @@ package documents
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -31,6 +32,15 @@ func (a *Archive) Begin(ctx context.Context) (name string, err error) {
 	name, now := NewName(), a.Now()
 	err = a.Store.Write(ctx, func(tx *store.Tx) error { return tx.AddUpload(name, now) })
 	return name, err
+}
+
+// Take makes the file of an upload that of something that the transaction writes. The error says that the sweep came first.
+func Take(tx *store.Tx, name string) error {
+	ended, err := tx.EndUpload(name)
+	if err == nil && !ended {
+		err = errors.New("its file was swept away: it took too long")
+	}
+	return err
 }
 
 // Forget removes the files of uploads that came to nothing, with their rows.

@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 
 	"github.com/google/uuid"
 	"go.uber.org/zap"
 
+	"github.com/hiregate/hiregate/internal/documents"
 	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/trigger"
@@ -165,12 +167,8 @@ func (w *writing) belongings(tx *store.Tx, a *hiring.JobApplication) error {
 		}
 	}
 	for _, name := range w.body.uploads {
-		taken, err := tx.EndUpload(name)
-		if err != nil {
-			return err
-		}
-		if !taken {
-			return errors.New("a file of the application was swept away: it took too long")
+		if err := documents.Take(tx, name); err != nil {
+			return fmt.Errorf("taking in a file of the application: %w", err)
 		}
 	}
 	if err := tx.AddSubmission(a.Tenant, a.ID, &hiring.Submission{Source: w.body.source, Answers: w.given}); err != nil {

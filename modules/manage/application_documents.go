@@ -227,11 +227,7 @@ func (r *request) keepDocument(d *hiring.ApplicationDocument) (any, *problem.Pro
 		if err != nil {
 			return err
 		}
-		ended, err := tx.EndUpload(d.Blob)
-		if err == nil && !ended {
-			err = errors.New("its file was swept away: it took too long")
-		}
-		if err != nil {
+		if err := documents.Take(tx, d.Blob); err != nil {
 			return err
 		}
 		return r.note(tx, d.ID)
