@@ -1,2 +1,2 @@
-// Package deploy holds what docker-compose.yml mounts, and its tests. It exports nothing.
+// Package deploy holds a unit for systemd and what docker-compose.yml mounts, and their tests. It exports nothing.
 package deploy

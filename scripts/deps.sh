@@ -10,6 +10,7 @@ postgres         postgresql       the tests of the store run on PostgreSQL as we
 dockerd          docker.io        the last stage of the image is built and run
 docker-compose   docker-compose   docker-compose.yml is checked
 clamd            clamav-daemon    documents are scanned by it
+systemd-analyze  systemd          the unit for systemd is checked
 prometheus       prometheus       alert rules and the dashboard are checked, with promtool, too
 apache2          apache2          people sign in at an application behind Apache
 chromium         chromium         they do so with a real browser
