@@ -62,13 +62,16 @@ type Rate struct {
 
 var name = regexp.MustCompile(`^[a-z0-9-]{1,63}$`)
 
-// reserved is the path segment under which receipts are served; a tenant of that name could not be told from them.
-const reserved = "receipts"
+// reserved are the names that stand for something else where a tenant's would, and what that is.
+var reserved = map[string]string{
+	"receipts": "receipts are served under that name",
+	"unknown":  "the metrics count under that name what comes for no tenant of yours",
+}
 
 // CheckTenantName says what is wrong with a tenant's name, or nil.
 func CheckTenantName(s string) error {
-	if s == reserved {
-		return fmt.Errorf("a tenant can't be called %q: receipts are served under that name; choose another", reserved)
+	if taken, ok := reserved[s]; ok {
+		return fmt.Errorf("a tenant can't be called %q: %s; choose another", s, taken)
 	}
 	if !name.MatchString(s) {
 		return fmt.Errorf("tenant name %q: use 1 to 63 of the characters a-z, 0-9 and -", s)

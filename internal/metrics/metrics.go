@@ -125,7 +125,8 @@ func integrationLabels(tenant, integration string) (string, string) {
 	return tenant, integration
 }
 
-// Unknown stands for the tenant or event of a request that names none of ours: its own words must not become a label.
+// Unknown stands for the tenant or event of a request that names none of ours: its own words must not become a label. No tenant has
+// that name (hiring.CheckTenantName).
 const Unknown = "unknown"
 
 // Received counts a webhook request. tenant and event are Unknown where the request names none that we know.

@@ -7,7 +7,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/stretchr/testify/require"
+
+	"github.com/hiregate/hiregate/internal/hiring"
 )
+
+func TestNoTenantIsUnknown(t *testing.T) {
+	require.Error(t, hiring.CheckTenantName(Unknown))
+}
 
 func TestCountersOutliveARegistry(t *testing.T) {
 	first, second := prometheus.NewRegistry(), prometheus.NewRegistry()

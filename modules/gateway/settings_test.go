@@ -140,6 +140,7 @@ func TestSettingsAreChecked(t *testing.T) {
 		"tenant acme is there twice":                                             func(a *App) { a.Tenants = append(a.Tenants, a.Tenants[0]) },
 		`tenant name "Acme"`:                                                     tenant(func(t *Tenant) { t.Name = "Acme" }),
 		`a tenant can't be called "receipts"`:                                    tenant(func(t *Tenant) { t.Name = "receipts" }),
+		`a tenant can't be called "unknown": the metrics count under that name`:  tenant(func(t *Tenant) { t.Name = "unknown" }),
 		"tenant acme is not complete: add `secret {env":                          tenant(func(t *Tenant) { t.Secrets = nil }),
 		"tenant acme: a secret is empty":                                         tenant(func(t *Tenant) { t.Secrets = []string{"hunter2", ""} }),
 		"tenant acme: the secret {env.GATEWAY_TEST_EMPTY} has no value":          tenant(func(t *Tenant) { t.Secrets = []string{"{env.GATEWAY_TEST_EMPTY}"} }),

@@ -51,7 +51,7 @@ func TestKeysEndWithTheirTenant(t *testing.T) {
 func TestTenantsAreChecked(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	for path, want := range map[string]string{"receipts": "receipts are served", "ACME": "use 1 to 63", "a_b": "use 1 to 63"} {
+	for path, want := range map[string]string{"receipts": "receipts are served", "unknown": "the metrics count under that name", "ACME": "use 1 to 63", "a_b": "use 1 to 63"} {
 		require.Contains(t, b.problem(http.MethodPut, "/v1/tenants/"+path, "{}", http.StatusUnprocessableEntity), want)
 	}
 	for body, want := range map[string]string{
