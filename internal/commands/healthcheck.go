@@ -28,15 +28,23 @@ const (
 func Healthcheck() *cobra.Command {
 	var url string
 	cmd := &cobra.Command{
-		Use:   "healthcheck [--url URL]",
+		Use:   "healthcheck [URL]",
 		Short: "Ask a gateway whether it can accept exports; the exit code is 0 or 1",
 		Long: `Asks the healthz directive of a gateway whether exports can be accepted, and says
 in a sentence what it answered. The exit code is 0 when they can, also while they
 have to wait for Temporal, else 1. The image's HEALTHCHECK runs it.`,
-		Example:      "  hiregate healthcheck --url http://localhost:9180/healthz",
-		Args:         cobra.NoArgs,
+		Example: "  hiregate healthcheck http://localhost:9180/healthz",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 1 || len(args) == 1 && cmd.Flags().Changed("url") {
+				return errors.New("healthcheck takes one address, such as: hiregate healthcheck " + defaultHealthz)
+			}
+			return nil
+		},
 		SilenceUsage: true,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 1 {
+				url = args[0]
+			}
 			said, err := health(cmd.Context(), url)
 			if err == nil {
 				fmt.Fprintln(cmd.OutOrStdout(), said)
@@ -44,6 +52,7 @@ have to wait for Temporal, else 1. The image's HEALTHCHECK runs it.`,
 			return err
 		},
 	}
+	cmd.SetFlagErrorFunc(flagSentence)
 	cmd.Flags().StringVar(&url, "url", cmp.Or(os.Getenv(healthzVariable), defaultHealthz),
 		"address of the gateway's healthz (or the environment variable "+healthzVariable+")")
 	return cmd
@@ -55,7 +64,7 @@ func health(ctx context.Context, url string) (string, error) {
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil || r.URL.Host == "" {
-		return "", fmt.Errorf("--url %q is not an address: write one such as %s", url, defaultHealthz)
+		return "", fmt.Errorf("%q is not an address: write one such as %s", url, defaultHealthz)
 	}
 	at := r.URL.Redacted()
 	transport := &http.Transport{} // without the proxy of the environment: the gateway is near

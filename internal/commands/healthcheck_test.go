@@ -63,6 +63,26 @@ func TestHealthcheckOfNothing(t *testing.T) {
 	}
 }
 
+// The address may stand by itself, as for send.
+func TestHealthcheckOfAnAddress(t *testing.T) {
+	gateway := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		io.WriteString(w, `{"status":"ok","checks":{"database":{"ok":true}}}`)
+	}))
+	defer gateway.Close()
+	t.Setenv(healthzVariable, "http://nobody.invalid/healthz")
+	out, err := healthcheck(t, gateway.URL+"/healthz")
+	require.NoError(t, err)
+	require.Equal(t, "The gateway is healthy\n", out)
+	for _, args := range [][]string{{gateway.URL, gateway.URL}, {gateway.URL, "--url", gateway.URL}} {
+		_, err = healthcheck(t, args...)
+		require.EqualError(t, err, "healthcheck takes one address, such as: hiregate healthcheck http://localhost:8080/healthz")
+	}
+	_, err = healthcheck(t, "localhost:8080/healthz")
+	require.ErrorContains(t, err, "is not an address: write one such as http://localhost:8080/healthz")
+	_, err = healthcheck(t, "--uri", gateway.URL)
+	require.ErrorContains(t, err, "`hiregate healthcheck --help` lists the flags")
+}
+
 // What answers 101 may leave its connection open for ever.
 func TestHealthcheckOfWhatSwitchesProtocols(t *testing.T) {
 	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
