@@ -57,9 +57,37 @@ func (s *seeding) tenant(ctx context.Context) error {
 
 func (s *seeding) integration(gateway string) func(context.Context) error {
 	return func(ctx context.Context) error {
-		here := "http://" + gateway + "/hooks/acme"
-		return s.make(ctx, "/integrations/"+sampleIntegration, map[string]any{"url": here, "secret": sampleHookSecret})
+		here := map[string]any{"url": "http://" + gateway + "/hooks/acme", "secret": sampleHookSecret}
+		path := "/integrations/" + sampleIntegration
+		if err := s.make(ctx, path, here); err != nil {
+			return err
+		}
+		return s.moved(ctx, path, "http://"+gateway, here)
 	}
+}
+
+// moved tells the integration where the gateway is now, if it was at another port when the integration was made. What somebody has
+// put into its place stays: it is elsewhere, or has another secret and does not answer VERIFY here.
+func (s *seeding) moved(ctx context.Context, path, origin string, here map[string]any) error {
+	var settings map[string]any
+	if err := s.call(ctx, http.MethodGet, s.base+path, nil, &settings); err != nil {
+		return err
+	}
+	was, _ := settings["url"].(string) // scheme and host
+	if u, err := url.Parse(was); err != nil || was == origin || u.Hostname() != "127.0.0.1" {
+		return nil
+	}
+	next := map[string]any{"url": here["url"]} // the secret stays what it was
+	for _, kept := range []string{"documents", "standardWebhooks", "inFlight", "retry"} {
+		if v, ok := settings[kept]; ok {
+			next[kept] = v
+		}
+	}
+	err := s.call(ctx, http.MethodPut, s.base+path, next, nil)
+	if refused := new(refusal); errors.As(err, &refused) && refused.status == http.StatusUnprocessableEntity {
+		return nil
+	}
+	return err
 }
 
 func (s *seeding) workflow(ctx context.Context) error {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -115,6 +116,44 @@ func TestDevFromStartToStop(t *testing.T) {
 	out, code = run(t, nil, hiregate(t), again...)
 	require.Zero(t, code, out)
 	require.Regexp(t, `^200 OK`, out, "it is known from before")
+}
+
+// Other ports on the data of before hold for all that dev made there. What somebody put into the place of that stays.
+func TestDevAtOtherPorts(t *testing.T) {
+	t.Parallel()
+	dir, ports := t.TempDir(), newDevPorts(t)
+	first := dev(t, dir, ports)
+	first.line(devReady)
+	first.interrupt()
+	require.Zero(t, first.exitCode())
+
+	ports = newDevPorts(t)
+	second := dev(t, dir, ports)
+	second.line(devReady)
+	admin := "--admin=" + loopback(ports.admin)
+	out, code := run(t, nil, hiregate(t), "candidate", "export", "initech/c-zoe", admin)
+	require.Zero(t, code, out)
+	require.Regexp(t, `(?m)^acme +delivered `, out)
+	second.line(`^partner  \| .*  export +acme  `)
+
+	partner := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	defer partner.Close()
+	secret := filepath.Join(dir, "their.secret")
+	require.NoError(t, os.WriteFile(secret, []byte("their-secret"), 0o600))
+	for _, words := range [][]string{
+		{"integration", "remove", "initech/acme", admin},
+		{"integration", "add", "initech/acme", "--url", partner.URL + "/initech", "--secret-file", secret, admin},
+	} {
+		out, code = run(t, nil, hiregate(t), words...)
+		require.Zero(t, code, out)
+	}
+	second.interrupt()
+	require.Zero(t, second.exitCode())
+	third := dev(t, dir, ports)
+	third.line(devReady)
+	out, code = run(t, nil, hiregate(t), "integration", "list", admin)
+	require.Zero(t, code, out)
+	require.Regexp(t, `(?m)^initech +acme +configured .*`+regexp.QuoteMeta(partner.URL), out)
 }
 
 // requireCompleted waits until Temporal lists a workflow as completed, as its UI shows it.
