@@ -25,6 +25,58 @@ func TestOneProcessWrites(t *testing.T) {
 	require.NoError(t, db.Close())
 }
 
+// Another name of the same file is no way to a second writer.
+func TestOneProcessWritesWhateverTheName(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	path := filepath.Join(folder, "data", "hiregate.db")
+	require.NoError(t, os.Mkdir(filepath.Dir(path), 0o700))
+	link := func(to, name string) string {
+		name = filepath.Join(folder, name)
+		require.NoError(t, os.Symlink(to, name))
+		return name
+	}
+	early := link(path, "early.db") // before the file is there
+	names := []string{early, link(early, "chain.db"), link("data/hiregate.db", "relative.db"), filepath.Join(link("data", "linked"), "hiregate.db"),
+		filepath.Join(folder, "data", "..", "data", ".", "hiregate.db")}
+	identity, err := store.Identity("sqlite://" + path)
+	require.NoError(t, err)
+	db, err := store.Open(t.Context(), "sqlite://"+early, store.Options{})
+	require.NoError(t, err)
+	for _, name := range append(names, path) {
+		same, err := store.Identity("sqlite://" + name)
+		require.NoError(t, err)
+		require.Equal(t, identity, same, name)
+		_, err = store.Open(t.Context(), "sqlite://"+name, store.Options{})
+		require.ErrorContains(t, err, "in use by process", name)
+	}
+	hard := filepath.Join(folder, "hard.db")
+	require.NoError(t, os.Link(path, hard))
+	_, err = store.Open(t.Context(), "sqlite://"+hard, store.Options{})
+	require.ErrorContains(t, err, "the database "+hard+" has another name, a hard link")
+	require.NoFileExists(t, hard+".lock")
+	require.NoError(t, db.Ping(t.Context()), "who had it open goes on")
+	require.NoError(t, db.Close())
+	require.NoError(t, os.Remove(hard))
+	db, err = store.Open(t.Context(), "sqlite://"+path, store.Options{})
+	require.NoError(t, err)
+	require.NoError(t, db.Close())
+}
+
+// Links that lead nowhere are told as what they are.
+func TestLinksThatLeadNowhere(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	path := filepath.Join(folder, "hiregate.db")
+	require.NoError(t, os.Symlink(path, path))
+	_, err := store.Open(t.Context(), "sqlite://"+path, store.Options{})
+	require.ErrorContains(t, err, path)
+	require.NoError(t, os.Remove(path))
+	require.NoError(t, os.Symlink(filepath.Join(folder, "missing", "hiregate.db"), path))
+	_, err = store.Open(t.Context(), "sqlite://"+path, store.Options{})
+	require.ErrorContains(t, err, "the folder "+filepath.Join(folder, "missing")+" does not exist: make it")
+}
+
 // Candidates are in the file, whatever the umask leaves to others.
 func TestFilesAreForTheirUserAlone(t *testing.T) {
 	t.Parallel()

@@ -47,7 +47,7 @@ func sqliteEngine(address string) (*engine, error) {
 	}, nil
 }
 
-// sqlitePath reads an address: sqlite:///absolute/path or sqlite:relative/path.
+// sqlitePath reads an address: sqlite:///absolute/path or sqlite:relative/path. Whatever links lead there, a file has one path.
 func sqlitePath(address string) (string, error) {
 	written, slashes := strings.CutPrefix(strings.TrimPrefix(address, "sqlite:"), "//")
 	path, err := url.PathUnescape(written)
@@ -59,7 +59,10 @@ func sqlitePath(address string) (string, error) {
 	case slashes && !strings.HasPrefix(path, "/"):
 		return "", fmt.Errorf("database address %q names a host: write %s, with three slashes", address, exampleSQLite)
 	}
-	return filepath.Abs(path)
+	if path, err = filepath.Abs(path); err != nil {
+		return "", err
+	}
+	return followed(path), nil
 }
 
 const readers = 4

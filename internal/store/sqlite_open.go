@@ -15,6 +15,9 @@ func sqliteClaim(path string) (io.Closer, error) {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		return nil, fmt.Errorf("the database %s is a folder: name a file in it", path)
 	}
+	if err := onlyName(path); err != nil {
+		return nil, err
+	}
 	lock, err := lockFile(path)
 	if err != nil {
 		return nil, err
