@@ -105,7 +105,7 @@ func (f *Failures) TryCode(account, address string) (a *Attempt, wait time.Durat
 }
 
 func (f *Failures) try(account, address string, code bool) (*Attempt, time.Duration) {
-	network := networkOf(address)
+	network := NetworkOf(address)
 	a := &Attempt{failures: f, pair: sha256.Sum256([]byte(network + "\x00" + account)), code: code}
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -189,7 +189,8 @@ func (c *counter) wait(t tally, now time.Time) time.Duration {
 	return max(0, t.last.Add(delay).Sub(now))
 }
 
-func networkOf(address string) string {
+// NetworkOf is what counts as one place: an IPv4 address, or the /64 of an IPv6 address, of which whoever has one has all.
+func NetworkOf(address string) string {
 	ip, err := netip.ParseAddr(address)
 	if err != nil {
 		return address

@@ -140,7 +140,8 @@ func TestVisitsElsewhere(t *testing.T) {
 	each(t, func(t *testing.T, db *store.DB) {
 		begin := func(name string, at time.Time) error {
 			return db.Write(t.Context(), func(tx *store.Tx) error {
-				return tx.BeginVisit(identity.HashSecret(name), []byte("\x00 of "+name), at, at.Add(time.Minute))
+				_, err := tx.BeginVisit(&store.Visit{Hash: identity.HashSecret(name), Request: []byte("\x00 of " + name), Network: "192.0.2.1", At: at, Till: at.Add(time.Minute)})
+				return err
 			})
 		}
 		end := func(name string, at time.Time) (request []byte) {
@@ -172,5 +173,48 @@ func TestVisitsElsewhere(t *testing.T) {
 		}
 		trying.Wait()
 		require.Equal(t, int64(1), won.Load())
+	})
+}
+
+// Nobody fills the database with visits: so many wait for a network, and so many for all.
+func TestVisitsAreBounded(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, db *store.DB) {
+		begin := func(network string, n int, at time.Time) (full time.Time) {
+			write(t, db, func(tx *store.Tx) error {
+				for k := range n {
+					v := &store.Visit{Hash: identity.HashSecret(fmt.Sprint(network, at, k)), Request: []byte("r"), Network: network, At: at, Till: at.Add(15 * time.Minute)}
+					var err error
+					if full, err = tx.BeginVisit(v); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+			return full
+		}
+		back := func(network string, k int, at time.Time) (request []byte) {
+			write(t, db, func(tx *store.Tx) (err error) {
+				request, err = tx.EndVisit(identity.HashSecret(fmt.Sprint(network, at, k)), at.Add(time.Minute))
+				return err
+			})
+			return request
+		}
+		require.Zero(t, begin("first", 1, noon.Add(-time.Second)))
+		require.Zero(t, begin("one", 500, noon))
+		require.Equal(t, noon.Add(15*time.Minute), begin("one", 1, noon.Add(time.Second)))
+		require.Nil(t, back("one", 0, noon.Add(time.Second)), "it is kept all the same")
+		require.Zero(t, begin("another", 1, noon.Add(time.Second)))
+		require.NotNil(t, back("one", 7, noon))
+		require.Zero(t, begin("one", 1, noon.Add(2*time.Second)), "who came back left room")
+		require.NotZero(t, begin("one", 1, noon.Add(3*time.Second)))
+
+		for n := range 9 {
+			require.Zero(t, begin(fmt.Sprint("crowd ", n), 500, noon.Add(4*time.Second)))
+		}
+		require.Nil(t, back("first", 0, noon.Add(-time.Second)), "the oldest of all gives way")
+		require.NotNil(t, back("another", 0, noon.Add(time.Second)))
+		require.NotNil(t, back("one", 0, noon.Add(2*time.Second)))
+		require.Zero(t, begin("one", 400, noon.Add(16*time.Minute)), "those that are over count")
 	})
 }

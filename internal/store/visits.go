@@ -6,14 +6,39 @@ import (
 	"github.com/hiregate/hiregate/internal/identity"
 )
 
-// BeginVisit keeps the sealed authorization request of somebody who leaves to sign in at another provider, by the hash of the state
-// that they leave with.
-func (tx *Tx) BeginVisit(hash identity.Hash, request []byte, now, till time.Time) error {
-	if _, err := tx.exec(`DELETE FROM upstream_visits WHERE hash IN (SELECT hash FROM upstream_visits WHERE till <= $1 ORDER BY till LIMIT $2)`, micros(now), sweep); err != nil {
-		return err
+// How many visits wait at a time. Each holds an authorization request of up to 16 KiB, and anybody may begin one.
+const (
+	maxVisits        = 5000
+	maxNetworkVisits = 500 // of one network, behind which a whole company may be
+)
+
+// Visit is what is kept of somebody who leaves to sign in at another provider.
+type Visit struct {
+	Hash     identity.Hash // of the state that they leave with
+	Request  []byte        // the authorization request to go on with, sealed
+	Network  string        // where they leave from
+	At, Till time.Time
+}
+
+// BeginVisit keeps a visit. Where too many left from the same network who are not back, nothing is kept, and full says when the first of
+// their visits ends; of those of all networks the oldest gives way.
+func (tx *Tx) BeginVisit(v *Visit) (full time.Time, err error) {
+	if _, err := tx.exec(`DELETE FROM upstream_visits WHERE hash IN (SELECT hash FROM upstream_visits WHERE till <= $1 ORDER BY till LIMIT $2)`, micros(v.At), sweep); err != nil {
+		return time.Time{}, err
 	}
-	_, err := tx.exec(`INSERT INTO upstream_visits (hash, request, till) VALUES ($1, $2, $3)`, hash[:], request, micros(till))
-	return err
+	var begun int
+	var ends int64
+	if _, err := tx.one([]any{&begun, &ends}, `SELECT count(*), coalesce(min(till), 0) FROM upstream_visits WHERE network = $1 AND till > $2`, v.Network, micros(v.At)); err != nil {
+		return time.Time{}, err
+	}
+	if begun >= maxNetworkVisits {
+		return fromMicros(ends), nil
+	}
+	if _, err := tx.exec(`DELETE FROM upstream_visits WHERE hash IN (SELECT hash FROM upstream_visits ORDER BY till DESC LIMIT $1 OFFSET $2)`, sweep, maxVisits-1); err != nil {
+		return time.Time{}, err
+	}
+	_, err = tx.exec(`INSERT INTO upstream_visits (hash, request, network, till) VALUES ($1, $2, $3, $4)`, v.Hash[:], v.Request, v.Network, micros(v.Till))
+	return time.Time{}, err
 }
 
 // EndVisit gives the sealed authorization request of somebody who is back, and removes it: on whatever nodes it is tried, it

@@ -15,7 +15,7 @@ type texts struct {
 	NoEmail, NoPassword, Wrong, Slow, Late              string
 	FactorTitle, Factor, SetUpTitle, SetUp              string
 	Code, Key, Picture, NoCode, WrongCode               string
-	Upstream                                            string
+	Upstream, Crowd                                     string
 	StrangerTitle, Stranger                             string
 	ConsentTitle, ConsentFor, ConsentSub, Allow, Refuse string
 	ConsentProfile, ConsentEmail, ConsentOffline        string
@@ -41,6 +41,7 @@ var english = texts{
 	Code: "Code", Key: "Key", Picture: "Picture of the key, for an app to scan",
 	NoCode: "Enter the six digits that the app shows.", WrongCode: "This code is not right, or was used already. Wait for the next one.",
 	Upstream:      "Sign in with {provider}",
+	Crowd:         "Too many people in your network are signing in with {provider} and have not finished. Wait a few minutes, then try again.",
 	StrangerTitle: "We don’t know your account yet", Stranger: "You are signed in at {provider}, but it has no e-mail address of yours that was verified, or the account of that address is not to be joined. Tell those who run {service}.",
 	ConsentTitle: "Share with {app}?", ConsentFor: "{app} will learn from {service}:", ConsentSub: "that it is you, each time you sign in",
 	Allow: "Allow", Refuse: "Don’t allow",
@@ -68,6 +69,7 @@ var german = texts{
 	Code: "Code", Key: "Schlüssel", Picture: "Bild des Schlüssels, das eine App scannt",
 	NoCode: "Geben Sie die sechs Ziffern ein, die die App zeigt.", WrongCode: "Dieser Code stimmt nicht oder wurde schon benutzt. Warten Sie auf den nächsten.",
 	Upstream:      "Mit {provider} anmelden",
+	Crowd:         "Zu viele Personen in Ihrem Netz melden sich gerade mit {provider} an und sind noch nicht fertig. Warten Sie einige Minuten und versuchen Sie es dann noch einmal.",
 	StrangerTitle: "Wir kennen Ihr Konto noch nicht", Stranger: "Sie sind bei {provider} angemeldet, aber dort steht keine bestätigte E-Mail-Adresse von Ihnen, oder das Konto mit dieser Adresse darf nicht verbunden werden. Wenden Sie sich an die Betreiber von {service}.",
 	ConsentTitle: "Mit {app} teilen?", ConsentFor: "{app} erfährt von {service}:", ConsentSub: "dass Sie es sind, bei jeder Anmeldung",
 	Allow: "Erlauben", Refuse: "Nicht erlauben",

@@ -29,9 +29,15 @@ func (p *Provider) toUpstream(w http.ResponseWriter, r *http.Request) {
 		p.upstreamFailed(w, r, a, err)
 		return
 	}
-	v, err := p.beginVisit(w, r, a)
-	if err != nil {
+	v, until, err := p.beginVisit(w, r, a)
+	switch {
+	case err != nil:
 		p.brokenPage(w, r, err)
+		return
+	case v == nil:
+		metrics.SignIn(a.client.ID, "sign-in", "throttled")
+		w.Header().Set("Retry-After", seconds(until.Sub(p.now())))
+		p.signInPage(w, r, http.StatusTooManyRequests, a, signInForm{Email: a.loginHint, Notice: p.named(textsFor(a.locales, r).Crowd)})
 		return
 	}
 	options := append(a.wishes(), oidc.Nonce(v.Nonce), oauth2.S256ChallengeOption(v.Verifier))

@@ -313,6 +313,35 @@ func TestSeveralTabsGoUpstream(t *testing.T) {
 	require.NotEmpty(t, back(t, u.ask(http.MethodGet, j.there(last, "ada@example.com"), nil), callback).Get("code"))
 }
 
+// A network whose people leave and do not come back has to wait; others don't, and nor does who has a password.
+func TestManyLeaveAndNobodyComesBack(t *testing.T) {
+	t.Parallel()
+	j := newJoint(t)
+	u := j.browser()
+	page := u.authorize(base())
+	at := j.Now().Add(-14 * time.Minute)
+	j.Write(t, func(tx *store.Tx) error {
+		for n := range 500 {
+			v := &store.Visit{Hash: identity.HashSecret(strconv.Itoa(n)), Request: []byte("r"), Network: address, At: at, Till: at.Add(15 * time.Minute)}
+			if _, err := tx.BeginVisit(v); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	w := u.submit(page, upstreamForm, url.Values{})
+	requirePage(t, w, http.StatusTooManyRequests, "Too many people in your network are signing in with Initech Staff", `id="password"`)
+	require.Equal(t, "60", w.Header().Get("Retry-After"))
+	require.Empty(t, w.Result().Cookies())
+	require.NotEmpty(t, back(t, u.signIn(w, "ada@example.com", right), callback).Get("code"))
+
+	elsewhere := j.browser()
+	elsewhere.headers.Set("X-Test-Address", "2001:db8::7")
+	j.leave(elsewhere, base())
+	j.Clock.Advance(time.Minute)
+	j.leave(j.browser(), base())
+}
+
 // What waits in the database tells nobody who is signing in.
 func TestRequestsWaitSealed(t *testing.T) {
 	t.Parallel()

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/oauth2"
 
 	"github.com/hiregate/hiregate/internal/identity"
+	"github.com/hiregate/hiregate/internal/password"
 	"github.com/hiregate/hiregate/internal/store"
 )
 
@@ -25,22 +26,27 @@ type visit struct {
 	At                     time.Time
 }
 
-// beginVisit gives the browser a visit, and keeps what it goes on with.
-func (p *Provider) beginVisit(w http.ResponseWriter, r *http.Request, a *authorization) (*visit, error) {
+// beginVisit gives the browser a visit, and keeps what it goes on with. The visit is nil where too many have left from the same network
+// and are not back: until says when the first of theirs ends.
+func (p *Provider) beginVisit(w http.ResponseWriter, r *http.Request, a *authorization) (v *visit, until time.Time, err error) {
 	state, hash := identity.NewSecret()
 	nonce, _ := identity.NewSecret()
-	v := &visit{State: state, Nonce: nonce, Verifier: oauth2.GenerateVerifier(), At: p.now()}
+	v = &visit{State: state, Nonce: nonce, Verifier: oauth2.GenerateVerifier(), At: p.now()}
 	ticket, err := p.Vault.ticket(forVisits, p.Issuer, v)
 	if err != nil {
-		return nil, err
+		return nil, until, err
 	}
 	sealed, err := p.Vault.seal(forRequests, v.State, []byte(a.raw))
 	if err != nil {
-		return nil, err
+		return nil, until, err
 	}
-	err = p.db().Write(r.Context(), func(tx *store.Tx) error { return tx.BeginVisit(hash, sealed, v.At, v.At.Add(upstreamVisit)) })
-	if err != nil {
-		return nil, err
+	kept := &store.Visit{Hash: hash, Request: sealed, Network: password.NetworkOf(p.Address(r)), At: v.At, Till: v.At.Add(upstreamVisit)}
+	err = p.db().Write(r.Context(), func(tx *store.Tx) (err error) {
+		until, err = tx.BeginVisit(kept)
+		return err
+	})
+	if err != nil || !until.IsZero() {
+		return nil, until, err
 	}
 	var begun []string // the oldest comes first (RFC 6265 section 5.4)
 	for _, c := range r.Cookies() {
@@ -53,7 +59,7 @@ func (p *Provider) beginVisit(w http.ResponseWriter, r *http.Request, a *authori
 		begun = begun[1:]
 	}
 	p.setVisit(w, p.visitCookie(v.State), ticket)
-	return v, nil
+	return v, until, nil
 }
 
 // endVisit ends the visit that an answer of the upstream's is for, and gives the authorization request to go on with. The visit is nil
