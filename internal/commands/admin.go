@@ -56,7 +56,7 @@ func (a *admin) ask(ctx context.Context, cmd *cobra.Command, method, path string
 		return false, nil
 	}
 	if err := json.Unmarshal(raw, into); err != nil {
-		return false, fmt.Errorf("reading what the gateway answered: %w", err)
+		return false, a.elsewhere(strange)
 	}
 	return false, nil
 }
@@ -122,7 +122,11 @@ func (a *admin) send(ctx context.Context, method, path string, header http.Heade
 		return answer.Header, nil
 	}
 	if err := json.NewDecoder(answer.Body).Decode(out); err != nil {
-		return nil, fmt.Errorf("reading what the gateway at %s answered: %w", a.address, err)
+		syntax, kind := new(json.SyntaxError), new(json.UnmarshalTypeError)
+		if errors.As(err, &syntax) || errors.As(err, &kind) {
+			return nil, a.elsewhere(strange)
+		}
+		return nil, a.unreached(err)
 	}
 	return answer.Header, nil
 }
@@ -157,8 +161,10 @@ func (a *admin) unreached(err error) error {
 			"if its admin endpoint is elsewhere, name that with --admin", a.address)
 	case errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("the gateway at %s did not answer within %s: look at its log", a.address, adminPatience)
-	case strings.Contains(err.Error(), "malformed HTTP"): // net/http has no type for it
+	case speaksNoHTTP(err):
 		return a.elsewhere("it speaks no HTTP")
+	case hungUp(err):
+		return fmt.Errorf("the gateway at %s closed the connection before it had answered: look at its log, and then whether what was asked for is done", a.address)
 	}
 	return fmt.Errorf("asking the gateway at %s: %w", a.address, cause(err))
 }
@@ -201,6 +207,8 @@ func (a *admin) refused(answer *http.Response) error {
 	}
 	return a.elsewhere("it answered " + statusText(answer.StatusCode))
 }
+
+const strange = "it answered nothing that a gateway of this version says"
 
 // elsewhere is the error of an address where something else than a gateway listens.
 func (a *admin) elsewhere(seen string) error {

@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/hiregate/hiregate/internal/hiring"
@@ -115,12 +116,15 @@ func (c *applyClient) authenticate(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if a.status == http.StatusNotFound || a.status == http.StatusMethodNotAllowed { // of this address no Apply API says so
+		return c.elsewhere()
+	}
 	if a.status != http.StatusOK {
 		return a.sentence("signing in at " + c.base)
 	}
 	var got struct{ Token string }
 	if err := json.Unmarshal(a.body, &got); err != nil || got.Token == "" {
-		return fmt.Errorf("what listens at %s is no Apply API: name its address with --url", c.base)
+		return c.elsewhere()
 	}
 	c.token = got.Token
 	c.keep()
@@ -245,10 +249,22 @@ func (c *applyClient) unreached(ctx context.Context, err error) error {
 		return nil
 	case ctx.Err() != nil:
 		return errors.New("interrupted before the Apply API answered")
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return fmt.Errorf("nothing listens at %s: start the gateway, or check the port in --url", c.base)
+	case errors.Is(err, http.ErrSchemeMismatch):
+		return fmt.Errorf("%s speaks plain HTTP: write http:// instead of https:// in --url", c.base)
+	case hungUp(err):
+		return fmt.Errorf("%s closed the connection before it had answered: look at its log", c.base)
+	case errors.As(err, new(*url.Error)) && speaksNoHTTP(err):
+		return c.elsewhere()
 	case errors.As(err, new(*url.Error)):
 		return fmt.Errorf("no answer came from %s: %w", c.base, cause(err))
 	}
 	return err
+}
+
+func (c *applyClient) elsewhere() error {
+	return fmt.Errorf("what listens at %s is no Apply API: name its address with --url", c.base)
 }
 
 // questions reads what a job asks.

@@ -76,6 +76,10 @@ func health(ctx context.Context, url string) (string, error) {
 		return "", fmt.Errorf("nothing listens at %s: start the gateway, or name its healthz with --url", at)
 	case errors.Is(err, context.DeadlineExceeded):
 		return "", fmt.Errorf("the gateway did not answer at %s within %s: look at its log", at, healthzPatience)
+	case err != nil && speaksNoHTTP(err):
+		return "", fmt.Errorf("what answers at %s speaks no HTTP: name the gateway's healthz with --url", at)
+	case err != nil && hungUp(err):
+		return "", fmt.Errorf("the gateway closed the connection at %s before it had answered: look at its log", at)
 	case err != nil:
 		return "", fmt.Errorf("asking the gateway at %s: %w", at, cause(err))
 	}
