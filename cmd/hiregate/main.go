@@ -53,6 +53,7 @@ func register(command func() *cobra.Command) {
 			below := c.Commands()
 			c.RemoveCommand(below...) // they know the command they are below by its address
 			*cmd = *c
+			cmd.SetHelpTemplate(c.HelpTemplate()) // below Caddy's help stands where Caddy's commands are documented
 			cmd.AddCommand(below...)
 		},
 	})

@@ -55,6 +55,7 @@ func TestCommandsSayOnceWhatIsWrong(t *testing.T) {
 		require.Zero(t, code)
 		require.Contains(t, out, "Usage:\n  hiregate "+name+" ")
 		require.Contains(t, out, "Examples:\n")
+		require.NotContains(t, out, "caddyserver.com", "where nothing of ours is documented")
 	}
 }
 
