@@ -28,7 +28,12 @@ func (f *devFlags) announce(w io.Writer, took time.Duration) error {
 	table.Row("  metrics", gateway+"/metrics")
 	table.Row("  Temporal UI", fmt.Sprintf("http://localhost:%d", f.ui))
 	table.Row("  Temporal", loopback(f.temporal))
-	table.Row("  Caddy's admin API", fmt.Sprintf("http://localhost:%d", f.admin))
+	admin := fmt.Sprintf("localhost:%d", f.admin)
+	if admin == defaultAdmin {
+		table.Row("  Caddy's admin API", "http://"+admin)
+	} else {
+		table.Row("  Caddy's admin API", "http://"+admin, "for hiregate export and the like: export "+adminVariable+"="+admin)
+	}
 	table.Row("  data", f.dir)
 	if err := table.Flush(); err != nil {
 		return err

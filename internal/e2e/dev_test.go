@@ -57,6 +57,7 @@ func TestDevFromStartToStop(t *testing.T) {
 		`^  Apply API +` + ports.url("/apply") + ` +as partner@example\.com with correct horse, for the job NURSE-1 of initech$`,
 		fmt.Sprintf(`^  sample partner +http://127\.0\.0\.1:%d `, ports.partner),
 		fmt.Sprintf(`^  Temporal UI +http://localhost:%d$`, ports.ui),
+		fmt.Sprintf(`^  Caddy's admin API +http://localhost:%d +for hiregate export and the like: export HIREGATE_ADMIN=localhost:%[1]d$`, ports.admin),
 		`^  data +` + regexp.QuoteMeta(dir) + `$`,
 		`^  \S+ send ` + ports.url("/hooks/acme") + ` --secret acme-secret$`,
 	} {
