@@ -50,8 +50,12 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		database <- gateway.ErrNotOpen
 	}
 	go func() { temporal <- s.Gateway.Runtime.TemporalReady(ctx) }()
-	h := Health{Status: "ok", Checks: map[string]Check{"database": check(answerOf(ctx, database), "the database can't be written"), "temporal": check(answerOf(ctx, temporal), "Temporal does not answer, or its workers are not started yet; exports are accepted and wait")}}
-	status := http.StatusOK
+	h, status := Health{Status: "ok", Checks: map[string]Check{"database": check(answerOf(ctx, database), "the database can't be written")}}, http.StatusOK
+	away := "Temporal does not answer, or its workers are not started yet"
+	if h.Checks["database"].OK {
+		away += "; exports are accepted and wait"
+	}
+	h.Checks["temporal"] = check(answerOf(ctx, temporal), away)
 	switch {
 	case !h.Checks["database"].OK:
 		h.Status, status = "unavailable", http.StatusServiceUnavailable
@@ -64,11 +68,17 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	json.NewEncoder(w).Encode(h)
 }
 
+// answerOf waits for a part. One that answered in time is heard, however long the other one took.
 func answerOf(ctx context.Context, part <-chan error) error {
 	select {
 	case err := <-part:
 		return err
 	case <-ctx.Done():
+	}
+	select {
+	case err := <-part:
+		return err
+	default:
 		return ctx.Err()
 	}
 }
