@@ -176,6 +176,8 @@ func (d *Dispatcher) start(ctx context.Context, e *hiring.Export) error {
 		metrics.Dispatched("refused")
 		d.Log.Error("Temporal refuses an export's workflow; it is set aside as our fault", zap.String("tenant", e.Tenant), zap.Int64("export", e.ID), zap.Error(err))
 		return d.write(ctx, func(tx *store.Tx) error { return tx.MarkFault(e.ID, "Temporal refuses its workflow: "+invalid.Message) })
+	case ctx.Err() != nil: // it is we who end
+		return err
 	default:
 		d.gone()
 		metrics.Dispatched("unavailable")

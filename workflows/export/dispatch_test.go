@@ -16,6 +16,7 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
 	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/metrics"
@@ -188,6 +189,21 @@ func TestWhatWaitsIsStartedOnceTemporalIsBack(t *testing.T) {
 	for _, e := range all {
 		b.becomes(e, started)
 	}
+}
+
+// A gateway that ends says nothing of Temporal.
+func TestStartThatIsCutOffByTheEnd(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.accept("u-1")
+	b.advance(time.Minute)
+	core, said := observer.New(zap.InfoLevel)
+	ctx, end := context.WithCancel(t.Context())
+	d := &export.Dispatcher{Store: b.Store, InForce: b.InForce, Archive: b.Archive, Now: b.Clock, Log: zap.New(core), Attributes: new(atomic.Bool),
+		Client: starter{start: func(client.StartWorkflowOptions) error { end(); return context.Canceled }}}
+	d.Run(ctx)
+	require.Error(t, ctx.Err())
+	require.Empty(t, said.All())
 }
 
 // What another node started, or this one before it noted that, goes to whom that start was for: the tenant's integrations may be others
