@@ -71,10 +71,15 @@ func (a *Activities) step(ctx context.Context, e *hiring.Export, d *hiring.Deliv
 	}
 	d.Documents = mode // another in the configuration, later, is for other deliveries
 	answer, err := a.send(ctx, c, e, i, mode)
-	done(err == nil && answer.Status < 500)
-	if refused := new(webhook.SendError); err != nil && !errors.As(err, &refused) {
+	switch refused := new(webhook.SendError); {
+	case err != nil && !errors.As(err, &refused):
 		// Not an attempt: the store could not give the body, or the activity is being stopped.
+		done(errNotAsked)
 		return DeliverResult{}, a.storeAway(err)
+	case err != nil, answer.Status >= 500:
+		done(errDown)
+	default:
+		done(nil)
 	}
 	return a.record(ctx, e, d, i, status, answer, err)
 }

@@ -41,11 +41,15 @@ type gate struct {
 	breaker *gobreaker.TwoStepCircuitBreaker[struct{}]
 }
 
-var errDown = errors.New("the integration is down")
+// What an attempt says of its integration; nil: it is up.
+var (
+	errDown     = errors.New("the integration is down")
+	errNotAsked = errors.New("the integration was not asked") // the body could not be had: that is not its fault
+)
 
-// enter asks for a place. When it is given, done must be told whether the integration was up; otherwise closed says, in a
+// enter asks for a place. When it is given, done must be told how the integration was found; otherwise closed says, in a
 // fixed word, why not, and wait, after which time to ask again.
-func (g *gates) enter(i *hiring.Integration, now time.Time) (done func(up bool), closed string, wait time.Duration) {
+func (g *gates) enter(i *hiring.Integration, now time.Time) (done func(found error), closed string, wait time.Duration) {
 	one := g.of(i)
 	if !one.places.TryAcquire(1) {
 		return nil, "at_capacity", one.turn(now)
@@ -55,13 +59,9 @@ func (g *gates) enter(i *hiring.Integration, now time.Time) (done func(up bool),
 		one.places.Release(1)
 		return nil, "breaker_open", one.turn(now)
 	}
-	return func(up bool) {
+	return func(found error) {
 		one.places.Release(1)
-		if up {
-			tell(nil)
-		} else {
-			tell(errDown)
-		}
+		tell(found)
 	}, "", 0
 }
 
@@ -95,6 +95,7 @@ func (g *gates) of(i *hiring.Integration) *gate {
 	one := &gate{cap: n, turns: rate.NewLimiter(comingBack, comingBack*int(gateDelay/time.Second)), places: semaphore.NewWeighted(int64(n)), breaker: gobreaker.NewTwoStepCircuitBreaker[struct{}](gobreaker.Settings{
 		Timeout:     breakFor,
 		ReadyToTrip: func(c gobreaker.Counts) bool { return c.ConsecutiveFailures >= breakAfter },
+		IsExcluded:  func(err error) bool { return errors.Is(err, errNotAsked) },
 	})}
 	g.all[key] = one
 	return one
