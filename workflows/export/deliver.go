@@ -221,12 +221,14 @@ func (a *Activities) gone(ctx context.Context, d *hiring.Delivery, i *hiring.Int
 // end gives a delivery up: its time is over.
 func (a *Activities) end(ctx context.Context, e *hiring.Export, d *hiring.Delivery, attempt *hiring.Attempt) (DeliverResult, error) {
 	d.Outcome, d.NextAt = hiring.Failed, time.Time{}
+	then := "redeliver it"
 	if e.Origin == hiring.Triggered {
-		d.Outcome = hiring.Expired
+		d.Outcome, then = hiring.Expired, "export the candidate again"
 	}
 	if d.Fault == "" {
 		d.Fault = hiring.ClassOurFault // not one attempt was made in all that time
 	}
+	d.Reason = cmp.Or(d.Reason, "its time was over before its turn came: the gateway, Temporal or the integration was down, or had too much to do; "+then)
 	return a.conclude(ctx, d, attempt)
 }
 

@@ -195,6 +195,8 @@ func TestTriggeredExportExpires(t *testing.T) {
 	b.advance(hiring.DocumentWindow)
 	res, _, _ := b.deliver(e)
 	require.Equal(t, hiring.ClassExpired, res.Class)
+	require.Contains(t, b.delivery(e).Reason, "before its turn came")
+	require.Contains(t, b.delivery(e).Reason, "export the candidate again")
 	require.Zero(t, b.asked.Load())
 }
 

@@ -214,6 +214,8 @@ func TestEndOfWhatWasNeverAttemptedIsWritten(t *testing.T) {
 		b.deliver(now)
 		require.Equal(t, hiring.Failed, b.delivery(now).Outcome, name)
 		require.Equal(t, hiring.ClassOurFault, b.delivery(now).Fault, name)
+		require.Contains(t, b.delivery(now).Reason, "before its turn came", name)
+		require.Contains(t, b.delivery(now).Reason, "redeliver it", name)
 		require.Zero(t, b.asked.Load(), name)
 	}
 }
