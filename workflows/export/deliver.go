@@ -119,8 +119,11 @@ func (a *Activities) hold(ctx context.Context, e *hiring.Export, d *hiring.Deliv
 	wait = workflows.Jittered(wait)
 	ending := now.Add(wait + endMargin).After(d.Till)
 	d.Outcome, d.Reason, d.NextAt = hiring.Held, reason, time.Time{}
-	if e.Origin == hiring.Triggered && ending {
-		return a.end(ctx, e, d, nil)
+	if e.Origin == hiring.Triggered {
+		if !now.Before(d.Till) {
+			return a.end(ctx, e, d, nil)
+		}
+		wait = min(wait, d.Till.Sub(now)) // the gate may open up to the end
 	}
 	d.Parked = e.Origin != hiring.Triggered && (ending || now.Sub(d.HeldSince) >= holdFor)
 	if changed || d.Parked {
