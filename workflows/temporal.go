@@ -81,7 +81,7 @@ var ErrNotRunning = errors.New("it is not running")
 var ErrNoActivity = errors.New("its workflow has no such activity now")
 
 // RunNow lets an activity that waits for its next run have it at once. One that is at work is left alone: a reset would cancel
-// it, and what it does would be done twice.
+// it, and what it does would be done twice. So is one that a worker is about to take: it would lose its place in the queue.
 func RunNow(ctx context.Context, c client.Client, namespace, workflowID, activityID string) error {
 	execution := &common.WorkflowExecution{WorkflowId: workflowID}
 	found, err := describe(ctx, c, namespace, execution)
@@ -90,10 +90,12 @@ func RunNow(ctx context.Context, c client.Client, namespace, workflowID, activit
 			return ErrNotRunning
 		}
 		at := slices.IndexFunc(found.GetPendingActivities(), func(a *workflow.PendingActivityInfo) bool { return a.GetActivityId() == activityID })
-		switch {
-		case at < 0:
+		if at < 0 {
 			return ErrNoActivity
-		case found.GetPendingActivities()[at].GetState() == enums.PENDING_ACTIVITY_STATE_STARTED:
+		}
+		activity := found.GetPendingActivities()[at]
+		switch state := activity.GetState(); {
+		case state == enums.PENDING_ACTIVITY_STATE_STARTED, state == enums.PENDING_ACTIVITY_STATE_SCHEDULED && activity.GetNextAttemptScheduleTime() == nil:
 			return nil
 		}
 		_, err = c.WorkflowService().ResetActivity(ctx, &workflowservice.ResetActivityRequest{

@@ -173,10 +173,10 @@ func (tx *Tx) MoveDelivery(d *hiring.Delivery, round int, now time.Time) (bool, 
 // Place is where a delivery goes.
 type Place struct{ Tenant, Integration string }
 
-// ParkedAt lists the integrations that have parked deliveries, those of exports in quarantine aside.
-func (db *DB) ParkedAt(ctx context.Context) ([]Place, error) {
+// HeldAt lists the integrations that deliveries are held for, parked or not, those of exports in quarantine aside.
+func (db *DB) HeldAt(ctx context.Context) ([]Place, error) {
 	return query(ctx, db, func(r row) (p Place, err error) { err = r.Scan(&p.Tenant, &p.Integration); return p, err },
-		`SELECT DISTINCT tenant, integration FROM deliveries WHERE parked AND `+notQuarantined)
+		`SELECT DISTINCT tenant, integration FROM deliveries WHERE held_since IS NOT NULL AND `+notQuarantined)
 }
 
 // EndDeliveries ends a page of the deliveries to an integration that are not final: it was removed. It tells how many; call it

@@ -27,7 +27,7 @@ func TestQuarantine(t *testing.T) {
 		for _, e := range []*hiring.Export{held, free, other} {
 			require.True(t, insert(t, db, e))
 			require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error {
-				return tx.PutDelivery(&hiring.Delivery{ExportID: e.ID, Tenant: e.Tenant, Integration: "hris", Outcome: hiring.Held, Parked: true, CreatedAt: noon, UpdatedAt: noon})
+				return tx.PutDelivery(&hiring.Delivery{ExportID: e.ID, Tenant: e.Tenant, Integration: "hris", Outcome: hiring.Held, Parked: true, HeldSince: noon, CreatedAt: noon, UpdatedAt: noon})
 			}))
 		}
 		list := func(f store.ExportFilter) (keys []string) {
@@ -47,7 +47,7 @@ func TestQuarantine(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, of, 1)
 		require.Equal(t, free.ID, of[0].ExportID)
-		parked, err := db.ParkedAt(t.Context())
+		parked, err := db.HeldAt(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, []store.Place{{Tenant: "acme", Integration: "hris"}}, parked)
 

@@ -80,7 +80,7 @@ func lists(ctx context.Context, db *DB) []error {
 	note(err)
 	_, _, err = db.Erasable(ctx, 7, at, at)
 	note(err)
-	_, err = db.ParkedAt(ctx)
+	_, err = db.HeldAt(ctx)
 	note(err)
 	_, err = db.Directory(ctx)
 	note(err)
@@ -114,7 +114,7 @@ func queriesOf(t *testing.T, db *DB) (all []asked) {
 var whole = regexp.MustCompile(`^SCAN [a-z]+( USING INDEX [a-z_]+)?$|USE TEMP B-TREE FOR (ORDER BY|DISTINCT)`)
 
 // few are the indexes that hold, or are asked for, a few rows only: what needs attention, the deliveries of an export.
-var few = regexp.MustCompile(`deliveries_parked|exports_undispatched|exports_quarantined|deliveries_by_export \(export_id=\?\)`)
+var few = regexp.MustCompile(`deliveries_held|exports_undispatched|exports_quarantined|deliveries_by_export \(export_id=\?\)`)
 
 func TestListsUseIndexesOfSQLite(t *testing.T) {
 	t.Parallel()

@@ -106,7 +106,7 @@ func (r *Runtime) ensureAttributes(ctx context.Context) error {
 	return nil
 }
 
-// tend has the integrations verified that are not configured, releases what was parked for those that are, and ends what was for those
+// tend has the integrations verified that are not configured, releases what is held for those that are, and ends what is for those
 // that were removed.
 func (r *Runtime) tend(ctx context.Context) {
 	for pause(ctx, firstBackoff); ctx.Err() == nil; pause(ctx, tendEvery) {
@@ -122,8 +122,8 @@ func (r *Runtime) tend(ctx context.Context) {
 		if err := r.verify(ctx, c); err != nil && ctx.Err() == nil {
 			r.log.Warn("verifications could not be started; they are tried again", zap.Error(err))
 		}
-		if err := r.Again.TendParked(ctx); err != nil && ctx.Err() == nil {
-			r.log.Warn("parked deliveries could not be released or ended; they are tried again", zap.Error(err))
+		if err := r.Again.TendHeld(ctx); err != nil && ctx.Err() == nil {
+			r.log.Warn("held deliveries could not be released or ended; they are tried again", zap.Error(err))
 		}
 	}
 }

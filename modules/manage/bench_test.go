@@ -103,6 +103,7 @@ func (b *bench) delivery(e *hiring.Export, integration string, outcome hiring.Ou
 	case hiring.Retrying:
 		d.NextAt = gatewaytest.Noon.Add(time.Minute)
 	case hiring.Held:
+		d.HeldSince = gatewaytest.Noon
 		d.Reason = "integration " + integration + " is disabled: it answered 410"
 	}
 	b.Write(b.t, func(tx *store.Tx) error {

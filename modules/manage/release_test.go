@@ -84,7 +84,7 @@ func TestConfiguredIntegrationPassesOverQuarantine(t *testing.T) {
 	for _, e := range []*hiring.Export{fine, broken} {
 		b.park(b.delivery(e, "hris", hiring.Held))
 	}
-	require.NoError(t, b.Runtime.Again.TendParked(t.Context()))
+	require.NoError(t, b.Runtime.Again.TendHeld(t.Context()))
 	require.NoError(t, b.Runtime.Again.Release(t.Context(), i))
 	round := func(e *hiring.Export) int {
 		kept, err := b.Runtime.Store().Export(t.Context(), e.ID)

@@ -148,7 +148,7 @@ func (a *Activities) put(ctx context.Context, d *hiring.Delivery, attempt *hirin
 		}
 		return nil
 	})
-	if err == nil && standing == d {
+	if err == nil && standing == d && (attempt != nil || d.Class() != hiring.ClassRetrying) { // of those that retry the attempts count
 		metrics.Delivery(d.Tenant, d.Integration, d.Class())
 	}
 	return standing, err

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
 	"go.uber.org/zap"
 
@@ -222,13 +223,27 @@ func (a *Again) release(ctx context.Context, d *hiring.Delivery) error {
 	if err != nil {
 		return err
 	}
+	if d.Round == e.Round && e.DispatchedAt.IsZero() { // its round is about to start
+		return nil
+	}
+	// Read again, since a page takes its time: it may be released by now, and wait for its next attempt.
+	d, err = a.Store.Delivery(ctx, d.ExportID, d.Integration, d.Round)
+	switch {
+	case errors.Is(err, store.ErrNotFound): // it was moved into another round
+		return nil
+	case err != nil || d.Outcome != hiring.Held:
+		return err
+	}
 	if !d.Parked {
 		err := a.hurry(ctx, e, d)
+		if away := new(serviceerror.Unavailable); errors.As(err, &away) {
+			return err // the others would find no more
+		}
 		if !errors.Is(err, workflows.ErrNotRunning) || e.DispatchedAt.IsZero() {
 			if err != nil && ctx.Err() == nil {
-				a.Log.Debug("a held delivery could not be hurried; it goes out when it looks next", zap.Error(err))
+				a.Log.Debug("a held delivery could not be hurried; it is tried again in a moment", zap.Error(err))
 			}
-			return nil
+			return ctx.Err()
 		}
 	}
 	if _, err := a.begin(ctx, e, []string{d.Integration}, []*hiring.Delivery{d}, true, nil); err != nil && !errors.Is(err, errMoved) {
@@ -244,10 +259,10 @@ func (a *Again) hurry(ctx context.Context, e *hiring.Export, d *hiring.Delivery)
 	return workflows.RunNow(ctx, a.Client, a.Namespace, hiring.WorkflowID(e.Tenant, e.Key, d.Round), DeliverName+"/"+d.Integration)
 }
 
-// TendParked releases what is parked at integrations that are configured by now, and ends what is parked at those that were removed: it
-// finds what an earlier release, or the removal, did not get to. What is not parked has a workflow that looks.
-func (a *Again) TendParked(ctx context.Context) error {
-	parked, err := a.Store.ParkedAt(ctx)
+// TendHeld releases what is held for integrations that are configured by now, and ends what is held for those that were removed: it
+// finds what an earlier release, or the removal, did not get to, or what no release was for, as when the configuration changed.
+func (a *Again) TendHeld(ctx context.Context) error {
+	held, err := a.Store.HeldAt(ctx)
 	if err != nil {
 		return err
 	}
@@ -255,7 +270,7 @@ func (a *Again) TendParked(ctx context.Context) error {
 	if c == nil {
 		return nil
 	}
-	for _, at := range parked {
+	for _, at := range held {
 		if i, ok := c.Integration(at.Tenant, at.Integration); ok {
 			err = a.releaseOpen(ctx, i)
 		} else {

@@ -14,6 +14,7 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/testsuite"
 	"google.golang.org/grpc"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/store"
@@ -32,7 +33,7 @@ type engine struct {
 
 type engineClient struct {
 	client.Client
-	service *engine
+	service workflowservice.WorkflowServiceClient
 }
 
 func (c engineClient) WorkflowService() workflowservice.WorkflowServiceClient { return c.service }
@@ -95,7 +96,7 @@ func TestRedeliveryOfWhatWasNotTriedYet(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, export.Redelivery{Round: 1, Started: []string{"late"}}, res, "it was added later: nothing is on its way there")
 	dispatched(1, "late")
-	hris.State = enums.PENDING_ACTIVITY_STATE_SCHEDULED // at a closed breaker, or at in_flight
+	hris.State, hris.NextAttemptScheduleTime = enums.PENDING_ACTIVITY_STATE_SCHEDULED, timestamppb.Now() // at a closed breaker, or at in_flight
 	res, err = redeliver("hris")
 	require.NoError(t, err)
 	require.Equal(t, export.Redelivery{Round: 1, Hurried: []string{"hris"}}, res)

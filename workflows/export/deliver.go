@@ -21,6 +21,8 @@ import (
 const (
 	// holdFor is how long a workflow waits at a closed gate; then it ends, and a release starts the next round.
 	holdFor = time.Hour
+	// holdFirst is when what begins to wait there looks once more: the gate may just be opening.
+	holdFirst = 10 * time.Second
 	// endMargin is kept between the last attempt and the end of a delivery.
 	endMargin = 30 * time.Second
 	// documentsDelay is how long a delivery with its documents in the body waits when some are still being fetched.
@@ -60,14 +62,14 @@ func (a *Activities) step(ctx context.Context, e *hiring.Export, d *hiring.Deliv
 		case err != nil:
 			return DeliverResult{}, a.storeAway(err)
 		case !settled && e.Origin == hiring.Triggered: // they are here, and being scanned
-			return DeliverResult{}, workflows.Again("documents_scanning", 0, workflows.Jittered(gateDelay))
+			return a.wait(ctx, d, "documents_scanning", workflows.Jittered(gateDelay))
 		case !settled:
-			return DeliverResult{}, workflows.Again("documents_missing", 0, workflows.Jittered(documentsDelay))
+			return a.wait(ctx, d, "documents_missing", workflows.Jittered(documentsDelay))
 		}
 	}
 	done, closed, wait := a.gates.enter(i, a.Now())
 	if closed != "" {
-		return DeliverResult{}, workflows.Again(closed, 0, max(gateDelay, min(wait, d.Till.Add(-endMargin).Sub(a.Now()))))
+		return a.wait(ctx, d, closed, max(gateDelay, min(wait, d.Till.Add(-endMargin).Sub(a.Now()))))
 	}
 	d.Documents = mode // another in the configuration, later, is for other deliveries
 	answer, err := a.send(ctx, c, e, i, mode)
@@ -105,27 +107,24 @@ func (a *Activities) removed(ctx context.Context, d *hiring.Delivery) (DeliverRe
 }
 
 // hold defers a delivery at a closed gate, without an attempt. Held does not run out: what waits for too long is parked. Only an
-// export that was triggered here has an end that nothing moves: that of its document URLs.
+// export that was triggered here has an end that nothing moves: that of its document URLs. Whoever opens the gate hurries what waits
+// at it, and TendHeld what that missed: thousands that looked by themselves again and again would leave Temporal no room for others.
 func (a *Activities) hold(ctx context.Context, e *hiring.Export, d *hiring.Delivery, reason string) (DeliverResult, error) {
 	now := a.Now()
-	changed := d.Outcome != hiring.Held || d.Reason != reason
-	if d.Outcome != hiring.Held || d.HeldSince.IsZero() {
-		d.HeldSince, changed = now, true
+	begins := d.Outcome != hiring.Held || d.HeldSince.IsZero()
+	changed := begins || d.Reason != reason
+	if begins {
+		d.HeldSince = now
 	}
-	wait := time.Minute
-	if now.Sub(d.HeldSince) < wait {
-		wait = 10 * time.Second
-	}
-	wait = workflows.Jittered(wait)
-	ending := now.Add(wait + endMargin).After(d.Till)
 	d.Outcome, d.Reason, d.NextAt = hiring.Held, reason, time.Time{}
-	if e.Origin == hiring.Triggered {
-		if !now.Before(d.Till) {
-			return a.end(ctx, e, d, nil)
-		}
-		wait = min(wait, d.Till.Sub(now)) // the gate may open up to the end
+	left := d.Till.Sub(now) // the gate may open up to the end
+	switch {
+	case e.Origin != hiring.Triggered:
+		left = min(left-endMargin, d.HeldSince.Add(holdFor).Sub(now))
+		d.Parked = left <= 0
+	case left <= 0:
+		return a.end(ctx, e, d, nil)
 	}
-	d.Parked = e.Origin != hiring.Triggered && (ending || now.Sub(d.HeldSince) >= holdFor)
 	if changed || d.Parked {
 		if standing, err := a.put(ctx, d, nil); err != nil || standing != d {
 			return a.superseded(standing, err)
@@ -134,7 +133,25 @@ func (a *Activities) hold(ctx context.Context, e *hiring.Export, d *hiring.Deliv
 	if d.Parked {
 		return result(d), nil
 	}
-	return DeliverResult{}, workflows.Again(string(hiring.ClassHeld), 0, wait)
+	if begins {
+		left = min(left, workflows.Jittered(holdFirst))
+	}
+	return DeliverResult{}, workflows.Again(string(hiring.ClassHeld), 0, left)
+}
+
+// wait defers a delivery at a gate that opens by itself. That leaves no trace but one: what was held is not any more, so that nobody
+// releases it again before its turn.
+func (a *Activities) wait(ctx context.Context, d *hiring.Delivery, gate string, delay time.Duration) (DeliverResult, error) {
+	if d.Outcome == hiring.Held {
+		d.Outcome, d.Reason, d.HeldSince, d.NextAt = hiring.Retrying, "", time.Time{}, a.Now().Add(delay)
+		if d.Attempts == 0 {
+			d.Outcome = hiring.Pending
+		}
+		if standing, err := a.put(ctx, d, nil); err != nil || standing != d {
+			return a.superseded(standing, err)
+		}
+	}
+	return DeliverResult{}, workflows.Again(gate, 0, delay)
 }
 
 // send makes one attempt. Every attempt of an export at an integration sends the same bytes and the same UUID.
@@ -218,12 +235,12 @@ func (a *Activities) gone(ctx context.Context, d *hiring.Delivery, i *hiring.Int
 	if err != nil || standing != d {
 		return a.superseded(standing, err)
 	}
-	return DeliverResult{}, workflows.Again(string(hiring.ClassHeld), 410, workflows.Jittered(10*time.Second))
+	return DeliverResult{}, workflows.Again(string(hiring.ClassHeld), 410, workflows.Jittered(holdFirst))
 }
 
 // end gives a delivery up: its time is over.
 func (a *Activities) end(ctx context.Context, e *hiring.Export, d *hiring.Delivery, attempt *hiring.Attempt) (DeliverResult, error) {
-	d.Outcome, d.NextAt = hiring.Failed, time.Time{}
+	d.Outcome, d.HeldSince, d.NextAt = hiring.Failed, time.Time{}, time.Time{}
 	then := "redeliver it"
 	if e.Origin == hiring.Triggered {
 		d.Outcome, then = hiring.Expired, "export the candidate again"

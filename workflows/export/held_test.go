@@ -1,13 +1,151 @@
 package export_test
 
 import (
+	"context"
+	"fmt"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	enums "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/api/workflow/v1"
+	"go.temporal.io/api/workflowservice/v1"
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/hiregate/hiregate/internal/hiring"
 )
+
+// waiting is the activity of a delivery to hris that waits for its next run.
+func waiting() []*workflow.PendingActivityInfo {
+	return []*workflow.PendingActivityInfo{{ActivityId: "deliver/hris", State: enums.PENDING_ACTIVITY_STATE_SCHEDULED, NextAttemptScheduleTime: timestamppb.Now()}}
+}
+
+// held accepts an export, has its workflow run, and its delivery to hris wait at a closed gate.
+func (b *lossBench) held(key string) *hiring.Export {
+	b.t.Helper()
+	e := b.dispatched(key, "hris")
+	_, _, class := b.deliver(e)
+	require.Equal(b.t, string(hiring.ClassHeld), class)
+	b.temporal.running["export/acme/"+key] = waiting()
+	return e
+}
+
+func (b *lossBench) tend() []string {
+	b.t.Helper()
+	b.temporal.reset = nil
+	require.NoError(b.t, b.watcher.TendHeld(b.t.Context()))
+	return b.temporal.reset
+}
+
+// Thousands may be held at once: each looks a second time, for a gate that was just opening, and then when it is parked.
+func TestHeldHardlyEverLooks(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.set(hiring.NotConfigured)
+	e := b.accept("u-1")
+	looks := 0
+	for class := "held"; class != ""; looks++ {
+		var wait time.Duration
+		_, wait, class = b.deliver(e)
+		b.advance(wait)
+	}
+	require.Equal(t, 3, looks)
+	require.True(t, b.delivery(e).Parked)
+	require.Equal(t, noon.Add(time.Hour), b.Clock())
+}
+
+// Nobody releases what is held when the gateway ends in the midst of a release, or the configuration says that its integration is open:
+// it is found.
+func TestWhatNoReleaseCameToIsReleased(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]struct{ closes, opens func(*lossBench) }{
+		"configured": {func(b *lossBench) { b.set(hiring.Disabled) }, func(b *lossBench) { b.set(hiring.Configured) }},
+		"verify off": {func(b *lossBench) { b.set(hiring.NotConfigured) }, func(b *lossBench) { b.integration().Verify = false }},
+		"known": {
+			func(b *lossBench) {
+				b.config.Tenants["globex"] = b.config.Tenants["acme"]
+				delete(b.config.Tenants, "acme")
+			},
+			func(b *lossBench) { b.config.Tenants["acme"] = b.config.Tenants["globex"] },
+		},
+	} {
+		b := newLossBench(t)
+		e := b.accept("u-1")
+		b.mark(e, "hris")
+		change.closes(b)
+		b.deliver(e)
+		b.temporal.running["export/acme/u-1"] = waiting()
+		require.Empty(t, b.tend(), "%s: its gate is closed", name)
+		change.opens(b)
+		require.Equal(t, []string{"export/acme/u-1 deliver/hris"}, b.tend(), name)
+		b.temporal.running["export/acme/u-1"][0].NextAttemptScheduleTime = nil
+		require.Empty(t, b.tend(), "%s: a worker is about to take it", name)
+		res, _, _ := b.deliver(e)
+		require.Equal(t, hiring.ClassDelivered, res.Class, name)
+		b.temporal.running["export/acme/u-1"] = waiting()
+		require.Empty(t, b.tend(), "%s: it is released", name)
+	}
+}
+
+// What was released waits for its turn like all others, and is held no more.
+func TestReleasedWaitsForItsTurn(t *testing.T) {
+	t.Parallel()
+	b := newLossBench(t)
+	b.status.Store(500)
+	tried := b.dispatched("u-tried", "hris")
+	b.deliver(tried)
+	b.set(hiring.Disabled)
+	_, _, class := b.deliver(tried)
+	require.Equal(t, string(hiring.ClassHeld), class)
+	held := b.held("u-held")
+	b.set(hiring.Configured)
+	for n := range 9 {
+		b.deliver(b.accept(fmt.Sprint("u-", n)))
+	}
+	for e, outcome := range map[*hiring.Export]hiring.Outcome{tried: hiring.Retrying, held: hiring.Pending} {
+		_, wait, class := b.deliver(e)
+		require.Equal(t, "breaker_open", class)
+		d := b.delivery(e)
+		require.Equal(t, []any{outcome, "", true, b.Clock().Add(wait).Truncate(time.Microsecond)}, []any{d.Outcome, d.Reason, d.HeldSince.IsZero(), d.NextAt})
+		b.temporal.running["export/acme/"+e.Key] = waiting()
+	}
+	require.Empty(t, b.tend())
+	b.set(hiring.Disabled)
+	_, wait, class := b.deliver(held)
+	require.Equal(t, string(hiring.ClassHeld), class, "its gate closed again")
+	require.LessOrEqual(t, wait, 12*time.Second)
+	require.Equal(t, b.Clock(), b.delivery(held).HeldSince)
+}
+
+// away is a Temporal that does not answer.
+type away struct {
+	engine
+	asked int
+}
+
+func (a *away) DescribeWorkflowExecution(context.Context, *workflowservice.DescribeWorkflowExecutionRequest, ...grpc.CallOption) (*workflowservice.DescribeWorkflowExecutionResponse, error) {
+	a.asked++
+	return nil, serviceerror.NewUnavailable("connection refused")
+}
+
+// A release does not ask a Temporal that is away for thousands, one after the other.
+func TestReleaseEndsWhereTemporalIsAway(t *testing.T) {
+	t.Parallel()
+	b := newLossBench(t)
+	b.set(hiring.Disabled)
+	for n := range 3 {
+		b.held(fmt.Sprint("u-", n))
+	}
+	b.set(hiring.Configured)
+	temporal := new(away)
+	b.watcher.Client = engineClient{service: temporal}
+	require.Error(t, b.watcher.TendHeld(t.Context()))
+	require.Equal(t, 1, temporal.asked)
+	b.watcher.Client = engineClient{service: b.temporal}
+	require.Len(t, b.tend(), 3)
+}
 
 // Its gate may open up to its end, and then it still goes out; and no sooner than then it expires.
 func TestHeldTriggeredExportExpiresAtItsEnd(t *testing.T) {

@@ -65,7 +65,7 @@ func TestQuarantineIsAGate(t *testing.T) {
 	require.NoError(t, b.Store.Write(t.Context(), func(tx *store.Tx) error { return tx.MarkDispatched(e.ID, 0, b.Clock()) }))
 
 	again := b.again()
-	require.NoError(t, again.TendParked(t.Context()))
+	require.NoError(t, again.TendHeld(t.Context()))
 	require.True(t, b.delivery(e).Parked, "its integration is configured, and that was enough")
 	require.Zero(t, b.asked.Load())
 	_, err := again.EndQuarantine(t.Context(), "acme", "u-1")

@@ -47,7 +47,8 @@ func (a *Again) EndQuarantine(ctx context.Context, tenant, key string) (Released
 	}
 	now := a.Now()
 	released := e
-	// In one write, so that nothing stays behind parked. A delivery that is parked meanwhile is found by TendParked.
+	// In one write, so that nothing stays behind parked. A delivery that is parked meanwhile, or can't be
+	// hurried, is found by TendHeld.
 	err = a.Store.Write(ctx, func(tx *store.Tx) error {
 		released = e
 		ended, err := tx.EndQuarantine(e.ID)
@@ -83,7 +84,7 @@ func (a *Again) EndQuarantine(ctx context.Context, tenant, key string) (Released
 	}
 	for _, d := range waiting {
 		if err := a.hurry(ctx, e, d); err != nil && ctx.Err() == nil {
-			a.Log.Debug("a released delivery could not be hurried; it goes out when it looks next", zap.Error(err))
+			a.Log.Debug("a released delivery could not be hurried; it is tried again in a moment", zap.Error(err))
 		}
 	}
 	return res, nil
