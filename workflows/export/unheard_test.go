@@ -1,0 +1,53 @@
+package export_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/testsuite"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/workflows/export"
+)
+
+// carry runs an export's workflow, in which a delivery is taken a step further as deliver does it.
+func (b *bench) carry(e *hiring.Export, deliver func(context.Context, export.Part) (export.DeliverResult, error)) (res export.Result) {
+	b.t.Helper()
+	env := new(testsuite.WorkflowTestSuite).NewTestWorkflowEnvironment()
+	env.SetStartTime(b.Clock())
+	env.RegisterActivityWithOptions(deliver, activity.RegisterOptions{Name: export.DeliverName})
+	env.ExecuteWorkflow(export.Workflow, export.Input{Tenant: e.Tenant, Export: e.ID, DeliverTill: e.DeliverTill, To: []export.Target{{Integration: "hris"}}})
+	require.NoError(b.t, env.GetWorkflowError())
+	require.NoError(b.t, env.GetWorkflowResult(&res))
+	return res
+}
+
+// A worker dies when it has written what came of an attempt, and Temporal runs the activity again half a minute later: the partner asked
+// for ten.
+func TestAttemptThatTemporalDidNotHearOfIsNotRepeated(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.status.Store(http.StatusServiceUnavailable)
+	b.header.Store("Retry-After", "600")
+	var asked []int64
+	res := b.carry(b.accept("u-1"), func(ctx context.Context, part export.Part) (export.DeliverResult, error) {
+		res, err := b.Deliver(ctx, part)
+		asked = append(asked, b.asked.Load())
+		switch len(asked) {
+		case 1:
+			b.advance(30 * time.Second)
+			return export.DeliverResult{}, errors.New("the worker died")
+		case 2:
+			b.advance(9*time.Minute + 30*time.Second)
+			b.status.Store(http.StatusOK)
+		}
+		return res, err
+	})
+	require.Equal(t, []int64{1, 1, 2}, asked)
+	require.Equal(t, []export.DeliverResult{{Integration: "hris", Class: hiring.ClassDelivered, Attempts: 2}}, res.Deliveries)
+}
