@@ -75,7 +75,7 @@ func (a *Activities) step(ctx context.Context, e *hiring.Export, d *hiring.Deliv
 	answer, err := a.send(ctx, c, e, i, mode)
 	switch refused := new(webhook.SendError); {
 	case err != nil && !errors.As(err, &refused):
-		// Not an attempt: the store could not give the body, or the activity is being stopped.
+		// Not an attempt: the store could not give the body.
 		done(errNotAsked)
 		return DeliverResult{}, a.storeAway(err)
 	case err != nil, answer.Status >= 500:
@@ -170,7 +170,8 @@ func (a *Activities) send(ctx context.Context, c *config.Config, e *hiring.Expor
 	if i.StandardWebhooks {
 		out.WebhookID = e.Key
 	}
-	answer, err := c.Names.Send(ctx, c.Egress.Client(), out)
+	// Nobody cuts off an attempt that is under way, not even a Temporal that has gone: the partner may have it already. It ends soon.
+	answer, err := c.Names.Send(context.WithoutCancel(ctx), c.Egress.Client(), out)
 	if answer.Duration > 0 {
 		metrics.Attempt(answer.Duration)
 	}

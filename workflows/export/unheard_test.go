@@ -51,3 +51,17 @@ func TestAttemptThatTemporalDidNotHearOfIsNotRepeated(t *testing.T) {
 	require.Equal(t, []int64{1, 1, 2}, asked)
 	require.Equal(t, []export.DeliverResult{{Integration: "hris", Class: hiring.ClassDelivered, Attempts: 2}}, res.Deliveries)
 }
+
+// Temporal goes while an attempt is under way, and its activity is told to stop. The partner answers all the same.
+func TestAttemptIsNotCutOff(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	e := b.accept("u-1")
+	res := b.carry(e, func(ctx context.Context, part export.Part) (export.DeliverResult, error) {
+		ctx, stop := context.WithCancel(ctx)
+		b.meanwhile(http.StatusOK, stop)
+		return b.Deliver(ctx, part)
+	})
+	require.Equal(t, []export.DeliverResult{{Integration: "hris", Class: hiring.ClassDelivered, Attempts: 1}}, res.Deliveries)
+	require.Equal(t, []int{http.StatusOK}, b.attempts(e))
+}
