@@ -100,12 +100,18 @@ func (a *Activities) delivery(ctx context.Context, e *hiring.Export, part Part) 
 		return d, err
 	}
 	all, err := a.Store.Deliveries(ctx, part.Export)
-	for _, other := range all {
-		if other.Integration == d.Integration {
-			d.Documents = cmp.Or(other.Documents, d.Documents)
+	d.Documents = triedIn(all, d.Integration)
+	return d, err
+}
+
+// triedIn is the document mode in which an export was tried at an integration, in the rounds before; empty: it was not.
+func triedIn(former []*hiring.Delivery, integration string) (mode hiring.DocumentMode) {
+	for _, d := range former {
+		if d.Integration == integration {
+			mode = cmp.Or(d.Documents, mode)
 		}
 	}
-	return d, err
+	return mode
 }
 
 func result(d *hiring.Delivery) DeliverResult {

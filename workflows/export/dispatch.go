@@ -1,6 +1,7 @@
 package export
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -149,7 +150,14 @@ func (d *Dispatcher) start(ctx context.Context, e *hiring.Export) error {
 		d.Log.Warn("an export waits: its tenant is not in this gateway's configuration", zap.String("tenant", e.Tenant))
 		return d.write(ctx, func(tx *store.Tx) error { return tx.PostponeDispatch(e.ID, d.Now().Add(time.Minute)) })
 	}
-	to := targets(e, tenant, d.Now())
+	var former []*hiring.Delivery
+	if e.Round > 0 {
+		var err error
+		if former, err = d.Store.Deliveries(ctx, e.ID); err != nil {
+			return err
+		}
+	}
+	to := targets(e, tenant, former, d.Now())
 	err := d.execute(ctx, e, to, d.Attributes.Load())
 	var invalid *serviceerror.InvalidArgument
 	if errors.As(err, &invalid) {
@@ -238,8 +246,8 @@ func (d *Dispatcher) execute(ctx context.Context, e *hiring.Export, to []Target,
 	return err
 }
 
-// targets are the integrations a round is for, and how long each waits for documents.
-func targets(e *hiring.Export, tenant *hiring.Tenant, now time.Time) (to []Target) {
+// targets are the integrations a round is for, and how long each waits for documents. Former are the deliveries of the rounds before.
+func targets(e *hiring.Export, tenant *hiring.Tenant, former []*hiring.Delivery, now time.Time) (to []Target) {
 	names := e.Integrations
 	if len(names) == 0 {
 		for n := range tenant.Integrations {
@@ -247,18 +255,21 @@ func targets(e *hiring.Export, tenant *hiring.Tenant, now time.Time) (to []Targe
 		}
 	}
 	for _, name := range names {
-		to = append(to, Target{Integration: name, Wait: waitFor(e, tenant, name, now)})
+		to = append(to, Target{Integration: name, Wait: waitFor(e, tenant, name, triedIn(former, name), now)})
 	}
 	return to
 }
 
-// waitFor is how long a delivery waits for the documents of its export.
-func waitFor(e *hiring.Export, tenant *hiring.Tenant, integration string, now time.Time) time.Duration {
-	i, ok := tenant.Integration(integration)
+// waitFor is how long a delivery waits for the documents of its export, in the mode in which it was tried before, or else in that of
+// its integration.
+func waitFor(e *hiring.Export, tenant *hiring.Tenant, integration string, mode hiring.DocumentMode, now time.Time) time.Duration {
+	if i, ok := tenant.Integration(integration); ok {
+		mode = cmp.Or(mode, i.Documents)
+	}
 	switch {
-	case e.Origin == hiring.Triggered, ok && i.Documents == hiring.Passthrough:
+	case e.Origin == hiring.Triggered, mode == hiring.Passthrough:
 		return 0
-	case ok && i.Documents == hiring.Inline:
+	case mode == hiring.Inline:
 		return max(0, e.DocumentsTill.Sub(now))
 	}
 	return rehostWait

@@ -20,6 +20,7 @@ import (
 
 	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/metrics"
+	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/workflows/export"
 )
 
@@ -27,10 +28,14 @@ import (
 type starter struct {
 	client.Client
 	start func(o client.StartWorkflowOptions) error
-	first *common.Payloads // what a workflow that was started before was started with
+	input func(export.Input) // of each start; may be nil
+	first *common.Payloads   // what a workflow that was started before was started with
 }
 
-func (s starter) ExecuteWorkflow(_ context.Context, o client.StartWorkflowOptions, _ any, _ ...any) (client.WorkflowRun, error) {
+func (s starter) ExecuteWorkflow(_ context.Context, o client.StartWorkflowOptions, _ any, args ...any) (client.WorkflowRun, error) {
+	if s.input != nil {
+		s.input(args[0].(export.Input))
+	}
 	return nil, s.start(o)
 }
 
@@ -221,6 +226,22 @@ func TestWhatIsStartedAlreadyIsNoted(t *testing.T) {
 	e = b.becomes(e, started)
 	require.Equal(t, []string{"crm", "old"}, e.Integrations)
 	require.Zero(t, e.Round)
+}
+
+// A redelivery is told to wait for the documents as the mode has it in which it was tried.
+func TestRedeliveryIsStartedInItsMode(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	e := b.accept("u-1")
+	b.dispatch(e)
+	b.deliver(e)
+	b.integration().Documents = hiring.Passthrough
+	_, err := b.again().Redeliver(t.Context(), "acme", "u-1", nil, func(*store.Tx, export.Redelivery) error { return nil })
+	require.NoError(t, err)
+	b.advance(time.Minute)
+	started := make(chan export.Input, 1)
+	b.run(starter{start: func(client.StartWorkflowOptions) error { return nil }, input: func(in export.Input) { started <- in }}, false)
+	require.Equal(t, []export.Target{{Integration: "hris", Wait: time.Minute}}, (<-started).To)
 }
 
 // Exports of a tenant that was taken out of the configuration wait for it to come back, and hold up nobody.
