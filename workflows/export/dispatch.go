@@ -177,7 +177,7 @@ func (d *Dispatcher) start(ctx context.Context, e *hiring.Export) error {
 		}
 		to = started.To // the tenant's integrations may be others by now
 		if started.Export != e.ID {
-			d.Log.Warn("a workflow of that id belongs to another database; the export's own gets the next id", zap.String("workflow", e.WorkflowID))
+			d.Log.Warn("a workflow of that id belongs to another database, or to no gateway; the export's own gets the next id", zap.String("workflow", e.WorkflowID))
 			return d.write(ctx, func(tx *store.Tx) error { return tx.SkipRound(e) })
 		}
 	case errors.As(err, &invalid):
@@ -213,7 +213,7 @@ func (d *Dispatcher) started(ctx context.Context, e *hiring.Export) (in Input, e
 		return in, fmt.Errorf("reading how a workflow was started: %w", err)
 	}
 	if err := converter.GetDefaultDataConverter().FromPayloads(first.GetWorkflowExecutionStartedEventAttributes().GetInput(), &in); err != nil {
-		return in, fmt.Errorf("reading how a workflow was started: %w", err)
+		return Input{}, nil // it is somebody else's, and of no export
 	}
 	return in, nil
 }

@@ -228,6 +228,26 @@ func TestWhatIsStartedAlreadyIsNoted(t *testing.T) {
 	require.Zero(t, e.Round)
 }
 
+// Somebody else's workflow has the id of an export's. It says nothing that could be read, and holds up no other.
+func TestForeignWorkflowHoldsUpNothing(t *testing.T) {
+	t.Parallel()
+	foreign, err := converter.GetDefaultDataConverter().ToPayloads("not ours")
+	require.NoError(t, err)
+	for name, first := range map[string]*common.Payloads{"unreadable": foreign, "nothing": nil} {
+		b := newBench(t)
+		taken, other := b.accept("u-taken"), b.accept("u-2")
+		b.advance(time.Minute)
+		b.run(starter{first: first, start: func(o client.StartWorkflowOptions) error {
+			if o.ID == "export/acme/u-taken" {
+				return serviceerror.NewWorkflowExecutionAlreadyStarted("it is there", "", "")
+			}
+			return nil
+		}}, false)
+		require.Equal(t, 1, b.becomes(taken, started).Round, name)
+		b.becomes(other, started)
+	}
+}
+
 // A redelivery is told to wait for the documents as the mode has it in which it was tried.
 func TestRedeliveryIsStartedInItsMode(t *testing.T) {
 	t.Parallel()
