@@ -68,7 +68,7 @@ mutate guessing-unbounded "$signin" modules/signin/factor.go 'if wait > 0 {' 'if
 mutate guessing-from-anywhere "$signin" modules/signin/factor.go 'p.Failures.TryCode(' 'p.Failures.Try('
 mutate consent-of-anybody "$signin" modules/signin/session.go ' || s.Hash != asked.Session' ''
 mutate consent-without-claims "$signin" modules/signin/authorize.go '!covers(had, a.learns())' '!covers(had, a.scope)'
-mutate tickets-of-any-kind "$signin" modules/signin/vault.go '"hiregate tickets of who signs in upstream"' 'forPassed'
+mutate tickets-of-any-kind "$signin" modules/signin/purposes.go '"hiregate tickets of who signs in upstream"' 'forPassed'
 mutate any-upstream-state "$signin" modules/signin/visit.go ' || subtle.ConstantTimeCompare([]byte(state), []byte(v.State)) == 0' ' || subtle.ConstantTimeCompare([]byte(state), []byte(v.State)) == 2'
 mutate any-upstream-nonce "$signin" modules/signin/upstream_account.go '[]byte(nonce)) == 0:' '[]byte(nonce)) == 2:'
 mutate any-upstream-issuer "$signin" modules/signin/upstream_account.go 'iss != p.Upstream.Issuer' 'iss == "none"'

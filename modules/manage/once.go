@@ -2,9 +2,6 @@ package manage
 
 import (
 	"context"
-	"crypto/aes"
-	"crypto/cipher"
-	"crypto/hkdf"
 	"crypto/sha256"
 	"encoding/binary"
 	stdjson "encoding/json"
@@ -17,6 +14,7 @@ import (
 
 	"github.com/hiregate/hiregate/internal/problem"
 	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/internal/vault"
 	"github.com/hiregate/hiregate/internal/webhook"
 )
 
@@ -33,7 +31,7 @@ const (
 // the seal is in the request alone.
 type once struct {
 	store.Once
-	seal   cipher.AEAD
+	vault  *vault.Vault
 	effect string // what an earlier try had brought about when its process ended; empty: nothing
 }
 
@@ -75,7 +73,8 @@ func (r *request) begin(key string, content []byte) (*answer, *problem.Problem) 
 		Lease: now.Add(lease).UTC().Truncate(time.Microsecond), Till: now.Add(keptFor),
 	}}
 	var err error
-	if o.seal, err = newSeal(r.caller.key, key); err != nil {
+	secret := digest(r.caller.key, key) // what only the request has
+	if o.vault, err = vault.New(string(secret[:])); err != nil {
 		return nil, r.storeAway(err)
 	}
 	kept, err := r.db.Begin(r.Context(), &o.Once, now)
@@ -152,30 +151,19 @@ func digest(parts ...string) [sha256.Size]byte {
 	return [sha256.Size]byte(h.Sum(nil))
 }
 
-// newSeal makes what answers are sealed with (AES-256-GCM), from what only the request has.
-func newSeal(apiKey, idempotencyKey string) (cipher.AEAD, error) {
-	secret := digest(apiKey, idempotencyKey)
-	key, err := hkdf.Key(sha256.New, secret[:], nil, "hiregate answer", 32)
-	if err != nil {
-		return nil, err
-	}
-	block, err := aes.NewCipher(key)
-	if err != nil {
-		return nil, err
-	}
-	return cipher.NewGCMWithRandomNonce(block)
-}
+// forAnswers is what answers are sealed for.
+const forAnswers = "hiregate answer"
 
 func (o *once) close(a *answer) ([]byte, error) {
 	raw, err := stdjson.Marshal(a)
 	if err != nil {
 		return nil, err
 	}
-	return o.seal.Seal(nil, nil, raw, o.ID[:]), nil
+	return o.vault.Seal(forAnswers, string(o.ID[:]), raw)
 }
 
 func (o *once) open(sealed []byte) (*answer, error) {
-	raw, err := o.seal.Open(nil, nil, sealed, o.ID[:])
+	raw, err := o.vault.Open(forAnswers, string(o.ID[:]), sealed)
 	if err != nil {
 		return nil, fmt.Errorf("opening a kept answer: %w", err)
 	}

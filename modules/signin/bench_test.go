@@ -23,6 +23,7 @@ import (
 	"github.com/hiregate/hiregate/internal/identity"
 	"github.com/hiregate/hiregate/internal/password"
 	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/internal/vault"
 	"github.com/hiregate/hiregate/modules/gateway/gatewaytest"
 	"github.com/hiregate/hiregate/modules/signin"
 )
@@ -44,11 +45,11 @@ type bench struct {
 
 var (
 	keys = sync.OnceValues(func() (all []*identity.Key, err error) {
-		vault, err := signin.NewVault(seal)
+		sealer, err := vault.New(seal)
 		if err != nil {
 			return nil, err
 		}
-		r := &signin.Ring{Vault: vault}
+		r := &signin.Ring{Vault: sealer}
 		for _, a := range identity.Algorithms {
 			k, err := r.Generate(a, gatewaytest.Noon)
 			if err != nil {
@@ -89,10 +90,10 @@ func (b *bench) provider(issuer string, texts ...string) *signin.Provider {
 	if len(texts) == 0 {
 		texts = []string{seal}
 	}
-	vault, err := signin.NewVault(texts...)
+	sealer, err := vault.New(texts...)
 	require.NoError(b.t, err)
-	ring := &signin.Ring{Vault: vault, Store: b.Runtime.Store, Now: b.Now, Log: b.Bench.Log, Every: signin.RotateEvery}
-	return signin.New(signin.Provider{Gateway: b.Bench.Gateway, Issuer: issuer, Title: "Initech Recruiting", Ring: ring, Vault: vault, Failures: password.NewFailures(b.Now),
+	ring := &signin.Ring{Vault: sealer, Store: b.Runtime.Store, Now: b.Now, Log: b.Bench.Log, Every: signin.RotateEvery}
+	return signin.New(signin.Provider{Gateway: b.Bench.Gateway, Issuer: issuer, Title: "Initech Recruiting", Ring: ring, Vault: sealer, Failures: password.NewFailures(b.Now),
 		Address: func(r *http.Request) string { return cmp.Or(r.Header.Get("X-Test-Address"), address) }, Log: b.Bench.Log})
 }
 

@@ -58,7 +58,7 @@ func (h *Handler) option(name string, args []string, dev bool) error {
 			return errors.New("key takes a placeholder: write, for example, `key {env.HIREGATE_SIGNIN_KEY}`")
 		}
 		for _, one := range args {
-			if err := checkKey(one, dev); err != nil {
+			if err := sealKey.Check(one, dev); err != nil {
 				return err
 			}
 		}

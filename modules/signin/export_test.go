@@ -13,7 +13,7 @@ func (r *Ring) Generate(a identity.Algorithm, at time.Time) (*identity.Key, erro
 }
 
 // Purposes are all that something is sealed for.
-var Purposes = []string{forSigningKeys, forFactors, forPassed, forVisits, forRequests}
+var Purposes = []string{forSigningKeys, forFactors, forPassed, forAsked, forVisits, forRequests}
 
 // Discovered gives the address of the metadata where people are sent.
 func (u *Upstream) Discovered(ctx context.Context) (string, error) {
@@ -22,13 +22,4 @@ func (u *Upstream) Discovered(ctx context.Context) (string, error) {
 		return "", err
 	}
 	return found.Endpoint().AuthURL, nil
-}
-
-// Ticket and Read are for the tests of what is sealed.
-func (v *Vault) Ticket(purpose, owner string, content any) (string, error) {
-	return v.ticket(purpose, owner, content)
-}
-
-func (v *Vault) Read(purpose, owner, ticket string, into any) bool {
-	return v.read(purpose, owner, ticket, into)
 }

@@ -91,7 +91,7 @@ func (p *Provider) userOf(ctx context.Context, k *passed) (*identity.User, error
 // factor takes the form with the one-time password.
 func (p *Provider) factor(w http.ResponseWriter, r *http.Request) {
 	k := new(passed)
-	if !p.Vault.read(forPassed, p.Issuer, r.PostForm.Get("ticket"), k) {
+	if !p.Vault.Read(forPassed, p.Issuer, r.PostForm.Get("ticket"), k) {
 		p.untrusted(w, r)
 		return
 	}
@@ -151,7 +151,7 @@ func (p *Provider) factor(w http.ResponseWriter, r *http.Request) {
 func (p *Provider) useCode(r *http.Request, u *identity.User, k *passed, code string) (right bool, err error) {
 	secret := k.Secret
 	if secret == nil {
-		if secret, err = p.Vault.open(forFactors, u.ID, u.TOTP); err != nil {
+		if secret, err = p.Vault.Open(forFactors, u.ID, u.TOTP); err != nil {
 			return false, err
 		}
 	}
@@ -159,7 +159,7 @@ func (p *Provider) useCode(r *http.Request, u *identity.User, k *passed, code st
 	if !ok {
 		return false, nil
 	}
-	sealed, err := p.Vault.seal(forFactors, u.ID, secret) // with the newest key
+	sealed, err := p.Vault.Seal(forFactors, u.ID, secret) // with the newest key
 	if err != nil {
 		return false, err
 	}
@@ -206,7 +206,7 @@ type setUp struct {
 
 func (p *Provider) factorPage(w http.ResponseWriter, r *http.Request, status int, a *authorization, u *identity.User, k *passed, wrong string) {
 	t := textsFor(a.locales, r)
-	ticket, err := p.Vault.ticket(forPassed, p.Issuer, k)
+	ticket, err := p.Vault.Ticket(forPassed, p.Issuer, k)
 	f := &factorForm{Ticket: ticket, Error: wrong}
 	v := &page{Text: t, Title: t.FactorTitle, Lead: p.fill(t.Factor, ""), Factor: f, permitted: leading(a.redirectURI)}
 	if err == nil && k.Secret != nil {

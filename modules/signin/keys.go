@@ -19,6 +19,7 @@ import (
 
 	"github.com/hiregate/hiregate/internal/identity"
 	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/internal/vault"
 )
 
 // How keys take turns. A key is published a day before it signs, so that clients which keep the key set for some time know it by
@@ -45,7 +46,7 @@ type Ring struct {
 	// Every is how long a key signs.
 	Every time.Duration
 	// Vault is what the private keys are sealed with in the database.
-	Vault *Vault
+	Vault *vault.Vault
 
 	mu   sync.Mutex
 	read time.Time     // when that was tried last
@@ -196,12 +197,12 @@ func (r *Ring) generate(a identity.Algorithm, generation int, from, now time.Tim
 		return nil, err
 	}
 	k := &identity.Key{Algorithm: a, Generation: generation, ID: base64.RawURLEncoding.EncodeToString(thumbprint), SignsFrom: from, CreatedAt: now}
-	k.Sealed, err = r.Vault.seal(forSigningKeys, k.ID, raw)
+	k.Sealed, err = r.Vault.Seal(forSigningKeys, k.ID, raw)
 	return k, err
 }
 
 func (r *Ring) open(k *identity.Key) (*key, error) {
-	raw, err := r.Vault.open(forSigningKeys, k.ID, k.Sealed)
+	raw, err := r.Vault.Open(forSigningKeys, k.ID, k.Sealed)
 	if err != nil {
 		return nil, fmt.Errorf("a signing key: %w", err)
 	}

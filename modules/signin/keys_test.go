@@ -18,6 +18,7 @@ import (
 
 	"github.com/hiregate/hiregate/internal/identity"
 	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/internal/vault"
 	"github.com/hiregate/hiregate/modules/gateway/gatewaytest"
 	"github.com/hiregate/hiregate/modules/signin"
 )
@@ -185,9 +186,9 @@ func TestKeysAreSealed(t *testing.T) {
 	b.Clock.Advance(signin.RotateEvery)
 	require.Len(t, b.published(), 2)
 
-	_, err = signin.NewVault(another, "short")
+	_, err = vault.New(another, "short")
 	require.ErrorContains(t, err, "openssl rand")
-	_, err = signin.NewVault()
+	_, err = vault.New()
 	require.Error(t, err, "a key is kept unsealed")
 }
 

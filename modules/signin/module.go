@@ -68,12 +68,13 @@ func (h *Handler) Provision(ctx caddy.Context) error {
 	if err := checkIssuer(p.Issuer, g.Config.Dev); err != nil {
 		return err
 	}
-	keys, err := resolveKeys(h.Keys, g.Config.Dev)
+	if len(h.Keys) == 0 {
+		return errNoKey
+	}
+	replacer := caddy.NewReplacer()
+	p.Vault, err = sealKey.Vault(h.Keys, g.Config.Dev, func(s string) (string, error) { return replacer.ReplaceOrErr(s, true, true) })
 	if err != nil {
 		return err
-	}
-	if p.Vault, err = NewVault(keys...); err != nil {
-		return fmt.Errorf("signin: key: %w", err)
 	}
 	p.Ring = &Ring{Vault: p.Vault, Store: g.Runtime.Store, Now: g.Now, Log: p.Log, Every: time.Duration(h.Rotate)}
 	if p.Ring.Every == 0 {
@@ -164,40 +165,7 @@ var placeholder = regexp.MustCompile(`^\{(env|file)\.[^{}]+\}$`)
 
 var errNoKey = errors.New("signin is not complete: add `key {env.HIREGATE_SIGNIN_KEY}`, of the output of openssl rand -base64 32")
 
-// checkKey says what is wrong with a key as it is written, or nil.
-func checkKey(written string, dev bool) error {
-	switch {
-	case placeholder.MatchString(written):
-		return nil
-	case !dev:
-		return errors.New("signin: key must be a placeholder, {env.NAME} or {file./path}: Caddy shows what is written out in its /config and its autosave file ({$NAME} is written out, too)")
-	case strings.Contains(written, "{"):
-		return nil
-	}
-	if _, err := NewVault(strings.TrimSpace(written)); err != nil {
-		return fmt.Errorf("signin: key: %w", err)
-	}
-	return nil
-}
-
-func resolveKeys(written []string, dev bool) ([]string, error) {
-	if len(written) == 0 {
-		return nil, errNoKey
-	}
-	replacer := caddy.NewReplacer()
-	var keys []string
-	for _, one := range written {
-		if err := checkKey(one, dev); err != nil {
-			return nil, err
-		}
-		value, err := replacer.ReplaceOrErr(one, true, true)
-		if err != nil {
-			return nil, gateway.Unset("signin: key", err)
-		}
-		keys = append(keys, strings.TrimSpace(value))
-	}
-	return keys, nil
-}
+var sealKey = gateway.SealKey{Option: "signin: key", Of: "signing keys"}
 
 var (
 	_ caddy.Provisioner           = (*Handler)(nil)

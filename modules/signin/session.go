@@ -184,7 +184,7 @@ type consentAsked struct {
 // consent takes the form that asks whether an application may know who somebody is.
 func (p *Provider) consent(w http.ResponseWriter, r *http.Request) {
 	var asked consentAsked
-	if !p.Vault.read(forAsked, p.Issuer, r.PostForm.Get("ticket"), &asked) {
+	if !p.Vault.Read(forAsked, p.Issuer, r.PostForm.Get("ticket"), &asked) {
 		p.untrusted(w, r)
 		return
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/hiregate/hiregate/internal/password"
 	"github.com/hiregate/hiregate/internal/problem"
 	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/internal/vault"
 	"github.com/hiregate/hiregate/modules/gateway"
 )
 
@@ -31,7 +32,7 @@ type Provider struct {
 	Issuer   string // {base_url} of the contract: https, without a slash at the end
 	Title    string // the service, for people
 	Ring     *Ring
-	Vault    *Vault
+	Vault    *vault.Vault
 	Upstream *Upstream // where people may sign in instead; nil: nowhere
 	Failures *password.Failures
 	Address  func(*http.Request) string // where a request comes from

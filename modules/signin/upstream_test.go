@@ -15,6 +15,7 @@ import (
 
 	"github.com/hiregate/hiregate/internal/identity"
 	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/internal/vault"
 	"github.com/hiregate/hiregate/modules/signin"
 )
 
@@ -246,15 +247,15 @@ func TestWayBackFromUpstream(t *testing.T) {
 // What is sealed for one purpose opens for no other, though all are sealed with the same key.
 func TestTicketsAreOfOneKind(t *testing.T) {
 	t.Parallel()
-	vault, err := signin.NewVault(seal)
+	sealer, err := vault.New(seal)
 	require.NoError(t, err)
 	for _, made := range signin.Purposes {
 		for _, read := range signin.Purposes {
 			n := 0
-			ticket, err := vault.Ticket(made, issuer, 7)
+			ticket, err := sealer.Ticket(made, issuer, 7)
 			require.NoError(t, err)
-			require.Equal(t, made == read, vault.Read(read, issuer, ticket, &n))
-			require.False(t, vault.Read(made, "another issuer", ticket, &n))
+			require.Equal(t, made == read, sealer.Read(read, issuer, ticket, &n))
+			require.False(t, sealer.Read(made, "another issuer", ticket, &n))
 		}
 	}
 	require.Len(t, slices.Compact(slices.Sorted(slices.Values(signin.Purposes))), len(signin.Purposes))

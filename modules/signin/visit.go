@@ -32,11 +32,11 @@ func (p *Provider) beginVisit(w http.ResponseWriter, r *http.Request, a *authori
 	state, hash := identity.NewSecret()
 	nonce, _ := identity.NewSecret()
 	v = &visit{State: state, Nonce: nonce, Verifier: oauth2.GenerateVerifier(), At: p.now()}
-	ticket, err := p.Vault.ticket(forVisits, p.Issuer, v)
+	ticket, err := p.Vault.Ticket(forVisits, p.Issuer, v)
 	if err != nil {
 		return nil, until, err
 	}
-	sealed, err := p.Vault.seal(forRequests, v.State, []byte(a.raw))
+	sealed, err := p.Vault.Seal(forRequests, v.State, []byte(a.raw))
 	if err != nil {
 		return nil, until, err
 	}
@@ -68,7 +68,7 @@ func (p *Provider) endVisit(w http.ResponseWriter, r *http.Request) (v *visit, r
 	state := r.URL.Query().Get("state")
 	c, err := r.Cookie(p.visitCookie(state))
 	v = new(visit)
-	if err != nil || !p.Vault.read(forVisits, p.Issuer, c.Value, v) || subtle.ConstantTimeCompare([]byte(state), []byte(v.State)) == 0 {
+	if err != nil || !p.Vault.Read(forVisits, p.Issuer, c.Value, v) || subtle.ConstantTimeCompare([]byte(state), []byte(v.State)) == 0 {
 		return nil, "", nil
 	}
 	var sealed []byte
@@ -83,7 +83,7 @@ func (p *Provider) endVisit(w http.ResponseWriter, r *http.Request) (v *visit, r
 	if sealed == nil {
 		return nil, "", nil
 	}
-	plain, err := p.Vault.open(forRequests, v.State, sealed)
+	plain, err := p.Vault.Open(forRequests, v.State, sealed)
 	return v, string(plain), err
 }
 

@@ -1,0 +1,111 @@
+// Package vault seals what must not stand open in the database or in a browser.
+package vault
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hkdf"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// MinText is the length of a text that things are sealed with, in bytes.
+const MinText = 32
+
+// Vault seals with texts that all nodes have. Each purpose has a key of its own, derived from them: what is sealed for one opens for no
+// other. The zero value has no text, and opens nothing.
+type Vault struct {
+	texts []string
+}
+
+var errEmpty = errors.New("there is nothing to seal with")
+
+// New makes one of texts of at least MinText bytes. The first one seals; the others are there to open what was sealed before it was
+// changed.
+func New(texts ...string) (*Vault, error) {
+	if len(texts) == 0 {
+		return nil, errEmpty
+	}
+	for _, text := range texts {
+		if len(text) < MinText {
+			return nil, fmt.Errorf("what is sealed with is shorter than %d characters: make it with openssl rand -base64 32", MinText)
+		}
+	}
+	return &Vault{texts}, nil
+}
+
+func aead(text, purpose string) (cipher.AEAD, error) {
+	secret, err := hkdf.Key(sha256.New, []byte(text), nil, purpose, 32)
+	if err != nil {
+		return nil, err
+	}
+	block, err := aes.NewCipher(secret)
+	if err != nil {
+		return nil, err
+	}
+	return cipher.NewGCMWithRandomNonce(block)
+}
+
+// Seal seals for a purpose and for whom or what it belongs to.
+func (v *Vault) Seal(purpose, owner string, plain []byte) ([]byte, error) {
+	if len(v.texts) == 0 {
+		return nil, errEmpty
+	}
+	a, err := aead(v.texts[0], purpose)
+	if err != nil {
+		return nil, err
+	}
+	return a.Seal(nil, nil, plain, []byte(owner)), nil
+}
+
+// ErrSealed says that something can't be opened.
+var ErrSealed = errors.New("what is sealed can't be opened with the key that is configured: configure the one that it was sealed with beside it")
+
+// Open opens what Seal sealed; ErrSealed for all else.
+func (v *Vault) Open(purpose, owner string, sealed []byte) ([]byte, error) {
+	for _, text := range v.texts {
+		a, err := aead(text, purpose)
+		if err != nil {
+			return nil, err
+		}
+		if plain, err := a.Open(nil, nil, sealed, []byte(owner)); err == nil {
+			return plain, nil
+		}
+	}
+	return nil, ErrSealed
+}
+
+// HasKey tells whether there is a text to seal with.
+func (v *Vault) HasKey() bool { return len(v.texts) > 0 }
+
+// Newest is a vault of the first text alone, which seals.
+func (v *Vault) Newest() *Vault { return &Vault{v.texts[:min(1, len(v.texts))]} }
+
+// Covers tells whether v opens all that another one does.
+func (v *Vault) Covers(other *Vault) bool {
+	return !slices.ContainsFunc(other.texts, func(text string) bool { return !slices.Contains(v.texts, text) })
+}
+
+// Ticket seals something for the browser to bring back, to the issuer that owns it.
+func (v *Vault) Ticket(purpose, owner string, content any) (string, error) {
+	plain, err := json.Marshal(content)
+	if err != nil {
+		return "", err
+	}
+	sealed, err := v.Seal(purpose, owner, plain)
+	return base64.RawURLEncoding.EncodeToString(sealed), err
+}
+
+// Read opens a ticket. It is false for what is none, or one for another purpose or issuer.
+func (v *Vault) Read(purpose, owner, ticket string, into any) bool {
+	sealed, err := base64.RawURLEncoding.DecodeString(ticket)
+	if err != nil {
+		return false
+	}
+	plain, err := v.Open(purpose, owner, sealed)
+	return err == nil && json.Unmarshal(plain, into) == nil
+}

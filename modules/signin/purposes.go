@@ -1,0 +1,11 @@
+package signin
+
+// What is sealed here, and for what. What is sealed for one purpose opens for no other.
+const (
+	forSigningKeys = "hiregate signing keys"
+	forFactors     = "hiregate second factors"
+	forPassed      = "hiregate tickets of who passed the first factor"
+	forAsked       = "hiregate tickets of who is asked for their consent"
+	forVisits      = "hiregate tickets of who signs in upstream"
+	forRequests    = "hiregate authorization requests of who signs in upstream"
+)
