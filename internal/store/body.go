@@ -12,6 +12,7 @@ import (
 const (
 	plainBody  = 1 // as it is
 	packedBody = 2 // as one block of S2, which extends Snappy
+	sealedBody = 3 // sealed; within is a kept body. See secrets.go
 )
 
 func wrapBody(body []byte) []byte {

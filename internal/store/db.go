@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+
+	"github.com/hiregate/hiregate/internal/vault"
 )
 
 var (
@@ -45,6 +47,8 @@ const closeGrace = 3 * time.Second
 // Options are what Open may be told.
 type Options struct {
 	Log *zap.Logger
+	// Vaults are what secrets are sealed with. Nil: with nothing.
+	Vaults *vault.Shared
 }
 
 // Open opens the database at an address such as sqlite:///var/lib/hiregate/hiregate.db or postgres://user@host/name, brings its
@@ -53,10 +57,14 @@ func Open(ctx context.Context, address string, o Options) (*DB, error) {
 	if o.Log == nil {
 		o.Log = zap.NewNop()
 	}
+	if o.Vaults == nil {
+		o.Vaults = new(vault.Shared)
+	}
 	e, err := engineOf(address)
 	if err != nil {
 		return nil, err
 	}
+	e.vaults = o.Vaults
 	if err := e.wait(ctx, o.Log); err != nil {
 		return nil, err
 	}

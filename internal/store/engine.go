@@ -11,6 +11,8 @@ import (
 
 	"github.com/pressly/goose/v3"
 	"go.uber.org/zap"
+
+	"github.com/hiregate/hiregate/internal/vault"
 )
 
 // engine is what differs between the databases. The statements are the same on all of them, but for the schema's types.
@@ -50,6 +52,8 @@ type engine struct {
 	insertExport string
 	// present fails when the database that is open is not what its address names any more. It is asked before each commit.
 	present func() error
+	// vaults are what secrets are sealed with.
+	vaults *vault.Shared
 	// size is that of the write-ahead log, in bytes.
 	size func() int64
 }

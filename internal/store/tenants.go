@@ -17,6 +17,10 @@ func (tx *Tx) PutTenant(t *hiring.Tenant, now time.Time) error {
 	if err != nil {
 		return err
 	}
+	kept, err := secretRow{tenant: t.Name}.keep(tenantSecrets, tx.engine.vaults, wrapBody(secrets))
+	if err != nil {
+		return fmt.Errorf("sealing the secrets of a tenant: %w", err)
+	}
 	var perSecond, burst any
 	if t.Rate != nil {
 		perSecond, burst = t.Rate.PerSecond, t.Rate.Burst
@@ -26,7 +30,7 @@ func (tx *Tx) PutTenant(t *hiring.Tenant, now time.Time) error {
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT DO NOTHING`, `
 		UPDATE tenants SET version = $1, created_at = $2, updated_at = $3, title = $5, secrets = $6, quarantine = $7, rate = $8, burst = $9
 		WHERE name = $4 AND created_at = $2 AND version = $10`,
-		t.Name, t.Title, wrapBody(secrets), t.Quarantine, perSecond, burst)
+		t.Name, t.Title, kept, t.Quarantine, perSecond, burst)
 }
 
 // PutIntegration writes an integration of a stored tenant, as PutTenant does. Where it stands is written with PutIntegrationStatus. The
@@ -37,6 +41,10 @@ func (tx *Tx) PutIntegration(i *hiring.Integration, now time.Time) error {
 			return err
 		}
 	}
+	kept, err := secretRow{tenant: i.Tenant, integration: i.Name}.keep(integrationSecrets, tx.engine.vaults, wrapBody([]byte(i.Secret.Reveal())))
+	if err != nil {
+		return fmt.Errorf("sealing the secret of an integration: %w", err)
+	}
 	gaps := make([]string, len(i.Retry))
 	for n, gap := range i.Retry {
 		gaps[n] = gap.String()
@@ -46,7 +54,7 @@ func (tx *Tx) PutIntegration(i *hiring.Integration, now time.Time) error {
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT DO NOTHING`, `
 		UPDATE integrations SET version = $1, created_at = $2, updated_at = $3, url = $6, secret = $7, documents = $8, standard_webhooks = $9,
 			in_flight = $10, retry = $11 WHERE tenant = $4 AND name = $5 AND created_at = $2 AND version = $12`,
-		i.Tenant, i.Name, i.URL, wrapBody([]byte(i.Secret.Reveal())), string(i.Documents), i.StandardWebhooks, i.InFlight, strings.Join(gaps, " "))
+		i.Tenant, i.Name, i.URL, kept, string(i.Documents), i.StandardWebhooks, i.InFlight, strings.Join(gaps, " "))
 }
 
 // putDirectory inserts or updates a row whose first columns are version and times, and tells the nodes that the directory changed.
@@ -118,7 +126,8 @@ func (db *DB) DirectoryVersion(ctx context.Context) (version int64, err error) {
 	return queryOne(ctx, db, func(r row) (v int64, err error) { err = r.Scan(&v); return v, err }, `SELECT version FROM directory WHERE id = 1`)
 }
 
-// Directory reads all stored tenants with their integrations, a page at a time, ordered by name.
+// Directory reads all stored tenants with their integrations, a page at a time, ordered by name; ErrSealed when a secret can't be
+// opened.
 func (db *DB) Directory(ctx context.Context) ([]*hiring.Tenant, error) {
 	var all []*hiring.Tenant
 	for after := ""; ; {
@@ -127,7 +136,13 @@ func (db *DB) Directory(ctx context.Context) ([]*hiring.Tenant, error) {
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, page...)
+		for _, one := range page {
+			t, err := one.opened(db.engine.vaults)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, t)
+		}
 		if len(page) < MaxPage {
 			break
 		}
@@ -143,7 +158,11 @@ func (db *DB) Directory(ctx context.Context) ([]*hiring.Tenant, error) {
 		if err != nil {
 			return nil, err
 		}
-		for _, i := range page {
+		for _, one := range page {
+			i, err := one.opened(db.engine.vaults)
+			if err != nil {
+				return nil, err
+			}
 			if t, ok := of[i.Tenant]; ok { // else made since the tenants were read: the version has risen
 				t.Integrations = append(t.Integrations, *i)
 			}
@@ -155,18 +174,35 @@ func (db *DB) Directory(ctx context.Context) ([]*hiring.Tenant, error) {
 	}
 }
 
-func scanTenant(r row) (*hiring.Tenant, error) {
+// keptTenant and keptIntegration are what the database has of one, with its secrets as they are kept.
+type (
+	keptTenant struct {
+		*hiring.Tenant
+		kept []byte
+	}
+	keptIntegration struct {
+		*hiring.Integration
+		kept []byte
+	}
+)
+
+func scanTenant(r row) (one keptTenant, err error) {
 	t := new(hiring.Tenant)
-	var kept []byte
 	var perSecond *float64
 	var burst *int
-	if err := r.Scan(&t.Name, &t.Title, &kept, &t.Quarantine, &perSecond, &burst, &t.Row.Version, moment{&t.Row.CreatedAt}, moment{&t.Row.UpdatedAt}); err != nil {
-		return nil, err
+	if err := r.Scan(&t.Name, &t.Title, &one.kept, &t.Quarantine, &perSecond, &burst, &t.Row.Version, moment{&t.Row.CreatedAt}, moment{&t.Row.UpdatedAt}); err != nil {
+		return one, err
 	}
 	if perSecond != nil && burst != nil {
 		t.Rate = &hiring.Rate{PerSecond: *perSecond, Burst: *burst}
 	}
-	secrets, err := unwrapBody(kept)
+	t.Row.Tenant, one.Tenant = t.Name, t
+	return one, nil
+}
+
+// opened is the tenant with its secrets.
+func (k keptTenant) opened(o opener) (*hiring.Tenant, error) {
+	secrets, err := secretRow{tenant: k.Name, kept: k.kept}.reveal(tenantSecrets, o)
 	if err != nil {
 		return nil, err
 	}
@@ -175,31 +211,35 @@ func scanTenant(r row) (*hiring.Tenant, error) {
 		return nil, fmt.Errorf("reading the secrets of a tenant: %w", err)
 	}
 	for _, key := range keys {
-		t.Secrets = append(t.Secrets, hiring.Secret(key))
+		k.Secrets = append(k.Secrets, hiring.Secret(key))
 	}
-	t.Row.Tenant = t.Name
-	return t, nil
+	return k.Tenant, nil
 }
 
-func scanIntegration(r row) (*hiring.Integration, error) {
+func scanIntegration(r row) (one keptIntegration, err error) {
 	i := &hiring.Integration{Verify: true}
-	var kept []byte
 	var gaps string
-	if err := r.Scan(&i.Tenant, &i.Name, &i.URL, &kept, &i.Documents, &i.StandardWebhooks, &i.InFlight, &gaps, &i.Row.Version,
+	if err := r.Scan(&i.Tenant, &i.Name, &i.URL, &one.kept, &i.Documents, &i.StandardWebhooks, &i.InFlight, &gaps, &i.Row.Version,
 		moment{&i.Row.CreatedAt}, moment{&i.Row.UpdatedAt}); err != nil {
-		return nil, err
+		return one, err
 	}
-	secret, err := unwrapBody(kept)
-	if err != nil {
-		return nil, err
-	}
-	i.Secret, i.Row.Tenant = hiring.Secret(secret), i.Tenant
+	i.Row.Tenant, one.Integration = i.Tenant, i
 	for _, gap := range strings.Fields(gaps) {
 		d, err := time.ParseDuration(gap)
 		if err != nil {
-			return nil, fmt.Errorf("reading the retry schedule of an integration: %w", err)
+			return one, fmt.Errorf("reading the retry schedule of an integration: %w", err)
 		}
 		i.Retry = append(i.Retry, d)
 	}
-	return i, nil
+	return one, nil
+}
+
+// opened is the integration with its secret.
+func (k keptIntegration) opened(o opener) (*hiring.Integration, error) {
+	secret, err := secretRow{tenant: k.Tenant, integration: k.Name, kept: k.kept}.reveal(integrationSecrets, o)
+	if err != nil {
+		return nil, err
+	}
+	k.Secret = hiring.Secret(secret)
+	return k.Integration, nil
 }

@@ -1,0 +1,201 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/hiregate/hiregate/internal/vault"
+)
+
+// The secrets of stored tenants and integrations are kept as bodies are, and where there is a key, sealed around that. Each is bound to
+// its row: in another one it does not open.
+
+// secretsAtOnce are read, and written in one transaction, when all are gone through.
+const secretsAtOnce = 100
+
+// secretTable is where secrets lie.
+type secretTable struct {
+	purpose string
+	page    string // rows behind a place, in order
+	update  string // of one that nobody changed since
+	place   int    // how many columns tell a row
+}
+
+var (
+	tenantSecrets = secretTable{
+		"hiregate secrets of tenants",
+		`SELECT name, '', secrets FROM tenants WHERE name > $1 ORDER BY name LIMIT $2`,
+		`UPDATE tenants SET secrets = $1 WHERE secrets = $2 AND name = $3`, 1,
+	}
+	integrationSecrets = secretTable{
+		"hiregate secrets of integrations",
+		`SELECT tenant, name, secret FROM integrations WHERE (tenant, name) > ($1, $2) ORDER BY tenant, name LIMIT $3`,
+		`UPDATE integrations SET secret = $1 WHERE secret = $2 AND tenant = $3 AND name = $4`, 2,
+	}
+)
+
+// secretRow is what is kept of a tenant's secrets, or of an integration's.
+type secretRow struct {
+	tenant, integration string
+	kept                []byte
+}
+
+// place tells the row in its table.
+func (r secretRow) place(t secretTable) []any {
+	if t.place == 1 {
+		return []any{r.tenant}
+	}
+	return []any{r.tenant, r.integration}
+}
+
+// owner is whom the secrets belong to. No name has a slash.
+func (r secretRow) owner() string { return r.tenant + "/" + r.integration }
+
+func (r secretRow) sealed() bool { return len(r.kept) > 0 && r.kept[0] == sealedBody }
+
+// sealer seals where it has a key, and else gives nil; *vault.Shared.
+type sealer interface {
+	Seal(purpose, owner string, plain []byte) ([]byte, error)
+}
+
+// opener opens what was sealed; *vault.Vault and *vault.Shared.
+type opener interface {
+	Open(purpose, owner string, sealed []byte) ([]byte, error)
+}
+
+// ErrSealed says that a secret can't be opened with the keys that are configured.
+var ErrSealed = errors.New("it was sealed in the database with a key that is not configured: add that key to the block hiregate, `seal_key {env.HIREGATE_SEAL_KEY}`; where there is another one, behind it")
+
+// open gives what is kept as a body.
+func (r secretRow) open(t secretTable, o opener) ([]byte, error) {
+	if !r.sealed() {
+		return r.kept, nil
+	}
+	body, err := o.Open(t.purpose, r.owner(), r.kept[1:])
+	switch {
+	case errors.Is(err, vault.ErrSealed) && r.integration == "":
+		return nil, fmt.Errorf("opening a secret of tenant %s: %w", r.tenant, ErrSealed)
+	case errors.Is(err, vault.ErrSealed):
+		return nil, fmt.Errorf("opening the secret of tenant %s's integration %s: %w", r.tenant, r.integration, ErrSealed)
+	}
+	return body, err
+}
+
+// reveal gives the secrets themselves.
+func (r secretRow) reveal(t secretTable, o opener) ([]byte, error) {
+	body, err := r.open(t, o)
+	if err != nil {
+		return nil, err
+	}
+	return unwrapBody(body)
+}
+
+// keep gives a body as it is to be kept.
+func (r secretRow) keep(t secretTable, s sealer, body []byte) ([]byte, error) {
+	sealed, err := s.Seal(t.purpose, r.owner(), body)
+	if err != nil || sealed == nil {
+		return body, err
+	}
+	return append([]byte{sealedBody}, sealed...), nil
+}
+
+// eachPage reads the secrets of a table, a page at a time.
+func (db *DB) eachPage(ctx context.Context, t secretTable, do func([]secretRow) error) error {
+	for last := (secretRow{}); ; {
+		page, err := query(ctx, db, func(r row) (one secretRow, err error) {
+			err = r.Scan(&one.tenant, &one.integration, &one.kept)
+			return one, err
+		}, t.page, append(last.place(t), secretsAtOnce)...)
+		if err != nil {
+			return err
+		}
+		if err := do(page); err != nil {
+			return err
+		}
+		if len(page) < secretsAtOnce {
+			return nil
+		}
+		last = page[len(page)-1]
+	}
+}
+
+// CheckSecrets tells whether a vault opens all stored secrets; ErrSealed when there is one that it does not open.
+func (db *DB) CheckSecrets(ctx context.Context, v *vault.Vault) error {
+	for _, t := range []secretTable{tenantSecrets, integrationSecrets} {
+		if err := db.eachPage(ctx, t, func(page []secretRow) error {
+			for _, one := range page {
+				if _, err := one.open(t, v); err != nil {
+					return err
+				}
+			}
+			return nil
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Reseal seals with a vault's newest key what is stored plainly or was sealed with a former one, and reports how many secrets that
+// were. It writes a page at a time, and may be ended and begun again anywhere; what somebody changes meanwhile is left as they
+// wrote it. What can't be opened stays as it is, and is the error in the end.
+func (db *DB) Reseal(ctx context.Context, v *vault.Vault) (resealed int, err error) {
+	// Whoever seals otherwise than with this vault began before. It comes to its end first, so that it is read below.
+	if err := db.Write(ctx, func(*Tx) error { return nil }); err != nil {
+		return 0, err
+	}
+	var unopened error
+	for _, t := range []secretTable{tenantSecrets, integrationSecrets} {
+		err := db.eachPage(ctx, t, func(page []secretRow) error {
+			var old, anew []secretRow
+			for _, one := range page {
+				next, err := one.resealed(t, v)
+				if err != nil {
+					unopened = errors.Join(unopened, err)
+				}
+				if next != nil {
+					old, anew = append(old, one), append(anew, *next)
+				}
+			}
+			if len(old) == 0 {
+				return nil
+			}
+			written := 0
+			if err := db.Write(ctx, func(tx *Tx) error {
+				written = 0
+				for n, one := range old {
+					done, err := tx.exec(t.update, append([]any{anew[n].kept, one.kept}, one.place(t)...)...)
+					if err != nil {
+						return err
+					}
+					written += int(done)
+				}
+				return nil
+			}); err != nil {
+				return err
+			}
+			resealed += written
+			return nil
+		})
+		if err != nil {
+			return resealed, err
+		}
+	}
+	return resealed, unopened
+}
+
+// resealed gives the row sealed with a vault's newest key; nil where it is, or can't be.
+func (r secretRow) resealed(t secretTable, v *vault.Vault) (*secretRow, error) {
+	if r.sealed() {
+		if _, err := r.open(t, v.Newest()); err == nil {
+			return nil, nil
+		}
+	}
+	body, err := r.open(t, v)
+	if err != nil {
+		return nil, err
+	}
+	r.kept, err = r.keep(t, v, body)
+	return &r, err
+}

@@ -1,0 +1,332 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/store/storetest"
+	"github.com/hiregate/hiregate/internal/vault"
+)
+
+const (
+	formerKey = "a text of more than thirty-two characters"
+	newestKey = "another text of more than thirty-two characters"
+)
+
+var secretsNoon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+
+func vaultOf(t *testing.T, texts ...string) *vault.Vault {
+	t.Helper()
+	if len(texts) == 0 {
+		return new(vault.Vault)
+	}
+	v, err := vault.New(texts...)
+	require.NoError(t, err)
+	return v
+}
+
+// openSealing opens a database with a vault; without texts, with one that has no key.
+func openSealing(t *testing.T, address string, texts ...string) (*DB, *vault.Vault) {
+	t.Helper()
+	shared, v := new(vault.Shared), vaultOf(t, texts...)
+	shared.Add(v)
+	db, err := Open(t.Context(), address, Options{Vaults: shared})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	return db, v
+}
+
+// swap has a database seal with other texts, as after a reload.
+func swap(t *testing.T, db *DB, texts ...string) *vault.Vault {
+	t.Helper()
+	old, _ := db.engine.vaults.Settled()
+	next := vaultOf(t, texts...)
+	db.engine.vaults.Add(next)
+	db.engine.vaults.Remove(old)
+	return next
+}
+
+func putSecrets(t *testing.T, db *DB, names ...string) {
+	t.Helper()
+	require.NoError(t, db.Write(t.Context(), func(tx *Tx) error {
+		for _, name := range names {
+			if err := tx.PutTenant(&hiring.Tenant{Name: name, Secrets: []hiring.Secret{hiring.Secret(name + "-hunter2")}}, secretsNoon); err != nil {
+				return err
+			}
+			i := &hiring.Integration{Tenant: name, Name: "hris", URL: "https://hr.example/in", Secret: hiring.Secret(name + "-hunter3"), Documents: hiring.Rehost}
+			if err := tx.PutIntegration(i, secretsNoon); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+}
+
+// requireSecrets reads all secrets, which are those of putSecrets.
+func requireSecrets(t *testing.T, db *DB, tenants int) {
+	t.Helper()
+	all, err := db.Directory(t.Context())
+	require.NoError(t, err)
+	require.Len(t, all, tenants)
+	for _, one := range all {
+		require.Equal(t, []string{one.Name + "-hunter2"}, one.SigningKeys())
+		require.Len(t, one.Integrations, 1)
+		require.Equal(t, one.Name+"-hunter3", one.Integrations[0].Secret.Reveal())
+	}
+}
+
+// secretRows are the secrets as they lie in the database.
+func secretRows(t *testing.T, db *DB) (all []secretRow) {
+	t.Helper()
+	for _, table := range []secretTable{tenantSecrets, integrationSecrets} {
+		require.NoError(t, db.eachPage(t.Context(), table, func(page []secretRow) error {
+			all = append(all, page...)
+			return nil
+		}))
+	}
+	return all
+}
+
+// rowVersions are what ETags and other nodes go by.
+func rowVersions(t *testing.T, db *DB) (all []string) {
+	t.Helper()
+	tenants, err := db.Directory(t.Context())
+	require.NoError(t, err)
+	for _, one := range tenants {
+		all = append(all, fmt.Sprint(one.Name, one.Row, one.Integrations[0].Row))
+	}
+	version, err := db.DirectoryVersion(t.Context())
+	require.NoError(t, err)
+	return append(all, fmt.Sprint(version))
+}
+
+func TestSecretsAreSealed(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, address string) {
+		db, v := openSealing(t, address, formerKey)
+		putSecrets(t, db, "acme", "globex")
+		requireSecrets(t, db, 2)
+		rows := secretRows(t, db)
+		require.Len(t, rows, 4)
+		for _, one := range rows {
+			require.True(t, one.sealed())
+			require.NotContains(t, string(one.kept), "hunter")
+		}
+		require.NoError(t, db.CheckSecrets(t.Context(), v))
+		require.NoError(t, db.CheckSecrets(t.Context(), vaultOf(t, newestKey, formerKey)))
+		for _, wrong := range []*vault.Vault{vaultOf(t), vaultOf(t, newestKey)} {
+			err := db.CheckSecrets(t.Context(), wrong)
+			require.ErrorIs(t, err, ErrSealed)
+			require.ErrorContains(t, err, "tenant acme")
+			require.NotErrorIs(t, err, ErrUnavailable)
+		}
+		swap(t, db, newestKey)
+		_, err := db.Directory(t.Context())
+		require.ErrorIs(t, err, ErrSealed)
+		require.NotErrorIs(t, err, ErrUnavailable, "somebody looks for a database that is away")
+	})
+}
+
+// A row's secret is of no use in another one's place.
+func TestSecretsAreBoundToTheirRow(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, address string) {
+		db, v := openSealing(t, address, formerKey)
+		for n, copying := range []string{
+			`UPDATE tenants SET secrets = (SELECT t.secrets FROM tenants t WHERE t.name = 'a-0') WHERE name = 'b-0'`,
+			`UPDATE integrations SET secret = (SELECT i.secret FROM integrations i WHERE i.tenant = 'a-1') WHERE tenant = 'b-1'`,
+			`UPDATE integrations SET secret = (SELECT t.secrets FROM tenants t WHERE t.name = 'b-2') WHERE tenant = 'b-2'`,
+		} {
+			one, other := fmt.Sprint("a-", n), fmt.Sprint("b-", n)
+			putSecrets(t, db, one, other)
+			requireSecrets(t, db, 2)
+			require.NoError(t, db.Write(t.Context(), func(tx *Tx) error { return tx.run(copying) }))
+			require.ErrorIs(t, db.CheckSecrets(t.Context(), v), ErrSealed)
+			_, err := db.Directory(t.Context())
+			require.ErrorIs(t, err, ErrSealed)
+			require.ErrorContains(t, err, other)
+			require.NoError(t, db.Write(t.Context(), func(tx *Tx) error {
+				return errors.Join(tx.run(`DELETE FROM integrations`), tx.run(`DELETE FROM tenants`))
+			}))
+		}
+	})
+}
+
+func tenantNames(n int) (names []string) {
+	for i := range n {
+		names = append(names, fmt.Sprintf("t-%03d", i))
+	}
+	return names
+}
+
+// What was stored before there was a key, or with a former one, is sealed anew; nobody notices but a thief.
+func TestResealing(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, address string) {
+		const n = 2*secretsAtOnce + 10
+		db, none := openSealing(t, address)
+		putSecrets(t, db, tenantNames(n)...)
+		require.NoError(t, db.CheckSecrets(t.Context(), none))
+		for _, one := range secretRows(t, db) {
+			require.Equal(t, byte(plainBody), one.kept[0])
+		}
+		versions := rowVersions(t, db)
+		for _, texts := range [][]string{{formerKey}, {newestKey, formerKey}} {
+			v := swap(t, db, texts...)
+			requireSecrets(t, db, n)
+			resealed, err := db.Reseal(t.Context(), v)
+			require.NoError(t, err)
+			require.Equal(t, 2*n, resealed)
+			require.NoError(t, db.CheckSecrets(t.Context(), v.Newest()))
+			rows := secretRows(t, db)
+			commits, _ := db.Commits()
+			resealed, err = db.Reseal(t.Context(), v)
+			require.NoError(t, err)
+			require.Zero(t, resealed)
+			require.Equal(t, rows, secretRows(t, db), "what is sealed with the key is sealed once more")
+			after, _ := db.Commits()
+			require.LessOrEqual(t, after-commits, int64(1), "it writes though there is nothing to write")
+		}
+		swap(t, db, newestKey)
+		requireSecrets(t, db, n)
+		require.Equal(t, versions, rowVersions(t, db), "an ETag changed, though nothing did that it is of")
+	})
+}
+
+// A process that ends in the middle leaves some sealed with one key and some with the other, or plainly. The next one goes on.
+func TestResealingGoesOn(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, address string) {
+		const n = 2*secretsAtOnce + 10
+		db, _ := openSealing(t, address)
+		putSecrets(t, db, tenantNames(n)...)
+		v := swap(t, db, formerKey)
+		ctx, end := context.WithCancel(t.Context())
+		pages := 0
+		db.reading = func(string, []any) {
+			if pages++; pages == 2 {
+				end()
+			}
+		}
+		resealed, err := db.Reseal(ctx, v)
+		require.ErrorIs(t, err, context.Canceled)
+		require.Equal(t, secretsAtOnce, resealed)
+		db.reading = nil
+		require.NoError(t, db.Close())
+
+		none, noKey := openSealing(t, address)
+		require.ErrorIs(t, none.CheckSecrets(t.Context(), noKey), ErrSealed)
+		require.NoError(t, none.Close())
+		db, v = openSealing(t, address, newestKey, formerKey)
+		requireSecrets(t, db, n)
+		resealed, err = db.Reseal(t.Context(), v)
+		require.NoError(t, err)
+		require.Equal(t, 2*n, resealed)
+		require.NoError(t, db.CheckSecrets(t.Context(), v.Newest()))
+	})
+}
+
+// What can't be opened keeps nothing else from being sealed, and stays as it is.
+func TestResealingPassesOverWhatItCantOpen(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, address string) {
+		db, _ := openSealing(t, address, formerKey)
+		putSecrets(t, db, "acme")
+		v := swap(t, db, newestKey)
+		putSecrets(t, db, "globex")
+		require.NoError(t, db.Write(t.Context(), func(tx *Tx) error {
+			return tx.PutTenant(&hiring.Tenant{Name: "initech"}, secretsNoon)
+		}))
+		foreign := secretRows(t, db)[0]
+		resealed, err := db.Reseal(t.Context(), v)
+		require.ErrorIs(t, err, ErrSealed)
+		require.ErrorContains(t, err, "acme")
+		require.Zero(t, resealed)
+		require.Equal(t, foreign, secretRows(t, db)[0])
+
+		third := swap(t, db, "a third text of more than thirty-two characters", newestKey)
+		resealed, err = db.Reseal(t.Context(), third)
+		require.ErrorIs(t, err, ErrSealed)
+		require.Equal(t, 3, resealed)
+	})
+}
+
+// While one node has the new key in front already, another one has it behind the former one: both read what either writes, also
+// while it is sealed anew, and what somebody changes then is not undone.
+func TestTwoNodesChangeTheKey(t *testing.T) {
+	t.Parallel()
+	const n = 30
+	address := storetest.Postgres(t)
+	ahead, first := openSealing(t, address, newestKey, formerKey)
+	behind, second := openSealing(t, address, formerKey, newestKey)
+	putSecrets(t, behind, tenantNames(n)...)
+	done := make(chan error, 3)
+	for db, v := range map[*DB]*vault.Vault{ahead: first, behind: second} {
+		go func() {
+			_, err := db.Reseal(t.Context(), v)
+			done <- err
+		}()
+	}
+	go func() {
+		for _, name := range tenantNames(n) {
+			row := hiring.Row{Version: 2, CreatedAt: secretsNoon} // of a tenant that got an integration
+			if err := behind.Write(t.Context(), func(tx *Tx) error {
+				next := hiring.Tenant{Row: row, Name: name, Title: "changed", Secrets: []hiring.Secret{hiring.Secret(name + "-hunter2")}}
+				return tx.PutTenant(&next, secretsNoon)
+			}); err != nil {
+				done <- err
+				return
+			}
+		}
+		done <- nil
+	}()
+	for range 3 {
+		require.NoError(t, <-done)
+	}
+	for _, db := range []*DB{ahead, behind} {
+		requireSecrets(t, db, n)
+	}
+	all, err := ahead.Directory(t.Context())
+	require.NoError(t, err)
+	for _, one := range all {
+		require.Equal(t, "changed", one.Title)
+	}
+	// The one that was behind comes to the front; then the former key is not needed.
+	v := swap(t, behind, newestKey, formerKey)
+	_, err = behind.Reseal(t.Context(), v)
+	require.NoError(t, err)
+	swap(t, ahead, newestKey)
+	requireSecrets(t, ahead, n)
+}
+
+// docs/operations.md says how to go on where the key is lost.
+func TestSecretsOfALostKeyCanBeRemoved(t *testing.T) {
+	t.Parallel()
+	guide, err := os.ReadFile("../../docs/operations.md")
+	require.NoError(t, err)
+	storetest.Each(t, func(t *testing.T, address string) {
+		db, _ := openSealing(t, address, formerKey)
+		putSecrets(t, db, "acme", "globex")
+		statements := []string{"DELETE FROM integrations", "UPDATE tenants SET secrets = X'015B5D'"}
+		if db.engine.keys == nil { // PostgreSQL
+			statements[1] = `UPDATE tenants SET secrets = '\x015b5d'`
+		}
+		for _, one := range statements {
+			require.Contains(t, string(guide), one)
+			require.NoError(t, db.Write(t.Context(), func(tx *Tx) error { return tx.run(one) }))
+		}
+		none := swap(t, db)
+		require.NoError(t, db.CheckSecrets(t.Context(), none))
+		all, err := db.Directory(t.Context())
+		require.NoError(t, err)
+		require.Len(t, all, 2)
+		require.Empty(t, all[0].Secrets)
+	})
+}
