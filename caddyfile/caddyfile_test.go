@@ -191,6 +191,7 @@ func inside(t *testing.T, folder string, config []byte) []byte {
 	for _, name := range environment.FindAllStringSubmatch(text, -1) {
 		t.Setenv(name[1], "the secret of "+name[1])
 	}
+	t.Setenv("HIREGATE_SEAL_KEY", "the secret that secrets are sealed with")
 	t.Setenv("HIREGATE_DATABASE", "sqlite://"+filepath.Join(folder, "data", "hiregate.db"))
 	t.Setenv("HIREGATE_CANDIDATE_URL", "https://recruiting.example.com/candidates/{candidate}")
 	for _, path := range secretFile.FindAllStringSubmatch(text, -1) {

@@ -35,7 +35,7 @@ func complete(text string) string {
 	case "integration":
 		text = "tenant acme {\nsecret {env.ACME_SECRET}\n" + text + "}\n"
 		fallthrough
-	case "temporal", "egress", "scan", "tenant":
+	case "temporal", "egress", "scan", "seal_key", "tenant":
 		return "{\nhiregate {\n" + required + text + "}\n}\n"
 	case "export_receiver", "@inbound", "handle", "handle_path", "signin":
 		return "gate.example.com {\n" + text + "}\n"

@@ -54,6 +54,7 @@ type settings struct {
 	bind     string
 	handlers string // further directives
 	log      string
+	options  string // further ones of the block hiregate
 }
 
 func (s *site) with(tenants ...string) settings {
@@ -84,6 +85,7 @@ func (s *site) adapt(c settings) []byte {
 		documents file://%[3]s
 		temporal %[4]s
 		%[5]s
+		%[9]s
 	}
 }
 http://127.0.0.1:%[1]d {
@@ -95,7 +97,7 @@ http://127.0.0.1:%[1]d {
 	}
 	metrics /metrics
 	%[7]s
-}`, s.port, c.database, s.path("documents"), gatewaytest.Nowhere, tenants.String(), c.bind, c.handlers, c.log)
+}`, s.port, c.database, s.path("documents"), gatewaytest.Nowhere, tenants.String(), c.bind, c.handlers, c.log, c.options)
 	config, _, err := caddyconfig.GetAdapter("caddyfile").Adapt([]byte(text), nil)
 	require.NoError(s.t, err)
 	return config

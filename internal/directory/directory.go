@@ -4,6 +4,7 @@ package directory
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -63,7 +64,7 @@ func (d *Directory) All() iter.Seq[*hiring.Tenant] {
 }
 
 // Refresh reads what the database holds, if it changed. Whoever changed something calls it before they say that it is done. The error
-// wraps store.ErrUnavailable, or is ctx's.
+// wraps store.ErrUnavailable or store.ErrSealed, or is ctx's.
 func (d *Directory) Refresh(ctx context.Context) error {
 	select {
 	case d.refreshing <- struct{}{}:
@@ -106,7 +107,11 @@ func (d *Directory) Run(ctx context.Context) {
 		}
 		err := d.Refresh(ctx)
 		if err != nil && !away && ctx.Err() == nil {
-			d.Log.Warn("tenants and integrations can't be read anew; those known go on", zap.Error(err))
+			level := zap.WarnLevel
+			if errors.Is(err, store.ErrSealed) { // which does not end by itself
+				level = zap.ErrorLevel
+			}
+			d.Log.Log(level, "tenants and integrations can't be read anew; those known go on", zap.Error(err))
 		}
 		away = err != nil
 	}

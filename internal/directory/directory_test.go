@@ -8,18 +8,25 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/hiregate/hiregate/internal/directory"
 	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/store/storetest"
+	"github.com/hiregate/hiregate/internal/vault"
 )
 
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
 func open(t testing.TB, address string) *directory.Directory {
 	t.Helper()
-	db, err := store.Open(t.Context(), address, store.Options{})
+	return openWith(t, address, nil)
+}
+
+func openWith(t testing.TB, address string, vaults *vault.Shared) *directory.Directory {
+	t.Helper()
+	db, err := store.Open(t.Context(), address, store.Options{Vaults: vaults})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	return directory.New(db, zap.NewNop())
@@ -79,6 +86,41 @@ func TestNodeLearnsWhatAnotherOneChanged(t *testing.T) {
 	go func() { defer close(ended); other.Run(ctx) }()
 	put(t, one, "acme")
 	require.Eventually(t, func() bool { _, ok := other.Tenant("acme"); return ok }, 10*time.Second, 10*time.Millisecond)
+	stop()
+	<-ended
+}
+
+// A node that does not have the key yet, with which another one seals, goes on with what it knows, and says so. Once it has it, it learns
+// the rest.
+func TestNodeWithoutTheKeyGoesOn(t *testing.T) {
+	t.Parallel()
+	address := storetest.Postgres(t)
+	v, err := vault.New("a text of more than thirty-two characters")
+	require.NoError(t, err)
+	var one, other vault.Shared
+	ahead, behind := openWith(t, address, &one), openWith(t, address, &other)
+	put(t, ahead, "acme")
+	require.NoError(t, behind.Refresh(t.Context()))
+	one.Add(v)
+	resealed, err := ahead.Store.Reseal(t.Context(), v)
+	require.NoError(t, err)
+	require.Equal(t, 2, resealed)
+	require.NoError(t, behind.Refresh(t.Context()), "it reads anew though nothing changed")
+	put(t, ahead, "globex")
+
+	core, logged := observer.New(zap.InfoLevel)
+	behind.Log = zap.New(core)
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() { defer close(ended); behind.Run(ctx) }()
+	require.Eventually(t, func() bool { return logged.FilterLevelExact(zap.ErrorLevel).Len() == 1 }, 10*time.Second, 10*time.Millisecond)
+	require.Contains(t, logged.All()[0].ContextMap()["error"], "seal_key")
+	require.ErrorIs(t, behind.Refresh(t.Context()), store.ErrSealed)
+	acme, ok := behind.Tenant("acme")
+	require.True(t, ok)
+	require.Equal(t, hiring.Secret("s"), acme.Integrations[0].Secret)
+	other.Add(v)
+	require.Eventually(t, func() bool { _, ok := behind.Tenant("globex"); return ok }, 10*time.Second, 10*time.Millisecond)
 	stop()
 	<-ended
 }

@@ -29,6 +29,13 @@ func (s *Shared) Remove(v *Vault) {
 	s.changes++
 }
 
+// Has tells whether a vault is there.
+func (s *Shared) Has(v *Vault) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Contains(s.all, v)
+}
+
 // Settled gives the vault that is alone, and a number that is another one whenever some came or went. It is nil while there are several,
 // of which one may fail yet, and what it sealed with a key of its own could not be opened any more.
 func (s *Shared) Settled() (v *Vault, changes int) {

@@ -35,6 +35,7 @@ import (
 //			api_key   <placeholder>
 //		}
 //		egress allow <cidr> [<port>…]
+//		seal_key <placeholder> [<former placeholder>…]
 //		scan   exec <program> [<argument>…]|clamd <host:port>
 //		retention <days>d
 //		tenant <name> {
@@ -178,6 +179,8 @@ func (p *parser) line() (err error) {
 		return p.temporal()
 	case "egress":
 		err = p.egress()
+	case "seal_key":
+		err = p.sealKey()
 	case "scan":
 		p.app.Scan = p.RemainingArgs()
 		if err := scan.Check(p.app.Scan); err != nil && !strings.Contains(strings.Join(p.app.Scan, ""), "{") {
@@ -188,7 +191,7 @@ func (p *parser) line() (err error) {
 	case "tenant":
 		return p.tenant()
 	default:
-		return p.unknown("dev, service_name, public_url, candidate_url, database, documents, temporal, egress, scan, retention or tenant")
+		return p.unknown("dev, service_name, public_url, candidate_url, database, documents, temporal, egress, seal_key, scan, retention or tenant")
 	}
 	if err != nil {
 		return err
@@ -264,6 +267,17 @@ func (p *parser) egress() error {
 		return p.WrapErr(err)
 	}
 	p.app.Egress = append(p.app.Egress, allow)
+	return nil
+}
+
+func (p *parser) sealKey() error {
+	p.app.SealKey = p.RemainingArgs()
+	if len(p.app.SealKey) == 0 {
+		return p.Err("seal_key takes a placeholder, and behind it the former one while it is changed: write, for example, `seal_key {env.HIREGATE_SEAL_KEY}`")
+	}
+	for _, one := range p.app.SealKey {
+		p.atEnd(func() error { return sealKey.Check(one, p.app.Dev) })
+	}
 	return nil
 }
 

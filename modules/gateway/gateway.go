@@ -4,6 +4,7 @@ package gateway
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/trigger"
+	"github.com/hiregate/hiregate/internal/vault"
 	"github.com/hiregate/hiregate/schemas"
 )
 
@@ -25,11 +27,23 @@ type Gateway struct {
 	Now       func() time.Time
 }
 
+// Start opens what is shared, unless it is open. A configuration that can't open what was sealed is refused: who was made through the
+// management API would be nobody under it.
+func (g *Gateway) Start(ctx context.Context) error {
+	if err := g.Runtime.Start(ctx); err != nil {
+		return err
+	}
+	if g.Config.Vault == nil {
+		return nil
+	}
+	return g.Runtime.database.unseal(ctx, g.Config.Vault)
+}
+
 // Hold keeps the store from being closed while a request uses it, should its configuration be replaced meanwhile. It reports
 // false when the store is not there.
 func (g *Gateway) Hold() (release func(), ok bool) {
 	// A request may come in before the app was started: apps start in no order.
-	if err := g.Runtime.Start(context.Background()); err != nil {
+	if err := g.Start(context.Background()); err != nil {
 		return nil, false
 	}
 	return g.Runtime.Store().Hold()
@@ -44,9 +58,38 @@ func (g *Gateway) Trigger() *trigger.Trigger {
 type Database struct {
 	Address string
 
+	// vaults are those of the configurations that use it.
+	vaults vault.Shared
+
 	mu     sync.Mutex
 	db     *store.DB
-	opened time.Time // just before it was
+	opened time.Time      // just before it was
+	good   []*vault.Vault // of vaults: those that open all that is sealed
+}
+
+// unseal tells whether a vault opens all that is sealed. One that has the keys of another one in use need not be asked: a reload that
+// changes no key does not wait for a database that is away.
+func (d *Database) unseal(ctx context.Context, v *vault.Vault) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if slices.Contains(d.good, v) || !d.vaults.Has(v) { // a request of a configuration that has ended since
+		return nil
+	}
+	if !slices.ContainsFunc(d.good, v.Covers) {
+		if err := d.db.CheckSecrets(ctx, v); err != nil {
+			return err
+		}
+	}
+	d.good = append(d.good, v)
+	return nil
+}
+
+// leave takes the vault of a configuration that has ended out of use.
+func (d *Database) leave(v *vault.Vault) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.good = slices.DeleteFunc(d.good, func(one *vault.Vault) bool { return one == v })
+	d.vaults.Remove(v)
 }
 
 // Open opens the store, unless it is open.
@@ -57,7 +100,7 @@ func (d *Database) Open(ctx context.Context, log *zap.Logger) (*store.DB, error)
 		return d.db, nil
 	}
 	opened := time.Now()
-	db, err := store.Open(ctx, d.Address, store.Options{Log: log.Named("store")})
+	db, err := store.Open(ctx, d.Address, store.Options{Log: log.Named("store"), Vaults: &d.vaults})
 	if err == nil {
 		d.db, d.opened = db, opened
 	}

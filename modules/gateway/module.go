@@ -38,6 +38,9 @@ type App struct {
 	Temporal Temporal `json:"temporal,omitzero"`
 	// Egress opens addresses that are otherwise refused: private networks, other ports, plain http.
 	Egress []Allow `json:"egress,omitempty"`
+	// SealKey are placeholders of what the secrets of stored tenants and integrations are sealed with in the database: the first seals,
+	// the others open what was sealed before it was changed. Default: they are kept as they are.
+	SealKey []string `json:"seal_key,omitempty"`
 	// Scan names what looks through the documents of job applications before anybody gets them: exec, a program and its arguments; or
 	// clamd, and its host:port. Default: nobody does.
 	Scan []string `json:"scan,omitempty"`
@@ -50,6 +53,7 @@ type App struct {
 	gateway    Gateway
 	security   Security // of the connection to Temporal
 	databaseID string
+	database   *Database
 	runtimeID  *Settings // what was taken of the pools; nil and "": nothing
 	log        *zap.Logger
 }
@@ -100,10 +104,11 @@ func (a *App) take() error {
 	if err != nil {
 		return err
 	}
-	a.databaseID = id
+	a.databaseID, a.database = id, shared.(*Database)
+	a.database.vaults.Add(a.gateway.Config.Vault)
 	settings := Settings{Database: id, Documents: documentsID, Temporal: a.Temporal.Address, Namespace: a.Temporal.Namespace, Security: a.security}
 	running, _, err := runtimes.LoadOrNew(settings, func() (caddy.Destructor, error) {
-		return NewRuntime(settings, shared.(*Database), log)
+		return NewRuntime(settings, a.database, log)
 	})
 	if err != nil {
 		return err
@@ -116,7 +121,7 @@ func (a *App) take() error {
 
 // Start opens what is shared, unless it is open, and puts this configuration in force.
 func (a *App) Start() error {
-	if err := a.gateway.Runtime.Start(context.Background()); err != nil {
+	if err := a.gateway.Start(context.Background()); err != nil {
 		return err
 	}
 	a.gateway.Runtime.InForce.Push(a.gateway.Config)
@@ -149,6 +154,7 @@ func (a *App) Cleanup() error {
 		a.runtimeID = nil
 	}
 	if a.databaseID != "" {
+		a.database.leave(a.gateway.Config.Vault)
 		_, err := databases.Delete(a.databaseID)
 		errs = append(errs, err)
 		a.databaseID = ""
@@ -178,7 +184,7 @@ func Prepare(ctx caddy.Context) error {
 	if err != nil {
 		return err
 	}
-	return app.(*App).gateway.Runtime.Start(context.Background())
+	return app.(*App).gateway.Start(context.Background())
 }
 
 // OriginalPath is the path of a request as it was sent, unescaped, before the site took a prefix off. known tells whether a site did

@@ -143,7 +143,34 @@ func (r *Runtime) Start(ctx context.Context) error {
 	r.running.Go(func() { r.scans.Run(background) })
 	r.running.Go(func() { r.sweep(background) })
 	r.running.Go(func() { r.Retention.Run(background) })
+	r.running.Go(func() { r.reseal(background) })
 	return nil
+}
+
+// reseal seals the stored secrets with the newest key, once after each change of configuration, when one is left.
+func (r *Runtime) reseal(ctx context.Context) {
+	done, failed := 0, false
+	for wait := time.Duration(0); ctx.Err() == nil; pause(ctx, wait) {
+		wait = time.Second
+		v, changes := r.database.vaults.Settled()
+		if v == nil || !v.HasKey() || changes == done {
+			continue
+		}
+		n, err := r.Store().Reseal(ctx, v)
+		if n > 0 {
+			r.log.Info("stored secrets were sealed with the first key of seal_key", zap.Int("secrets", n))
+		}
+		switch {
+		case err == nil:
+			done, failed = changes, false
+		case !failed && ctx.Err() == nil:
+			r.log.Error("stored secrets could not be sealed; it is tried again", zap.Error(err))
+			failed = true
+		}
+		if failed {
+			wait = time.Minute
+		}
+	}
 }
 
 // sweep removes what uploads left that came to nothing, each quarter of an hour.

@@ -14,6 +14,9 @@ type SealKey struct {
 	Of     string // what is sealed
 }
 
+// sealKey is the option of the block hiregate.
+var sealKey = SealKey{Option: "seal_key", Of: "secrets"}
+
 // Check says what is wrong with one of them as it is written, or nil.
 func (k SealKey) Check(written string, dev bool) error {
 	switch {

@@ -13,6 +13,7 @@ import (
 	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/retention"
 	"github.com/hiregate/hiregate/internal/scan"
+	"github.com/hiregate/hiregate/internal/vault"
 	"github.com/hiregate/hiregate/internal/webhook"
 )
 
@@ -137,13 +138,17 @@ func (a *App) build(resolve resolve) (*config.Config, error) {
 	if err != nil {
 		return nil, err
 	}
+	seals, err := a.vault(resolve)
+	if err != nil {
+		return nil, err
+	}
 	var kept time.Duration
 	if a.Retention != "" {
 		if kept, err = retention.Parse(a.Retention); err != nil {
 			return nil, err
 		}
 	}
-	c := &config.Config{Scanner: scanner, Retention: kept, Names: names, Egress: egress.New(policy), PublicURL: trimSlash(a.PublicURL), CandidateURL: a.CandidateURL, Dev: a.Dev, Tenants: map[string]*hiring.Tenant{}}
+	c := &config.Config{Vault: seals, Scanner: scanner, Retention: kept, Names: names, Egress: egress.New(policy), PublicURL: trimSlash(a.PublicURL), CandidateURL: a.CandidateURL, Dev: a.Dev, Tenants: map[string]*hiring.Tenant{}}
 	for _, t := range a.Tenants {
 		if _, ok := c.Tenants[t.Name]; ok {
 			return nil, fmt.Errorf("tenant %s is there twice: give each a name of its own", t.Name)
@@ -155,6 +160,14 @@ func (a *App) build(resolve resolve) (*config.Config, error) {
 		c.Tenants[t.Name] = tenant
 	}
 	return c, nil
+}
+
+// vault makes what seal_key names.
+func (a *App) vault(resolve resolve) (*vault.Vault, error) {
+	if len(a.SealKey) == 0 {
+		return new(vault.Vault), nil
+	}
+	return sealKey.Vault(a.SealKey, a.Dev, resolve)
 }
 
 // scanner makes what the option scan names; nil without one.
