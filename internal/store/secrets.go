@@ -146,11 +146,12 @@ func (db *DB) Reseal(ctx context.Context, v *vault.Vault) (resealed int, err err
 		return 0, err
 	}
 	var unopened error
+	newest := v.Newest()
 	for _, t := range []secretTable{tenantSecrets, integrationSecrets} {
 		err := db.eachPage(ctx, t, func(page []secretRow) error {
 			var old, anew []secretRow
 			for _, one := range page {
-				next, err := one.resealed(t, v)
+				next, err := one.resealed(t, v, newest)
 				if err != nil {
 					unopened = errors.Join(unopened, err)
 				}
@@ -185,10 +186,10 @@ func (db *DB) Reseal(ctx context.Context, v *vault.Vault) (resealed int, err err
 	return resealed, unopened
 }
 
-// resealed gives the row sealed with a vault's newest key; nil where it is, or can't be.
-func (r secretRow) resealed(t secretTable, v *vault.Vault) (*secretRow, error) {
+// resealed gives the row sealed with the newest key of a vault; nil where it is, or can't be.
+func (r secretRow) resealed(t secretTable, v, newest *vault.Vault) (*secretRow, error) {
 	if r.sealed() {
-		if _, err := r.open(t, v.Newest()); err == nil {
+		if _, err := r.open(t, newest); err == nil {
 			return nil, nil
 		}
 	}
@@ -196,6 +197,6 @@ func (r secretRow) resealed(t secretTable, v *vault.Vault) (*secretRow, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.kept, err = r.keep(t, v, body)
+	r.kept, err = r.keep(t, newest, body)
 	return &r, err
 }

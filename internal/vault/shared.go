@@ -66,7 +66,7 @@ func (s *Shared) common() *Vault {
 	for _, v := range s.all {
 		texts = slices.DeleteFunc(texts, func(text string) bool { return !slices.Contains(v.texts, text) })
 	}
-	return &Vault{texts}
+	return &Vault{texts: texts}
 }
 
 // Open opens what any of them can open.
