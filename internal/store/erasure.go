@@ -50,7 +50,7 @@ func (tx *Tx) Erase(id int64, before, now time.Time) (bool, error) {
 	if err != nil || !ok {
 		return false, err
 	}
-	blobs, err := rowsOf(tx, scanBlob, `SELECT DISTINCT blob FROM documents WHERE export_id = $1 AND blob <> ''`, id)
+	blobs, err := rowsOf(tx, scanBlob, `SELECT DISTINCT blob FROM documents WHERE export_id = $1 AND blob <> '' ORDER BY blob`, id)
 	if err != nil {
 		return false, err
 	}
@@ -78,8 +78,12 @@ func (tx *Tx) Erase(id int64, before, now time.Time) (bool, error) {
 	return true, nil
 }
 
-// releaseFile leaves a file to the sweep, unless a document still has it.
+// releaseFile leaves a file to the sweep, unless a document still has it. Of two nodes that take a file from its last two documents, the
+// second has to see what the first did.
 func (tx *Tx) releaseFile(blob string, now time.Time) error {
+	if err := tx.queue("file", blob); err != nil {
+		return err
+	}
 	taken, err := tx.one([]any{&blob}, `SELECT blob FROM documents WHERE blob = $1 AND blob <> ''
 		UNION ALL SELECT blob FROM application_documents WHERE blob = $1 LIMIT 1`, blob)
 	if err != nil || taken {

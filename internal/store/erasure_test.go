@@ -139,6 +139,52 @@ func TestErasureKeepsFilesOfOthers(t *testing.T) {
 	})
 }
 
+// released are the files that nothing refers to any more.
+func released(t *testing.T, db *store.DB) []string {
+	t.Helper()
+	files, err := db.Uploads(t.Context(), erasing.Add(time.Second), 1000)
+	require.NoError(t, err)
+	return files
+}
+
+// Two nodes that take a file from the last two that have it: one of them sees that nobody has it any more.
+func TestFileOfTwoThatAreErasedAtOnce(t *testing.T) {
+	t.Parallel()
+	nodes := twoNodes(t)
+	for n := range 40 {
+		blob := fmt.Sprint("shared-", n)
+		one, other := finished(t, nodes[0], fmt.Sprint("one-", n), blob), finished(t, nodes[0], fmt.Sprint("other-", n), blob)
+		var both sync.WaitGroup
+		for n, e := range []*hiring.Export{one, other} {
+			both.Go(func() {
+				err := nodes[n].Write(t.Context(), func(tx *store.Tx) error {
+					_, err := tx.Erase(e.ID, before, erasing)
+					return err
+				})
+				if err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		both.Wait()
+		require.Contains(t, released(t, nodes[0]), blob)
+	}
+}
+
+// twoNodes share a database on PostgreSQL.
+func twoNodes(t *testing.T) []*store.DB {
+	t.Helper()
+	address := storetest.Postgres(t)
+	nodes := make([]*store.DB, 2)
+	for n := range nodes {
+		var err error
+		nodes[n], err = store.Open(t.Context(), address, store.Options{})
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, nodes[n].Close()) })
+	}
+	return nodes
+}
+
 // What still has something to do, or had until lately, or was never taken up, stays: each of these breaks only that.
 func TestWhatIsNotErased(t *testing.T) {
 	t.Parallel()
@@ -277,14 +323,7 @@ func TestErasableGoesThroughAll(t *testing.T) {
 // A redelivery and an erasure of two nodes at once: whoever is first, there is never a round without a body.
 func TestErasureBesideARedelivery(t *testing.T) {
 	t.Parallel()
-	address := storetest.Postgres(t)
-	nodes := make([]*store.DB, 2)
-	for n := range nodes {
-		var err error
-		nodes[n], err = store.Open(t.Context(), address, store.Options{})
-		require.NoError(t, err)
-		t.Cleanup(func() { require.NoError(t, nodes[n].Close()) })
-	}
+	nodes := twoNodes(t)
 	outcomes := map[bool]int{}
 	for n := range 40 {
 		e := finished(t, nodes[0], fmt.Sprint("u-", n), fmt.Sprint("f-", n))
