@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"encoding/json"
+	"time"
 
 	"github.com/hiregate/hiregate/internal/hiring"
 )
@@ -20,16 +21,21 @@ func (tx *Tx) AddApplicationDocument(d *hiring.ApplicationDocument) (bool, error
 	return n == 1, err
 }
 
-// DeleteApplicationDocument takes a document from its job application. Its file stays: an export may still offer it.
-func (tx *Tx) DeleteApplicationDocument(tenant, application, id string) (bool, error) {
-	_, err := tx.exec(`UPDATE documents SET state = $1, reason = $2 WHERE state = 'scanning' AND scan_of =
+// DeleteApplicationDocument takes a document from its job application. Its file is left to the sweep, unless an export still offers it.
+func (tx *Tx) DeleteApplicationDocument(tenant, application, id string, now time.Time) (bool, error) {
+	_, err := tx.exec(`UPDATE documents SET state = $1, reason = $2, blob = '' WHERE state = 'scanning' AND scan_of =
 		(SELECT key FROM application_documents WHERE tenant = $3 AND application = $4 AND id = $5 AND scan = 'pending')`,
 		string(hiring.GivenUp), deletedReason, tenant, application, id)
 	if err != nil {
 		return false, err
 	}
-	n, err := tx.exec(`DELETE FROM application_documents WHERE tenant = $1 AND application = $2 AND id = $3`, tenant, application, id)
-	return n == 1, err
+	var blob string
+	deleted, err := tx.one([]any{&blob}, `DELETE FROM application_documents WHERE tenant = $1 AND application = $2 AND id = $3 RETURNING blob`, tenant, application, id)
+	if err != nil || !deleted {
+		return false, err
+	}
+	// Only now: the deletion waited for those on other nodes who were putting the document into an export.
+	return true, tx.releaseFile(blob, now)
 }
 
 const applicationDocumentColumns = `key, tenant, application, id, descriptions, file_name, media_type, blob, sha256, size, created_at, scan, finding`
@@ -45,8 +51,12 @@ func scanApplicationDocument(r row) (*hiring.ApplicationDocument, error) {
 
 // ApplicationDocuments reads the documents of a job application within a transaction, in the order they were added, at most limit.
 func (tx *Tx) ApplicationDocuments(tenant, application string, limit int) ([]*hiring.ApplicationDocument, error) {
+	return tx.applicationDocuments("", tenant, application, limit)
+}
+
+func (tx *Tx) applicationDocuments(hold, tenant, application string, limit int) ([]*hiring.ApplicationDocument, error) {
 	return rowsOf(tx, scanApplicationDocument, `SELECT `+applicationDocumentColumns+` FROM application_documents
-		WHERE tenant = $1 AND application = $2 ORDER BY key LIMIT $3`, tenant, application, limit)
+		WHERE tenant = $1 AND application = $2 ORDER BY key LIMIT $3`+hold, tenant, application, limit)
 }
 
 // ApplicationDocument reads a document of a job application; ErrNotFound when there is none.

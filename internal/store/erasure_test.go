@@ -147,6 +147,54 @@ func released(t *testing.T, db *store.DB) []string {
 	return files
 }
 
+func deleteDocument(t *testing.T, db *store.DB, d *hiring.ApplicationDocument) {
+	t.Helper()
+	write(t, db, func(tx *store.Tx) error {
+		deleted, err := tx.DeleteApplicationDocument(d.Tenant, d.Application, d.ID, noon)
+		require.True(t, deleted)
+		return err
+	})
+}
+
+// The file of a document that is deleted goes, unless an export offers it: then it goes with that.
+func TestDeletedDocumentsLeaveNoFile(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, db *store.DB) {
+		documents := map[string]*hiring.ApplicationDocument{}
+		for n, name := range []string{"alone", "offered", "unscanned", "harmful"} {
+			d := &hiring.ApplicationDocument{Key: int64(n + 1), Tenant: "acme", Application: "a-1", ID: name, Blob: name, SHA256: []byte{1}, CreatedAt: noon}
+			if n > 1 {
+				d.Scan = hiring.ScanPending
+			}
+			write(t, db, func(tx *store.Tx) error {
+				_, err := tx.AddApplicationDocument(d)
+				return err
+			})
+			documents[name] = d
+		}
+		e := export("acme", "u-1", "b")
+		e.Attachments = 2
+		require.True(t, insert(t, db, e))
+		write(t, db, func(tx *store.Tx) error {
+			if err := tx.MarkDispatched(e.ID, 0, noon); err != nil {
+				return err
+			}
+			if err := tx.OfferDocument(documents["unscanned"], e, 1, [32]byte{2}); err != nil {
+				return err
+			}
+			return tx.OfferDocument(documents["offered"], e, 0, [32]byte{1})
+		})
+		require.True(t, endScan(t, db, documents["harmful"], "Some.Name"))
+		require.Equal(t, []string{"harmful"}, released(t, db))
+		for _, d := range documents {
+			deleteDocument(t, db, d)
+		}
+		require.ElementsMatch(t, []string{"harmful", "alone", "unscanned"}, released(t, db))
+		require.True(t, erase(t, db, e.ID))
+		require.ElementsMatch(t, []string{"harmful", "alone", "unscanned", "offered"}, released(t, db))
+	})
+}
+
 // Two nodes that take a file from the last two that have it: one of them sees that nobody has it any more.
 func TestFileOfTwoThatAreErasedAtOnce(t *testing.T) {
 	t.Parallel()
@@ -169,6 +217,53 @@ func TestFileOfTwoThatAreErasedAtOnce(t *testing.T) {
 		both.Wait()
 		require.Contains(t, released(t, nodes[0]), blob)
 	}
+}
+
+// A document that is put into an export on one node while another deletes it: the export has its file, or goes without it.
+func TestDocumentIsOfferedBesideItsDeletion(t *testing.T) {
+	t.Parallel()
+	nodes := twoNodes(t)
+	e := export("acme", "u-1", "b")
+	require.True(t, insert(t, nodes[0], e))
+	kept := 0
+	for n := range 40 {
+		d := &hiring.ApplicationDocument{Key: int64(n + 1), Tenant: "acme", Application: fmt.Sprint("a-", n), ID: "d", Blob: fmt.Sprint("f-", n), SHA256: []byte{1}, CreatedAt: noon}
+		write(t, nodes[0], func(tx *store.Tx) error {
+			_, err := tx.AddApplicationDocument(d)
+			return err
+		})
+		offered := false
+		var both sync.WaitGroup
+		both.Go(func() {
+			err := nodes[0].Write(t.Context(), func(tx *store.Tx) error {
+				all, err := tx.HoldApplicationDocuments(d.Tenant, d.Application, 10)
+				if offered = len(all) > 0; err != nil || !offered {
+					return err
+				}
+				return tx.OfferDocument(all[0], e, n, [32]byte{byte(n)})
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+		both.Go(func() {
+			err := nodes[1].Write(t.Context(), func(tx *store.Tx) error {
+				_, err := tx.DeleteApplicationDocument(d.Tenant, d.Application, d.ID, noon)
+				return err
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+		both.Wait()
+		if offered {
+			kept++
+			require.NotContains(t, released(t, nodes[0]), d.Blob)
+		} else {
+			require.Contains(t, released(t, nodes[0]), d.Blob)
+		}
+	}
+	t.Log("offered, and deleted first:", kept, 40-kept)
 }
 
 // twoNodes share a database on PostgreSQL.

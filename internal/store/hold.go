@@ -26,6 +26,11 @@ func (tx *Tx) HoldJobApplication(tenant, id string) (*hiring.JobApplication, boo
 	return applications.hold(tx, tenant, id)
 }
 
+// HoldApplicationDocuments is ApplicationDocuments, and nobody deletes them until the transaction ends.
+func (tx *Tx) HoldApplicationDocuments(tenant, application string, limit int) ([]*hiring.ApplicationDocument, error) {
+	return tx.applicationDocuments(tx.engine.hold, tenant, application, limit)
+}
+
 // HoldCandidateByEmail finds the candidate whose first e-mail address this is; of several, the one of the smallest id. Until the
 // transaction ends nobody deletes them, nor does anybody else come past here with this address: of two who make a candidate where
 // there is none, the second finds the first one's.

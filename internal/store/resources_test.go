@@ -301,7 +301,7 @@ func TestTransitionsAndDocumentsOfAnApplication(t *testing.T) {
 		require.Equal(t, hiring.Fetched, offered.State)
 		require.Equal(t, "application/pdf", offered.MediaType())
 		write(t, db, func(tx *store.Tx) error {
-			deleted, err := tx.DeleteApplicationDocument("initech", "a-1", "doc-1")
+			deleted, err := tx.DeleteApplicationDocument("initech", "a-1", "doc-1", noon)
 			require.True(t, deleted)
 			return err
 		})

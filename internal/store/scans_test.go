@@ -119,7 +119,7 @@ func TestExportsFollowTheScan(t *testing.T) {
 		require.True(t, endScan(t, db, clean, ""))
 		require.True(t, endScan(t, db, bad, "Some.Name"))
 		write(t, db, func(tx *store.Tx) error {
-			_, err := tx.DeleteApplicationDocument(deleted.Tenant, deleted.Application, deleted.ID)
+			_, err := tx.DeleteApplicationDocument(deleted.Tenant, deleted.Application, deleted.ID, noon)
 			return err
 		})
 		require.Equal(t, []string{"fetched ", refused, gone, "fetched "}, states(first))

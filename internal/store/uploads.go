@@ -7,9 +7,10 @@ import (
 	"github.com/pressly/goose/v3"
 )
 
-// AddUpload notes the name of a file before it is made: it is removed with the row, should nobody take it.
+// AddUpload notes the name of a file before it is made: it is removed with the row, should nobody take it. What is noted already stays
+// so.
 func (tx *Tx) AddUpload(blob string, now time.Time) error {
-	_, err := tx.exec(`INSERT INTO uploads (blob, begun_at) VALUES ($1, $2)`, blob, micros(now))
+	_, err := tx.exec(`INSERT INTO uploads (blob, begun_at) VALUES ($1, $2) ON CONFLICT DO NOTHING`, blob, micros(now))
 	return err
 }
 

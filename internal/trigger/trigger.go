@@ -193,7 +193,7 @@ func (p *payload) load(candidate *hiring.Candidate) error {
 		if ok {
 			one.Job = job
 		}
-		docs, err := p.tx.ApplicationDocuments(a.Tenant, a.ID, maxDocuments)
+		docs, err := p.tx.HoldApplicationDocuments(a.Tenant, a.ID, maxDocuments)
 		if err != nil {
 			return err
 		}

@@ -284,7 +284,8 @@ func (r *request) showDocument() (any, *problem.Problem) {
 	return applicationDocumentOf(d), nil
 }
 
-// deleteDocument takes a document from its job application. Exports that offer it already still do, until their time is over.
+// deleteDocument takes a document from its job application. Exports that offer it already still do, until their time is over; where none
+// does, its file goes with the next sweep.
 func (r *request) deleteDocument() (any, *problem.Problem) {
 	if _, p := r.query(); p != nil {
 		return nil, p
@@ -294,7 +295,7 @@ func (r *request) deleteDocument() (any, *problem.Problem) {
 		return nil, p
 	}
 	return nil, r.write(func(tx *store.Tx) error {
-		deleted, err := tx.DeleteApplicationDocument(a.Tenant, a.ID, r.PathValue("document"))
+		deleted, err := tx.DeleteApplicationDocument(a.Tenant, a.ID, r.PathValue("document"), r.gateway.Now())
 		if err == nil && !deleted {
 			return refused{noDocument()}
 		}

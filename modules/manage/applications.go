@@ -2,6 +2,7 @@ package manage
 
 import (
 	"net/http"
+	"time"
 
 	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/problem"
@@ -52,9 +53,8 @@ func settleApplication(tx *store.Tx, a, before *hiring.JobApplication) (*problem
 	return nil, nil
 }
 
-// clearApplication removes the documents, the answers and the history of a job application. The files stay: an export may still
-// offer them.
-func clearApplication(tx *store.Tx, a *hiring.JobApplication) (*problem.Problem, error) {
+// clearApplication removes the documents, the answers and the history of a job application.
+func clearApplication(tx *store.Tx, a *hiring.JobApplication, now time.Time) (*problem.Problem, error) {
 	if err := tx.DeleteSubmission(a.Tenant, a.ID); err != nil {
 		return nil, err
 	}
@@ -67,7 +67,7 @@ func clearApplication(tx *store.Tx, a *hiring.JobApplication) (*problem.Problem,
 			return nil, tx.DeleteTransitions(a.Tenant, a.ID)
 		}
 		for _, d := range all {
-			if _, err := tx.DeleteApplicationDocument(a.Tenant, a.ID, d.ID); err != nil {
+			if _, err := tx.DeleteApplicationDocument(a.Tenant, a.ID, d.ID, now); err != nil {
 				return nil, err
 			}
 		}

@@ -2,6 +2,7 @@ package manage
 
 import (
 	"net/http"
+	"time"
 
 	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/problem"
@@ -17,7 +18,7 @@ var candidates = kind[hiring.Candidate]{
 	put:    (*store.Tx).PutCandidate,
 	remove: (*store.Tx).DeleteCandidate,
 	check:  (*hiring.Candidate).Check,
-	clear: func(tx *store.Tx, c *hiring.Candidate) (*problem.Problem, error) {
+	clear: func(tx *store.Tx, c *hiring.Candidate, _ time.Time) (*problem.Problem, error) {
 		all, err := tx.JobApplicationsOf(c.Tenant, c.ID, 1)
 		if err != nil || len(all) == 0 {
 			return nil, err

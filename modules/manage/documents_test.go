@@ -41,7 +41,13 @@ func TestDocumentsAreAdded(t *testing.T) {
 	b.must(http.StatusNoContent, http.MethodDelete, docs+"/doc-1", "")
 	b.must(http.StatusNotFound, http.MethodDelete, docs+"/doc-1", "")
 	b.must(http.StatusNotFound, http.MethodGet, docs+"/doc-1", "")
-	require.Len(t, b.files(), 2, "an export may offer it still")
+	require.NoError(t, b.Runtime.Archive.Sweep(t.Context(), b.Clock.Now()))
+	require.Len(t, b.files(), 2, "it goes an hour later: somebody may be reading it")
+	require.NoError(t, b.Runtime.Archive.Sweep(t.Context(), b.Clock.Now().Add(time.Second)))
+	require.Len(t, b.files(), 1)
+	b.must(http.StatusNoContent, http.MethodDelete, application, "")
+	require.NoError(t, b.Runtime.Archive.Sweep(t.Context(), b.Clock.Now().Add(time.Second)))
+	require.Empty(t, b.files(), "the file of an application that is deleted")
 	b.requireCleanLog()
 }
 

@@ -3,6 +3,7 @@ package manage
 import (
 	"fmt"
 	"net/http"
+	"time"
 
 	"github.com/go-json-experiment/json"
 
@@ -22,7 +23,7 @@ var jobs = kind[hiring.Job]{
 	put:    (*store.Tx).PutJob,
 	remove: (*store.Tx).DeleteJob,
 	check:  checkJob,
-	clear: func(tx *store.Tx, j *hiring.Job) (*problem.Problem, error) {
+	clear: func(tx *store.Tx, j *hiring.Job, _ time.Time) (*problem.Problem, error) {
 		used, err := tx.JobIsUsed(j.Tenant, j.BoardCode)
 		if err != nil || !used {
 			return nil, err

@@ -35,7 +35,7 @@ type kind[T any] struct {
 	// run more than once for the same resource.
 	settle func(tx *store.Tx, v, before *T) (*problem.Problem, error)
 	// clear removes what belongs to a resource that has just been deleted, and says why it must not be.
-	clear func(tx *store.Tx, v *T) (*problem.Problem, error)
+	clear func(tx *store.Tx, v *T, now time.Time) (*problem.Problem, error)
 }
 
 func (k kind[T]) missing() *problem.Problem {
@@ -137,7 +137,7 @@ func (k kind[T]) drop(r *request) (any, *problem.Problem) {
 			return err
 		}
 		// Only now: the deletion waited for those on other nodes who were adding something to the resource.
-		if p, err := k.clear(tx, v); p != nil || err != nil {
+		if p, err := k.clear(tx, v, r.gateway.Now()); p != nil || err != nil {
 			return refuse(p, err)
 		}
 		return nil
