@@ -61,6 +61,21 @@ func TestShowHasAttemptsAndDocuments(t *testing.T) {
 	b.requireCleanLog()
 }
 
+// The OpenAPI document knows all states of a document.
+func TestShowHasADocumentThatIsScanned(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	e := b.export("acme", "u-1")
+	d := &hiring.ApplicationDocument{Key: 1, Tenant: "acme", Application: "a-1", ID: "d", Blob: "f", SHA256: []byte{1}, CreatedAt: gatewaytest.Noon, Scan: hiring.ScanPending}
+	b.Write(t, func(tx *store.Tx) error {
+		if _, err := tx.AddApplicationDocument(d); err != nil {
+			return err
+		}
+		return tx.OfferDocument(d, e, 0, [32]byte{1})
+	})
+	require.Contains(t, b.must(http.StatusOK, http.MethodGet, "/v1/tenants/acme/exports/u-1", "").body, `"state":"scanning"`)
+}
+
 func TestAnswersAreTextOfBoundedLength(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
