@@ -54,7 +54,7 @@ var (
 		Name: "hiregate_dispatches_total", Help: "Workflow starts asked of Temporal, by result: started, repeated, unavailable, refused; and lost, of what Temporal knew no more.",
 	}, []string{"result"})
 	erased = prometheus.NewCounter(prometheus.CounterOpts{
-		Name: "hiregate_exports_erased_total", Help: "Exports whose content was erased, since it was kept for as long as retention says.",
+		Name: "hiregate_exports_erased_total", Help: "Exports whose content was erased, as retention says or somebody asked.",
 	})
 	undispatched = prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "hiregate_inbox_undispatched", Help: "Accepted exports whose workflow was not started yet.",

@@ -78,8 +78,19 @@ func (tx *Tx) CountAttempts(deliveryID int64, attempts int) error {
 	return err
 }
 
-// AddAttempt adds an attempt to its delivery and gives it its number, from 1.
+// AddAttempt adds an attempt to its delivery, which the transaction has put or read before, and gives it its number, from 1. Of an
+// export whose content was erased meanwhile it keeps no answer.
 func (tx *Tx) AddAttempt(a *hiring.Attempt) error {
+	if len(a.Answer) > 0 {
+		erased, err := tx.one([]any{&a.DeliveryID}, `SELECT d.id FROM deliveries d JOIN exports e ON e.id = d.export_id
+			WHERE d.id = $1 AND e.erased_at IS NOT NULL`, a.DeliveryID)
+		if err != nil {
+			return err
+		}
+		if erased {
+			a.Answer = nil
+		}
+	}
 	_, err := tx.one([]any{&a.Number}, `
 		INSERT INTO attempts (delivery_id, number, started_at, duration, status, error, answer)
 		SELECT $1, count(*) + 1, $2, $3, $4, $5, $6 FROM attempts WHERE delivery_id = $1 RETURNING number`,

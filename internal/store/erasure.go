@@ -50,15 +50,24 @@ func (tx *Tx) Erase(id int64, before, now time.Time) (bool, error) {
 	if err != nil || !ok {
 		return false, err
 	}
+	return true, tx.erase(id, now)
+}
+
+// erase removes the content of an export that the transaction holds.
+func (tx *Tx) erase(id int64, now time.Time) error {
+	// An attempt that is being written on another node is there first, or sees that the export was erased.
+	if _, err := tx.exec(`UPDATE deliveries SET attempts = attempts WHERE export_id = $1`, id); err != nil {
+		return err
+	}
 	blobs, err := rowsOf(tx, scanBlob, `SELECT DISTINCT blob FROM documents WHERE export_id = $1 AND blob <> '' ORDER BY blob`, id)
 	if err != nil {
-		return false, err
+		return err
 	}
 	if _, err := tx.exec(`UPDATE exports SET erased_at = $1, candidate_id = '' WHERE id = $2`, micros(now), id); err != nil {
-		return false, err
+		return err
 	}
 	if _, err := tx.exec(`UPDATE documents SET source_url = $1, blob = '', sha256 = NULL, file_name = '' WHERE export_id = $2`, []byte{}, id); err != nil {
-		return false, err
+		return err
 	}
 	for _, statement := range []string{
 		`DELETE FROM export_bodies WHERE export_id = $1`,
@@ -67,15 +76,88 @@ func (tx *Tx) Erase(id int64, before, now time.Time) (bool, error) {
 		`UPDATE attempts SET answer = NULL WHERE delivery_id IN (SELECT id FROM deliveries WHERE export_id = $1)`,
 	} {
 		if _, err := tx.exec(statement, id); err != nil {
-			return false, err
+			return err
 		}
 	}
 	for _, blob := range blobs {
 		if err := tx.releaseFile(blob, now); err != nil {
-			return false, err
+			return err
 		}
 	}
-	return true, nil
+	return nil
+}
+
+// ErasedReason is why what was still to come of an export ended.
+const ErasedReason = "what the export held was erased, as somebody asked"
+
+// Remainder is what of an export is still to come.
+type Remainder struct {
+	Deliveries []*hiring.Delivery // that are not final
+	Documents  int                // that are neither fetched nor given up
+}
+
+// Remainder reads an export, which nobody redelivers, releases or erases until the transaction ends, and what of it is still to come.
+func (tx *Tx) Remainder(id int64) (e *hiring.Export, left Remainder, err error) {
+	if err := tx.lockExport(id); err != nil {
+		return nil, left, err
+	}
+	if e, err = tx.export(id); err != nil {
+		return nil, left, err
+	}
+	all, err := rowsOf(tx, scanDelivery, `SELECT `+deliveryColumns+` FROM deliveries WHERE export_id = $1 ORDER BY round, integration`, id)
+	if err != nil {
+		return nil, left, err
+	}
+	for _, d := range append(all, e.Pending(all)...) {
+		if !d.Outcome.Final() {
+			left.Deliveries = append(left.Deliveries, d)
+		}
+	}
+	var settled int
+	_, err = tx.one([]any{&settled}, `SELECT count(*) FROM documents WHERE export_id = $1 AND state IN ('fetched', 'given_up')`, id)
+	left.Documents = e.Attachments - settled
+	return e, left, err
+}
+
+// EraseNow ends what of an export is still to come, and removes what Erase does. The export and what remains of it are those that the
+// transaction read. What its workflow does then finds everything ended.
+func (tx *Tx) EraseNow(e *hiring.Export, left Remainder, now time.Time) error {
+	for _, d := range left.Deliveries {
+		if err := tx.BeginDelivery(d); err != nil { // it may not have been written yet
+			return err
+		}
+	}
+	if left.Documents > 0 { // those that were not entered yet, so that nobody does
+		for n := range e.Attachments {
+			if err := tx.InsertDocument(hiring.Document{ExportID: e.ID, Tenant: e.Tenant, Position: n, SourceURL: []byte{}, CreatedAt: now}); err != nil {
+				return err
+			}
+		}
+	}
+	for _, one := range []struct {
+		statement string
+		args      []any
+	}{
+		{`UPDATE deliveries SET outcome = 'failed', fault = 'our_fault', reason = $1, parked = $2, held_since = NULL, next_at = NULL, updated_at = $3
+			WHERE export_id = $4 AND outcome IN ('pending', 'retrying', 'held')`, []any{ErasedReason, false, micros(now), e.ID}},
+		{`UPDATE documents SET state = 'given_up', reason = $1, next_at = NULL WHERE export_id = $2 AND state IN ('fetching', 'scanning')`, []any{ErasedReason, e.ID}},
+		{`UPDATE exports SET quarantined = $1 WHERE id = $2`, []any{false, e.ID}},
+		{`UPDATE exports SET fault = $1 WHERE id = $2 AND dispatched_at IS NULL AND fault = ''`, []any{ErasedReason, e.ID}}, // no workflow is started for it
+	} {
+		if _, err := tx.exec(one.statement, one.args...); err != nil {
+			return err
+		}
+	}
+	return tx.erase(e.ID, now)
+}
+
+// holdContent keeps the content of an export from being erased until the transaction ends; ErrErased when it was.
+func (tx *Tx) holdContent(id int64) error {
+	n, err := tx.exec(`UPDATE exports SET round = round WHERE id = $1 AND erased_at IS NULL`, id)
+	if err == nil && n == 0 {
+		err = ErrErased
+	}
+	return err
 }
 
 // releaseFile leaves a file to the sweep, unless a document still has it. Of two nodes that take a file from its last two documents, the

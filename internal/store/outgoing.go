@@ -25,8 +25,11 @@ func (k *KeptBody) Write(p []byte) (int, error) {
 func (k *KeptBody) Bytes() []byte { return (*k)[1:] }
 
 // PutOutgoing keeps the body of an export as it goes out in a document mode. It reports false, and changes nothing, when there
-// is one already.
+// is one already. The error is ErrErased when the export's content was erased meanwhile.
 func (tx *Tx) PutOutgoing(exportID int64, mode hiring.DocumentMode, body *KeptBody) (bool, error) {
+	if err := tx.holdContent(exportID); err != nil {
+		return false, err
+	}
 	n, err := tx.exec(`INSERT INTO outgoing_bodies (export_id, documents, body) VALUES ($1, $2, $3) ON CONFLICT (export_id, documents) DO NOTHING`,
 		exportID, string(mode), []byte(*body))
 	return n == 1, err

@@ -81,4 +81,6 @@ var routes = []route{
 	{method: http.MethodGet, path: anExport, role: hiring.Viewer, status: http.StatusOK, serve: (*request).showExport},
 	{method: http.MethodPost, path: anExport + "/redeliver", role: hiring.Operator, status: http.StatusAccepted, serve: (*request).redeliver},
 	{method: http.MethodPost, path: anExport + "/release", role: hiring.Operator, status: http.StatusAccepted, serve: (*request).release, bodiless: true},
+	{method: http.MethodPost, path: anExport + "/erase", role: hiring.Operator, status: http.StatusOK, serve: (*request).eraseExport},
+	{method: http.MethodPost, path: inTenant + "/erasures", role: hiring.Operator, status: http.StatusOK, serve: (*request).eraseCandidate},
 }

@@ -74,6 +74,9 @@ func (a *Activities) Deliver(ctx context.Context, part Part) (DeliverResult, err
 	if d.Outcome.Final() || d.Parked {
 		return result(d), nil
 	}
+	if !e.ErasedAt.IsZero() { // while its workflow was being started
+		return a.erased(ctx, d)
+	}
 	// What Temporal runs again it waits for, unless it never heard of the last attempt, since the worker died or could not reach it. Who
 	// hurries a delivery resets its activity, and that run is the first.
 	if early := d.NextAt.Sub(a.Now()); d.Outcome == hiring.Retrying && early > 0 && activity.GetInfo(ctx).Attempt > 1 {

@@ -107,7 +107,7 @@ func (a *Again) Redeliver(ctx context.Context, tenant, key string, integrations 
 	return res, nil
 }
 
-var errErased = &RefusedError{"what this export held was erased, as retention says: have its service export the candidate again"}
+var errErased = &RefusedError{"what this export held was erased, as retention says or somebody asked: have its service export the candidate again"}
 
 // begin begins the next round of an export for integrations, with another 72 hours when there is to be more time. Deliveries that
 // are moved go on in it with the attempts they had; the error is errMoved when one of them is not what it was. What also does, it does
@@ -246,7 +246,7 @@ func (a *Again) release(ctx context.Context, d *hiring.Delivery) error {
 			return ctx.Err()
 		}
 	}
-	if _, err := a.begin(ctx, e, []string{d.Integration}, []*hiring.Delivery{d}, true, nil); err != nil && !errors.Is(err, errMoved) {
+	if _, err := a.begin(ctx, e, []string{d.Integration}, []*hiring.Delivery{d}, true, nil); err != nil && !errors.Is(err, errMoved) && !errors.Is(err, store.ErrErased) {
 		return fmt.Errorf("releasing a held delivery: %w", err)
 	}
 	return nil

@@ -106,6 +106,16 @@ func (a *Activities) removed(ctx context.Context, d *hiring.Delivery) (DeliverRe
 	return a.conclude(ctx, d, nil)
 }
 
+// erased ends a delivery that there is nothing left for.
+func (a *Activities) erased(ctx context.Context, d *hiring.Delivery) (DeliverResult, error) {
+	d.Outcome, d.Fault, d.Reason = hiring.Failed, hiring.ClassOurFault, store.ErasedReason
+	d.HeldSince, d.NextAt = time.Time{}, time.Time{}
+	if standing, err := a.put(ctx, d, nil); err != nil || standing != d {
+		return a.superseded(standing, err)
+	}
+	return result(d), nil
+}
+
 // hold defers a delivery at a closed gate, without an attempt. Held does not run out: what waits for too long is parked. Only an
 // export that was triggered here has an end that nothing moves: that of its document URLs. Whoever opens the gate hurries what waits
 // at it, and TendHeld what that missed: thousands that looked by themselves again and again would leave Temporal no room for others.

@@ -103,7 +103,7 @@ func (a *Again) find(ctx context.Context, id int64, fetching *errgroup.Group) er
 	if err != nil {
 		return err
 	}
-	if e.DispatchedAt.IsZero() { // its next round is about to start
+	if e.DispatchedAt.IsZero() || !e.ErasedAt.IsZero() { // its next round is about to start, or none will
 		return nil
 	}
 	deliveries, err := a.Store.Deliveries(ctx, id)
@@ -168,7 +168,7 @@ func (a *Again) restart(ctx context.Context, e *hiring.Export, lost []*hiring.De
 		held = held || d.Outcome == hiring.Held
 	}
 	next, err := a.begin(ctx, e, names, lost, held, nil)
-	if errors.Is(err, errMoved) {
+	if errors.Is(err, errMoved) || errors.Is(err, store.ErrErased) {
 		return nil
 	}
 	if err != nil {

@@ -25,6 +25,9 @@ func (a *Again) EndQuarantine(ctx context.Context, tenant, key string) (Released
 	if err != nil {
 		return Released{}, err
 	}
+	if !e.ErasedAt.IsZero() {
+		return Released{}, errErased
+	}
 	deliveries, err := a.Store.Deliveries(ctx, e.ID)
 	if err != nil {
 		return Released{}, err

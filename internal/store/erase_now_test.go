@@ -1,0 +1,214 @@
+package store_test
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/internal/store/storetest"
+)
+
+// eraseNow erases an export, whatever is still to come of it.
+func eraseNow(db *store.DB, id int64) error {
+	return db.Write(context.Background(), func(tx *store.Tx) error {
+		e, left, err := tx.Remainder(id)
+		if err != nil || !e.ErasedAt.IsZero() {
+			return err
+		}
+		return tx.EraseNow(e, left, erasing)
+	})
+}
+
+// What is on its way ends, wherever it is: nothing dispatches, fetches, releases or finds it any more.
+func TestErasureEndsWhatIsOnItsWay(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, db *store.DB) {
+		for what, prepare := range map[string]func(tx *store.Tx, e *hiring.Export) error{
+			"not dispatched":  func(*store.Tx, *hiring.Export) error { return nil },
+			"never attempted": func(tx *store.Tx, e *hiring.Export) error { return tx.MarkDispatched(e.ID, 0, noon, "crm", "hris") },
+			"parked, and its documents on their way": func(tx *store.Tx, e *hiring.Export) error {
+				d := &hiring.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "hris", Outcome: hiring.Held, Parked: true, HeldSince: noon, CreatedAt: noon, UpdatedAt: noon}
+				if err := tx.PutDelivery(d); err != nil {
+					return err
+				}
+				if err := tx.InsertDocument(hiring.Document{ExportID: e.ID, Tenant: "acme", Position: 1, SourceURL: []byte("https://service.example/d"), CreatedAt: noon}); err != nil {
+					return err
+				}
+				return tx.MarkDispatched(e.ID, 0, noon, "hris")
+			},
+			"waiting for a redelivery": func(tx *store.Tx, e *hiring.Export) error {
+				if err := tx.MarkDispatched(e.ID, 0, noon, "hris"); err != nil {
+					return err
+				}
+				if _, err := tx.NextRound(e.ID, []string{"hris"}, noon, e.DeliverTill); err != nil {
+					return err
+				}
+				return tx.BeginDelivery(&hiring.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "hris", Round: 1, Outcome: hiring.Pending, CreatedAt: noon, UpdatedAt: noon})
+			},
+		} {
+			e := export("acme", what, `{"candidate":{"person":"Zoë"}}`)
+			e.Quarantined = what == "not dispatched"
+			require.True(t, insert(t, db, e))
+			write(t, db, func(tx *store.Tx) error { return prepare(tx, e) })
+			require.NoError(t, eraseNow(db, e.ID))
+			require.NoError(t, eraseNow(db, e.ID))
+
+			got, err := db.Export(t.Context(), e.ID)
+			require.NoError(t, err)
+			require.Equal(t, []any{erasing, "", false}, []any{got.ErasedAt, got.CandidateID, got.Quarantined}, what)
+			require.ErrorIs(t, db.LoadBody(t.Context(), got), store.ErrNotFound)
+			deliveries, err := db.Deliveries(t.Context(), e.ID)
+			require.NoError(t, err)
+			require.Empty(t, got.Pending(deliveries), what)
+			for _, d := range deliveries {
+				require.Equal(t, []any{hiring.Failed, hiring.ClassOurFault, store.ErasedReason, false}, []any{d.Outcome, d.Fault, d.Reason, d.Parked}, what)
+			}
+			require.Len(t, deliveries, map[string]int{"never attempted": 2, "parked, and its documents on their way": 1, "waiting for a redelivery": 1}[what], what)
+			documents, err := db.Documents(t.Context(), e.ID)
+			require.NoError(t, err)
+			require.Len(t, documents, 2, "whoever reads the body at this moment would enter the others")
+			for _, d := range documents {
+				require.Equal(t, []any{hiring.GivenUp, store.ErasedReason, 0}, []any{d.State, d.Reason, len(d.SourceURL)}, what)
+			}
+		}
+		waiting, err := db.Undispatched(t.Context(), erasing, 10)
+		require.NoError(t, err)
+		require.Empty(t, waiting)
+		n, _, err := db.Backlog(t.Context())
+		require.NoError(t, err)
+		require.Zero(t, n)
+		undocumented, _, err := db.Undocumented(t.Context(), store.Bookmark{}, erasing, noon, 10)
+		require.NoError(t, err)
+		require.Empty(t, undocumented)
+		unfinished, _, err := db.Unfinished(t.Context(), 0, erasing)
+		require.NoError(t, err)
+		require.Empty(t, unfinished)
+		parked, err := db.ParkedAt(t.Context())
+		require.NoError(t, err)
+		require.Empty(t, parked)
+	})
+}
+
+// Whoever had the content in hand when it was erased leaves none of it behind.
+func TestNothingIsWrittenIntoAnErasedExport(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, db *store.DB) {
+		e := finished(t, db, "u-1", "f-1")
+		d, err := db.Delivery(t.Context(), e.ID, "hris", 0)
+		require.NoError(t, err)
+		require.NoError(t, eraseNow(db, e.ID))
+		err = db.Write(t.Context(), func(tx *store.Tx) error {
+			_, err := tx.PutOutgoing(e.ID, hiring.Inline, kept("body with our URLs"))
+			return err
+		})
+		require.ErrorIs(t, err, store.ErrErased)
+		_, err = db.Outgoing(t.Context(), e.ID, hiring.Inline)
+		require.ErrorIs(t, err, store.ErrNotFound)
+		write(t, db, func(tx *store.Tx) error {
+			return tx.AddAttempt(&hiring.Attempt{DeliveryID: d.ID, StartedAt: noon, Status: 500, Answer: []byte("no room for Zoë")})
+		})
+		attempts, err := db.Attempts(t.Context(), d.ID)
+		require.NoError(t, err)
+		require.Len(t, attempts, 2)
+		for _, a := range attempts {
+			require.Empty(t, a.Answer)
+		}
+	})
+}
+
+// One node erases what another is just delivering: whoever is first, neither a body nor an answer is left.
+func TestErasureBesideADelivery(t *testing.T) {
+	t.Parallel()
+	nodes := twoNodes(t)
+	for n := range 40 {
+		e := export("acme", fmt.Sprint("u-", n), "b")
+		e.Attachments = 0
+		require.True(t, insert(t, nodes[0], e))
+		write(t, nodes[0], func(tx *store.Tx) error { return tx.MarkDispatched(e.ID, 0, noon, "hris") })
+		var both sync.WaitGroup
+		both.Go(func() {
+			if err := eraseNow(nodes[0], e.ID); err != nil {
+				t.Error(err)
+			}
+		})
+		both.Go(func() {
+			// As an attempt at a partner that took it does.
+			d := &hiring.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "hris", Outcome: hiring.Delivered, Attempts: 1, CreatedAt: noon, UpdatedAt: noon}
+			err := nodes[1].Write(context.Background(), func(tx *store.Tx) error {
+				_, err := tx.PutOutgoing(e.ID, hiring.Rehost, kept("body"))
+				return err
+			})
+			if err != nil {
+				return // it was erased before
+			}
+			err = nodes[1].Write(context.Background(), func(tx *store.Tx) error {
+				if err := tx.PutDelivery(d); err != nil {
+					return err
+				}
+				return tx.AddAttempt(&hiring.Attempt{DeliveryID: d.ID, StartedAt: noon, Status: 200, Answer: []byte("thanks for Zoë")})
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+		both.Wait()
+		_, err := nodes[0].Outgoing(t.Context(), e.ID, hiring.Rehost)
+		require.ErrorIs(t, err, store.ErrNotFound)
+		deliveries, err := nodes[0].Deliveries(t.Context(), e.ID)
+		require.NoError(t, err)
+		require.Len(t, deliveries, 1)
+		attempts, err := nodes[0].Attempts(t.Context(), deliveries[0].ID)
+		require.NoError(t, err)
+		for _, a := range attempts {
+			require.Empty(t, a.Answer)
+		}
+	}
+}
+
+// An answer that another node is just writing, late, is gone as well: the erasure waits for it.
+func TestErasureWaitsForAnAnswer(t *testing.T) {
+	t.Parallel()
+	address := storetest.Postgres(t)
+	nodes := nodesAt(t, address)
+	look, err := sql.Open("pgx", address)
+	require.NoError(t, err)
+	defer look.Close()
+	e := finished(t, nodes[0], "u-1", "f-1")
+	late := &hiring.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "hris", Outcome: hiring.Retrying, CreatedAt: noon, UpdatedAt: noon}
+	erased := make(chan error, 1)
+	err = nodes[1].Write(t.Context(), func(tx *store.Tx) error {
+		standing, err := tx.StandingDelivery(late)
+		if err != nil {
+			return err
+		}
+		if err := tx.AddAttempt(&hiring.Attempt{DeliveryID: standing.ID, StartedAt: noon, Status: 500, Answer: []byte("no room for Zoë")}); err != nil {
+			return err
+		}
+		go func() { erased <- eraseNow(nodes[0], e.ID) }()
+		for waits := false; !waits && len(erased) == 0; {
+			if err := look.QueryRow(`SELECT EXISTS (SELECT 1 FROM pg_locks l JOIN pg_stat_activity a USING (pid) WHERE NOT l.granted AND a.datname = current_database())`).Scan(&waits); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	require.NoError(t, err)
+	require.NoError(t, <-erased)
+	attempts, err := nodes[0].Attempts(t.Context(), deliveryOf(t, nodes[0], e))
+	require.NoError(t, err)
+	require.Len(t, attempts, 2)
+	require.Empty(t, attempts[1].Answer)
+}
+
+func deliveryOf(t *testing.T, db *store.DB, e *hiring.Export) int64 {
+	t.Helper()
+	d, err := db.Delivery(t.Context(), e.ID, "hris", 0)
+	require.NoError(t, err)
+	return d.ID
+}

@@ -1,0 +1,180 @@
+package store_test
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/internal/store/storetest"
+)
+
+// A file goes with the last document that has it.
+func TestErasureKeepsFilesOfOthers(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, db *store.DB) {
+		one, two := finished(t, db, "u-1", "shared", "shared", "uploaded"), finished(t, db, "u-2", "shared")
+		write(t, db, func(tx *store.Tx) error {
+			_, err := tx.AddApplicationDocument(&hiring.ApplicationDocument{Key: 7, Tenant: "acme", Application: "a", ID: "d", Blob: "uploaded", SHA256: []byte{1}, CreatedAt: noon})
+			return err
+		})
+		left := func() []string {
+			files, err := db.Uploads(t.Context(), erasing.Add(time.Second), 10)
+			require.NoError(t, err)
+			return files
+		}
+		require.True(t, erase(t, db, one.ID))
+		require.Empty(t, left())
+		require.True(t, erase(t, db, two.ID))
+		require.Equal(t, []string{"shared"}, left())
+	})
+}
+
+// released are the files that nothing refers to any more.
+func released(t *testing.T, db *store.DB) []string {
+	t.Helper()
+	files, err := db.Uploads(t.Context(), erasing.Add(time.Second), 1000)
+	require.NoError(t, err)
+	return files
+}
+
+func deleteDocument(t *testing.T, db *store.DB, d *hiring.ApplicationDocument) {
+	t.Helper()
+	write(t, db, func(tx *store.Tx) error {
+		deleted, err := tx.DeleteApplicationDocument(d.Tenant, d.Application, d.ID, noon)
+		require.True(t, deleted)
+		return err
+	})
+}
+
+// The file of a document that is deleted goes, unless an export offers it: then it goes with that.
+func TestDeletedDocumentsLeaveNoFile(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, db *store.DB) {
+		documents := map[string]*hiring.ApplicationDocument{}
+		for n, name := range []string{"alone", "offered", "unscanned", "harmful"} {
+			d := &hiring.ApplicationDocument{Key: int64(n + 1), Tenant: "acme", Application: "a-1", ID: name, Blob: name, SHA256: []byte{1}, CreatedAt: noon}
+			if n > 1 {
+				d.Scan = hiring.ScanPending
+			}
+			write(t, db, func(tx *store.Tx) error {
+				_, err := tx.AddApplicationDocument(d)
+				return err
+			})
+			documents[name] = d
+		}
+		e := export("acme", "u-1", "b")
+		e.Attachments = 2
+		require.True(t, insert(t, db, e))
+		write(t, db, func(tx *store.Tx) error {
+			if err := tx.MarkDispatched(e.ID, 0, noon); err != nil {
+				return err
+			}
+			if err := tx.OfferDocument(documents["unscanned"], e, 1, [32]byte{2}); err != nil {
+				return err
+			}
+			return tx.OfferDocument(documents["offered"], e, 0, [32]byte{1})
+		})
+		require.True(t, endScan(t, db, documents["harmful"], "Some.Name"))
+		require.Equal(t, []string{"harmful"}, released(t, db))
+		for _, d := range documents {
+			deleteDocument(t, db, d)
+		}
+		require.ElementsMatch(t, []string{"harmful", "alone", "unscanned"}, released(t, db))
+		require.True(t, erase(t, db, e.ID))
+		require.ElementsMatch(t, []string{"harmful", "alone", "unscanned", "offered"}, released(t, db))
+	})
+}
+
+// Two nodes that take a file from the last two that have it: one of them sees that nobody has it any more.
+func TestFileOfTwoThatAreErasedAtOnce(t *testing.T) {
+	t.Parallel()
+	nodes := twoNodes(t)
+	for n := range 40 {
+		blob := fmt.Sprint("shared-", n)
+		one, other := finished(t, nodes[0], fmt.Sprint("one-", n), blob), finished(t, nodes[0], fmt.Sprint("other-", n), blob)
+		var both sync.WaitGroup
+		for n, e := range []*hiring.Export{one, other} {
+			both.Go(func() {
+				err := nodes[n].Write(t.Context(), func(tx *store.Tx) error {
+					_, err := tx.Erase(e.ID, before, erasing)
+					return err
+				})
+				if err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		both.Wait()
+		require.Contains(t, released(t, nodes[0]), blob)
+	}
+}
+
+// A document that is put into an export on one node while another deletes it: the export has its file, or goes without it.
+func TestDocumentIsOfferedBesideItsDeletion(t *testing.T) {
+	t.Parallel()
+	nodes := twoNodes(t)
+	e := export("acme", "u-1", "b")
+	require.True(t, insert(t, nodes[0], e))
+	kept := 0
+	for n := range 40 {
+		d := &hiring.ApplicationDocument{Key: int64(n + 1), Tenant: "acme", Application: fmt.Sprint("a-", n), ID: "d", Blob: fmt.Sprint("f-", n), SHA256: []byte{1}, CreatedAt: noon}
+		write(t, nodes[0], func(tx *store.Tx) error {
+			_, err := tx.AddApplicationDocument(d)
+			return err
+		})
+		offered := false
+		var both sync.WaitGroup
+		both.Go(func() {
+			err := nodes[0].Write(t.Context(), func(tx *store.Tx) error {
+				all, err := tx.HoldApplicationDocuments(d.Tenant, d.Application, 10)
+				if offered = len(all) > 0; err != nil || !offered {
+					return err
+				}
+				return tx.OfferDocument(all[0], e, n, [32]byte{byte(n)})
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+		both.Go(func() {
+			err := nodes[1].Write(t.Context(), func(tx *store.Tx) error {
+				_, err := tx.DeleteApplicationDocument(d.Tenant, d.Application, d.ID, noon)
+				return err
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+		both.Wait()
+		if offered {
+			kept++
+			require.NotContains(t, released(t, nodes[0]), d.Blob)
+		} else {
+			require.Contains(t, released(t, nodes[0]), d.Blob)
+		}
+	}
+	t.Log("offered, and deleted first:", kept, 40-kept)
+}
+
+// twoNodes share a database on PostgreSQL.
+func twoNodes(t *testing.T) []*store.DB {
+	t.Helper()
+	return nodesAt(t, storetest.Postgres(t))
+}
+
+func nodesAt(t *testing.T, address string) []*store.DB {
+	t.Helper()
+	nodes := make([]*store.DB, 2)
+	for n := range nodes {
+		var err error
+		nodes[n], err = store.Open(t.Context(), address, store.Options{})
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, nodes[n].Close()) })
+	}
+	return nodes
+}

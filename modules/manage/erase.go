@@ -1,0 +1,122 @@
+package manage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/problem"
+	"github.com/hiregate/hiregate/internal/retention"
+	"github.com/hiregate/hiregate/internal/store"
+)
+
+// erasure is what became of an export that is to be erased.
+type erasure struct {
+	ID         string    `json:"id"`
+	ReceivedAt time.Time `json:"receivedAt"`
+	ErasedAt   time.Time `json:"erasedAt,omitzero"` // absent: it was not
+	Refused    string    `json:"refused,omitempty"` // why not
+}
+
+// eraseExport erases the content of an export. Those of a removed tenant are there, too.
+func (r *request) eraseExport() (any, *problem.Problem) {
+	if _, p := r.query(); p != nil {
+		return nil, p
+	}
+	in, p := decodeAny[struct {
+		Cancel bool `json:"cancel"`
+	}](r)
+	if p != nil {
+		return nil, p
+	}
+	e, p := r.keptExport()
+	if p != nil {
+		return nil, p
+	}
+	done, err := r.erase(r.Context(), e, in.Cancel)
+	switch {
+	case err != nil:
+		return nil, r.storeAway(err)
+	case done.Refused != "":
+		return nil, problem.New(http.StatusConflict, done.Refused)
+	case e.ErasedAt.IsZero():
+		r.noteErasure(1)
+	}
+	return done, nil
+}
+
+// longestCandidate is how many bytes of a candidate's id are told apart, with room for a character that is cut: see
+// hiring.CandidateKey. What somebody else is known by as well must not erase theirs.
+const longestCandidate = 1020
+
+// eraseCandidate erases the content of a page of the exports that are about a candidate, the newest first.
+func (r *request) eraseCandidate() (any, *problem.Problem) {
+	_, page, p := r.page("erasure")
+	if p != nil {
+		return nil, p
+	}
+	before, p := page.number()
+	if p != nil {
+		return nil, p
+	}
+	if p := r.knownTenant(r.PathValue("tenant")); p != nil {
+		return nil, p
+	}
+	in, p := decode[struct {
+		Candidate string `json:"candidate"`
+		Cancel    bool   `json:"cancel"`
+	}](r)
+	if p != nil {
+		return nil, p
+	}
+	switch {
+	case in.Candidate == "":
+		return nil, problem.New(http.StatusUnprocessableEntity, `candidate is missing: name whose exports are to be erased, as {"candidate":"c-1"}`)
+	case len(in.Candidate) > longestCandidate || hiring.CandidateKey(in.Candidate) != in.Candidate:
+		return nil, problem.New(http.StatusUnprocessableEntity, fmt.Sprintf("exports are not found by an id of more than %d bytes, or with a U+0000 in it: erase each of them by its UUID", longestCandidate))
+	}
+	rows, next, err := r.db.Exports(r.Context(), store.ExportFilter{Tenant: r.PathValue("tenant"), Candidate: in.Candidate, Before: before, Limit: page.limit})
+	if err != nil {
+		return nil, r.storeAway(err)
+	}
+	l, erased := list[erasure]{Items: []erasure{}, Next: page.numbered(next)}, 0
+	defer func() { r.noteErasure(erased) }()
+	for _, e := range rows {
+		done, err := r.erase(r.Context(), e, in.Cancel)
+		if err != nil {
+			return nil, r.storeAway(err)
+		}
+		if done.Refused == "" {
+			erased++
+		}
+		l.Items = append(l.Items, done)
+	}
+	return l, nil
+}
+
+func (r *request) erase(ctx context.Context, e *hiring.Export, cancel bool) (erasure, error) {
+	done := erasure{ID: e.Key, ReceivedAt: e.ReceivedAt}
+	erased, err := r.gateway.Runtime.Retention.EraseExport(ctx, e.ID, cancel)
+	refused := new(retention.RefusedError)
+	if errors.As(err, &refused) {
+		done.Refused = refused.Reason
+		return done, nil
+	}
+	if err != nil {
+		return done, err
+	}
+	done.ErasedAt = erased.ErasedAt
+	return done, nil
+}
+
+// noteErasure has the log tell who had exports erased.
+func (r *request) noteErasure(exports int) {
+	if exports > 0 {
+		r.log.Info("what exports held of candidates was erased, as somebody asked", zap.String("key", r.caller.id), zap.String("tenant", r.PathValue("tenant")), zap.Int("exports", exports))
+	}
+}

@@ -1,0 +1,88 @@
+package export_test
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/workflows/export"
+)
+
+// erase erases an export, as somebody asked.
+func (b *bench) erase(e *hiring.Export) {
+	b.t.Helper()
+	require.NoError(b.t, b.Store.Write(b.t.Context(), func(tx *store.Tx) error {
+		now, left, err := tx.Remainder(e.ID)
+		if err != nil {
+			return err
+		}
+		return tx.EraseNow(now, left, b.Clock())
+	}))
+}
+
+// Its workflow ends by itself: there is nothing left to send.
+func TestErasedExportIsNotDelivered(t *testing.T) {
+	t.Parallel()
+	failed := export.DeliverResult{Integration: "hris", Class: hiring.ClassOurFault}
+	t.Run("held", func(t *testing.T) {
+		t.Parallel()
+		b := newBench(t)
+		e := b.accept("u-1")
+		b.dispatch(e)
+		b.set(hiring.Disabled)
+		b.deliver(e)
+		b.erase(e)
+		b.set(hiring.Configured)
+		res, _, class := b.deliver(e)
+		require.Equal(t, []any{failed, ""}, []any{res, class})
+		require.Equal(t, store.ErasedReason, b.delivery(e).Reason)
+		require.Zero(t, b.asked.Load())
+	})
+	t.Run("while its workflow is started", func(t *testing.T) {
+		t.Parallel()
+		b := newBench(t)
+		e := b.accept("u-1")
+		b.erase(e)
+		b.dispatch(e)
+		res, _, class := b.deliver(e)
+		require.Equal(t, []any{failed, ""}, []any{res, class})
+		require.Equal(t, []any{hiring.Failed, store.ErasedReason}, []any{b.delivery(e).Outcome, b.delivery(e).Reason})
+		require.Zero(t, b.asked.Load())
+	})
+	t.Run("while the partner is asked", func(t *testing.T) {
+		t.Parallel()
+		b := newBench(t)
+		e := b.accept("u-1")
+		b.dispatch(e)
+		b.meanwhile(http.StatusOK, func() { b.erase(e) })
+		res, _, _ := b.deliver(e)
+		require.Equal(t, hiring.ClassDelivered, res.Class)
+		require.Equal(t, hiring.Delivered, b.delivery(e).Outcome, "the partner has it")
+	})
+}
+
+// What was erased while Temporal lost it, or started it, is not begun anew, and keeps nobody from what is.
+func TestErasedExportIsNotFound(t *testing.T) {
+	t.Parallel()
+	b := newLossBench(t)
+	erased := b.accept("u-1")
+	b.erase(erased)
+	b.mark(erased, "hris")
+	b.lose(erased)
+	other := b.dispatched("u-2", "hris")
+	b.lose(other)
+	b.advance(20 * time.Minute)
+	now, _ := b.look(other)
+	require.Equal(t, 1, now.Round)
+	now, _ = b.look(erased)
+	require.Zero(t, now.Round)
+
+	_, err := b.watcher.EndQuarantine(t.Context(), "acme", "u-1")
+	refused := new(export.RefusedError)
+	require.ErrorAs(t, err, &refused)
+	require.Contains(t, refused.Reason, "was erased")
+}
