@@ -13,19 +13,19 @@ import (
 	"github.com/hiregate/hiregate/schemas"
 )
 
-// Export returns the command `hiregate export`, which lists, shows, redelivers and releases exports.
+// Export returns the command `hiregate export`, which lists, shows, redelivers, releases and erases exports.
 func Export() *cobra.Command {
 	a := new(admin)
 	cmd := group(&cobra.Command{
 		Use:   "export",
-		Short: "Lists, shows, redelivers and releases exports",
-		Long: `Lists, shows and redelivers the exports of a running gateway, and releases them from quarantine.
+		Short: "Lists, shows, redelivers, releases and erases exports",
+		Long: `Lists, shows and redelivers the exports of a running gateway, releases them from quarantine, and erases what they hold.
 
 The database has one process that writes it, so these commands ask the gateway, at Caddy's admin endpoint.`,
 		Example: `  hiregate export list --tenant acme --outcome failed
   hiregate export show acme/6f1c0f1e-5d0e-4a57-9f0b-0c6f3f2b7a11
   hiregate export redeliver acme/6f1c0f1e-5d0e-4a57-9f0b-0c6f3f2b7a11 --integration hris`,
-	}, exportList(a), exportShow(a), exportRedeliver(a), exportRelease(a))
+	}, exportList(a), exportShow(a), exportRedeliver(a), exportRelease(a), exportErase(a))
 	a.flags(cmd)
 	return cmd
 }
@@ -177,6 +177,9 @@ func (e *exportRow) standing() string {
 		words = append(words, e.waits())
 	case e.Removed:
 		words = append(words, "the tenant is not configured")
+	}
+	if !e.ErasedAt.IsZero() {
+		words = append(words, "erased")
 	}
 	return strings.Join(words, ", ")
 }

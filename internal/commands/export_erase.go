@@ -1,0 +1,151 @@
+package commands
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+)
+
+type exportEraseFlags struct {
+	tenant, candidate string
+	cancel, yes       bool
+}
+
+// erasure is what the gateway answers of an export that is to be erased.
+type erasure struct {
+	ID       string    `json:"id"`
+	ErasedAt time.Time `json:"erasedAt"`
+	Refused  string    `json:"refused"`
+}
+
+func exportErase(a *admin) *cobra.Command {
+	f := new(exportEraseFlags)
+	cmd := &cobra.Command{
+		Use:   "erase ([TENANT/]UUID… | --tenant TENANT --candidate ID)",
+		Short: "Erases what exports hold of their candidate, for good",
+		Long: `Erases what exports hold of their candidate: those that are named, or all of a tenant's that are about a candidate. The body
+goes, as it came and as it went out, with the documents and what the receivers answered; that there was an export, and what became
+of it, stays. It can't be undone, so it takes --yes.
+
+What is held, in quarantine, on its way or waiting is refused, unless --cancel ends it first. What the tenant itself keeps of a
+candidate, and their job applications, are deleted through the management API.`,
+		Example: `  hiregate export erase acme/6f1c0f1e-5d0e-4a57-9f0b-0c6f3f2b7a11 --yes
+  hiregate export list --tenant acme --candidate c-1
+  hiregate export erase --tenant acme --candidate c-1 --cancel --yes`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case len(args) == 0 && f.candidate == "", len(args) > 0 && f.candidate != "":
+				return errors.New("export erase takes either exports, such as: hiregate export erase acme/6f1c0f1e-5d0e-4a57-9f0b-0c6f3f2b7a11 --yes; or --tenant and --candidate")
+			case f.candidate != "" && f.tenant == "":
+				return errors.New("--candidate is an id within a tenant: add --tenant")
+			case !f.yes:
+				return errors.New("what is erased can't be had back: look at it with hiregate export show, or export list, and add --yes to erase it")
+			}
+			ctx, stop := interruptible(cmd)
+			defer stop()
+			e := &erasing{admin: a, cmd: cmd, in: map[string]any{}, table: NewTable(cmd.OutOrStdout(), "export", "erased", "why not")}
+			if f.cancel {
+				e.in["cancel"] = true
+			}
+			err := e.run(ctx, f, args)
+			if !a.json {
+				err = errors.Join(e.table.Flush(), err)
+			}
+			if err == nil && e.refused > 0 {
+				err = fmt.Errorf("%d were not erased, since they are not finished: --cancel ends what is still to come of them", e.refused)
+			}
+			return err
+		},
+	}
+	fl := cmd.Flags()
+	fl.StringVar(&f.tenant, "tenant", "", "the tenant whose exports they are, when the arguments are UUIDs alone, or with --candidate")
+	fl.StringVar(&f.candidate, "candidate", "", "erase all exports about the candidate with this id")
+	fl.BoolVar(&f.cancel, "cancel", false, "end first what is held, in quarantine, on its way or waiting")
+	fl.BoolVar(&f.yes, "yes", false, "erase: it can't be undone")
+	return cmd
+}
+
+// erasing erases one export after the other, and shows each.
+type erasing struct {
+	*admin
+	cmd     *cobra.Command
+	in      map[string]any
+	table   *Table
+	refused int
+}
+
+func (e *erasing) run(ctx context.Context, f *exportEraseFlags, exports []string) error {
+	if f.candidate != "" {
+		return e.candidate(ctx, f.tenant, f.candidate)
+	}
+	for _, arg := range exports {
+		path, name, err := exportOf(arg, f.tenant)
+		if err != nil {
+			return err
+		}
+		tenant, uuid, _ := strings.Cut(name, "/")
+		var raw json.RawMessage
+		err = e.call(ctx, http.MethodPost, path+"/erase", e.in, &raw)
+		if refused := new(refusal); errors.As(err, &refused) && refused.status == http.StatusConflict {
+			raw, err = json.Marshal(map[string]string{"id": uuid, "refused": refused.Error()})
+		}
+		if err != nil {
+			return err
+		}
+		if err := e.show(tenant, raw); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// candidate erases all exports about a candidate, page by page.
+func (e *erasing) candidate(ctx context.Context, tenant, id string) error {
+	if err := hiring.CheckTenantName(tenant); err != nil {
+		return err
+	}
+	e.in["candidate"] = id
+	for query := (url.Values{}); ; {
+		var page struct {
+			Items []json.RawMessage `json:"items"`
+			Next  *string           `json:"next"`
+		}
+		if err := e.call(ctx, http.MethodPost, "/v1/tenants/"+segment(tenant)+"/erasures?"+query.Encode(), e.in, &page); err != nil {
+			return err
+		}
+		for _, raw := range page.Items {
+			if err := e.show(tenant, raw); err != nil {
+				return err
+			}
+		}
+		if page.Next == nil {
+			return nil
+		}
+		query.Set("cursor", *page.Next)
+	}
+}
+
+// show shows what became of an export: with --json as it came.
+func (e *erasing) show(tenant string, raw json.RawMessage) error {
+	var one erasure
+	if err := json.Unmarshal(raw, &one); err != nil {
+		return fmt.Errorf("reading what the gateway answered: %w", err)
+	}
+	if one.Refused != "" {
+		e.refused++
+	}
+	if e.json {
+		return WriteJSON(e.cmd.OutOrStdout(), raw)
+	}
+	e.table.Row(tenant+"/"+one.ID, one.ErasedAt, one.Refused)
+	return nil
+}
