@@ -23,7 +23,7 @@ var (
 // that lists filter by.
 type collection[T any] struct {
 	table   string
-	columns []string // those filters, each with an index that begins with tenant and ends with id
+	columns []string // those filters, each with an index that begins with tenant and ends with id, and what else is kept beside
 	of      func(*T) (id string, row *hiring.Row, values []any)
 }
 

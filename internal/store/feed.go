@@ -18,7 +18,7 @@ type Position struct {
 	URI       string `json:"uri"`
 }
 
-var positions = collection[Position]{table: "jobs", of: func(p *Position) (string, *hiring.Row, []any) { return p.BoardCode, &p.Row, nil }}
+var positions = collection[Position]{table: "positions", of: func(p *Position) (string, *hiring.Row, []any) { return p.BoardCode, &p.Row, nil }}
 
 // FeedJobs lists the open jobs of a tenant that are syndicated, by job board code.
 func (db *DB) FeedJobs(ctx context.Context, tenant string, p Page) ([]*Position, string, error) {

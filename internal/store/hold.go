@@ -16,9 +16,9 @@ func (tx *Tx) HoldCandidate(tenant, id string) (*hiring.Candidate, bool, error) 
 	return candidates.hold(tx, tenant, id)
 }
 
-// HoldJob is Job, and nobody deletes it until the transaction ends.
+// HoldJob is Opening, and nobody deletes the job until the transaction ends.
 func (tx *Tx) HoldJob(tenant, boardCode string) (*hiring.Job, bool, error) {
-	return jobs.hold(tx, tenant, boardCode)
+	return openings.hold(tx, tenant, boardCode)
 }
 
 // HoldJobApplication is JobApplication, and nobody deletes it until the transaction ends.

@@ -19,7 +19,7 @@ var candidates = collection[hiring.Candidate]{"candidates", []string{"email"}, f
 	return c.ID, &c.Row, []any{email}
 }}
 
-var jobs = collection[hiring.Job]{"jobs", []string{"job", "feed", "files"}, func(j *hiring.Job) (string, *hiring.Row, []any) {
+var jobs = collection[hiring.Job]{"jobs", []string{"job", "feed", "files", "position"}, func(j *hiring.Job) (string, *hiring.Row, []any) {
 	feed, files := "", 0
 	if !j.Closed {
 		files = j.Files()
@@ -27,7 +27,7 @@ var jobs = collection[hiring.Job]{"jobs", []string{"job", "feed", "files"}, func
 			feed = inFeed
 		}
 	}
-	return j.BoardCode, &j.Row, []any{j.ID, feed, files}
+	return j.BoardCode, &j.Row, []any{j.ID, feed, files, position{j}}
 }}
 
 var steps = collection[hiring.Step]{"steps", nil, func(s *hiring.Step) (string, *hiring.Row, []any) {

@@ -186,7 +186,7 @@ func (p *payload) load(candidate *hiring.Candidate) error {
 	})
 	for _, a := range all {
 		one := hropen.Application{JobApplication: a}
-		job, ok, err := p.tx.Job(a.Tenant, a.Job)
+		job, ok, err := p.tx.Opening(a.Tenant, a.Job)
 		if err != nil {
 			return err
 		}

@@ -1,0 +1,30 @@
+package store
+
+import (
+	"database/sql/driver"
+	"encoding/json"
+	"fmt"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+)
+
+// position is a job without what it asks, as it is kept beside the whole of it.
+type position struct{ job *hiring.Job }
+
+// Value implements driver.Valuer.
+func (p position) Value() (driver.Value, error) {
+	j := *p.job
+	j.Questions, j.ComplianceGroups = nil, nil
+	data, err := json.Marshal(&j)
+	if err != nil {
+		return nil, fmt.Errorf("writing a job without its questions: %w", err)
+	}
+	return wrapBody(data), nil
+}
+
+var openings = collection[hiring.Job]{table: "positions", of: jobs.of}
+
+// Opening is Job without what the job asks: that may be 4 MiB, and nothing of it is exported.
+func (tx *Tx) Opening(tenant, boardCode string) (*hiring.Job, bool, error) {
+	return openings.find(tx, tenant, boardCode)
+}
