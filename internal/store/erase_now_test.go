@@ -89,7 +89,7 @@ func TestErasureEndsWhatIsOnItsWay(t *testing.T) {
 		unfinished, _, err := db.Unfinished(t.Context(), 0, erasing)
 		require.NoError(t, err)
 		require.Empty(t, unfinished)
-		parked, err := db.ParkedAt(t.Context())
+		parked, err := db.HeldAt(t.Context())
 		require.NoError(t, err)
 		require.Empty(t, parked)
 	})
