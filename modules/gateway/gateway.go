@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
@@ -63,24 +64,35 @@ type Database struct {
 
 	mu     sync.Mutex
 	db     *store.DB
-	opened time.Time      // just before it was
-	good   []*vault.Vault // of vaults: those that open all that is sealed
+	opened time.Time // just before it was
+	// good are those of vaults that open all that is sealed: a list that is replaced, so that no request waits while another
+	// configuration's vault is tried.
+	good atomic.Value
+}
+
+func (d *Database) opening() []*vault.Vault {
+	good, _ := d.good.Load().([]*vault.Vault)
+	return good
 }
 
 // unseal tells whether a vault opens all that is sealed. One that has the keys of another one in use need not be asked: a reload that
 // changes no key does not wait for a database that is away.
 func (d *Database) unseal(ctx context.Context, v *vault.Vault) error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if slices.Contains(d.good, v) || !d.vaults.Has(v) { // a request of a configuration that has ended since
+	if slices.Contains(d.opening(), v) {
 		return nil
 	}
-	if !slices.ContainsFunc(d.good, v.Covers) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	good := d.opening()
+	if slices.Contains(good, v) || !d.vaults.Has(v) { // a request of a configuration that has ended since
+		return nil
+	}
+	if !slices.ContainsFunc(good, v.Covers) {
 		if err := d.db.CheckSecrets(ctx, v); err != nil {
 			return err
 		}
 	}
-	d.good = append(d.good, v)
+	d.good.Store(append(slices.Clone(good), v))
 	return nil
 }
 
@@ -88,7 +100,7 @@ func (d *Database) unseal(ctx context.Context, v *vault.Vault) error {
 func (d *Database) leave(v *vault.Vault) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.good = slices.DeleteFunc(d.good, func(one *vault.Vault) bool { return one == v })
+	d.good.Store(slices.DeleteFunc(slices.Clone(d.opening()), func(one *vault.Vault) bool { return one == v }))
 	d.vaults.Remove(v)
 }
 

@@ -47,7 +47,7 @@ func TestOnlyAnotherKeyIsTried(t *testing.T) {
 	// A request may come to a configuration that has ended. It vouches for none that comes.
 	empty := new(vault.Vault)
 	d.vaults.Add(empty)
-	d.good = append(d.good, empty)
+	d.good.Store(append(d.opening(), empty))
 	d.leave(empty)
 	require.NoError(t, d.unseal(t.Context(), empty))
 	require.ErrorIs(t, unseal(of(newest)), store.ErrUnavailable)
