@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/store/storetest"
 )
 
 // schemaOf is a SQLite database that nobody has open, and its migrations.
@@ -92,4 +93,32 @@ func TestTheDatabaseOfANewerVersionIsRefused(t *testing.T) {
 	require.NoError(t, err)
 	_, err = Open(t.Context(), "sqlite://"+path, Options{})
 	require.ErrorContains(t, err, "a newer hiregate wrote it: its schema is at step 99")
+}
+
+// The addresses of integrations that a former version kept are those of this one, on either database.
+func TestAddressesOfTheFormerVersionAreKept(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, address string) {
+		db, _ := openSealing(t, address)
+		putSecrets(t, db, "acme")
+		require.NoError(t, db.Close())
+		e, err := engineOf(address)
+		require.NoError(t, err)
+		raw, err := e.connect(writing)
+		require.NoError(t, err)
+		defer raw.Close()
+		files, err := fs.Sub(migrations, "migrations")
+		require.NoError(t, err)
+		p, err := goose.NewProvider(e.goose, raw, dialect{files, string(e.goose), e.types})
+		require.NoError(t, err)
+		_, err = p.DownTo(t.Context(), 16)
+		require.NoError(t, err)
+		var url string
+		require.NoError(t, raw.QueryRowContext(t.Context(), `SELECT url FROM integrations WHERE url LIKE 'https://%'`).Scan(&url))
+		require.Equal(t, "https://hr.example/in/acme", url)
+		require.NoError(t, raw.Close())
+
+		db, _ = openSealing(t, address)
+		requireSecrets(t, db, 1)
+	})
 }

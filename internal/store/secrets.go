@@ -8,13 +8,13 @@ import (
 	"github.com/hiregate/hiregate/internal/vault"
 )
 
-// The secrets of stored tenants and integrations are kept as bodies are, and where there is a key, sealed around that. Each is bound to
-// its row: in another one it does not open.
+// The secrets of stored tenants and integrations, and the addresses of the latter, are kept as bodies are, and where there is a key, sealed
+// around that. Each is bound to its row: in another one it does not open.
 
 // secretsAtOnce are read, and written in one transaction, when all are gone through.
 const secretsAtOnce = 100
 
-// secretTable is where secrets lie.
+// secretTable is a column in which secrets lie.
 type secretTable struct {
 	purpose string
 	page    string // rows behind a place, in order
@@ -33,9 +33,15 @@ var (
 		`SELECT tenant, name, secret FROM integrations WHERE (tenant, name) > ($1, $2) ORDER BY tenant, name LIMIT $3`,
 		`UPDATE integrations SET secret = $1 WHERE secret = $2 AND tenant = $3 AND name = $4`, 2,
 	}
+	integrationURLs = secretTable{
+		"hiregate addresses of integrations",
+		`SELECT tenant, name, url FROM integrations WHERE (tenant, name) > ($1, $2) ORDER BY tenant, name LIMIT $3`,
+		`UPDATE integrations SET url = $1 WHERE url = $2 AND tenant = $3 AND name = $4`, 2,
+	}
+	secretTables = []secretTable{tenantSecrets, integrationSecrets, integrationURLs}
 )
 
-// secretRow is what is kept of a tenant's secrets, or of an integration's.
+// secretRow is what such a column has of a tenant or an integration.
 type secretRow struct {
 	tenant, integration string
 	kept                []byte
@@ -122,7 +128,7 @@ func (db *DB) eachPage(ctx context.Context, t secretTable, do func([]secretRow) 
 
 // CheckSecrets tells whether a vault opens all stored secrets; ErrSealed when there is one that it does not open.
 func (db *DB) CheckSecrets(ctx context.Context, v *vault.Vault) error {
-	for _, t := range []secretTable{tenantSecrets, integrationSecrets} {
+	for _, t := range secretTables {
 		if err := db.eachPage(ctx, t, func(page []secretRow) error {
 			for _, one := range page {
 				if _, err := one.open(t, v); err != nil {
@@ -147,7 +153,7 @@ func (db *DB) Reseal(ctx context.Context, v *vault.Vault) (resealed int, err err
 	}
 	var unopened error
 	newest := v.Newest()
-	for _, t := range []secretTable{tenantSecrets, integrationSecrets} {
+	for _, t := range secretTables {
 		err := db.eachPage(ctx, t, func(page []secretRow) error {
 			var old, anew []secretRow
 			for _, one := range page {

@@ -60,7 +60,7 @@ func putSecrets(t *testing.T, db *DB, names ...string) {
 			if err := tx.PutTenant(&hiring.Tenant{Name: name, Secrets: []hiring.Secret{hiring.Secret(name + "-hunter2")}}, secretsNoon); err != nil {
 				return err
 			}
-			i := &hiring.Integration{Tenant: name, Name: "hris", URL: "https://hr.example/in", Secret: hiring.Secret(name + "-hunter3"), Documents: hiring.Rehost}
+			i := &hiring.Integration{Tenant: name, Name: "hris", URL: "https://hr.example/in/" + name, Secret: hiring.Secret(name + "-hunter3"), Documents: hiring.Rehost}
 			if err := tx.PutIntegration(i, secretsNoon); err != nil {
 				return err
 			}
@@ -79,13 +79,14 @@ func requireSecrets(t *testing.T, db *DB, tenants int) {
 		require.Equal(t, []string{one.Name + "-hunter2"}, one.SigningKeys())
 		require.Len(t, one.Integrations, 1)
 		require.Equal(t, one.Name+"-hunter3", one.Integrations[0].Secret.Reveal())
+		require.Equal(t, "https://hr.example/in/"+one.Name, one.Integrations[0].URL)
 	}
 }
 
 // secretRows are the secrets as they lie in the database.
 func secretRows(t *testing.T, db *DB) (all []secretRow) {
 	t.Helper()
-	for _, table := range []secretTable{tenantSecrets, integrationSecrets} {
+	for _, table := range secretTables {
 		require.NoError(t, db.eachPage(t.Context(), table, func(page []secretRow) error {
 			all = append(all, page...)
 			return nil
@@ -114,10 +115,10 @@ func TestSecretsAreSealed(t *testing.T) {
 		putSecrets(t, db, "acme", "globex")
 		requireSecrets(t, db, 2)
 		rows := secretRows(t, db)
-		require.Len(t, rows, 4)
+		require.Len(t, rows, 6)
 		for _, one := range rows {
 			require.True(t, one.sealed())
-			require.NotContains(t, string(one.kept), "hunter")
+			require.NotRegexp(t, "hunter|hr.example", string(one.kept))
 		}
 		require.NoError(t, db.CheckSecrets(t.Context(), v))
 		require.NoError(t, db.CheckSecrets(t.Context(), vaultOf(t, newestKey, formerKey)))
@@ -143,6 +144,8 @@ func TestSecretsAreBoundToTheirRow(t *testing.T) {
 			`UPDATE tenants SET secrets = (SELECT t.secrets FROM tenants t WHERE t.name = 'a-0') WHERE name = 'b-0'`,
 			`UPDATE integrations SET secret = (SELECT i.secret FROM integrations i WHERE i.tenant = 'a-1') WHERE tenant = 'b-1'`,
 			`UPDATE integrations SET secret = (SELECT t.secrets FROM tenants t WHERE t.name = 'b-2') WHERE tenant = 'b-2'`,
+			`UPDATE integrations SET url = (SELECT i.url FROM integrations i WHERE i.tenant = 'a-3') WHERE tenant = 'b-3'`,
+			`UPDATE integrations SET url = secret WHERE tenant = 'b-4'`,
 		} {
 			one, other := fmt.Sprint("a-", n), fmt.Sprint("b-", n)
 			putSecrets(t, db, one, other)
@@ -183,7 +186,7 @@ func TestResealing(t *testing.T) {
 			requireSecrets(t, db, n)
 			resealed, err := db.Reseal(t.Context(), v)
 			require.NoError(t, err)
-			require.Equal(t, 2*n, resealed)
+			require.Equal(t, 3*n, resealed)
 			require.NoError(t, db.CheckSecrets(t.Context(), v.Newest()))
 			rows := secretRows(t, db)
 			commits, _ := db.Commits()
@@ -228,7 +231,7 @@ func TestResealingGoesOn(t *testing.T) {
 		requireSecrets(t, db, n)
 		resealed, err = db.Reseal(t.Context(), v)
 		require.NoError(t, err)
-		require.Equal(t, 2*n, resealed)
+		require.Equal(t, 3*n, resealed)
 		require.NoError(t, db.CheckSecrets(t.Context(), v.Newest()))
 	})
 }
@@ -254,7 +257,7 @@ func TestResealingPassesOverWhatItCantOpen(t *testing.T) {
 		third := swap(t, db, "a third text of more than thirty-two characters", newestKey)
 		resealed, err = db.Reseal(t.Context(), third)
 		require.ErrorIs(t, err, ErrSealed)
-		require.Equal(t, 3, resealed)
+		require.Equal(t, 4, resealed)
 	})
 }
 

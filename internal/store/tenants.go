@@ -41,9 +41,14 @@ func (tx *Tx) PutIntegration(i *hiring.Integration, now time.Time) error {
 			return err
 		}
 	}
-	kept, err := secretRow{tenant: i.Tenant, integration: i.Name}.keep(integrationSecrets, tx.engine.vaults, wrapBody([]byte(i.Secret.Reveal())))
+	of := secretRow{tenant: i.Tenant, integration: i.Name}
+	secret, err := of.keep(integrationSecrets, tx.engine.vaults, wrapBody([]byte(i.Secret.Reveal())))
 	if err != nil {
 		return fmt.Errorf("sealing the secret of an integration: %w", err)
+	}
+	url, err := of.keep(integrationURLs, tx.engine.vaults, wrapBody([]byte(i.URL)))
+	if err != nil {
+		return fmt.Errorf("sealing the address of an integration: %w", err)
 	}
 	gaps := make([]string, len(i.Retry))
 	for n, gap := range i.Retry {
@@ -54,7 +59,7 @@ func (tx *Tx) PutIntegration(i *hiring.Integration, now time.Time) error {
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT DO NOTHING`, `
 		UPDATE integrations SET version = $1, created_at = $2, updated_at = $3, url = $6, secret = $7, documents = $8, standard_webhooks = $9,
 			in_flight = $10, retry = $11 WHERE tenant = $4 AND name = $5 AND created_at = $2 AND version = $12`,
-		i.Tenant, i.Name, i.URL, kept, string(i.Documents), i.StandardWebhooks, i.InFlight, strings.Join(gaps, " "))
+		i.Tenant, i.Name, url, secret, string(i.Documents), i.StandardWebhooks, i.InFlight, strings.Join(gaps, " "))
 }
 
 // putDirectory inserts or updates a row whose first columns are version and times, and tells the nodes that the directory changed.
@@ -182,7 +187,7 @@ type (
 	}
 	keptIntegration struct {
 		*hiring.Integration
-		kept []byte
+		secret, url []byte
 	}
 )
 
@@ -219,7 +224,7 @@ func (k keptTenant) opened(o opener) (*hiring.Tenant, error) {
 func scanIntegration(r row) (one keptIntegration, err error) {
 	i := &hiring.Integration{Verify: true}
 	var gaps string
-	if err := r.Scan(&i.Tenant, &i.Name, &i.URL, &one.kept, &i.Documents, &i.StandardWebhooks, &i.InFlight, &gaps, &i.Row.Version,
+	if err := r.Scan(&i.Tenant, &i.Name, &one.url, &one.secret, &i.Documents, &i.StandardWebhooks, &i.InFlight, &gaps, &i.Row.Version,
 		moment{&i.Row.CreatedAt}, moment{&i.Row.UpdatedAt}); err != nil {
 		return one, err
 	}
@@ -234,12 +239,16 @@ func scanIntegration(r row) (one keptIntegration, err error) {
 	return one, nil
 }
 
-// opened is the integration with its secret.
+// opened is the integration with its secret and its address.
 func (k keptIntegration) opened(o opener) (*hiring.Integration, error) {
-	secret, err := secretRow{tenant: k.Tenant, integration: k.Name, kept: k.kept}.reveal(integrationSecrets, o)
+	secret, err := secretRow{k.Tenant, k.Name, k.secret}.reveal(integrationSecrets, o)
 	if err != nil {
 		return nil, err
 	}
-	k.Secret = hiring.Secret(secret)
+	url, err := secretRow{k.Tenant, k.Name, k.url}.reveal(integrationURLs, o)
+	if err != nil {
+		return nil, err
+	}
+	k.Secret, k.URL = hiring.Secret(secret), string(url)
 	return k.Integration, nil
 }
