@@ -12,7 +12,6 @@ import (
 	"github.com/hiregate/hiregate/internal/egress"
 	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/scan"
-	"github.com/hiregate/hiregate/internal/vault"
 	"github.com/hiregate/hiregate/internal/webhook"
 )
 
@@ -26,7 +25,6 @@ type Config struct {
 	Dev          bool                      // what a laptop needs and a server must not have is allowed
 	Tenants      map[string]*hiring.Tenant // the declared ones
 	Stored       Tenants                   // the others; nil: there are none
-	Vault        *vault.Vault              // seals the secrets of stored tenants and integrations, where it has a key
 	Scanner      scan.Scanner              // looks through the documents of job applications; nil: nobody does
 	Retention    time.Duration             // for how long the content of exports is kept once nothing is to be done with it; 0: for good
 }

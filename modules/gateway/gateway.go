@@ -26,6 +26,8 @@ type Gateway struct {
 	Validator *schemas.Validator
 	Runtime   *Runtime
 	Now       func() time.Time
+
+	vault *vault.Vault // seals the secrets of stored tenants and integrations, where it has a key; nil: nobody set it
 }
 
 // Start opens what is shared, unless it is open. A configuration that can't open what was sealed is refused: who was made through the
@@ -34,10 +36,10 @@ func (g *Gateway) Start(ctx context.Context) error {
 	if err := g.Runtime.Start(ctx); err != nil {
 		return err
 	}
-	if g.Config.Vault == nil {
+	if g.vault == nil {
 		return nil
 	}
-	return g.Runtime.database.unseal(ctx, g.Config.Vault)
+	return g.Runtime.database.unseal(ctx, g.vault)
 }
 
 // Hold keeps the store from being closed while a request uses it, should its configuration be replaced meanwhile. It reports

@@ -76,7 +76,12 @@ func (a *App) Provision(ctx caddy.Context) error {
 		return fmt.Errorf("registering metrics: %w", err)
 	}
 	replacer := caddy.NewReplacer()
-	c, err := a.build(func(s string) (string, error) { return replacer.ReplaceOrErr(s, true, true) })
+	resolve := func(s string) (string, error) { return replacer.ReplaceOrErr(s, true, true) }
+	c, err := a.build(resolve)
+	if err != nil {
+		return err
+	}
+	v, err := a.vault(resolve)
 	if err != nil {
 		return err
 	}
@@ -84,7 +89,7 @@ func (a *App) Provision(ctx caddy.Context) error {
 	if err != nil {
 		return err
 	}
-	a.gateway = Gateway{Config: c, Validator: validator, Now: time.Now}
+	a.gateway = Gateway{Config: c, Validator: validator, Now: time.Now, vault: v}
 	return a.take()
 }
 
@@ -105,7 +110,7 @@ func (a *App) take() error {
 		return err
 	}
 	a.databaseID, a.database = id, shared.(*Database)
-	a.database.vaults.Add(a.gateway.Config.Vault)
+	a.database.vaults.Add(a.gateway.vault)
 	settings := Settings{Database: id, Documents: documentsID, Temporal: a.Temporal.Address, Namespace: a.Temporal.Namespace, Security: a.security}
 	running, _, err := runtimes.LoadOrNew(settings, func() (caddy.Destructor, error) {
 		return NewRuntime(settings, a.database, log)
@@ -154,7 +159,7 @@ func (a *App) Cleanup() error {
 		a.runtimeID = nil
 	}
 	if a.databaseID != "" {
-		a.database.leave(a.gateway.Config.Vault)
+		a.database.leave(a.gateway.vault)
 		_, err := databases.Delete(a.databaseID)
 		errs = append(errs, err)
 		a.databaseID = ""

@@ -138,17 +138,13 @@ func (a *App) build(resolve resolve) (*config.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	seals, err := a.vault(resolve)
-	if err != nil {
-		return nil, err
-	}
 	var kept time.Duration
 	if a.Retention != "" {
 		if kept, err = retention.Parse(a.Retention); err != nil {
 			return nil, err
 		}
 	}
-	c := &config.Config{Vault: seals, Scanner: scanner, Retention: kept, Names: names, Egress: egress.New(policy), PublicURL: trimSlash(a.PublicURL), CandidateURL: a.CandidateURL, Dev: a.Dev, Tenants: map[string]*hiring.Tenant{}}
+	c := &config.Config{Scanner: scanner, Retention: kept, Names: names, Egress: egress.New(policy), PublicURL: trimSlash(a.PublicURL), CandidateURL: a.CandidateURL, Dev: a.Dev, Tenants: map[string]*hiring.Tenant{}}
 	for _, t := range a.Tenants {
 		if _, ok := c.Tenants[t.Name]; ok {
 			return nil, fmt.Errorf("tenant %s is there twice: give each a name of its own", t.Name)
