@@ -145,7 +145,7 @@ func (db *DB) CheckSecrets(ctx context.Context, v *vault.Vault) error {
 
 // Reseal seals with a vault's newest key what is stored plainly or was sealed with a former one, and reports how many secrets that
 // were. It writes a page at a time, and may be ended and begun again anywhere; what somebody changes meanwhile is left as they
-// wrote it. What can't be opened stays as it is, and is the error in the end.
+// wrote it. What can't be opened stays as it is, and the first of it is the error in the end.
 func (db *DB) Reseal(ctx context.Context, v *vault.Vault) (resealed int, err error) {
 	// Whoever seals otherwise than with this vault began before. It comes to its end first, so that it is read below.
 	if err := db.Write(ctx, func(*Tx) error { return nil }); err != nil {
@@ -158,8 +158,8 @@ func (db *DB) Reseal(ctx context.Context, v *vault.Vault) (resealed int, err err
 			var old, anew []secretRow
 			for _, one := range page {
 				next, err := one.resealed(t, v, newest)
-				if err != nil {
-					unopened = errors.Join(unopened, err)
+				if unopened == nil {
+					unopened = err
 				}
 				if next != nil {
 					old, anew = append(old, one), append(anew, *next)

@@ -203,6 +203,29 @@ func TestResealing(t *testing.T) {
 	})
 }
 
+// What is saved while a configuration with a key takes the place of one without could be read by either, and is sealed once one is left.
+func TestSavedDuringAReload(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, address string) {
+		db, none := openSealing(t, address)
+		v := vaultOf(t, formerKey)
+		db.engine.vaults.Add(v)
+		putSecrets(t, db, "acme")
+		require.NoError(t, db.CheckSecrets(t.Context(), none))
+		db.engine.vaults.Remove(none)
+		requireSecrets(t, db, 1)
+		resealed, err := db.Reseal(t.Context(), v)
+		require.NoError(t, err)
+		require.Equal(t, 3, resealed)
+		require.ErrorIs(t, db.CheckSecrets(t.Context(), none), ErrSealed)
+
+		next := vaultOf(t, newestKey, formerKey)
+		db.engine.vaults.Add(next)
+		putSecrets(t, db, "globex")
+		require.NoError(t, db.CheckSecrets(t.Context(), v), "the one that goes on, should the other fail, can't read it")
+	})
+}
+
 // A process that ends in the middle leaves some sealed with one key and some with the other, or plainly. The next one goes on.
 func TestResealingGoesOn(t *testing.T) {
 	t.Parallel()
