@@ -59,8 +59,7 @@ func (tx *Tx) erase(id int64, now time.Time) error {
 	if _, err := tx.exec(`UPDATE deliveries SET attempts = attempts WHERE export_id = $1`, id); err != nil {
 		return err
 	}
-	blobs, err := rowsOf(tx, scanBlob, `SELECT DISTINCT blob FROM documents WHERE export_id = $1 AND blob <> '' ORDER BY blob`, id)
-	if err != nil {
+	if err := tx.releaseFiles(id, now); err != nil {
 		return err
 	}
 	if _, err := tx.exec(`UPDATE exports SET erased_at = $1, candidate_id = '' WHERE id = $2`, micros(now), id); err != nil {
@@ -76,11 +75,6 @@ func (tx *Tx) erase(id int64, now time.Time) error {
 		`UPDATE attempts SET answer = NULL WHERE delivery_id IN (SELECT id FROM deliveries WHERE export_id = $1)`,
 	} {
 		if _, err := tx.exec(statement, id); err != nil {
-			return err
-		}
-	}
-	for _, blob := range blobs {
-		if err := tx.releaseFile(blob, now); err != nil {
 			return err
 		}
 	}
@@ -128,10 +122,13 @@ func (tx *Tx) EraseNow(e *hiring.Export, left Remainder, now time.Time) error {
 		}
 	}
 	if left.Documents > 0 { // those that were not entered yet, so that nobody does
-		for n := range e.Attachments {
-			if err := tx.InsertDocument(hiring.Document{ExportID: e.ID, Tenant: e.Tenant, Position: n, SourceURL: []byte{}, CreatedAt: now}); err != nil {
-				return err
-			}
+		_, err := tx.exec(`
+			WITH RECURSIVE n (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM n WHERE n + 1 < $1)
+			INSERT INTO documents (export_id, tenant, position, source_url, state, reason, tries, blob, size, declared, detected, file_name, created_at)
+			SELECT $2, $3, n, $4, $5, '', 0, '', 0, '', '', '', $6 FROM n WHERE TRUE ON CONFLICT (export_id, position) DO NOTHING`,
+			e.Attachments, e.ID, e.Tenant, []byte{}, string(hiring.Fetching), micros(now))
+		if err != nil {
+			return err
 		}
 	}
 	for _, one := range []struct {
@@ -160,10 +157,31 @@ func (tx *Tx) holdContent(id int64) error {
 	return err
 }
 
-// releaseFile leaves a file to the sweep, unless a document still has it. Of two nodes that take a file from its last two documents, the
-// second has to see what the first did.
+// releaseFiles leaves the files of an export to the sweep, but for those that other documents have. There may be thousands of them: it takes
+// no statement for each.
+func (tx *Tx) releaseFiles(id int64, now time.Time) error {
+	shelves, err := rowsOf(tx, scanBlob, `SELECT DISTINCT substr(blob, 1, 1) FROM documents WHERE export_id = $1 AND blob <> '' ORDER BY 1`, id)
+	if err != nil {
+		return err
+	}
+	for _, shelf := range shelves {
+		if err := tx.queueForFile(shelf); err != nil {
+			return err
+		}
+	}
+	_, err = tx.exec(`INSERT INTO uploads (blob, begun_at) SELECT DISTINCT d.blob, CAST($2 AS BIGINT) FROM documents d WHERE d.export_id = $1 AND d.blob <> ''
+		AND NOT EXISTS (SELECT 1 FROM documents o WHERE o.blob = d.blob AND o.blob <> '' AND o.export_id <> $1)
+		AND NOT EXISTS (SELECT 1 FROM application_documents a WHERE a.blob = d.blob) ON CONFLICT DO NOTHING`, id, micros(now))
+	return err
+}
+
+// queueForFile waits for those who let go of the same file, on whatever node: of two that take it from its last two documents, the second
+// has to see what the first did. A transaction has room for few locks, so that files with the same first character share one.
+func (tx *Tx) queueForFile(blob string) error { return tx.queue("file", blob[:min(1, len(blob))]) }
+
+// releaseFile leaves a file to the sweep, unless a document still has it.
 func (tx *Tx) releaseFile(blob string, now time.Time) error {
-	if err := tx.queue("file", blob); err != nil {
+	if err := tx.queueForFile(blob); err != nil {
 		return err
 	}
 	taken, err := tx.one([]any{&blob}, `SELECT blob FROM documents WHERE blob = $1 AND blob <> ''

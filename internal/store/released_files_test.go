@@ -1,7 +1,10 @@
 package store_test
 
 import (
+	"crypto/rand"
+	"database/sql"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -112,6 +115,31 @@ func TestFileOfTwoThatAreErasedAtOnce(t *testing.T) {
 		both.Wait()
 		require.Contains(t, released(t, nodes[0]), blob)
 	}
+}
+
+// However many files an export has, its erasure takes few locks: a server has room for some thousands, of all transactions together.
+func TestErasureOfManyFilesTakesFewLocks(t *testing.T) {
+	t.Parallel()
+	address := storetest.Postgres(t)
+	db := nodesAt(t, address)[0]
+	look, err := sql.Open("pgx", address)
+	require.NoError(t, err)
+	defer look.Close()
+	blobs := make([]string, 200)
+	for n := range blobs {
+		blobs[n] = strings.ToLower(rand.Text())
+	}
+	e := finished(t, db, "u-1", blobs...)
+	locks := 0
+	write(t, db, func(tx *store.Tx) error {
+		if _, err := tx.Erase(e.ID, before, erasing); err != nil {
+			return err
+		}
+		return look.QueryRowContext(t.Context(), `SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`).Scan(&locks)
+	})
+	require.NotZero(t, locks)
+	require.LessOrEqual(t, locks, 33)
+	require.ElementsMatch(t, blobs, released(t, db))
 }
 
 // A document that is put into an export on one node while another deletes it: the export has its file, or goes without it.
