@@ -2,6 +2,7 @@
 package retention
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -22,8 +23,10 @@ const (
 	shortest = hiring.LinkWindow
 	longest  = 36_500 * day
 
-	first = time.Minute // after the start, when a configuration is in force
+	begin = time.Minute // after the start, when a configuration is in force
 	every = time.Hour
+
+	enough = 10 // exports that can't be erased: it is the database then, not they
 )
 
 // Parse reads a number of days, such as 90d: 4 at least, and a hundred years at most.
@@ -47,7 +50,7 @@ type Retention struct {
 
 // Run erases what is due each hour, until ctx ends.
 func (r *Retention) Run(ctx context.Context) {
-	for wait := first; ; wait = every {
+	for wait := begin; ; wait = every {
 		select {
 		case <-time.After(wait):
 		case <-ctx.Done():
@@ -58,18 +61,20 @@ func (r *Retention) Run(ctx context.Context) {
 			r.Log.Info("what exports held of candidates was erased, since it was kept for as long as retention says", zap.Int("exports", erased))
 		}
 		if err != nil && ctx.Err() == nil {
-			r.Log.Warn("what exports hold of candidates could not be erased; it is tried again in an hour", zap.Error(err))
+			r.Log.Warn("what some exports hold of candidates could not be erased; it is tried again in an hour", zap.Error(err))
 		}
 	}
 }
 
 // Erase erases the content of all exports that have had nothing to do for as long as the configuration in force says, one after the
-// other, and tells how many there were. Several gateways may do so at once.
-func (r *Retention) Erase(ctx context.Context) (erased int, err error) {
+// other, and tells how many there were. Several gateways may do so at once. One that can't be erased keeps nobody from those behind it;
+// the error is that of the first.
+func (r *Retention) Erase(ctx context.Context) (erased int, first error) {
+	failed := 0
 	for behind := int64(0); ; {
 		c := r.InForce.Current()
 		if c == nil || c.Retention == 0 {
-			return erased, nil
+			return erased, first
 		}
 		now := r.Now()
 		before := now.Add(-c.Retention)
@@ -84,7 +89,11 @@ func (r *Retention) Erase(ctx context.Context) (erased int, err error) {
 				return err
 			})
 			if err != nil {
-				return erased, fmt.Errorf("erasing the content of an export: %w", err)
+				first = cmp.Or(first, fmt.Errorf("erasing the content of export %d: %w", id, err))
+				if failed++; failed == enough {
+					return erased, first
+				}
+				continue
 			}
 			if done {
 				erased++
@@ -92,7 +101,7 @@ func (r *Retention) Erase(ctx context.Context) (erased int, err error) {
 			}
 		}
 		if next == 0 {
-			return erased, nil
+			return erased, first
 		}
 		behind = next
 	}

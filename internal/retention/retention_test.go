@@ -2,7 +2,9 @@ package retention_test
 
 import (
 	"context"
+	"database/sql"
 	"errors"
+	"fmt"
 	"io/fs"
 	"strings"
 	"testing"
@@ -155,6 +157,33 @@ func TestContentIsErasedWhenItsTimeIsOver(t *testing.T) {
 			require.Equal(t, want, res.Verdict)
 		}
 	})
+}
+
+// An export that can't be erased keeps nobody from those behind it; where none can be, that is soon over.
+func TestExportThatCanNotBeErased(t *testing.T) {
+	t.Parallel()
+	address := storetest.SQLite(t)
+	b := newBench(t, address)
+	for n := range 30 {
+		b.delivered(t, fmt.Sprint("u-", n), "{}")
+	}
+	b.keepFor(4 * day)
+	b.now = b.now.Add(5 * day)
+	other, err := sql.Open("sqlite3", strings.Replace(address, "sqlite://", "file:", 1))
+	require.NoError(t, err)
+	defer other.Close()
+	refuse := func(which string) {
+		_, err = other.ExecContext(t.Context(), `DROP TRIGGER IF EXISTS refused; CREATE TRIGGER refused BEFORE UPDATE OF erased_at ON exports WHEN `+which+` BEGIN SELECT raise(ABORT, 'refused'); END`)
+		require.NoError(t, err)
+	}
+	refuse("TRUE")
+	n, err := b.Erase(t.Context())
+	require.ErrorContains(t, err, "refused")
+	require.Zero(t, n)
+	refuse("old.key = 'u-3'")
+	n, err = b.Erase(t.Context())
+	require.ErrorContains(t, err, "refused")
+	require.Equal(t, 29, n)
 }
 
 func TestErasureThatIsStopped(t *testing.T) {
