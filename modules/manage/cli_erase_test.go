@@ -1,7 +1,9 @@
 package manage_test
 
 import (
+	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -41,4 +43,19 @@ func TestExportEraseCommand(t *testing.T) {
 	out, _, err = b.cli("export", "list")
 	require.NoError(t, err)
 	require.Regexp(t, `(?m)^u-2 .* hris failed, erased$`, out)
+}
+
+// A candidate may have more exports than a page holds.
+func TestExportEraseCommandPages(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	const n = 53
+	for i := range n {
+		b.export("acme", fmt.Sprint("u-", i), about("c-1"))
+	}
+	b.delivery(b.export("acme", "held", about("c-1")), "hris", hiring.Held) // the first of the first page
+	out, _, err := b.cli("export", "erase", "--tenant", "acme", "--candidate", "c-1", "--yes")
+	require.ErrorContains(t, err, "1 were not erased")
+	require.Equal(t, n+2, strings.Count(out, "\n"), out)
+	require.Equal(t, []string{"acme/held"}, get[listed](b, "/v1/tenants/acme/exports?candidate=c-1").ids())
 }
