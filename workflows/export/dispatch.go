@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -31,6 +32,7 @@ const (
 	offers       = 1024
 	sweepEvery   = time.Second
 	sweepAge     = 3 * time.Second // what is younger is being started by whoever accepted it
+	offerAge     = 2 * time.Second // what waits for a starter for longer is the sweep's
 	sweepPage    = 500
 	measureEvery = time.Second
 	startTimeout = 10 * time.Second
@@ -50,9 +52,15 @@ type Dispatcher struct {
 	// Attributes tells whether the search attributes are registered.
 	Attributes *atomic.Bool
 
-	once  sync.Once
-	queue chan *hiring.Export
-	away  atomic.Bool // Temporal did not answer last time
+	once     sync.Once
+	queue    chan offer
+	underway sync.Map    // the IDs of the exports that are being started
+	away     atomic.Bool // Temporal did not answer last time
+}
+
+type offer struct {
+	export *hiring.Export
+	at     time.Time
 }
 
 // Offer starts an export's workflow soon. It never waits: what finds no room is found by the sweep.
@@ -62,13 +70,13 @@ func (d *Dispatcher) Offer(e *hiring.Export) {
 		return
 	}
 	select {
-	case d.queue <- e:
+	case d.queue <- offer{e, d.Now()}:
 	default:
 	}
 }
 
 func (d *Dispatcher) ready() {
-	d.once.Do(func() { d.queue = make(chan *hiring.Export, offers) })
+	d.once.Do(func() { d.queue = make(chan offer, offers) })
 }
 
 // Run starts workflows until ctx ends.
@@ -79,9 +87,9 @@ func (d *Dispatcher) Run(ctx context.Context) {
 		group.Go(func() {
 			for {
 				select {
-				case e := <-d.queue:
-					if !d.away.Load() {
-						d.start(ctx, e)
+				case o := <-d.queue:
+					if !d.away.Load() && d.Now().Sub(o.at) < offerAge {
+						d.start(ctx, o.export)
 					}
 				case <-ctx.Done():
 					return
@@ -100,7 +108,10 @@ func (d *Dispatcher) sweep(ctx context.Context) {
 	backoff := time.Duration(0)
 	for sleep(ctx, max(sweepEvery, backoff)) {
 		waiting, err := d.Store.Undispatched(ctx, d.Now().Add(-sweepAge), sweepPage)
-		for err == nil && len(waiting) > 0 {
+		for err == nil {
+			if waiting = slices.DeleteFunc(waiting, d.isUnderway); len(waiting) == 0 {
+				break
+			}
 			if err = d.startAll(ctx, waiting); err != nil {
 				break
 			}
@@ -115,6 +126,11 @@ func (d *Dispatcher) sweep(ctx context.Context) {
 			d.Log.Warn("exports wait for their workflow", zap.Error(err), zap.Duration("next_try_in", max(sweepEvery, backoff)))
 		}
 	}
+}
+
+func (d *Dispatcher) isUnderway(e *hiring.Export) bool {
+	_, yes := d.underway.Load(e.ID)
+	return yes
 }
 
 // startAll starts a page of exports: the first alone, to learn whether Temporal is there, the others side by side.
@@ -141,6 +157,10 @@ func (d *Dispatcher) startAll(ctx context.Context, page []*hiring.Export) error 
 // start asks Temporal for one workflow and notes that it has it. An error means that Temporal or the store is away, not that
 // something is wrong with this export.
 func (d *Dispatcher) start(ctx context.Context, e *hiring.Export) error {
+	if _, twice := d.underway.LoadOrStore(e.ID, true); twice { // whoever is at it notes it
+		return nil
+	}
+	defer d.underway.Delete(e.ID)
 	c := d.InForce.Current()
 	if c == nil {
 		return context.Canceled

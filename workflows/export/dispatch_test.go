@@ -2,6 +2,8 @@ package export_test
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -226,6 +228,45 @@ func TestWhatIsStartedAlreadyIsNoted(t *testing.T) {
 	e = b.becomes(e, started)
 	require.Equal(t, []string{"crm", "old"}, e.Integrations)
 	require.Zero(t, e.Round)
+}
+
+// While Temporal is slow, what the starters are at, and what waits for them for long, is not started by them and by the sweep.
+func TestNothingIsStartedTwice(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	var times sync.Map // of each workflow id
+	slow, busy := make(chan struct{}), make(chan struct{}, 100)
+	b.advance(time.Second) // so that what was accepted at noon is older than what comes last
+	d := b.run(starter{start: func(o client.StartWorkflowOptions) error {
+		n, _ := times.LoadOrStore(o.ID, new(atomic.Int64))
+		if n.(*atomic.Int64).Add(1); strings.HasPrefix(o.ID, "export/acme/slow") {
+			busy <- struct{}{}
+			<-slow
+		}
+		return nil
+	}}, false)
+	goOn := sync.OnceFunc(func() { close(slow) })
+	t.Cleanup(goOn)
+	var all []*hiring.Export
+	for n := range 8 { // as many as there are starters
+		all = append(all, b.accept(fmt.Sprint("slow-", n)))
+		d.Offer(all[n])
+		<-busy
+	}
+	waits := b.accept("u-waits")
+	d.Offer(waits)
+	b.advance(time.Minute)
+	b.becomes(waits, started) // by the sweep, which has left the others alone
+	goOn()
+	last := b.accept("u-last") // too young for the sweep, and behind the other in the queue
+	d.Offer(last)
+	for _, e := range append(all, last) {
+		b.becomes(e, started)
+	}
+	times.Range(func(id, n any) bool {
+		require.Equal(t, int64(1), n.(*atomic.Int64).Load(), id)
+		return true
+	})
 }
 
 // Somebody else's workflow has the id of an export's. It says nothing that could be read, and holds up no other.
