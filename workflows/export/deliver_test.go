@@ -17,6 +17,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
 	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/hiregate/hiregate/internal/config"
 	"github.com/hiregate/hiregate/internal/documents"
@@ -37,9 +38,10 @@ type bench struct {
 	env     *testsuite.TestActivityEnvironment
 	config  *config.Config
 	partner *httptest.Server
-	status  atomic.Int64 // the partner's answer
-	header  sync.Map     // of the partner's answer
-	asked   atomic.Int64 // requests that came to the partner
+	status  atomic.Int64           // the partner's answer
+	header  sync.Map               // of the partner's answer
+	asked   atomic.Int64           // requests that came to the partner
+	log     *observer.ObservedLogs // of the dispatcher that runs
 	mu      sync.Mutex
 	now     time.Time
 }

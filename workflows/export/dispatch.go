@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -16,7 +15,6 @@ import (
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
 	"go.uber.org/zap"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/hiregate/hiregate/internal/config"
 	"github.com/hiregate/hiregate/internal/documents"
@@ -55,6 +53,7 @@ type Dispatcher struct {
 	once     sync.Once
 	queue    chan offer
 	underway sync.Map    // the IDs of the exports that are being started
+	absent   absent      // the sweep's
 	away     atomic.Bool // Temporal did not answer last time
 }
 
@@ -103,57 +102,6 @@ func (d *Dispatcher) Run(ctx context.Context) {
 	group.Wait()
 }
 
-// sweep finds accepted exports whose workflow was not started: Temporal was away, or their node ended too early.
-func (d *Dispatcher) sweep(ctx context.Context) {
-	backoff := time.Duration(0)
-	for sleep(ctx, max(sweepEvery, backoff)) {
-		waiting, err := d.Store.Undispatched(ctx, d.Now().Add(-sweepAge), sweepPage)
-		for err == nil {
-			if waiting = slices.DeleteFunc(waiting, d.isUnderway); len(waiting) == 0 {
-				break
-			}
-			if err = d.startAll(ctx, waiting); err != nil {
-				break
-			}
-			waiting, err = d.Store.Undispatched(ctx, d.Now().Add(-sweepAge), sweepPage)
-		}
-		if err == nil {
-			backoff = 0
-			continue
-		}
-		backoff = min(max(2*backoff, minBackoff), maxBackoff)
-		if !errors.Is(err, context.Canceled) {
-			d.Log.Warn("exports wait for their workflow", zap.Error(err), zap.Duration("next_try_in", max(sweepEvery, backoff)))
-		}
-	}
-}
-
-func (d *Dispatcher) isUnderway(e *hiring.Export) bool {
-	_, yes := d.underway.Load(e.ID)
-	return yes
-}
-
-// startAll starts a page of exports: the first alone, to learn whether Temporal is there, the others side by side.
-func (d *Dispatcher) startAll(ctx context.Context, page []*hiring.Export) error {
-	if err := d.start(ctx, page[0]); err != nil {
-		return err
-	}
-	group, failed := errgroup.WithContext(ctx)
-	group.SetLimit(starters)
-	for _, e := range page[1:] {
-		group.Go(func() error {
-			if failed.Err() != nil { // leave the rest to the next sweep
-				return nil
-			}
-			return d.start(ctx, e)
-		})
-	}
-	if err := group.Wait(); err != nil {
-		return err
-	}
-	return ctx.Err()
-}
-
 // start asks Temporal for one workflow and notes that it has it. An error means that Temporal or the store is away, not that
 // something is wrong with this export.
 func (d *Dispatcher) start(ctx context.Context, e *hiring.Export) error {
@@ -166,9 +114,8 @@ func (d *Dispatcher) start(ctx context.Context, e *hiring.Export) error {
 		return context.Canceled
 	}
 	tenant, ok := c.Tenant(e.Tenant)
-	if !ok {
-		d.Log.Warn("an export waits: its tenant is not in this gateway's configuration", zap.String("tenant", e.Tenant))
-		return d.write(ctx, func(tx *store.Tx) error { return tx.PostponeDispatch(e.ID, d.Now().Add(time.Minute)) })
+	if !ok { // the sweep sets it aside
+		return nil
 	}
 	var former []*hiring.Delivery
 	if e.Round > 0 {

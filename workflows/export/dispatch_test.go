@@ -18,6 +18,7 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
 	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
 	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/hiregate/hiregate/internal/hiring"
@@ -57,7 +58,9 @@ func (b *bench) run(temporal client.Client, attributes bool) *export.Dispatcher 
 	b.t.Helper()
 	known := new(atomic.Bool)
 	known.Store(attributes)
-	d := &export.Dispatcher{Store: b.Store, Client: temporal, InForce: b.InForce, Archive: b.Archive, Now: b.Clock, Log: zap.NewNop(), Attributes: known}
+	var core zapcore.Core
+	core, b.log = observer.New(zap.WarnLevel)
+	d := &export.Dispatcher{Store: b.Store, Client: temporal, InForce: b.InForce, Archive: b.Archive, Now: b.Clock, Log: zap.New(core), Attributes: known}
 	ctx, stop := context.WithCancel(b.t.Context())
 	var running sync.WaitGroup
 	running.Go(func() { d.Run(ctx) })
@@ -312,12 +315,27 @@ func TestExportsOfAnUnknownTenantWait(t *testing.T) {
 	var ids sync.Map
 	nothing := func(*hiring.Export) {}
 	gone := b.takeFor("gone", "u-1", `{}`, nothing)
+	b.takeFor("gone", "u-3", `{}`, nothing)
 	known := b.accept("u-2")
 	b.advance(time.Minute)
 	b.run(starter{start: func(o client.StartWorkflowOptions) error { ids.Store(o.ID, true); return nil }}, false)
 	b.becomes(known, started)
 	_, asked := ids.Load("export/gone/u-1")
 	require.False(t, asked)
+	told := func() (exports []any) {
+		for _, entry := range b.log.FilterField(zap.String("tenant", "gone")).All() {
+			exports = append(exports, entry.ContextMap()["exports"])
+		}
+		return exports
+	}
+	require.Eventually(t, func() bool { return len(told()) > 0 }, 30*time.Second, 20*time.Millisecond)
+	for range 2 { // it is told once, however often they are met
+		b.advance(time.Minute)
+		late := b.accept(fmt.Sprint("u-late-", b.Clock().Unix()))
+		b.advance(5 * time.Second)
+		b.becomes(late, started)
+		require.Equal(t, []any{int64(2)}, told())
+	}
 
 	again := *b.config
 	again.Tenants = map[string]*hiring.Tenant{"acme": b.config.Tenants["acme"], "gone": {Name: "gone"}}
