@@ -11,7 +11,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"sync"
 	"time"
 
 	"go.uber.org/zap"
@@ -33,16 +32,18 @@ type DB struct {
 	lock    io.Closer
 	reads   *sql.DB
 	writer  *writer
-	users   sync.RWMutex
-	closed  bool
+	holders holders
 	ending  context.Context // ends once Close has waited long enough for those who read
 	end     context.CancelFunc
 	grace   time.Duration
+	held    time.Duration              // how long Close waits for those who hold it
 	reading func(q string, args []any) // for a test of the queries' plans; nil elsewhere
 }
 
-// closeGrace is how long Close lets reads go on where they may hang.
-const closeGrace = 3 * time.Second
+const (
+	closeGrace = 3 * time.Second // is how long Close lets reads go on where they may hang
+	holdGrace  = 5 * time.Second // is how long it waits for whoever holds the database: a request may take for ever to come in
+)
 
 // Options are what Open may be told.
 type Options struct {
@@ -72,7 +73,7 @@ func Open(ctx context.Context, address string, o Options) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	db := &DB{engine: e, lock: lock, grace: closeGrace}
+	db := &DB{engine: e, lock: lock, grace: closeGrace, held: holdGrace}
 	db.ending, db.end = context.WithCancel(context.Background())
 	if err := migrate(ctx, e, o.Log); err != nil {
 		lock.Close()
@@ -102,30 +103,21 @@ func Identity(address string) (string, error) {
 // WALSize is the size of SQLite's write-ahead log in bytes; 0 when there is none.
 func (db *DB) WALSize() int64 { return db.engine.size() }
 
-// Close waits for whoever holds the database (see Hold), commits what was queued and closes it. Reads of a server that are still
-// under way three seconds later are cut off, and so is what comes after them.
+// Close waits for whoever holds the database (see Hold), five seconds at most, commits what was queued and closes it. Reads of a server that
+// are still under way three seconds later are cut off, and so is what comes after them. Who holds it longer is told that it is
+// not available.
 func (db *DB) Close() error {
 	defer db.end()
 	defer time.AfterFunc(db.grace, db.end).Stop()
-	db.users.Lock()
-	defer db.users.Unlock()
-	if db.closed {
+	if !db.holders.leave(db.held) {
 		return nil
 	}
-	db.closed = true
 	return errors.Join(db.writer.close(), db.reads.Close(), db.lock.Close())
 }
 
 // Hold keeps the database from being closed until release is called: for a request that began under a configuration
-// which is then replaced. It reports false when the database is closed already.
-func (db *DB) Hold() (release func(), ok bool) {
-	db.users.RLock()
-	if db.closed {
-		db.users.RUnlock()
-		return nil, false
-	}
-	return db.users.RUnlock, true
-}
+// which is then replaced. It reports false when the database is closed already, or about to be.
+func (db *DB) Hold() (release func(), ok bool) { return db.holders.enter() }
 
 // ballast is more than nearly all exports take on the disk.
 var ballast = make([]byte, 64<<10)
