@@ -76,7 +76,8 @@ func TestDevFromStartToStop(t *testing.T) {
 
 	questions, err := http.NewRequest(http.MethodGet, ports.url("/apply/v2/job/NURSE-1/question"), nil)
 	require.NoError(t, err)
-	questions.Header.Set("Authorization", "Bearer "+applyToken(t, ports.url("/apply")))
+	token := applyToken(t, ports.url("/apply"))
+	questions.Header.Set("Authorization", "Bearer "+token)
 	resp, err := http.DefaultClient.Do(questions)
 	require.NoError(t, err)
 	defer resp.Body.Close()
@@ -85,6 +86,17 @@ func TestDevFromStartToStop(t *testing.T) {
 	want, err := os.ReadFile(sample(t, "questions.json"))
 	require.NoError(t, err)
 	require.JSONEq(t, string(want), string(asked))
+
+	answers, err := os.Open(sample(t, "application.json")) // as docs/apply-api.md sends it
+	require.NoError(t, err)
+	defer answers.Close()
+	application, err := http.NewRequest(http.MethodPost, ports.url("/apply/v2/application"), answers)
+	require.NoError(t, err)
+	application.Header = http.Header{"Authorization": {"Bearer " + token}, "Content-Type": {"application/json"}}
+	taken, err := http.DefaultClient.Do(application)
+	require.NoError(t, err)
+	defer taken.Body.Close()
+	require.Equal(t, http.StatusNoContent, taken.StatusCode)
 
 	out, code = run(t, nil, hiregate(t), "dev", "--dir", dir)
 	require.Equal(t, 1, code)
