@@ -3,7 +3,6 @@ package store
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -13,7 +12,21 @@ import (
 )
 
 // lockFile makes sure that a SQLite file has one writing process. The lock ends with the process, however it ends.
-func lockFile(path string) (io.Closer, error) {
+func lockFile(path string) (*os.File, error) {
+	f, err := takeLock(path)
+	if err != nil {
+		return nil, err
+	}
+	// Candidates are in it: nobody else reads it, whatever the umask. SQLite gives its other files the same mode.
+	if db, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600); err == nil {
+		db.Close() // an error comes again, with its reason, when SQLite opens it
+	}
+	return f, nil
+}
+
+// takeLock takes the lock alone. While SQLite has the database open nobody else in this process may open it: closing a file gives up the
+// locks that SQLite has on it.
+func takeLock(path string) (*os.File, error) {
 	name := path + ".lock"
 	f, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR, 0o600)
 	switch {
@@ -27,10 +40,6 @@ func lockFile(path string) (io.Closer, error) {
 	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
 		f.Close()
 		return nil, fmt.Errorf("the database %s is in use by %s: stop that one, or give this one a file of its own", path, lockHolder(name))
-	}
-	// Candidates are in it: nobody else reads it, whatever the umask. SQLite gives its other files the same mode.
-	if db, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600); err == nil {
-		db.Close() // an error comes again, with its reason, when SQLite opens it
 	}
 	// The process id is only for the message above.
 	if err := f.Truncate(0); err == nil {

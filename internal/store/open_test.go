@@ -63,6 +63,32 @@ func TestOneProcessWritesWhateverTheName(t *testing.T) {
 	require.NoError(t, db.Close())
 }
 
+// Whoever deletes the file of the lock opens the door to nobody.
+func TestLockThatIsDeleted(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "hiregate.db")
+	db, err := store.Open(t.Context(), "sqlite://"+path, store.Options{})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	require.NoError(t, os.Remove(path+".lock"))
+	require.NoError(t, db.Ping(t.Context()))
+	_, err = store.Open(t.Context(), "sqlite://"+path, store.Options{})
+	require.ErrorContains(t, err, "in use by process")
+
+	require.NoError(t, os.Remove(path+".lock"))
+	other, err := store.Open(t.Context(), "sqlite://"+path, store.Options{})
+	require.NoError(t, err, "before the first one looks")
+	for range 2 {
+		err = db.Ping(t.Context())
+		require.ErrorIs(t, err, store.ErrUnavailable)
+		require.ErrorContains(t, err, "in use by process", "two write")
+	}
+	require.NoError(t, other.Ping(t.Context()))
+	require.NoError(t, other.Close())
+	require.ErrorContains(t, db.Ping(t.Context()), "another process had "+path+" in use meanwhile", "what that one wrote is to be read")
+	require.NoError(t, db.Ping(t.Context()))
+}
+
 // Links that lead nowhere are told as what they are.
 func TestLinksThatLeadNowhere(t *testing.T) {
 	t.Parallel()

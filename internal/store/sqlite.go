@@ -6,7 +6,6 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"net/url"
 	"os"
@@ -34,7 +33,7 @@ func sqliteEngine(address string) (*engine, error) {
 		identity: "sqlite:" + path, shown: path, goose: goose.DialectSQLite3, types: sqliteTypes,
 		begin:   "BEGIN IMMEDIATE",
 		connect: func(a access) (*sql.DB, error) { return sqliteConnect(path, a) },
-		lock:    func() (io.Closer, error) { return sqliteClaim(path) },
+		lock:    file.claim,
 		wait:    func(context.Context, *zap.Logger) error { return nil },
 		explain: sqliteExplained,
 		lost:    sqliteLost,

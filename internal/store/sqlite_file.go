@@ -2,6 +2,7 @@ package store
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"sync/atomic"
@@ -42,23 +43,61 @@ func onlyName(path string) error {
 	return nil
 }
 
-// openedFile is the file of a database that is open. SQLite itself does not notice that it was moved, deleted or replaced: it would go
-// on writing to what nobody finds any more.
+// openedFile is the file of a database that is open, and its lock. SQLite itself does not notice that the file was moved, deleted or
+// replaced: it would go on writing to what nobody finds any more. Nor does a lock keep anybody out whose file was deleted.
 type openedFile struct {
 	path string
 	was  atomic.Pointer[os.FileInfo] // nil: not opened yet
+	lock atomic.Pointer[os.File]     // nil: not taken
 }
 
-// check fails when the file at the path is not the one that it was at the first call.
+// claim takes the lock.
+func (f *openedFile) claim() (io.Closer, error) {
+	lock, err := sqliteClaim(f.path)
+	if err != nil {
+		return nil, err
+	}
+	f.lock.Store(lock)
+	return f, nil
+}
+
+// Close gives the lock back.
+func (f *openedFile) Close() error { return f.lock.Load().Close() }
+
+// check fails when the file at the path is not the one that it was at the first call, or is another process's by now.
 func (f *openedFile) check() error {
 	is, err := os.Stat(f.path)
 	was := f.was.Load()
 	switch {
 	case was == nil && err == nil:
 		f.was.Store(&is)
-		return nil
-	case was == nil, err == nil && os.SameFile(*was, is):
+	case was != nil && (err != nil || !os.SameFile(*was, is)):
+		return fmt.Errorf("the file %s was moved, deleted or replaced while it was open: stop the gateway, put the file back with its -wal beside it, and start", f.path)
+	}
+	return f.checkLock()
+}
+
+// checkLock takes the lock anew when somebody deleted its file, unless another process did so first. Where one did and is gone again, the
+// error makes the writer open the database anew: it has to read what that one wrote.
+func (f *openedFile) checkLock() error {
+	lock := f.lock.Load()
+	if lock == nil {
 		return nil
 	}
-	return fmt.Errorf("the file %s was moved, deleted or replaced while it was open: stop the gateway, put the file back with its -wal beside it, and start", f.path)
+	is, err := os.Stat(lock.Name())
+	if err == nil {
+		if was, err := lock.Stat(); err == nil && os.SameFile(was, is) {
+			return nil
+		}
+	}
+	next, failed := takeLock(f.path)
+	if failed != nil {
+		return failed
+	}
+	f.lock.Store(next)
+	lock.Close()
+	if err == nil {
+		return fmt.Errorf("another process had %s in use meanwhile, since somebody deleted its .lock: leave that file where it is", f.path)
+	}
+	return nil
 }

@@ -4,14 +4,13 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 
 	sqlite3 "github.com/mattn/go-sqlite3"
 )
 
 // sqliteClaim keeps other processes from a file, once that is known to be ours or new. Until then nothing in it is changed.
-func sqliteClaim(path string) (io.Closer, error) {
+func sqliteClaim(path string) (*os.File, error) {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		return nil, fmt.Errorf("the database %s is a folder: name a file in it", path)
 	}
