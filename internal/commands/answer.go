@@ -79,6 +79,8 @@ func newAnswer(d webhook.Delivery, got webhook.Answer, err error, timeout time.D
 		a.Message = cmp.Or(known.Detail, known.Message, known.Error)
 	case got.Status == http.StatusUnauthorized && len(got.Head) == 0:
 		a.Message = "the receiver does not take the signature; check --secret"
+	case got.Status == http.StatusNotFound && len(got.Head) == 0:
+		a.Message = "nothing is at this address: check the path in the URL, such as /hooks/acme"
 	case !json.Valid(got.Head):
 		a.Message = strings.TrimSpace(strings.ToValidUTF8(string(got.Head[:min(len(got.Head), maxMessage)]), ""))
 	}

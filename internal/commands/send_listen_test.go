@@ -4,6 +4,8 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -136,6 +138,16 @@ func TestWrongSecret(t *testing.T) {
 	e := partner.entries("refused", 1)[0]
 	require.False(t, e.Signature)
 	require.Equal(t, 401, e.Status)
+}
+
+// Caddy answers so where no site has anything.
+func TestWrongPath(t *testing.T) {
+	t.Parallel()
+	nothing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotFound) }))
+	defer nothing.Close()
+	out, _, err := send(t, nothing.URL+"/hook/acme", "--secret", secret)
+	require.EqualError(t, err, "1 of 1 were not acknowledged")
+	require.Regexp(t, `^404 Not Found: nothing is at this address: check the path in the URL, such as /hooks/acme in `, out)
 }
 
 func TestVerify(t *testing.T) {
