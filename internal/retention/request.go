@@ -48,24 +48,25 @@ func (r *Retention) EraseExport(ctx context.Context, id int64, cancel bool) (era
 	return erased, nil
 }
 
-// unfinished tells what of an export is still to come; empty: nothing. What Temporal refused goes nowhere any more.
+// unfinished tells what of an export is still to come; empty: nothing. A round that Temporal refused goes nowhere any more.
 func unfinished(e *hiring.Export, left store.Remainder) string {
+	faulty := e.Fault != ""
 	switch {
-	case e.Fault != "":
-		return ""
 	case e.Quarantined:
 		return "it is in quarantine"
-	case e.DispatchedAt.IsZero():
+	case e.DispatchedAt.IsZero() && !faulty:
 		return "it waits for Temporal"
 	}
 	var all []string
 	for _, d := range left.Deliveries {
-		all = append(all, fmt.Sprintf("its delivery to %s is %s", d.Integration, d.Outcome))
+		if !faulty || d.Round < e.Round {
+			all = append(all, fmt.Sprintf("its delivery to %s is %s", d.Integration, d.Outcome))
+		}
 	}
 	if len(all) > shown {
 		all = append(all[:shown], fmt.Sprintf("%d more are on their way", len(all)-shown))
 	}
-	if left.Documents > 0 {
+	if left.Documents > 0 && !faulty {
 		all = append(all, fmt.Sprintf("%d of its documents are still being fetched or scanned", left.Documents))
 	}
 	return strings.Join(all, ", ")

@@ -106,13 +106,26 @@ func testUnfinishedExportIsErasedWhenCancelled(t *testing.T, b *bench) {
 	require.Zero(t, waiting)
 }
 
-// What Temporal refused goes nowhere any more: somebody has looked at it.
+// What Temporal refused goes nowhere any more: somebody has looked at it. What waits in an earlier round still does.
 func TestFaultyExportIsErased(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	e := b.export("acme", "u-1")
 	b.Write(t, func(tx *store.Tx) error { return tx.MarkFault(e.ID, "Temporal refuses its workflow") })
 	b.must(http.StatusOK, http.MethodPost, "/v1/tenants/acme/exports/u-1/erase", "")
+
+	e = b.export("acme", "u-2")
+	b.delivery(e, "hris", hiring.Held)
+	b.Write(t, func(tx *store.Tx) error {
+		if _, err := tx.NextRound(e.ID, []string{"crm"}, gatewaytest.Noon, e.DeliverTill); err != nil {
+			return err
+		}
+		if err := tx.BeginDelivery(&hiring.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "crm", Round: 1, Outcome: hiring.Pending, CreatedAt: gatewaytest.Noon, UpdatedAt: gatewaytest.Noon}); err != nil {
+			return err
+		}
+		return tx.MarkFault(e.ID, "Temporal refuses its workflow")
+	})
+	require.Contains(t, b.problem(http.MethodPost, "/v1/tenants/acme/exports/u-2/erase", "", http.StatusConflict), "not finished: its delivery to hris is held;")
 }
 
 func TestErasureIsRefused(t *testing.T) {
