@@ -43,19 +43,37 @@ func Take(tx *store.Tx, name string) error {
 	return err
 }
 
-// Forget removes the files of uploads that came to nothing, with their rows.
+// Forget removes the files of uploads that came to nothing, with their rows. Whether they came to nothing the rows tell: another node,
+// whose clock says otherwise, may just have taken one. It stays.
 func (a *Archive) Forget(ctx context.Context, names []string) error {
 	if len(names) == 0 {
 		return nil
 	}
-	for _, name := range names {
+	var lost []string
+	err := a.Store.Write(ctx, func(tx *store.Tx) error {
+		lost = nil
+		for _, name := range names {
+			given, err := tx.GiveUpUpload(name)
+			if err != nil {
+				return err
+			}
+			if given {
+				lost = append(lost, name)
+			}
+		}
+		return nil
+	})
+	if err != nil || len(lost) == 0 {
+		return err
+	}
+	for _, name := range lost {
 		if err := a.Files.Discard(name); err != nil {
 			return fmt.Errorf("removing an upload: %w", err)
 		}
 	}
 	return a.Store.Write(ctx, func(tx *store.Tx) error {
-		for _, name := range names {
-			if _, err := tx.EndUpload(name); err != nil {
+		for _, name := range lost {
+			if err := tx.RemovedUpload(name); err != nil {
 				return err
 			}
 		}

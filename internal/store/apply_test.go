@@ -196,6 +196,22 @@ func TestUploads(t *testing.T) {
 			})
 		}
 		require.Equal(t, []string{"a", "c"}, before(noon.Add(time.Hour)))
+
+		give := func(blob string) (given bool) {
+			write(t, db, func(tx *store.Tx) (err error) { given, err = tx.GiveUpUpload(blob); return err })
+			return given
+		}
+		require.False(t, give("b"), "it was taken")
+		require.True(t, give("c"))
+		require.True(t, give("c"), "whoever gave it up did not come to remove it")
+		write(t, db, func(tx *store.Tx) error {
+			ended, err := tx.EndUpload("c")
+			require.False(t, ended, "its file is being removed")
+			return err
+		})
+		require.Equal(t, []string{"c"}, before(noon), "the next sweep removes it")
+		write(t, db, func(tx *store.Tx) error { return tx.RemovedUpload("c") })
+		require.Equal(t, []string{"a"}, before(noon.Add(time.Hour)))
 	})
 }
 

@@ -14,10 +14,23 @@ func (tx *Tx) AddUpload(blob string, now time.Time) error {
 	return err
 }
 
-// EndUpload says that a file belongs to something now, or that it is gone. It reports false when somebody else said so.
+// EndUpload says that a file belongs to something now. It reports false when somebody else said so, or gave it up.
 func (tx *Tx) EndUpload(blob string) (bool, error) {
-	n, err := tx.exec(`DELETE FROM uploads WHERE blob = $1`, blob)
+	n, err := tx.exec(`DELETE FROM uploads WHERE blob = $1 AND begun_at > 0`, blob)
 	return n == 1, err
+}
+
+// GiveUpUpload says that a file is about to be removed: nobody takes it any more, and until RemovedUpload it is before all others that
+// nobody has taken. It reports false when somebody took it.
+func (tx *Tx) GiveUpUpload(blob string) (bool, error) {
+	n, err := tx.exec(`UPDATE uploads SET begun_at = 0 WHERE blob = $1`, blob)
+	return n == 1, err
+}
+
+// RemovedUpload says that a file that was given up is gone.
+func (tx *Tx) RemovedUpload(blob string) error {
+	_, err := tx.exec(`DELETE FROM uploads WHERE blob = $1`, blob)
+	return err
 }
 
 // Uploads are the names of files that were begun before a time and that nobody has taken, oldest first, at most limit.

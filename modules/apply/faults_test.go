@@ -46,7 +46,7 @@ func TestOurFault(t *testing.T) {
 	require.True(t, logged(w.Header().Get("X-Request-Id")))
 }
 
-// swept forgets that files were begun when the body has been read to its end, as the sweep does with those that took too long.
+// swept has the sweep remove the files that were begun when the body has been read to its end, as it does with those that took too long.
 type swept struct {
 	io.Reader
 	b *bench
@@ -55,11 +55,7 @@ type swept struct {
 func (s *swept) Read(p []byte) (int, error) {
 	n, err := s.Reader.Read(p)
 	if err == io.EOF {
-		begun, failed := s.b.Runtime.Store().Uploads(s.b.t.Context(), time.Now().Add(time.Hour), 10)
-		require.NoError(s.b.t, failed)
-		for _, name := range begun {
-			s.b.Write(s.b.t, func(tx *store.Tx) error { _, err := tx.EndUpload(name); return err })
-		}
+		require.NoError(s.b.t, s.b.Runtime.Archive.Sweep(s.b.t.Context(), time.Now().Add(time.Hour)))
 	}
 	return n, err
 }
