@@ -48,7 +48,23 @@ func onlyName(path string) error {
 type openedFile struct {
 	path string
 	was  atomic.Pointer[os.FileInfo] // nil: not opened yet
-	lock atomic.Pointer[os.File]     // nil: not taken
+	lock atomic.Pointer[takenLock]   // nil: not taken
+}
+
+// takenLock is a lock, with what its file was when it was taken: asking the file each time would be another system call of each commit.
+type takenLock struct {
+	*os.File
+	was os.FileInfo
+}
+
+func (f *openedFile) keep(lock *os.File) error {
+	was, err := lock.Stat()
+	if err != nil {
+		lock.Close()
+		return err
+	}
+	f.lock.Store(&takenLock{lock, was})
+	return nil
 }
 
 // claim takes the lock.
@@ -57,8 +73,7 @@ func (f *openedFile) claim() (io.Closer, error) {
 	if err != nil {
 		return nil, err
 	}
-	f.lock.Store(lock)
-	return f, nil
+	return f, f.keep(lock)
 }
 
 // Close gives the lock back.
@@ -85,16 +100,16 @@ func (f *openedFile) checkLock() error {
 		return nil
 	}
 	is, err := os.Stat(lock.Name())
-	if err == nil {
-		if was, err := lock.Stat(); err == nil && os.SameFile(was, is) {
-			return nil
-		}
+	if err == nil && os.SameFile(lock.was, is) {
+		return nil
 	}
 	next, failed := takeLock(f.path)
+	if failed == nil {
+		failed = f.keep(next)
+	}
 	if failed != nil {
 		return failed
 	}
-	f.lock.Store(next)
 	lock.Close()
 	if err == nil {
 		return fmt.Errorf("another process had %s in use meanwhile, since somebody deleted its .lock: leave that file where it is", f.path)
