@@ -34,7 +34,7 @@ func TestEmptyTemporalLosesNoExport(t *testing.T) {
 	s.temporal.signal(syscall.SIGTERM)
 	s.temporal.exitCode()
 	s.remove("temporal.db*")
-	s.change(`UPDATE exports SET dispatched_at = dispatched_at - 2700000000`, `UPDATE deliveries SET next_at = next_at - 2700000000`)
+	s.change(`UPDATE exports SET dispatched_at = dispatched_at - 3600000000`, `UPDATE deliveries SET next_at = next_at - 3600000000`)
 
 	well.Store(true)
 	s.startTemporal()

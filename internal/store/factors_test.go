@@ -181,16 +181,18 @@ func TestVisitsAreBounded(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, db *store.DB) {
 		begin := func(network string, n int, at time.Time) (full time.Time) {
-			write(t, db, func(tx *store.Tx) error {
-				for k := range n {
-					v := &store.Visit{Hash: identity.HashSecret(fmt.Sprint(network, at, k)), Request: []byte("r"), Network: network, At: at, Till: at.Add(15 * time.Minute)}
-					var err error
-					if full, err = tx.BeginVisit(v); err != nil {
-						return err
+			for from := 0; from < n; from += 50 { // in turns that a busy server gets through
+				write(t, db, func(tx *store.Tx) error {
+					for k := from; k < min(n, from+50); k++ {
+						v := &store.Visit{Hash: identity.HashSecret(fmt.Sprint(network, at, k)), Request: []byte("r"), Network: network, At: at, Till: at.Add(15 * time.Minute)}
+						var err error
+						if full, err = tx.BeginVisit(v); err != nil {
+							return err
+						}
 					}
-				}
-				return nil
-			})
+					return nil
+				})
+			}
 			return full
 		}
 		back := func(network string, k int, at time.Time) (request []byte) {
