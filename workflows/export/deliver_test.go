@@ -35,6 +35,7 @@ var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 type bench struct {
 	*export.Activities
 	t       *testing.T
+	file    string // the database
 	env     *testsuite.TestActivityEnvironment
 	config  *config.Config
 	partner *httptest.Server
@@ -56,7 +57,8 @@ func newBench(t *testing.T) *bench {
 		w.WriteHeader(int(b.status.Load()))
 	}))
 	t.Cleanup(b.partner.Close)
-	db, err := store.Open(t.Context(), "sqlite://"+filepath.Join(t.TempDir(), "hiregate.db"), store.Options{})
+	b.file = filepath.Join(t.TempDir(), "hiregate.db")
+	db, err := store.Open(t.Context(), "sqlite://"+b.file, store.Options{})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	files, err := documents.OpenFiles(t.TempDir())

@@ -1,35 +1,29 @@
 package export_test
 
 import (
+	"database/sql"
 	"fmt"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/hiregate/hiregate/internal/hiring"
-	"github.com/hiregate/hiregate/internal/store"
 )
 
 // What the store can't give says nothing of the partner: neither closes nor opens the gate to it.
 func TestBreakerCountsWhatThePartnerWasAskedAlone(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	gone := b.take("u-gone", `{}`, func(e *hiring.Export) { e.DeliverTill = noon.Add(time.Minute) })
+	gone := b.accept("u-gone")
 	var others []*hiring.Export
 	for n := range 11 {
 		others = append(others, b.accept(fmt.Sprint("u-", n)))
 	}
-	b.dispatch(gone)
-	b.deliver(gone)
-	b.advance(time.Hour)
-	erased := false
-	require.NoError(t, b.Store.Write(t.Context(), func(tx *store.Tx) (err error) {
-		erased, err = tx.Erase(gone.ID, b.Clock(), b.Clock())
-		return err
-	}))
-	require.True(t, erased)
-	gone.Round, gone.DeliverTill = 1, b.Clock().Add(time.Hour)
+	damage, err := sql.Open("sqlite3", "file:"+b.file)
+	require.NoError(t, err)
+	_, err = damage.Exec(`DELETE FROM export_bodies WHERE export_id = $1`, gone.ID)
+	require.NoError(t, err)
+	require.NoError(t, damage.Close())
 	b.status.Store(500)
 	for _, e := range others[:9] {
 		b.deliver(e)
