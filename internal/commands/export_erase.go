@@ -114,12 +114,9 @@ func (e *erasing) candidate(ctx context.Context, tenant, id string) error {
 		return err
 	}
 	e.in["candidate"] = id
-	for query := ""; ; {
-		var page struct {
-			Items []json.RawMessage `json:"items"`
-			Next  *string           `json:"next"`
-		}
-		if err := e.call(ctx, http.MethodPost, "/v1/tenants/"+segment(tenant)+"/erasures"+query, e.in, &page); err != nil {
+	for query := (url.Values{}); ; {
+		page, err := e.page(ctx, http.MethodPost, "/v1/tenants/"+segment(tenant)+"/erasures", query, e.in)
+		if err != nil {
 			return err
 		}
 		for _, raw := range page.Items {
@@ -130,7 +127,7 @@ func (e *erasing) candidate(ctx context.Context, tenant, id string) error {
 		if page.Next == nil {
 			return nil
 		}
-		query = "?" + url.Values{"cursor": {*page.Next}}.Encode()
+		query.Set("cursor", *page.Next)
 	}
 }
 

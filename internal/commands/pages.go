@@ -24,6 +24,21 @@ type pages struct {
 	choose func(args []string) error // sets path and query by the arguments and flags; nil: they are set
 }
 
+// onePage is a page of a list as the management API answers it.
+type onePage struct {
+	Items []json.RawMessage `json:"items"`
+	Next  *string           `json:"next"` // the cursor of the next one; nil: it is the last
+}
+
+// page asks for the page that query says.
+func (a *admin) page(ctx context.Context, method, path string, query url.Values, in any) (page onePage, err error) {
+	if len(query) > 0 {
+		path += "?" + query.Encode()
+	}
+	err = a.call(ctx, method, path, in, &page)
+	return page, err
+}
+
 // flags adds what all commands that list take.
 func (p *pages) flags(cmd *cobra.Command) {
 	cmd.Flags().IntVar(&p.limit, "limit", 50, "how many to list at most")
@@ -72,11 +87,8 @@ func (p *pages) print(ctx context.Context, cmd *cobra.Command, a *admin, table *
 			n = min(n, left)
 		}
 		p.query.Set("limit", strconv.Itoa(n))
-		var page struct {
-			Items []json.RawMessage `json:"items"`
-			Next  *string           `json:"next"`
-		}
-		if err := a.call(ctx, http.MethodGet, p.path+"?"+p.query.Encode(), nil, &page); err != nil {
+		page, err := a.page(ctx, http.MethodGet, p.path, p.query, nil)
+		if err != nil {
 			return err
 		}
 		for _, raw := range page.Items {
