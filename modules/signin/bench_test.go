@@ -168,13 +168,19 @@ func (b *bench) browser() *browser {
 
 func (u *browser) ask(method, path string, form url.Values) *httptest.ResponseRecorder {
 	u.b.t.Helper()
+	return u.askWithin(context.Background(), method, path, form)
+}
+
+// askWithin is ask, for as long as ctx lasts.
+func (u *browser) askWithin(ctx context.Context, method, path string, form url.Values) *httptest.ResponseRecorder {
+	u.b.t.Helper()
 	var r *http.Request
 	if form != nil {
-		r = httptest.NewRequest(method, path, strings.NewReader(form.Encode()))
+		r = httptest.NewRequestWithContext(ctx, method, path, strings.NewReader(form.Encode()))
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		r.Header.Set("Sec-Fetch-Site", "same-origin")
 	} else {
-		r = httptest.NewRequest(method, path, nil)
+		r = httptest.NewRequestWithContext(ctx, method, path, nil)
 	}
 	for name, values := range u.headers {
 		r.Header[name] = values

@@ -268,13 +268,7 @@ func TestLogoutWithoutTheDatabase(t *testing.T) {
 	u.enter(base())
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
-	r := httptest.NewRequestWithContext(gone, http.MethodPost, "/oauth/sign-out", strings.NewReader("to="))
-	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	for name, value := range u.cookies {
-		r.AddCookie(&http.Cookie{Name: name, Value: value})
-	}
-	w := httptest.NewRecorder()
-	b.Provider.ServeHTTP(w, r)
+	w := u.askWithin(gone, http.MethodPost, "/oauth/sign-out", url.Values{"to": {""}})
 	requirePage(t, w, http.StatusServiceUnavailable)
 	require.Empty(t, w.Result().Cookies(), "the session is lost, and goes on")
 	requirePage(t, u.ask(http.MethodPost, "/oauth/sign-out", url.Values{"to": {""}}), http.StatusOK, "You are signed out")

@@ -365,12 +365,7 @@ func TestComingBackTooEarly(t *testing.T) {
 	came := j.there(j.leave(u, base()), "ada@example.com")
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
-	r := httptest.NewRequestWithContext(gone, http.MethodGet, came, nil)
-	for name, value := range u.cookies {
-		r.AddCookie(&http.Cookie{Name: name, Value: value})
-	}
-	w := httptest.NewRecorder()
-	j.Provider.ServeHTTP(w, r)
+	w := u.askWithin(gone, http.MethodGet, came, nil)
 	requirePage(t, w, http.StatusServiceUnavailable)
 	require.Empty(t, w.Result().Cookies(), "the cookie of the visit is taken away")
 	require.NotEmpty(t, back(t, u.ask(http.MethodGet, came, nil), callback).Get("code"))
