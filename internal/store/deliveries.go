@@ -119,9 +119,11 @@ func (db *DB) Delivery(ctx context.Context, exportID int64, integration string, 
 		exportID, integration, round)
 }
 
+const deliveriesOfExport = `SELECT ` + deliveryColumns + ` FROM deliveries WHERE export_id = $1 ORDER BY round, integration`
+
 // Deliveries reads all deliveries of an export, by round and integration.
 func (db *DB) Deliveries(ctx context.Context, exportID int64) ([]*hiring.Delivery, error) {
-	return query(ctx, db, scanDelivery, `SELECT `+deliveryColumns+` FROM deliveries WHERE export_id = $1 ORDER BY round, integration`, exportID)
+	return query(ctx, db, scanDelivery, deliveriesOfExport, exportID)
 }
 
 // DeliveriesOf reads the deliveries of a page of exports, at most MaxPage: those of each export by round and integration.

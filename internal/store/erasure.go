@@ -98,7 +98,7 @@ func (tx *Tx) Remainder(id int64) (e *hiring.Export, left Remainder, err error) 
 	if e, err = tx.export(id); err != nil {
 		return nil, left, err
 	}
-	all, err := rowsOf(tx, scanDelivery, `SELECT `+deliveryColumns+` FROM deliveries WHERE export_id = $1 ORDER BY round, integration`, id)
+	all, err := rowsOf(tx, scanDelivery, deliveriesOfExport, id)
 	if err != nil {
 		return nil, left, err
 	}
