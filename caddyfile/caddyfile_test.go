@@ -35,6 +35,29 @@ func TestExamples(t *testing.T) {
 	}
 }
 
+// Where there is no IPv6, as in a container, Caddy does not start with a site that is to listen at ::1. What `hiregate dev` runs is
+// told where to listen.
+func TestExamplesListenWithoutIPv6(t *testing.T) {
+	for _, name := range examples(t) {
+		unset(t, read(t, name))
+		if name == "dev.Caddyfile" {
+			t.Setenv("HIREGATE_BIND", "shared/127.0.0.1")
+		}
+		require.NotRegexp(t, `"(\w+/)?\[[^\]]+\]:\d+"`, string(adapt(t, read(t, name))), name)
+	}
+}
+
+// Those who issue certificates ask at port 80 or 443. Caddy answers at the first address of default_bind, where it is named, and does not
+// know the network shared: it would look for a host of that name, and no certificate would come.
+func TestCertificatesComeToExamples(t *testing.T) {
+	for _, name := range examples(t) {
+		unset(t, read(t, name))
+		config := string(adapt(t, read(t, name)))
+		require.Contains(t, config, "shared/", name)
+		require.NotContains(t, config, `"bind_host":`, name)
+	}
+}
+
 // Every example is valid, once its secrets are there, and validating it makes no file.
 func TestExamplesAreValid(t *testing.T) {
 	for _, name := range examples(t) {
@@ -78,7 +101,52 @@ func TestWrong(t *testing.T) {
 	}
 }
 
-// What only shows when placeholders are resolved and handlers look for the gateway has no line number.
+// Nobody has to set one variable after the other to learn of the next.
+func TestAllThatIsNotSetIsNamed(t *testing.T) {
+	t.Setenv("HIREGATE_TEST_SECRET", "hunter2")
+	raw, _, err := caddyconfig.GetAdapter("caddyfile").Adapt([]byte(`{
+	hiregate {
+		public_url https://gate.example.com
+		database sqlite:///var/lib/hiregate/hiregate.db
+		documents file:///var/lib/hiregate/documents
+		tenant acme {
+			secret {env.HIREGATE_TEST_NOT_SET} {env.HIREGATE_TEST_SECRET}
+			integration hris {
+				url https://{env.HIREGATE_TEST_NO_HOST}/inbound/acme
+				secret {file./nonexistent/secret}
+			}
+		}
+		tenant globex {
+			secret {env.HIREGATE_TEST_NOT_SET}
+		}
+	}
+}
+gate.example.com {
+	header X-Site {env.HIREGATE_TEST_ALSO_NOT_SET}
+	handle_path /signin/* {
+		signin {
+			key {env.HIREGATE_TEST_SIGNIN_KEY}
+			upstream_oidc https://login.example.com {
+				client_id hiregate
+				client_secret {env.HIREGATE_TEST_CLIENT_SECRET}
+			}
+		}
+	}
+}
+`), map[string]any{"filename": "etc/partner.Caddyfile"})
+	require.NoError(t, err)
+	err = validate(t, raw, t.TempDir())
+	require.ErrorContains(t, err, "placeholders without a value: {env.HIREGATE_TEST_NOT_SET} at etc/partner.Caddyfile:7, {env.HIREGATE_TEST_NO_HOST} at etc/partner.Caddyfile:9, "+
+		"{file./nonexistent/secret} at etc/partner.Caddyfile:10, {env.HIREGATE_TEST_NOT_SET} at etc/partner.Caddyfile:14, {env.HIREGATE_TEST_SIGNIN_KEY} at etc/partner.Caddyfile:22, "+
+		"{env.HIREGATE_TEST_CLIENT_SECRET} at etc/partner.Caddyfile:25; set the variable, or write the file, of each before the gateway starts")
+	require.NotContains(t, err.Error(), "hunter2", "the error shows a secret")
+
+	// The same as JSON, which hiregate reload sends, has no lines, and those of a file that somebody read before are not taken for its own.
+	err = validate(t, raw, t.TempDir())
+	require.ErrorContains(t, err, "tenant acme: the secret {env.HIREGATE_TEST_NOT_SET} has no value: set it before the gateway starts")
+}
+
+// What only shows when handlers look for the gateway, or when what a placeholder stands for is checked, has no line number.
 func TestWrongWhenValidated(t *testing.T) {
 	t.Setenv("HIREGATE_TEST_SECRET", "hunter2")
 	t.Setenv("HIREGATE_TEST_URL", "https://hr.acme.example/")

@@ -26,8 +26,8 @@ func TestService(t *testing.T) {
 	t.Setenv("HIREGATE_TEMPORAL", "127.0.0.1:1") // nobody listens there
 	t.Setenv("HIREGATE_SERVICE_NAME", "Recruiting")
 	for old, moved := range map[string]string{
-		"\tdefault_bind shared/0.0.0.0\n": "\tdefault_bind shared/127.0.0.1\n\tadmin " + admin + "\n\tpersist_config off\n",
-		"\tlog {\n":                       "\tlog {\n\t\toutput file " + log + "\n",
+		"\tshutdown_delay 1s\n": "\tshutdown_delay 1s\n\tadmin " + admin + "\n\tpersist_config off\n",
+		"\tlog {\n":             "\tlog {\n\t\toutput file " + log + "\n",
 		"\n{$HIREGATE_PUBLIC_URL:https://gate.example.com} {": "\nhttp://gate.example.com:" + port(public) + " {",
 		"\nhttp://, https:// {":                               "\nhttp://:" + port(public) + " {",
 		"http://:9180 {":                                      "http://:" + port(own) + " {",
@@ -35,6 +35,7 @@ func TestService(t *testing.T) {
 		require.Equal(t, 1, strings.Count(config, old), old)
 		config = strings.Replace(config, old, moved, 1)
 	}
+	config = strings.ReplaceAll(config, "shared/0.0.0.0", "shared/127.0.0.1")
 	require.NoError(t, os.Mkdir(filepath.Join(folder, "data"), 0o700))
 	require.NoError(t, caddy.Load(adapt(t, []byte(config)), true))
 	defer func() { require.NoError(t, caddy.Stop()) }()

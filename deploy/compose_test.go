@@ -3,8 +3,10 @@ package deploy
 import (
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -17,6 +19,7 @@ const composeFile = "../docker-compose.yml"
 type composition struct {
 	Services map[string]struct {
 		Image       string
+		Command     []string
 		Build       any
 		Environment map[string]string
 		Volumes     []string
@@ -118,6 +121,24 @@ func TestServices(t *testing.T) {
 	}
 	require.Len(t, used, len(c.Volumes), "a volume is not used")
 	require.NotEmpty(t, c.Services["gateway"].Ports)
+}
+
+// A reload sees what an editor made of the Caddyfile: editors put another file in its place, which is not there where the former one
+// was mounted and not its folder.
+func TestGatewayCaddyfile(t *testing.T) {
+	t.Parallel()
+	gateway := compose(t).Services["gateway"]
+	at := slices.Index(gateway.Command, "--config")
+	require.NotEqual(t, -1, at, "the gateway is not told where its Caddyfile is")
+	folder, file := path.Split(gateway.Command[at+1])
+	require.Contains(t, gateway.Volumes, "./caddyfile:"+path.Clean(folder)+":ro")
+	require.FileExists(t, filepath.Join("..", "caddyfile", file))
+}
+
+// Caddy tells browsers to come by HTTP/3 next time, which is UDP.
+func TestHTTP3(t *testing.T) {
+	t.Parallel()
+	require.Subset(t, compose(t).Services["gateway"].Ports, []string{"443:443", "443:443/udp"})
 }
 
 // What the gateway is told, its Caddyfile asks for, and the other way round.

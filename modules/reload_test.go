@@ -3,6 +3,7 @@ package modules_test
 import (
 	"bufio"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"strconv"
@@ -191,6 +192,46 @@ func TestNoRequestComesToAGatewayThatCantStart(t *testing.T) {
 			require.Equal(t, http.StatusOK, s.send("acme", "u-first"))
 		}
 	}
+}
+
+// Once the configuration that took a connection is replaced, its answers end that connection: who waited to be hung up on would lose a
+// request that was on its way.
+func TestKeptConnectionsMoveOn(t *testing.T) {
+	s := newSite(t)
+	s.load(s.with("acme"))
+	began := gateway.Current()
+	conn, err := net.Dial("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port)))
+	require.NoError(t, err)
+	defer conn.Close()
+	answers := bufio.NewReader(conn)
+	closing := func(key string) bool {
+		r, err := s.export("acme", key)
+		require.NoError(t, err)
+		require.NoError(t, r.Write(conn))
+		answer, err := http.ReadResponse(answers, r)
+		require.NoError(t, err)
+		require.Equal(t, http.StatusAccepted, answer.StatusCode)
+		_, err = io.Copy(io.Discard, answer.Body)
+		require.NoError(t, err)
+		return answer.Close
+	}
+	require.False(t, closing("u-first"))
+	other := s.with("acme", "globex")
+	start := other
+	start.bind = "shared/127.0.0.1 shared/127.0.0.2"
+	s.take("127.0.0.2")
+	for n := range 4 { // apps start in no order
+		require.ErrorContains(t, s.tryToLoad(start), "address already in use")
+		require.False(t, closing(fmt.Sprint("u-after-a-failure-", n)))
+	}
+	loaded := make(chan error, 1)
+	go func() { loaded <- s.tryToLoad(other) }()
+	require.Eventually(t, func() bool { return gateway.Current() != began }, 5*time.Second, time.Millisecond)
+	require.True(t, closing("u-last"))
+	_, err = answers.ReadByte()
+	require.ErrorIs(t, err, io.EOF)
+	require.NoError(t, <-loaded)
+	s.counts(6)
 }
 
 // A request that began before a reload is answered by the configuration it came to, whose store stays open until then.

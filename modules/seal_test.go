@@ -126,3 +126,54 @@ func TestConfigurationThatFailsSealsNothing(t *testing.T) {
 	s.load(s.sealing())
 	s.accepted("initech", "u-restarted")
 }
+
+// sealsExports tells whether what exports hold is sealed, and that all of it can be read.
+func (s *site) sealsExports() bool {
+	s.t.Helper()
+	db := gateway.Current().Runtime.Store()
+	all, _, err := db.Exports(s.t.Context(), store.ExportFilter{})
+	require.NoError(s.t, err)
+	for _, e := range all {
+		require.NoError(s.t, db.LoadBody(s.t.Context(), e))
+		require.Contains(s.t, string(e.Body), e.Key)
+	}
+	return db.Sealing()
+}
+
+// What exports hold is sealed from the first one on, or from the reload that brings the key; that key is needed from then on.
+func TestSealKeySealsWhatExportsHold(t *testing.T) {
+	s := newSite(t)
+	s.load(s.sealing(firstSeal))
+	s.accepted("acme", "u-first")
+	require.True(t, s.sealsExports())
+	refused := func(texts ...string) {
+		t.Helper()
+		require.ErrorContains(t, s.tryToLoad(s.sealing(texts...)),
+			"of exports: it was sealed in the database with a key that is not configured: add that key to the block hiregate, `seal_key")
+	}
+	refused()
+	refused(nextSeal)
+	s.accepted("acme", "u-not-removed")
+	require.True(t, s.sealsExports())
+	s.load(s.sealing(nextSeal, firstSeal))
+	s.accepted("acme", "u-changed")
+	s.sealed(nextSeal)
+	require.NoError(t, caddy.Stop())
+	refused()
+	refused(firstSeal)
+	s.load(s.sealing(nextSeal))
+	s.accepted("acme", "u-restarted")
+	require.True(t, s.sealsExports())
+
+	other := s.sealing()
+	other.database = s.path("other.db")
+	s.load(other)
+	s.accepted("acme", "u-plain")
+	require.False(t, s.sealsExports())
+	added := s.sealing(firstSeal)
+	added.database = other.database
+	s.load(added)
+	require.Eventually(t, s.sealsExports, 10*time.Second, 10*time.Millisecond, "nothing is sealed after a reload that brings the key")
+	s.accepted("acme", "u-added")
+	require.True(t, s.sealsExports())
+}

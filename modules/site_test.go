@@ -74,7 +74,7 @@ func (s *site) adapt(c settings) []byte {
 	persist_config off
 	auto_https off
 	grace_period 5s
-	shutdown_delay 100ms
+	shutdown_delay 300ms
 	log {
 		%[8]s
 	}
@@ -129,16 +129,24 @@ func (s *site) unreachable() bool {
 	return err != nil
 }
 
-// post sends a signed export, whose body depends on its key alone.
-func (s *site) post(client *http.Client, tenant, key string) (int, error) {
+// export is a signed one, whose body depends on its key alone.
+func (s *site) export(tenant, key string) (*http.Request, error) {
 	body := fmt.Appendf(nil, `{"candidate":{"person":{"id":{"value":%q,"schemeId":"Service Candidate","schemeAgencyId":"Service"}}}}`, key)
 	r, err := http.NewRequest(http.MethodPost, fmt.Sprintf("http://127.0.0.1:%d/hooks/%s", s.port, tenant), bytes.NewReader(body))
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	r.Header.Set("X-Service-Event", webhook.EventExport)
 	r.Header.Set("X-Service-UUID", key)
 	r.Header.Set("X-Service-Signature", webhook.Sign(tenant+"-secret", body))
+	return r, nil
+}
+
+func (s *site) post(client *http.Client, tenant, key string) (int, error) {
+	r, err := s.export(tenant, key)
+	if err != nil {
+		return 0, err
+	}
 	answer, err := client.Do(r)
 	if err != nil {
 		return 0, err

@@ -3,6 +3,7 @@ package schemas
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -163,6 +164,32 @@ func TestGuardRefusesHostileJSON(t *testing.T) {
 		require.Regexp(t, `^[A-Z].*\.$`, refused.Reason)
 		require.GreaterOrEqual(t, refused.Offset, int64(0))
 		require.LessOrEqual(t, refused.Offset, int64(len(body)))
+	}
+}
+
+// Names are told apart however many an object has, and those of the objects around it and in it are others.
+func TestGuardFindsANameThatComesTwiceAmongMany(t *testing.T) {
+	t.Parallel()
+	object := func(names []string) string {
+		members := make([]string, len(names))
+		for n, name := range names {
+			members[n] = `"` + name + `":1`
+		}
+		return strings.Join(members, ",")
+	}
+	for _, many := range []int{1, 2, fewNames - 1, fewNames, fewNames + 1, fewNames + 2, 3 * fewNames} {
+		names := make([]string, many)
+		for n := range names {
+			names[n] = fmt.Sprint("name ", n)
+		}
+		all := object(names)
+		inner := `{` + all + `,"another":{` + all + `},"the last":[{` + all + `}]}`
+		_, err := Guard([]byte(`{` + all + `,"another":` + inner + `}`))
+		require.NoError(t, err, many)
+		for _, again := range append(names, "another") {
+			_, err := Guard([]byte(`{` + all + `,"another":` + inner + `,"` + again + `":1}`))
+			require.ErrorContains(t, err, "the same name twice", "%d names, %s", many, again)
+		}
 	}
 }
 

@@ -80,9 +80,21 @@ var ErrNotRunning = errors.New("it is not running")
 // ErrNoActivity says that a running workflow has no activity of that id: it has ended, or is still to come.
 var ErrNoActivity = errors.New("its workflow has no such activity now")
 
+// answerTimeout is how long Temporal is waited for. The SDK bounds no question that is put to the service itself.
+const answerTimeout = 10 * time.Second
+
+// Unanswered tells of an error that Temporal did not answer: nothing is known then.
+func Unanswered(err error) bool {
+	var away *serviceerror.Unavailable
+	var late *serviceerror.DeadlineExceeded
+	return errors.As(err, &away) || errors.As(err, &late) || errors.Is(err, context.DeadlineExceeded)
+}
+
 // RunNow lets an activity that waits for its next run have it at once. One that is at work is left alone: a reset would cancel
 // it, and what it does would be done twice. So is one that a worker is about to take: it would lose its place in the queue.
 func RunNow(ctx context.Context, c client.Client, namespace, workflowID, activityID string) error {
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
 	execution := &common.WorkflowExecution{WorkflowId: workflowID}
 	found, err := describe(ctx, c, namespace, execution)
 	if err == nil {
@@ -114,6 +126,8 @@ func RunNow(ctx context.Context, c client.Client, namespace, workflowID, activit
 
 // Status is what became of the workflow of that id; unspecified: Temporal knows of none.
 func Status(ctx context.Context, c client.Client, namespace, workflowID string) (enums.WorkflowExecutionStatus, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
 	found, err := describe(ctx, c, namespace, &common.WorkflowExecution{WorkflowId: workflowID})
 	var gone *serviceerror.NotFound
 	if errors.As(err, &gone) {

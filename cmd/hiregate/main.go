@@ -2,8 +2,11 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"runtime/debug"
+	"strings"
+	"unicode"
 
 	"github.com/caddyserver/caddy/v2"
 	caddycmd "github.com/caddyserver/caddy/v2/cmd"
@@ -17,20 +20,47 @@ import (
 
 func main() {
 	useZone()
+	if err := refuseForeign(os.Args); err != nil {
+		fmt.Fprintln(os.Stderr, "Error:", err)
+		os.Exit(2)
+	}
 	commands.HoldLifeline()
 	caddy.CustomBinaryName = "hiregate"
 	caddy.CustomVersion = "hiregate " + version.String() + ", Caddy" // whose own version follows
-	caddy.CustomLongDescription = `hiregate is the gateway between a recruiting service and its partners: a Caddy
-that takes the candidate export webhook in, durably, and carries each export to
-the partner's own system with its documents.
-
-To try it with everything it needs:       hiregate dev
-To run it with a configuration of yours:  hiregate run --config Caddyfile`
+	caddy.CustomLongDescription = description
+	cobra.AddTemplateFunc("trimTrailingWhitespaces", trimOfHelp)
 	for _, command := range []func() *cobra.Command{commands.Dev, commands.Send, commands.Listen, commands.Apply, commands.Export, commands.Tenant, commands.Integration, commands.Candidate, commands.Job, commands.Compliance, commands.User, commands.OAuthClient, commands.APIUser, commands.APIKey, commands.Healthcheck} {
 		register(command)
 	}
 	tuneGC()
 	caddycmd.Main()
+}
+
+const (
+	description = `hiregate is the gateway between a recruiting service and its partners: a Caddy
+that takes the candidate export webhook in, durably, and carries each export to
+the partner's own system with its documents.`
+
+	example = `  hiregate dev                          # everything it needs on this machine, to try it
+  hiregate send http://localhost:8080/hooks/acme --secret acme-secret
+  hiregate export list
+
+  hiregate validate --config Caddyfile  # a configuration of yours; says what is wrong
+  hiregate run --config Caddyfile
+  hiregate reload --config Caddyfile`
+)
+
+// ours is one of our commands; the root is above it once Caddy has put it there.
+var ours *cobra.Command
+
+// trimOfHelp puts our example into the place of Caddy's, caddy run and the like. Caddy makes the root command out of anybody's reach, and asks
+// nobody for its example; but its help has the description trimmed by this function before it comes to that.
+func trimOfHelp(text string) string {
+	if text == description && ours != nil {
+		ours.Root().Example = example
+		hideForeign(ours.Root())
+	}
+	return strings.TrimRightFunc(text, unicode.IsSpace)
 }
 
 // gcPercent lets the heap grow to five times what lives in it before it is collected, unless GOGC says otherwise. What lives is
@@ -55,6 +85,7 @@ func register(command func() *cobra.Command) {
 			*cmd = *c
 			cmd.SetHelpTemplate(c.HelpTemplate()) // below Caddy's help stands where Caddy's commands are documented
 			cmd.AddCommand(below...)
+			ours = cmd
 		},
 	})
 }

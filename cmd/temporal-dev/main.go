@@ -29,7 +29,7 @@ import (
 var version = "dev"
 
 const (
-	startTimeout = 60 * time.Second
+	startTimeout = 60 * time.Second // of the server, and again of what is prepared in it
 	stopTimeout  = 5 * time.Second
 )
 

@@ -8,14 +8,17 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"text/tabwriter"
 	"time"
 
 	caddycmd "github.com/caddyserver/caddy/v2/cmd"
 	_ "github.com/caddyserver/caddy/v2/modules/standard"
 
+	"github.com/hiregate/hiregate/internal/commands"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/store/storetest"
 	"github.com/hiregate/hiregate/internal/webhook"
@@ -29,6 +32,7 @@ const (
 
 func main() {
 	if len(os.Args) > 1 && os.Args[1] == "run" { // we are the server that syncs bodies to files
+		commands.HoldLifeline()
 		caddycmd.Main()
 		return
 	}
@@ -69,7 +73,7 @@ type bench struct {
 // database makes an empty one in PostgreSQL.
 func (b *bench) database() (string, error) {
 	b.made++
-	return b.postgres.Create(fmt.Sprint("bench_", b.made))
+	return b.postgres.Create(fmt.Sprint("bench_", b.made), "template1")
 }
 
 func (b *bench) run(payload string) error {
@@ -88,6 +92,7 @@ func (b *bench) run(payload string) error {
 		return err
 	}
 	defer os.RemoveAll(b.dir)
+	go b.tidyWhenInterrupted()
 	if b.wrong > 0 {
 		return b.timing(b.wrong)
 	}
@@ -117,6 +122,16 @@ func (b *bench) run(payload string) error {
 		}
 	}
 	return nil
+}
+
+// tidyWhenInterrupted leaves no million exports behind.
+func (b *bench) tidyWhenInterrupted() {
+	interrupted := make(chan os.Signal, 1)
+	signal.Notify(interrupted, os.Interrupt, syscall.SIGTERM)
+	<-interrupted
+	os.RemoveAll(b.dir)
+	fmt.Fprintln(os.Stderr, "bench: it was interrupted")
+	os.Exit(1)
 }
 
 // rest measures on one database what is not compared with a bare Caddy.

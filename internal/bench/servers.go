@@ -85,7 +85,11 @@ http://%[1]s {
 		return nil, err
 	}
 	c := exec.Command(binary, "run", "--config", file, "--adapter", "caddyfile")
-	c.Env = append(os.Environ(), "XDG_CONFIG_HOME="+folder, "XDG_DATA_HOME="+folder, "HIREGATE_SIGNIN_KEY=a text of more than thirty-two characters, for a bench")
+	c.Env = append(os.Environ(), "XDG_CONFIG_HOME="+folder, "XDG_DATA_HOME="+folder, "HIREGATE_SIGNIN_KEY=a text of more than thirty-two characters, for a bench",
+		"HIREGATE_LIFELINE=stdin")
+	if _, err := c.StdinPipe(); err != nil { // its end is the end of the server: we may be killed
+		return nil, err
+	}
 	var log strings.Builder
 	c.Stdout, c.Stderr = io.Discard, &log
 	if err := c.Start(); err != nil {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"syscall"
@@ -389,6 +390,15 @@ func TestWhereTemporalIsLookedFor(t *testing.T) {
 	require.EqualError(t, err, "TEMPORAL_DEV_BIN names no program: "+other+"-missing")
 }
 
+// Whoever leaves the sample partner out is told how to receive in its place, whether or not somebody does already.
+func TestTableWithoutThePartner(t *testing.T) {
+	t.Parallel()
+	var out buffer
+	require.NoError(t, (&devFlags{http: 8080, partner: 8091, noPartner: true}).announce(&out, time.Second))
+	require.Regexp(t, `(?m)^  deliveries go to +http://127\.0\.0\.1:8091 +secret hris-secret; to receive there: `+regexp.QuoteMeta(os.Args[0])+` listen --secret hris-secret --addr 127\.0\.0\.1:8091$`, out.String())
+	require.Regexp(t, `(?m)^  sign-in provider +http://localhost:8080/signin +client demo, secret demo-secret$`, out.String())
+}
+
 func TestExampleTakesTheSamplesThatAreThere(t *testing.T) {
 	f := &devFlags{http: 8080}
 	t.Chdir(t.TempDir())
@@ -402,7 +412,7 @@ func TestDevRefusesArguments(t *testing.T) {
 	t.Parallel()
 	for args, want := range map[string]string{
 		"now":       "dev takes no arguments: `hiregate dev --help` lists the flags",
-		"--http=no": "`hiregate dev --help` lists the flags",
+		"--http=no": "invalid argument \"no\" for \"--http\" flag; `hiregate dev --help` lists the flags",
 	} {
 		cmd := Dev()
 		var out, log buffer

@@ -52,7 +52,7 @@ func group(cmd *cobra.Command, commands ...*cobra.Command) *cobra.Command {
 			if c.Name() != path {
 				path += " " + c.Name()
 			}
-			return fmt.Errorf("%w; `hiregate %s --help` lists the flags", err, path)
+			return wrongFlag(err, path)
 		})
 	}
 	return cmd

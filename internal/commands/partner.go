@@ -159,8 +159,8 @@ func (p *partner) export(w http.ResponseWriter, r *http.Request, e *entry, body 
 // complete downloads the documents of an acknowledged export, and prints its line with them; when they take long, the
 // line comes without them, and another one when they are there.
 func (p *partner) complete(e *entry, attachments []schemas.Attachment) {
-	documents := make(chan []download, 1)
-	go func() { documents <- p.downloads.all(p.ctx, attachments, p.archive.folder(e)) }()
+	documents, folder := make(chan []download, 1), p.archive.folder(e)
+	go func() { documents <- p.downloads.all(p.ctx, attachments, folder) }()
 	select {
 	case e.Documents = <-documents:
 	case <-time.After(lineWithin):

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -91,8 +92,16 @@ func interruptible(cmd *cobra.Command) (context.Context, context.CancelFunc) {
 	return ctx, stop
 }
 
-func flagSentence(cmd *cobra.Command, err error) error {
-	return fmt.Errorf("%w; `hiregate %s --help` lists the flags", err, cmd.Name())
+func flagSentence(cmd *cobra.Command, err error) error { return wrongFlag(err, cmd.Name()) }
+
+// wrongFlag says what is wrong with a flag of a command. Where it is no number, the flag's name and what was given say so; how strconv puts
+// it does not help.
+func wrongFlag(err error, command string) error {
+	sentence := err.Error()
+	if number := new(strconv.NumError); errors.As(err, &number) {
+		sentence = strings.TrimSuffix(sentence, ": "+number.Error())
+	}
+	return fmt.Errorf("%s; `hiregate %s --help` lists the flags", sentence, command)
 }
 
 // resolveSecret takes the flag before the environment.

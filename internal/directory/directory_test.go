@@ -14,6 +14,7 @@ import (
 	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/store/storetest"
+	_ "github.com/hiregate/hiregate/internal/store/storetest/tables"
 	"github.com/hiregate/hiregate/internal/vault"
 )
 

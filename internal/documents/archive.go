@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
@@ -25,6 +26,9 @@ const (
 	// fetchRun is for how long Fetch begins with further ones. It ends within another fetchTime, well before the ten minutes at which
 	// Temporal would end it, and with it tries that nobody would know of.
 	fetchRun = 5 * time.Minute
+	// rowsAtOnce is how many rows are written in one turn of the database's writer: an export may have ten thousand documents, and
+	// those who wait for an acknowledgement wait for the turn.
+	rowsAtOnce = 500
 )
 
 // Archive keeps the documents that exports reference: what is known of them in the database, their content in Files.
@@ -36,6 +40,7 @@ type Archive struct {
 	Log     *zap.Logger
 
 	places places
+	stuck  atomic.Int64 // files that the last sweep could not remove
 }
 
 // Progress tells how far the documents of an export are.
@@ -123,20 +128,23 @@ func (a *Archive) documents(ctx context.Context, e *hiring.Export) ([]*hiring.Do
 	if err != nil {
 		return nil, err
 	}
-	now := a.Now()
-	err = a.Store.Write(ctx, func(tx *store.Tx) error {
-		for n, attachment := range attachments.Attachments {
-			err := tx.InsertDocument(hiring.Document{
-				ExportID: e.ID, Tenant: e.Tenant, Position: n, SourceURL: []byte(attachment.URL), CreatedAt: now,
-			})
-			if err != nil {
-				return fmt.Errorf("entering a document: %w", err)
+	now, position := a.Now(), 0
+	for turn := range slices.Chunk(attachments.Attachments, rowsAtOnce) { // where it breaks off, it goes on the next time
+		err := a.Store.Write(ctx, func(tx *store.Tx) error {
+			for n, attachment := range turn {
+				err := tx.InsertDocument(hiring.Document{
+					ExportID: e.ID, Tenant: e.Tenant, Position: position + n, SourceURL: []byte(attachment.URL), CreatedAt: now,
+				})
+				if err != nil {
+					return fmt.Errorf("entering a document: %w", err)
+				}
 			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
 		}
-		return nil
-	})
-	if err != nil {
-		return nil, err
+		position += len(turn)
 	}
 	return a.Store.Documents(ctx, e.ID)
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/hiregate/hiregate/internal/inbox"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/store/storetest"
+	_ "github.com/hiregate/hiregate/internal/store/storetest/tables"
 )
 
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
@@ -138,6 +139,40 @@ func (b *bench) kept() (files int) {
 	return files
 }
 
+// An export may have ten thousand documents. They are entered, and get their addresses, in turns, between which others have theirs.
+func TestManyDocumentsLeaveTheWriterToOthers(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	const many = 1201
+	e := b.accept(strings.Split(strings.Repeat("x ", many-1)+"x", " ")...)
+	turns := func(do func()) int64 {
+		_, before := b.Store.Commits()
+		do()
+		_, after := b.Store.Commits()
+		return after - before
+	}
+	require.Equal(t, int64(3), turns(func() {
+		settled, err := b.Settled(t.Context(), e)
+		require.NoError(t, err)
+		require.False(t, settled)
+	}))
+	docs, err := b.Store.Documents(t.Context(), e.ID)
+	require.NoError(t, err)
+	require.Len(t, docs, many)
+	require.Equal(t, many-1, docs[many-1].Position)
+	var body []byte
+	require.Equal(t, int64(3), turns(func() { body = b.outgoing(e, hiring.Rehost) }))
+	for n, one := range attachments(t, body) {
+		token, ok := strings.CutPrefix(one.URL, b.config.PublicURL+"/documents/")
+		require.True(t, ok, one.URL)
+		hash, ok := documents.HashToken(token)
+		require.True(t, ok, one.URL)
+		d, _, err := b.Store.DocumentByLink(t.Context(), hash)
+		require.NoError(t, err)
+		require.Equal(t, n, d.Position)
+	}
+}
+
 func TestFetchedOnceAndKept(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -220,7 +255,7 @@ func TestDocumentThatWasNotEnteredIsSweptAway(t *testing.T) {
 	b.onAsked = cancel
 	_, err := b.Fetch(ctx, b.accept("one"))
 	require.ErrorIs(t, err, context.Canceled)
-	left, err := b.Store.Uploads(t.Context(), b.clock().Add(time.Second), 10)
+	left, err := b.Store.Uploads(t.Context(), b.clock().Add(time.Second), 0, 10)
 	require.NoError(t, err)
 	require.Len(t, left, 1)
 	_, err = b.Files.PutAs(t.Context(), left[0], strings.NewReader("hello"), documents.MaxSize) // it comes just in time
@@ -247,7 +282,7 @@ func TestNoUploadIsLeftBehind(t *testing.T) {
 	b := newBench(t)
 	b.status.Store("two", http.StatusNotFound)
 	b.fetch(b.accept("one", "two"))
-	left, err := b.Store.Uploads(t.Context(), b.clock().Add(time.Second), 10)
+	left, err := b.Store.Uploads(t.Context(), b.clock().Add(time.Second), 0, 10)
 	require.NoError(t, err)
 	require.Empty(t, left)
 }

@@ -129,7 +129,7 @@ func (t *temporary) unpack(ctx context.Context) (Fetched, bool, error) {
 	if err != nil {
 		return Fetched{}, false, err
 	}
-	inner, err := t.files.temporary()
+	inner, err := t.files.temporary(t.name, newName())
 	if err != nil {
 		return Fetched{}, false, err
 	}
@@ -142,7 +142,7 @@ func (t *temporary) unpack(ctx context.Context) (Fetched, bool, error) {
 	if err != nil {
 		return Fetched{}, false, err
 	}
-	inner.name, inner.path = t.name, t.path
+	inner.path = t.path
 	blob, err := inner.keep()
 	return Fetched{Blob: blob, Declared: mediaType(declared), FileName: name}, true, err
 }

@@ -23,7 +23,7 @@ import (
 func fetchFrom(t *testing.T, files *Files, path string, handler http.HandlerFunc) (Fetched, error) {
 	server := httptest.NewServer(handler)
 	defer server.Close()
-	return Fetch(t.Context(), server.Client(), server.URL+path, files, NewName())
+	return Fetch(t.Context(), server.Client(), server.URL+path, files, files.NewName())
 }
 
 // failure is for tests of what can't be fetched: it checks what holds for all of them.
@@ -290,7 +290,7 @@ func TestFetchURL(t *testing.T) {
 	t.Parallel()
 	files := newFiles(t)
 	for _, rawURL := range []string{"", "secret", "/secret", "ftp://files.example/secret", "file:///etc/secret", "https:///secret", "https://x/%zzsecret", "https://x\n/secret"} {
-		_, err := Fetch(t.Context(), http.DefaultClient, rawURL, files, NewName())
+		_, err := Fetch(t.Context(), http.DefaultClient, rawURL, files, files.NewName())
 		e := failure(t, files, err)
 		require.Equal(t, ClassURL, e.Class, rawURL)
 		require.Equal(t, GiveUp, e.Verdict())
@@ -309,7 +309,7 @@ func TestFetchRefusedByEgress(t *testing.T) {
 	client := &http.Client{Transport: &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
 		return nil, fmt.Errorf("dialing: %w", refusedError{})
 	}}}
-	_, err := Fetch(t.Context(), client, "http://files.example/secret", files, NewName())
+	_, err := Fetch(t.Context(), client, "http://files.example/secret", files, files.NewName())
 	e := failure(t, files, err)
 	require.Equal(t, ClassRefused, e.Class)
 	require.Equal(t, GiveUp, e.Verdict(), "at once")
@@ -321,7 +321,7 @@ func TestFetchConnection(t *testing.T) {
 	files := newFiles(t)
 	closed := httptest.NewServer(nil)
 	closed.Close()
-	_, err := Fetch(t.Context(), http.DefaultClient, closed.URL+"/secret", files, NewName())
+	_, err := Fetch(t.Context(), http.DefaultClient, closed.URL+"/secret", files, files.NewName())
 	e := failure(t, files, err)
 	require.Equal(t, ClassConnection, e.Class)
 	require.Equal(t, Retry, e.Verdict())
@@ -353,13 +353,13 @@ func TestFetchEndsWithItsContext(t *testing.T) {
 		}))
 		ctx, cancel := context.WithCancelCause(t.Context())
 		go func() { <-reached; cancel(errors.New("shutting down")) }()
-		_, err := Fetch(ctx, server.Client(), server.URL+"/secret", files, NewName())
+		_, err := Fetch(ctx, server.Client(), server.URL+"/secret", files, files.NewName())
 		e := failure(t, files, err)
 		require.Equal(t, ClassCanceled, e.Class)
 		require.Equal(t, Retry, e.Verdict())
 
 		late, stop := context.WithDeadline(t.Context(), time.Now().Add(100*time.Millisecond))
-		_, err = Fetch(late, server.Client(), server.URL+"/secret", files, NewName())
+		_, err = Fetch(late, server.Client(), server.URL+"/secret", files, files.NewName())
 		stop()
 		e = failure(t, files, err)
 		require.Equal(t, ClassTimeout, e.Class)
@@ -367,7 +367,7 @@ func TestFetchEndsWithItsContext(t *testing.T) {
 
 		impatient := *server.Client()
 		impatient.Timeout = 100 * time.Millisecond
-		_, err = Fetch(t.Context(), &impatient, server.URL+"/secret", files, NewName())
+		_, err = Fetch(t.Context(), &impatient, server.URL+"/secret", files, files.NewName())
 		require.Equal(t, ClassTimeout, failure(t, files, err).Class)
 		close(release)
 		server.Close()
@@ -383,7 +383,7 @@ func TestFetchEndsAfterTwoMinutes(t *testing.T) {
 			return nil, r.Context().Err()
 		})}
 		start := time.Now()
-		_, err := Fetch(t.Context(), client, "https://files.example/secret", files, NewName())
+		_, err := Fetch(t.Context(), client, "https://files.example/secret", files, files.NewName())
 		require.Equal(t, ClassTimeout, failure(t, files, err).Class)
 		require.Equal(t, 2*time.Minute, time.Since(start))
 	})

@@ -39,11 +39,13 @@ var (
 // by several goroutines at once.
 type Files struct {
 	root string
+	// Keys are what files are sealed with. Nil: nothing.
+	Keys Keys
 }
 
 // Blob is one file that is kept.
 type Blob struct {
-	Name     string   // names it to Open and Delete: 26 characters of base32, lower case
+	Name     string   // names it to Open and Delete: 26 characters of base32, lower case, and .sealed where it is
 	SHA256   [32]byte // of the content
 	Size     int64    // in bytes
 	Detected string   // media type by content, without parameters
@@ -146,20 +148,12 @@ func (f *Files) removeLeftovers(before time.Time) error {
 // Put keeps what r gives, at most limit bytes, and returns when it is on disk for good: the file and the folder are
 // synced. On an error nothing is left. Errors: ErrTooLarge, ErrFull, those of r and of ctx, all wrapped.
 func (f *Files) Put(ctx context.Context, r io.Reader, limit int64) (Blob, error) {
-	t, err := f.temporary()
-	if err != nil {
-		return Blob{}, err
-	}
-	defer t.discard()
-	if err := t.fill(ctx, r, limit); err != nil {
-		return Blob{}, err
-	}
-	return t.keep()
+	return f.PutAs(ctx, f.NewName(), r, limit)
 }
 
-// Open opens the file of that name for reading and gives its size in bytes. Errors: fs.ErrNotExist, and fs.ErrInvalid
-// for what Put never named.
-func (f *Files) Open(name string) (*os.File, int64, error) {
+// Open opens the file of that name for reading and gives the size of its content in bytes. One that was sealed and has been cut short is
+// an error, and so is what was changed of it, once that is read. Errors: fs.ErrNotExist, and fs.ErrInvalid for what Put never named.
+func (f *Files) Open(name string) (Content, int64, error) {
 	path, err := f.path(name)
 	if err != nil {
 		return nil, 0, err
@@ -168,12 +162,12 @@ func (f *Files) Open(name string) (*os.File, int64, error) {
 	if err != nil {
 		return nil, 0, fmt.Errorf("opening a document: %w", err)
 	}
-	info, err := file.Stat()
+	content, size, err := f.opened(name, file)
 	if err != nil {
 		_ = file.Close() // the first error counts
 		return nil, 0, fmt.Errorf("opening a document: %w", err)
 	}
-	return file, info.Size(), nil
+	return content, size, nil
 }
 
 // Delete removes the file of that name; one that is not there is no error.
@@ -247,7 +241,8 @@ func (f *Files) walk(ctx context.Context, before time.Time) iter.Seq2[string, er
 func (f *Files) path(name string) (string, error) {
 	const length = 26
 	isBase32 := func(c rune) bool { return 'a' <= c && c <= 'z' || '2' <= c && c <= '7' }
-	if len(name) != length || strings.ContainsFunc(name, func(c rune) bool { return !isBase32(c) }) {
+	random := strings.TrimSuffix(name, sealedSuffix)
+	if len(random) != length || strings.ContainsFunc(random, func(c rune) bool { return !isBase32(c) }) {
 		return "", fmt.Errorf("this is not the name of a document: %w", fs.ErrInvalid)
 	}
 	return filepath.Join(f.root, name[:fanOut], name), nil

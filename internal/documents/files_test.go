@@ -143,7 +143,7 @@ func TestPrepareRemovesWhatACrashLeft(t *testing.T) {
 	long := time.Now().Add(-leftover - time.Minute)
 	require.NoError(t, os.Chtimes(filepath.Join(f.root, kept.Name[:2], kept.Name), long, long))
 
-	crashed, err := f.temporary()
+	crashed, err := f.temporaryAs(f.NewName())
 	require.NoError(t, err)
 	require.NoError(t, crashed.fill(t.Context(), strings.NewReader("half"), 100))
 	require.NoError(t, f.Prepare())
@@ -221,7 +221,7 @@ func TestPutLeavesNothingOnErrors(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 	require.Empty(t, stored(t, f))
 
-	lost, err := f.temporary()
+	lost, err := f.temporaryAs(f.NewName())
 	require.NoError(t, err)
 	require.NoError(t, os.Remove(lost.file.Name()))
 	_, err = lost.keep()
@@ -311,7 +311,7 @@ func TestNames(t *testing.T) {
 		require.NoError(t, err)
 		want = append(want, blob.Name)
 	}
-	writing, err := f.temporary()
+	writing, err := f.temporaryAs(f.NewName())
 	require.NoError(t, err)
 	defer writing.discard()
 	misplaced := newName()
@@ -383,6 +383,6 @@ func TestScratchFilesOfACrashAreForgotten(t *testing.T) {
 	entries, err := os.ReadDir(root)
 	require.NoError(t, err)
 	require.Empty(t, entries)
-	_, err = live.WriteString("goes on")
+	_, err = live.WriteAt([]byte("goes on"), 0)
 	require.NoError(t, err)
 }

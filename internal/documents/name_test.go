@@ -39,8 +39,13 @@ func TestCleanName(t *testing.T) {
 
 func TestCleanNamesAreClean(t *testing.T) {
 	t.Parallel()
+	// A "." in a regular expression would draw from a generator that rapid shares among all tests, which is a data race
+	// with each that runs beside this one (v1.3.0: the regular expression reads its name without the lock).
+	long := rapid.Custom(func(t *rapid.T) string {
+		return rapid.StringN(200, 300, -1).Draw(t, "stem") + rapid.StringMatching(`\.[a-z]{1,12}`).Draw(t, "extension")
+	})
 	rapid.Check(t, func(t *rapid.T) {
-		name := cleanName(rapid.OneOf(rapid.String(), rapid.StringMatching(`(?s).{200,300}\.[a-z]{1,12}`)).Draw(t, "name"))
+		name := cleanName(rapid.OneOf(rapid.String(), long).Draw(t, "name"))
 		require.LessOrEqual(t, len(name), maxCleanName)
 		require.True(t, utf8.ValidString(name))
 		require.False(t, strings.ContainsAny(name, `/\`))

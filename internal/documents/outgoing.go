@@ -40,19 +40,32 @@ func (a *Archive) Outgoing(ctx context.Context, e *hiring.Export, mode hiring.Do
 	if err != nil {
 		return nil, err
 	}
+	kept, err := a.Store.SealOutgoing(e.ID, mode, made)
+	if err != nil {
+		return nil, fmt.Errorf("sealing the body as it goes out: %w", err)
+	}
 	// As long behind the end of the deliveries as at the reception, also where a later round is the first that asks for this.
 	till := e.DeliverTill.Add(hiring.LinkWindow - hiring.DeliveryWindow)
-	var first bool
-	err = a.Store.Write(ctx, func(tx *store.Tx) (err error) {
-		if first, err = tx.PutOutgoing(e.ID, mode, made); err != nil || !first {
-			return err
-		}
-		for n, hash := range hashes {
-			if err := tx.InsertLink(hash, docs[n].ID, till); err != nil {
+	enter := func(tx *store.Tx, from, to int) error {
+		for n := from; n < to; n++ {
+			if err := tx.InsertLink(hashes[n], docs[n].ID, till); err != nil {
 				return err
 			}
 		}
 		return nil
+	}
+	entered := 0
+	for ; len(hashes)-entered > rowsAtOnce; entered += rowsAtOnce { // should the body not come to be kept, nobody knows these
+		if err := a.Store.Write(ctx, func(tx *store.Tx) error { return enter(tx, entered, entered+rowsAtOnce) }); err != nil {
+			return nil, fmt.Errorf("keeping the addresses of documents: %w", err)
+		}
+	}
+	var first bool
+	err = a.Store.Write(ctx, func(tx *store.Tx) (err error) {
+		if first, err = tx.PutOutgoing(e.ID, mode, kept); err != nil || !first {
+			return err
+		}
+		return enter(tx, entered, len(hashes))
 	})
 	if err != nil {
 		return nil, fmt.Errorf("keeping the body as it goes out: %w", err)

@@ -116,7 +116,7 @@ func TestServedDocumentsCanBeFetched(t *testing.T) {
 	}))
 	defer server.Close()
 	token, _ := NewToken()
-	fetched, err := Fetch(t.Context(), server.Client(), URL(server.URL, token), files, NewName())
+	fetched, err := Fetch(t.Context(), server.Client(), URL(server.URL, token), files, files.NewName())
 	require.NoError(t, err)
 	require.Equal(t, kept.SHA256, fetched.SHA256)
 	require.Equal(t, "application/pdf", fetched.Declared)

@@ -1,11 +1,16 @@
 package documents
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
+	"go.uber.org/zap"
+
+	"github.com/hiregate/hiregate/internal/metrics"
 	"github.com/hiregate/hiregate/internal/store"
 )
 
@@ -14,22 +19,35 @@ const UploadTime = time.Hour
 
 const uploadsAtOnce = 100
 
-// Sweep removes the files of uploads that were begun before a time and that came to nothing, with their rows.
+// Sweep removes the files of uploads that were begun before a time and that came to nothing, with their rows. One that can't be removed
+// keeps nobody from those behind it, and has its turn again with the next sweep.
 func (a *Archive) Sweep(ctx context.Context, before time.Time) error {
+	stuck, first := 0, error(nil)
 	for {
-		names, err := a.Store.Uploads(ctx, before, uploadsAtOnce)
-		if err != nil || len(names) == 0 {
+		names, err := a.Store.Uploads(ctx, before, stuck, uploadsAtOnce) // those that are stuck were given up, and come first
+		if err != nil {
 			return err
 		}
-		if err := a.Forget(ctx, names); err != nil {
+		if len(names) == 0 {
+			break
+		}
+		failed, cause, err := a.forget(ctx, names)
+		if err != nil {
 			return err
 		}
+		stuck, first = stuck+failed, cmp.Or(first, cause)
 	}
+	metrics.FilesStuck(stuck)
+	if before := a.stuck.Swap(int64(stuck)); int64(stuck) > before { // told once, and not each quarter of an hour
+		a.Log.Error("files that nobody needs any more can't be removed from the document store: look at the rights of its folder; it is tried again each quarter of an hour",
+			zap.Int("files", stuck), zap.Error(first))
+	}
+	return nil
 }
 
 // Begin notes an upload, and names the file it is to be put as.
 func (a *Archive) Begin(ctx context.Context) (name string, err error) {
-	name, now := NewName(), a.Now()
+	name, now := a.Files.NewName(), a.Now()
 	err = a.Store.Write(ctx, func(tx *store.Tx) error { return tx.AddUpload(name, now) })
 	return name, err
 }
@@ -44,13 +62,19 @@ func Take(tx *store.Tx, name string) error {
 }
 
 // Forget removes the files of uploads that came to nothing, with their rows. Whether they came to nothing the rows tell: another node,
-// whose clock says otherwise, may just have taken one. It stays.
+// whose clock says otherwise, may just have taken one. It stays. What can't be removed is left to the sweep; the error is that of the first.
 func (a *Archive) Forget(ctx context.Context, names []string) error {
+	_, first, err := a.forget(ctx, names)
+	return cmp.Or(err, first)
+}
+
+// forget is Forget, and counts the files that can't be removed; first is why the first of them can't.
+func (a *Archive) forget(ctx context.Context, names []string) (stuck int, first, err error) {
 	if len(names) == 0 {
-		return nil
+		return 0, nil, nil
 	}
 	var lost []string
-	err := a.Store.Write(ctx, func(tx *store.Tx) error {
+	err = a.Store.Write(ctx, func(tx *store.Tx) error {
 		lost = nil
 		for _, name := range names {
 			given, err := tx.GiveUpUpload(name)
@@ -63,16 +87,21 @@ func (a *Archive) Forget(ctx context.Context, names []string) error {
 		}
 		return nil
 	})
-	if err != nil || len(lost) == 0 {
-		return err
+	if err != nil {
+		return 0, nil, err
 	}
-	for _, name := range lost {
-		if err := a.Files.Discard(name); err != nil {
-			return fmt.Errorf("removing an upload: %w", err)
+	removed := slices.DeleteFunc(lost, func(name string) bool {
+		err := a.Files.Discard(name)
+		if err != nil {
+			stuck, first = stuck+1, cmp.Or(first, fmt.Errorf("removing an upload: %w", err))
 		}
+		return err != nil
+	})
+	if len(removed) == 0 {
+		return stuck, first, nil
 	}
-	return a.Store.Write(ctx, func(tx *store.Tx) error {
-		for _, name := range lost {
+	return stuck, first, a.Store.Write(ctx, func(tx *store.Tx) error {
+		for _, name := range removed {
 			if err := tx.RemovedUpload(name); err != nil {
 				return err
 			}

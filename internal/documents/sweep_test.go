@@ -1,13 +1,19 @@
 package documents_test
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/hiregate/hiregate/internal/documents"
+	"github.com/hiregate/hiregate/internal/metrics"
 	"github.com/hiregate/hiregate/internal/store"
 )
 
@@ -48,4 +54,58 @@ func TestSweepThatEndedEarlyIsFinished(t *testing.T) {
 	require.ErrorContains(t, b.take(name), "swept away")
 	require.NoError(t, b.Sweep(t.Context(), b.clock().Add(-time.Hour)))
 	require.Zero(t, b.kept())
+}
+
+// A file that can't be removed, on a volume that went read-only or with rights that somebody changed, keeps no other file here, however
+// many there are of its kind. That is told once, and counted.
+func TestFileThatCantBeRemovedIsPassedOver(t *testing.T) { // alone: there is one gauge for all
+	b := newBench(t)
+	core, log := observer.New(zap.ErrorLevel)
+	b.Log = zap.New(core)
+	var stuck []string
+	for range 130 {
+		name := b.Files.NewName()
+		require.NoError(t, os.MkdirAll(filepath.Join(b.folder, name[:2], name, "in the way"), 0o700))
+		stuck = append(stuck, name)
+	}
+	require.NoError(t, b.Store.Write(t.Context(), func(tx *store.Tx) error {
+		for _, name := range stuck {
+			if err := tx.AddUpload(name, b.clock().Add(-time.Hour)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+	sweep := func() (told int) {
+		b.upload()
+		require.NoError(t, b.Sweep(t.Context(), b.clock().Add(time.Second)))
+		require.Zero(t, b.kept())
+		return log.Len()
+	}
+	require.Equal(t, 1, sweep())
+	require.Equal(t, int64(130), log.All()[0].ContextMap()["files"])
+	require.Contains(t, log.All()[0].ContextMap()["error"], "directory not empty")
+	require.Equal(t, 1, sweep(), "it was told before")
+	require.Equal(t, 130.0, gauge(t, "hiregate_files_stuck"))
+
+	require.NoError(t, os.RemoveAll(b.folder))
+	require.Equal(t, 1, sweep())
+	left, err := b.Store.Uploads(t.Context(), b.clock().Add(time.Hour), 0, 10)
+	require.NoError(t, err)
+	require.Empty(t, left)
+}
+
+func gauge(t *testing.T, name string) float64 {
+	t.Helper()
+	r := prometheus.NewRegistry()
+	require.NoError(t, metrics.Register(r))
+	families, err := r.Gather()
+	require.NoError(t, err)
+	for _, f := range families {
+		if f.GetName() == name {
+			return f.GetMetric()[0].GetGauge().GetValue()
+		}
+	}
+	t.Fatalf("there is no %s", name)
+	return 0
 }

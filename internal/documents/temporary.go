@@ -23,10 +23,11 @@ type temporary struct {
 	digest
 }
 
-func (f *Files) temporary() (*temporary, error) { return f.temporaryAs(newName()) }
+func (f *Files) temporaryAs(name string) (*temporary, error) { return f.temporary(name, name) }
 
-func (f *Files) temporaryAs(name string) (*temporary, error) {
-	path, err := f.path(name)
+// temporary makes a file that becomes the one of a name. It lies where one of another name would meanwhile.
+func (f *Files) temporary(name, where string) (*temporary, error) {
+	path, err := f.path(where)
 	if err != nil {
 		return nil, err
 	}
@@ -42,9 +43,17 @@ func (f *Files) temporaryAs(name string) (*temporary, error) {
 
 // fill reads r to its end, into the file.
 func (t *temporary) fill(ctx context.Context, r io.Reader, limit int64) error {
-	d, err := copyAll(ctx, t.file, r, limit)
-	t.digest = d
-	return err
+	w, err := t.files.sealing(t.name, t.file)
+	if err != nil {
+		return err
+	}
+	if t.digest, err = copyAll(ctx, w, r, limit); err != nil {
+		return err
+	}
+	if err := w.Close(); err != nil {
+		return fmt.Errorf("writing a document: %w", full(err))
+	}
+	return nil
 }
 
 // content is what was filled in, from the start.
@@ -52,7 +61,11 @@ func (t *temporary) content() (io.Reader, error) {
 	if _, err := t.file.Seek(0, io.SeekStart); err != nil {
 		return nil, fmt.Errorf("reading back a document: %w", err)
 	}
-	return t.file, nil
+	content, _, err := t.files.opened(t.name, t.file)
+	if err != nil {
+		return nil, fmt.Errorf("reading back a document: %w", err)
+	}
+	return content, nil
 }
 
 // keep makes the file durable and gives it its name. Syncing the folder covers the name, syncing the root a folder

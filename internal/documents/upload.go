@@ -14,9 +14,6 @@ import (
 	"github.com/hiregate/hiregate/internal/store"
 )
 
-// NewName is a name that no file has yet, for PutAs: whoever notes it before can remove what a crash leaves of it.
-func NewName() string { return newName() }
-
 // PutAs is Put under a name of NewName's.
 func (f *Files) PutAs(ctx context.Context, name string, r io.Reader, limit int64) (Blob, error) {
 	t, err := f.temporaryAs(name)
@@ -63,7 +60,7 @@ func (f *Files) forgetScratch() error {
 }
 
 // Scratch is a file without a name, for what need not outlive the process: it is gone when that ends, however it does.
-func (f *Files) Scratch() (*os.File, error) {
+func (f *Files) Scratch() (*Scratch, error) {
 	file, err := os.CreateTemp(f.root, scratchPrefix+"*"+temporarySuffix)
 	if err != nil {
 		return nil, fmt.Errorf("making a file in the document store: %w", full(err))
@@ -72,7 +69,11 @@ func (f *Files) Scratch() (*os.File, error) {
 		file.Close()
 		return nil, fmt.Errorf("taking the name of a file in the document store: %w", err)
 	}
-	return file, nil
+	s := &Scratch{file: file}
+	if f.Keys != nil && f.Keys.Sealing() {
+		s.hide()
+	}
+	return s, nil
 }
 
 // Add makes a file that was uploaded a document of a job application. Where documents are scanned, nobody gets it before that has

@@ -23,7 +23,7 @@ import (
 // ask for metrics, labels and values that are there.
 func TestDashboardsAndAlerts(t *testing.T) {
 	t.Parallel()
-	s := newSystemWith(t, setup{tenant: shortRetries, routes: "handle_path /apply/* {\napply_api\n}"})
+	s := newSystemWith(t, setup{tenant: "invalid quarantine\n" + shortRetries, routes: "handle_path /apply/* {\napply_api\n}"})
 	s.startRecorder(func(event string, n int) int {
 		if n == 1 { // of each event, so that something is not delivered
 			return http.StatusServiceUnavailable
@@ -43,6 +43,10 @@ func TestDashboardsAndAlerts(t *testing.T) {
 	p := startPrometheus(t, s)
 	require.Eventually(t, func() bool { return len(p.query(t, `up{job="hiregate"} == 1`)) == 1 }, patience, 100*time.Millisecond, "the gateway is not scraped")
 	s.awaitOutcome(s.accepted([]byte(strings.ReplaceAll(string(full), "http://127.0.0.1:9099", service.URL))), "delivered")
+
+	s.accepted([]byte(`{"candidate":{"person":{"name":"no object"}}}`))
+	s.awaitMetric("hiregate_exports_quarantined", `tenant="acme"`, 1)
+	s.awaitMetric("hiregate_integration_configured", `tenant="acme"`, 1)
 
 	body(t, s.url("/apply/compliance/complianceOfccp"))
 

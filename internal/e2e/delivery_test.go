@@ -85,12 +85,17 @@ func TestGoneDisablesTheIntegrationAndHoldsItsExports(t *testing.T) {
 	s.awaitOutcome(second, "held")
 	require.Len(t, partner.of("CANDIDATE-EXPORT"), 1, "a disabled integration got another export")
 	verified := len(partner.of("VERIFY"))
+	const hris = `integration="hris",tenant="acme"`
+	s.awaitMetric("hiregate_deliveries_held", hris, 2)
+	s.awaitMetric("hiregate_integration_configured", hris, 0)
 
 	out, code := run(t, nil, hiregate(t), "integration", "enable", "acme/hris", "--admin", loopback(s.admin))
 	require.Zero(t, code, out)
 	s.awaitOutcome(first, "delivered")
 	s.awaitOutcome(second, "delivered")
 	require.Greater(t, len(partner.of("VERIFY")), verified, "it was enabled without a VERIFY")
+	s.awaitMetric("hiregate_integration_configured", hris, 1)
+	s.awaitMetric("hiregate_deliveries_held", hris, 0)
 }
 
 func TestNoExportLeavesBeforeVerifyIsAnswered200(t *testing.T) {

@@ -134,7 +134,7 @@ func (s *system) startTemporal() {
 // startGateway starts the gateway and waits until it accepts.
 func (s *system) startGateway() {
 	s.t.Helper()
-	s.gateway = start(s.t, []string{"XDG_CONFIG_HOME=" + s.dir, "XDG_DATA_HOME=" + s.dir}, hiregate(s.t), "run", "--config", s.caddyfile(), "--adapter", "caddyfile")
+	s.gateway = s.runGateway()
 	require.Eventually(s.t, func() bool {
 		resp, err := http.Get(s.url("/healthz"))
 		if err != nil {
@@ -144,6 +144,11 @@ func (s *system) startGateway() {
 		return resp.StatusCode == http.StatusOK
 	}, patience, 20*time.Millisecond, "the gateway does not come up")
 	require.False(s.t, s.gateway.hasEnded(), "the gateway ended:\n%s", s.gateway.out.String())
+}
+
+func (s *system) runGateway() *process {
+	s.t.Helper()
+	return start(s.t, []string{"XDG_CONFIG_HOME=" + s.dir, "XDG_DATA_HOME=" + s.dir}, hiregate(s.t), "run", "--config", s.caddyfile(), "--adapter", "caddyfile")
 }
 
 // send signs an export and posts it, on a connection of its own. The signature is made here, not by the code that is tested.
@@ -251,6 +256,12 @@ func (s *system) metric(name, labels string) float64 {
 	return sum
 }
 
+// awaitMetric waits until a metric, which is set now and then, has a value.
+func (s *system) awaitMetric(name, labels string, value float64) {
+	s.t.Helper()
+	require.Eventually(s.t, func() bool { return s.metric(name, labels) == value }, patience, 200*time.Millisecond, name)
+}
+
 func (s *system) temporalClient() client.Client {
 	s.t.Helper()
 	c, err := client.Dial(client.Options{HostPort: loopback(s.temporalPort)})
@@ -263,6 +274,7 @@ func (s *system) temporalClient() client.Client {
 type recorder struct {
 	mu       sync.Mutex
 	answer   func(event string, n int) int // status for the n-th request of an event, from 1
+	says     string                        // what an answer holds
 	counts   map[string]int
 	requests []request
 	server   *http.Server
@@ -306,6 +318,7 @@ func (r *recorder) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 		w.Header().Set("Location", "/elsewhere")
 	}
 	w.WriteHeader(status)
+	_, _ = io.WriteString(w, r.says)
 }
 
 // of returns the requests of an event.

@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"net/url"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -231,4 +232,18 @@ func TestWebhookKnowsARefusal(t *testing.T) {
 	require.ErrorAs(t, err, &failed)
 	require.Equal(t, webhook.KindRefused, failed.Kind)
 	require.ErrorContains(t, err, "nothing was sent to 127.0.0.1: 127.0.0.1:443 is not a public but a loopback address")
+}
+
+// What answers with headers without end would fill the memory.
+func TestHeadersOfAnAnswerAreBounded(t *testing.T) {
+	t.Parallel()
+	for size, fits := range map[int]bool{60 << 10: true, 70 << 10: false} {
+		b := setup(t, false, func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("X-Long", strings.Repeat("x", size)) })
+		_, err := get(t, guard(t, Policy{Allow: []Allowance{{Prefix: netip.MustParsePrefix("127.0.0.0/8")}}}, nil), b.URL)
+		if fits {
+			require.NoError(t, err)
+		} else {
+			require.ErrorContains(t, err, "server response headers exceeded")
+		}
+	}
 }

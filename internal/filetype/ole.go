@@ -25,6 +25,7 @@ const (
 	oleNone      = 0xFFFFFFFF // no entry there
 	oleMaxSector = 0xFFFFFFFA // numbers above it mean something else than a sector
 	oleInHeader  = 109        // how many sectors of the allocation table the header names
+	oleReads     = 16 << 10   // what is read of it at most, in pieces: of a file that is sealed each may have 64 KiB opened
 )
 
 // compound reads the directory of a compound file, a little at a time.
@@ -34,6 +35,16 @@ type compound struct {
 	sectors   int64    // how many there can be
 	table     []uint32 // the sectors of the allocation table
 	directory []uint32 // the sectors of the directory
+	reads     int
+}
+
+// read reads a piece that lies anywhere.
+func (c *compound) read(p []byte, place int64) error {
+	if c.reads++; c.reads > oleReads {
+		return errBroken
+	}
+	_, err := c.r.ReadAt(p, place)
+	return err
 }
 
 var errBroken = errors.New("a broken compound file")
@@ -85,7 +96,7 @@ func (c *compound) moreTable(next uint32) error {
 		if steps > c.sectors {
 			return errBroken
 		}
-		if _, err := c.r.ReadAt(block, c.place(next)); err != nil {
+		if err := c.read(block, c.place(next)); err != nil {
 			return err
 		}
 		last := len(block) - 4
@@ -112,7 +123,7 @@ func (c *compound) chain(next uint32) (all []uint32, err error) {
 		if int64(len(all)) > c.sectors || at >= int64(len(c.table)) {
 			return nil, errBroken
 		}
-		if _, err := c.r.ReadAt(word[:], c.place(c.table[at])+4*(int64(next)%perSector)); err != nil {
+		if err := c.read(word[:], c.place(c.table[at])+4*(int64(next)%perSector)); err != nil {
 			return nil, err
 		}
 		next = binary.LittleEndian.Uint32(word[:])
@@ -160,7 +171,7 @@ func (c *compound) entry(n uint32) (e directoryEntry, err error) {
 		return e, errBroken
 	}
 	var raw [oleEntry]byte
-	if _, err := c.r.ReadAt(raw[:], c.place(c.directory[n/perSector])+int64(n%perSector)*oleEntry); err != nil {
+	if err := c.read(raw[:], c.place(c.directory[n/perSector])+int64(n%perSector)*oleEntry); err != nil {
 		return e, err
 	}
 	length := min(int(binary.LittleEndian.Uint16(raw[64:])), 64) / 2

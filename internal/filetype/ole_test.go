@@ -1,11 +1,14 @@
 package filetype_test
 
 import (
+	"bytes"
 	"encoding/binary"
 	"testing"
 	"unicode/utf16"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/hiregate/hiregate/internal/filetype"
 )
 
 const noEntry = 0xFFFFFFFF
@@ -138,5 +141,35 @@ func TestBrokenCompoundFiles(t *testing.T) {
 		"it is cut off within the directory": good[:600],
 	} {
 		require.Equal(t, "application/x-ole-storage", detect(t, content).Name, why)
+	}
+}
+
+// counted counts how often something is read of it.
+type counted struct {
+	*bytes.Reader
+	reads int
+}
+
+func (c *counted) ReadAt(p []byte, off int64) (int, error) {
+	c.reads++
+	return c.Reader.ReadAt(p, off)
+}
+
+// A large file that leads round in circles is given up in time.
+func TestCompoundFileIsReadSoOftenAtMost(t *testing.T) {
+	t.Parallel()
+	for _, at := range []int{48, 68} {
+		content := make([]byte, 10<<20)
+		copy(content, compound(0, root(1), stream("WordDocument", noEntry, noEntry)))
+		if at == 68 {
+			binary.LittleEndian.PutUint32(content[at:], 0) // more of the table
+		} else {
+			binary.LittleEndian.PutUint32(content[1024:], 0) // the directory
+		}
+		c := &counted{Reader: bytes.NewReader(content)}
+		found, err := filetype.Detect(c, int64(len(content)))
+		require.NoError(t, err)
+		require.Equal(t, "application/x-ole-storage", found.Name)
+		require.Less(t, c.reads, 17_000)
 	}
 }

@@ -38,6 +38,9 @@ const (
 // Classes are all outcome classes, in the order they are shown.
 var Classes = []Class{ClassDelivered, ClassRetrying, ClassHeld, ClassPartnerFault, ClassDataFault, ClassExpired, ClassOurFault}
 
+// Place is where a delivery goes.
+type Place struct{ Tenant, Integration string }
+
 // Delivery is one export on its way to one integration, in one round.
 type Delivery struct {
 	ID          int64

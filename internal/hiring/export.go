@@ -50,6 +50,7 @@ type Export struct {
 	Body          []byte // exact bytes
 	Link          []byte // header values as they came; nil: absent
 	ExportContext []byte
+	Sealed        []byte // these three, as the store keeps them where it seals what exports hold; nil: not sealed yet, if at all
 
 	Round        int      // 0 for the acceptance; each redelivery or release starts the next
 	Integrations []string // whom the current round is for; empty before its workflow is started: every integration of the tenant

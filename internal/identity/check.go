@@ -22,8 +22,6 @@ const (
 	maxText = 255
 	maxURI  = 2 << 10
 	maxURIs = 50
-
-	maxDomain = 1 << 10 // is the length of what is looked at as a domain, in bytes
 )
 
 // Fold is an e-mail address as it is looked up: browsers send the A-labels of a domain (RFC 5890) from a field for e-mail addresses,
@@ -31,7 +29,7 @@ const (
 // SameAddress decides.
 func Fold(email string) string {
 	email = strings.TrimSpace(email)
-	if at := strings.LastIndexByte(email, '@'); at >= 0 && len(email)-at <= maxDomain { // decoding takes the square of the length
+	if at := strings.LastIndexByte(email, '@'); at >= 0 {
 		if domain, err := idna.Lookup.ToUnicode(email[at+1:]); err == nil && domain != "" {
 			email = email[:at+1] + domain
 		}

@@ -13,16 +13,30 @@ import (
 
 	"github.com/hiregate/hiregate/internal/inbox"
 	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/internal/vault"
 )
 
 // BenchmarkAccept is the door alone, with 32 senders at once. Beside the time it tells the processor time of an export, which
 // a busy machine changes less, and how many syncs of the disk each took.
-func BenchmarkAccept(b *testing.B) {
+func BenchmarkAccept(b *testing.B) { benchmarkAccept(b, new(vault.Vault)) }
+
+// BenchmarkAcceptSealed is the same with a seal_key.
+func BenchmarkAcceptSealed(b *testing.B) {
+	v, err := vault.New("a text of more than thirty-two characters")
+	require.NoError(b, err)
+	benchmarkAccept(b, v)
+}
+
+func benchmarkAccept(b *testing.B, v *vault.Vault) {
 	body, err := os.ReadFile("../../testdata/samples/export-full.json")
 	require.NoError(b, err)
-	db, err := store.Open(b.Context(), "sqlite://"+filepath.Join(b.TempDir(), "hiregate.db"), store.Options{})
+	shared := new(vault.Shared)
+	shared.Add(v)
+	db, err := store.Open(b.Context(), "sqlite://"+filepath.Join(b.TempDir(), "hiregate.db"), store.Options{Vaults: shared})
 	require.NoError(b, err)
 	defer db.Close()
+	_, err = db.RenewDataKey(b.Context(), time.Now())
+	require.NoError(b, err)
 	before, _ := db.Commits()
 	var n atomic.Int64
 	spent := processorTime()

@@ -86,9 +86,13 @@ func Put(tx *store.Tx, e *hiring.Export) (Result, error) {
 
 // Accept is Put in a transaction of its own. When it returns without an error, what the result says is on disk.
 func Accept(ctx context.Context, db *store.DB, e *hiring.Export) (res Result, err error) {
+	if err := db.SealBody(e); err != nil { // now, so that nobody's turn to write takes longer for it
+		return res, fmt.Errorf("sealing the export: %w", err)
+	}
 	err = db.WriteOrdered(ctx, e.Tenant+"/"+e.Key, func(tx *store.Tx) (err error) {
 		res, err = Put(tx, e)
 		return err
 	})
+	e.Sealed = nil // it may be kept for long, until its workflow is started
 	return res, err
 }

@@ -1,6 +1,8 @@
 package inbox_test
 
 import (
+	"crypto/rand"
+	"encoding/binary"
 	"sync"
 	"testing"
 	"time"
@@ -11,6 +13,7 @@ import (
 	"github.com/hiregate/hiregate/internal/inbox"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/store/storetest"
+	_ "github.com/hiregate/hiregate/internal/store/storetest/tables"
 )
 
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
@@ -40,7 +43,7 @@ func TestAcceptedOnce(t *testing.T) {
 		require.Equal(t, inbox.Accepted, first.Verdict)
 		again := accept(t, db, "u-1", "body", noon.Add(time.Hour))
 		require.Equal(t, inbox.Result{Verdict: inbox.Repeated, Receipt: first.Receipt, ReceivedAt: noon}, again)
-		require.Equal(t, inbox.Conflicting, accept(t, db, "u-1", "other", noon).Verdict)
+		require.Equal(t, inbox.Result{Verdict: inbox.Conflicting, ReceivedAt: noon}, accept(t, db, "u-1", "other", noon.Add(time.Hour)))
 		renamed := accept(t, db, "u-2", "body", noon)
 		require.Equal(t, inbox.Accepted, renamed.Verdict)
 		require.NotEqual(t, first.Receipt, renamed.Receipt)
@@ -86,6 +89,23 @@ func TestBodyStandsInForItsKeyForTenMinutes(t *testing.T) {
 	})
 }
 
+// Two tenants may send the same body, each without a key, and each more than once.
+func TestBodyStandsInForItsKeyOfItsTenant(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, db *store.DB) {
+		receipts := map[string]string{}
+		for _, tenant := range []string{"globex", "acme", "initech", "globex", "acme", "initech"} {
+			res, err := inbox.Accept(t.Context(), db, inbox.Arrive(tenant, "", []byte("body"), noon.Add(time.Duration(len(receipts))*time.Second)))
+			require.NoError(t, err)
+			if receipts[tenant] == "" {
+				require.Equal(t, inbox.Accepted, res.Verdict, tenant)
+				receipts[tenant] = res.Receipt
+			}
+			require.Equal(t, receipts[tenant], res.Receipt, tenant)
+		}
+	})
+}
+
 func TestWorkflowIDIsWrittenWithTheExport(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, db *store.DB) {
@@ -96,6 +116,70 @@ func TestWorkflowIDIsWrittenWithTheExport(t *testing.T) {
 	})
 }
 
+// An id is any text, and PostgreSQL takes neither all of it nor any length of it into an index.
+func TestAnyCandidateIDIsTaken(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, db *store.DB) {
+		e := inbox.Arrive("acme", "u-1", []byte("body"), noon)
+		for e.CandidateID = "c\x00"; len(e.CandidateID) < 10_000; {
+			e.CandidateID += rand.Text() // nothing that could be packed
+		}
+		id := e.CandidateID
+		_, err := inbox.Accept(t.Context(), db, e)
+		require.NoError(t, err)
+		found, _, err := db.Exports(t.Context(), store.ExportFilter{Tenant: "acme", Candidate: hiring.CandidateKey(id)})
+		require.NoError(t, err)
+		require.Len(t, found, 1)
+	})
+}
+
+// A clock has nanoseconds and a zone; the database does not. What the first is told is what a repeat is told.
+func TestReceptionIsToldAlike(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, db *store.DB) {
+		at := noon.Add(1234 * time.Nanosecond).In(time.FixedZone("", 3600))
+		first, again := accept(t, db, "u-1", "body", at), accept(t, db, "u-1", "body", at.Add(time.Minute))
+		require.Equal(t, noon.Add(time.Microsecond), first.ReceivedAt)
+		require.Equal(t, first.ReceivedAt, again.ReceivedAt)
+	})
+}
+
+// Two nodes may draw the same id for two exports. The second is not acknowledged, for it is not kept; under another id it is.
+func TestExportWhoseIDIsTaken(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, db *store.DB) {
+		first, second := inbox.Arrive("acme", "u-1", []byte("body"), noon), inbox.Arrive("acme", "u-2", []byte("body"), noon)
+		id := second.ID
+		second.ID = first.ID
+		_, err := inbox.Accept(t.Context(), db, first)
+		require.NoError(t, err)
+		_, err = inbox.Accept(t.Context(), db, second)
+		require.ErrorIs(t, err, store.ErrUnavailable)
+		_, err = db.ExportByKey(t.Context(), "acme", "u-2")
+		require.ErrorIs(t, err, store.ErrNotFound)
+		second.ID = id
+		res, err := inbox.Accept(t.Context(), db, second)
+		require.NoError(t, err)
+		require.Equal(t, inbox.Accepted, res.Verdict)
+	})
+}
+
+func TestSixtyFourThousandBodiesAreRemembered(t *testing.T) {
+	t.Parallel()
+	b := inbox.NewBodies()
+	again := func(n uint32) bool {
+		e := &hiring.Export{Tenant: "acme"}
+		binary.BigEndian.PutUint32(e.SHA256[:], n)
+		return b.Again(e)
+	}
+	for n := range uint32(1 << 16) {
+		require.False(t, again(n))
+	}
+	require.True(t, again(0))
+	require.False(t, again(1<<16))
+	require.False(t, again(0), "there is a bound")
+}
+
 func TestBodiesAreRememberedByTenant(t *testing.T) {
 	t.Parallel()
 	b := inbox.NewBodies()
@@ -104,4 +188,15 @@ func TestBodiesAreRememberedByTenant(t *testing.T) {
 	require.True(t, b.Again(inbox.Arrive("acme", "u-2", []byte("body"), noon)))
 	require.False(t, b.Again(inbox.Arrive("acme", "u-3", []byte("other"), noon)))
 	require.False(t, b.Again(inbox.Arrive("globex", "u-4", []byte("body"), noon)))
+}
+
+// Its documents' addresses end two and a half hours after it arrived, and trying does after 72.
+func TestEndsOfWhatArrives(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, db *store.DB) {
+		accept(t, db, "u-1", "body", noon)
+		e, err := db.ExportByKey(t.Context(), "acme", "u-1")
+		require.NoError(t, err)
+		require.Equal(t, []any{hiring.Received, noon.Add(2*time.Hour + 30*time.Minute), noon.Add(72 * time.Hour), int64(4)}, []any{e.Origin, e.DocumentsTill, e.DeliverTill, e.Size})
+	})
 }

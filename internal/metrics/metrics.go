@@ -56,6 +56,9 @@ var (
 	erased = prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "hiregate_exports_erased_total", Help: "Exports whose content was erased, as retention says or somebody asked.",
 	})
+	filesStuck = prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "hiregate_files_stuck", Help: "Files that nobody needs any more and that the last sweep could not remove.",
+	})
 	undispatched = prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "hiregate_inbox_undispatched", Help: "Accepted exports whose workflow was not started yet.",
 	})
@@ -77,8 +80,8 @@ var (
 )
 
 var all = []prometheus.Collector{received, sameBody, ackSeconds, deliveries, attemptSeconds, verifications, documents, documentBytes,
-	windowLeft, dispatched, erased, undispatched, undispatchedAge, walBytes, commits, writes, temporalUp,
-	applications, invalidAnswers, applicationBytes, tokens, formExpired, scans, scansPending}
+	windowLeft, dispatched, erased, filesStuck, undispatched, undispatchedAge, walBytes, commits, writes, temporalUp,
+	applications, invalidAnswers, applicationBytes, tokens, formExpired, scans, scansPending, configured, held, quarantine}
 
 // Register adds the collectors to a registry; those it has already are left.
 func Register(r prometheus.Registerer) error {
@@ -115,6 +118,16 @@ func tenantLabel(tenant string) string {
 	}
 	tenants.seen[tenant] = struct{}{}
 	return tenant
+}
+
+// knownTenantLabel is tenantLabel without giving a tenant a label of its own.
+func knownTenantLabel(tenant string) string {
+	tenants.RLock()
+	defer tenants.RUnlock()
+	if _, ok := tenants.seen[tenant]; ok {
+		return tenant
+	}
+	return otherTenant
 }
 
 // integrationLabels bounds those of an integration by those of its tenant.
@@ -183,6 +196,9 @@ func Dispatched(result string) { dispatched.WithLabelValues(result).Inc() }
 
 // Erased counts an export whose content was erased.
 func Erased() { erased.Inc() }
+
+// FilesStuck sets how many files could not be removed.
+func FilesStuck(n int) { filesStuck.Set(float64(n)) }
 
 // Backlog sets how many exports wait for their workflow and for how long the oldest does.
 func Backlog(n int, age time.Duration) {

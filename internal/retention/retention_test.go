@@ -22,6 +22,7 @@ import (
 	"github.com/hiregate/hiregate/internal/retention"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/store/storetest"
+	_ "github.com/hiregate/hiregate/internal/store/storetest/tables"
 )
 
 const day = 24 * time.Hour
@@ -103,6 +104,26 @@ func (b *bench) delivered(t *testing.T, key, body string) (e *hiring.Export, fil
 		return err
 	})
 	return e, blob.Name
+}
+
+// What is due lies behind more exports than are looked at in one go, and nothing is due of those.
+func TestAllExportsAreLookedAt(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, storetest.SQLite(t))
+	b.write(t, func(tx *store.Tx) error {
+		for n := range 1000 {
+			if _, err := inbox.Put(tx, inbox.Arrive("acme", fmt.Sprint("waiting-", n), []byte("{}"), b.now)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	b.delivered(t, "u-1", "{}")
+	b.keepFor(90 * day)
+	b.now = b.now.Add(91 * day)
+	n, err := b.Erase(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, 1, n)
 }
 
 func TestContentIsErasedWhenItsTimeIsOver(t *testing.T) {

@@ -85,11 +85,15 @@ func (tx *Tx) OfferDocument(d *hiring.ApplicationDocument, e *hiring.Export, pos
 	if err != nil {
 		return err
 	}
+	of, err := tx.engine.dataKeys.about(&hiring.Document{ExportID: e.ID, Position: position, SourceURL: []byte{}, FileName: d.FileName})
+	if err != nil {
+		return err
+	}
 	var id int64
 	_, err = tx.one([]any{&id}, `
-		INSERT INTO documents (export_id, tenant, position, source_url, state, reason, tries, next_at, blob, sha256, size, declared, detected, file_name, created_at, fetched_at, scan_of)
-		VALUES ($1, $2, $3, $4, $5, $12, 0, NULL, $6, $7, $8, $9, $9, $10, $11, $11, $13) RETURNING id`,
-		e.ID, e.Tenant, position, []byte{}, string(state), d.Blob, d.SHA256, d.Size, d.MediaType, d.FileName, micros(e.ReceivedAt), reason, d.Key)
+		INSERT INTO documents (export_id, tenant, position, source_url, state, reason, tries, next_at, blob, sha256, size, declared, detected, file_name, created_at, fetched_at, scan_of, sealed)
+		VALUES ($1, $2, $3, $4, $5, $12, 0, NULL, $6, $7, $8, $9, $9, $10, $11, $11, $13, $14) RETURNING id`,
+		e.ID, e.Tenant, position, of.SourceURL, string(state), d.Blob, d.SHA256, d.Size, d.MediaType, of.FileName, micros(e.ReceivedAt), reason, d.Key, of.sealed)
 	if err != nil {
 		return err
 	}

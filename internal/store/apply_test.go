@@ -183,7 +183,7 @@ func TestUploads(t *testing.T) {
 			return nil
 		})
 		before := func(at time.Time) []string {
-			all, err := db.Uploads(t.Context(), at, 10)
+			all, err := db.Uploads(t.Context(), at, 0, 10)
 			require.NoError(t, err)
 			return all
 		}
@@ -210,6 +210,11 @@ func TestUploads(t *testing.T) {
 			return err
 		})
 		require.Equal(t, []string{"c"}, before(noon), "the next sweep removes it")
+		write(t, db, func(tx *store.Tx) error { return tx.AddUpload("c", noon) })
+		require.Equal(t, []string{"c"}, before(noon), "what is noted once more is begun anew")
+		behind, err := db.Uploads(t.Context(), noon.Add(time.Hour), 1, 10)
+		require.NoError(t, err)
+		require.Equal(t, []string{"a"}, behind)
 		write(t, db, func(tx *store.Tx) error { return tx.RemovedUpload("c") })
 		require.Equal(t, []string{"a"}, before(noon.Add(time.Hour)))
 	})

@@ -13,6 +13,7 @@ const (
 	plainBody  = 1 // as it is
 	packedBody = 2 // as one block of S2, which extends Snappy
 	sealedBody = 3 // sealed; within is a kept body. See secrets.go
+	keyedBody  = 4 // sealed with a data key, whose id comes next. See datakeys.go
 )
 
 func wrapBody(body []byte) []byte {

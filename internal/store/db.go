@@ -48,7 +48,7 @@ const (
 // Options are what Open may be told.
 type Options struct {
 	Log *zap.Logger
-	// Vaults are what secrets are sealed with. Nil: with nothing.
+	// Vaults are what secrets are sealed with, and data keys. Nil: with nothing.
 	Vaults *vault.Shared
 }
 
@@ -87,6 +87,9 @@ func Open(ctx context.Context, address string, o Options) (*DB, error) {
 		db.reads.Close()
 		lock.Close()
 		return nil, e.opening("opening", err)
+	}
+	if err := db.resumeSealing(ctx); err != nil {
+		return nil, errors.Join(e.opening("reading the data keys of", err), db.Close())
 	}
 	return db, nil
 }
@@ -159,6 +162,17 @@ func query[T any](ctx context.Context, db *DB, scan func(row) (T, error), q stri
 		return nil, unavailable(ctx, "reading rows", err)
 	}
 	return all, nil
+}
+
+// queryMap is query for rows of which each has a key of its own.
+func queryMap[K comparable, V any](ctx context.Context, db *DB, scan func(row) (K, V, error), q string, args ...any) (map[K]V, error) {
+	all := map[K]V{}
+	_, err := query(ctx, db, func(r row) (struct{}, error) {
+		key, value, err := scan(r)
+		all[key] = value
+		return struct{}{}, err
+	}, q, args...)
+	return all, err
 }
 
 // errEnough is what a scan says where a query need not go on.

@@ -81,21 +81,33 @@ func (tx *Tx) CountAttempts(deliveryID int64, attempts int) error {
 // AddAttempt adds an attempt to its delivery, which the transaction has put or read before, and gives it its number, from 1. Of an
 // export whose content was erased meanwhile it keeps no answer.
 func (tx *Tx) AddAttempt(a *hiring.Attempt) error {
-	if len(a.Answer) > 0 {
-		erased, err := tx.one([]any{&a.DeliveryID}, `SELECT d.id FROM deliveries d JOIN exports e ON e.id = d.export_id
-			WHERE d.id = $1 AND e.erased_at IS NOT NULL`, a.DeliveryID)
-		if err != nil {
+	answer, sealed := a.Answer, []byte(nil)
+	if len(answer) > 0 {
+		var err error
+		if sealed, err = tx.engine.dataKeys.seal(receiversAnswer, answerRow(a), answer); err != nil {
 			return err
 		}
-		if erased {
-			a.Answer = nil
-		}
 	}
-	_, err := tx.one([]any{&a.Number}, `
-		INSERT INTO attempts (delivery_id, number, started_at, duration, status, error, answer)
-		SELECT $1, count(*) + 1, $2, $3, $4, $5, $6 FROM attempts WHERE delivery_id = $1 RETURNING number`,
-		a.DeliveryID, micros(a.StartedAt), a.Duration.Microseconds(), a.Status, a.Error, a.Answer)
+	if sealed != nil {
+		answer = nil
+	}
+	var erased bool
+	_, err := tx.one([]any{&a.Number, &erased}, `
+		INSERT INTO attempts (delivery_id, number, started_at, duration, status, error, answer, sealed)
+		SELECT $1, count(*) + 1, $2, $3, $4, $5, $6, $7 FROM attempts WHERE delivery_id = $1
+		RETURNING number, EXISTS (SELECT 1 FROM deliveries d JOIN exports e ON e.id = d.export_id WHERE d.id = $1 AND e.erased_at IS NOT NULL)`,
+		a.DeliveryID, micros(a.StartedAt), a.Duration.Microseconds(), a.Status, a.Error, answer, sealed)
+	if err != nil || !erased {
+		return err
+	}
+	a.Answer = nil
+	_, err = tx.exec(`UPDATE attempts SET answer = NULL, sealed = NULL WHERE delivery_id = $1 AND number = $2`, a.DeliveryID, a.Number)
 	return err
+}
+
+// answerRow tells an attempt by when it began: its number comes only with its row.
+func answerRow(a *hiring.Attempt) string {
+	return fmt.Sprint(a.DeliveryID, "/", a.StartedAt.UnixMicro())
 }
 
 const deliveryColumns = `id, export_id, tenant, integration, round, outcome, fault, reason, attempts, parked, held_since, next_at, created_at, updated_at, documents`
@@ -164,14 +176,28 @@ const latestAttempts = 100
 
 // Attempts reads the attempts of a delivery, the first one first: of more than 100 the last 100.
 func (db *DB) Attempts(ctx context.Context, deliveryID int64) ([]hiring.Attempt, error) {
+	var sealed [][]byte
 	all, err := query(ctx, db, func(r row) (a hiring.Attempt, err error) {
 		var micro int64
-		err = r.Scan(&a.DeliveryID, &a.Number, moment{&a.StartedAt}, &micro, &a.Status, &a.Error, &a.Answer)
+		var answer []byte
+		err = r.Scan(&a.DeliveryID, &a.Number, moment{&a.StartedAt}, &micro, &a.Status, &a.Error, &a.Answer, &answer)
 		a.Duration = time.Duration(micro) * time.Microsecond
+		sealed = append(sealed, answer)
 		return a, err
-	}, `SELECT delivery_id, number, started_at, duration, status, error, answer FROM attempts WHERE delivery_id = $1 ORDER BY number DESC LIMIT $2`, deliveryID, latestAttempts)
+	}, `SELECT delivery_id, number, started_at, duration, status, error, answer, sealed FROM attempts WHERE delivery_id = $1 ORDER BY number DESC LIMIT $2`, deliveryID, latestAttempts)
+	if err != nil {
+		return nil, err
+	}
+	for n, answer := range sealed {
+		if answer == nil {
+			continue
+		}
+		if all[n].Answer, err = db.opened(ctx, receiversAnswer, answerRow(&all[n]), answer); err != nil {
+			return nil, err
+		}
+	}
 	slices.Reverse(all)
-	return all, err
+	return all, nil
 }
 
 // MoveDelivery takes a delivery whose workflow has ended into another round. It reports false when it was moved or written since it
@@ -183,13 +209,21 @@ func (tx *Tx) MoveDelivery(d *hiring.Delivery, round int, now time.Time) (bool, 
 	return n == 1, err
 }
 
-// Place is where a delivery goes.
-type Place struct{ Tenant, Integration string }
+// HeldAt counts, for each integration that there are any for, the deliveries that are held, parked or not, those of exports in quarantine
+// aside.
+func (db *DB) HeldAt(ctx context.Context) (map[hiring.Place]int64, error) {
+	return queryMap(ctx, db, func(r row) (at hiring.Place, n int64, err error) {
+		err = r.Scan(&at.Tenant, &at.Integration, &n)
+		return at, n, err
+	}, `SELECT tenant, integration, count(*) FROM deliveries WHERE held_since IS NOT NULL AND `+notQuarantined+` GROUP BY tenant, integration`)
+}
 
-// HeldAt lists the integrations that deliveries are held for, parked or not, those of exports in quarantine aside.
-func (db *DB) HeldAt(ctx context.Context) ([]Place, error) {
-	return query(ctx, db, func(r row) (p Place, err error) { err = r.Scan(&p.Tenant, &p.Integration); return p, err },
-		`SELECT DISTINCT tenant, integration FROM deliveries WHERE held_since IS NOT NULL AND `+notQuarantined)
+// Quarantined counts the exports in quarantine of each tenant that has any.
+func (db *DB) Quarantined(ctx context.Context) (map[string]int64, error) {
+	return queryMap(ctx, db, func(r row) (tenant string, n int64, err error) {
+		err = r.Scan(&tenant, &n)
+		return tenant, n, err
+	}, `SELECT tenant, count(*) FROM exports WHERE quarantined GROUP BY tenant`)
 }
 
 // EndDeliveries ends a page of the deliveries to an integration that are not final: it was removed. It tells how many; call it

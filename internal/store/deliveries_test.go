@@ -98,8 +98,8 @@ func TestWhatWasMovedIntoARoundThatStartsHasTheNext(t *testing.T) {
 			}
 			return tx.MarkDispatched(e.ID, 0, noon, "crm", "hris")
 		})
-		release := func(name string) {
-			parked, err := db.Delivery(t.Context(), e.ID, name, 0)
+		release := func(name string, round int) {
+			parked, err := db.Delivery(t.Context(), e.ID, name, round)
 			require.NoError(t, err)
 			write(t, db, func(tx *store.Tx) error {
 				next, err := tx.NextRound(e.ID, []string{name}, noon, noon.Add(time.Hour))
@@ -119,17 +119,25 @@ func TestWhatWasMovedIntoARoundThatStartsHasTheNext(t *testing.T) {
 			}
 			return at
 		}
-		release("crm")
-		release("hris")
+		release("crm", 0)
+		release("hris", 0)
 		write(t, db, func(tx *store.Tx) error { return tx.MarkDispatched(e.ID, 1, noon, "crm") })
 		require.Equal(t, []string{"crm1", "hris2"}, rounds())
+
+		// What was delivered in an earlier round stays there.
+		write(t, db, func(tx *store.Tx) error {
+			return tx.PutDelivery(&hiring.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "hris", Outcome: hiring.Delivered, CreatedAt: noon, UpdatedAt: noon})
+		})
+		release("crm", 1)
+		write(t, db, func(tx *store.Tx) error { return tx.MarkDispatched(e.ID, 2, noon, "crm") })
+		require.Equal(t, []string{"hris0", "crm2", "hris3"}, rounds())
 
 		waiting, err := db.Export(t.Context(), e.ID)
 		require.NoError(t, err)
 		for range 2 { // its workflow id is taken, and two nodes find that out
 			write(t, db, func(tx *store.Tx) error { return tx.SkipRound(waiting) })
 		}
-		require.Equal(t, []string{"crm1", "hris3"}, rounds())
+		require.Equal(t, []string{"hris0", "crm2", "hris4"}, rounds())
 	})
 }
 
@@ -167,6 +175,154 @@ func TestDeliveryIsNotOverwrittenUnseen(t *testing.T) {
 			require.Equal(t, hiring.Delivered, standing.Outcome)
 			require.Equal(t, standing, put(added, outcome))
 			require.Equal(t, hiring.Delivered, put(standing, outcome).Outcome, "what is final was written over")
+		}
+	})
+}
+
+// What the partner took is that and nothing else: not due again, not held, whatever stood there.
+func TestWhatIsDeliveredIsDueNoMore(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, db *store.DB) {
+		e := export("acme", "u-1", "b")
+		require.True(t, insert(t, db, e))
+		put := func(d hiring.Delivery) { write(t, db, func(tx *store.Tx) error { return tx.PutDelivery(&d) }) }
+		put(hiring.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "hris", Outcome: hiring.Held, Fault: hiring.ClassPartnerFault, Reason: "it is disabled", Attempts: 1, Parked: true,
+			HeldSince: noon, NextAt: noon.Add(time.Minute), Documents: hiring.Inline, CreatedAt: noon, UpdatedAt: noon})
+		late := hiring.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "hris", Outcome: hiring.Delivered, Attempts: 2, Documents: hiring.Rehost, CreatedAt: noon, UpdatedAt: noon.Add(time.Hour)}
+		put(late)
+		got, err := db.Delivery(t.Context(), e.ID, "hris", 0)
+		require.NoError(t, err)
+		late.ID, late.Read = got.ID, late.UpdatedAt
+		require.Equal(t, &late, got)
+	})
+}
+
+// Each of these is somebody else's doing since the delivery was read, and nothing but that: it is neither written nor moved.
+func TestWhatChangedSinceItWasReadStays(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, db *store.DB) {
+		move := func(d *hiring.Delivery, round int) (moved bool) {
+			write(t, db, func(tx *store.Tx) (err error) { moved, err = tx.MoveDelivery(d, round, noon); return err })
+			return moved
+		}
+		for what, meanwhile := range map[string]func(*hiring.Delivery){
+			"written at another time":  func(d *hiring.Delivery) { d.UpdatedAt = noon.Add(time.Microsecond) },
+			"ended at the same moment": func(d *hiring.Delivery) { d.Outcome = hiring.Failed },
+		} {
+			e := export("acme", what, "b")
+			require.True(t, insert(t, db, e))
+			d := &hiring.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "hris", Outcome: hiring.Held, HeldSince: noon, CreatedAt: noon, UpdatedAt: noon}
+			write(t, db, func(tx *store.Tx) error { return tx.PutDelivery(d) })
+			read, err := db.Delivery(t.Context(), e.ID, "hris", 0)
+			require.NoError(t, err)
+			changed := *read
+			meanwhile(&changed)
+			write(t, db, func(tx *store.Tx) error { return tx.PutDelivery(&changed) })
+			late := *read
+			late.Outcome = hiring.Retrying
+			require.ErrorIs(t, db.Write(t.Context(), func(tx *store.Tx) error { return tx.PutDelivery(&late) }), store.ErrStale, what)
+			require.False(t, move(read, 1), what)
+		}
+
+		// Parked, and then moved, at the very moment at which it was written.
+		e := export("acme", "moved", "b")
+		require.True(t, insert(t, db, e))
+		d := &hiring.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "hris", Outcome: hiring.Held, HeldSince: noon, CreatedAt: noon, UpdatedAt: noon}
+		write(t, db, func(tx *store.Tx) error { return tx.PutDelivery(d) })
+		read, err := db.Delivery(t.Context(), e.ID, "hris", 0)
+		require.NoError(t, err)
+		parked := *read
+		parked.Parked = true
+		write(t, db, func(tx *store.Tx) error { return tx.PutDelivery(&parked) })
+		require.False(t, move(read, 1), "it was parked since")
+		require.True(t, move(&parked, 1))
+		got, err := db.Delivery(t.Context(), e.ID, "hris", 1)
+		require.NoError(t, err)
+		require.Equal(t, []any{hiring.Held, false, true}, []any{got.Outcome, got.Parked, got.HeldSince.IsZero()}, "it counts as held in the round that was just begun")
+		require.False(t, move(read, 2), "it is in another round by now")
+		require.ErrorIs(t, db.Write(t.Context(), func(tx *store.Tx) error { return tx.PutDelivery(&parked) }), store.ErrStale, "it is in another round by now")
+	})
+}
+
+func TestDeliveryThatIsThereIsNotBegunAnew(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, db *store.DB) {
+		e := export("acme", "u-1", "b")
+		require.True(t, insert(t, db, e))
+		d := &hiring.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "hris", Outcome: hiring.Delivered, Attempts: 3, CreatedAt: noon, UpdatedAt: noon}
+		write(t, db, func(tx *store.Tx) error {
+			if err := tx.PutDelivery(d); err != nil {
+				return err
+			}
+			return tx.BeginDelivery(&hiring.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "hris", Outcome: hiring.Pending, CreatedAt: noon, UpdatedAt: noon.Add(time.Hour)})
+		})
+		got, err := db.Delivery(t.Context(), e.ID, "hris", 0)
+		require.NoError(t, err)
+		require.Equal(t, []any{hiring.Delivered, 3, noon}, []any{got.Outcome, got.Attempts, got.UpdatedAt})
+	})
+}
+
+// An integration's deliveries are held, released and ended for it alone.
+func TestDeliveriesOfAnIntegration(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, db *store.DB) {
+		type at struct {
+			tenant, integration string
+			outcome             hiring.Outcome
+		}
+		outcomes := []hiring.Outcome{hiring.Pending, hiring.Retrying, hiring.Held, hiring.Delivered, hiring.Failed, hiring.Expired}
+		ids := map[at]int64{}
+		for _, tenant := range []string{"acme", "globex"} {
+			for _, outcome := range outcomes {
+				e := export(tenant, string(outcome), "b")
+				require.True(t, insert(t, db, e))
+				for _, integration := range []string{"crm", "hris"} {
+					ids[at{tenant, integration, outcome}] = e.ID
+					d := &hiring.Delivery{ExportID: e.ID, Tenant: tenant, Integration: integration, Outcome: outcome, CreatedAt: noon, UpdatedAt: noon}
+					if outcome == hiring.Held {
+						d.Parked, d.HeldSince, d.NextAt = true, noon, noon
+					}
+					write(t, db, func(tx *store.Tx) error { return tx.PutDelivery(d) })
+				}
+			}
+		}
+		held := func(after int64) (found []int64) {
+			page, err := db.HeldDeliveries(t.Context(), "acme", "hris", after, 10)
+			require.NoError(t, err)
+			for _, d := range page {
+				require.Equal(t, []any{"acme", "hris", hiring.Held}, []any{d.Tenant, d.Integration, d.Outcome})
+				found = append(found, d.ExportID)
+			}
+			return found
+		}
+		first := ids[at{"acme", "hris", hiring.Held}]
+		second := export("acme", "another", "b")
+		require.True(t, insert(t, db, second))
+		write(t, db, func(tx *store.Tx) error {
+			return tx.PutDelivery(&hiring.Delivery{ExportID: second.ID, Tenant: "acme", Integration: "hris", Outcome: hiring.Held, CreatedAt: noon, UpdatedAt: noon})
+		})
+		require.Equal(t, []int64{first, second.ID}, held(0))
+		require.Equal(t, []int64{second.ID}, held(first))
+
+		end := func() (ended int64) {
+			write(t, db, func(tx *store.Tx) (err error) {
+				ended, err = tx.EndDeliveries("acme", "hris", "it was removed", noon.Add(time.Hour))
+				return err
+			})
+			return ended
+		}
+		require.EqualValues(t, 4, end())
+		require.Zero(t, end(), "what is final ended again")
+		require.Empty(t, held(0))
+		for at, id := range ids {
+			d, err := db.Delivery(t.Context(), id, at.integration, 0)
+			require.NoError(t, err)
+			if at.tenant == "acme" && at.integration == "hris" && !at.outcome.Final() {
+				require.Equal(t, []any{hiring.Failed, hiring.ClassPartnerFault, "it was removed", false, true, true, noon.Add(time.Hour)},
+					[]any{d.Outcome, d.Fault, d.Reason, d.Parked, d.HeldSince.IsZero(), d.NextAt.IsZero(), d.UpdatedAt}, at)
+			} else {
+				require.Equal(t, []any{at.outcome, noon}, []any{d.Outcome, d.UpdatedAt}, at)
+			}
 		}
 	})
 }

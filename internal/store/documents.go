@@ -2,6 +2,8 @@ package store
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"time"
 
 	"github.com/hiregate/hiregate/internal/hiring"
@@ -9,24 +11,83 @@ import (
 
 // InsertDocument adds a document that an export references, unless it is there already.
 func (tx *Tx) InsertDocument(d hiring.Document) error {
-	_, err := tx.exec(`
-		INSERT INTO documents (export_id, tenant, position, source_url, state, reason, tries, next_at, blob, sha256, size, declared, detected, file_name, created_at, fetched_at)
-		VALUES ($1, $2, $3, $4, $5, '', 0, NULL, '', NULL, 0, '', '', '', $6, NULL) ON CONFLICT (export_id, position) DO NOTHING`,
-		d.ExportID, d.Tenant, d.Position, d.SourceURL, string(hiring.Fetching), micros(d.CreatedAt))
+	of, err := tx.engine.dataKeys.about(&d)
+	if err != nil {
+		return err
+	}
+	_, err = tx.exec(`
+		INSERT INTO documents (export_id, tenant, position, source_url, state, reason, tries, next_at, blob, sha256, size, declared, detected, file_name, created_at, fetched_at, sealed)
+		VALUES ($1, $2, $3, $4, $5, '', 0, NULL, '', NULL, 0, '', '', $7, $6, NULL, $8) ON CONFLICT (export_id, position) DO NOTHING`,
+		d.ExportID, d.Tenant, d.Position, of.SourceURL, string(hiring.Fetching), micros(d.CreatedAt), of.FileName, of.sealed)
 	return err
+}
+
+// about is what is known of a document that tells of its candidate, or opens it: in columns of its own, or sealed.
+type about struct {
+	SourceURL []byte
+	FileName  string
+	sealed    []byte // in the place of the others; nil: they are not sealed
+}
+
+func aboutRow(d *hiring.Document) string { return fmt.Sprint(d.ExportID, "/", d.Position) }
+
+// about gives what is to be kept of it.
+func (k *dataKeys) about(d *hiring.Document) (about, error) {
+	a := about{SourceURL: d.SourceURL, FileName: d.FileName}
+	if k.newest.Load() == nil {
+		return a, nil
+	}
+	all, err := json.Marshal(a)
+	if err != nil {
+		return a, err
+	}
+	sealed, err := k.seal(addressAndName, aboutRow(d), all)
+	if err != nil || sealed == nil {
+		return a, err
+	}
+	return about{[]byte{}, "", sealed}, nil
+}
+
+// keptDocument is a document as it lies in its row.
+type keptDocument struct {
+	hiring.Document
+	sealed []byte
+}
+
+func (d *keptDocument) fields() []any { return append(documentFields(&d.Document), &d.sealed) }
+
+// document gives a document as it was before it was sealed.
+func (db *DB) document(ctx context.Context, kept *keptDocument) (*hiring.Document, error) {
+	d := &kept.Document
+	if kept.sealed == nil {
+		return d, nil
+	}
+	all, err := db.opened(ctx, addressAndName, aboutRow(d), kept.sealed)
+	if err != nil {
+		return nil, err
+	}
+	var a about
+	err = json.Unmarshal(all, &a)
+	d.SourceURL, d.FileName = a.SourceURL, a.FileName
+	return d, err
 }
 
 // UpdateDocument writes what became of the fetching of a document. It reports false when the document was final before:
 // then nothing changes, and a blob that was fetched for it is not wanted.
 func (tx *Tx) UpdateDocument(d *hiring.Document) (bool, error) {
+	of, err := tx.engine.dataKeys.about(d)
+	if err != nil {
+		return false, err
+	}
 	n, err := tx.exec(`UPDATE documents SET state = $1, reason = $2, tries = $3, next_at = $4, blob = $5, sha256 = $6, size = $7, declared = $8,
-		detected = $9, file_name = $10, fetched_at = $11, refusals = $12 WHERE id = $13 AND state = 'fetching'`,
-		string(d.State), d.Reason, d.Tries, micros(d.NextAt), d.Blob, d.SHA256, d.Size, d.Declared, d.Detected, d.FileName, micros(d.FetchedAt), d.Refusals, d.ID)
+		detected = $9, file_name = $10, fetched_at = $11, refusals = $12, source_url = $13, sealed = $14 WHERE id = $15 AND state = 'fetching'`,
+		string(d.State), d.Reason, d.Tries, micros(d.NextAt), d.Blob, d.SHA256, d.Size, d.Declared, d.Detected, of.FileName, micros(d.FetchedAt), d.Refusals,
+		of.SourceURL, of.sealed, d.ID)
 	return n == 1, err
 }
 
 const documentColumns = `d.id, d.export_id, d.tenant, d.position, d.source_url, d.state, d.reason, d.tries, d.next_at, d.blob, d.sha256, d.size,
-	d.declared, d.detected, d.file_name, d.created_at, d.fetched_at, d.refusals`
+	d.declared, d.detected, d.file_name, d.created_at, d.fetched_at, d.refusals, d.sealed`
 
 func documentFields(d *hiring.Document) []any {
 	return []any{&d.ID, &d.ExportID, &d.Tenant, &d.Position, &d.SourceURL, &d.State, &d.Reason, &d.Tries, moment{&d.NextAt}, &d.Blob, &d.SHA256, &d.Size,
@@ -35,10 +96,20 @@ func documentFields(d *hiring.Document) []any {
 
 // Documents reads the documents of an export, in the order of its attachments.
 func (db *DB) Documents(ctx context.Context, exportID int64) ([]*hiring.Document, error) {
-	return query(ctx, db, func(r row) (*hiring.Document, error) {
-		var d hiring.Document
-		return &d, r.Scan(documentFields(&d)...)
+	all, err := query(ctx, db, func(r row) (*keptDocument, error) {
+		var d keptDocument
+		return &d, r.Scan(d.fields()...)
 	}, `SELECT `+documentColumns+` FROM documents d WHERE d.export_id = $1 ORDER BY d.position`, exportID)
+	if err != nil || len(all) == 0 {
+		return nil, err
+	}
+	docs := make([]*hiring.Document, len(all))
+	for n, kept := range all { // only now: a data key that is not known here is read on another connection
+		if docs[n], err = db.document(ctx, kept); err != nil {
+			return nil, err
+		}
+	}
+	return docs, nil
 }
 
 // InsertLink adds a public URL of a document, known by its hash, until a time.
@@ -56,9 +127,13 @@ func (tx *Tx) ExtendLinks(exportID int64, till time.Time) error {
 
 // DocumentByLink reads the document behind a public URL, and when that URL ends.
 func (db *DB) DocumentByLink(ctx context.Context, hash [32]byte) (d *hiring.Document, till time.Time, err error) {
-	d, err = queryOne(ctx, db, func(r row) (*hiring.Document, error) {
-		var d hiring.Document
-		return &d, r.Scan(append(documentFields(&d), moment{&till})...)
+	kept, err := queryOne(ctx, db, func(r row) (*keptDocument, error) {
+		var d keptDocument
+		return &d, r.Scan(append(d.fields(), moment{&till})...)
 	}, `SELECT `+documentColumns+`, l.till FROM document_links l JOIN documents d ON d.id = l.document_id WHERE l.hash = $1`, hash[:])
+	if err != nil {
+		return nil, till, err
+	}
+	d, err = db.document(ctx, kept)
 	return d, till, err
 }

@@ -54,6 +54,8 @@ type engine struct {
 	present func() error
 	// vaults are what secrets are sealed with.
 	vaults *vault.Shared
+	// dataKeys are what exports' content is sealed with.
+	dataKeys dataKeys
 	// size is that of the write-ahead log, in bytes.
 	size func() int64
 }

@@ -95,6 +95,76 @@ func TestErasureEndsWhatIsOnItsWay(t *testing.T) {
 	})
 }
 
+// What had ended before is told as it ended, and what had not is ended.
+func TestErasureLeavesEndsAlone(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, db *store.DB) {
+		e := export("acme", "u-1", "b")
+		e.Attachments = 3
+		require.True(t, insert(t, db, e))
+		write(t, db, func(tx *store.Tx) error {
+			for n := range 2 {
+				if err := tx.InsertDocument(hiring.Document{ExportID: e.ID, Tenant: "acme", Position: n, SourceURL: []byte("https://service.example/d"), CreatedAt: noon}); err != nil {
+					return err
+				}
+			}
+			for integration, outcome := range map[string]hiring.Outcome{"crm": hiring.Retrying, "hris": hiring.Delivered, "payroll": hiring.Expired} {
+				d := &hiring.Delivery{ExportID: e.ID, Tenant: "acme", Integration: integration, Outcome: outcome, Reason: "as it was", CreatedAt: noon, UpdatedAt: noon}
+				if outcome == hiring.Retrying {
+					d.NextAt, d.HeldSince = noon, noon
+				}
+				if err := tx.PutDelivery(d); err != nil {
+					return err
+				}
+			}
+			return tx.MarkDispatched(e.ID, 0, noon, "crm", "hris", "payroll")
+		})
+		docs, err := db.Documents(t.Context(), e.ID)
+		require.NoError(t, err)
+		docs[0].State, docs[0].Blob = hiring.Fetched, "blob"
+		write(t, db, func(tx *store.Tx) error { _, err := tx.UpdateDocument(docs[0]); return err })
+		scan := scanned(t, db, 1, noon)
+		write(t, db, func(tx *store.Tx) error { return tx.OfferDocument(scan, e, 2, [32]byte{1}) })
+
+		var left store.Remainder
+		write(t, db, func(tx *store.Tx) (err error) { _, left, err = tx.Remainder(e.ID); return err })
+		require.Equal(t, 2, left.Documents)
+		require.Len(t, left.Deliveries, 1)
+		require.NoError(t, eraseNow(db, e.ID))
+		deliveries, err := db.Deliveries(t.Context(), e.ID)
+		require.NoError(t, err)
+		var ends []string
+		for _, d := range deliveries {
+			ends = append(ends, fmt.Sprint(d.Outcome, ": ", d.Reason))
+			require.True(t, d.NextAt.IsZero() && d.HeldSince.IsZero(), "it is still due")
+		}
+		require.Equal(t, []string{"failed: " + store.ErasedReason, "delivered: as it was", "expired: as it was"}, ends)
+		states := func() (all []hiring.DocumentState) {
+			docs, err := db.Documents(t.Context(), e.ID)
+			require.NoError(t, err)
+			for _, d := range docs {
+				all = append(all, d.State)
+			}
+			return all
+		}
+		ended := []hiring.DocumentState{hiring.Fetched, hiring.GivenUp, hiring.GivenUp}
+		require.Equal(t, ended, states())
+		require.True(t, endScan(t, db, scan, ""))
+		require.Equal(t, ended, states(), "the end of its scan offers it again")
+		got, err := db.Export(t.Context(), e.ID)
+		require.NoError(t, err)
+		require.Empty(t, got.Fault, "Temporal took it")
+
+		refused := export("acme", "refused", "b")
+		require.True(t, insert(t, db, refused))
+		write(t, db, func(tx *store.Tx) error { return tx.MarkFault(refused.ID, "invalid id") })
+		require.NoError(t, eraseNow(db, refused.ID))
+		got, err = db.Export(t.Context(), refused.ID)
+		require.NoError(t, err)
+		require.Equal(t, "invalid id", got.Fault)
+	})
+}
+
 // Whoever had the content in hand when it was erased leaves none of it behind.
 func TestNothingIsWrittenIntoAnErasedExport(t *testing.T) {
 	t.Parallel()

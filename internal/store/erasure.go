@@ -65,14 +65,14 @@ func (tx *Tx) erase(id int64, now time.Time) error {
 	if _, err := tx.exec(`UPDATE exports SET erased_at = $1, candidate_id = '' WHERE id = $2`, micros(now), id); err != nil {
 		return err
 	}
-	if _, err := tx.exec(`UPDATE documents SET source_url = $1, blob = '', sha256 = NULL, file_name = '' WHERE export_id = $2`, []byte{}, id); err != nil {
+	if _, err := tx.exec(`UPDATE documents SET source_url = $1, blob = '', sha256 = NULL, file_name = '', sealed = NULL WHERE export_id = $2`, []byte{}, id); err != nil {
 		return err
 	}
 	for _, statement := range []string{
 		`DELETE FROM export_bodies WHERE export_id = $1`,
 		`DELETE FROM outgoing_bodies WHERE export_id = $1`,
 		`DELETE FROM document_links WHERE document_id IN (SELECT id FROM documents WHERE export_id = $1)`,
-		`UPDATE attempts SET answer = NULL WHERE delivery_id IN (SELECT id FROM deliveries WHERE export_id = $1)`,
+		`UPDATE attempts SET answer = NULL, sealed = NULL WHERE delivery_id IN (SELECT id FROM deliveries WHERE export_id = $1)`,
 	} {
 		if _, err := tx.exec(statement, id); err != nil {
 			return err

@@ -111,7 +111,7 @@ func TestErasureLeavesNothingOfTheCandidate(t *testing.T) {
 			return err
 		})
 		require.ErrorIs(t, err, store.ErrErased)
-		files, err := db.Uploads(t.Context(), erasing.Add(time.Second), 10)
+		files, err := db.Uploads(t.Context(), erasing.Add(time.Second), 0, 10)
 		require.NoError(t, err)
 		require.ElementsMatch(t, []string{"first", "second"}, files)
 	})
@@ -187,6 +187,16 @@ func TestWhatIsNotErased(t *testing.T) {
 				write(t, db, func(tx *store.Tx) error {
 					_, err := tx.NextRound(e.ID, []string{"hris"}, noon, noon.Add(time.Hour))
 					return err
+				})
+				return e
+			}, false},
+			{"not begun in its round", func() *hiring.Export {
+				e := finished(t, db, "begun", "f-5")
+				write(t, db, func(tx *store.Tx) error {
+					if _, err := tx.NextRound(e.ID, []string{"hris"}, noon, noon.Add(time.Hour)); err != nil {
+						return err
+					}
+					return tx.MarkDispatched(e.ID, 1, noon, "hris")
 				})
 				return e
 			}, false},

@@ -44,13 +44,30 @@ func (tx *Tx) InsertExport(e *hiring.Export) (bool, error) {
 	if err := tx.engine.keys.add(tx, e.Tenant, e.Key, e.ID); err != nil {
 		return false, err
 	}
+	err = tx.insertBody(e)
+	return err == nil, err
+}
+
+// insertBody keeps the body of an export, and the headers it came with.
+func (tx *Tx) insertBody(e *hiring.Export) error {
+	const insert = `INSERT INTO export_bodies (export_id, body, link, export_context) VALUES ($1, $2, $3, $4)`
+	sealed, err := e.Sealed, error(nil)
+	if sealed == nil {
+		sealed, err = tx.engine.dataKeys.sealBody(e)
+	}
+	if err != nil {
+		return err
+	}
+	if sealed != nil {
+		_, err = tx.exec(insert, e.ID, sealed, nil, nil)
+		return err
+	}
 	kept := packBody(tx.scratch, e.Body)
-	_, err = tx.exec(`INSERT INTO export_bodies (export_id, body, link, export_context) VALUES ($1, $2, $3, $4)`,
-		e.ID, kept, e.Link, e.ExportContext)
+	_, err = tx.exec(insert, e.ID, kept, e.Link, e.ExportContext)
 	if cap(kept) <= keptScratch {
 		tx.scratch = kept
 	}
-	return err == nil, err
+	return err
 }
 
 // SeenExport finds an accepted export by its key.
@@ -254,6 +271,9 @@ func (db *DB) LoadBody(ctx context.Context, e *hiring.Export) error {
 	}, `SELECT body, link, export_context FROM export_bodies WHERE export_id = $1`, e.ID)
 	if err != nil {
 		return err
+	}
+	if len(p.body) > 0 && p.body[0] == keyedBody {
+		return db.openBody(ctx, e, p.body)
 	}
 	e.Link, e.ExportContext = p.link, p.exportContext
 	e.Body, err = unwrapBody(p.body)

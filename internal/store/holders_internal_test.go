@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"path/filepath"
 	"testing"
 	"time"
@@ -23,5 +24,70 @@ func TestCloseWaitsForNobodyForEver(t *testing.T) {
 	require.ErrorIs(t, err, ErrUnavailable)
 	require.ErrorIs(t, db.Ping(t.Context()), ErrUnavailable)
 	release()
+	require.NoError(t, db.Close())
+}
+
+// Whoever began before goes on until they let go, however many are to come after that.
+func TestCloseWaitsForWhoHoldsIt(t *testing.T) {
+	t.Parallel()
+	db, err := Open(t.Context(), "sqlite://"+filepath.Join(t.TempDir(), "hiregate.db"), Options{})
+	require.NoError(t, err)
+	db.held = time.Hour
+	release, ok := db.Hold()
+	require.True(t, ok)
+	closed := make(chan error, 1)
+	go func() { closed <- db.Close() }()
+	require.Eventually(t, func() bool {
+		another, ok := db.Hold()
+		if ok {
+			another()
+		}
+		return !ok
+	}, 10*time.Second, time.Millisecond)
+	for range 50 {
+		require.NoError(t, db.Ping(t.Context()))
+	}
+	release()
+	require.NoError(t, <-closed)
+}
+
+// What waits for its turn when the database is closed is written, and nobody else has the file before that.
+func TestCloseWritesWhatWaits(t *testing.T) {
+	t.Parallel()
+	address := "sqlite://" + filepath.Join(t.TempDir(), "hiregate.db")
+	db, err := Open(t.Context(), address, Options{})
+	require.NoError(t, err)
+	touch := func(tx *Tx) error { return tx.touchDirectory() }
+	before, err := db.DirectoryVersion(t.Context())
+	require.NoError(t, err)
+	busy, release := make(chan struct{}), make(chan struct{})
+	written := make(chan error, 2)
+	go func() {
+		written <- db.Write(context.Background(), func(tx *Tx) error { close(busy); <-release; return touch(tx) })
+	}()
+	<-busy
+	go func() { written <- db.Write(context.Background(), touch) }()
+	require.Eventually(t, func() bool { return len(db.writer.queue) == 1 }, 10*time.Second, time.Millisecond)
+
+	closed := make(chan error, 1)
+	go func() { closed <- db.Close() }()
+	require.Eventually(t, func() bool {
+		db.writer.gate.RLock()
+		defer db.writer.gate.RUnlock()
+		return db.writer.stopped
+	}, 10*time.Second, time.Millisecond)
+	for range 10 {
+		_, err = Open(t.Context(), address, Options{})
+		require.ErrorContains(t, err, "in use by process")
+	}
+	close(release)
+	require.NoError(t, <-written)
+	require.NoError(t, <-written)
+	require.NoError(t, <-closed)
+	db, err = Open(t.Context(), address, Options{})
+	require.NoError(t, err)
+	after, err := db.DirectoryVersion(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, before+2, after)
 	require.NoError(t, db.Close())
 }

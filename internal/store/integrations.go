@@ -88,24 +88,19 @@ func (s IntegrationStatus) with(i *hiring.Integration) IntegrationStatus {
 }
 
 // IntegrationStatuses are where all integrations stand.
-type IntegrationStatuses map[Place]IntegrationStatus
+type IntegrationStatuses map[hiring.Place]IntegrationStatus
 
 // Of is what DB.IntegrationStatus reads.
 func (s IntegrationStatuses) Of(i *hiring.Integration) IntegrationStatus {
-	return s[Place{i.Tenant, i.Name}].with(i)
+	return s[hiring.Place{Tenant: i.Tenant, Integration: i.Name}].with(i)
 }
 
 // IntegrationStatuses reads where all integrations stand, for those who ask about many.
 func (db *DB) IntegrationStatuses(ctx context.Context) (IntegrationStatuses, error) {
-	all := IntegrationStatuses{}
-	_, err := query(ctx, db, func(r row) (struct{}, error) {
-		var at Place
-		var s IntegrationStatus
-		err := r.Scan(append([]any{&at.Tenant, &at.Integration}, s.fields()...)...)
-		all[at] = s
-		return struct{}{}, err
+	return queryMap(ctx, db, func(r row) (at hiring.Place, s IntegrationStatus, err error) {
+		err = r.Scan(append([]any{&at.Tenant, &at.Integration}, s.fields()...)...)
+		return at, s, err
 	}, `SELECT tenant, integration, setting, state, reason, attempts, updated_at, removed_at FROM integration_states`)
-	return all, err
 }
 
 const putIntegrationStatus = `

@@ -117,6 +117,37 @@ func TestNoKeyIsTakenTwice(t *testing.T) {
 	require.NotZero(t, settled, "no key ever went into the table")
 }
 
+// However many exports there are, memory holds the keys of the latest alone, and a start reads no more of them.
+func TestMemoryHoldsTheLatestKeysAlone(t *testing.T) {
+	t.Parallel()
+	address := "sqlite://" + filepath.Join(t.TempDir(), "hiregate.db")
+	const generation = 2 * keysAtOnce
+	open := func() (db *DB, held int) {
+		db, err := Open(t.Context(), address, Options{})
+		require.NoError(t, err)
+		db.engine.keys.generation = generation
+		return db, len(db.engine.keys.recent)
+	}
+	db, held := open()
+	require.Zero(t, held)
+	now := time.Now()
+	for n := range 10 * generation {
+		id := hiring.NewID(now)
+		e := &hiring.Export{ID: id, Tenant: "acme", Key: fmt.Sprint(n), Receipt: fmt.Sprint(id), ReceivedAt: now, DocumentsTill: now, DeliverTill: now, Body: []byte("{}")}
+		require.NoError(t, db.Write(t.Context(), func(tx *Tx) error {
+			inserted, err := tx.InsertExport(e)
+			require.True(t, inserted)
+			held = max(held, len(tx.engine.keys.recent))
+			return err
+		}))
+	}
+	require.Less(t, held, 2*generation)
+	require.NoError(t, db.Close())
+	db, held = open()
+	require.Less(t, held, 2*generation+generation/2, "those on their way into the table are read again, and those behind them")
+	require.NoError(t, db.Close())
+}
+
 func someKey() *rapid.Generator[exportKey] {
 	return rapid.Custom(func(t *rapid.T) exportKey {
 		return exportKey{rapid.SampledFrom([]string{"acme", "acme-2", "b"}).Draw(t, "tenant"), fmt.Sprint(rapid.IntRange(0, 200).Draw(t, "key"))}

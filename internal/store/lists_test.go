@@ -1,7 +1,9 @@
 package store_test
 
 import (
+	"fmt"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -63,5 +65,84 @@ func TestStatusesOfAllIntegrations(t *testing.T) {
 			require.Equal(t, alone, all.Of(i))
 		}
 		require.Equal(t, hiring.NotConfigured, all.Of(&edited).State)
+	})
+}
+
+func TestListIsPagedAndFiltered(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, db *store.DB) {
+		for n := range 25 {
+			e := export("acme", fmt.Sprint(n), "b")
+			e.CandidateID = fmt.Sprint("c-", n%5)
+			require.True(t, insert(t, db, e))
+			outcome := hiring.Delivered
+			if n%10 == 0 {
+				outcome = hiring.Retrying
+			}
+			for _, integration := range []string{"hris", "payroll"} {
+				require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error {
+					return tx.PutDelivery(&hiring.Delivery{ExportID: e.ID, Tenant: "acme", Integration: integration, Outcome: outcome, CreatedAt: noon, UpdatedAt: noon})
+				}))
+			}
+		}
+		require.True(t, insert(t, db, export("globex", "x", "b")))
+		list := func(f store.ExportFilter) (keys []string) {
+			for {
+				page, next, err := db.Exports(t.Context(), f)
+				require.NoError(t, err)
+				require.LessOrEqual(t, len(page), f.Limit)
+				for _, e := range page {
+					keys = append(keys, e.Key)
+				}
+				if next == 0 {
+					return keys
+				}
+				f.Before = next
+			}
+		}
+		require.Len(t, list(store.ExportFilter{Limit: 10}), 26)
+		require.Len(t, list(store.ExportFilter{Tenant: "acme", Limit: 7}), 25)
+		require.Equal(t, []string{"20", "10", "0"}, list(store.ExportFilter{Tenant: "acme", Outcome: hiring.Retrying, Limit: 2}))
+		require.Equal(t, []string{"20", "10", "0"}, list(store.ExportFilter{Tenant: "acme", Integration: "hris", Outcome: hiring.Retrying, Limit: 2}))
+		require.Equal(t, []string{"20", "10", "0"}, list(store.ExportFilter{Outcome: hiring.Retrying, Limit: 2}))
+		require.Equal(t, []string{"20", "10", "0"}, list(store.ExportFilter{Outcome: hiring.Retrying, Limit: 1}), "a page is of the latest")
+		redelivered, err := db.ExportByKey(t.Context(), "acme", "10")
+		require.NoError(t, err)
+		for n, integration := range []string{"hris", "payroll"} {
+			require.Len(t, list(store.ExportFilter{Tenant: "acme", Outcome: hiring.Retrying, Limit: 2}), 3, "%d of its two deliveries are in a later round", n)
+			require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error {
+				return tx.PutDelivery(&hiring.Delivery{ExportID: redelivered.ID, Tenant: "acme", Integration: integration, Round: 1, Outcome: hiring.Delivered, CreatedAt: noon, UpdatedAt: noon})
+			}))
+		}
+		require.Equal(t, []string{"20", "0"}, list(store.ExportFilter{Tenant: "acme", Outcome: hiring.Retrying, Limit: 2}), "an earlier round was taken for the present state")
+		require.Equal(t, []string{"23", "18", "13", "8", "3"}, list(store.ExportFilter{Tenant: "acme", Candidate: "c-3", Limit: 2}))
+		require.Equal(t, []string{"20", "0"}, list(store.ExportFilter{Tenant: "acme", Candidate: "c-0", Outcome: hiring.Retrying, Limit: 2}))
+		require.Empty(t, list(store.ExportFilter{Tenant: "acme", Candidate: "c-3", Outcome: hiring.Retrying, Limit: 2}))
+	})
+}
+
+// A list of some hours has what was received in them, the first moment included and the last one not.
+func TestListOfSomeHours(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, db *store.DB) {
+		for n := range 4 {
+			e := export("acme", fmt.Sprint(n), "b")
+			e.ID = hiring.FirstID(noon.Add(time.Duration(n) * time.Hour))
+			require.True(t, insert(t, db, e))
+			require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error {
+				return tx.PutDelivery(&hiring.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "hris", Outcome: hiring.Delivered, CreatedAt: noon, UpdatedAt: noon})
+			}))
+		}
+		for _, f := range []store.ExportFilter{{Tenant: "acme"}, {Tenant: "acme", Integration: "hris"}} {
+			f.Since, f.Until = noon.Add(time.Hour), noon.Add(3*time.Hour)
+			page, next, err := db.Exports(t.Context(), f)
+			require.NoError(t, err)
+			require.Zero(t, next)
+			var keys []string
+			for _, e := range page {
+				keys = append(keys, e.Key)
+			}
+			require.Equal(t, []string{"2", "1"}, keys)
+		}
 	})
 }

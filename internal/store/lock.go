@@ -11,9 +11,22 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// takenLock is the lock of a SQLite file, with what its own file was when it was taken: asking the file each time would be another system
+// call of each commit.
+type takenLock struct {
+	*os.File
+	was os.FileInfo
+}
+
+// Close gives the lock back. Closing the file alone would leave it with a process that was just forked off, until that one executes its
+// program and its copy of the file is closed.
+func (l *takenLock) Close() error {
+	return errors.Join(unix.Flock(int(l.Fd()), unix.LOCK_UN), l.File.Close())
+}
+
 // lockFile makes sure that a SQLite file has one writing process. The lock ends with the process, however it ends.
-func lockFile(path string) (*os.File, error) {
-	f, err := takeLock(path)
+func lockFile(path string) (*takenLock, error) {
+	lock, err := takeLock(path)
 	if err != nil {
 		return nil, err
 	}
@@ -21,12 +34,12 @@ func lockFile(path string) (*os.File, error) {
 	if db, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600); err == nil {
 		db.Close() // an error comes again, with its reason, when SQLite opens it
 	}
-	return f, nil
+	return lock, nil
 }
 
 // takeLock takes the lock alone. While SQLite has the database open nobody else in this process may open it: closing a file gives up the
 // locks that SQLite has on it.
-func takeLock(path string) (*os.File, error) {
+func takeLock(path string) (*takenLock, error) {
 	name := path + ".lock"
 	f, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR, 0o600)
 	switch {
@@ -45,5 +58,11 @@ func takeLock(path string) (*os.File, error) {
 	if err := f.Truncate(0); err == nil {
 		f.WriteAt([]byte(strconv.Itoa(os.Getpid())), 0)
 	}
-	return f, nil
+	was, err := f.Stat()
+	lock := &takenLock{f, was}
+	if err != nil {
+		lock.Close()
+		return nil, fmt.Errorf("locking the database: %w", err)
+	}
+	return lock, nil
 }

@@ -91,8 +91,10 @@ func TestTheDatabaseOfANewerVersionIsRefused(t *testing.T) {
 	require.NoError(t, err)
 	_, err = db.ExecContext(t.Context(), `INSERT INTO goose_db_version (version_id, is_applied) VALUES (99, TRUE)`)
 	require.NoError(t, err)
-	_, err = Open(t.Context(), "sqlite://"+path, Options{})
-	require.ErrorContains(t, err, "a newer hiregate wrote it: its schema is at step 99")
+	for range 2 { // the first one holds on to nothing
+		_, err = Open(t.Context(), "sqlite://"+path, Options{})
+		require.ErrorContains(t, err, "a newer hiregate wrote it: its schema is at step 99")
+	}
 }
 
 // The addresses of integrations that a former version kept are those of this one, on either database.

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/hiregate/hiregate/internal/hiring"
 )
@@ -24,8 +25,18 @@ func (k *KeptBody) Write(p []byte) (int, error) {
 // Bytes is what was written. It shares memory with the body.
 func (k *KeptBody) Bytes() []byte { return (*k)[1:] }
 
-// PutOutgoing keeps the body of an export as it goes out in a document mode. It reports false, and changes nothing, when there
-// is one already. The error is ErrErased when the export's content was erased meanwhile.
+// SealOutgoing seals the body of an export as it goes out in a document mode, which may be large, before it is put. Without a data key
+// it stays as it is.
+func (db *DB) SealOutgoing(exportID int64, mode hiring.DocumentMode, body *KeptBody) (*KeptBody, error) {
+	sealed, err := db.engine.dataKeys.seal(outgoingBody, outgoingRow(exportID, mode), *body)
+	if err != nil || sealed == nil {
+		return body, err
+	}
+	return (*KeptBody)(&sealed), nil
+}
+
+// PutOutgoing keeps the body of an export as it goes out in a document mode, as SealOutgoing gives it. It reports false, and changes
+// nothing, when there is one already. The error is ErrErased when the export's content was erased meanwhile.
 func (tx *Tx) PutOutgoing(exportID int64, mode hiring.DocumentMode, body *KeptBody) (bool, error) {
 	if err := tx.holdContent(exportID); err != nil {
 		return false, err
@@ -35,11 +46,18 @@ func (tx *Tx) PutOutgoing(exportID int64, mode hiring.DocumentMode, body *KeptBo
 	return n == 1, err
 }
 
+func outgoingRow(exportID int64, mode hiring.DocumentMode) string {
+	return fmt.Sprint(exportID, "/", mode)
+}
+
 // Outgoing reads the body of an export as it goes out in a document mode; ErrNotFound when it was not made yet.
 func (db *DB) Outgoing(ctx context.Context, exportID int64, mode hiring.DocumentMode) ([]byte, error) {
 	kept, err := queryOne(ctx, db, func(r row) (b []byte, err error) { err = r.Scan(&b); return b, err },
 		`SELECT body FROM outgoing_bodies WHERE export_id = $1 AND documents = $2`, exportID, string(mode))
 	if err != nil {
+		return nil, err
+	}
+	if kept, err = db.opened(ctx, outgoingBody, outgoingRow(exportID, mode), kept); err != nil {
 		return nil, err
 	}
 	return unwrapBody(kept)

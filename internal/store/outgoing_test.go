@@ -49,7 +49,10 @@ func TestQuarantine(t *testing.T) {
 		require.Equal(t, free.ID, of[0].ExportID)
 		parked, err := db.HeldAt(t.Context())
 		require.NoError(t, err)
-		require.Equal(t, []store.Place{{Tenant: "acme", Integration: "hris"}}, parked)
+		require.Equal(t, map[hiring.Place]int64{{Tenant: "acme", Integration: "hris"}: 1}, parked)
+		quarantined, err := db.Quarantined(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, map[string]int64{"acme": 1, "globex": 1}, quarantined)
 
 		end := func(id int64) (ended bool) {
 			require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) (err error) { ended, err = tx.EndQuarantine(id); return err }))

@@ -8,11 +8,13 @@ import (
 )
 
 // Overdue lists the exports behind an ID that have a delivery of an outcome, in its last round and not parked, for which something
-// should have happened before a time: its next attempt, or, of what is held or was never attempted, anything since it began to be.
-func (db *DB) Overdue(ctx context.Context, outcome hiring.Outcome, before time.Time, behind int64, limit int) ([]int64, error) {
-	return query(ctx, db, scanID, `SELECT DISTINCT d.export_id FROM deliveries d
-		WHERE d.outcome = $1 AND d.export_id > $2 AND COALESCE(d.next_at, d.held_since, d.created_at) < $3 AND NOT d.parked AND `+latest+`
-		ORDER BY d.export_id LIMIT $4`, string(outcome), behind, micros(before), limit)
+// should have happened before a time: its next attempt, or, of what was never attempted, anything since it began to be. What is held
+// has nothing to happen to it before it is parked, for hold after it began to be; nor, of an export that was triggered here, before its end.
+func (db *DB) Overdue(ctx context.Context, outcome hiring.Outcome, before time.Time, hold time.Duration, behind int64, limit int) ([]int64, error) {
+	return query(ctx, db, scanID, `SELECT DISTINCT d.export_id FROM deliveries d JOIN exports e ON e.id = d.export_id
+		WHERE d.outcome = $1 AND d.export_id > $2 AND COALESCE(d.next_at, d.held_since + $5, d.created_at) < $3 AND NOT d.parked
+			AND (d.outcome <> 'held' OR e.origin = 'received' OR e.deliver_till < $3) AND `+latest+`
+		ORDER BY d.export_id LIMIT $4`, string(outcome), behind, micros(before), limit, hold.Microseconds())
 }
 
 // unfinishedPage is how many exports are looked at for those that are not finished: few of them, or none, are.

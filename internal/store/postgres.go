@@ -112,10 +112,14 @@ func (p postgres) connect(a access) (*sql.DB, error) {
 func (p postgres) wait(ctx context.Context, log *zap.Logger) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
+	var err error
 	for began, logged := time.Now(), false; ; {
-		err := p.look(ctx)
-		if err == nil || errors.Is(err, errEncoding) {
-			return err
+		last := p.look(ctx)
+		if last == nil || errors.Is(last, errEncoding) {
+			return last
+		}
+		if err == nil || ctx.Err() == nil { // what a look said that was broken off is not the reason
+			err = last
 		}
 		if !postgresAway(err) {
 			return p.explain(err)

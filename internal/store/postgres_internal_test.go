@@ -59,7 +59,7 @@ func TestIndexedTextIsOrderedByItsBytes(t *testing.T) {
 // A session that reads can't write, and one that writes is not kept waiting for ever, whatever the database was set to.
 func TestSessionsOfPostgreSQL(t *testing.T) {
 	t.Parallel()
-	address := storetest.Postgres(t)
+	address := storetest.EmptyPostgres(t)
 	conn, err := pgx.Connect(t.Context(), address)
 	require.NoError(t, err)
 	for _, setting := range []string{"client_encoding = LATIN1", "default_transaction_read_only = on", "idle_session_timeout = '1h'"} {

@@ -29,7 +29,7 @@ func session(t *testing.T, address string) (conn *pgx.Conn, name string) {
 
 func TestOnlyUTF8IsOpened(t *testing.T) {
 	t.Parallel()
-	address := storetest.Postgres(t)
+	address := storetest.EmptyPostgres(t)
 	conn, name := session(t, address)
 	for _, encoding := range []string{"LATIN1", "SQL_ASCII"} {
 		other := name + "_" + strings.ToLower(encoding)
@@ -43,7 +43,7 @@ func TestOnlyUTF8IsOpened(t *testing.T) {
 // A user who lacks a right is told which one.
 func TestRightsThatLackAreNamed(t *testing.T) {
 	t.Parallel()
-	address := storetest.Postgres(t)
+	address := storetest.EmptyPostgres(t)
 	conn, name := session(t, address)
 	_, err := conn.Exec(t.Context(), `CREATE ROLE poor_`+name+` LOGIN`)
 	require.NoError(t, err)
@@ -66,24 +66,40 @@ func TestOpeningWaitsForAPrimary(t *testing.T) {
 	require.NoError(t, server.Stop())
 	require.NoError(t, server.Demote())
 	require.NoError(t, server.Start())
-	short, cancel := context.WithTimeout(t.Context(), 2*time.Second)
-	defer cancel()
-	_, err := store.Open(short, address, store.Options{})
-	require.ErrorContains(t, err, "is a replica, which takes no writes")
-	require.ErrorContains(t, err, "write the primary's host and port")
+	waiting := func(ctx context.Context, address string) <-chan error {
+		core, logged := observer.New(zap.InfoLevel)
+		opened := make(chan error, 1)
+		go func() {
+			db, err := store.Open(ctx, address, store.Options{Log: zap.New(core)})
+			if err == nil {
+				err = errors.Join(db.Ping(ctx), db.Close())
+			}
+			opened <- err
+		}()
+		require.Eventually(t, func() bool { return logged.FilterMessageSnippet("takes no writes yet").Len() == 1 }, 20*time.Second, 5*time.Millisecond)
+		return opened
+	}
+	for what, hold := range map[string]func(*storetest.Wire){
+		"between two looks": func(*storetest.Wire) {},
+		"within a look": func(wire *storetest.Wire) {
+			wire.Silence(true)
+			require.Eventually(t, wire.Holding, 20*time.Second, 5*time.Millisecond)
+		},
+	} {
+		ctx, stop := context.WithCancel(t.Context())
+		defer stop()
+		wire := storetest.NewWire(t, address)
+		opened := waiting(ctx, wire.Address)
+		hold(wire)
+		stop()
+		err := <-opened
+		require.ErrorContains(t, err, "is a replica, which takes no writes", what)
+		require.ErrorContains(t, err, "write the primary's host and port", what)
+	}
 
-	core, logged := observer.New(zap.InfoLevel)
-	opened := make(chan error, 1)
-	go func() {
-		db, err := store.Open(t.Context(), address, store.Options{Log: zap.New(core)})
-		if err == nil {
-			err = errors.Join(db.Ping(t.Context()), db.Close())
-		}
-		opened <- err
-	}()
-	require.Eventually(t, func() bool { return logged.FilterMessageSnippet("takes no writes yet").Len() == 1 }, 20*time.Second, 5*time.Millisecond)
+	opened := waiting(t.Context(), address)
 	conn, _ := session(t, address)
-	_, err = conn.Exec(t.Context(), `SELECT pg_promote()`)
+	_, err := conn.Exec(t.Context(), `SELECT pg_promote()`)
 	require.NoError(t, err)
 	require.NoError(t, <-opened)
 }
@@ -91,7 +107,7 @@ func TestOpeningWaitsForAPrimary(t *testing.T) {
 // A gateway that waits for another one's migration says so, and stops waiting when it is to end.
 func TestWaitingForAMigrationIsTold(t *testing.T) {
 	t.Parallel()
-	address := storetest.Postgres(t)
+	address := storetest.EmptyPostgres(t)
 	conn, _ := session(t, address)
 	_, err := conn.Exec(t.Context(), `SELECT pg_advisory_lock($1)`, lock.DefaultLockID)
 	require.NoError(t, err)

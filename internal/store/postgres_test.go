@@ -77,7 +77,7 @@ func TestRestartOfPostgreSQLLosesNothing(t *testing.T) {
 // TestNodesShareADatabase has two nodes insert the same keys at once, crosswise: each key is accepted once.
 func TestNodesShareADatabase(t *testing.T) {
 	t.Parallel()
-	address := storetest.Postgres(t)
+	address := storetest.EmptyPostgres(t)
 	var nodes []*store.DB
 	var opening sync.WaitGroup
 	var mu sync.Mutex

@@ -26,7 +26,7 @@ func TestErasureKeepsFilesOfOthers(t *testing.T) {
 			return err
 		})
 		left := func() []string {
-			files, err := db.Uploads(t.Context(), erasing.Add(time.Second), 10)
+			files, err := db.Uploads(t.Context(), erasing.Add(time.Second), 0, 10)
 			require.NoError(t, err)
 			return files
 		}
@@ -40,7 +40,7 @@ func TestErasureKeepsFilesOfOthers(t *testing.T) {
 // released are the files that nothing refers to any more.
 func released(t *testing.T, db *store.DB) []string {
 	t.Helper()
-	files, err := db.Uploads(t.Context(), erasing.Add(time.Second), 1000)
+	files, err := db.Uploads(t.Context(), erasing.Add(time.Second), 0, 1000)
 	require.NoError(t, err)
 	return files
 }

@@ -48,6 +48,7 @@ func TestScansAreStartedInTurn(t *testing.T) {
 			return err
 		})
 		require.Empty(t, due(noon.Add(-time.Microsecond)))
+		require.Equal(t, []int64{3}, due(noon))
 		require.Equal(t, []int64{3, 2}, due(noon.Add(time.Hour)))
 		write(t, db, func(tx *store.Tx) error { return tx.ScanStarted(3, noon.Add(time.Hour)) })
 		require.Equal(t, []int64{2, 1}, due(noon.Add(time.Hour-time.Microsecond)))
@@ -77,7 +78,7 @@ func TestAScanEndsOnce(t *testing.T) {
 			require.NoError(t, err)
 			require.Nil(t, got)
 		}
-		uploads, err := db.Uploads(t.Context(), noon.Add(time.Second), 10)
+		uploads, err := db.Uploads(t.Context(), noon.Add(time.Second), 0, 10)
 		require.NoError(t, err)
 		require.Equal(t, []string{bad.Blob}, uploads, "the file of what was refused is to be removed")
 		got, err := db.DocumentToScan(t.Context(), 77)

@@ -9,7 +9,7 @@ import (
 )
 
 // The secrets of stored tenants and integrations, and the addresses of the latter, are kept as bodies are, and where there is a key, sealed
-// around that. Each is bound to its row: in another one it does not open.
+// around that. Each is bound to its row: in another one it does not open. So are the data keys, which are never kept otherwise than sealed.
 
 // secretsAtOnce are read, and written in one transaction, when all are gone through.
 const secretsAtOnce = 100
@@ -17,31 +17,38 @@ const secretsAtOnce = 100
 // secretTable is a column in which secrets lie.
 type secretTable struct {
 	purpose string
+	of      string // whose it is, with a place for each column that tells a row
 	page    string // rows behind a place, in order
 	update  string // of one that nobody changed since
 	place   int    // how many columns tell a row
+	always  bool   // it is never kept otherwise than sealed
 }
 
 var (
 	tenantSecrets = secretTable{
-		"hiregate secrets of tenants",
+		"hiregate secrets of tenants", "a secret of tenant %s",
 		`SELECT name, '', secrets FROM tenants WHERE name > $1 ORDER BY name LIMIT $2`,
-		`UPDATE tenants SET secrets = $1 WHERE secrets = $2 AND name = $3`, 1,
+		`UPDATE tenants SET secrets = $1 WHERE secrets = $2 AND name = $3`, 1, false,
 	}
 	integrationSecrets = secretTable{
-		"hiregate secrets of integrations",
+		"hiregate secrets of integrations", "the secret of tenant %s's integration %s",
 		`SELECT tenant, name, secret FROM integrations WHERE (tenant, name) > ($1, $2) ORDER BY tenant, name LIMIT $3`,
-		`UPDATE integrations SET secret = $1 WHERE secret = $2 AND tenant = $3 AND name = $4`, 2,
+		`UPDATE integrations SET secret = $1 WHERE secret = $2 AND tenant = $3 AND name = $4`, 2, false,
 	}
 	integrationURLs = secretTable{
-		"hiregate addresses of integrations",
+		"hiregate addresses of integrations", "the address of tenant %s's integration %s",
 		`SELECT tenant, name, url FROM integrations WHERE (tenant, name) > ($1, $2) ORDER BY tenant, name LIMIT $3`,
-		`UPDATE integrations SET url = $1 WHERE url = $2 AND tenant = $3 AND name = $4`, 2,
+		`UPDATE integrations SET url = $1 WHERE url = $2 AND tenant = $3 AND name = $4`, 2, false,
 	}
-	secretTables = []secretTable{tenantSecrets, integrationSecrets, integrationURLs}
+	dataKeySecrets = secretTable{
+		"hiregate data keys", "the data key %s of exports",
+		`SELECT id, '', sealed FROM data_keys WHERE id > $1 ORDER BY id LIMIT $2`,
+		`UPDATE data_keys SET sealed = $1 WHERE sealed = $2 AND id = $3`, 1, true,
+	}
+	secretTables = []secretTable{tenantSecrets, integrationSecrets, integrationURLs, dataKeySecrets}
 )
 
-// secretRow is what such a column has of a tenant or an integration.
+// secretRow is what such a column has of a tenant or an integration; or of a data key, whose id stands in the place of a tenant's name.
 type secretRow struct {
 	tenant, integration string
 	kept                []byte
@@ -76,14 +83,14 @@ var ErrSealed = errors.New("it was sealed in the database with a key that is not
 // open gives what is kept as a body.
 func (r secretRow) open(t secretTable, o opener) ([]byte, error) {
 	if !r.sealed() {
+		if t.always { // somebody put it there, who would have everything sealed with it
+			return nil, fmt.Errorf("opening "+t.of+": %w", append(r.place(t), errChanged)...)
+		}
 		return r.kept, nil
 	}
 	body, err := o.Open(t.purpose, r.owner(), r.kept[1:])
-	switch {
-	case errors.Is(err, vault.ErrSealed) && r.integration == "":
-		return nil, fmt.Errorf("opening a secret of tenant %s: %w", r.tenant, ErrSealed)
-	case errors.Is(err, vault.ErrSealed):
-		return nil, fmt.Errorf("opening the secret of tenant %s's integration %s: %w", r.tenant, r.integration, ErrSealed)
+	if errors.Is(err, vault.ErrSealed) {
+		return nil, fmt.Errorf("opening "+t.of+": %w", append(r.place(t), ErrSealed)...)
 	}
 	return body, err
 }

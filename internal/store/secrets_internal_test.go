@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -259,6 +261,85 @@ func TestResealingGoesOn(t *testing.T) {
 	})
 }
 
+// A secret that somebody changes while all are sealed anew is theirs, whenever that is: what was read of it before is not written over it.
+func TestResealingLeavesWhatSomebodyChanges(t *testing.T) {
+	t.Parallel()
+	tenant := func(tx *Tx) error {
+		row := hiring.Row{Version: 2, CreatedAt: secretsNoon} // of a tenant that got an integration
+		return tx.PutTenant(&hiring.Tenant{Row: row, Name: "acme", Secrets: []hiring.Secret{"changed"}}, secretsNoon)
+	}
+	integration := func(tx *Tx) error {
+		row := hiring.Row{Version: 1, CreatedAt: secretsNoon}
+		return tx.PutIntegration(&hiring.Integration{Row: row, Tenant: "acme", Name: "hris", URL: "https://hr.example/in/changed", Secret: "changed", Documents: hiring.Rehost}, secretsNoon)
+	}
+	for name, one := range map[string]struct {
+		table  secretTable
+		change func(*Tx) error
+	}{"tenant": {tenantSecrets, tenant}, "integration": {integrationSecrets, integration}, "address": {integrationURLs, integration}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			storetest.Each(t, func(t *testing.T, address string) {
+				db, _ := openSealing(t, address)
+				putSecrets(t, db, "acme")
+				v := swap(t, db, formerKey)
+				var over atomic.Bool
+				changed := make(chan error, 1)
+				db.reading = func(q string, _ []any) {
+					if q != one.table.page || over.Load() {
+						return
+					}
+					over.Store(true)
+					busy := make(chan struct{})
+					go func() { // it has the writer before the secret is read, and writes behind that, but before what comes of it
+						changed <- db.Write(context.Background(), func(tx *Tx) error {
+							close(busy)
+							for len(db.writer.queue) == 0 && t.Context().Err() == nil {
+								runtime.Gosched()
+							}
+							return one.change(tx)
+						})
+					}()
+					<-busy
+				}
+				_, err := db.Reseal(t.Context(), v)
+				require.NoError(t, err)
+				require.NoError(t, <-changed)
+				db.reading = nil
+				all, err := db.Directory(t.Context())
+				require.NoError(t, err)
+				if name == "tenant" {
+					require.Equal(t, []string{"changed"}, all[0].SigningKeys())
+				} else {
+					require.Equal(t, []string{"changed", "https://hr.example/in/changed"}, []string{all[0].Integrations[0].Secret.Reveal(), all[0].Integrations[0].URL})
+				}
+			})
+		})
+	}
+}
+
+// A tenant may have more integrations than are sealed in one go.
+func TestAllIntegrationsOfATenantAreSealed(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, address string) {
+		const n = secretsAtOnce + 10
+		db, none := openSealing(t, address)
+		putSecrets(t, db, "acme", "globex")
+		require.NoError(t, db.Write(t.Context(), func(tx *Tx) error {
+			for _, name := range tenantNames(n) {
+				i := &hiring.Integration{Tenant: "acme", Name: name, URL: "https://hr.example/in", Secret: "hunter3", Documents: hiring.Rehost}
+				if err := tx.PutIntegration(i, secretsNoon); err != nil {
+					return err
+				}
+			}
+			return nil
+		}))
+		require.NoError(t, db.CheckSecrets(t.Context(), none))
+		resealed, err := db.Reseal(t.Context(), swap(t, db, formerKey))
+		require.NoError(t, err)
+		require.Equal(t, 2*(n+2)+2, resealed)
+	})
+}
+
 // What can't be opened keeps nothing else from being sealed, and stays as it is.
 func TestResealingPassesOverWhatItCantOpen(t *testing.T) {
 	t.Parallel()
@@ -340,7 +421,8 @@ func TestSecretsOfALostKeyCanBeRemoved(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, address string) {
 		db, _ := openSealing(t, address, formerKey)
 		putSecrets(t, db, "acme", "globex")
-		statements := []string{"DELETE FROM integrations", "UPDATE tenants SET secrets = X'015B5D'"}
+		require.True(t, renew(t, db, secretsNoon))
+		statements := []string{"DELETE FROM integrations", "UPDATE tenants SET secrets = X'015B5D'", "DELETE FROM data_keys"}
 		if db.engine.keys == nil { // PostgreSQL
 			statements[1] = `UPDATE tenants SET secrets = '\x015b5d'`
 		}

@@ -142,6 +142,8 @@ func TestSessions(t *testing.T) {
 		require.False(t, there(two, issuer, noon))
 
 		begin(one, identity.Hash{}, noon)
+		begin(identity.HashSecret("three"), identity.Hash{}, noon)
+		require.True(t, there(one, issuer, noon), "a session of another browser ended")
 		write(t, db, func(tx *store.Tx) error {
 			changed, err := tx.DisableUser("ada", noon)
 			require.True(t, changed)
@@ -157,6 +159,8 @@ func TestSessions(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, scope, got)
 		}
+		_, err = db.Consented(t.Context(), "ada", "other")
+		require.ErrorIs(t, err, store.ErrNotFound, "what one client was let have another one has")
 	})
 }
 
@@ -245,6 +249,9 @@ func TestCodeIsExchanged(t *testing.T) {
 		_, err = db.AccessToken(t.Context(), issuer, identity.HashSecret("refresh a"), at)
 		require.ErrorIs(t, err, store.ErrNotFound, "a refresh token passes as an access token")
 
+		require.Nil(t, exchange(t, db, "code", "b", at, func(x *store.Exchange) { x.Client = "other" }))
+		require.Nil(t, exchange(t, db, "code", "b", at, func(x *store.Exchange) { x.Issuer = "https://other.example.com" }))
+		require.True(t, good(t, db, "a", at), "another client revoked what was issued for a code that it has")
 		require.Nil(t, exchange(t, db, "code", "b", at, asIs))
 		require.False(t, good(t, db, "a", at), "what was issued for a code that came twice is good")
 		require.False(t, good(t, db, "b", at))
@@ -299,15 +306,19 @@ func TestKeysAndLog(t *testing.T) {
 			})
 		}
 		next := *k
-		next.Generation, next.ID = 2, "k2"
-		write(t, db, func(tx *store.Tx) error { _, err := tx.AddKey(&next); return err })
+		next.Generation, next.ID = 2, "k0"
+		other := *k
+		other.Algorithm, other.ID = identity.ES256, "k9"
+		for _, one := range []*identity.Key{&next, &other} {
+			write(t, db, func(tx *store.Tx) error { _, err := tx.AddKey(one); return err })
+		}
 		all, err := db.Keys(t.Context())
 		require.NoError(t, err)
-		require.Equal(t, []*identity.Key{k, &next}, all)
+		require.Equal(t, []*identity.Key{&other, k, &next}, all)
 		write(t, db, func(tx *store.Tx) error { return tx.DropKeys(identity.RS256, 2) })
 		all, err = db.Keys(t.Context())
 		require.NoError(t, err)
-		require.Equal(t, []*identity.Key{&next}, all)
+		require.Equal(t, []*identity.Key{&other, &next}, all)
 
 		for n := range 3 {
 			write(t, db, func(tx *store.Tx) error {

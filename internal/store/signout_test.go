@@ -41,6 +41,16 @@ func TestNothingBeginsBehindASignOut(t *testing.T) {
 			err = db.Write(t.Context(), func(tx *store.Tx) error { return tx.IssueCode(identity.HashSecret("code "+name), s.Hash, grant()) })
 			require.ErrorIs(t, err, store.ErrNotFound, name)
 			write(t, db, func(tx *store.Tx) error { return second(tx.UnjoinUpstream("ada", noon)) })
+			if name != "unlink" {
+				continue
+			}
+			write(t, db, func(tx *store.Tx) error {
+				grace := &identity.User{ID: "grace", Email: "grace@example.com", Password: "$y", CreatedAt: noon}
+				return errors.Join(tx.AddUser(grace), tx.JoinUpstream(company, s.Account.Subject, "grace", noon), tx.JoinUpstream("https://login.example.org", s.Account.Subject, "ada", noon))
+			})
+			err = db.Write(t.Context(), func(tx *store.Tx) error { return tx.BeginSession(identity.Hash{}, s, before) })
+			require.ErrorIs(t, err, store.ErrNotFound, "it is somebody else's by now, and theirs is another company's")
+			write(t, db, func(tx *store.Tx) error { return second(tx.UnjoinUpstream("ada", noon)) })
 		}
 		write(t, db, func(tx *store.Tx) error { return second(tx.ResetUser("ada", "last", noon)) })
 		write(t, db, func(tx *store.Tx) error { return second(tx.RequireTOTP("ada", true, noon)) })

@@ -70,16 +70,17 @@ func sqliteConnect(path string, a access) (*sql.DB, error) {
 	if _, err := os.Stat(filepath.Dir(path)); errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("the folder %s does not exist; make it, writable for this user", filepath.Dir(path))
 	}
-	pragmas := []string{
-		"busy_timeout = " + strconv.FormatInt(writeWithin.Milliseconds(), 10),
-		"page_size = 8192", // this and the next take effect only before the first table
-		"auto_vacuum = INCREMENTAL",
+	pragmas := []string{"busy_timeout = " + strconv.FormatInt(writeWithin.Milliseconds(), 10)}
+	if a == writing { // these take effect only before the first table, and the second one waits for whoever writes
+		pragmas = append(pragmas, "page_size = 8192", "auto_vacuum = INCREMENTAL")
+	}
+	pragmas = append(pragmas,
 		"journal_mode = WAL",
 		"synchronous = FULL",
 		"foreign_keys = ON",
 		"cache_size = -8192", // KiB; a larger one makes each commit slower (SQLite looks through its table of pages) and its reads no faster
 		"temp_store = MEMORY",
-	}
+	)
 	if a == reading {
 		pragmas = append(pragmas, "query_only = ON")
 	}

@@ -51,29 +51,14 @@ type openedFile struct {
 	lock atomic.Pointer[takenLock]   // nil: not taken
 }
 
-// takenLock is a lock, with what its file was when it was taken: asking the file each time would be another system call of each commit.
-type takenLock struct {
-	*os.File
-	was os.FileInfo
-}
-
-func (f *openedFile) keep(lock *os.File) error {
-	was, err := lock.Stat()
-	if err != nil {
-		lock.Close()
-		return err
-	}
-	f.lock.Store(&takenLock{lock, was})
-	return nil
-}
-
 // claim takes the lock.
 func (f *openedFile) claim() (io.Closer, error) {
 	lock, err := sqliteClaim(f.path)
 	if err != nil {
 		return nil, err
 	}
-	return f, f.keep(lock)
+	f.lock.Store(lock)
+	return f, nil
 }
 
 // Close gives the lock back.
@@ -104,12 +89,10 @@ func (f *openedFile) checkLock() error {
 		return nil
 	}
 	next, failed := takeLock(f.path)
-	if failed == nil {
-		failed = f.keep(next)
-	}
 	if failed != nil {
 		return failed
 	}
+	f.lock.Store(next)
 	lock.Close()
 	if err == nil {
 		return fmt.Errorf("another process had %s in use meanwhile, since somebody deleted its .lock: leave that file where it is", f.path)

@@ -10,7 +10,7 @@ import (
 )
 
 // sqliteClaim keeps other processes from a file, once that is known to be ours or new. Until then nothing in it is changed.
-func sqliteClaim(path string) (*os.File, error) {
+func sqliteClaim(path string) (*takenLock, error) {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		return nil, fmt.Errorf("the database %s is a folder: name a file in it", path)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/store/storetest"
+	_ "github.com/hiregate/hiregate/internal/store/storetest/tables"
 )
 
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
@@ -96,16 +97,20 @@ func TestStandInForAMissingKey(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, db *store.DB) {
 		sum := sha256.Sum256([]byte("body"))
-		ask := func(proposed string, now time.Time) (key string) {
+		askFor := func(tenant, proposed string, now time.Time) (key string) {
 			require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) (err error) {
-				key, err = tx.StandIn("acme", sum, proposed, now, now.Add(hiring.UnkeyedWindow))
+				key, err = tx.StandIn(tenant, sum, proposed, now, now.Add(hiring.UnkeyedWindow))
 				return err
 			}))
 			return key
 		}
+		ask := func(proposed string, now time.Time) string { return askFor("acme", proposed, now) }
 		require.Equal(t, "a", ask("a", noon))
 		require.Equal(t, "a", ask("b", noon.Add(hiring.UnkeyedWindow-time.Microsecond)))
+		require.Equal(t, "other", askFor("globex", "other", noon), "another tenant's key stands in")
+		require.Equal(t, "other", askFor("globex", "b", noon))
 		require.Equal(t, "c", ask("c", noon.Add(hiring.UnkeyedWindow)))
+		require.Equal(t, "c", ask("d", noon.Add(2*hiring.UnkeyedWindow-time.Microsecond)), "the new one's time is as long")
 	})
 }
 
@@ -195,6 +200,21 @@ func TestAbandonedWriteDoesNotRun(t *testing.T) {
 	})
 }
 
+// Whoever gives up reading has learnt nothing of the database: it may be well.
+func TestReadThatIsGivenUpIsNoFault(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, db *store.DB) {
+		over, end := context.WithCancel(t.Context())
+		end()
+		_, _, err := db.Exports(over, store.ExportFilter{})
+		require.ErrorIs(t, err, context.Canceled)
+		require.NotErrorIs(t, err, store.ErrUnavailable)
+		_, err = db.ExportByKey(over, "acme", "u-1")
+		require.ErrorIs(t, err, context.Canceled)
+		require.NotErrorIs(t, err, store.ErrUnavailable)
+	})
+}
+
 func TestRoundsAndDispatch(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, db *store.DB) {
@@ -224,14 +244,31 @@ func TestRoundsAndDispatch(t *testing.T) {
 		require.Equal(t, 1, again.Round)
 		require.Equal(t, "export/acme/u-1/redelivery/1", again.WorkflowID)
 		require.Equal(t, []string{"hris", "payroll"}, next("payroll").Integrations)
-		require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error { return tx.MarkDispatched(e.ID, 0, noon) }))
+		require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error {
+			d := &hiring.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "hris", Outcome: hiring.Delivered, CreatedAt: noon, UpdatedAt: noon}
+			if err := tx.PutDelivery(d); err != nil {
+				return err
+			}
+			return tx.MarkDispatched(e.ID, 0, noon)
+		}))
 		n, _, err = db.Backlog(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, 1, n, "a mark of an earlier round was taken for the present one")
+		_, err = db.Delivery(t.Context(), e.ID, "hris", 0)
+		require.NoError(t, err, "it took what was delivered along")
+
+		for _, names := range [][]string{{"hris", "payroll"}, {"hris"}} { // the second is another node's, whose configuration is another
+			require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error { return tx.MarkDispatched(e.ID, 1, noon, names...) }))
+		}
+		n, _, err = db.Backlog(t.Context())
+		require.NoError(t, err)
+		require.Zero(t, n, "a workflow that was started is started once more")
+		require.Equal(t, 2, next("payroll").Round)
 		require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error { return tx.MarkFault(e.ID, "Temporal refuses it") }))
 		n, _, err = db.Backlog(t.Context())
 		require.NoError(t, err)
 		require.Zero(t, n)
+		require.Equal(t, 3, next("payroll").Round, "the workflow that was refused is asked for again")
 	})
 }
 
@@ -342,6 +379,12 @@ func TestDocumentsAndLinks(t *testing.T) {
 		}
 		require.True(t, update(d))
 		require.False(t, update(d), "a final document was changed")
+		require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error {
+			return tx.InsertDocument(hiring.Document{ExportID: e.ID, Tenant: "acme", Position: 1, SourceURL: []byte("z"), CreatedAt: noon})
+		}))
+		docs, err = db.Documents(t.Context(), e.ID)
+		require.NoError(t, err)
+		require.Equal(t, d, docs[1], "it was entered anew")
 
 		hash := [32]byte{7}
 		require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error {
@@ -363,6 +406,7 @@ func TestDocumentsAndLinks(t *testing.T) {
 				return err
 			}
 			require.NoError(t, tx.ExtendLinks(e.ID, noon))
+			require.NoError(t, tx.ExtendLinks(e.ID+1, noon.Add(3*time.Hour)), "another's")
 			return err
 		}))
 		_, till, err = db.DocumentByLink(t.Context(), hash)
@@ -373,54 +417,5 @@ func TestDocumentsAndLinks(t *testing.T) {
 		require.Equal(t, "first", string(body))
 		_, err = db.Outgoing(t.Context(), e.ID, hiring.Inline)
 		require.ErrorIs(t, err, store.ErrNotFound, "the body of another mode was given")
-	})
-}
-
-func TestListIsPagedAndFiltered(t *testing.T) {
-	t.Parallel()
-	each(t, func(t *testing.T, db *store.DB) {
-		for n := range 25 {
-			e := export("acme", fmt.Sprint(n), "b")
-			e.CandidateID = fmt.Sprint("c-", n%5)
-			require.True(t, insert(t, db, e))
-			outcome := hiring.Delivered
-			if n%10 == 0 {
-				outcome = hiring.Retrying
-			}
-			for _, integration := range []string{"hris", "payroll"} {
-				require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error {
-					return tx.PutDelivery(&hiring.Delivery{ExportID: e.ID, Tenant: "acme", Integration: integration, Outcome: outcome, CreatedAt: noon, UpdatedAt: noon})
-				}))
-			}
-		}
-		require.True(t, insert(t, db, export("globex", "x", "b")))
-		list := func(f store.ExportFilter) (keys []string) {
-			for {
-				page, next, err := db.Exports(t.Context(), f)
-				require.NoError(t, err)
-				require.LessOrEqual(t, len(page), f.Limit)
-				for _, e := range page {
-					keys = append(keys, e.Key)
-				}
-				if next == 0 {
-					return keys
-				}
-				f.Before = next
-			}
-		}
-		require.Len(t, list(store.ExportFilter{Limit: 10}), 26)
-		require.Len(t, list(store.ExportFilter{Tenant: "acme", Limit: 7}), 25)
-		require.Equal(t, []string{"20", "10", "0"}, list(store.ExportFilter{Tenant: "acme", Outcome: hiring.Retrying, Limit: 2}))
-		require.Equal(t, []string{"20", "10", "0"}, list(store.ExportFilter{Tenant: "acme", Integration: "hris", Outcome: hiring.Retrying, Limit: 2}))
-		require.Equal(t, []string{"20", "10", "0"}, list(store.ExportFilter{Outcome: hiring.Retrying, Limit: 2}))
-		redelivered, err := db.ExportByKey(t.Context(), "acme", "10")
-		require.NoError(t, err)
-		for _, integration := range []string{"hris", "payroll"} {
-			require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error {
-				return tx.PutDelivery(&hiring.Delivery{ExportID: redelivered.ID, Tenant: "acme", Integration: integration, Round: 1, Outcome: hiring.Delivered, CreatedAt: noon, UpdatedAt: noon})
-			}))
-		}
-		require.Equal(t, []string{"20", "0"}, list(store.ExportFilter{Tenant: "acme", Outcome: hiring.Retrying, Limit: 2}), "an earlier round was taken for the present state")
-		require.Equal(t, []string{"23", "18", "13", "8", "3"}, list(store.ExportFilter{Tenant: "acme", Candidate: "c-3", Limit: 2}))
 	})
 }

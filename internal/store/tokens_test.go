@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -32,6 +33,9 @@ func TestTokensRotate(t *testing.T) {
 		require.True(t, good(t, db, "a", noon))
 		require.Equal(t, grant(), rotate("a", "b", issuer, "app", noon))
 		require.True(t, good(t, db, "b", noon))
+		require.Nil(t, rotate("a", "x", issuer, "other", noon))
+		require.Nil(t, rotate("a", "x", "https://other.example.com", "app", noon))
+		require.True(t, good(t, db, "b", noon), "another client revoked what a token was changed for that it has")
 
 		// The grant is kept as long as its tokens live, so that the code's second use is still seen.
 		late := noon.Add(20 * 24 * time.Hour)
@@ -59,11 +63,45 @@ func TestTokensAreRevoked(t *testing.T) {
 		exchange(t, db, "one", "a", noon, asIs)
 		exchange(t, db, "two", "b", noon, asIs)
 		require.False(t, revoke("access a", "other"))
+		write(t, db, func(tx *store.Tx) error {
+			found, err := tx.RevokeToken(identity.HashSecret("access a"), "https://other.example.com", "app", noon)
+			if found {
+				err = errors.New("it was revoked at another issuer")
+			}
+			return err
+		})
 		require.False(t, revoke("nothing", "app"))
 		require.True(t, good(t, db, "a", noon))
 		require.True(t, revoke("access a", "app"))
 		require.False(t, good(t, db, "a", noon))
 		require.True(t, good(t, db, "b", noon))
+		require.True(t, revoke("access b", "app"))
+		for _, access := range []string{"access a", "access b"} { // one that is over is no refresh token that comes twice
+			write(t, db, func(tx *store.Tx) error {
+				g, err := tx.Rotate(identity.HashSecret(access), issuer, "app", tokens("x", noon), noon)
+				if g != nil {
+					err = errors.New("an access token passes as a refresh token")
+				}
+				return err
+			})
+		}
+		write(t, db, func(tx *store.Tx) error {
+			g, err := tx.Rotate(identity.HashSecret("refresh b"), issuer, "app", tokens("b2", noon), noon)
+			if g == nil {
+				err = errors.New("an access token that is over ended its grant")
+			}
+			return err
+		})
+		require.True(t, good(t, db, "b2", noon))
+		write(t, db, func(tx *store.Tx) error {
+			g, err := tx.Rotate(identity.HashSecret("access b2"), issuer, "app", tokens("x", noon), noon)
+			if g != nil {
+				err = errors.New("an access token passes as a refresh token")
+			}
+			return err
+		})
+		require.True(t, revoke("refresh b2", "app"))
+		require.False(t, good(t, db, "b2", noon), "the access token outlives the refresh token that was revoked")
 		require.True(t, revoke("refresh b", "app"))
 		require.False(t, good(t, db, "b", noon), "the access token outlives the refresh token that was revoked")
 

@@ -33,9 +33,10 @@ func (tx *Tx) RemovedUpload(blob string) error {
 	return err
 }
 
-// Uploads are the names of files that were begun before a time and that nobody has taken, oldest first, at most limit.
-func (db *DB) Uploads(ctx context.Context, before time.Time, limit int) ([]string, error) {
-	return query(ctx, db, scanBlob, `SELECT blob FROM uploads WHERE begun_at < $1 ORDER BY begun_at, blob LIMIT $2`, micros(before), limit)
+// Uploads are the names of files that were begun before a time and that nobody has taken, at most limit: first those that were given up,
+// then the oldest. Behind is how many of the first are left out.
+func (db *DB) Uploads(ctx context.Context, before time.Time, behind, limit int) ([]string, error) {
+	return query(ctx, db, scanBlob, `SELECT blob FROM uploads WHERE begun_at < $1 ORDER BY begun_at, blob LIMIT $2 OFFSET $3`, micros(before), limit, behind)
 }
 
 // Alone tells whether no other process can use the database, so that what is begun when this one starts was left by one that has

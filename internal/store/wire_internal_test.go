@@ -26,9 +26,9 @@ func behind(t *testing.T) (*storetest.Wire, *DB) {
 func TestReadsOfASilentServerEnd(t *testing.T) {
 	t.Parallel()
 	wire, db := behind(t)
-	db.engine.limit = 200 * time.Millisecond
 	_, err := db.Export(t.Context(), 1)
 	require.ErrorIs(t, err, ErrNotFound)
+	db.engine.limit = 200 * time.Millisecond
 	wire.Silence(true)
 	_, err = db.Export(t.Context(), 1)
 	require.ErrorIs(t, err, ErrUnavailable)
@@ -48,6 +48,8 @@ func TestCloseCutsReadsOff(t *testing.T) {
 	t.Parallel()
 	wire, db := behind(t)
 	db.engine.limit, db.grace = time.Hour, 100*time.Millisecond
+	_, err := db.Export(t.Context(), 1) // connects, which has a limit of its own
+	require.ErrorIs(t, err, ErrNotFound)
 	release, ok := db.Hold()
 	require.True(t, ok)
 	wire.Silence(true)
@@ -79,8 +81,8 @@ func TestWritesToASilentServerEnd(t *testing.T) {
 	require.Less(t, turnWithin*5/4+writeWithin, 18*time.Second, "a partner waits 20 s")
 	wire, db := behind(t)
 	require.Equal(t, writeWithin, db.engine.limit)
-	db.engine.limit = 300 * time.Millisecond
 	require.NoError(t, db.Ping(t.Context()))
+	db.engine.limit = 300 * time.Millisecond
 	wire.Silence(true)
 	var all sync.WaitGroup
 	began := time.Now()

@@ -3,7 +3,7 @@ package trigger_test
 import (
 	"bytes"
 	"encoding/json"
-	"path/filepath"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +13,8 @@ import (
 	"github.com/hiregate/hiregate/internal/config"
 	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/internal/store/storetest"
+	_ "github.com/hiregate/hiregate/internal/store/storetest/tables"
 	"github.com/hiregate/hiregate/internal/trigger"
 	"github.com/hiregate/hiregate/internal/webhook"
 	"github.com/hiregate/hiregate/schemas"
@@ -30,7 +32,7 @@ type bench struct {
 
 func setup(t *testing.T) *bench {
 	t.Helper()
-	db, err := store.Open(t.Context(), "sqlite://"+filepath.Join(t.TempDir(), "hiregate.db"), store.Options{})
+	db, err := store.Open(t.Context(), storetest.SQLite(t), store.Options{})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	names, err := webhook.NamesFor("Service")
@@ -92,6 +94,14 @@ func (b *bench) enter(step string, configured ...string) (in *trigger.Entered, e
 		return err
 	})
 	return in, err
+}
+
+// kept are the exports that came to be.
+func (b *bench) kept() []*hiring.Export {
+	b.t.Helper()
+	all, _, err := b.Store.Exports(b.t.Context(), store.ExportFilter{Tenant: "initech"})
+	require.NoError(b.t, err)
+	return all
 }
 
 // urls are the attachment URLs of an export, as it is kept.
@@ -200,6 +210,31 @@ func TestHeadersAreNoLongerThanAReceiverTakes(t *testing.T) {
 	require.Contains(t, refused.Reason, "shorten candidate_url")
 }
 
+func TestExportOfAThousandApplicationsAndNoMore(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	about := trigger.Request{Candidate: "c-1/é", Application: "a-1", Integrations: []string{"hris"}}
+	b.write(func(tx *store.Tx) error {
+		for n := 2; n <= 1000; n++ {
+			a := &hiring.JobApplication{Row: hiring.Row{Tenant: "initech"}, ID: fmt.Sprint("a-", n), Candidate: about.Candidate, Job: "NURSE-1"}
+			if err := tx.PutJobApplication(a, noon); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	e, err := b.export(about)
+	require.NoError(t, err)
+	require.Contains(t, string(e.Body), "a-1000")
+	b.apply("a-1001")
+	_, err = b.export(about)
+	refused := new(trigger.RefusedError)
+	require.ErrorAs(t, err, &refused)
+	require.Equal(t, "the candidate has more than 1000 job applications, too many for one export", refused.Reason)
+	require.False(t, refused.Ambiguous)
+	require.Len(t, b.kept(), 1, "something is kept of what was refused")
+}
+
 func TestEnteringAStepWithAHelperExportsOnce(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -268,11 +303,14 @@ func TestHelperWithNobodyToExportToIsRecordedAsFailed(t *testing.T) {
 	t.Parallel()
 	for step, configured := range map[string][]string{"hired": nil, "archive": {"hris"}} {
 		b := setup(t)
+		named := map[string][]string{"archive": {"archive"}}[step]
 		in, err := b.enter(step, configured...)
 		require.NoError(t, err, "the transition must not suffer for it")
 		e, err := b.Store.ExportByKey(t.Context(), "initech", in.Transition.Export)
 		require.NoError(t, err)
 		require.Contains(t, e.Fault, "configure one")
+		require.Equal(t, e.Fault, in.Export.Fault, "it would be offered to the dispatcher")
+		require.ElementsMatch(t, named, e.Integrations)
 		n, _, err := b.Store.Backlog(t.Context())
 		require.NoError(t, err)
 		require.Zero(t, n, "it would be dispatched")
@@ -297,4 +335,98 @@ func TestNothingIsLeftOfATransitionThatFails(t *testing.T) {
 	history, _, err := b.Store.Transitions(t.Context(), "initech", "a-1", 0, 10)
 	require.NoError(t, err)
 	require.Empty(t, history)
+}
+
+// Exports go to those that answered VERIFY with 200, or need not be asked; in an order of their own.
+func TestConfiguredAreThoseThatAreOpen(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	tenant := &hiring.Tenant{Name: "initech"}
+	for _, name := range []string{"payroll", "crm", "archive", "hris"} {
+		tenant.Integrations = append(tenant.Integrations, hiring.Integration{Tenant: "initech", Name: name, URL: "https://" + name + ".example/in", Secret: "s", Verify: name != "crm"})
+	}
+	b.write(func(tx *store.Tx) error {
+		for n, state := range []hiring.IntegrationState{hiring.Configured, hiring.NotConfigured, hiring.Disabled, hiring.Configured} {
+			if err := tx.PutIntegrationStatus(&tenant.Integrations[n], store.IntegrationStatus{State: state, UpdatedAt: noon}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	names, err := b.Configured(t.Context(), tenant)
+	require.NoError(t, err)
+	require.Equal(t, []string{"crm", "hris", "payroll"}, names)
+}
+
+// The job applications come in the order in which they were made, whatever their ids, and a document that the scanner refused does not
+// leave.
+func TestWhatAnExportHolds(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.now = noon.Add(time.Hour)
+	b.apply("a-0")
+	b.write(func(tx *store.Tx) error {
+		_, err := tx.AddApplicationDocument(&hiring.ApplicationDocument{Key: 2, Tenant: "initech", Application: "a-1", ID: "doc-2", Descriptions: []string{},
+			Blob: "blob-2", SHA256: []byte{8}, CreatedAt: noon, Scan: hiring.Refused})
+		return err
+	})
+	e, err := b.export(trigger.Request{Candidate: "c-1/é", Application: "a-1", Integrations: []string{"hris"}})
+	require.NoError(t, err)
+	require.Equal(t, 1, e.Attachments)
+	require.Len(t, b.urls(e), 1)
+	body := string(e.Body)
+	require.NotContains(t, body, "doc-2")
+	require.Less(t, strings.Index(body, `"a-1"`), strings.Index(body, `"a-0"`))
+	require.Contains(t, body, `"a-0"`)
+}
+
+// What we make we would take: here from another service.
+func TestWhatBreaksTheSchemaDoesNotLeave(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	var err error
+	b.Validator, err = schemas.New("Other")
+	require.NoError(t, err)
+	_, err = b.export(trigger.Request{Candidate: "c-1/é", Integrations: []string{"hris"}})
+	require.ErrorContains(t, err, "it breaks the schema at /candidate")
+	require.Empty(t, b.kept())
+}
+
+// More than a receiver of ours takes is refused with a sentence, and nothing is kept of it.
+func TestMoreThanAnExportMayHold(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.write(func(tx *store.Tx) error {
+		return tx.PutCandidate(&hiring.Candidate{Row: hiring.Row{Tenant: "initech"}, ID: "c-2", CitizenShip: make([]string, 10_001)}, noon)
+	})
+	_, err := b.export(trigger.Request{Candidate: "c-2", Integrations: []string{"hris"}})
+	refused := new(trigger.RefusedError)
+	require.ErrorAs(t, err, &refused)
+	require.Contains(t, refused.Reason, "more about the candidate than an export may hold")
+	require.False(t, refused.Ambiguous)
+	require.Empty(t, b.kept())
+}
+
+// A candidate with several job applications is exported for the one that entered the step.
+func TestHelperExportsForTheApplicationThatEntered(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.write(func(tx *store.Tx) error {
+		return tx.PutJobApplication(&hiring.JobApplication{Row: hiring.Row{Tenant: "initech"}, ID: "a-2", Candidate: "c-1/é", Job: "COOK-1"}, noon)
+	})
+	in, err := b.enter("hired", "hris")
+	require.NoError(t, err)
+	require.Equal(t, "NURSE-1", string(in.Export.ExportContext))
+}
+
+func TestEnteringWhatIsNotThere(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	_, err := b.enter("nowhere", "hris")
+	require.ErrorIs(t, err, trigger.ErrNoSuch)
+	err = b.Store.Write(t.Context(), func(tx *store.Tx) error {
+		_, err := b.Enter(tx, "initech", "a-9", "hired", []string{"hris"})
+		return err
+	})
+	require.ErrorIs(t, err, trigger.ErrNoSuch)
 }

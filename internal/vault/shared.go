@@ -56,6 +56,9 @@ func (s *Shared) Seal(purpose, owner string, plain []byte) ([]byte, error) {
 	return v.Seal(purpose, owner, plain)
 }
 
+// HasKey tells whether there is a text that all of them have.
+func (s *Shared) HasKey() bool { return s.common().HasKey() }
+
 func (s *Shared) common() *Vault {
 	s.mu.Lock()
 	defer s.mu.Unlock()

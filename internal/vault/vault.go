@@ -61,8 +61,16 @@ func (v *Vault) aead(text, purpose string) (cipher.AEAD, error) {
 	return a, err
 }
 
+// Overhead is how much longer than what is sealed it is then, in bytes: a nonce in front, and a tag behind.
+const Overhead = 12 + 16
+
 // Seal seals for a purpose and for whom or what it belongs to.
 func (v *Vault) Seal(purpose, owner string, plain []byte) ([]byte, error) {
+	return v.AppendSealed(nil, purpose, owner, plain)
+}
+
+// AppendSealed is Seal, behind what dst has.
+func (v *Vault) AppendSealed(dst []byte, purpose, owner string, plain []byte) ([]byte, error) {
 	if len(v.texts) == 0 {
 		return nil, errEmpty
 	}
@@ -70,7 +78,7 @@ func (v *Vault) Seal(purpose, owner string, plain []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return a.Seal(nil, nil, plain, []byte(owner)), nil
+	return a.Seal(dst, nil, plain, []byte(owner)), nil
 }
 
 // ErrSealed says that something can't be opened.

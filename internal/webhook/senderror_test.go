@@ -219,3 +219,14 @@ func TestDeliveryThatCannotBeSent(t *testing.T) {
 		require.ErrorContains(t, err, c.want)
 	}
 }
+
+// The address of our resolver is nobody's business, and a cause of its own in each log line.
+func TestResolverIsNotNamed(t *testing.T) {
+	t.Parallel()
+	_, err := sendThrough(t, &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
+		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: &net.DNSError{Err: "no such host", Name: "hr.example", Server: "10.9.8.7:53", IsNotFound: true}}
+	}})
+	se := requireKind(t, err, webhook.KindDNS)
+	require.Contains(t, se.Error(), "no such host")
+	require.NotContains(t, se.Error(), "10.9.8.7")
+}

@@ -132,6 +132,31 @@ func TestEnteringTheFirstStepExports(t *testing.T) {
 	require.Contains(t, string(exports[0].Body), "ada@example.com")
 }
 
+// What the service can't export is no fault of the applicant's: the application is kept, in no step, and the service is told.
+func TestRefusedExportKeepsNoApplicationOut(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.Write(t, func(tx *store.Tx) error {
+		tooLong := strings.Repeat("é", 255) // for the header Link
+		if err := tx.PutCandidate(&hiring.Candidate{Row: hiring.Row{Tenant: "acme"}, ID: tooLong, Email: []string{"ada@example.com"}}, b.Clock.Now()); err != nil {
+			return err
+		}
+		return tx.PutStep(&hiring.Step{Row: hiring.Row{Tenant: "acme"}, ID: "new", Name: "New", Helper: &hiring.Helper{Integrations: []string{"hris"}}}, b.Clock.Now())
+	})
+	id := b.requireTaken(b.apply(application(t, code, fine(t)), b.bearer(partner)...))
+	a, err := b.Runtime.Store().JobApplication(t.Context(), "acme", id)
+	require.NoError(t, err)
+	require.Zero(t, a.Status)
+	docs, _, err := b.Runtime.Store().ApplicationDocuments(t.Context(), "acme", id, 0, 10)
+	require.NoError(t, err)
+	require.Len(t, docs, 1, "the first try's files are gone, or there twice")
+	require.Empty(t, b.Exports(t))
+	told := b.Logged.FilterMessageSnippet("the helper's export was refused").All()
+	require.Len(t, told, 1)
+	require.Equal(t, id, told[0].ContextMap()["application"])
+	require.NotContains(t, told[0].ContextMap()["error"], "ada")
+}
+
 func TestMembersComeInAnyOrder(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -185,7 +210,7 @@ func TestAllThatIsWrongIsToldAtOnce(t *testing.T) {
 	require.Equal(t, []string{"Phone: at least 7 digits are needed"}, body.Errors[2].Messages)
 	require.Empty(t, b.applications("acme"))
 	require.Empty(t, b.files(), "the resume was kept")
-	uploads, err := b.Runtime.Store().Uploads(t.Context(), time.Now().Add(time.Hour), 10)
+	uploads, err := b.Runtime.Store().Uploads(t.Context(), time.Now().Add(time.Hour), 0, 10)
 	require.NoError(t, err)
 	require.Empty(t, uploads)
 }
@@ -222,6 +247,17 @@ func TestIdempotencyKeys(t *testing.T) {
 	require.NotEqual(t, id, b.requireTaken(b.apply(body, append(b.bearer(partner), "Idempotency-Key", "k-1")...)), "a key is kept for a day")
 }
 
+// Whoever has a copy of the database can't try guesses at an application's answers against what is kept of its request.
+func TestKeptFingerprintsCanNotBeGuessed(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	body := application(t, code, fine(t))
+	for _, key := range []string{"k-1", "k-2"} {
+		b.requireTaken(b.apply(body, append(b.bearer(partner), "Idempotency-Key", key)...))
+	}
+	require.Equal(t, 2, b.Fingerprints(t), "they are made of the body alone")
+}
+
 // A repeat gets the answer of before, whatever became of the job since.
 func TestRepeatsAreNotJudgedAnew(t *testing.T) {
 	t.Parallel()
@@ -243,7 +279,7 @@ func TestRepeatsAreNotJudgedAnew(t *testing.T) {
 	require.Equal(t, http.StatusBadRequest, b.apply(body, b.bearer(partner)...).Code, "a request without the key is judged")
 	require.Len(t, b.applications("acme"), 1)
 	require.Len(t, b.files(), 1)
-	uploads, err := b.Runtime.Store().Uploads(t.Context(), time.Now().Add(time.Hour), 10)
+	uploads, err := b.Runtime.Store().Uploads(t.Context(), time.Now().Add(time.Hour), 0, 10)
 	require.NoError(t, err)
 	require.Empty(t, uploads)
 }

@@ -117,7 +117,7 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request) *refusal {
 		w.Header().Set("Allow", allow)
 		return refuse(http.StatusMethodNotAllowed, "this address takes "+allow+" only")
 	}
-	release, ok := a.Gateway.Hold()
+	release, ok := a.Gateway.Hold(w)
 	if !ok {
 		return storeAway()
 	}

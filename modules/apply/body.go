@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"unicode"
 
@@ -61,7 +60,7 @@ type body struct {
 	answers                  []answer
 	uploads                  []string
 	kept                     int
-	scratch                  *os.File
+	scratch                  *documents.Scratch
 	scratched                int64
 	texts                    int64 // bytes of the answers that are no files
 }

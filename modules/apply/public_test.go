@@ -1,13 +1,18 @@
 package apply_test
 
 import (
+	"database/sql"
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
+	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	_ "github.com/mattn/go-sqlite3" // to break the database
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/stretchr/testify/require"
 
@@ -53,6 +58,42 @@ func TestFeed(t *testing.T) {
 	b.requireError(b.ask(http.MethodGet, "/feed/jobs.json", ""), http.StatusBadRequest, "say whose jobs: add ?tenant= with the name of one tenant", "")
 	b.requireError(b.ask(http.MethodGet, "/feed/jobs.json?tenant=acme&tenant=globex", ""), http.StatusBadRequest, "say whose jobs: add ?tenant= with the name of one tenant", "")
 	b.requireError(b.ask(http.MethodGet, "/feed/jobs.json?tenant=nobody", ""), http.StatusNotFound, "there is no tenant of this name here", "")
+}
+
+// onFirstWrite does something once the answer has begun.
+type onFirstWrite struct {
+	http.ResponseWriter
+	once sync.Once
+	do   func()
+}
+
+func (w *onFirstWrite) Write(p []byte) (int, error) {
+	w.once.Do(w.do)
+	return w.ResponseWriter.Write(p)
+}
+
+// The database goes away between two pages: whoever reads the feed must not take the first for all of it.
+func TestFeedThatIsCutOffLooksBroken(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for n := range store.MaxPage + 1 {
+		b.job("acme", &hiring.Job{BoardCode: fmt.Sprint("J-", n), ID: fmt.Sprint("j-", n), Title: strings.Repeat("t", 200), Syndicate: true})
+	}
+	db, err := sql.Open("sqlite3", "file:"+filepath.Join(b.Folder, "hiregate.db")+"?_busy_timeout=5000")
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	answer := httptest.NewRecorder()
+	w := &onFirstWrite{ResponseWriter: answer, do: func() {
+		_, err := db.ExecContext(t.Context(), "DROP VIEW positions")
+		require.NoError(t, err)
+	}}
+	r := httptest.NewRequest(http.MethodGet, "/feed/jobs.json?tenant=acme", nil)
+	require.PanicsWithValue(t, http.ErrAbortHandler, func() { b.ServeHTTP(w, r) }, "the server would end the answer as a whole one")
+	require.Equal(t, http.StatusOK, answer.Code)
+	require.False(t, json.Valid(answer.Body.Bytes()))
+	told := b.Logged.FilterMessage("a job feed was cut off").All()
+	require.Len(t, told, 1)
+	require.NotEmpty(t, told[0].ContextMap()["request"])
 }
 
 func TestComplianceTexts(t *testing.T) {

@@ -35,7 +35,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		unknown.Write(w)
 		return
 	}
-	d, till, err := s.find(r, hash)
+	d, till, err := s.find(w, r, hash)
 	switch now := s.Gateway.Now(); {
 	case errors.Is(err, store.ErrNotFound):
 		unknown.Write(w)
@@ -59,8 +59,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // find reads what is known of a document. The database is held for that alone: a slow download must not keep a reload that opens
 // another, or the end of the process.
-func (s *Server) find(r *http.Request, hash [32]byte) (*hiring.Document, time.Time, error) {
-	release, ok := s.Gateway.Hold()
+func (s *Server) find(w http.ResponseWriter, r *http.Request, hash [32]byte) (*hiring.Document, time.Time, error) {
+	release, ok := s.Gateway.Hold(w)
 	if !ok {
 		return nil, time.Time{}, gateway.ErrNotOpen
 	}
@@ -82,7 +82,10 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, d *hiring.Documen
 		return
 	}
 	defer content.Close()
-	if err := documents.Serve(w, r, content, size, d.MediaType(), d.FileName); err != nil && r.Context().Err() == nil {
-		s.Log.Warn("a document was cut off", zap.Int64("document", d.ID), zap.Error(err))
+	if err := documents.Serve(w, r, content, size, d.MediaType(), d.FileName); err != nil {
+		if r.Context().Err() == nil {
+			s.Log.Warn("a document was cut off", zap.Int64("document", d.ID), zap.Error(err))
+		}
+		panic(http.ErrAbortHandler) // what compresses the answer would end it as a whole one
 	}
 }

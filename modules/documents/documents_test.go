@@ -250,6 +250,28 @@ func TestFileGoneFromTheDisk(t *testing.T) {
 	require.Equal(t, http.StatusMethodNotAllowed, b.ask("POST", path).Code)
 }
 
+// Half of a document must not look like all of it, also to what is between us and its reader, and may have dropped Content-Length.
+func TestDocumentThatIsCutOffLooksBroken(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	for n, accept := range []string{"application/json", "application/octet-stream"} {
+		path, blob := b.add(t, make([]byte, 1<<20), b.Clock.Now().Add(time.Hour), func(*hiring.Document) {})
+		w := &stalled{ResponseRecorder: httptest.NewRecorder(), begun: make(chan struct{}), goOn: make(chan struct{})}
+		truncated := make(chan error, 1)
+		go func() {
+			<-w.begun
+			truncated <- os.Truncate(filepath.Join(b.Folder, "documents", blob[:2], blob), 1<<19)
+			close(w.goOn)
+		}()
+		r := httptest.NewRequest(http.MethodGet, "https://gate.example.com"+path, nil)
+		r.Header.Set("Accept", accept)
+		require.PanicsWithValue(t, http.ErrAbortHandler, func() { b.ServeHTTP(w, r) }, accept)
+		require.NoError(t, <-truncated)
+		require.Less(t, w.Body.Len(), 1<<20, accept)
+		require.Equal(t, n+1, b.Logged.FilterMessage("a document was cut off").Len())
+	}
+}
+
 // Whoever takes long to download keeps nobody from closing the database.
 func TestDownloadHoldsNoStore(t *testing.T) {
 	t.Parallel()

@@ -58,6 +58,8 @@ func ParseOption(d *caddyfile.Dispenser, existing any) (any, error) {
 		d.Next()
 		return nil, d.Err("hiregate is there twice: put everything into one block")
 	}
+	takePlaces() // of a Caddyfile that came to nothing
+	note(*d)
 	p := &parser{Dispenser: d}
 	if err := p.option(); err != nil {
 		return nil, err
@@ -67,6 +69,13 @@ func ParseOption(d *caddyfile.Dispenser, existing any) (any, error) {
 		return nil, err
 	}
 	return httpcaddyfile.App{Name: "hiregate", Value: raw}, nil
+}
+
+// note keeps where the placeholders of a block stand, for what is found missing when they are resolved.
+func note(d caddyfile.Dispenser) {
+	for d.Next() {
+		notePlaces(d.Val(), d.File(), d.Line())
+	}
 }
 
 // Development tells whether the global option hiregate of a directive's Caddyfile says dev.
@@ -79,6 +88,7 @@ func Development(h httpcaddyfile.Helper) bool {
 // Options reads the block of a directive that takes no argument; example is a sentence that shows one. each gets every option with its
 // arguments, and may read the block behind it; its errors are put where they are in the file. An option may be there once.
 func Options(h httpcaddyfile.Helper, example string, each func(option string, args []string) error) error {
+	note(*h.Dispenser)
 	h.Next() // the directive's name
 	if h.NextArg() {
 		return h.Err(example)
@@ -163,7 +173,7 @@ func (p *parser) line() (err error) {
 	case "service_name":
 		p.app.ServiceName, err = p.text("Service", func(s string) error { _, err := webhook.NamesFor(s); return err })
 	case "public_url":
-		p.app.PublicURL, err = p.text(examplePublicURL, p.inMode(checkPublicURL))
+		p.app.PublicURL, err = p.text(examplePublicURL, p.inMode(checkWrittenPublicURL))
 	case "candidate_url":
 		p.app.CandidateURL, err = p.word(exampleCandidateURL, func(s string) error {
 			if strings.Contains(strings.ReplaceAll(s, candidatePlace, ""), "{") {

@@ -83,10 +83,24 @@ func checkPublicURL(s string, dev bool) error {
 		return fmt.Errorf("public_url %q: write the address under which the world reaches this gateway, such as %s", s, examplePublicURL)
 	case strings.ContainsAny(s, "?#") || u.User != nil:
 		return fmt.Errorf("public_url: write the address alone, such as %s, without query, fragment, user name and password", examplePublicURL)
+	case strings.Contains(s, "*"):
+		return fmt.Errorf("public_url %q: write the address alone, such as %s, without *: it stands at the head of the addresses of documents", s, examplePublicURL)
 	case u.Scheme == "http" && !dev:
 		return fmt.Errorf("public_url %q is not encrypted: write an https address, such as %s; http is for development alone, with the option dev", s, examplePublicURL)
 	case !validPort(u):
 		return fmt.Errorf("public_url %q: its port is none: write one from 1 to 65535, or leave it out", s)
+	}
+	return nil
+}
+
+// checkWrittenPublicURL says what is wrong with public_url as a Caddyfile has it, or nil. A site is often named by the same variable, and
+// to Caddy a slash behind a site's address is the one path that it serves: all others would be answered 404.
+func checkWrittenPublicURL(s string, dev bool) error {
+	if err := checkPublicURL(s, dev); err != nil {
+		return err
+	}
+	if strings.HasSuffix(s, "/") {
+		return fmt.Errorf("public_url %q: leave out the slash at its end; behind the address of a site it would be the only path that is served", s)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"net/http/httptest"
 	"path/filepath"
 	"testing"
 	"time"
@@ -22,7 +23,7 @@ func TestLateRequestDoesNotWaitForTheEnd(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() { ended <- r.Destruct() }()
 	require.Eventually(t, func() bool {
-		release, ok := (&Gateway{Runtime: r}).Hold()
+		release, ok := (&Gateway{Runtime: r}).Hold(httptest.NewRecorder())
 		if ok {
 			release()
 		}

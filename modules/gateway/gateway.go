@@ -4,6 +4,7 @@ package gateway
 import (
 	"context"
 	"errors"
+	"net/http"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -27,7 +28,8 @@ type Gateway struct {
 	Runtime   *Runtime
 	Now       func() time.Time
 
-	vault *vault.Vault // seals the secrets of stored tenants and integrations, where it has a key; nil: nobody set it
+	vault  *vault.Vault // seals the secrets of stored tenants and integrations, and data keys, where it has a key; nil: nobody set it
+	places []place      // of placeholders, where they are known
 }
 
 // Start opens what is shared, unless it is open. A configuration that can't open what was sealed is refused: who was made through the
@@ -39,12 +41,16 @@ func (g *Gateway) Start(ctx context.Context) error {
 	if g.vault == nil {
 		return nil
 	}
-	return g.Runtime.database.unseal(ctx, g.vault)
+	return g.Runtime.database.unseal(ctx, g.vault, g.Runtime.now())
 }
 
 // Hold keeps the store from being closed while a request uses it, should its configuration be replaced meanwhile. It reports
-// false when the store is not there.
-func (g *Gateway) Hold() (release func(), ok bool) {
+// false when the store is not there. Once the configuration is replaced, or the process ends, the answer asks its client for another
+// connection: net/http hangs up on those that are kept, and with that on a request that is on its way over one of them.
+func (g *Gateway) Hold(w http.ResponseWriter) (release func(), ok bool) {
+	if g.leaving() {
+		w.Header().Set("Connection", "close")
+	}
 	// A request may come in before the app was started: apps start in no order.
 	if err := g.Start(context.Background()); err != nil {
 		return nil, false
@@ -78,8 +84,8 @@ func (d *Database) opening() []*vault.Vault {
 }
 
 // unseal tells whether a vault opens all that is sealed. One that has the keys of another one in use need not be asked: a reload that
-// changes no key does not wait for a database that is away.
-func (d *Database) unseal(ctx context.Context, v *vault.Vault) error {
+// changes no key does not wait for a database that is away. What exports hold is sealed from the first configuration on that has a key.
+func (d *Database) unseal(ctx context.Context, v *vault.Vault, now time.Time) error {
 	if slices.Contains(d.opening(), v) {
 		return nil
 	}
@@ -94,8 +100,21 @@ func (d *Database) unseal(ctx context.Context, v *vault.Vault) error {
 			return err
 		}
 	}
+	if !d.db.Sealing() {
+		if _, err := d.db.RenewDataKey(ctx, now); err != nil {
+			return err
+		}
+	}
 	d.good.Store(append(slices.Clone(good), v))
 	return nil
+}
+
+// renew has what exports hold sealed with a data key that is not too old, where the configurations have a key in common. While it makes
+// one no configuration is checked, which would not see it.
+func (d *Database) renew(ctx context.Context, now time.Time) (made bool, err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.db.RenewDataKey(ctx, now)
 }
 
 // leave takes the vault of a configuration that has ended out of use.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+	"github.com/caddyserver/caddy/v2/modules/caddytls"
 	"go.uber.org/zap"
 
 	"github.com/hiregate/hiregate/internal/documents"
@@ -38,7 +39,7 @@ type App struct {
 	Temporal Temporal `json:"temporal,omitzero"`
 	// Egress opens addresses that are otherwise refused: private networks, other ports, plain http.
 	Egress []Allow `json:"egress,omitempty"`
-	// SealKey are placeholders of what the secrets of stored tenants and integrations are sealed with in the database: the first seals,
+	// SealKey are placeholders of what the secrets of stored tenants and integrations, and what exports hold, are sealed with: the first seals,
 	// the others open what was sealed before it was changed. Default: they are kept as they are.
 	SealKey []string `json:"seal_key,omitempty"`
 	// Scan names what looks through the documents of job applications before anybody gets them: exec, a program and its arguments; or
@@ -75,8 +76,13 @@ func (a *App) Provision(ctx caddy.Context) error {
 	if err := metrics.Register(ctx.GetMetricsRegistry()); err != nil {
 		return fmt.Errorf("registering metrics: %w", err)
 	}
-	replacer := caddy.NewReplacer()
-	resolve := func(s string) (string, error) { return replacer.ReplaceOrErr(s, true, true) }
+	if err := checkChallenges(ctx); err != nil {
+		return err
+	}
+	known, resolve := takePlaces(), resolved()
+	if err := unresolved(known, a, resolve); err != nil {
+		return err
+	}
 	c, err := a.build(resolve)
 	if err != nil {
 		return err
@@ -89,8 +95,44 @@ func (a *App) Provision(ctx caddy.Context) error {
 	if err != nil {
 		return err
 	}
-	a.gateway = Gateway{Config: c, Validator: validator, Now: time.Now, vault: v}
+	a.gateway = Gateway{Config: c, Validator: validator, Now: time.Now, vault: v, places: known}
 	return a.take()
+}
+
+// checkChallenges refuses what would keep every certificate away. Caddy answers the challenges of those who issue them at the first
+// address of default_bind, or of bind where the issuer is named (tls, cert_issuer), and takes a network in front of it for a part of a host's name.
+func checkChallenges(ctx caddy.Context) error {
+	app, err := ctx.AppIfConfigured("tls")
+	if errors.Is(err, caddy.ErrNotConfigured) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	automation := app.(*caddytls.TLS).Automation
+	if automation == nil {
+		return nil
+	}
+	for _, policy := range automation.Policies {
+		for _, issuer := range policy.Issuers {
+			acme, ok := issuer.(*caddytls.ACMEIssuer)
+			if !ok || acme.Challenges == nil || acme.Challenges.DNS != nil || !strings.HasPrefix(acme.Challenges.BindHost, "shared/") {
+				continue
+			}
+			return fmt.Errorf("no certificate would come, since Caddy can't answer those who issue them at %[1]s: write `bind %[1]s` into each site instead of default_bind, and name the issuer with the global options email and acme_ca instead of tls or cert_issuer", acme.Challenges.BindHost)
+		}
+	}
+	return nil
+}
+
+// resolved resolves placeholders.
+func resolved() resolve {
+	replacer := caddy.NewReplacer()
+	return func(s string) (string, error) { return replacer.ReplaceOrErr(s, true, true) }
+}
+
+// CheckPlaceholders names all placeholders of the Caddyfile that have no value, each with its line, when one of these is among them.
+func (g *Gateway) CheckPlaceholders(written ...string) error {
+	return unresolved(g.places, written, resolved())
 }
 
 // take gets the database and the runtime out of their pools, or makes them.
@@ -144,6 +186,12 @@ func (a *App) Stop() error {
 	current.drop(&a.gateway)
 	a.gateway.Runtime.InForce.Drop(a.gateway.Config)
 	return nil
+}
+
+// leaving tells whether another configuration is in force, or the process is about to end.
+func (g *Gateway) leaving() bool {
+	now := Current()
+	return now != nil && now != g || caddy.Exiting()
 }
 
 // Cleanup gives back what Provision took.

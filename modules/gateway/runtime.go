@@ -43,6 +43,7 @@ type Runtime struct {
 	Settings Settings
 	InForce  config.InForce
 	Rates    Rates
+	Outage   Outage
 	Bodies   *inbox.Bodies
 	// Directory holds the stored tenants.
 	Directory *directory.Directory
@@ -62,6 +63,7 @@ type Runtime struct {
 
 	attributes atomic.Bool // the search attributes are registered
 	workersUp  atomic.Bool
+	unready    atomic.Bool // the database could not be written when it was last asked
 
 	starting sync.Mutex
 	started  bool
@@ -125,6 +127,7 @@ func (r *Runtime) Start(ctx context.Context) error {
 	if err := r.Directory.Refresh(ctx); err != nil {
 		return err
 	}
+	r.Archive.Files.Keys = db
 	r.Archive.Store, r.Dispatcher.Store, r.Again.Store, r.exports.Store, r.verification.Store, r.scans.Store = db, db, db, db, db, db
 	r.Retention.Store = db
 	if db.Alone() {
@@ -138,12 +141,25 @@ func (r *Runtime) Start(ctx context.Context) error {
 	r.running.Go(func() { r.Directory.Run(background) })
 	r.running.Go(func() { r.Dispatcher.Run(background) })
 	r.running.Go(func() { r.work(background) })
-	r.running.Go(func() { r.tend(background) })
+	r.running.Go(func() {
+		r.tend(background, "verifications could not be started; they are tried again", r.verify)
+	})
+	r.running.Go(func() {
+		r.tend(background, "held deliveries could not be released or ended; they are tried again", func(ctx context.Context, _ *config.Config) error {
+			return r.Again.TendHeld(ctx)
+		})
+	})
+	r.running.Go(func() {
+		r.tend(background, "what is in quarantine could not be counted; the metric is an old one", func(ctx context.Context, _ *config.Config) error {
+			return r.Again.CountQuarantined(ctx)
+		})
+	})
 	r.running.Go(func() { r.Again.Watch(background) })
 	r.running.Go(func() { r.scans.Run(background) })
 	r.running.Go(func() { r.sweep(background) })
 	r.running.Go(func() { r.Retention.Run(background) })
 	r.running.Go(func() { r.reseal(background) })
+	r.running.Go(func() { r.renew(background) })
 	return nil
 }
 
@@ -173,6 +189,24 @@ func (r *Runtime) reseal(ctx context.Context) {
 	}
 }
 
+// renew has what exports hold sealed: from a reload on that brings a key, and with another data key each month.
+func (r *Runtime) renew(ctx context.Context) {
+	failed := false
+	for wait := time.Duration(0); ctx.Err() == nil; pause(ctx, wait) {
+		wait = time.Second
+		made, err := r.database.renew(ctx, r.now())
+		switch {
+		case made:
+			r.log.Info("a data key was made, which seals what exports hold")
+		case err != nil && !failed && ctx.Err() == nil:
+			r.log.Error("no data key could be made for what exports hold; it is tried again", zap.Error(err))
+		}
+		if failed = err != nil; failed {
+			wait = time.Minute
+		}
+	}
+}
+
 // sweep removes what uploads left that came to nothing, each quarter of an hour.
 func (r *Runtime) sweep(ctx context.Context) {
 	for {
@@ -192,7 +226,15 @@ func (r *Runtime) Store() *store.DB { return r.database.db }
 
 // Ready tells whether an export would be accepted now.
 func (r *Runtime) Ready(ctx context.Context) error {
-	if err := r.Store().Ping(ctx); err != nil {
+	err := r.Store().Ping(ctx)
+	switch {
+	case errors.Is(err, context.Canceled): // nobody waited for the answer
+	case err != nil && !r.unready.Swap(true):
+		r.log.Error("the database can't be written: exports are refused until it can be", zap.Error(err))
+	case err == nil && r.unready.Swap(false):
+		r.log.Info("the database can be written again")
+	}
+	if err != nil {
 		return fmt.Errorf("database: %w", err)
 	}
 	return nil

@@ -1,6 +1,7 @@
 package gateway_test
 
 import (
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -31,7 +32,7 @@ func TestFirstRequestOpensTheStore(t *testing.T) {
 	folder := t.TempDir()
 	g, database := newGateway(t, folder)
 	require.Empty(t, listed(t, folder), "a runtime that was not started made files")
-	release, ok := g.Hold()
+	release, ok := g.Hold(httptest.NewRecorder())
 	require.True(t, ok)
 	release()
 	require.NoError(t, g.Runtime.Ready(t.Context()))
@@ -50,7 +51,7 @@ func TestLateRequestOpensNothing(t *testing.T) {
 		}
 		require.NoError(t, g.Runtime.Destruct())
 		require.NoError(t, database.Destruct())
-		_, ok := g.Hold()
+		_, ok := g.Hold(httptest.NewRecorder())
 		require.False(t, ok)
 		require.Error(t, g.Runtime.Start(t.Context()))
 		if !started {
@@ -67,7 +68,7 @@ func TestEndWaitsForRequests(t *testing.T) {
 	t.Parallel()
 	g, database := newGateway(t, t.TempDir())
 	require.NoError(t, g.Runtime.Start(t.Context()))
-	release, ok := g.Hold()
+	release, ok := g.Hold(httptest.NewRecorder())
 	require.True(t, ok)
 	require.NoError(t, g.Runtime.Destruct())
 	closed := make(chan error, 1)
@@ -96,7 +97,7 @@ func TestUploadsOutliveAReload(t *testing.T) {
 		if err == nil {
 			require.NoError(t, file.Close())
 		}
-		noted, listing := r.Store().Uploads(t.Context(), time.Now().Add(time.Hour), 10)
+		noted, listing := r.Store().Uploads(t.Context(), time.Now().Add(time.Hour), 0, 10)
 		require.NoError(t, listing)
 		require.Equal(t, err == nil, len(noted) == 1)
 		return err == nil

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hiregate/hiregate/internal/config"
@@ -299,8 +300,9 @@ func (i Integration) build(tenant string, resolve resolve, dev bool, guard *egre
 
 // running are the gateways of the configurations in force; during a reload there are two.
 type running struct {
-	mu  sync.Mutex
-	all []*Gateway
+	mu   sync.Mutex
+	all  []*Gateway
+	last atomic.Pointer[Gateway] // of them: each request asks for it
 }
 
 var current running
@@ -309,21 +311,20 @@ func (r *running) push(g *Gateway) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.all = append(r.all, g)
+	r.last.Store(g)
 }
 
 func (r *running) drop(g *Gateway) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.all = slices.DeleteFunc(r.all, func(one *Gateway) bool { return one == g })
+	if len(r.all) == 0 {
+		r.last.Store(nil)
+	} else {
+		r.last.Store(r.all[len(r.all)-1])
+	}
 }
 
 // Current is the gateway of the configuration in force; nil when there is none. For the admin API, whose modules are not told
 // when they end and so must hold nothing.
-func Current() *Gateway {
-	current.mu.Lock()
-	defer current.mu.Unlock()
-	if len(current.all) == 0 {
-		return nil
-	}
-	return current.all[len(current.all)-1]
-}
+func Current() *Gateway { return current.last.Load() }

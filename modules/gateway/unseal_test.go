@@ -32,10 +32,10 @@ func TestOnlyAnotherKeyIsTried(t *testing.T) {
 	}))
 	unseal := func(v *vault.Vault) error {
 		d.vaults.Add(v)
-		return d.unseal(t.Context(), v)
+		return d.unseal(t.Context(), v, time.Now())
 	}
 	require.ErrorIs(t, unseal(of(newest)), store.ErrSealed)
-	require.NoError(t, d.unseal(t.Context(), v))
+	require.NoError(t, d.unseal(t.Context(), v, time.Now()))
 	require.NoError(t, d.Destruct())
 	for _, one := range []*vault.Vault{v, of(former), of(newest, former)} {
 		require.NoError(t, unseal(one))
@@ -49,6 +49,39 @@ func TestOnlyAnotherKeyIsTried(t *testing.T) {
 	d.vaults.Add(empty)
 	d.good.Store(append(d.opening(), empty))
 	d.leave(empty)
-	require.NoError(t, d.unseal(t.Context(), empty))
+	require.NoError(t, d.unseal(t.Context(), empty, time.Now()))
 	require.ErrorIs(t, unseal(of(newest)), store.ErrUnavailable)
+}
+
+// A configuration without the key that is checked while a data key is being made would not see it, and might be the one that is left.
+func TestNoDataKeyIsMadeBesideACheck(t *testing.T) {
+	t.Parallel()
+	v, err := vault.New("a text of more than thirty-two characters")
+	require.NoError(t, err)
+	d := &Database{Address: "sqlite://" + filepath.Join(t.TempDir(), "hiregate.db")}
+	d.vaults.Add(v)
+	db, err := d.Open(t.Context(), zap.NewNop())
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, d.Destruct()) })
+	type result struct {
+		made bool
+		err  error
+	}
+	ended := make(chan result, 1)
+	d.mu.Lock() // as unseal does
+	go func() {
+		made, err := d.renew(t.Context(), time.Now())
+		ended <- result{made, err}
+	}()
+	require.Never(t, db.Sealing, 200*time.Millisecond, 10*time.Millisecond)
+	none := new(vault.Vault)
+	d.vaults.Add(none)
+	d.mu.Unlock()
+	require.Equal(t, result{}, <-ended)
+	require.False(t, db.Sealing())
+	require.NoError(t, d.unseal(t.Context(), none, time.Now()))
+	d.leave(none)
+	made, err := d.renew(t.Context(), time.Now())
+	require.NoError(t, err)
+	require.True(t, made)
 }

@@ -106,9 +106,9 @@ func (r *Runtime) ensureAttributes(ctx context.Context) error {
 	return nil
 }
 
-// tend has the integrations verified that are not configured, releases what is held for those that are, and ends what is for those
-// that were removed.
-func (r *Runtime) tend(ctx context.Context) {
+// tend looks after something every ten seconds, while the workers are up. Each has a loop of its own: thousands of integrations that wait for
+// their verification hold up no release, and thousands that are held for one no verification.
+func (r *Runtime) tend(ctx context.Context, failed string, look func(context.Context, *config.Config) error) {
 	for pause(ctx, firstBackoff); ctx.Err() == nil; pause(ctx, tendEvery) {
 		c := r.InForce.Current()
 		for ; !r.workersUp.Load() || c == nil; c = r.InForce.Current() {
@@ -116,14 +116,8 @@ func (r *Runtime) tend(ctx context.Context) {
 				return
 			}
 		}
-		if err := r.ensureAttributes(ctx); err != nil {
-			r.log.Debug("the search attributes are still not registered", zap.Error(err))
-		}
-		if err := r.verify(ctx, c); err != nil && ctx.Err() == nil {
-			r.log.Warn("verifications could not be started; they are tried again", zap.Error(err))
-		}
-		if err := r.Again.TendHeld(ctx); err != nil && ctx.Err() == nil {
-			r.log.Warn("held deliveries could not be released or ended; they are tried again", zap.Error(err))
+		if err := look(ctx, c); err != nil && ctx.Err() == nil {
+			r.log.Warn(failed, zap.Error(err))
 		}
 	}
 }
@@ -131,19 +125,29 @@ func (r *Runtime) tend(ctx context.Context) {
 // verify starts the verification of the integrations that are not configured, unless it is going on. What the store says is
 // asked for each time: a configured integration may be disabled, and a disabled one enabled, at any moment.
 func (r *Runtime) verify(ctx context.Context, c *config.Config) error {
+	if err := r.ensureAttributes(ctx); err != nil {
+		r.log.Debug("the search attributes are still not registered", zap.Error(err))
+	}
 	statuses, err := r.Store().IntegrationStatuses(ctx)
 	if err != nil {
 		return err
 	}
+	var unverified []*hiring.Integration
+	open := map[hiring.Place]bool{}
 	for t := range c.All() {
 		for n := range t.Integrations {
 			i := &t.Integrations[n]
-			if !i.Verify || statuses.Of(i).State != hiring.NotConfigured {
-				continue
+			status := statuses.Of(i)
+			open[hiring.Place{Tenant: i.Tenant, Integration: i.Name}] = status.Open(i)
+			if i.Verify && status.State == hiring.NotConfigured {
+				unverified = append(unverified, i)
 			}
-			if err := verification.Start(ctx, r.client, i, r.attributes.Load()); err != nil {
-				return err
-			}
+		}
+	}
+	metrics.Configured(open)
+	for _, i := range unverified {
+		if err := verification.Start(ctx, r.client, i, r.attributes.Load()); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -40,7 +40,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	database, temporal := make(chan error, 1), make(chan error, 1)
 	ctx, cancel := context.WithTimeout(r.Context(), patience)
 	defer cancel()
-	release, held := s.Gateway.Hold()
+	release, held := s.Gateway.Hold(w)
 	if held {
 		go func() {
 			defer release() // what asks may hang for longer than we do

@@ -90,6 +90,33 @@ func TestDatabaseThatHangsIsUnavailableWithinSeconds(t *testing.T) {
 	}
 }
 
+// Nobody may be sending while the database can't be written: the log says why all the same, and not for each who asks.
+func TestDatabaseThatCannotBeWrittenIsToldOnce(t *testing.T) {
+	t.Parallel()
+	b := gatewaytest.New(t)
+	db, err := sql.Open("sqlite3", "file:"+filepath.Join(b.Folder, "hiregate.db")+"?_busy_timeout=5000")
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	for outage := 1; outage <= 2; outage++ {
+		_, err = db.ExecContext(t.Context(), "ALTER TABLE heartbeat RENAME TO elsewhere")
+		require.NoError(t, err)
+		for range 3 {
+			_, h := ask(t, b, http.MethodGet)
+			require.Equal(t, noDatabase, h.Checks["database"])
+		}
+		told := b.Logged.FilterMessage("the database can't be written: exports are refused until it can be").All()
+		require.Len(t, told, outage)
+		require.Contains(t, told[outage-1].ContextMap()["error"], "heartbeat", "why")
+		_, err = db.ExecContext(t.Context(), "ALTER TABLE elsewhere RENAME TO heartbeat")
+		require.NoError(t, err)
+		for range 2 {
+			_, h := ask(t, b, http.MethodGet)
+			require.Equal(t, good, h.Checks["database"])
+		}
+		require.Equal(t, outage, b.Logged.FilterMessage("the database can be written again").Len())
+	}
+}
+
 func TestOtherMethodsAreRefused(t *testing.T) {
 	t.Parallel()
 	b := gatewaytest.New(t)

@@ -77,11 +77,11 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (a *API) serve(w http.ResponseWriter, r *http.Request, route route) {
 	g := a.gateway()
 	if g == nil {
-		problem.New(http.StatusServiceUnavailable, "no gateway is running here: its configuration has no global option hiregate, or it is only just starting").
+		problem.New(http.StatusServiceUnavailable, "no gateway is running here: its configuration has no global option hiregate, or it is just starting or ending").
 			RetryAfter(time.Second).Write(w)
 		return
 	}
-	release, ok := g.Hold()
+	release, ok := g.Hold(w)
 	if !ok {
 		problem.Unavailable(w)
 		return

@@ -55,7 +55,7 @@ func TestAdminEndpoint(t *testing.T) {
 		if step.integration == "" {
 			require.Eventually(t, func() bool {
 				_, err := list()
-				return err != nil && err.Error() == "no gateway is running here: its configuration has no global option hiregate, or it is only just starting"
+				return err != nil && err.Error() == "no gateway is running here: its configuration has no global option hiregate, or it is just starting or ending"
 			}, 5*time.Second, 10*time.Millisecond)
 			continue
 		}

@@ -68,12 +68,14 @@ func (r *request) exactlyOnce(content []byte, run func() (any, *problem.Problem)
 // begin notes that the request is being answered. Where it was before, that answer is given.
 func (r *request) begin(key string, content []byte) (*answer, *problem.Problem) {
 	now := r.gateway.Now()
+	secret := digest(r.caller.key, key) // what only the request has
 	o := &once{Once: store.Once{
-		ID: digest(r.caller.id, r.Method, r.URL.EscapedPath(), key), Fingerprint: digest(r.URL.RawQuery, r.Header.Get("Content-Type"), string(r.body), string(content)),
-		Lease: now.Add(lease).UTC().Truncate(time.Microsecond), Till: now.Add(keptFor),
+		ID: digest(r.caller.id, r.Method, r.URL.EscapedPath(), key),
+		// Without the secret, a copy of the database would tell whoever guesses a body when they have it: the secret of a tenant is in some.
+		Fingerprint: digest(string(secret[:]), r.URL.RawQuery, r.Header.Get("Content-Type"), string(r.body), string(content)),
+		Lease:       now.Add(lease).UTC().Truncate(time.Microsecond), Till: now.Add(keptFor),
 	}}
 	var err error
-	secret := digest(r.caller.key, key) // what only the request has
 	if o.vault, err = vault.New(string(secret[:])); err != nil {
 		return nil, r.storeAway(err)
 	}

@@ -63,6 +63,16 @@ func TestKeptAnswersAreSealed(t *testing.T) {
 	require.NotContains(t, string(kept), "my-own-key-1")
 }
 
+// Whoever has a copy of the database can't try guesses at a secret against what is kept of the request that it came in.
+func TestKeptFingerprintsCanNotBeGuessed(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for _, key := range []string{"my-own-key-1", "my-own-key-2"} {
+		b.must(http.StatusCreated, http.MethodPost, "/v1/api-keys", newKey, "Idempotency-Key", key)
+	}
+	require.Equal(t, 2, b.Fingerprints(t), "they are made of the body alone")
+}
+
 // A refusal is an answer, too; a moment's trouble is not.
 func TestARepeatOfWhatFailed(t *testing.T) {
 	t.Parallel()

@@ -51,8 +51,15 @@ func originalPath(r *http.Request) string {
 	return r.URL.Path
 }
 
+// leastRate is how many bytes of a body have to come in a second, over all of it, unless the server's read_body_idle names a rate.
+// Caddy's own default ends a body that stands still, and not one that is sent a byte at a time.
+const leastRate = 1024
+
 // ServeHTTP implements caddyhttp.MiddlewareHandler. It answers every request itself.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request, _ caddyhttp.Handler) error {
+	if body, _ := caddyhttp.IdleTimeoutsFromContext(r.Context()); body != nil && body.Deadline.MinRate == 0 {
+		defer body.Override(body.Deadline.Timeout, leastRate)()
+	}
 	h.receiver.ServeHTTP(w, r)
 	return nil
 }

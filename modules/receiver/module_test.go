@@ -18,13 +18,14 @@ import (
 	"github.com/hiregate/hiregate/modules/gateway/gatewaytest"
 )
 
-// In a Caddy the path may have lost its beginning when the receiver sees it; a receipt's address has it all the same.
-func TestReceiptsAddressUnderHandlePath(t *testing.T) {
+// serveCaddy runs a Caddy with the gateway of acme until the test ends, and gives its address. servers is Caddy's option of that name,
+// or empty; site are the lines of the only site.
+func serveCaddy(t *testing.T, servers, site string) (address string) {
+	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	address := listener.Addr().String()
+	address = listener.Addr().String()
 	require.NoError(t, listener.Close())
-	folder := t.TempDir()
 	caddyfile := fmt.Sprintf(`{
 	admin off
 	persist_config off
@@ -32,6 +33,7 @@ func TestReceiptsAddressUnderHandlePath(t *testing.T) {
 	log {
 		output discard
 	}
+	%[4]s
 	hiregate {
 		dev
 		public_url http://%[1]s
@@ -44,7 +46,21 @@ func TestReceiptsAddressUnderHandlePath(t *testing.T) {
 	}
 }
 http://%[1]s {
-	handle_path /a/b/* {
+	%[5]s
+}`, address, t.TempDir(), gatewaytest.Nowhere, servers, site)
+	config, warnings, err := caddyconfig.GetAdapter("caddyfile").Adapt([]byte(caddyfile), nil)
+	require.NoError(t, err)
+	for _, w := range warnings {
+		require.Contains(t, w.Message, "not formatted")
+	}
+	require.NoError(t, caddy.Load(config, true))
+	t.Cleanup(func() { require.NoError(t, caddy.Stop()) })
+	return address
+}
+
+// In a Caddy the path may have lost its beginning when the receiver sees it; a receipt's address has it all the same.
+func TestReceiptsAddressUnderHandlePath(t *testing.T) {
+	address := serveCaddy(t, "", `handle_path /a/b/* {
 		export_receiver {
 			tenant_from path 0
 			max_body 1KiB
@@ -59,15 +75,7 @@ http://%[1]s {
 		export_receiver {
 			tenant_from path 1
 		}
-	}
-}`, address, folder, gatewaytest.Nowhere)
-	config, warnings, err := caddyconfig.GetAdapter("caddyfile").Adapt([]byte(caddyfile), nil)
-	require.NoError(t, err)
-	for _, w := range warnings {
-		require.Contains(t, w.Message, "not formatted")
-	}
-	require.NoError(t, caddy.Load(config, true))
-	defer func() { require.NoError(t, caddy.Stop()) }()
+	}`)
 
 	post := func(path string, body []byte) *http.Response {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+address+path, bytes.NewReader(body))

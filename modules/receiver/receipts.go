@@ -56,7 +56,7 @@ type documentStatus struct {
 // serveReceipt tells what became of the export that a receipt was given for.
 func (h *Receiver) serveReceipt(w http.ResponseWriter, r *http.Request, id string) {
 	unknown := problem.New(http.StatusNotFound, "there is no such receipt")
-	release, ok := h.Gateway.Hold()
+	release, ok := h.Gateway.Hold(w)
 	if !ok {
 		problem.Unavailable(w)
 		return

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/internal/webhook"
 	"github.com/hiregate/hiregate/modules/gateway/gatewaytest"
 	"github.com/hiregate/hiregate/modules/receiver"
 )
@@ -104,9 +105,39 @@ func TestReceiptTellsWhatBecameOfTheExport(t *testing.T) {
 
 	head := b.do(request{method: http.MethodHead, path: accepted.Header().Get("Location")}.make())
 	require.Equal(t, http.StatusOK, head.Code)
-	for _, method := range []string{"PUT", "DELETE"} {
-		requireProblem(t, b.do(request{method: method, path: accepted.Header().Get("Location")}.make()), http.StatusMethodNotAllowed, "this address takes POST only", "Allow", "POST")
+	for _, method := range []string{"PUT", "DELETE", "POST"} {
+		r := request{method: method, path: accepted.Header().Get("Location")}.make()
+		r.Body = unread{t}
+		requireProblem(t, b.do(r), http.StatusMethodNotAllowed, "this address takes GET, HEAD only", "Allow", "GET, HEAD")
 	}
+}
+
+// Whoever posts to the address of a receipt has mistaken it for the hook's. Taken for an export, it would seem to have arrived where
+// its sender meant it to.
+func TestExportSentToAReceiptIsRefused(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	for _, from := range []struct {
+		receiver.TenantFrom
+		query string
+	}{{b.Tenant, ""}, {receiver.TenantFrom{Query: "client"}, "client=acme"}} {
+		b.Tenant = from.TenantFrom
+		for _, path := range []string{"/hooks/acme/receipts/x", "/hooks/acme/receipts/" + hiring.NewReceipt(1)} {
+			for _, event := range []string{webhook.EventExport, webhook.EventVerify} {
+				requireProblem(t, b.send(request{path: path, query: from.query, event: event}), http.StatusMethodNotAllowed, "this address takes GET, HEAD only", "Allow", "GET, HEAD")
+			}
+		}
+	}
+	require.Empty(t, b.Exports(t))
+}
+
+// The segment in front of the tenant's may have any name.
+func TestHookBelowAPathCalledReceipts(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	accepted := b.send(request{path: "/receipts/acme"})
+	requireReceipt(t, accepted, http.StatusAccepted)
+	require.Equal(t, http.StatusOK, b.get(accepted.Header().Get("Location")).Code)
 }
 
 // A receipt is told to nobody else, and one that never was looks the same.

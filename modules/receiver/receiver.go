@@ -10,6 +10,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"os"
 	"strings"
 	"sync"
 	"time"
@@ -20,7 +21,6 @@ import (
 	"github.com/hiregate/hiregate/internal/inbox"
 	"github.com/hiregate/hiregate/internal/metrics"
 	"github.com/hiregate/hiregate/internal/problem"
-	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/webhook"
 	"github.com/hiregate/hiregate/modules/gateway"
 	"github.com/hiregate/hiregate/schemas"
@@ -46,9 +46,14 @@ type Receiver struct {
 
 // ServeHTTP answers a webhook request, or a question about a receipt.
 func (h *Receiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if r.Method == http.MethodGet || r.Method == http.MethodHead {
-		if receipt, ok := receiptOf(h.HookPath(r)); ok {
+	if receipt, ok := receiptOf(h.HookPath(r)); ok {
+		switch {
+		case r.Method == http.MethodGet || r.Method == http.MethodHead:
 			h.serveReceipt(w, r, receipt)
+			return
+		case !h.Tenant.last(r):
+			problem.MethodNotAllowed(w, "GET, HEAD")
+			metrics.Received(metrics.Unknown, metrics.Unknown, "method")
 			return
 		}
 	}
@@ -92,7 +97,7 @@ func (in *intake) take() (result string) {
 		return in.refuse("signature", problem.New(http.StatusUnauthorized,
 			"the signature is missing or does not match: send the hex HMAC-SHA256 of the raw body, made with this tenant's secret, in "+names.Signature))
 	}
-	release, ok := in.Gateway.Hold()
+	release, ok := in.Gateway.Hold(in.w)
 	if !ok {
 		problem.Unavailable(in.w)
 		return "unavailable"
@@ -137,13 +142,15 @@ func (in *intake) read() (result string) {
 	if gateway.Encoded(in.r.Header) {
 		return in.refuse("encoding", problem.New(http.StatusUnsupportedMediaType, "send the body as it is, without Content-Encoding").Closing())
 	}
-	if in.r.ContentLength > 0 {
-		in.body.Grow(int(in.r.ContentLength) + bytes.MinRead)
+	if in.r.ContentLength > 0 { // what is larger grows as it comes: so far anybody may promise it, and send nothing
+		in.body.Grow(int(min(in.r.ContentLength, keptBuffer)) + bytes.MinRead)
 	}
 	_, err := in.body.ReadFrom(io.LimitReader(in.r.Body, in.MaxBody+1))
 	switch {
 	case int64(in.body.Len()) > in.MaxBody:
 		return tooLarge()
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return in.refuse("too_slow", problem.New(http.StatusRequestTimeout, "the body came too slowly, or stood still: send it again, without pauses").Closing())
 	case err != nil:
 		return in.refuse("broken_off", problem.New(http.StatusBadRequest, "the body broke off").Closing())
 	}
@@ -231,14 +238,11 @@ func (in *intake) accept(e *hiring.Export) (result string) {
 	res, err := inbox.Accept(in.r.Context(), in.Gateway.Runtime.Store(), e)
 	e.Body = nil // it goes back to the pool
 	if err != nil {
-		level := zap.WarnLevel
-		if errors.Is(err, store.ErrUnavailable) {
-			level = zap.ErrorLevel
-		}
-		in.Log.Log(level, "an export was not accepted; its sender was told to send it again", zap.String("tenant", e.Tenant), zap.Error(err))
+		in.Gateway.Runtime.Outage.Refused(e.Tenant, err, in.Gateway.Now(), in.Log)
 		problem.Unavailable(in.w)
 		return "unavailable"
 	}
+	in.Gateway.Runtime.Outage.Accepted(in.Gateway.Now, in.Log)
 	status := http.StatusOK
 	switch res.Verdict {
 	case inbox.Conflicting:

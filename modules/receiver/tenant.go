@@ -64,6 +64,11 @@ func (t TenantFrom) of(r *http.Request) string {
 	return segments[*t.Segment]
 }
 
+// last tells whether the identifier is the last segment of the path: /receipts/acme is a hook then, and no receipt's address.
+func (t TenantFrom) last(r *http.Request) bool {
+	return t.Segment != nil && *t.Segment == strings.Count(strings.TrimPrefix(r.URL.Path, "/"), "/")
+}
+
 // parameter is the value of a query's parameter; empty unless it is there once and can be read. The others need not be readable.
 // url.ParseQuery leaves out what it can't read, and so would not tell that the parameter is there again.
 func parameter(query, name string) (value string) {

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -70,6 +71,13 @@ func (h *Handler) Provision(ctx caddy.Context) error {
 	}
 	if len(h.Keys) == 0 {
 		return errNoKey
+	}
+	needed := h.Keys
+	if h.Upstream != nil {
+		needed = append(slices.Clone(needed), h.Upstream.ClientSecret)
+	}
+	if err := g.CheckPlaceholders(needed...); err != nil {
+		return fmt.Errorf("signin: %w", err)
 	}
 	replacer := caddy.NewReplacer()
 	p.Vault, err = sealKey.Vault(h.Keys, g.Config.Dev, func(s string) (string, error) { return replacer.ReplaceOrErr(s, true, true) })

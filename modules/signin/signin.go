@@ -91,7 +91,7 @@ func (p *Provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		p.notAllowed(w, r, route.methods)
 		return
 	}
-	release, ok := p.Gateway.Hold()
+	release, ok := p.Gateway.Hold(w)
 	if !ok {
 		p.closed(w, r)
 		return

@@ -78,8 +78,10 @@ func (a *Activities) Deliver(ctx context.Context, part Part) (DeliverResult, err
 		return a.erased(ctx, d)
 	}
 	// What Temporal runs again it waits for, unless it never heard of the last attempt, since the worker died or could not reach it. Who
-	// hurries a delivery resets its activity, and that run is the first.
-	if early := d.NextAt.Sub(a.Now()); d.Outcome == hiring.Retrying && early > 0 && activity.GetInfo(ctx).Attempt > 1 {
+	// hurries a delivery resets its activity, and that run is the first. Where that attempt is still to come by this node's clock, it was
+	// made on another, and the clocks differ: that Temporal waited is all that is known.
+	now := a.Now()
+	if early := d.NextAt.Sub(now); d.Outcome == hiring.Retrying && early > 0 && !now.Before(d.UpdatedAt) && activity.GetInfo(ctx).Attempt > 1 {
 		return DeliverResult{}, workflows.Again(string(d.Fault), 0, early)
 	}
 	return a.step(ctx, e, d)
@@ -162,7 +164,7 @@ func (a *Activities) put(ctx context.Context, d *hiring.Delivery, attempt *hirin
 		}
 		return nil
 	})
-	if err == nil && standing == d && (attempt != nil || d.Class() != hiring.ClassRetrying) { // of those that retry the attempts count
+	if err == nil && standing == d && (attempt != nil || d.Outcome.Final()) { // what is held without an attempt hold counts, once
 		metrics.Delivery(d.Tenant, d.Integration, d.Class())
 	}
 	return standing, err

@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"time"
 
-	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
 	"go.uber.org/zap"
 
 	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/metrics"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/workflows"
 )
@@ -78,7 +78,7 @@ func (a *Again) Redeliver(ctx context.Context, tenant, key string, integrations 
 			case errors.Is(err, workflows.ErrNotRunning) && !last.Parked, errors.Is(err, workflows.ErrNoActivity) && last.Outcome == hiring.Retrying:
 				res.Started, gone = append(res.Started, name), append(gone, last)
 			case last.Outcome == hiring.Held:
-				return Redelivery{}, &RefusedError{fmt.Sprintf("%s: it goes out by itself once the integration answers VERIFY with 200; ask it anew with hiregate integration enable %s/%s", last.Reason, tenant, name)}
+				return Redelivery{}, &RefusedError{fmt.Sprintf("%s: the export goes out by itself once the integration answers VERIFY with 200; hiregate integration enable %s/%s asks it anew", last.Reason, tenant, name)}
 			case errors.Is(err, workflows.ErrNoActivity):
 				return Redelivery{}, &RefusedError{fmt.Sprintf("the first attempt at integration %s is still to come: it waits for the documents of this export and is made by itself", name)}
 			case err != nil:
@@ -100,7 +100,7 @@ func (a *Again) Redeliver(ctx context.Context, tenant, key string, integrations 
 	case errors.Is(err, store.ErrErased):
 		return Redelivery{}, errErased
 	case errors.Is(err, errMoved):
-		return Redelivery{}, &RefusedError{"this export has just been tried, or begun anew: look at it, and ask again if need be"}
+		return Redelivery{}, errJustMoved
 	case err != nil:
 		return Redelivery{}, err
 	}
@@ -108,6 +108,8 @@ func (a *Again) Redeliver(ctx context.Context, tenant, key string, integrations 
 }
 
 var errErased = &RefusedError{"what this export held was erased, as retention says or somebody asked: have its service export the candidate again"}
+
+var errJustMoved = &RefusedError{"this export has just been tried, or begun anew: look at it, and ask again if need be"}
 
 // begin begins the next round of an export for integrations, with another 72 hours when there is to be more time. Deliveries that
 // are moved go on in it with the attempts they had; the error is errMoved when one of them is not what it was. What also does, it does
@@ -236,7 +238,7 @@ func (a *Again) release(ctx context.Context, d *hiring.Delivery) error {
 	}
 	if !d.Parked {
 		err := a.hurry(ctx, e, d)
-		if away := new(serviceerror.Unavailable); errors.As(err, &away) {
+		if workflows.Unanswered(err) {
 			return err // the others would find no more
 		}
 		if !errors.Is(err, workflows.ErrNotRunning) || e.DispatchedAt.IsZero() {
@@ -266,11 +268,12 @@ func (a *Again) TendHeld(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	metrics.Held(held)
 	c := a.Dispatcher.InForce.Current()
 	if c == nil {
 		return nil
 	}
-	for _, at := range held {
+	for at := range held {
 		if i, ok := c.Integration(at.Tenant, at.Integration); ok {
 			err = a.releaseOpen(ctx, i)
 		} else {

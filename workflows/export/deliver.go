@@ -140,11 +140,12 @@ func (a *Activities) hold(ctx context.Context, e *hiring.Export, d *hiring.Deliv
 			return a.superseded(standing, err)
 		}
 	}
+	if begins {
+		metrics.Delivery(d.Tenant, d.Integration, hiring.ClassHeld)
+		left = min(left, workflows.Jittered(holdFirst))
+	}
 	if d.Parked {
 		return result(d), nil
-	}
-	if begins {
-		left = min(left, workflows.Jittered(holdFirst))
 	}
 	return DeliverResult{}, workflows.Again(string(hiring.ClassHeld), 0, left)
 }

@@ -33,6 +33,7 @@ type starter struct {
 	start func(o client.StartWorkflowOptions) error
 	input func(export.Input) // of each start; may be nil
 	first *common.Payloads   // what a workflow that was started before was started with
+	read  func() error       // whether that can be read; may be nil
 }
 
 func (s starter) ExecuteWorkflow(_ context.Context, o client.StartWorkflowOptions, _ any, args ...any) (client.WorkflowRun, error) {
@@ -49,6 +50,11 @@ func (s starter) GetWorkflowHistory(context.Context, string, string, bool, enums
 func (s starter) HasNext() bool { return true }
 
 func (s starter) Next() (*history.HistoryEvent, error) {
+	if s.read != nil {
+		if err := s.read(); err != nil {
+			return nil, err
+		}
+	}
 	return &history.HistoryEvent{Attributes: &history.HistoryEvent_WorkflowExecutionStartedEventAttributes{
 		WorkflowExecutionStartedEventAttributes: &history.WorkflowExecutionStartedEventAttributes{Input: s.first}}}, nil
 }
@@ -198,6 +204,24 @@ func TestWhatWaitsIsStartedOnceTemporalIsBack(t *testing.T) {
 	back.Store(true)
 	for _, e := range all {
 		b.becomes(e, started)
+	}
+}
+
+// Whether Temporal is back is asked for one export at a time, however many wait.
+func TestTemporalThatIsAwayIsAskedForOne(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	for n := range 20 {
+		b.accept(fmt.Sprint("u-", n))
+	}
+	b.advance(time.Minute)
+	asked := make(chan string, 1000)
+	b.run(starter{start: func(o client.StartWorkflowOptions) error {
+		asked <- o.ID
+		return serviceerror.NewUnavailable("connection refused")
+	}}, false)
+	for range 3 {
+		require.Equal(t, "export/acme/u-0", <-asked)
 	}
 }
 

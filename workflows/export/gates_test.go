@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/store"
 )
 
 // What the store can't give says nothing of the partner: neither closes nor opens the gate to it.
@@ -37,4 +38,67 @@ func TestBreakerCountsWhatThePartnerWasAskedAlone(t *testing.T) {
 	require.Equal(t, string(hiring.ClassPartnerFault), class, "it was closed by what never came to the partner")
 	_, _, class = b.deliver(others[10])
 	require.Equal(t, "breaker_open", class, "what never came to the partner was a success")
+}
+
+// A partner that can't be reached is down as well.
+func TestNoAnswerOpensTheBreaker(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.partner.Close()
+	for n := range 10 {
+		_, _, class := b.deliver(b.accept(fmt.Sprint("u-", n)))
+		require.Equal(t, string(hiring.ClassPartnerFault), class)
+	}
+	_, _, class := b.deliver(b.accept("u-late"))
+	require.Equal(t, "breaker_open", class)
+}
+
+// A partner that refuses what it is sent is up: others of its exports may please it.
+func TestRefusalsDoNotOpenTheBreaker(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.status.Store(422)
+	for n := range 12 {
+		_, _, class := b.deliver(b.accept(fmt.Sprint("u-", n)))
+		require.Equal(t, string(hiring.ClassDataFault), class)
+	}
+}
+
+// Somebody corrects the address of an integration that is down: what waits goes there at once.
+func TestNewAddressHasAGateOfItsOwn(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.status.Store(500)
+	for n := range 10 {
+		b.deliver(b.accept(fmt.Sprint("u-", n)))
+	}
+	e := b.accept("u-waiting")
+	_, _, class := b.deliver(e)
+	require.Equal(t, "breaker_open", class)
+	b.status.Store(200)
+	b.integration().URL = b.partner.URL + "/corrected"
+	b.set(hiring.Configured)
+	res, _, _ := b.deliver(e)
+	require.Equal(t, hiring.ClassDelivered, res.Class)
+}
+
+// Two tenants may have the same partner, under the same name and address: what one of them is turned away for is not the other's.
+func TestTenantsHaveGatesOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	theirs := *b.integration()
+	theirs.Tenant = "globex"
+	b.config.Tenants["globex"] = &hiring.Tenant{Name: "globex", Integrations: []hiring.Integration{theirs}}
+	require.NoError(t, b.Store.Write(t.Context(), func(tx *store.Tx) error {
+		return tx.PutIntegrationStatus(&theirs, store.IntegrationStatus{State: hiring.Configured, UpdatedAt: b.Clock()})
+	}))
+	b.status.Store(500)
+	for n := range 10 {
+		b.deliver(b.accept(fmt.Sprint("u-", n)))
+	}
+	_, _, class := b.deliver(b.accept("u-waiting"))
+	require.Equal(t, "breaker_open", class)
+	b.status.Store(200)
+	res, _, _ := b.deliver(b.takeFor("globex", "u-1", `{}`, func(*hiring.Export) {}))
+	require.Equal(t, hiring.ClassDelivered, res.Class)
 }

@@ -99,6 +99,7 @@ func TestReleasedWaitsForItsTurn(t *testing.T) {
 	b.set(hiring.Disabled)
 	_, _, class := b.deliver(tried)
 	require.Equal(t, string(hiring.ClassHeld), class)
+	require.Zero(t, b.delivery(tried).NextAt, "nothing happens to it before its gate opens")
 	held := b.held("u-held")
 	b.set(hiring.Configured)
 	for n := range 9 {
@@ -123,10 +124,14 @@ func TestReleasedWaitsForItsTurn(t *testing.T) {
 type away struct {
 	engine
 	asked int
+	late  bool // it takes the question, and is given up
 }
 
 func (a *away) DescribeWorkflowExecution(context.Context, *workflowservice.DescribeWorkflowExecutionRequest, ...grpc.CallOption) (*workflowservice.DescribeWorkflowExecutionResponse, error) {
 	a.asked++
+	if a.late {
+		return nil, serviceerror.NewDeadlineExceeded("it did not answer")
+	}
 	return nil, serviceerror.NewUnavailable("connection refused")
 }
 
@@ -139,10 +144,12 @@ func TestReleaseEndsWhereTemporalIsAway(t *testing.T) {
 		b.held(fmt.Sprint("u-", n))
 	}
 	b.set(hiring.Configured)
-	temporal := new(away)
-	b.watcher.Client = engineClient{service: temporal}
-	require.Error(t, b.watcher.TendHeld(t.Context()))
-	require.Equal(t, 1, temporal.asked)
+	for _, late := range []bool{false, true} {
+		temporal := &away{late: late}
+		b.watcher.Client = engineClient{service: temporal}
+		require.Error(t, b.watcher.TendHeld(t.Context()))
+		require.Equal(t, 1, temporal.asked)
+	}
 	b.watcher.Client = engineClient{service: b.temporal}
 	require.Len(t, b.tend(), 3)
 }
@@ -152,7 +159,6 @@ func TestHeldTriggeredExportExpiresAtItsEnd(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.set(hiring.Disabled)
-	triggered := func(e *hiring.Export) { e.Origin, e.DeliverTill = hiring.Triggered, e.DocumentsTill }
 	e, late := b.take("u-1", `{}`, triggered), b.take("u-2", `{}`, triggered)
 	b.advance(hiring.DocumentWindow - time.Second)
 	_, wait, class := b.deliver(late)
@@ -176,4 +182,55 @@ func TestHeldTriggeredExportExpiresAtItsEnd(t *testing.T) {
 	d := b.delivery(e)
 	require.Equal(t, hiring.Expired, d.Outcome)
 	require.Contains(t, d.Reason, "hris is disabled", "it tells why nothing was sent")
+	require.Zero(t, d.HeldSince, "it is counted among what is held")
+}
+
+// Whoever looks reads why it is held now, and not why it once was; and once it was let go and tried, nothing of that.
+func TestReasonOfWhatIsHeldIsThatOfNow(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.set(hiring.NotConfigured)
+	e := b.accept("u-1")
+	b.deliver(e)
+	since := b.delivery(e).HeldSince
+	b.advance(time.Minute)
+	b.set(hiring.Disabled)
+	b.deliver(e)
+	d := b.delivery(e)
+	require.Contains(t, d.Reason, "hris is disabled")
+	require.Equal(t, since, d.HeldSince)
+	b.set(hiring.Configured)
+	b.status.Store(500)
+	b.deliver(e)
+	d = b.delivery(e)
+	require.Equal(t, hiring.Retrying, d.Outcome)
+	require.NotContains(t, d.Reason, "disabled")
+	require.Zero(t, d.HeldSince)
+}
+
+// What is held when its time is about to end is parked before that, and not given up: held does not run out.
+func TestHeldAtTheEndIsParked(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.set(hiring.Disabled)
+	e := b.accept("u-1")
+	b.advance(hiring.DeliveryWindow - 29*time.Second)
+	res, _, class := b.deliver(e)
+	require.Empty(t, class)
+	require.Equal(t, hiring.ClassHeld, res.Class)
+	require.True(t, b.delivery(e).Parked)
+}
+
+// Temporal may run once more what was parked. By then its gate may be open, and its release under way: it is delivered by that alone.
+func TestParkedIsNotTakenUpAgain(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.set(hiring.Disabled)
+	e := b.accept("u-1")
+	b.park(e)
+	b.set(hiring.Configured)
+	res, _, class := b.deliver(e)
+	require.Empty(t, class)
+	require.Equal(t, hiring.ClassHeld, res.Class)
+	require.Zero(t, b.asked.Load())
 }

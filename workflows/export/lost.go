@@ -62,7 +62,7 @@ func (a *Again) FindLost(ctx context.Context) error {
 	}
 	for _, outcome := range []hiring.Outcome{hiring.Pending, hiring.Retrying, hiring.Held} {
 		for behind := int64(0); ; {
-			ids, err := a.Store.Overdue(ctx, outcome, due, behind, lostPage)
+			ids, err := a.Store.Overdue(ctx, outcome, due, holdFor, behind, lostPage)
 			if err != nil {
 				return err
 			}
@@ -124,9 +124,17 @@ func (a *Again) find(ctx context.Context, id int64, fetching *errgroup.Group) er
 			// Somebody did that: to begin anew would be against their will.
 			d.Outcome, d.Fault, d.Reason = hiring.Failed, hiring.ClassOurFault, "its workflow was terminated or cancelled in Temporal; it can be redelivered"
 			ended = append(ended, d)
-		case status == enums.WORKFLOW_EXECUTION_STATUS_COMPLETED && a.delivered(ctx, e, d):
-			d.Outcome, d.Fault, d.Reason = hiring.Delivered, "", ""
-			ended = append(ended, d)
+		case status == enums.WORKFLOW_EXECUTION_STATUS_COMPLETED:
+			delivered, err := a.delivered(ctx, e, d)
+			if err != nil {
+				return err
+			}
+			if delivered {
+				d.Outcome, d.Fault, d.Reason = hiring.Delivered, "", ""
+				ended = append(ended, d)
+			} else {
+				lost = append(lost, d)
+			}
 		default:
 			lost = append(lost, d)
 		}
@@ -179,13 +187,22 @@ func (a *Again) restart(ctx context.Context, e *hiring.Export, lost []*hiring.De
 	return nil
 }
 
-// delivered tells whether a completed workflow says that it delivered. The store does not know it when it was restored from a backup.
-func (a *Again) delivered(ctx context.Context, e *hiring.Export, d *hiring.Delivery) bool {
+// delivered tells whether a completed workflow says that it delivered. The store does not know it when it was restored from a backup. The
+// error is that Temporal did not answer, or the process ends: to begin anew then would deliver twice.
+func (a *Again) delivered(ctx context.Context, e *hiring.Export, d *hiring.Delivery) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
 	var res Result
-	if err := a.Client.GetWorkflow(ctx, hiring.WorkflowID(e.Tenant, e.Key, d.Round), "").Get(ctx, &res); err != nil {
-		return false
+	err := a.Client.GetWorkflow(ctx, hiring.WorkflowID(e.Tenant, e.Key, d.Round), "").Get(ctx, &res)
+	switch {
+	case err == nil:
+	case ctx.Err() != nil, workflows.Unanswered(err):
+		return false, fmt.Errorf("reading what a workflow delivered: %w", err)
+	default: // it is somebody else's, or gone
+		return false, nil
 	}
-	return slices.ContainsFunc(res.Deliveries, func(r DeliverResult) bool { return r.Integration == d.Integration && r.Class == hiring.ClassDelivered })
+	said := func(r DeliverResult) bool { return r.Integration == d.Integration && r.Class == hiring.ClassDelivered }
+	return slices.ContainsFunc(res.Deliveries, said), nil
 }
 
 // conclude writes what Temporal knows of a delivery, and the store did not.

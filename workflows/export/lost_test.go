@@ -148,7 +148,11 @@ func TestHeldDeliveryWithoutAWorkflowIsParkedInAnother(t *testing.T) {
 	b.set(hiring.NotConfigured)
 	e := b.dispatched("u-1", "hris")
 	b.deliver(e)
-	b.advance(20 * time.Minute)
+	b.advance(69 * time.Minute)
+	b.temporal.asked = func() { t.Error("Temporal was asked, and nothing was due") }
+	b.look(e)
+	b.temporal.asked = nil
+	b.advance(2 * time.Minute)
 	now, _ := b.look(e)
 	require.Equal(t, 0, now.Round, "it is held by its workflow")
 	b.lose(e)
@@ -166,6 +170,27 @@ func TestHeldDeliveryWithoutAWorkflowIsParkedInAnother(t *testing.T) {
 	now, d = b.look(e)
 	require.True(t, d.Parked)
 	require.Equal(t, 1, now.Round, "parked has no workflow")
+}
+
+// Held, an export that was triggered here is never parked: it has a workflow to its end, and nothing to happen to it before.
+func TestHeldTriggeredExportIsLostAtItsEnd(t *testing.T) {
+	t.Parallel()
+	b := newLossBench(t)
+	b.set(hiring.NotConfigured)
+	e := b.take("u-1", `{}`, triggered)
+	b.mark(e, "hris")
+	b.deliver(e)
+	b.lose(e)
+	b.advance(hiring.DocumentWindow + 9*time.Minute)
+	b.temporal.asked = func() { t.Error("Temporal was asked, and nothing was due") }
+	b.look(e)
+	b.temporal.asked = nil
+	b.advance(2 * time.Minute)
+	now, _ := b.look(e)
+	require.Equal(t, 1, now.Round)
+	b.mark(now, "hris")
+	b.deliver(now)
+	require.Equal(t, hiring.Expired, b.delivery(now).Outcome)
 }
 
 // The gateway was down when the delivery's time ended, and Temporal gave its activity up: nobody wrote the outcome. Held does not run

@@ -13,11 +13,14 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/temporal"
 
 	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/inbox"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/webhook"
+	"github.com/hiregate/hiregate/workflows/export"
 )
 
 // take puts an export through the door that is changed before.
@@ -82,6 +85,9 @@ func TestRemovedIntegrationEndsItsDeliveries(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	e := b.accept("u-1")
+	b.set(hiring.Disabled)
+	_, _, class := b.deliver(e)
+	require.Equal(t, string(hiring.ClassHeld), class)
 	b.set(hiring.Removed)
 	b.config.Tenants["acme"] = &hiring.Tenant{Name: "acme"}
 	res, wait, _ := b.deliver(e)
@@ -90,6 +96,7 @@ func TestRemovedIntegrationEndsItsDeliveries(t *testing.T) {
 	d := b.delivery(e)
 	require.Equal(t, hiring.Failed, d.Outcome)
 	require.Equal(t, "integration hris was removed", d.Reason)
+	require.Zero(t, d.HeldSince, "it is counted among what is held")
 }
 
 // A 410 that comes late says nothing of the setting that is in force by then, and does not bring back what was removed.
@@ -139,7 +146,7 @@ func TestTriggeredExportExpiresThoughHeld(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.set(hiring.Disabled)
-	e := b.take("u-1", `{}`, func(e *hiring.Export) { e.Origin, e.DeliverTill = hiring.Triggered, e.DocumentsTill })
+	e := b.take("u-1", `{}`, triggered)
 	for {
 		res, wait, class := b.deliver(e)
 		if class == "" {
@@ -265,5 +272,73 @@ func TestStandardWebhooksWhenSwitchedOn(t *testing.T) {
 		for name := range (*headers)[2] {
 			require.False(t, strings.HasPrefix(name, "Webhook-"), "%s was sent though it is switched off", name)
 		}
+	}
+}
+
+// The activity that fetches comes again until nothing is missing, and tells then how many it has.
+func TestFetchingGoesOnUntilNothingIsMissing(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	e := b.take("u-1", `{"candidate":{"profiles":[{"attachments":[{"url":"`+b.partner.URL+`/one"},{"url":"`+b.partner.URL+`/two"}]}]}}`, func(e *hiring.Export) { e.Attachments = 2 })
+	b.env.RegisterActivityWithOptions(b.FetchDocuments, activity.RegisterOptions{Name: export.FetchDocumentsName})
+	b.status.Store(http.StatusServiceUnavailable)
+	_, err := b.env.ExecuteActivity(export.FetchDocumentsName, export.Part{Export: e.ID})
+	var again *temporal.ApplicationError
+	require.ErrorAs(t, err, &again)
+	require.Equal(t, "documents_missing", again.Type())
+	require.InDelta(t, 2, again.NextRetryDelay().Seconds(), 0.5)
+	b.advance(3 * time.Second)
+	b.status.Store(http.StatusOK)
+	value, err := b.env.ExecuteActivity(export.FetchDocumentsName, export.Part{Export: e.ID})
+	require.NoError(t, err)
+	var res export.FetchResult
+	require.NoError(t, value.Get(&res))
+	require.Equal(t, export.FetchResult{Fetched: 2}, res)
+}
+
+// What is triggered here goes out once its documents were found clean, whatever the mode: nobody is given an address that answers 503.
+func TestTriggeredExportWaitsForTheScan(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []hiring.DocumentMode{hiring.Rehost, hiring.Passthrough, hiring.Inline} {
+		b := newBench(t)
+		b.integration().Documents = mode
+		e := b.take("u-1", `{"candidate":{}}`, func(e *hiring.Export) { triggered(e); e.Attachments = 1 })
+		document := &hiring.ApplicationDocument{Key: 1, Tenant: "acme", Application: "a-1", ID: "d", Blob: "f", SHA256: []byte{1}, CreatedAt: noon, Scan: hiring.ScanPending}
+		require.NoError(t, b.Store.Write(t.Context(), func(tx *store.Tx) error {
+			if _, err := tx.AddApplicationDocument(document); err != nil {
+				return err
+			}
+			return tx.OfferDocument(document, e, 0, [32]byte{1})
+		}))
+		_, wait, class := b.deliver(e)
+		require.Equal(t, "documents_scanning", class, mode)
+		require.InDelta(t, 2, wait.Seconds(), 0.5, mode)
+		require.Zero(t, b.asked.Load(), mode)
+		_, err := b.Store.Delivery(t.Context(), e.ID, "hris", 0)
+		require.ErrorIs(t, err, store.ErrNotFound, "a wait was taken for an attempt")
+		require.NoError(t, b.Store.Write(t.Context(), func(tx *store.Tx) error {
+			_, err := tx.EndScan(document, "", b.Clock())
+			return err
+		}))
+		res, _, _ := b.deliver(e)
+		require.Equal(t, hiring.ClassDelivered, res.Class, mode)
+	}
+}
+
+// An export is passed on with the headers it came with; those it came without are not invented.
+func TestHeadersArePassedOn(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	_, headers := b.record()
+	b.deliver(b.take("u-1", `{}`, func(e *hiring.Export) {
+		e.Link, e.ExportContext = []byte("https://recruiting.example/c/1"), []byte("NURSE-1")
+	}))
+	b.deliver(b.take("", `{}`, func(*hiring.Export) {}))
+	require.Len(t, *headers, 2)
+	with, without := (*headers)[0], (*headers)[1]
+	require.Equal(t, []string{"https://recruiting.example/c/1", "NURSE-1", "u-1"},
+		[]string{with.Get("Link"), with.Get("X-Service-Export-Context"), with.Get("X-Service-UUID")})
+	for _, name := range []string{"Link", "X-Service-Export-Context"} {
+		require.NotContains(t, without, http.CanonicalHeaderKey(name))
 	}
 }

@@ -1,6 +1,7 @@
 package export
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/metrics"
 	"github.com/hiregate/hiregate/internal/store"
 )
 
@@ -16,6 +18,15 @@ import (
 type Released struct {
 	Round    int      `json:"round"`
 	Released []string `json:"released"` // the integrations whose deliveries are on their way now
+}
+
+// CountQuarantined tells the metrics what is in quarantine.
+func (a *Again) CountQuarantined(ctx context.Context) error {
+	all, err := a.Store.Quarantined(ctx)
+	if err == nil {
+		metrics.Quarantined(all)
+	}
+	return err
 }
 
 // EndQuarantine lets an export go that was put in quarantine: it is delivered as it came. What waits at the gate is hurried, what
@@ -68,16 +79,19 @@ func (a *Again) EndQuarantine(ctx context.Context, tenant, key string) (Released
 			return err
 		}
 		for _, d := range parked {
-			if _, err := tx.MoveDelivery(d, released.Round, now); err != nil {
-				return err
+			// Left behind it would be delivered in this round, and once more with its release.
+			if ok, err := tx.MoveDelivery(d, released.Round, now); err != nil || !ok {
+				return cmp.Or(err, errMoved)
 			}
 		}
 		return nil
 	})
-	if errors.Is(err, errNotQuarantined) {
+	switch {
+	case errors.Is(err, errNotQuarantined):
 		return Released{}, &RefusedError{"this export is not in quarantine: there is nothing to release"}
-	}
-	if err != nil {
+	case errors.Is(err, errMoved):
+		return Released{}, errJustMoved
+	case err != nil:
 		return Released{}, fmt.Errorf("releasing an export from quarantine: %w", err)
 	}
 	a.Log.Info("an export was released from quarantine", zap.String("tenant", tenant), zap.Int64("export", e.ID))

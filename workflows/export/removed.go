@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/store"
 )
 
@@ -26,7 +27,7 @@ func (a *Again) End(ctx context.Context, tenant, integration string) error {
 	return nil
 }
 
-func (a *Again) endRemoved(ctx context.Context, at store.Place) error {
+func (a *Again) endRemoved(ctx context.Context, at hiring.Place) error {
 	removed, err := a.Store.IntegrationRemoved(ctx, at.Tenant, at.Integration)
 	if err != nil || !removed {
 		return err

@@ -9,7 +9,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/activity"
-	"go.temporal.io/sdk/testsuite"
 
 	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/workflows/export"
@@ -18,7 +17,7 @@ import (
 // carry runs an export's workflow, in which a delivery is taken a step further as deliver does it.
 func (b *bench) carry(e *hiring.Export, deliver func(context.Context, export.Part) (export.DeliverResult, error)) (res export.Result) {
 	b.t.Helper()
-	env := new(testsuite.WorkflowTestSuite).NewTestWorkflowEnvironment()
+	env := newWorkflow()
 	env.SetStartTime(b.Clock())
 	env.RegisterActivityWithOptions(deliver, activity.RegisterOptions{Name: export.DeliverName})
 	env.ExecuteWorkflow(export.Workflow, export.Input{Tenant: e.Tenant, Export: e.ID, DeliverTill: e.DeliverTill, To: []export.Target{{Integration: "hris"}}})
@@ -49,6 +48,25 @@ func TestAttemptThatTemporalDidNotHearOfIsNotRepeated(t *testing.T) {
 		return res, err
 	})
 	require.Equal(t, []int64{1, 1, 2}, asked)
+	require.Equal(t, []export.DeliverResult{{Integration: "hris", Class: hiring.ClassDelivered, Attempts: 2}}, res.Deliveries)
+}
+
+// The next attempt is made on a node whose clock is ten minutes behind, five seconds after the last one, and not ten minutes later.
+func TestNodeWhoseClockIsBehindGoesOn(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.status.Store(http.StatusInternalServerError)
+	var asked []int64
+	res := b.carry(b.accept("u-1"), func(ctx context.Context, part export.Part) (export.DeliverResult, error) {
+		if len(asked) == 1 {
+			b.advance(5*time.Second - 10*time.Minute)
+			b.status.Store(http.StatusOK)
+		}
+		res, err := b.Deliver(ctx, part)
+		asked = append(asked, b.asked.Load())
+		return res, err
+	})
+	require.Equal(t, []int64{1, 2}, asked)
 	require.Equal(t, []export.DeliverResult{{Integration: "hris", Class: hiring.ClassDelivered, Attempts: 2}}, res.Deliveries)
 }
 

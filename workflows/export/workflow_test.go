@@ -1,27 +1,42 @@
 package export_test
 
 import (
+	"context"
 	"encoding/json"
 	"os"
+	"strconv"
+	"sync"
 	"testing"
+	"time"
 
+	"github.com/stretchr/testify/mock"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/workflows"
 	"github.com/hiregate/hiregate/workflows/export"
 )
 
 var twice = []export.Target{{Integration: "hris"}, {Integration: "raw"}, {Integration: "hris"}}
 
+// newWorkflow is where a workflow runs. On a busy machine it may be a while before it has its turn: that is no deadlock.
+func newWorkflow() *testsuite.TestWorkflowEnvironment {
+	env := new(testsuite.WorkflowTestSuite).NewTestWorkflowEnvironment()
+	env.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: time.Minute})
+	env.SetTestTimeout(time.Minute) // 3 s without
+	return env
+}
+
 func TestATargetThatIsNamedTwiceIsDeliveredToOnce(t *testing.T) {
 	t.Parallel()
-	env := new(testsuite.WorkflowTestSuite).NewTestWorkflowEnvironment()
+	env := newWorkflow()
 	env.RegisterActivityWithOptions(func(part export.Part) (export.DeliverResult, error) {
 		return export.DeliverResult{Integration: part.Integration, Class: hiring.ClassDelivered}, nil
 	}, activity.RegisterOptions{Name: export.DeliverName})
@@ -49,4 +64,108 @@ func TestARoundThatWasStartedWithATargetTwice(t *testing.T) {
 	replayer := worker.NewWorkflowReplayer()
 	replayer.RegisterWorkflowWithOptions(export.Workflow, workflow.RegisterOptions{Name: export.WorkflowName})
 	require.NoError(t, replayer.ReplayWorkflowHistory(nil, history))
+}
+
+// An activity that hangs is found by its heartbeats, one that waits for its turn has longer than an attempt takes, and Temporal gives
+// neither up before our own end has come, also where that was over when it was started. Slow downloads take no place of a delivery.
+func TestHowLongActivitiesHave(t *testing.T) {
+	t.Parallel()
+	type limits struct {
+		ID, Queue                         string
+		Heartbeat, StartToClose, ToTheEnd time.Duration
+	}
+	for _, late := range []time.Duration{0, time.Hour, 96 * time.Hour} {
+		env := newWorkflow()
+		env.SetStartTime(noon.Add(late))
+		var mu sync.Mutex
+		got := map[string]limits{}
+		note := func(ctx context.Context) {
+			info := activity.GetInfo(ctx)
+			mu.Lock()
+			defer mu.Unlock()
+			got[info.ActivityType.Name] = limits{info.ActivityID, info.TaskQueue, info.HeartbeatTimeout, info.StartToCloseTimeout, info.ScheduleToCloseTimeout}
+		}
+		env.RegisterActivityWithOptions(func(ctx context.Context, part export.Part) (export.DeliverResult, error) {
+			note(ctx)
+			return export.DeliverResult{Integration: part.Integration, Class: hiring.ClassDelivered}, nil
+		}, activity.RegisterOptions{Name: export.DeliverName})
+		env.RegisterActivityWithOptions(func(ctx context.Context, _ export.Part) (export.FetchResult, error) {
+			note(ctx)
+			return export.FetchResult{Fetched: 2, GivenUp: 1}, nil
+		}, activity.RegisterOptions{Name: export.FetchDocumentsName})
+		env.ExecuteWorkflow(export.Workflow, export.Input{Export: 7, Documents: true, DocumentsTill: noon.Add(hiring.DocumentWindow),
+			DeliverTill: noon.Add(hiring.DeliveryWindow), To: []export.Target{{Integration: "hris"}}})
+		require.NoError(t, env.GetWorkflowError())
+		var res export.Result
+		require.NoError(t, env.GetWorkflowResult(&res))
+		require.Equal(t, export.FetchResult{Fetched: 2, GivenUp: 1}, res.Documents)
+		fetching := max(0, hiring.DocumentWindow-late) + 5*time.Minute
+		require.Equal(t, map[string]limits{
+			"deliver":         {"deliver/hris", "hiregate-deliver", 10 * time.Second, 45 * time.Second, max(0, hiring.DeliveryWindow-late) + 5*time.Minute},
+			"fetch-documents": {"fetch-documents", "hiregate-documents", 20 * time.Second, min(10*time.Minute, fetching), fetching},
+		}, got, late)
+	}
+}
+
+// Whoever looks for what went wrong finds each round by what has to be looked at first; what was delivered is not among it. Where the
+// search attributes are not registered, none is written.
+func TestOutcomeOfARound(t *testing.T) {
+	t.Parallel()
+	const gaveUp = hiring.Class("the activity gave up")
+	for _, c := range []struct {
+		classes []hiring.Class
+		outcome hiring.Class // empty: none
+	}{
+		{[]hiring.Class{hiring.ClassDelivered, hiring.ClassDelivered}, ""},
+		{[]hiring.Class{hiring.ClassDelivered, hiring.ClassHeld}, hiring.ClassHeld},
+		{[]hiring.Class{hiring.ClassExpired, hiring.ClassHeld}, hiring.ClassExpired},
+		{[]hiring.Class{hiring.ClassExpired, hiring.ClassPartnerFault}, hiring.ClassPartnerFault},
+		{[]hiring.Class{hiring.ClassDataFault, hiring.ClassPartnerFault}, hiring.ClassDataFault},
+		{[]hiring.Class{hiring.ClassDataFault, hiring.ClassOurFault, hiring.ClassHeld}, hiring.ClassOurFault},
+		{[]hiring.Class{hiring.ClassDelivered, gaveUp}, hiring.ClassOurFault},
+	} {
+		for _, attributes := range []bool{true, false} {
+			env := newWorkflow()
+			env.RegisterActivityWithOptions(func(part export.Part) (export.DeliverResult, error) {
+				n, err := strconv.Atoi(part.Integration)
+				if err != nil || c.classes[n] == gaveUp {
+					return export.DeliverResult{}, temporal.NewNonRetryableApplicationError("gave up", "net", err)
+				}
+				return export.DeliverResult{Integration: part.Integration, Class: c.classes[n]}, nil
+			}, activity.RegisterOptions{Name: export.DeliverName})
+			written := []temporal.SearchAttributes{}
+			env.OnUpsertTypedSearchAttributes(mock.Anything).Return(nil).Run(func(args mock.Arguments) {
+				written = append(written, args.Get(0).(temporal.SearchAttributes))
+			}).Maybe()
+			in := export.Input{Export: 7, Attributes: attributes}
+			for n := range c.classes {
+				in.To = append(in.To, export.Target{Integration: strconv.Itoa(n)})
+			}
+			env.ExecuteWorkflow(export.Workflow, in)
+			require.NoError(t, env.GetWorkflowError())
+			if c.outcome == "" || !attributes {
+				require.Empty(t, written, c.classes)
+				continue
+			}
+			require.Equal(t, []temporal.SearchAttributes{temporal.NewSearchAttributes(workflows.AttributeOutcome.ValueSet(string(c.outcome)))}, written, c.classes)
+		}
+	}
+}
+
+// What became of the documents is in the store. That Temporal gave up fetching them takes nothing from what was delivered.
+func TestRoundWhoseDocumentsWereGivenUp(t *testing.T) {
+	t.Parallel()
+	env := newWorkflow()
+	env.SetStartTime(noon)
+	env.RegisterActivityWithOptions(func(part export.Part) (export.DeliverResult, error) {
+		return export.DeliverResult{Integration: part.Integration, Class: hiring.ClassDelivered, Attempts: 1}, nil
+	}, activity.RegisterOptions{Name: export.DeliverName})
+	env.RegisterActivityWithOptions(func(export.Part) (export.FetchResult, error) {
+		return export.FetchResult{}, temporal.NewNonRetryableApplicationError("gave up", "net", nil)
+	}, activity.RegisterOptions{Name: export.FetchDocumentsName})
+	env.ExecuteWorkflow(export.Workflow, export.Input{Export: 7, Documents: true, To: []export.Target{{Integration: "hris", Wait: time.Minute}}})
+	require.NoError(t, env.GetWorkflowError())
+	var res export.Result
+	require.NoError(t, env.GetWorkflowResult(&res))
+	require.Equal(t, export.Result{Deliveries: []export.DeliverResult{{Integration: "hris", Class: hiring.ClassDelivered, Attempts: 1}}}, res)
 }

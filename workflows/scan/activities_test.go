@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -20,6 +19,8 @@ import (
 	"github.com/hiregate/hiregate/internal/documents"
 	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/internal/store/storetest"
+	_ "github.com/hiregate/hiregate/internal/store/storetest/tables"
 )
 
 // hanging is a scanner that says nothing before it is told to.
@@ -34,7 +35,7 @@ func (h *hanging) Scan(context.Context, io.Reader) (string, error) {
 // Scans and the fetching of documents share a worker. A scanner that hangs must leave places on it.
 func TestAScannerThatHangsTakesFewPlaces(t *testing.T) {
 	t.Parallel()
-	db, err := store.Open(t.Context(), "sqlite://"+filepath.Join(t.TempDir(), "hiregate.db"), store.Options{})
+	db, err := store.Open(t.Context(), storetest.SQLite(t), store.Options{})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	files, err := documents.OpenFiles(t.TempDir())

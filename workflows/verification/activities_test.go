@@ -4,9 +4,9 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -20,6 +20,8 @@ import (
 	"github.com/hiregate/hiregate/internal/egress"
 	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/internal/store/storetest"
+	_ "github.com/hiregate/hiregate/internal/store/storetest/tables"
 	"github.com/hiregate/hiregate/internal/webhook"
 	"github.com/hiregate/hiregate/workflows/verification"
 )
@@ -32,7 +34,7 @@ type verifier struct {
 
 func newVerifier(t *testing.T, i hiring.Integration) *verifier {
 	t.Helper()
-	db, err := store.Open(t.Context(), "sqlite://"+filepath.Join(t.TempDir(), "hiregate.db"), store.Options{})
+	db, err := store.Open(t.Context(), storetest.SQLite(t), store.Options{})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	loopback, err := egress.ParseAllow([]string{"127.0.0.0/8"})
@@ -100,4 +102,122 @@ func TestVerificationEndsWhereItIsSwitchedOff(t *testing.T) {
 	res, err := newVerifier(t, trusted).verify(trusted)
 	require.NoError(t, err)
 	require.Equal(t, hiring.NotConfigured, res.State)
+}
+
+// partner is a verifier's partner, whose answer a test sets.
+type partner struct {
+	*verifier
+	integration hiring.Integration
+	status      int
+	header      string // Retry-After
+	asked       int
+	released    []string
+}
+
+func newPartner(t *testing.T) *partner {
+	t.Helper()
+	p := &partner{status: http.StatusOK}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		p.asked++
+		w.Header().Set("Retry-After", p.header)
+		w.WriteHeader(p.status)
+	}))
+	t.Cleanup(server.Close)
+	p.integration = hiring.Integration{Tenant: "acme", Name: "hris", URL: server.URL + "/in", Secret: "s", Verify: true, Retry: []time.Duration{time.Minute, time.Hour}}
+	p.verifier = newVerifier(t, p.integration)
+	p.Release = func(_ context.Context, i *hiring.Integration) error {
+		p.released = append(p.released, i.Tenant+"/"+i.Name)
+		return errors.New("Temporal went away")
+	}
+	return p
+}
+
+func (p *partner) stored() store.IntegrationStatus {
+	p.t.Helper()
+	status, err := p.Store.IntegrationStatus(p.t.Context(), &p.integration)
+	require.NoError(p.t, err)
+	return status
+}
+
+// again asks and gives why it is to be asked again, and when.
+func (p *partner) again() (class string, wait time.Duration) {
+	p.t.Helper()
+	_, err := p.verify(p.integration)
+	var again *temporal.ApplicationError
+	require.ErrorAs(p.t, err, &again)
+	return again.Type(), again.NextRetryDelay()
+}
+
+// Nothing but 200 will do, and until it comes the retry schedule tells when it is asked again, and a longer Retry-After. What was held
+// then goes out; where that can't be done at once the integration is configured all the same.
+func TestVerifiedByA200Alone(t *testing.T) {
+	t.Parallel()
+	p := newPartner(t)
+	for n, c := range []struct {
+		status int
+		after  string
+		wait   time.Duration
+	}{{201, "", time.Minute}, {500, "", time.Hour}, {204, "600", time.Hour}, {503, "3600", time.Hour}} {
+		p.status, p.header = c.status, c.after
+		class, wait := p.again()
+		require.Equal(t, "not_configured", class)
+		require.InDelta(t, c.wait.Seconds(), wait.Seconds(), 0.2*c.wait.Seconds())
+		status := p.stored()
+		require.Equal(t, []any{hiring.NotConfigured, n + 1}, []any{status.State, status.Attempts})
+		require.Contains(t, status.Reason, fmt.Sprintf("VERIFY was answered %d", c.status))
+	}
+	require.Empty(t, p.released)
+	p.status = http.StatusOK
+	res, err := p.verify(p.integration)
+	require.NoError(t, err)
+	require.Equal(t, hiring.Configured, res.State)
+	status := p.stored()
+	require.Equal(t, []any{hiring.Configured, "", 5}, []any{status.State, status.Reason, status.Attempts})
+	require.Equal(t, []string{"acme/hris"}, p.released)
+	require.Equal(t, 5, p.asked)
+}
+
+func TestRetryAfterOfVerifyIsHonoured(t *testing.T) {
+	t.Parallel()
+	p := newPartner(t)
+	p.status, p.header = http.StatusServiceUnavailable, "1800"
+	_, wait := p.again()
+	require.Equal(t, 30*time.Minute, wait)
+}
+
+// Who has answered is not asked again, and neither is who was disabled: someone has to enable it.
+func TestNobodyIsVerifiedTwice(t *testing.T) {
+	t.Parallel()
+	for _, state := range []hiring.IntegrationState{hiring.Configured, hiring.Disabled} {
+		p := newPartner(t)
+		require.NoError(t, p.Store.Write(t.Context(), func(tx *store.Tx) error {
+			return tx.PutIntegrationStatus(&p.integration, store.IntegrationStatus{State: state, UpdatedAt: time.Now()})
+		}))
+		res, err := p.verify(p.integration)
+		require.NoError(t, err)
+		require.Equal(t, state, res.State)
+		require.Zero(t, p.asked)
+	}
+}
+
+// A verification is of one setting: with another in force it ends, for that has its own. Where the integration is not known, or the
+// process ends, it waits for a node that knows it.
+func TestVerificationOfWhatIsNotInForce(t *testing.T) {
+	t.Parallel()
+	p := newPartner(t)
+	former := p.integration
+	former.Secret = "former"
+	res, err := p.verify(former)
+	require.NoError(t, err)
+	require.Equal(t, hiring.Removed, res.State)
+
+	known := p.integration
+	p.integration.Name = "unknown"
+	class, wait := p.again()
+	require.Equal(t, []any{"unknown_here", time.Minute}, []any{class, wait})
+	p.integration = known
+	p.InForce.Drop(p.InForce.Current())
+	class, wait = p.again()
+	require.Equal(t, []any{"stopping", 5 * time.Second}, []any{class, wait})
+	require.Zero(t, p.asked)
 }

@@ -135,14 +135,14 @@ func (s *Server) Address(database string) string {
 	return fmt.Sprintf("postgres://hiregate@127.0.0.1:%d/%s?sslmode=disable", s.port, database)
 }
 
-// Create makes an empty database and gives its address.
-func (s *Server) Create(name string) (string, error) {
+// Create makes a database, a copy of another one, and gives its address.
+func (s *Server) Create(name, template string) (string, error) {
 	conn, err := s.connect()
 	if err != nil {
 		return "", err
 	}
 	defer conn.Close(context.Background())
-	_, err = conn.Exec(context.Background(), "CREATE DATABASE "+pgx.Identifier{name}.Sanitize())
+	_, err = conn.Exec(context.Background(), "CREATE DATABASE "+pgx.Identifier{name}.Sanitize()+" TEMPLATE "+pgx.Identifier{template}.Sanitize())
 	return s.Address(name), err
 }
 

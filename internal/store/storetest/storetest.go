@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
@@ -10,7 +11,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Each runs a test on each database, with the address of an empty one. The tests run side by side.
+// Tables makes the store's tables in the empty database of an address, and leaves it. It is set by the package tables; without it,
+// databases are empty.
+var Tables func(address string) error
+
+// Each runs a test on each database, with the address of one of its own, which has the tables. The tests run side by side.
 func Each(t *testing.T, test func(t *testing.T, address string)) {
 	t.Helper()
 	t.Run("sqlite", func(t *testing.T) {
@@ -23,25 +28,85 @@ func Each(t *testing.T, test func(t *testing.T, address string)) {
 	})
 }
 
-// SQLite is the address of a database that is not there yet.
+// SQLite is the address of a database with the tables.
 func SQLite(t testing.TB) string {
-	return "sqlite://" + filepath.Join(t.TempDir(), "hiregate.db")
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "hiregate.db")
+	Fill(t, path)
+	return "sqlite://" + path
 }
+
+// Fill puts a SQLite database with the tables at a path.
+func Fill(t testing.TB, path string) {
+	t.Helper()
+	file, err := filled()
+	require.NoError(t, err)
+	if file != nil {
+		require.NoError(t, os.WriteFile(path, file, 0o600))
+	}
+}
+
+// filled is the file of a SQLite database with the tables; nil: nobody makes them.
+var filled = sync.OnceValues(func() ([]byte, error) {
+	if Tables == nil {
+		return nil, nil
+	}
+	folder, err := os.MkdirTemp("", "hiregate-tables-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(folder)
+	path := filepath.Join(folder, "hiregate.db")
+	if err := Tables("sqlite://" + path); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
+})
 
 // shared is the server of all tests of the process. Nothing stops it before the process ends.
 var shared = sync.OnceValues(NewServer)
 
 var databases atomic.Int64
 
-// Postgres is the address of an empty database of the shared server.
+// Postgres is the address of a database of the shared server, with the tables.
 func Postgres(t testing.TB) string {
+	t.Helper()
+	template, err := original()
+	require.NoError(t, err)
+	return created(t, template)
+}
+
+// EmptyPostgres is the address of a database of the shared server.
+func EmptyPostgres(t testing.TB) string {
+	t.Helper()
+	return created(t, "template1")
+}
+
+func created(t testing.TB, template string) string {
 	t.Helper()
 	s, err := shared()
 	require.NoError(t, err)
-	address, err := s.Create(fmt.Sprintf("test_%d", databases.Add(1)))
+	address, err := s.Create(fmt.Sprintf("test_%d", databases.Add(1)), template)
 	require.NoError(t, err)
 	return address
 }
+
+// original is the name of the database of the shared server that the others are copies of.
+var original = sync.OnceValues(func() (string, error) {
+	if Tables == nil {
+		return "template1", nil
+	}
+	s, err := shared()
+	if err != nil {
+		return "", err
+	}
+	const name = "original"
+	address, err := s.Create(name, "template1")
+	if err != nil {
+		return "", err
+	}
+	return name, Tables(address)
+})
 
 // StartServer starts a server of the test's own, which it may stop and start.
 func StartServer(t testing.TB) *Server {

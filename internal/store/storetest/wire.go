@@ -20,6 +20,7 @@ type Wire struct {
 	mu       sync.Mutex
 	passing  *sync.Cond
 	silent   bool
+	held     int  // reads whose bytes a silent wire keeps back
 	lose     bool // the next answer to a COMMIT
 	ends     []net.Conn
 }
@@ -73,7 +74,9 @@ func (w *Wire) carry(from, to net.Conn, committed []byte) {
 		n, err := from.Read(buf)
 		w.mu.Lock()
 		for w.silent {
+			w.held++
 			w.passing.Wait()
+			w.held--
 		}
 		lost := w.lose && committed != nil && bytes.Contains(buf[:n], committed)
 		w.lose = w.lose && !lost
@@ -93,6 +96,13 @@ func (w *Wire) Silence(silent bool) {
 	w.silent = silent
 	w.mu.Unlock()
 	w.passing.Broadcast()
+}
+
+// Holding tells whether a silent wire keeps something back, so that someone waits.
+func (w *Wire) Holding() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.held > 0
 }
 
 // LoseCommit has the next answer to a COMMIT lost, and the connection with it.

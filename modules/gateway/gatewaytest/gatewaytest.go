@@ -2,11 +2,16 @@
 package gatewaytest
 
 import (
+	"database/sql"
+	"errors"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"sync"
 	"testing"
 	"time"
 
+	_ "github.com/mattn/go-sqlite3" // for what the store does not tell
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
@@ -16,6 +21,8 @@ import (
 	"github.com/hiregate/hiregate/internal/egress"
 	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/internal/store/storetest"
+	_ "github.com/hiregate/hiregate/internal/store/storetest/tables"
 	"github.com/hiregate/hiregate/internal/webhook"
 	"github.com/hiregate/hiregate/modules/gateway"
 	"github.com/hiregate/hiregate/schemas"
@@ -42,7 +49,11 @@ func New(t testing.TB, tenants ...*hiring.Tenant) *Bench {
 // NewAt is New with its files in a folder, and with Temporal at an address.
 func NewAt(t testing.TB, folder, temporal string, tenants ...*hiring.Tenant) *Bench {
 	t.Helper()
-	return newOn(t, "sqlite://"+filepath.Join(folder, "hiregate.db"), folder, temporal, tenants)
+	path := filepath.Join(folder, "hiregate.db")
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) { // it may be the folder of one that ended
+		storetest.Fill(t, path)
+	}
+	return newOn(t, "sqlite://"+path, folder, temporal, tenants)
 }
 
 // NewOn is New on the database of an address.
@@ -110,6 +121,16 @@ func (b *Bench) Exports(t testing.TB) []*hiring.Export {
 	require.NoError(t, err)
 	require.Zero(t, next, "there are more exports than a page holds")
 	return page
+}
+
+// Fingerprints counts the different fingerprints of requests that are kept with their Idempotency-Key.
+func (b *Bench) Fingerprints(t testing.TB) (n int) {
+	t.Helper()
+	db, err := sql.Open("sqlite3", "file:"+filepath.Join(b.Folder, "hiregate.db")+"?mode=ro&_busy_timeout=5000")
+	require.NoError(t, err)
+	defer db.Close()
+	require.NoError(t, db.QueryRowContext(t.Context(), `SELECT count(DISTINCT fingerprint) FROM idempotency`).Scan(&n))
+	return n
 }
 
 // Noon is when a Clock begins.

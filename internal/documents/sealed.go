@@ -1,0 +1,122 @@
+package documents
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"filippo.io/age"
+)
+
+// A sealed file is one of age (C2SP's age.md): pieces of 64 KiB, each with a tag, of which the last says that it is the last. So a file that was
+// cut short, or changed, is told from a whole one before the end of what is read of it. The key of each file is its own, and stands in front,
+// sealed for the file's name: under another one it does not open.
+
+// sealedSuffix is what the name of a sealed file ends with. The content does not tell: somebody may send a file of age.
+const sealedSuffix = ".sealed"
+
+// Keys seal the keys of files; *store.DB.
+type Keys interface {
+	// Sealing tells whether there is something to seal with.
+	Sealing() bool
+	// SealFileKey seals the key of a file for its name.
+	SealFileKey(name string, key []byte) ([]byte, error)
+	// OpenFileKey opens what SealFileKey sealed.
+	OpenFileKey(ctx context.Context, name string, sealed []byte) ([]byte, error)
+}
+
+// NewName is a name that no file has yet, for PutAs: whoever notes it before can remove what a crash leaves of it. What is put under it is
+// sealed where there is something to seal it with by now.
+func (f *Files) NewName() string {
+	if f.Keys != nil && f.Keys.Sealing() {
+		return newName() + sealedSuffix
+	}
+	return newName()
+}
+
+func isSealed(name string) bool { return strings.HasSuffix(name, sealedSuffix) }
+
+// fileKey seals and opens the key of one file.
+type fileKey struct {
+	keys Keys
+	name string
+}
+
+// stanza is the type of what stands in front of a file: the sealed key.
+const stanza = "hiregate"
+
+// Wrap implements age.Recipient.
+func (k fileKey) Wrap(key []byte) ([]*age.Stanza, error) {
+	sealed, err := k.keys.SealFileKey(k.name, key)
+	return []*age.Stanza{{Type: stanza, Body: sealed}}, err
+}
+
+// Unwrap implements age.Identity.
+func (k fileKey) Unwrap(stanzas []*age.Stanza) ([]byte, error) {
+	if len(stanzas) != 1 || stanzas[0].Type != stanza {
+		return nil, age.ErrIncorrectIdentity
+	}
+	return k.keys.OpenFileKey(context.Background(), k.name, stanzas[0].Body)
+}
+
+var errNoKeys = errors.New("nothing is there to open it with: the gateway is only starting")
+
+// sealing writes to a file what is written to it, sealed under a name, or as it is.
+func (f *Files) sealing(name string, file *os.File) (io.WriteCloser, error) {
+	if !isSealed(name) {
+		return unsealed{file}, nil
+	}
+	if f.Keys == nil {
+		return nil, errNoKeys
+	}
+	w, err := age.Encrypt(file, fileKey{f.Keys, name})
+	if err != nil {
+		return nil, fmt.Errorf("sealing a document: %w", full(err))
+	}
+	return w, nil
+}
+
+// unsealed takes the end of what is written to a file for no end of the file.
+type unsealed struct{ io.Writer }
+
+func (unsealed) Close() error { return nil }
+
+// Content is that of a file, as it was put. *os.File is one.
+type Content interface {
+	io.ReadCloser
+	io.ReaderAt
+}
+
+// sealedContent is that of a sealed file.
+type sealedContent struct {
+	io.Reader
+	io.ReaderAt
+	io.Closer
+}
+
+// pieceSize is the length of what a sealed file has one tag for, in bytes.
+const pieceSize = 64 << 10
+
+// opened gives the content of a file that was sealed under a name, or was not, and its size.
+func (f *Files) opened(name string, file *os.File) (Content, int64, error) {
+	info, err := file.Stat()
+	if err != nil {
+		return nil, 0, err
+	}
+	if !isSealed(name) {
+		return file, info.Size(), nil
+	}
+	if f.Keys == nil {
+		return nil, 0, errNoKeys
+	}
+	content, size, err := age.DecryptReaderAt(file, info.Size(), fileKey{f.Keys, name})
+	if err != nil {
+		return nil, 0, fmt.Errorf("opening what is sealed: %w", err)
+	}
+	whole := io.NewSectionReader(content, 0, size)
+	return sealedContent{bufio.NewReaderSize(whole, pieceSize), whole, file}, size, nil // in pieces, so that each is opened once
+}

@@ -1,0 +1,96 @@
+package metrics
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+)
+
+// What the database holds at the moment, the same on every node that shares it.
+var (
+	configured = newStanding("hiregate_integration_configured", "1 when exports may go to an integration, 0 while they are held for it.", "tenant", "integration")
+	held       = newStanding("hiregate_deliveries_held", "Deliveries that are held until their integration is configured.", "tenant", "integration")
+	quarantine = newStanding("hiregate_exports_quarantined", "Exports in quarantine, which wait for somebody to release them.", "tenant")
+)
+
+// Configured sets which integrations there are, and whether exports may go to them. Of those that share a label the least counts. Where
+// there are more tenants than labels, those have one that something came for or went to.
+func Configured(all map[hiring.Place]bool) {
+	there := map[string]bool{}
+	for at := range all {
+		there[at.Tenant] = true
+	}
+	next := standings{}
+	for at, yes := range all {
+		labels := [2]string{otherTenant, otherTenant}
+		if len(there) <= maxTenants || knownTenantLabel(at.Tenant) != otherTenant {
+			labels = place(at)
+		}
+		if value, ok := next[labels]; yes && (!ok || value == 1) {
+			next[labels] = 1
+		} else {
+			next[labels] = 0
+		}
+	}
+	configured.set(next)
+}
+
+// Held sets how many deliveries are held for integrations.
+func Held(all map[hiring.Place]int64) {
+	next := standings{}
+	for at, n := range all {
+		next[place(at)] += float64(n)
+	}
+	held.set(next)
+}
+
+// Quarantined sets how many exports of tenants are in quarantine.
+func Quarantined(all map[string]int64) {
+	next := standings{}
+	for tenant, n := range all {
+		next[[2]string{tenantLabel(tenant)}] += float64(n)
+	}
+	quarantine.set(next)
+}
+
+func place(at hiring.Place) [2]string {
+	tenant, integration := integrationLabels(at.Tenant, at.Integration)
+	return [2]string{tenant, integration}
+}
+
+// standings are values by the labels that they have.
+type standings map[[2]string]float64
+
+// standing is a gauge whose values are all set at once: a label that is not among them any more is gone, and none is missing meanwhile.
+type standing struct {
+	desc   *prometheus.Desc
+	labels int
+
+	mu  sync.Mutex
+	now standings
+}
+
+func newStanding(name, help string, labels ...string) *standing {
+	return &standing{desc: prometheus.NewDesc(name, help, labels, nil), labels: len(labels)}
+}
+
+func (s *standing) set(next standings) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.now = next
+}
+
+// Describe implements prometheus.Collector.
+func (s *standing) Describe(descs chan<- *prometheus.Desc) { descs <- s.desc }
+
+// Collect implements prometheus.Collector.
+func (s *standing) Collect(metrics chan<- prometheus.Metric) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for labels, value := range s.now {
+		metrics <- prometheus.MustNewConstMetric(s.desc, prometheus.GaugeValue, value, slices.Clone(labels[:s.labels])...)
+	}
+}

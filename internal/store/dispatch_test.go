@@ -1,0 +1,161 @@
+package store_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/store"
+)
+
+// What waits for Temporal is started in its turn: what waits longest first, and nothing before its time.
+func TestDispatchInTurn(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, db *store.DB) {
+		var all []*hiring.Export
+		for n := range 3 {
+			e := export("acme", fmt.Sprint("u-", n), "b")
+			e.ReceivedAt = noon.Add(-time.Duration(n) * time.Minute)
+			require.True(t, insert(t, db, e))
+			all = append(all, e)
+		}
+		waiting := func(before time.Time, limit int) (keys []string) {
+			page, err := db.Undispatched(t.Context(), before, limit)
+			require.NoError(t, err)
+			for _, e := range page {
+				keys = append(keys, e.Key)
+			}
+			return keys
+		}
+		require.Equal(t, []string{"u-2", "u-1", "u-0"}, waiting(noon, 10))
+		require.Equal(t, []string{"u-2", "u-1"}, waiting(noon, 2))
+		require.Equal(t, []string{"u-2"}, waiting(noon.Add(-90*time.Second), 10))
+		write(t, db, func(tx *store.Tx) error { return tx.PostponeDispatch(all[2].ID, noon.Add(time.Minute)) })
+		require.Equal(t, []string{"u-1", "u-0"}, waiting(noon, 10))
+		require.Equal(t, []string{"u-1", "u-0", "u-2"}, waiting(noon.Add(time.Minute), 10))
+
+		n, oldest, err := db.Backlog(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, []any{3, all[0].ReceivedAt}, []any{n, oldest}, "the first that came is the oldest")
+	})
+}
+
+// A redelivery is for now, whatever its export waited for before.
+func TestRedeliveryIsDispatchedAtOnce(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, db *store.DB) {
+		postponed, refused := export("acme", "postponed", "b"), export("acme", "refused", "b")
+		for _, e := range []*hiring.Export{postponed, refused} {
+			require.True(t, insert(t, db, e))
+		}
+		write(t, db, func(tx *store.Tx) error {
+			if err := tx.PostponeDispatch(postponed.ID, noon.Add(time.Hour)); err != nil {
+				return err
+			}
+			return tx.MarkFault(refused.ID, "invalid id")
+		})
+		waiting, err := db.Undispatched(t.Context(), noon, 10)
+		require.NoError(t, err)
+		require.Empty(t, waiting)
+		for n, e := range []*hiring.Export{postponed, refused} {
+			write(t, db, func(tx *store.Tx) error {
+				_, err := tx.NextRound(e.ID, []string{"hris"}, noon, noon.Add(time.Hour))
+				return err
+			})
+			waiting, err = db.Undispatched(t.Context(), noon, 10)
+			require.NoError(t, err)
+			require.Len(t, waiting, n+1, e.Key)
+		}
+	})
+}
+
+// Whoever comes late with what became of one round says nothing of the next: its workflow would never be started.
+func TestMarkOfAnEarlierRoundIsNotOfTheNext(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, db *store.DB) {
+		e := export("acme", "u-1", "b")
+		require.True(t, insert(t, db, e))
+		next := func() (next *hiring.Export) {
+			write(t, db, func(tx *store.Tx) (err error) {
+				next, err = tx.NextRound(e.ID, []string{"hris"}, noon, noon.Add(time.Hour))
+				return err
+			})
+			return next
+		}
+		mark := func(round int) {
+			write(t, db, func(tx *store.Tx) error { return tx.MarkDispatched(e.ID, round, noon, "hris") })
+		}
+		stands := func(round int, dispatched bool) {
+			t.Helper()
+			kept, err := db.Export(t.Context(), e.ID)
+			require.NoError(t, err)
+			require.Equal(t, []any{round, hiring.WorkflowID("acme", "u-1", round), dispatched}, []any{kept.Round, kept.WorkflowID, !kept.DispatchedAt.IsZero()})
+		}
+		mark(0)
+		first := next()
+		mark(0)
+		stands(1, false)
+		mark(1)
+		stands(1, true)
+		write(t, db, func(tx *store.Tx) error { return tx.SkipRound(first) })
+		stands(1, true)
+		next()
+		second := next()
+		write(t, db, func(tx *store.Tx) error { return tx.SkipRound(second) })
+		stands(3, false)
+		mark(3)
+		next()
+		write(t, db, func(tx *store.Tx) error { return tx.SkipRound(second) })
+		stands(4, false)
+	})
+}
+
+// What comes to fetch documents while Temporal is away comes for those that still can be had, those first that waited longest.
+func TestWhatIsUndocumented(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, db *store.DB) {
+		at := noon.Add(time.Minute)
+		fresh := func(key string, change func(*hiring.Export)) *hiring.Export {
+			e := export("acme", key, "b")
+			e.Attachments = 1
+			change(e)
+			require.True(t, insert(t, db, e))
+			return e
+		}
+		asIs := func(*hiring.Export) {}
+		postponed := fresh("postponed", asIs)
+		fresh("waiting", asIs)
+		fresh("without documents", func(e *hiring.Export) { e.Attachments = 0 })
+		fresh("too late", func(e *hiring.Export) { e.DocumentsTill = at })
+		dispatched, refused, here := fresh("dispatched", asIs), fresh("refused", asIs), fresh("documents are here", asIs)
+		write(t, db, func(tx *store.Tx) error {
+			if err := tx.PostponeDispatch(postponed.ID, at); err != nil {
+				return err
+			}
+			if err := tx.MarkDispatched(dispatched.ID, 0, noon, "hris"); err != nil {
+				return err
+			}
+			if err := tx.MarkFault(refused.ID, "invalid id"); err != nil {
+				return err
+			}
+			return tx.InsertDocument(hiring.Document{ExportID: here.ID, Tenant: "acme", SourceURL: []byte{}, CreatedAt: noon})
+		})
+		list := func() (keys []string) {
+			found, _, err := db.Undocumented(t.Context(), store.Bookmark{}, noon, at, 10)
+			require.NoError(t, err)
+			for _, e := range found {
+				keys = append(keys, e.Key)
+			}
+			return keys
+		}
+		require.Equal(t, []string{"waiting", "documents are here", "postponed"}, list())
+		docs, err := db.Documents(t.Context(), here.ID)
+		require.NoError(t, err)
+		docs[0].State = hiring.GivenUp
+		write(t, db, func(tx *store.Tx) error { _, err := tx.UpdateDocument(docs[0]); return err })
+		require.Equal(t, []string{"waiting", "postponed"}, list())
+	})
+}

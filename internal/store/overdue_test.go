@@ -1,0 +1,149 @@
+package store_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/store"
+)
+
+// What nothing happened to although something should have is found, and nothing else: each of these differs in one thing from one that
+// is not, or is.
+func TestWhatIsOverdue(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, db *store.DB) {
+		const hold = time.Hour
+		made := map[int64]string{}
+		put := func(what string, change func(e *hiring.Export, d *hiring.Delivery), more ...hiring.Delivery) int64 {
+			e := export("acme", what, "b")
+			d := hiring.Delivery{Outcome: hiring.Retrying, NextAt: noon, CreatedAt: noon.Add(-2 * hold)}
+			change(e, &d)
+			require.True(t, insert(t, db, e))
+			made[e.ID] = what
+			for _, d := range append([]hiring.Delivery{d}, more...) {
+				d.ExportID, d.Tenant, d.UpdatedAt = e.ID, e.Tenant, noon
+				if d.Integration == "" {
+					d.Integration = "hris"
+				}
+				write(t, db, func(tx *store.Tx) error { return tx.PutDelivery(&d) })
+			}
+			return e.ID
+		}
+		held := func(since time.Time, change func(e *hiring.Export, d *hiring.Delivery)) func(*hiring.Export, *hiring.Delivery) {
+			return func(e *hiring.Export, d *hiring.Delivery) {
+				d.Outcome, d.HeldSince, d.NextAt = hiring.Held, since, time.Time{}
+				change(e, d)
+			}
+		}
+		asIs := func(*hiring.Export, *hiring.Delivery) {}
+		triggered := func(till time.Time) func(*hiring.Export, *hiring.Delivery) {
+			return func(e *hiring.Export, _ *hiring.Delivery) { e.Origin, e.DeliverTill = hiring.Triggered, till }
+		}
+		first := put("its attempt is late", asIs)
+		put("its attempt is due now", func(_ *hiring.Export, d *hiring.Delivery) { d.NextAt = noon.Add(time.Microsecond) })
+		put("not attempted", func(_ *hiring.Export, d *hiring.Delivery) { d.NextAt = time.Time{} })
+		put("not attempted, and just begun", func(_ *hiring.Export, d *hiring.Delivery) { d.NextAt, d.CreatedAt = time.Time{}, noon.Add(time.Second) })
+		put("redelivered", asIs, hiring.Delivery{Round: 1, Outcome: hiring.Delivered, CreatedAt: noon})
+		put("another's was redelivered", asIs, hiring.Delivery{Integration: "crm", Round: 1, Outcome: hiring.Delivered, CreatedAt: noon})
+		put("two are late", asIs, hiring.Delivery{Integration: "crm", Outcome: hiring.Retrying, NextAt: noon, CreatedAt: noon})
+
+		put("to be parked", held(noon.Add(-hold), asIs))
+		put("held for less", held(noon.Add(-hold+time.Microsecond), asIs))
+		put("parked", held(noon.Add(-hold), func(_ *hiring.Export, d *hiring.Delivery) { d.Parked = true }))
+		put("triggered, at its end", held(noon.Add(-hold), triggered(noon)))
+		put("triggered, before its end", held(noon.Add(-hold), triggered(noon.Add(time.Hour))))
+		put("triggered, retrying", triggered(noon.Add(time.Hour)))
+
+		overdue := func(outcome hiring.Outcome, behind int64, limit int) (found []string) {
+			ids, err := db.Overdue(t.Context(), outcome, noon.Add(time.Microsecond), hold, behind, limit)
+			require.NoError(t, err)
+			for _, id := range ids {
+				found = append(found, made[id])
+			}
+			return found
+		}
+		late := []string{"its attempt is late", "not attempted", "another's was redelivered", "two are late", "triggered, retrying"}
+		require.Equal(t, late, overdue(hiring.Retrying, 0, 10))
+		require.Equal(t, late[1:3], overdue(hiring.Retrying, first, 2))
+		require.Equal(t, []string{"to be parked", "triggered, at its end"}, overdue(hiring.Held, 0, 10))
+		require.Empty(t, overdue(hiring.Pending, 0, 10))
+	})
+}
+
+// An export that was dispatched is unfinished while a delivery of its round has no row, or a document is on its way.
+func TestWhatIsUnfinished(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, db *store.DB) {
+		made := map[int64]string{}
+		put := func(what string, change func(*hiring.Export)) *hiring.Export {
+			e := export("acme", what, "b")
+			e.Attachments = 0
+			change(e)
+			require.True(t, insert(t, db, e))
+			made[e.ID] = what
+			return e
+		}
+		asIs := func(*hiring.Export) {}
+		dispatch := func(e *hiring.Export, at time.Time, to ...string) *hiring.Export {
+			write(t, db, func(tx *store.Tx) error { return tx.MarkDispatched(e.ID, e.Round, at, to...) })
+			return e
+		}
+		deliver := func(e *hiring.Export, to ...string) {
+			for _, integration := range to {
+				write(t, db, func(tx *store.Tx) error {
+					return tx.PutDelivery(&hiring.Delivery{ExportID: e.ID, Tenant: "acme", Integration: integration, Outcome: hiring.Delivered, CreatedAt: noon, UpdatedAt: noon})
+				})
+			}
+		}
+		document := func(e *hiring.Export, state hiring.DocumentState) {
+			write(t, db, func(tx *store.Tx) error {
+				return tx.InsertDocument(hiring.Document{ExportID: e.ID, Tenant: "acme", SourceURL: []byte{}, CreatedAt: noon})
+			})
+			docs, err := db.Documents(t.Context(), e.ID)
+			require.NoError(t, err)
+			docs[0].State = state
+			write(t, db, func(tx *store.Tx) error { _, err := tx.UpdateDocument(docs[0]); return err })
+		}
+		attached := func(e *hiring.Export) { e.Attachments = 1 }
+		lookedFor := erasing // the ids of exports are of the present
+
+		first := dispatch(put("one of two has a row", asIs), noon, "crm", "hris")
+		deliver(first, "hris")
+		deliver(dispatch(put("both have", asIs), noon, "crm", "hris"), "crm", "hris")
+		dispatch(put("nobody to go to", asIs), noon)
+		put("not dispatched", asIs)
+		dispatch(put("dispatched just now", asIs), lookedFor, "hris")
+		again := dispatch(put("redelivered", asIs), noon, "hris")
+		deliver(again, "hris")
+		write(t, db, func(tx *store.Tx) error {
+			_, err := tx.NextRound(again.ID, []string{"hris"}, noon, noon.Add(time.Hour))
+			return err
+		})
+		again.Round = 1
+		dispatch(again, noon, "hris")
+		deliver(dispatch(put("documents not entered", attached), noon, "hris"), "hris")
+		fetching := dispatch(put("document on its way", attached), noon, "hris")
+		document(fetching, hiring.Fetching)
+		deliver(fetching, "hris")
+		lost := dispatch(put("document given up", attached), noon, "hris")
+		document(lost, hiring.GivenUp)
+		deliver(lost, "hris")
+		deliver(dispatch(put("triggered, its documents are here", func(e *hiring.Export) { e.Attachments, e.Origin = 1, hiring.Triggered }), noon, "hris"), "hris")
+
+		found := func(behind int64) (all []string) {
+			ids, next, err := db.Unfinished(t.Context(), behind, lookedFor)
+			require.NoError(t, err)
+			require.Zero(t, next)
+			for _, id := range ids {
+				all = append(all, made[id])
+			}
+			return all
+		}
+		want := []string{"one of two has a row", "redelivered", "documents not entered", "document on its way"}
+		require.Equal(t, want, found(0))
+		require.Equal(t, want[1:], found(first.ID))
+	})
+}

@@ -1,0 +1,93 @@
+package store
+
+import (
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"testing"
+	"time"
+
+	sqlite3 "github.com/mattn/go-sqlite3"
+	"github.com/stretchr/testify/require"
+)
+
+// What is acknowledged is on disk, a row that another one relies on stays, and who reads can't write: settings of each connection, but for the
+// first two, which a database keeps from its beginning on.
+func TestSettingsOfSQLite(t *testing.T) {
+	t.Parallel()
+	db := empty(t)
+	want := map[string]string{"journal_mode": "wal", "auto_vacuum": "2", "synchronous": "2", "foreign_keys": "1", "busy_timeout": fmt.Sprint(writeWithin.Milliseconds())}
+	require.NoError(t, db.Write(t.Context(), func(tx *Tx) error {
+		for setting, value := range want {
+			var got string
+			if _, err := tx.one([]any{&got}, `PRAGMA `+setting); err != nil {
+				return err
+			}
+			if got != value {
+				return fmt.Errorf("%s is %s, not %s", setting, got, value)
+			}
+		}
+		return nil
+	}))
+	_, err := db.reads.ExecContext(t.Context(), `UPDATE directory SET version = 7`)
+	require.ErrorContains(t, err, "readonly")
+}
+
+// A connection that is opened to read with waits for nobody who writes, however long that takes.
+func TestReadersDoNotWaitForTheWriter(t *testing.T) {
+	t.Parallel()
+	db := empty(t)
+	var read error
+	require.NoError(t, db.Write(t.Context(), func(tx *Tx) error {
+		if err := tx.touchDirectory(); err != nil {
+			return err
+		}
+		_, read = db.Export(t.Context(), 1)
+		return nil
+	}))
+	require.ErrorIs(t, read, ErrNotFound)
+}
+
+// Another program may have the file open, such as a backup. It can't write between what a transaction reads and what that writes: SQLite
+// would refuse that.
+func TestNobodyWritesBesideATransaction(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "hiregate.db")
+	db, err := Open(t.Context(), "sqlite://"+path, Options{})
+	require.NoError(t, err)
+	defer db.Close()
+	other, err := sql.Open("sqlite3", "file:"+path+"?_busy_timeout=0")
+	require.NoError(t, err)
+	defer other.Close()
+	var refused error
+	require.NoError(t, db.Write(t.Context(), func(tx *Tx) error {
+		if _, _, err := tx.SeenExport("acme", "u-1"); err != nil {
+			return err
+		}
+		_, refused = other.ExecContext(t.Context(), `UPDATE directory SET version = version + 1`)
+		return tx.PostponeDispatch(1, time.Now())
+	}))
+	require.ErrorContains(t, refused, "locked")
+}
+
+// Behind an error of the file the writer opens it anew, and behind one of a statement, or where a disk is full, it goes on.
+func TestErrorsThatCostTheConnection(t *testing.T) {
+	t.Parallel()
+	for err, want := range map[error]bool{
+		driver.ErrBadConn: true,
+		sql.ErrConnDone:   true,
+		sqlite3.Error{Code: sqlite3.ErrIoErr, ExtendedCode: sqlite3.ErrIoErrWrite}: true,
+		sqlite3.Error{Code: sqlite3.ErrCorrupt}:                                    true,
+		sqlite3.Error{Code: sqlite3.ErrNotADB}:                                     true,
+		sqlite3.Error{Code: sqlite3.ErrCantOpen}:                                   true,
+		sqlite3.Error{Code: sqlite3.ErrReadonly}:                                   true,
+		sqlite3.Error{Code: sqlite3.ErrFull}:                                       false,
+		sqlite3.Error{Code: sqlite3.ErrConstraint}:                                 false,
+		sqlite3.Error{Code: sqlite3.ErrBusy}:                                       false,
+		errors.New("another"):                                                      false,
+	} {
+		require.Equal(t, want, sqliteLost(fmt.Errorf("writing: %w", err)), err)
+	}
+}

@@ -1,0 +1,84 @@
+package gateway
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+)
+
+var placeholders = regexp.MustCompile(`\{(?:env|file)\.[^{}]+\}`)
+
+// place is where a placeholder stands in a Caddyfile.
+type place struct {
+	placeholder, file string
+	line              int
+}
+
+// places are those of the Caddyfile that was read last. What is provisioned is JSON, which knows no lines: whoever provisions right
+// after a Caddyfile was read takes them. What somebody else sends as JSON, as hiregate reload does, finds none.
+var places struct {
+	mu  sync.Mutex
+	all []place
+}
+
+// notePlaces keeps the placeholders in a word of a Caddyfile.
+func notePlaces(word, file string, line int) {
+	for _, one := range placeholders.FindAllString(word, -1) {
+		places.mu.Lock()
+		places.all = append(places.all, place{one, file, line})
+		places.mu.Unlock()
+	}
+}
+
+// takePlaces gives what was noted, and begins anew.
+func takePlaces() []place {
+	places.mu.Lock()
+	defer places.mu.Unlock()
+	all := places.all
+	places.all = nil
+	return all
+}
+
+// unresolved names all placeholders without a value, when one of those that are needed has none. needed is anything that JSON can be made
+// of. Where it is not known where they stand, it says nothing: an error that names tenant and integration follows.
+func unresolved(known []place, needed any, resolve resolve) error {
+	if len(known) == 0 {
+		return nil
+	}
+	empty := map[string]bool{}
+	isEmpty := func(placeholder string) bool {
+		if _, asked := empty[placeholder]; !asked {
+			text, err := resolve(placeholder)
+			empty[placeholder] = err != nil || strings.TrimRight(text, "\r\n") == ""
+		}
+		return empty[placeholder]
+	}
+	missing := slices.DeleteFunc(slices.Clone(known), func(p place) bool { return !isEmpty(p.placeholder) })
+	if !slices.ContainsFunc(placeholdersOf(needed), func(one string) bool {
+		return slices.ContainsFunc(missing, func(p place) bool { return p.placeholder == one })
+	}) {
+		return nil
+	}
+	var list []string
+	for _, p := range missing {
+		list = append(list, fmt.Sprintf("%s at %s:%d", p.placeholder, p.file, p.line))
+	}
+	return fmt.Errorf("placeholders without a value: %s; set the variable, or write the file, of each before the gateway starts", strings.Join(list, ", "))
+}
+
+func placeholdersOf(settings any) (all []string) {
+	raw, _ := json.Marshal(settings) // of strings and numbers, which always can be
+	for d := json.NewDecoder(bytes.NewReader(raw)); ; {
+		token, err := d.Token()
+		if err != nil {
+			return all
+		}
+		if text, ok := token.(string); ok {
+			all = append(all, placeholders.FindAllString(text, -1)...)
+		}
+	}
+}

@@ -1,0 +1,70 @@
+package gateway
+
+import (
+	"context"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/client"
+	"go.uber.org/zap"
+
+	"github.com/hiregate/hiregate/internal/config"
+	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/inbox"
+	"github.com/hiregate/hiregate/internal/store"
+)
+
+// slow is a Temporal whose answer to a start does not come.
+type slow struct {
+	client.Client
+	asked func()
+}
+
+func (s slow) ExecuteWorkflow(ctx context.Context, _ client.StartWorkflowOptions, _ any, _ ...any) (client.WorkflowRun, error) {
+	s.asked()
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+// Verifications that take long to be started are no reason to hold back what is to be released.
+func TestReleasesWaitForNoVerification(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	database := &Database{Address: "sqlite://" + filepath.Join(folder, "hiregate.db")}
+	r, err := NewRuntime(Settings{Documents: filepath.Join(folder, "documents"), Temporal: "127.0.0.1:1", Namespace: "default"}, database, zap.NewNop())
+	require.NoError(t, err)
+	asked := make(chan struct{})
+	r.client = slow{r.client, sync.OnceFunc(func() { close(asked) })}
+	r.attributes.Store(true)
+	open := hiring.Integration{Tenant: "acme", Name: "hris", URL: "https://hr.example/in", Secret: "s", Verify: true}
+	unverified := hiring.Integration{Tenant: "acme", Name: "crm", URL: "https://crm.example/in", Secret: "s", Verify: true}
+	r.InForce.Push(&config.Config{Tenants: map[string]*hiring.Tenant{"acme": {Name: "acme", Integrations: []hiring.Integration{open, unverified}}}})
+	require.NoError(t, r.Start(t.Context()))
+	write := func(fn func(*store.Tx) error) { require.NoError(t, r.Store().Write(t.Context(), fn)) }
+	write(func(tx *store.Tx) error {
+		return tx.PutIntegrationStatus(&open, store.IntegrationStatus{State: hiring.Configured, UpdatedAt: time.Now()})
+	})
+	r.workersUp.Store(true)
+	<-asked
+
+	e := inbox.Arrive("acme", "u-1", []byte(`{}`), time.Now())
+	write(func(tx *store.Tx) error {
+		if _, err := inbox.Put(tx, e); err != nil {
+			return err
+		}
+		if err := tx.MarkDispatched(e.ID, 0, time.Now(), "hris"); err != nil {
+			return err
+		}
+		return tx.PutDelivery(&hiring.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "hris", Outcome: hiring.Held, Parked: true,
+			HeldSince: time.Now(), CreatedAt: time.Now(), UpdatedAt: time.Now()})
+	})
+	require.Eventually(t, func() bool {
+		d, err := r.Store().Delivery(t.Context(), e.ID, "hris", 1)
+		return err == nil && !d.Parked
+	}, 3*tendEvery, 50*time.Millisecond, "it was not released")
+	require.NoError(t, r.Destruct())
+	require.NoError(t, database.Destruct())
+}

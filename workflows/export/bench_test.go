@@ -1,0 +1,142 @@
+package export_test
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/testsuite"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
+
+	"github.com/hiregate/hiregate/internal/config"
+	"github.com/hiregate/hiregate/internal/documents"
+	"github.com/hiregate/hiregate/internal/egress"
+	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/inbox"
+	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/internal/store/storetest"
+	_ "github.com/hiregate/hiregate/internal/store/storetest/tables"
+	"github.com/hiregate/hiregate/internal/webhook"
+	"github.com/hiregate/hiregate/workflows/export"
+)
+
+var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+
+// bench is the deliver activity over a real store and a real partner, with a clock of its own. The partner is verified.
+type bench struct {
+	*export.Activities
+	t       *testing.T
+	file    string // the database
+	env     *testsuite.TestActivityEnvironment
+	config  *config.Config
+	partner *httptest.Server
+	status  atomic.Int64           // the partner's answer
+	header  sync.Map               // of the partner's answer
+	asked   atomic.Int64           // requests that came to the partner
+	log     *observer.ObservedLogs // of the dispatcher that runs
+	mu      sync.Mutex
+	now     time.Time
+}
+
+func newBench(t *testing.T) *bench {
+	t.Helper()
+	b := &bench{t: t, now: noon}
+	b.status.Store(http.StatusOK)
+	b.partner = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		b.asked.Add(1)
+		b.header.Range(func(name, value any) bool { w.Header().Set(name.(string), value.(string)); return true })
+		w.WriteHeader(int(b.status.Load()))
+	}))
+	t.Cleanup(b.partner.Close)
+	b.file = filepath.Join(t.TempDir(), "hiregate.db")
+	storetest.Fill(t, b.file)
+	db, err := store.Open(t.Context(), "sqlite://"+b.file, store.Options{})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	files, err := documents.OpenFiles(t.TempDir())
+	require.NoError(t, err)
+	loopback, err := egress.ParseAllow([]string{"127.0.0.0/8"})
+	require.NoError(t, err)
+	names, err := webhook.NamesFor("Service")
+	require.NoError(t, err)
+	b.config = &config.Config{Names: names, Egress: egress.New(egress.Policy{Allow: []egress.Allowance{loopback}}), PublicURL: "http://gate.example",
+		Tenants: map[string]*hiring.Tenant{"acme": {Name: "acme", Integrations: []hiring.Integration{{
+			Tenant: "acme", Name: "hris", URL: b.partner.URL + "/inbound", Secret: "s", Documents: hiring.Rehost, Verify: true,
+		}}}}}
+	force := new(config.InForce)
+	force.Push(b.config)
+	archive := &documents.Archive{Store: db, Files: files, InForce: force, Now: b.Clock, Log: zap.NewNop()}
+	b.Activities = &export.Activities{Store: db, Archive: archive, InForce: force, Now: b.Clock, Log: zap.NewNop()}
+	b.env = new(testsuite.WorkflowTestSuite).NewTestActivityEnvironment()
+	b.env.RegisterActivityWithOptions(b.Deliver, activity.RegisterOptions{Name: export.DeliverName})
+	b.set(hiring.Configured)
+	return b
+}
+
+func (b *bench) Clock() time.Time {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.now
+}
+
+func (b *bench) advance(d time.Duration) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.now = b.now.Add(d)
+}
+
+func (b *bench) integration() *hiring.Integration { return &b.config.Tenants["acme"].Integrations[0] }
+
+func (b *bench) set(state hiring.IntegrationState) {
+	b.t.Helper()
+	require.NoError(b.t, b.Store.Write(b.t.Context(), func(tx *store.Tx) error {
+		return tx.PutIntegrationStatus(b.integration(), store.IntegrationStatus{State: state, Reason: "as the test has it", UpdatedAt: b.Clock()})
+	}))
+}
+
+func (b *bench) accept(key string) *hiring.Export {
+	b.t.Helper()
+	e := inbox.Arrive("acme", key, []byte(fmt.Sprintf(`{"candidate":{"person":{"id":{"value":%q,"schemeId":"Service Candidate","schemeAgencyId":"Service"}}}}`, key)), b.Clock())
+	_, err := inbox.Accept(b.t.Context(), b.Store, e)
+	require.NoError(b.t, err)
+	return e
+}
+
+// deliver runs the activity once. It gives the result, or how long the activity asks to wait and why.
+func (b *bench) deliver(e *hiring.Export) (res export.DeliverResult, wait time.Duration, class string) {
+	b.t.Helper()
+	value, err := b.env.ExecuteActivity(export.DeliverName, export.Part{Export: e.ID, Round: e.Round, Integration: "hris", Till: e.DeliverTill})
+	if err == nil {
+		require.NoError(b.t, value.Get(&res))
+		return res, 0, ""
+	}
+	var again *temporal.ApplicationError
+	require.True(b.t, errors.As(err, &again), "%v", err)
+	return res, again.NextRetryDelay(), again.Type()
+}
+
+func (b *bench) delivery(e *hiring.Export) *hiring.Delivery {
+	b.t.Helper()
+	d, err := b.Store.Delivery(b.t.Context(), e.ID, "hris", e.Round)
+	require.NoError(b.t, err)
+	return d
+}
+
+func (b *bench) again() *export.Again {
+	c, err := client.NewLazyClient(client.Options{HostPort: "127.0.0.1:1"})
+	require.NoError(b.t, err)
+	b.t.Cleanup(c.Close)
+	d := &export.Dispatcher{Store: b.Store, Client: c, InForce: b.InForce, Archive: b.Archive, Now: b.Clock, Log: zap.NewNop(), Attributes: new(atomic.Bool)}
+	return &export.Again{Store: b.Store, Client: c, Namespace: "default", Dispatcher: d, Now: b.Clock, Log: zap.NewNop()}
+}

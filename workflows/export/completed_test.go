@@ -1,0 +1,236 @@
+package export_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	enums "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/inbox"
+	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/workflows/export"
+)
+
+// The store was restored from a backup: a workflow that ended after it tells what was delivered. All else that it tells is no reason
+// to take an export for delivered.
+func TestCompletedWorkflowTellsWhatWasDelivered(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		deliveries []export.DeliverResult // nil: it can't be read
+		delivered  bool
+	}{
+		"delivered":        {[]export.DeliverResult{{Integration: "crm", Class: hiring.ClassHeld}, {Integration: "hris", Class: hiring.ClassDelivered}}, true},
+		"held":             {[]export.DeliverResult{{Integration: "hris", Class: hiring.ClassHeld}}, false},
+		"another has it":   {[]export.DeliverResult{{Integration: "crm", Class: hiring.ClassDelivered}, {Integration: "hris", Class: hiring.ClassPartnerFault}}, false},
+		"not of this one":  {[]export.DeliverResult{}, false},
+		"it can't be read": {nil, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newLossBench(t)
+			e := b.retrying("u-1")
+			b.temporal.ended["export/acme/u-1"] = enums.WORKFLOW_EXECUTION_STATUS_COMPLETED
+			b.temporal.unread = errors.New("it is no result of ours")
+			if c.deliveries != nil {
+				b.temporal.results = map[string]export.Result{"export/acme/u-1": {Deliveries: c.deliveries}}
+			}
+			b.advance(20 * time.Minute)
+			now, d := b.look(e)
+			if !c.delivered {
+				require.Equal(t, []any{1, 1, hiring.Retrying}, []any{now.Round, d.Round, d.Outcome})
+				return
+			}
+			require.Equal(t, []any{0, hiring.Delivered, hiring.Class(""), "", time.Time{}}, []any{now.Round, d.Outcome, d.Fault, d.Reason, d.NextAt})
+		})
+	}
+}
+
+// Temporal went away, or hangs, before it told what the workflow delivered: to begin anew would deliver it twice.
+func TestWhatCompletedIsAskedUntilItAnswers(t *testing.T) {
+	t.Parallel()
+	for _, unread := range []error{serviceerror.NewUnavailable("connection refused"), serviceerror.NewDeadlineExceeded("it hangs"), context.DeadlineExceeded} {
+		b := newLossBench(t)
+		e := b.retrying("u-1")
+		b.temporal.ended["export/acme/u-1"] = enums.WORKFLOW_EXECUTION_STATUS_COMPLETED
+		b.temporal.unread = unread
+		b.advance(20 * time.Minute)
+		require.ErrorIs(t, b.watcher.FindLost(t.Context()), unread)
+		now, err := b.Store.Export(t.Context(), e.ID)
+		require.NoError(t, err)
+		require.Zero(t, now.Round)
+		b.temporal.results = map[string]export.Result{"export/acme/u-1": {Deliveries: []export.DeliverResult{{Integration: "hris", Class: hiring.ClassDelivered}}}}
+		_, d := b.look(e)
+		require.Equal(t, hiring.Delivered, d.Outcome)
+		require.Zero(t, b.temporal.unbounded)
+	}
+}
+
+// The same where the process ends just then.
+func TestWhatCompletedIsNotBegunAnewAtTheEnd(t *testing.T) {
+	t.Parallel()
+	b := newLossBench(t)
+	e := b.retrying("u-1")
+	b.temporal.ended["export/acme/u-1"] = enums.WORKFLOW_EXECUTION_STATUS_COMPLETED
+	b.temporal.unread = context.Canceled
+	b.advance(20 * time.Minute)
+	ctx, end := context.WithCancel(t.Context())
+	b.temporal.asked = end
+	require.ErrorContains(t, b.watcher.FindLost(ctx), "reading what a workflow delivered")
+	now, err := b.Store.Export(t.Context(), e.ID)
+	require.NoError(t, err)
+	require.Zero(t, now.Round)
+}
+
+// A Temporal that takes a question and never answers must not keep for good whoever asks: what looks for what is lost, or releases what
+// is held, would never come to it again.
+func TestNobodyAsksTemporalWithoutEnd(t *testing.T) {
+	t.Parallel()
+	b := newLossBench(t)
+	b.set(hiring.Disabled)
+	b.held("u-1")
+	b.set(hiring.Configured)
+	require.Len(t, b.tend(), 1)
+	b.advance(2 * time.Hour)
+	require.NoError(t, b.watcher.FindLost(t.Context()))
+	require.Zero(t, b.temporal.unbounded)
+}
+
+// What goes on while it is compared is left to go on, and holds up no other.
+func TestWhatGoesOnMeanwhileIsNotConcluded(t *testing.T) {
+	t.Parallel()
+	b := newLossBench(t)
+	e := b.retrying("u-1")
+	b.temporal.ended["export/acme/u-1"] = enums.WORKFLOW_EXECUTION_STATUS_TERMINATED
+	other := b.retrying("u-2")
+	b.lose(other)
+	b.advance(20 * time.Minute)
+	b.temporal.asked = sync.OnceFunc(func() { b.deliver(e) })
+	_, d := b.look(e)
+	require.Equal(t, []any{hiring.Retrying, 2}, []any{d.Outcome, d.Attempts})
+	now, err := b.Store.Export(t.Context(), other.ID)
+	require.NoError(t, err)
+	require.Equal(t, 1, now.Round)
+}
+
+// The same of what is erased meanwhile.
+func TestWhatIsErasedMeanwhileHoldsUpNoOther(t *testing.T) {
+	t.Parallel()
+	b := newLossBench(t)
+	erased, other := b.retrying("u-1"), b.retrying("u-2")
+	b.lose(erased)
+	b.lose(other)
+	b.advance(20 * time.Minute)
+	b.temporal.asked = sync.OnceFunc(func() { b.erase(erased) })
+	now, _ := b.look(other)
+	require.Equal(t, 1, now.Round)
+	now, _ = b.look(erased)
+	require.Zero(t, now.Round)
+}
+
+// Where Temporal does not answer, nothing is lost: its deliveries are on their way.
+func TestNothingIsLostWhileTemporalIsAway(t *testing.T) {
+	t.Parallel()
+	b := newLossBench(t)
+	e := b.retrying("u-1")
+	b.advance(20 * time.Minute)
+	b.watcher.Client = engineClient{service: new(away)}
+	require.Error(t, b.watcher.FindLost(t.Context()))
+	b.watcher.Client = engineClient{service: b.temporal}
+	now, _ := b.look(e)
+	require.Zero(t, now.Round)
+}
+
+// Held does not run out, and what is lost with it has its time.
+func TestWhatIsLostBesideWhatIsHeldHasItsTime(t *testing.T) {
+	t.Parallel()
+	b := newLossBench(t)
+	b.set(hiring.Disabled)
+	e := b.dispatched("u-1", "hris", "crm")
+	b.deliver(e)
+	b.lose(e)
+	b.advance(hiring.DeliveryWindow + time.Hour)
+	now, d := b.look(e)
+	require.Equal(t, []any{1, hiring.Held}, []any{now.Round, d.Outcome})
+	require.Equal(t, b.Clock().Add(hiring.DeliveryWindow), now.DeliverTill)
+}
+
+// What is parked for one integration has no workflow, and is not lost with another's.
+func TestParkedIsNotLostBesideWhatIs(t *testing.T) {
+	t.Parallel()
+	b := newLossBench(t)
+	b.set(hiring.Disabled)
+	e := b.dispatched("u-1", "hris", "crm")
+	b.park(e)
+	b.lose(e)
+	now, d := b.look(e)
+	require.Equal(t, []any{1, []string{"crm"}}, []any{now.Round, now.Integrations})
+	require.Equal(t, []any{0, true}, []any{d.Round, d.Parked})
+}
+
+// Its workflow was lost before it fetched anything, and its delivery waited for nothing: nothing of its documents is known yet.
+func TestDocumentsThatNobodyBeganToFetchAreFetched(t *testing.T) {
+	t.Parallel()
+	b := newLossBench(t)
+	b.integration().Documents = hiring.Passthrough
+	e := b.take("u-1", `{"candidate":{"profiles":[{"attachments":[{"url":"`+b.partner.URL+`/one"}]}]}}`, func(e *hiring.Export) { e.Attachments = 1 })
+	b.mark(e, "hris")
+	b.deliver(e)
+	b.lose(e)
+	documents, err := b.Store.Documents(t.Context(), e.ID)
+	require.NoError(t, err)
+	require.Empty(t, documents)
+	b.advance(20 * time.Minute)
+	now, _ := b.look(e)
+	require.Zero(t, now.Round)
+	documents, err = b.Store.Documents(t.Context(), e.ID)
+	require.NoError(t, err)
+	require.Len(t, documents, 1)
+	require.Equal(t, hiring.Fetched, documents[0].State)
+}
+
+// Many exports are looked at a page at a time, and many overdue ones as well: the breaker of one partner may make thousands so, and
+// none of them is lost. Behind them one is.
+func TestLostBehindThousandsIsFound(t *testing.T) {
+	t.Parallel()
+	b := newLossBench(t)
+	b.status.Store(http.StatusInternalServerError)
+	var all []*hiring.Export
+	require.NoError(t, b.Store.Write(t.Context(), func(tx *store.Tx) error {
+		all = nil
+		for n := range 1202 {
+			e := inbox.Arrive("acme", fmt.Sprint("u-", n), []byte(`{}`), b.Clock())
+			if _, err := inbox.Put(tx, e); err != nil {
+				return err
+			}
+			all = append(all, e)
+			if n < 1000 { // these wait for Temporal
+				continue
+			}
+			if err := tx.MarkDispatched(e.ID, 0, b.Clock(), "hris"); err != nil || n == 1201 {
+				return err // the last one was never attempted
+			}
+			if err := tx.PutDelivery(&hiring.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "hris", Outcome: hiring.Retrying, Attempts: 1,
+				NextAt: b.Clock(), CreatedAt: b.Clock(), UpdatedAt: b.Clock()}); err != nil {
+				return err
+			}
+			b.temporal.running["export/acme/"+e.Key] = nil
+		}
+		return nil
+	}))
+	never, last := all[1201], all[1200]
+	b.lose(last)
+	b.advance(20 * time.Minute)
+	now, _ := b.look(never)
+	require.Equal(t, 1, now.Round)
+	now, err := b.Store.Export(t.Context(), last.ID)
+	require.NoError(t, err)
+	require.Equal(t, 1, now.Round)
+}

@@ -1,0 +1,90 @@
+package export_test
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/metrics"
+	"github.com/hiregate/hiregate/internal/store"
+)
+
+// counting is a bench whose exports are those of a tenant that no other test has.
+func counting(t *testing.T, tenant string) (b *bench, e *hiring.Export, counted func() map[string]float64) {
+	b = newBench(t)
+	i := b.integration()
+	i.Tenant = tenant
+	b.config.Tenants[tenant] = b.config.Tenants["acme"]
+	b.set(hiring.Configured)
+	registry := prometheus.NewRegistry()
+	require.NoError(t, metrics.Register(registry))
+	all := func() map[string]float64 {
+		families, err := registry.Gather()
+		require.NoError(t, err)
+		classes := map[string]float64{}
+		for _, family := range families {
+			if family.GetName() != "hiregate_deliveries_total" {
+				continue
+			}
+			for _, m := range family.GetMetric() {
+				labels := map[string]string{}
+				for _, label := range m.GetLabel() {
+					labels[label.GetName()] = label.GetValue()
+				}
+				if labels["tenant"] == tenant {
+					classes[labels["class"]] = m.GetCounter().GetValue()
+				}
+			}
+		}
+		return classes
+	}
+	before := all()
+	return b, b.takeFor(tenant, "u-1", `{}`, func(*hiring.Export) {}), func() map[string]float64 {
+		came := map[string]float64{}
+		for class, n := range all() {
+			if n > before[class] {
+				came[class] = n - before[class]
+			}
+		}
+		return came
+	}
+}
+
+// An attempt that came too late to be written changed nothing, and is not counted among the changes.
+func TestLateAttemptIsNotCounted(t *testing.T) {
+	t.Parallel()
+	b, e, counted := counting(t, "late-attempts")
+	b.meanwhile(http.StatusInternalServerError, func() { b.deliver(e) })
+	b.deliver(e)
+	require.Equal(t, []int{http.StatusOK, http.StatusInternalServerError}, b.attempts(e))
+	require.Equal(t, map[string]float64{"delivered": 1}, counted())
+}
+
+// What is held came to be so once, however often its reason changes and until it is parked. A gate that opens by itself counts nothing.
+func TestHeldIsCountedOnce(t *testing.T) {
+	t.Parallel()
+	b, e, counted := counting(t, "held-once")
+	b.set(hiring.NotConfigured)
+	b.deliver(e)
+	b.set(hiring.Disabled)
+	b.deliver(e)
+	b.advance(time.Hour)
+	b.deliver(e)
+	require.True(t, b.delivery(e).Parked)
+	require.Equal(t, map[string]float64{"held": 1}, counted())
+
+	require.NoError(t, b.Store.Write(t.Context(), func(tx *store.Tx) error {
+		_, err := tx.MoveDelivery(b.delivery(e), 1, b.Clock())
+		return err
+	}))
+	e.Round = 1
+	b.deliver(e)
+	require.Equal(t, map[string]float64{"held": 2}, counted(), "it was released, and is held anew")
+	b.set(hiring.Configured)
+	b.deliver(e)
+	require.Equal(t, map[string]float64{"held": 2, "delivered": 1}, counted())
+}

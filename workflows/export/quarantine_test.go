@@ -1,0 +1,85 @@
+package export_test
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	enums "go.temporal.io/api/enums/v1"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/workflows/export"
+)
+
+// quarantined accepts an export that breaks the schema, has its workflow run, and its delivery to hris held for it.
+func (b *lossBench) quarantined(key string) *hiring.Export {
+	b.t.Helper()
+	e := b.take(key, `{}`, func(e *hiring.Export) { e.Quarantined, e.Findings = true, []byte("[]") })
+	b.mark(e, "hris", "crm")
+	_, _, class := b.deliver(e)
+	require.Equal(b.t, string(hiring.ClassHeld), class)
+	b.temporal.running["export/acme/"+key] = waiting()
+	return e
+}
+
+// What waits at the gate goes out at once, in its own round; what ended meanwhile does not.
+func TestReleaseFromQuarantineHurriesWhatIsHeld(t *testing.T) {
+	t.Parallel()
+	b := newLossBench(t)
+	e := b.quarantined("u-1")
+	require.NoError(t, b.Store.Write(t.Context(), func(tx *store.Tx) error {
+		return tx.PutDelivery(&hiring.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "crm", Outcome: hiring.Failed, CreatedAt: b.Clock(), UpdatedAt: b.Clock()})
+	}))
+	res, err := b.watcher.EndQuarantine(t.Context(), "acme", "u-1")
+	require.NoError(t, err)
+	require.Equal(t, export.Released{Released: []string{"hris"}}, res)
+	require.Equal(t, []string{"export/acme/u-1 deliver/hris"}, b.temporal.reset)
+	delivered, _, _ := b.deliver(e)
+	require.Equal(t, hiring.ClassDelivered, delivered.Class)
+}
+
+// Where Temporal can't be asked, the workflow may run: a second round would deliver what that delivers.
+func TestReleaseFromQuarantineWhileTemporalIsAway(t *testing.T) {
+	t.Parallel()
+	b := newLossBench(t)
+	e := b.quarantined("u-1")
+	b.watcher.Client = engineClient{service: new(away)}
+	res, err := b.watcher.EndQuarantine(t.Context(), "acme", "u-1")
+	require.NoError(t, err)
+	require.Equal(t, export.Released{Released: []string{"hris"}}, res)
+	delivered, _, _ := b.deliver(e)
+	require.Equal(t, hiring.ClassDelivered, delivered.Class)
+}
+
+// Its workflow parks a delivery and ends, just when somebody releases the export: it goes out once all the same.
+func TestReleaseFromQuarantineOfWhatIsBeingParked(t *testing.T) {
+	t.Parallel()
+	b := newLossBench(t)
+	e := b.quarantined("u-1")
+	b.advance(time.Hour)
+	b.temporal.asked = sync.OnceFunc(func() {
+		res, _, class := b.deliver(e)
+		if class != "" || res.Class != hiring.ClassHeld {
+			t.Errorf("it was not parked: %+v, %q", res, class)
+		}
+		b.temporal.ended["export/acme/u-1"] = enums.WORKFLOW_EXECUTION_STATUS_COMPLETED
+	})
+	_, err := b.watcher.EndQuarantine(t.Context(), "acme", "u-1")
+	refused := new(export.RefusedError)
+	require.ErrorAs(t, err, &refused)
+	require.Contains(t, refused.Reason, "ask again")
+	res, err := b.watcher.EndQuarantine(t.Context(), "acme", "u-1")
+	require.NoError(t, err)
+	require.Equal(t, export.Released{Round: 1, Released: []string{"hris"}}, res)
+	now, err := b.Store.Export(t.Context(), e.ID)
+	require.NoError(t, err)
+	b.mark(now, "hris")
+	delivered, _, _ := b.deliver(now)
+	require.Equal(t, hiring.ClassDelivered, delivered.Class)
+	require.NoError(t, b.watcher.TendHeld(t.Context()))
+	now, err = b.Store.Export(t.Context(), e.ID)
+	require.NoError(t, err)
+	require.Equal(t, 1, now.Round, "it is delivered a second time")
+}

@@ -1,0 +1,154 @@
+package export_test
+
+import (
+	"fmt"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/inbox"
+	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/workflows/export"
+)
+
+// parked puts exports through the door whose delivery to hris is parked.
+func (b *bench) parked(n int) (all []*hiring.Export) {
+	b.t.Helper()
+	require.NoError(b.t, b.Store.Write(b.t.Context(), func(tx *store.Tx) error {
+		all = nil
+		for n := range n {
+			e := inbox.Arrive("acme", fmt.Sprint("u-", n), []byte(`{}`), b.Clock())
+			if _, err := inbox.Put(tx, e); err != nil {
+				return err
+			}
+			if err := tx.MarkDispatched(e.ID, 0, b.Clock(), "hris"); err != nil {
+				return err
+			}
+			if err := tx.PutDelivery(&hiring.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "hris", Outcome: hiring.Held, Parked: true,
+				HeldSince: b.Clock(), CreatedAt: b.Clock(), UpdatedAt: b.Clock()}); err != nil {
+				return err
+			}
+			all = append(all, e)
+		}
+		return nil
+	}))
+	return all
+}
+
+// A release goes through all that is held, a page at a time.
+func TestAllThatIsHeldIsReleased(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	all := b.parked(201)
+	require.NoError(t, b.again().TendHeld(t.Context()))
+	for _, e := range all {
+		now, err := b.Store.Export(t.Context(), e.ID)
+		require.NoError(t, err)
+		require.Equal(t, 1, now.Round, e.Key)
+	}
+}
+
+// And so does the end of all that was held for an integration that is removed.
+func TestAllThatIsHeldForARemovedIntegrationEnds(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.parked(1001)
+	b.set(hiring.Removed)
+	require.NoError(t, b.again().End(t.Context(), "acme", "hris"))
+	held, err := b.Store.HeldAt(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, held)
+}
+
+// What happens to a delivery while a release is on its way to it, that leaves as it is; the others are released all the same.
+func TestReleaseOfWhatGoesOnMeanwhile(t *testing.T) {
+	t.Parallel()
+	const first, second, third = "export/acme/u-1 deliver/hris", "export/acme/u-2 deliver/hris", "export/acme/u-3 deliver/hris"
+	for name, c := range map[string]struct {
+		lost      string // the export that has no workflow
+		meanwhile func(b *lossBench, all []*hiring.Export)
+		hurried   []string
+	}{
+		"the next is tried": {"", func(b *lossBench, all []*hiring.Export) { b.deliver(all[1]) }, []string{first, third}},
+		"the next is moved": {"", func(b *lossBench, all []*hiring.Export) {
+			if err := b.Store.Write(b.t.Context(), func(tx *store.Tx) error {
+				next, err := tx.NextRound(all[1].ID, []string{"hris"}, b.Clock(), b.Clock().Add(hiring.DeliveryWindow))
+				if err != nil {
+					return err
+				}
+				_, err = tx.MoveDelivery(b.delivery(all[1]), next.Round, b.Clock())
+				return err
+			}); err != nil {
+				b.t.Errorf("moving a delivery: %v", err)
+			}
+		}, []string{first, third}},
+		"this is tried":  {"u-1", func(b *lossBench, all []*hiring.Export) { b.deliver(all[0]) }, []string{second, third}},
+		"this is erased": {"u-1", func(b *lossBench, all []*hiring.Export) { b.erase(all[0]) }, []string{second, third}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newLossBench(t)
+			b.set(hiring.Disabled)
+			all := []*hiring.Export{b.held("u-1"), b.held("u-2"), b.held("u-3")}
+			b.set(hiring.Configured)
+			b.status.Store(http.StatusInternalServerError)
+			delete(b.temporal.running, "export/acme/"+c.lost)
+			b.advance(time.Minute)
+			b.temporal.asked = sync.OnceFunc(func() { c.meanwhile(b, all) })
+			require.Equal(t, c.hurried, b.tend())
+		})
+	}
+}
+
+// While the process ends there is no configuration, and nobody knows whether an integration was removed.
+func TestNothingIsReleasedWithoutAConfiguration(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	e := b.parked(1)[0]
+	b.InForce.Drop(b.config)
+	require.NoError(t, b.again().TendHeld(t.Context()))
+	require.True(t, b.delivery(e).Parked)
+}
+
+// Whoever gets an export with the next round can download its documents for another 96 hours.
+func TestNextRoundExtendsTheDocuments(t *testing.T) {
+	t.Parallel()
+	for name, begin := range map[string]func(*lossBench) error{
+		"redelivery": func(b *lossBench) error {
+			_, err := b.watcher.Redeliver(b.t.Context(), "acme", "u-1", nil, func(*store.Tx, export.Redelivery) error { return nil })
+			return err
+		},
+		"release": func(b *lossBench) error {
+			b.set(hiring.Configured)
+			return b.watcher.TendHeld(b.t.Context())
+		},
+	} {
+		b := newLossBench(t)
+		var e *hiring.Export
+		if name == "release" {
+			b.set(hiring.Disabled)
+			e = b.dispatched("u-1", "hris")
+			b.park(e)
+		} else {
+			e = b.delivered("u-1")
+		}
+		require.NoError(t, b.Store.Write(t.Context(), func(tx *store.Tx) error {
+			return tx.InsertDocument(hiring.Document{ExportID: e.ID, Tenant: "acme", SourceURL: []byte("https://a.example/1"), CreatedAt: noon})
+		}))
+		documents, err := b.Store.Documents(t.Context(), e.ID)
+		require.NoError(t, err)
+		hash := [32]byte{1}
+		require.NoError(t, b.Store.Write(t.Context(), func(tx *store.Tx) error {
+			return tx.InsertLink(hash, documents[0].ID, e.ReceivedAt.Add(hiring.LinkWindow))
+		}))
+		b.advance(200 * time.Hour)
+		require.NoError(t, begin(b), name)
+		_, till, err := b.Store.DocumentByLink(t.Context(), hash)
+		require.NoError(t, err)
+		require.Equal(t, b.Clock().Add(hiring.LinkWindow), till, name)
+	}
+}

@@ -1,0 +1,187 @@
+package export_test
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	enums "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/temporal"
+	"go.uber.org/zap"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/workflows"
+	"github.com/hiregate/hiregate/workflows/export"
+)
+
+// start is what Temporal was asked to start.
+type start struct {
+	options client.StartWorkflowOptions
+	input   export.Input
+}
+
+// startOf has a dispatcher start what waits, with the search attributes registered, and gives the first start that it asks for.
+func (b *bench) startOf(attributes bool) start {
+	b.t.Helper()
+	asked := make(chan start, 10)
+	var input export.Input
+	b.advance(time.Minute)
+	b.run(starter{
+		input: func(in export.Input) { input = in },
+		start: func(o client.StartWorkflowOptions) error { asked <- start{o, input}; return nil },
+	}, attributes)
+	select {
+	case s := <-asked:
+		return s
+	case <-time.After(30 * time.Second):
+		require.Fail(b.t, "nothing was started")
+		return start{}
+	}
+}
+
+// The ends stand in the input, so that a late start extends none; documents are fetched where there are some to fetch.
+func TestWhatAWorkflowIsStartedWith(t *testing.T) {
+	t.Parallel()
+	body := `{"candidate":{"profiles":[{"attachments":[{"url":"http://127.0.0.1:1/a"}]}]}}`
+	attached := func(e *hiring.Export) { e.Attachments = 1 }
+	for name, c := range map[string]struct {
+		change     func(*hiring.Export)
+		documents  bool
+		wait, till time.Duration
+	}{
+		"received":  {attached, true, time.Minute, hiring.DeliveryWindow},
+		"nothing":   {func(*hiring.Export) {}, false, time.Minute, hiring.DeliveryWindow},
+		"triggered": {func(e *hiring.Export) { attached(e); triggered(e) }, false, 0, hiring.DocumentWindow},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			e := b.take("u-1", body, c.change)
+			s := b.startOf(true)
+			require.Equal(t, export.Input{Tenant: "acme", Export: e.ID, Documents: c.documents, DocumentsTill: noon.Add(hiring.DocumentWindow),
+				DeliverTill: noon.Add(c.till), To: []export.Target{{Integration: "hris", Wait: c.wait}}, Attributes: true}, s.input)
+			require.Equal(t, client.StartWorkflowOptions{ID: "export/acme/u-1", TaskQueue: "hiregate-deliver",
+				WorkflowIDReusePolicy: enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE, WorkflowExecutionErrorWhenAlreadyStarted: true,
+				EnableEagerStart: true, StaticSummary: "CANDIDATE-EXPORT of acme",
+				TypedSearchAttributes: temporal.NewSearchAttributes(workflows.AttributeTenant.ValueSet("acme"),
+					workflows.AttributeEvent.ValueSet("CANDIDATE-EXPORT"), workflows.AttributeIntegration.ValueSet("hris")),
+			}, s.options)
+		})
+	}
+}
+
+// A later round has an id of its own, and one for several integrations is found under none of them.
+func TestWhatALaterRoundIsStartedWith(t *testing.T) {
+	t.Parallel()
+	b := newLossBench(t)
+	e := b.delivered("u-1")
+	b.advance(time.Hour)
+	_, err := b.watcher.Redeliver(t.Context(), "acme", "u-1", nil, func(*store.Tx, export.Redelivery) error { return nil })
+	require.NoError(t, err)
+	till := b.Clock().Add(hiring.DeliveryWindow)
+	s := b.startOf(true)
+	require.Equal(t, "export/acme/u-1/redelivery/1", s.options.ID)
+	require.Equal(t, []any{1, till}, []any{s.input.Round, s.input.DeliverTill})
+	require.Equal(t, 2, s.options.TypedSearchAttributes.Size())
+	now := b.becomes(e, started)
+	require.Equal(t, []any{1, []string{"crm", "hris"}}, []any{now.Round, now.Integrations})
+}
+
+// Until the search attributes are registered the workflow neither has them nor writes one.
+func TestWorkflowBeforeTheAttributesAreRegistered(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.accept("u-1")
+	s := b.startOf(false)
+	require.False(t, s.input.Attributes)
+	require.Zero(t, s.options.TypedSearchAttributes.Size())
+}
+
+// Temporal has the workflow, and can't tell for whom. To take it for somebody else's would deliver the export twice.
+func TestWhatIsStartedAlreadyIsReadUntilItIsKnown(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	e := b.accept("u-1")
+	first, err := converter.GetDefaultDataConverter().ToPayloads(export.Input{Tenant: "acme", Export: e.ID, To: []export.Target{{Integration: "hris"}}})
+	require.NoError(t, err)
+	var asked atomic.Int64
+	b.advance(time.Minute)
+	b.run(starter{first: first,
+		start: func(client.StartWorkflowOptions) error {
+			return serviceerror.NewWorkflowExecutionAlreadyStarted("it is there", "", "")
+		},
+		read: func() error {
+			if asked.Add(1) == 1 {
+				return serviceerror.NewUnavailable("it went away")
+			}
+			return nil
+		},
+	}, false)
+	e = b.becomes(e, started)
+	require.Zero(t, e.Round)
+	require.Equal(t, int64(2), asked.Load())
+}
+
+// hurried is a Temporal whose callers have to say how long they wait.
+type hurried struct {
+	starter
+	unbounded atomic.Int64
+}
+
+func (h *hurried) note(ctx context.Context) {
+	if _, ok := ctx.Deadline(); !ok {
+		h.unbounded.Add(1)
+	}
+}
+
+func (h *hurried) ExecuteWorkflow(ctx context.Context, o client.StartWorkflowOptions, workflow any, args ...any) (client.WorkflowRun, error) {
+	h.note(ctx)
+	return h.starter.ExecuteWorkflow(ctx, o, workflow, args...)
+}
+
+func (h *hurried) GetWorkflowHistory(ctx context.Context, id, run string, poll bool, filter enums.HistoryEventFilterType) client.HistoryEventIterator {
+	h.note(ctx)
+	return h.starter.GetWorkflowHistory(ctx, id, run, poll, filter)
+}
+
+// A Temporal that takes a question and never answers must not keep a starter for good.
+func TestTemporalIsNotWaitedForWithoutEnd(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	e := b.accept("u-1")
+	first, err := converter.GetDefaultDataConverter().ToPayloads(export.Input{Export: e.ID})
+	require.NoError(t, err)
+	b.advance(time.Minute)
+	h := &hurried{starter: starter{first: first, start: func(client.StartWorkflowOptions) error {
+		return serviceerror.NewWorkflowExecutionAlreadyStarted("it is there", "", "")
+	}}}
+	b.run(h, false)
+	b.becomes(e, started)
+	require.Zero(t, h.unbounded.Load())
+}
+
+// Whoever has an export on disk answers at once, however many wait for a starter.
+func TestOfferWaitsForNobody(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	d := &export.Dispatcher{Store: b.Store, InForce: b.InForce, Now: b.Clock, Log: zap.NewNop(), Attributes: new(atomic.Bool)}
+	offered := make(chan struct{})
+	go func() {
+		defer close(offered)
+		for n := range 5000 {
+			d.Offer(&hiring.Export{Tenant: "acme", Key: fmt.Sprint(n)})
+		}
+	}()
+	select {
+	case <-offered:
+	case <-time.After(30 * time.Second):
+		t.Error("it waits for a starter")
+	}
+}
