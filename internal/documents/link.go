@@ -27,6 +27,16 @@ func HashToken(token string) ([32]byte, bool) {
 	return sha256.Sum256(secret), true
 }
 
+// HashURL gives the hash of the token that a URL ends with, and false for a URL that is not of the form of ours. Its host and what
+// stands before /documents/ may be any: both change with public_url.
+func HashURL(url string) ([32]byte, bool) {
+	at := strings.LastIndexByte(url, '/')
+	if at < 0 || !strings.HasSuffix(url[:at], "/documents") {
+		return [32]byte{}, false
+	}
+	return HashToken(url[at+1:])
+}
+
 // URL is where the world finds the document of a token: /documents/<token> below public_url.
 func URL(publicURL, token string) string {
 	return strings.TrimRight(publicURL, "/") + "/documents/" + token

@@ -45,8 +45,10 @@ type setup struct {
 	options  string // in the block of the gateway
 	// connection is the option temporal with its block; by default the server's own address.
 	connection string
-	tenant     string // in the block of the tenant acme. PARTNER stands for an address that is free for a partner
-	routes     string // in the site
+	adminHost  string // by default 127.0.0.1
+	// tenant is in the block of the tenant acme. PARTNER stands for an address that is free for a partner, GATEWAY for the site's.
+	tenant string
+	routes string // in the site
 }
 
 // newSystem starts Temporal and a gateway with these lines in the block of the tenant acme. PARTNER in them stands for an
@@ -70,7 +72,7 @@ func newSystemWith(t *testing.T, with setup) *system {
 func (s *system) configure() {
 	s.t.Helper()
 	config := fmt.Sprintf(`{
-	admin 127.0.0.1:%[2]d
+	admin %[10]s:%[2]d
 	auto_https off
 	persist_config off
 	grace_period 10s
@@ -105,8 +107,8 @@ http://127.0.0.1:%[1]d {
 	%[9]s
 	metrics /metrics
 }
-`, s.http, s.admin, cmp.Or(s.connection, loopback(s.temporalPort)), s.dir, inboundSecret, strings.ReplaceAll(s.tenant, "PARTNER", s.partner()),
-		cmp.Or(s.database, "sqlite:"+s.dir+"/hiregate.db"), s.options, s.routes)
+`, s.http, s.admin, cmp.Or(s.connection, loopback(s.temporalPort)), s.dir, inboundSecret, strings.NewReplacer("PARTNER", s.partner(), "GATEWAY", loopback(s.http)).Replace(s.tenant),
+		cmp.Or(s.database, "sqlite:"+s.dir+"/hiregate.db"), s.options, s.routes, cmp.Or(s.adminHost, "127.0.0.1"))
 	require.NoError(s.t, os.WriteFile(s.caddyfile(), []byte(config), 0o600))
 }
 

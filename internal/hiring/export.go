@@ -22,6 +22,9 @@ const LinkWindow = 96 * time.Hour
 // UnkeyedWindow is how long a body's SHA-256 stands in for a missing X-Service-UUID.
 const UnkeyedWindow = 10 * time.Minute
 
+// MaxHops is how often an export may come back as another one: from a tenant's integration to a tenant here.
+const MaxHops = 3
+
 // Origin tells how an export came to be.
 type Origin string
 
@@ -42,6 +45,7 @@ type Export struct {
 	Size          int64
 	CandidateID   string // person.id.value; in the store as CandidateKey has it
 	Attachments   int    // how many attachment URLs the body has
+	Hops          int    // how many exports of ours it follows from; written, not read back
 	Receipt       string // unguessable; what the sender asks with
 	ReceivedAt    time.Time
 	DocumentsTill time.Time // end of the sender's document URLs

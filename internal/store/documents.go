@@ -125,6 +125,20 @@ func (tx *Tx) ExtendLinks(exportID int64, till time.Time) error {
 	return err
 }
 
+// LinkSource is the export that a public URL of a document was made for.
+type LinkSource struct {
+	Tenant string
+	Hops   int
+}
+
+// LinkSource reads which export a public URL of a document was made for.
+func (db *DB) LinkSource(ctx context.Context, hash [32]byte) (LinkSource, error) {
+	return queryOne(ctx, db, func(r row) (s LinkSource, err error) {
+		return s, r.Scan(&s.Tenant, &s.Hops)
+	}, `SELECT e.tenant, e.hops FROM document_links l JOIN documents d ON d.id = l.document_id JOIN exports e ON e.id = d.export_id
+		WHERE l.hash = $1`, hash[:])
+}
+
 // DocumentByLink reads the document behind a public URL, and when that URL ends.
 func (db *DB) DocumentByLink(ctx context.Context, hash [32]byte) (d *hiring.Document, till time.Time, err error) {
 	kept, err := queryOne(ctx, db, func(r row) (*keptDocument, error) {

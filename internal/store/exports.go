@@ -24,8 +24,8 @@ type Seen struct {
 func insertExport(id string) string {
 	return `
 		INSERT INTO exports (id, tenant, key, keyed, origin, sha256, size, candidate_id, attachments, receipt, received_at,
-			documents_till, deliver_till, round, integrations, workflow_id, dispatched_at, dispatch_after, fault, quarantined, findings)
-		VALUES (` + id + `, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, NULL, $11, '', $17, $18)
+			documents_till, deliver_till, round, integrations, workflow_id, dispatched_at, dispatch_after, fault, quarantined, findings, hops)
+		VALUES (` + id + `, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, NULL, $11, '', $17, $18, $19)
 		ON CONFLICT DO NOTHING`
 }
 
@@ -37,7 +37,7 @@ func (tx *Tx) InsertExport(e *hiring.Export) (bool, error) {
 	}
 	n, err := tx.exec(tx.engine.insertExport,
 		e.ID, e.Tenant, e.Key, e.Keyed, string(e.Origin), e.SHA256[:], e.Size, e.CandidateID, e.Attachments, e.Receipt, micros(e.ReceivedAt),
-		micros(e.DocumentsTill), micros(e.DeliverTill), e.Round, strings.Join(e.Integrations, " "), e.WorkflowID, e.Quarantined, e.Findings)
+		micros(e.DocumentsTill), micros(e.DeliverTill), e.Round, strings.Join(e.Integrations, " "), e.WorkflowID, e.Quarantined, e.Findings, e.Hops)
 	if err != nil || n == 0 {
 		return false, err
 	}

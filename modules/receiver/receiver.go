@@ -194,12 +194,16 @@ func (in *intake) export() (result string) {
 	if len(findings) > 0 && !in.tenant.Quarantine {
 		return in.invalid("the body breaks the schema of an export", findings)
 	}
+	hops, result := in.hops(doc)
+	if result != "" {
+		return result
+	}
 	e := inbox.Arrive(in.tenant.Name, head.uuid, in.body.Bytes(), in.Gateway.Now())
 	if e.Quarantined = len(findings) > 0; e.Quarantined {
 		e.Findings, _ = json.Marshal(findings) // strings can always be encoded
 	}
 	e.Link, e.ExportContext = head.link, head.exportContext
-	e.CandidateID, e.Attachments = doc.CandidateID, len(doc.Attachments)
+	e.CandidateID, e.Attachments, e.Hops = doc.CandidateID, len(doc.Attachments), hops
 	return in.accept(e)
 }
 

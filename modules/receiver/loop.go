@@ -1,0 +1,79 @@
+package receiver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"go.uber.org/zap"
+
+	"github.com/hiregate/hiregate/internal/documents"
+	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/problem"
+	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/schemas"
+)
+
+// hops counts the exports of ours that a body follows from. A body whose documents have URLs of ours was delivered from here, and an
+// integration leads back. Each such way makes new URLs, and so another body: without a bound it would go round for ever.
+//
+// One URL is enough to tell: a delivery replaces all of a body's URLs, or none.
+func (in *intake) hops(doc *schemas.Document) (hops int, result string) {
+	for _, a := range doc.Attachments {
+		hash, ok := documents.HashURL(a.URL)
+		if !ok {
+			continue
+		}
+		ctx, cancel := context.WithTimeout(in.r.Context(), readyWithin)
+		defer cancel()
+		source, err := in.Gateway.Runtime.Store().LinkSource(ctx, hash)
+		switch {
+		case errors.Is(err, store.ErrNotFound): // of another hiregate
+			return 0, ""
+		case err != nil:
+			in.Gateway.Runtime.Outage.Refused(in.tenant.Name, err, in.Gateway.Now(), in.Log)
+			problem.Unavailable(in.w)
+			return 0, "unavailable"
+		case source.Hops >= hiring.MaxHops:
+			return 0, in.loop(source.Tenant)
+		}
+		return source.Hops + 1, ""
+	}
+	return 0, ""
+}
+
+// loop refuses an export that came out of one of a tenant's, and has gone round too often. The answer names the integration and not
+// the tenant: it may be another one than its sender is.
+func (in *intake) loop(from string) (result string) {
+	var names []string
+	if t, ok := in.Gateway.Config.Tenant(from); ok {
+		names = in.leadingHere(t)
+	}
+	in.Log.Warn("an export came back for the fourth time and was refused: have the integration lead elsewhere, or remove it",
+		zap.String("tenant", in.tenant.Name), zap.String("from_tenant", from), zap.Strings("integrations", names))
+	who := "an integration"
+	if len(names) > 0 {
+		who = "the integration " + strings.Join(names, " or ")
+	}
+	return in.refuse("loop", problem.New(http.StatusUnprocessableEntity, fmt.Sprintf(
+		"this export has gone through this gateway %d times already: %s leads back to this address; have it lead elsewhere, or remove it", hiring.MaxHops, who)))
+}
+
+// leadingHere names the integrations of a tenant that have the path of this request; all that it has if none does, since a proxy may
+// have changed the path.
+func (in *intake) leadingHere(t *hiring.Tenant) []string {
+	var all, here []string
+	for _, i := range t.Integrations {
+		all = append(all, i.Name)
+		if u, err := url.Parse(i.URL); err == nil && u.Path == in.HookPath(in.r) {
+			here = append(here, i.Name)
+		}
+	}
+	if len(here) > 0 {
+		return here
+	}
+	return all
+}
