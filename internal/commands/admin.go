@@ -32,6 +32,7 @@ const (
 type admin struct {
 	address string
 	json    bool
+	named   bool // whether the person at the terminal was told whom this talks to
 }
 
 // flags adds what all commands that talk to the gateway take.
@@ -115,6 +116,10 @@ func (a *admin) send(ctx context.Context, method, path string, header http.Heade
 		return nil, a.unreached(err)
 	}
 	defer answer.Body.Close()
+	if !a.named && isTerminal(os.Stderr) {
+		a.named = true
+		fmt.Fprint(os.Stderr, a.peer(answer.Header.Get("Server")))
+	}
 	if answer.StatusCode/100 != 2 {
 		return nil, &refusal{answer.StatusCode, a.refused(answer)}
 	}
@@ -129,6 +134,17 @@ func (a *admin) send(ctx context.Context, method, path string, header http.Heade
 		return nil, a.unreached(err)
 	}
 	return answer.Header, nil
+}
+
+// peer tells a person whom a command talks to: several gateways may run on one machine. It is empty for anything but a gateway, which
+// names itself in the header Server: hiregate (https://gate.example, process 4711).
+func (a *admin) peer(server string) string {
+	who, ok := strings.CutPrefix(server, "hiregate (")
+	who, closed := strings.CutSuffix(who, ")")
+	if !ok || !closed {
+		return ""
+	}
+	return fmt.Sprintf("The gateway at %s: %s\n", a.address, printable(who))
 }
 
 // refusal is the gateway's error answer.

@@ -56,6 +56,8 @@ type App struct {
 	databaseID string
 	database   *Database
 	runtimeID  *Settings // what was taken of the pools; nil and "": nothing
+	admin      string    // address of the admin endpoint
+	claimed    bool      // whether that was taken of its pool
 	log        *zap.Logger
 }
 
@@ -77,6 +79,10 @@ func (a *App) Provision(ctx caddy.Context) error {
 		return fmt.Errorf("registering metrics: %w", err)
 	}
 	if err := checkChallenges(ctx); err != nil {
+		return err
+	}
+	var err error
+	if a.admin, err = adminAddress(ctx); err != nil {
 		return err
 	}
 	known, resolve := takePlaces(), resolved()
@@ -168,6 +174,12 @@ func (a *App) take() error {
 
 // Start opens what is shared, unless it is open, and puts this configuration in force.
 func (a *App) Start() error {
+	if a.admin != "" {
+		if err := claimAdmin(a.admin); err != nil {
+			return err
+		}
+		a.claimed = true
+	}
 	if err := a.gateway.Start(context.Background()); err != nil {
 		return err
 	}
@@ -197,6 +209,11 @@ func (g *Gateway) leaving() bool {
 // Cleanup gives back what Provision took.
 func (a *App) Cleanup() error {
 	var errs []error
+	if a.claimed {
+		_, err := admins.Delete(a.admin)
+		errs = append(errs, err)
+		a.claimed = false
+	}
 	if a.gateway.Config != nil {
 		a.gateway.Config.Egress.Close()
 	}

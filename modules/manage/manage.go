@@ -3,7 +3,9 @@ package manage
 
 import (
 	"cmp"
+	"fmt"
 	"net/http"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -80,6 +82,9 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request, route route) {
 		problem.New(http.StatusServiceUnavailable, "no gateway is running here: its configuration has no global option hiregate, or it is just starting or ending").
 			RetryAfter(time.Second).Write(w)
 		return
+	}
+	if !a.keyed { // for the command line, which tells whom it talks to
+		w.Header().Set("Server", fmt.Sprintf("hiregate (%s, process %d)", g.Config.PublicURL, os.Getpid()))
 	}
 	release, ok := g.Hold(w)
 	if !ok {

@@ -1,0 +1,49 @@
+package e2e
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Caddy listens so that two processes can have one address: a command would then reach one gateway or the other. The second one does
+// not start, however the address is written.
+func TestSecondGatewayAtOneAdminAddressDoesNotStart(t *testing.T) {
+	t.Parallel()
+	s := newSystem(t, "")
+	for _, written := range []string{"127.0.0.1", "localhost"} {
+		other := &system{t: t, dir: t.TempDir(), http: freePorts(t, 1)[0], admin: s.admin, temporalPort: s.temporalPort, own: s.own}
+		other.adminHost = written
+		other.configure()
+		second := other.runGateway()
+		require.Equal(t, 1, second.exitCode())
+		require.Contains(t, second.out.String(), "another gateway has the admin endpoint at 127.0.0.1:")
+	}
+	s.accepted(minimal("c-1")) // the first one is as it was
+
+	// A reload keeps the address, and whoever comes after the process has it.
+	out, code := run(t, nil, hiregate(t), "reload", "--config", s.caddyfile(), "--adapter", "caddyfile", "--address", loopback(s.admin))
+	require.Zero(t, code, out)
+	s.gateway.interrupt()
+	require.Zero(t, s.gateway.exitCode())
+	s.startGateway()
+}
+
+// A command tells the person at the terminal which gateway it talks to, and nothing to a program.
+func TestCommandNamesItsGateway(t *testing.T) {
+	t.Parallel()
+	s := newSystem(t, "")
+	list := fmt.Sprintf("%s tenant list --admin %s", hiregate(t), loopback(s.admin))
+	out, code := run(t, nil, "script", "-qec", list, "/dev/null")
+	require.Zero(t, code, out)
+	require.Contains(t, out, fmt.Sprintf("The gateway at %s: %s, process %d", loopback(s.admin), s.url(""), s.gateway.cmd.Process.Pid))
+	out, code = run(t, nil, "bash", "-c", list)
+	require.Zero(t, code, out)
+	require.NotContains(t, out, "The gateway at")
+	resp, err := http.Get(s.url("/healthz"))
+	require.NoError(t, err)
+	resp.Body.Close()
+	require.NotContains(t, resp.Header.Get("Server"), "process", "strangers learn of the process")
+}
