@@ -38,6 +38,16 @@ func newDatabase(file string) *config.SQL {
 	}
 }
 
+// create makes the database's file, unless it is there, for its owner alone: SQLite would leave that to the umask. What SQLite puts
+// beside it gets the same mode.
+func create(file string) error {
+	f, err := os.OpenFile(file, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return fmt.Errorf("can't write the database, choose another file with --db: %w", err)
+	}
+	return f.Close()
+}
+
 // createSchema creates the tables in a database that has none, all of them or none.
 func createSchema(cfg *config.Config) (err error) {
 	c := cfg.Persistence.DataStores[sqlite.PluginName].SQL

@@ -11,6 +11,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
 	"os"
@@ -149,8 +150,16 @@ func run(o options, out io.Writer) error {
 	if err != nil {
 		return err
 	}
+	if err := create(o.db); err != nil {
+		return err
+	}
 	if err := createSchema(cfg); err != nil {
 		return err
+	}
+	for _, file := range []string{o.db, o.db + "-wal", o.db + "-shm"} { // an earlier version left that to the umask
+		if err := os.Chmod(file, 0o600); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("can't make the database readable for its owner alone, choose another file with --db: %w", err)
+		}
 	}
 	logger, level := newLogger(o.logLevel)
 	srv, err := newServer(cfg, logger)
@@ -167,9 +176,11 @@ func run(o options, out io.Writer) error {
 
 	line := "temporal-dev: ready on " + o.frontend()
 	if o.uiPort != 0 {
-		ui := newUI(o)
-		go ui.Start() //nolint:errcheck // it exits the process by itself when it can't listen
-		defer ui.Stop()
+		stopUI, err := startUI(o)
+		if err != nil {
+			return err
+		}
+		defer stopUI()
 		line += ", UI on http://" + o.ui()
 	}
 

@@ -214,6 +214,39 @@ func TestUI(t *testing.T) {
 	}
 }
 
+// A web page can have its own name resolve to 127.0.0.1, and ask the UI under that name.
+func TestUIAnswersToLoopbackNamesAlone(t *testing.T) {
+	t.Parallel()
+	p := serve(t, filepath.Join(t.TempDir(), "temporal.db"))
+	for host, want := range map[string]int{
+		"localhost": 200, "LOCALHOST.": 200, "temporal.localhost": 200, "127.0.0.1": 200, "127.0.0.2": 200, "[::1]": 200,
+		"attacker.example": 421, "localhost.attacker.example": 421, "127.0.0.1.nip.io": 421, "10.0.0.1": 421, "notlocalhost": 421,
+	} {
+		for _, host := range []string{host, fmt.Sprintf("%s:%d", host, p.uiPort)} {
+			r, err := http.NewRequest(http.MethodGet, fmt.Sprintf("http://127.0.0.1:%d/api/v1/namespaces/default", p.uiPort), nil)
+			require.NoError(t, err)
+			r.Host = host
+			resp, err := http.DefaultClient.Do(r)
+			require.NoError(t, err)
+			resp.Body.Close()
+			require.Equal(t, want, resp.StatusCode, host)
+		}
+	}
+}
+
+func TestDatabaseIsItsOwnersAlone(t *testing.T) {
+	t.Parallel()
+	db := filepath.Join(t.TempDir(), "temporal.db")
+	require.NoError(t, os.WriteFile(db, nil, 0o600))
+	require.NoError(t, os.Chmod(db, 0o644), "as an earlier version made it")
+	serve(t, db)
+	for _, file := range []string{db, db + "-wal", db + "-shm", db + ".lock"} {
+		info, err := os.Stat(file)
+		require.NoError(t, err)
+		require.Equal(t, os.FileMode(0o600), info.Mode().Perm(), file)
+	}
+}
+
 func TestSignalsStopIt(t *testing.T) {
 	t.Parallel()
 	db := filepath.Join(t.TempDir(), "temporal.db")

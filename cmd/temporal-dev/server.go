@@ -5,9 +5,6 @@ import (
 	"net"
 	"strconv"
 
-	uiserver "github.com/temporalio/ui-server/v2/server"
-	uiconfig "github.com/temporalio/ui-server/v2/server/config"
-	uioptions "github.com/temporalio/ui-server/v2/server/server_options"
 	"go.temporal.io/server/common/authorization"
 	"go.temporal.io/server/common/cluster"
 	"go.temporal.io/server/common/config"
@@ -138,17 +135,4 @@ func newLogger(name string) (log.Logger, zap.AtomicLevel) {
 	level := zap.NewAtomicLevelAt(log.ParseZapLevel(name))
 	return log.NewZapLogger(log.BuildZapLogger(log.Config{Level: name, Format: "console"}).
 		WithOptions(zap.AddStacktrace(zap.FatalLevel), zap.IncreaseLevel(level))), level
-}
-
-func newUI(o options) *uiserver.Server {
-	return uiserver.NewServer(uioptions.WithConfigProvider(&uiconfig.Config{
-		Host:                o.ip.String(),
-		Port:                o.uiPort,
-		TemporalGRPCAddress: o.frontend(),
-		EnableUI:            true,
-		DefaultNamespace:    o.namespaces[0],
-		CORS:                uiconfig.CORS{CookieInsecure: true},
-		DisableNewsFetch:    true,
-		HideLogs:            true,
-	}))
 }
