@@ -8,7 +8,7 @@ import (
 	"github.com/hiregate/hiregate/internal/identity"
 )
 
-// AddAPIUser adds a user of the Apply API; ErrTaken when the name is another's, of whatever tenant.
+// AddAPIUser adds a user of the Apply API; ErrTaken when the tenant has a user of that name.
 func (tx *Tx) AddAPIUser(u *hiring.APIUser) error {
 	n, err := tx.exec(`INSERT INTO api_users (id, tenant, user_name, folded, password, created_at) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING`,
 		u.ID, u.Tenant, u.Name, identity.Fold(u.Name), u.Password, micros(u.CreatedAt))
@@ -31,7 +31,7 @@ func (tx *Tx) EnableAPIUser(tenant, id string) (bool, error) {
 	return n > 0, err
 }
 
-// DeleteAPIUsersOf removes all users of a tenant with their tokens. Their names are anybody's then.
+// DeleteAPIUsersOf removes all users of a tenant with their tokens. Their names are free then.
 func (tx *Tx) DeleteAPIUsersOf(tenant string) error {
 	for _, q := range []string{
 		// A row whose unique name changes is locked against tokens that another node issues.
@@ -81,9 +81,14 @@ func scanAPIUser(r row) (*hiring.APIUser, error) {
 	return &u, r.Scan(&u.ID, &u.Tenant, &u.Name, &u.Password, moment{&u.CreatedAt}, moment{&u.DisabledAt})
 }
 
-// APIUserByName reads a user, also one who is disabled; ErrNotFound when there is none.
-func (db *DB) APIUserByName(ctx context.Context, name string) (*hiring.APIUser, error) {
-	return queryOne(ctx, db, scanAPIUser, `SELECT `+apiUserColumns+` FROM api_users WHERE folded = $1`, identity.Fold(name))
+// APIUserByName reads a user of a tenant, also one who is disabled; ErrNotFound when there is none.
+func (db *DB) APIUserByName(ctx context.Context, tenant, name string) (*hiring.APIUser, error) {
+	return queryOne(ctx, db, scanAPIUser, `SELECT `+apiUserColumns+` FROM api_users WHERE folded = $1 AND tenant = $2`, identity.Fold(name), tenant)
+}
+
+// APIUsersByName reads the users of a name, of all tenants, also those who are disabled.
+func (db *DB) APIUsersByName(ctx context.Context, name string) ([]*hiring.APIUser, error) {
+	return query(ctx, db, scanAPIUser, `SELECT `+apiUserColumns+` FROM api_users WHERE folded = $1 ORDER BY id`, identity.Fold(name))
 }
 
 // APIUser reads a user of a tenant, also one who is disabled; ErrNotFound when there is none.

@@ -17,13 +17,20 @@ func TestAPIUsers(t *testing.T) {
 	each(t, func(t *testing.T, db *store.DB) {
 		ada := &hiring.APIUser{ID: "u-1", Tenant: "acme", Name: "Partner@example.com", Password: "$x", CreatedAt: noon}
 		write(t, db, func(tx *store.Tx) error { return tx.AddAPIUser(ada) })
-		found, err := db.APIUserByName(t.Context(), " pARTNER@EXAMPLE.com ")
+		found, err := db.APIUserByName(t.Context(), "acme", " pARTNER@EXAMPLE.com ")
 		require.NoError(t, err)
 		require.Equal(t, ada, found)
 		err = db.Write(t.Context(), func(tx *store.Tx) error {
-			return tx.AddAPIUser(&hiring.APIUser{ID: "u-2", Tenant: "globex", Name: "partner@example.com", CreatedAt: noon})
+			return tx.AddAPIUser(&hiring.APIUser{ID: "u-2", Tenant: "acme", Name: "partner@example.com", CreatedAt: noon})
 		})
-		require.ErrorIs(t, err, store.ErrTaken, "a name belongs to one tenant among all")
+		require.ErrorIs(t, err, store.ErrTaken)
+		write(t, db, func(tx *store.Tx) error {
+			return tx.AddAPIUser(&hiring.APIUser{ID: "u-4", Tenant: "globex", Name: "partner@example.com", CreatedAt: noon})
+		})
+		namesakes, err := db.APIUsersByName(t.Context(), "partner@example.com")
+		require.NoError(t, err)
+		require.Len(t, namesakes, 2)
+		require.Equal(t, ada, namesakes[0])
 		_, err = db.APIUser(t.Context(), "globex", "u-1")
 		require.ErrorIs(t, err, store.ErrNotFound)
 		write(t, db, func(tx *store.Tx) error {

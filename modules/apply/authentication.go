@@ -3,7 +3,10 @@ package apply
 import (
 	"errors"
 	"net/http"
+	"slices"
 	"time"
+
+	"go.uber.org/zap"
 
 	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/identity"
@@ -73,15 +76,12 @@ func (x *exchange) issue(c credentials) (token string, refused *refusal) {
 	if wait > 0 {
 		return "", refuse(http.StatusTooManyRequests, "too many wrong passwords came from your address: wait as long as the header Retry-After says").after(wait)
 	}
-	user, err := x.db.APIUserByName(x.r.Context(), c.userName)
-	switch {
-	case errors.Is(err, store.ErrNotFound):
-		user = new(hiring.APIUser)
-	case err != nil:
+	namesakes, err := x.db.APIUsersByName(x.r.Context(), c.userName)
+	if err != nil {
 		attempt.Withdrawn()
 		return "", x.away(err)
 	}
-	right, err := password.Verify(x.r.Context(), user.Password, c.password)
+	user, err := x.whose(namesakes, c.password)
 	switch {
 	case errors.Is(err, password.ErrBusy):
 		attempt.Withdrawn()
@@ -95,7 +95,7 @@ func (x *exchange) issue(c credentials) (token string, refused *refusal) {
 	}
 	token, hash := identity.NewSecret()
 	issued := false
-	if right && x.serves(user.Tenant) {
+	if user != nil {
 		now := x.Gateway.Now()
 		err = x.db.Write(x.r.Context(), func(tx *store.Tx) (err error) {
 			issued, err = tx.IssueAPIToken(user, hash, now) // not to a user who is disabled
@@ -111,4 +111,31 @@ func (x *exchange) issue(c credentials) (token string, refused *refusal) {
 	}
 	attempt.Succeeded()
 	return token, nil
+}
+
+// whose gives that one of the users of a name whose password it is; nil when it is nobody's. A partner may have the same name with several
+// tenants, and it is the password that tells which is meant: one that is right for two of them is good for neither.
+func (x *exchange) whose(namesakes []*hiring.APIUser, plain string) (user *hiring.APIUser, err error) {
+	namesakes = slices.DeleteFunc(namesakes, func(u *hiring.APIUser) bool { return !x.serves(u.Tenant) })
+	if len(namesakes) == 0 { // to take as long as for one
+		_, err := password.Verify(x.r.Context(), "", plain)
+		return nil, err
+	}
+	found := 0
+	for _, one := range namesakes {
+		right, err := password.Verify(x.r.Context(), one.Password, plain)
+		if err != nil {
+			return nil, err
+		}
+		if right && one.DisabledAt.IsZero() {
+			found++
+			user = one
+		}
+	}
+	if found > 1 {
+		x.Log.Warn("a user of the Apply API has one password with several tenants, and gets no token: have one of them give another password",
+			zap.String("tenant", user.Tenant), zap.String("user", user.ID))
+		return nil, nil
+	}
+	return user, nil
 }

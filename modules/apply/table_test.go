@@ -2,6 +2,7 @@ package apply_test
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"os"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/password"
 	"github.com/hiregate/hiregate/internal/store"
 )
 
@@ -43,6 +45,40 @@ func TestAuthentication(t *testing.T) {
 	}
 	b.requireError(b.ask(http.MethodPost, "/v2/authentication", `{"userName":"`+strings.Repeat("a", 17<<10)+`"}`, contentType, asJSON),
 		http.StatusRequestEntityTooLarge, "the body is larger than 16 KiB", "")
+}
+
+// A partner may have one name with several tenants: what tells a tenant's administrator that the name is taken would tell of the others.
+func TestPasswordChoosesAmongTenants(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	other, err := password.Hash(t.Context(), "another horse")
+	require.NoError(t, err)
+	b.Write(t, func(tx *store.Tx) error {
+		return tx.AddAPIUser(&hiring.APIUser{ID: "u-3", Tenant: "globex", Name: strings.ToUpper(partner), Password: other, CreatedAt: b.Clock.Now()})
+	})
+	asks := func(plain, job string) int {
+		w := b.authenticate(partner, plain)
+		require.Equal(t, http.StatusOK, w.Code, "%s", w.Body)
+		var answer map[string]string
+		require.NoError(t, json.Unmarshal(w.Body.Bytes(), &answer))
+		return b.ask(http.MethodGet, "/v2/job/"+job+"/question", "", "Authorization", "Bearer "+answer["token"]).Code
+	}
+	require.Equal(t, http.StatusOK, asks(right, code))
+	require.NotEqual(t, http.StatusOK, asks(right, "OTHER"))
+	require.Equal(t, http.StatusOK, asks("another horse", "OTHER"))
+	require.NotEqual(t, http.StatusOK, asks("another horse", code))
+	require.Equal(t, http.StatusUnauthorized, b.authenticate(partner, "wrong horse").Code)
+
+	hash, err := hashed()
+	require.NoError(t, err)
+	reset := func(hash string) {
+		b.Write(t, func(tx *store.Tx) error { _, err := tx.ResetAPIUser("globex", "u-3", hash); return err })
+	}
+	reset(hash)
+	require.Equal(t, http.StatusUnauthorized, b.authenticate(partner, right).Code, "nobody knows which of the two tenants it is")
+	require.Len(t, b.Logged.FilterMessageSnippet("one password with several tenants").All(), 1)
+	b.Write(t, func(tx *store.Tx) error { _, err := tx.DisableAPIUser("globex", "u-3", b.Clock.Now()); return err })
+	require.Equal(t, http.StatusOK, asks(right, code))
 }
 
 func TestTokens(t *testing.T) {

@@ -38,9 +38,9 @@ func (r *request) listAPIUsers() (any, *problem.Problem) {
 		return nil, p
 	}
 	if q.Get("userName") != "" {
-		u, err := r.db.APIUserByName(r.Context(), q.Get("userName"))
+		u, err := r.db.APIUserByName(r.Context(), t.Name, q.Get("userName"))
 		switch {
-		case errors.Is(err, store.ErrNotFound), err == nil && u.Tenant != t.Name:
+		case errors.Is(err, store.ErrNotFound):
 			return list[apiUser]{Items: []apiUser{}}, nil
 		case err != nil:
 			return nil, r.storeAway(err)
@@ -88,7 +88,7 @@ func (r *request) addAPIUser() (any, *problem.Problem) {
 		return r.note(tx, u.ID)
 	})
 	switch {
-	case errors.Is(err, store.ErrTaken): // perhaps another tenant's, of which nothing is told
+	case errors.Is(err, store.ErrTaken):
 		return nil, problem.New(http.StatusConflict, "this user name is taken: give its user another password, or take another name")
 	case err != nil:
 		return nil, r.storeAway(err)
