@@ -58,7 +58,7 @@ func (r *request) encoded(v any) (*answer, *problem.Problem) {
 		return a, nil
 	}
 	a := &answer{Status: r.status, ETag: r.etag, Location: r.location}
-	if (r.Method == http.MethodGet || r.Method == http.MethodHead) && r.etag != "" && listsTag(r.Header.Values("If-None-Match"), r.etag) {
+	if (r.Method == http.MethodGet || r.Method == http.MethodHead) && r.etag != "" && listsTagWeakly(r.Header.Values("If-None-Match"), r.etag) {
 		a.Status = http.StatusNotModified
 		return a, nil
 	}

@@ -33,7 +33,7 @@ func (r *request) expect(tag string) *problem.Problem {
 			return problem.New(http.StatusPreconditionFailed, "it was changed since you read it: read it again, and send the ETag of that answer as If-Match")
 		}
 	}
-	if none := r.Header.Values("If-None-Match"); len(none) > 0 && tag != "" && listsTag(none, tag) {
+	if none := r.Header.Values("If-None-Match"); len(none) > 0 && tag != "" && listsTagWeakly(none, tag) {
 		return problem.New(http.StatusPreconditionFailed, "it is there already: leave If-None-Match out to change it")
 	}
 	return nil
@@ -44,13 +44,18 @@ func (r *request) conditional() bool {
 	return len(r.Header.Values("If-Match")) > 0 || len(r.Header.Values("If-None-Match")) > 0
 }
 
-// listsTag tells whether a header's list of entity tags has one, or is "*".
+// listsTag reports whether a header's list of entity tags has one, or is "*". It compares strongly, as If-Match wants it (RFC 9110 section
+// 8.8.3.2): a weak tag never matches.
 func listsTag(header []string, tag string) bool {
 	for _, one := range strings.Split(strings.Join(header, ","), ",") {
-		one = strings.TrimPrefix(strings.TrimSpace(one), "W/") // ours are strong; a cache on the way may have weakened it
-		if one == "*" || one == tag {
+		if one = strings.TrimSpace(one); one == "*" || one == tag {
 			return true
 		}
 	}
 	return false
+}
+
+// listsTagWeakly is listsTag for If-None-Match, where a tag that was weakened on the way is as good.
+func listsTagWeakly(header []string, tag string) bool {
+	return listsTag([]string{strings.ReplaceAll(strings.Join(header, ","), `W/"`, `"`)}, tag)
 }
