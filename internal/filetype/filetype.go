@@ -56,10 +56,14 @@ func detect(head []byte, r io.ReaderAt, size int64) (string, error) {
 	}
 	// The library's own types, never their parents: HTML and SVG are children of plain text there, JAR of ZIP.
 	found := withoutParameters(mimetype.Detect(head).String())
-	if found == plainZip {
-		return detectZip(r, size)
+	if _, office := withMacros[found]; !office && found != plainZip {
+		return found, nil
 	}
-	return found, nil
+	inside, err := detectZip(r, size)
+	if err == nil && inside == plainZip {
+		return found, nil
+	}
+	return inside, err
 }
 
 // named finds the contract's name of a type.

@@ -215,6 +215,52 @@ func zipped(t *testing.T, names []string) []byte {
 	return out.Bytes()
 }
 
+// Office documents with macros have types of their own, which the contract does not name, whatever their files are called.
+func TestMacrosAreNoDocuments(t *testing.T) {
+	t.Parallel()
+	detect := func(files ...[2]string) string {
+		var out bytes.Buffer
+		w := zip.NewWriter(&out)
+		for _, f := range files {
+			file, err := w.Create(f[0])
+			require.NoError(t, err)
+			_, err = file.Write([]byte(f[1]))
+			require.NoError(t, err)
+		}
+		require.NoError(t, w.Close())
+		found, err := filetype.Detect(bytes.NewReader(out.Bytes()), int64(out.Len()))
+		require.NoError(t, err)
+		return found.Name
+	}
+	types := func(main string) [2]string {
+		return [2]string{"[Content_Types].xml", `<?xml version="1.0"?><Types><Default Extension="bin" ContentType="application/x"/><Override ContentType="` + main + `" PartName="/main"/></Types>`}
+	}
+	const macro = "application/vnd.ms-word.document.macroEnabled.main+xml"
+	for main, want := range map[string][2]string{
+		"word/document.xml":    {docx, "application/vnd.ms-word.document.macroEnabled.12"},
+		"xl/workbook.xml":      {xlsx, "application/vnd.ms-excel.sheet.macroEnabled.12"},
+		"ppt/presentation.xml": {pptx, "application/vnd.ms-powerpoint.presentation.macroEnabled.12"},
+	} {
+		body := [2]string{main, "<x/>"}
+		require.Equal(t, want[0], detect(types("application/vnd.openxmlformats-officedocument.main+xml"), body))
+		folder, _, _ := strings.Cut(main, "/")
+		for _, files := range [][][2]string{
+			{types(macro), body},
+			{body, types(strings.ToUpper(macro))},
+			{types("application/vnd.ms-word.document.macro&#69;nabled.main+xml"), body},
+			{types("application/x"), types(macro), body},
+			{types("application/x"), body, {folder + "/vbaProject.bin", "x"}},
+			{types("application/x"), body, {folder + "/VBAPROJECT.BIN", "x"}},
+			{{"[Content_Types].xml", "<Types \xff>"}, body},
+		} {
+			found := detect(files...)
+			require.Equal(t, want[1], found, "%v", files)
+			require.False(t, filetype.Accepted(found))
+		}
+	}
+	require.Equal(t, "application/zip", detect([2]string{"vbaProject.bin", "x"}), "no Office document")
+}
+
 // The names of a type that can't be told from another's, and what the detector calls by other names.
 func TestAliases(t *testing.T) {
 	t.Parallel()
