@@ -190,7 +190,10 @@ func TestIDsThatStandInAddresses(t *testing.T) {
 		for _, id := range []string{".", "..", "../q", "a/..", "a/./b", "a/../b", "/.", "./"} {
 			requireFaults(t, member, at, rule{id, "has a part that is only . or .., between slashes or as a whole: an address can't hold it, choose another"})
 		}
-		for _, id := range []string{"...", ".a", "a.", "a..b", "a//b", "/", "a/...", "%2E%2E"} {
+		for _, id := range []string{" a", "a ", "\u00a0a", " "} {
+			requireFaults(t, member, at, rule{id, "begins or ends with a blank: leave that out"})
+		}
+		for _, id := range []string{"a b", "...", ".a", "a.", "a..b", "a//b", "/", "a/...", "%2E%2E"} {
 			s := sound()
 			*at(s) = id
 			require.Empty(t, s.check(t), "%s = %q", member, id)
