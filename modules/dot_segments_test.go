@@ -4,10 +4,13 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/hiregate/hiregate/internal/webhook"
 )
 
 // A request reaches what its sender named, or nothing: handle_path takes dot segments for steps, also those that were escaped.
@@ -56,6 +59,16 @@ func TestDotSegmentsLeadNowhere(t *testing.T) {
 		must(http.StatusNoContent, http.MethodDelete, tenant+"/jobs/"+fine, "")
 	}
 	must(http.StatusUnprocessableEntity, http.MethodPost, tenant+"/job-applications/a-1/documents?id=..", `{"content":"aGk="}`)
+
+	// A UUID is its sender's, and may be what no address holds.
+	const sent = "../../x"
+	s.accepted("acme", sent)
+	must(http.StatusNotFound, http.MethodGet, "/manage/v1/tenants/acme/exports/"+url.PathEscape(sent), "")
+	for _, at := range []string{"/exports/" + webhook.KeySegment(sent), "/exports/~Li4vLi4veA"} {
+		must(http.StatusOK, http.MethodGet, "/manage/v1/tenants/acme"+at, "")
+	}
+	must(http.StatusNotFound, http.MethodGet, "/manage/v1/tenants/acme/exports/~", "")
+	must(http.StatusNotFound, http.MethodGet, "/manage/v1/tenants/acme/exports/~Li4vLi4veA==", "")
 
 	status, raw := ask(http.MethodPost, tenant+"/api-users", `{"userName":"partner@example.com","password":"correct horse"}`, "dev-key")
 	require.Equal(t, http.StatusCreated, status, raw)

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/webhook"
 	"github.com/hiregate/hiregate/schemas"
 )
 
@@ -215,5 +216,5 @@ func exportOf(arg, tenant string) (path, name string, err error) {
 	if uuid == "" {
 		return "", "", errors.New("the UUID is missing: write the export as TENANT/UUID")
 	}
-	return "/v1/tenants/" + segment(tenant) + "/exports/" + segment(uuid), tenant + "/" + uuid, nil
+	return "/v1/tenants/" + segment(tenant) + "/exports/" + segment(webhook.KeySegment(uuid)), tenant + "/" + uuid, nil
 }

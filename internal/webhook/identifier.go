@@ -1,5 +1,12 @@
 package webhook
 
+import (
+	"encoding/base64"
+	"strings"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+)
+
 // HeaderBound is the most bytes a received Event, UUID, Link or Export-Context header may have. None of them is covered by
 // the signature.
 const HeaderBound = 1024
@@ -15,4 +22,29 @@ func ValidUUID[T string | []byte](key T) bool {
 		}
 	}
 	return true
+}
+
+// encodedKey begins a path segment that holds a key in base64url (RFC 4648 section 5, without padding).
+const encodedKey = "~"
+
+// KeySegment makes one segment of a path of an export's key, before percent-encoding: the key itself, or ~ and its base64url where servers on
+// the way would take parts of it for steps in the path, such as ../../x, even percent-encoded.
+func KeySegment(key string) string {
+	if hiring.HasDotSegment(key) || strings.HasPrefix(key, encodedKey) {
+		return encodedKey + base64.RawURLEncoding.EncodeToString([]byte(key))
+	}
+	return key
+}
+
+// KeyOfSegment reads what KeySegment made, and reports whether it is a valid key.
+func KeyOfSegment(segment string) (key string, ok bool) {
+	key = segment
+	if encoded, found := strings.CutPrefix(segment, encodedKey); found {
+		raw, err := base64.RawURLEncoding.Strict().DecodeString(encoded)
+		if err != nil {
+			return "", false
+		}
+		key = string(raw)
+	}
+	return key, ValidUUID(key)
 }

@@ -21,3 +21,20 @@ func TestValidUUID(t *testing.T) {
 	}
 	require.False(t, webhook.ValidUUID[[]byte](nil))
 }
+
+func TestKeySegments(t *testing.T) {
+	t.Parallel()
+	for key, want := range map[string]string{
+		"u-1": "u-1", "a/b": "a/b", "...": "...", "a~": "a~",
+		"..": "~Li4", "../../x": "~Li4vLi4veA", "a/./b": "~YS8uL2I", "~a": "~fmE",
+	} {
+		require.Equal(t, want, webhook.KeySegment(key))
+		back, ok := webhook.KeyOfSegment(want)
+		require.True(t, ok)
+		require.Equal(t, key, back)
+	}
+	for _, bad := range []string{"", "~", "~Li4=", "~Li5", "~ICA", "a b"} {
+		_, ok := webhook.KeyOfSegment(bad)
+		require.False(t, ok, bad)
+	}
+}

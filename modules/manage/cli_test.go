@@ -146,6 +146,15 @@ func TestExportShowCommand(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 1, strings.Count(out, "\n"))
 	require.Contains(t, out, strings.Repeat("x", 1000))
+	for _, uuid := range []string{"../../x", "..", "~tilde", "a/./b"} { // what no address holds as it is
+		b.export("acme", uuid)
+		out, _, err = b.cli("export", "show", "acme/"+uuid)
+		require.NoError(t, err, uuid)
+		require.Contains(t, out, uuid)
+		out, _, err = b.cli("export", "redeliver", "acme/"+uuid)
+		require.NoError(t, err, uuid)
+		require.Contains(t, out, "acme/"+uuid)
+	}
 	_, _, err = b.cli("export", "show", "acme/u-2")
 	require.EqualError(t, err, "this tenant has no export of that UUID")
 }

@@ -121,7 +121,7 @@ func (r *request) export() (*hiring.Export, *problem.Problem) {
 func (r *request) keptExport() (*hiring.Export, *problem.Problem) {
 	err := store.ErrNotFound
 	var e *hiring.Export
-	if uuid := r.PathValue("uuid"); webhook.ValidUUID(uuid) {
+	if uuid, ok := webhook.KeyOfSegment(r.PathValue("uuid")); ok {
 		e, err = r.db.ExportByKey(r.Context(), r.PathValue("tenant"), uuid)
 	}
 	if errors.Is(err, store.ErrNotFound) {
