@@ -57,7 +57,7 @@ func BenchmarkFaults(b *testing.B) {
 	v, doc := validator(b, "Service"), guarded(b, faulty(9, 9_999))
 	b.ReportAllocs()
 	for b.Loop() {
-		require.Len(b, v.Export(doc), maxFindings)
+		require.Len(b, v.Export(doc), MaxFindings)
 	}
 }
 

@@ -11,8 +11,8 @@ import (
 	"github.com/xeipuuv/gojsonschema"
 )
 
-// maxFindings is enough to see what is wrong with a body.
-const maxFindings = 50
+// MaxFindings is how many findings an answer lists at most: enough to see what is wrong with a body.
+const MaxFindings = 50
 
 // Finding is one way in which a body breaks its schema. It never holds a value of the body.
 type Finding struct {
@@ -63,7 +63,7 @@ func (s *schema) ask(value any) (findings []Finding) {
 		return cmp.Or(strings.Compare(a.Pointer, b.Pointer), strings.Compare(a.Rule, b.Rule))
 	})
 	findings = slices.Compact(findings)
-	return findings[:min(len(findings), maxFindings)]
+	return findings[:min(len(findings), MaxFindings)]
 }
 
 // finding translates an error of the library, whose texts and values quote the body. It reports false for an error that

@@ -6,9 +6,11 @@ import (
 	"strings"
 )
 
-// What a job may ask at most.
+// MaxQuestions is how many questions a job may ask.
+const MaxQuestions = 300
+
+// What else a job may ask at most.
 const (
-	maxQuestions = 300
 	maxFiles     = 20      // questions for a file; the largest body of an application goes by it
 	maxOptions   = 500     // of a question
 	maxMaxLength = 1 << 20 // no answer is longer
@@ -26,8 +28,8 @@ func CheckQuestion(q *Question) error {
 
 // questions checks those of a job: each of them, and together.
 func (k *checker) questions(list []Question) {
-	if len(list) > maxQuestions {
-		k.fault("questions", fmt.Sprintf("has more than %d entries: leave some out", maxQuestions))
+	if len(list) > MaxQuestions {
+		k.fault("questions", fmt.Sprintf("has more than %d entries: leave some out", MaxQuestions))
 		return
 	}
 	if files := (&Job{Questions: list}).Files(); files > maxFiles {

@@ -20,6 +20,7 @@ import (
 	"github.com/hiregate/hiregate/internal/problem"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/modules/gateway"
+	"github.com/hiregate/hiregate/schemas"
 )
 
 // row is a question of a list that is imported: what it is, or why it is refused.
@@ -30,7 +31,7 @@ type row struct {
 }
 
 // importQuestions puts a list of questions in the place of those that a job has. When a row is refused, nothing is changed, and all
-// that is wrong with each row is told.
+// that is wrong with each row is told, for the first 50 of them.
 func (r *request) importQuestions() (any, *problem.Problem) {
 	if _, p := r.query(); p != nil {
 		return nil, p
@@ -75,6 +76,10 @@ func (r *request) importQuestions() (any, *problem.Problem) {
 
 // accepted gives the questions of a list in which no row is refused.
 func accepted(rows []row) ([]hiring.Question, *problem.Problem) {
+	if len(rows) > hiring.MaxQuestions {
+		return nil, problem.New(http.StatusUnprocessableEntity, fmt.Sprintf("the list has more than %d questions, the next one at %s, and nothing was imported: leave some out, and send all of the list again",
+			hiring.MaxQuestions, rows[hiring.MaxQuestions].at))
+	}
 	questions := make([]hiring.Question, len(rows))
 	first := map[string]string{}
 	var findings []string
@@ -90,15 +95,20 @@ func accepted(rows []row) ([]hiring.Question, *problem.Problem) {
 			first[one.q.ID] = one.at
 		}
 		if len(faults) > 0 {
-			refused++
-			findings = append(findings, one.at+": "+strings.Join(faults, "; "))
+			if refused++; refused <= schemas.MaxFindings {
+				findings = append(findings, one.at+": "+strings.Join(faults, "; "))
+			}
 		}
 		questions[n] = one.q
 	}
 	if refused == 0 {
 		return questions, nil
 	}
-	p := problem.New(http.StatusUnprocessableEntity, fmt.Sprintf("%d of %d rows were refused, and nothing was imported: mend them, and send all of the list again", refused, len(rows)))
+	sentence := fmt.Sprintf("%d of %d rows were refused, and nothing was imported: mend them, and send all of the list again", refused, len(rows))
+	if refused > len(findings) {
+		sentence += fmt.Sprintf("; the first %d are listed", len(findings))
+	}
+	p := problem.New(http.StatusUnprocessableEntity, sentence)
 	p.Findings = findings
 	return nil, p
 }
@@ -113,7 +123,7 @@ func faultsOf(q *hiring.Question) (faults []string) {
 	return faults
 }
 
-// rows reads the list of the body, by its media type.
+// rows reads the list of the body, by its media type, up to the first row that is one too many.
 func (r *request) rows() ([]row, *problem.Problem) {
 	switch gateway.TextType(r.Header) {
 	case "application/json":
@@ -142,13 +152,19 @@ func jsonRows(body []byte) (rows []row, p *problem.Problem) {
 	if _, err := in.ReadToken(); err != nil {
 		return nil, bad(err)
 	}
+	line, counted := 1, int64(0) // lines are counted up to here
 	for in.PeekKind() != ']' {
 		raw, err := in.ReadValue()
 		if err != nil {
 			return nil, bad(err)
 		}
 		begin := in.InputOffset() - int64(len(raw))
-		one := row{at: fmt.Sprintf("line %d, question %d", lineAt(body, begin), len(rows)+1)}
+		line += bytes.Count(body[counted:begin], []byte{'\n'})
+		counted = begin
+		one := row{at: fmt.Sprintf("line %d, question %d", line, len(rows)+1)}
+		if len(rows) == hiring.MaxQuestions {
+			return append(rows, one), nil
+		}
 		if err := json.Unmarshal(raw, &one.q, json.RejectUnknownMembers(true)); err != nil {
 			one.faults = []string{unreadable(err)}
 		}
@@ -202,6 +218,9 @@ func csvRows(body []byte) (rows []row, p *problem.Problem) {
 		}
 		line, _ := in.FieldPos(0)
 		rows = append(rows, csvRow(fmt.Sprintf("line %d", line), names, cells))
+		if len(rows) > hiring.MaxQuestions {
+			return rows, nil
+		}
 	}
 }
 

@@ -212,6 +212,31 @@ func TestTheLargestJobIsChanged(t *testing.T) {
 	require.False(t, b.job().Closed)
 }
 
+// What is answered to a list, and what it takes, does not grow with what is wrong with it.
+func TestAListOfTooManyQuestions(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.nurse()
+	for kind, list := range map[string]string{
+		"application/json": "[" + strings.Repeat("{},", 1<<20/3-1) + "{}]",
+		"text/csv":         "id,format,label\n" + strings.Repeat(",\n", 1<<19-8),
+	} {
+		require.InDelta(t, 1<<20, len(list), 16)
+		a := b.must(http.StatusUnprocessableEntity, http.MethodPut, nurse+"/questions", list, "Content-Type", kind)
+		require.Less(t, len(a.body), 1<<10)
+		require.Contains(t, a.body, "the list has more than 300 questions, the next one at line ")
+	}
+	a := b.must(http.StatusUnprocessableEntity, http.MethodPut, nurse+"/questions", "["+strings.Repeat("{},\n", 299)+"{}]")
+	p := parsed[struct {
+		Detail   string
+		Findings []string
+	}](b, a)
+	require.Equal(t, "300 of 300 rows were refused, and nothing was imported: mend them, and send all of the list again; the first 50 are listed", p.Detail)
+	require.Len(t, p.Findings, 50)
+	require.Contains(t, p.Findings[49], "line 50, question 50: ")
+	require.Empty(t, b.job().Questions)
+}
+
 func TestJobCommands(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -257,9 +282,9 @@ func TestJobCommands(t *testing.T) {
 	_, _, err = do("id,format,label\n1,Date,\n2,Number,\n", "import-questions", "acme/NURSE-1", "-", "--format", "csv")
 	require.EqualError(t, err, "2 of 2 rows were refused, and nothing was imported: mend them, and send all of the list again\n  line 2: label is missing: set it\n  line 3: label is missing: set it")
 	require.Equal(t, "3", b.job().Questions[0].ID)
-	_, _, err = do("id,format,label\n"+strings.Repeat("1,Text\n", 1000), "import-questions", "acme/NURSE-1", "-", "--format", "csv")
-	require.ErrorContains(t, err, "1000 of 1000 rows were refused")
-	require.Equal(t, 1000, strings.Count(err.Error(), "\n  line "))
+	_, _, err = do("id,format,label\n"+strings.Repeat("1,Text\n", 300), "import-questions", "acme/NURSE-1", "-", "--format", "csv")
+	require.ErrorContains(t, err, "300 of 300 rows were refused, and nothing was imported: mend them, and send all of the list again; the first 50 are listed")
+	require.Equal(t, 50, strings.Count(err.Error(), "\n  line "))
 	_, _, err = do("", "import-questions", "acme/NURSE-1", "questions.txt")
 	require.ErrorContains(t, err, "questions.txt")
 
