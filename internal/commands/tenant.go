@@ -67,14 +67,15 @@ func tenantList(a *admin) *cobra.Command {
 func tenantSet(a *admin) *cobra.Command {
 	var name, invalid string
 	var files []string
-	var none bool
+	var none, restore bool
 	cmd := &cobra.Command{
 		Use:   "set TENANT",
 		Short: "Makes a tenant, or changes it",
 		Long: `Makes a tenant in the gateway's database, or changes what the flags name of one; all else of it stays. Its inbound signing
 secrets are read from files, each the secret alone, so that they show up in no list of processes; "-" reads one from standard
 input. They take the place of those it has: name two during a rotation. Without a secret the tenant receives no exports; it can
-send them all the same.`,
+send them all the same. A name under which something of a removed tenant is kept is refused: choose another, or bring that
+tenant back with --restore.`,
 		Example: `  hiregate tenant set initech --name "Initech" --secret-file initech.secret
   hiregate tenant set initech --secret-file initech.secret --secret-file initech-next.secret
   hiregate tenant set initech --invalid quarantine`,
@@ -93,6 +94,9 @@ send them all the same.`,
 			if cmd.Flags().Changed("invalid") {
 				changed["invalid"] = invalid
 			}
+			if restore {
+				changed["restore"] = true
+			}
 			if none {
 				changed["secrets"] = []string{}
 			}
@@ -110,6 +114,7 @@ send them all the same.`,
 	fl.StringVar(&name, "name", "", "name for people")
 	fl.StringArrayVar(&files, "secret-file", nil, "file with an inbound signing secret; repeat it for a second one")
 	fl.BoolVar(&none, "no-secret", false, "remove the secrets it has: it receives no exports any more")
+	fl.BoolVar(&restore, "restore", false, "bring a removed tenant back, with what is kept of it")
 	fl.StringVar(&invalid, "invalid", "", "what becomes of exports that break the schema: refuse (default) or quarantine")
 	return cmd
 }
@@ -153,18 +158,34 @@ func changeTenant(cmd *cobra.Command, a *admin, name string, changed map[string]
 func tenantRemove(a *admin) *cobra.Command {
 	return &cobra.Command{
 		Use:   "remove TENANT",
-		Short: "Removes a tenant; its exports stay",
-		Args:  exactly(1, "tenant remove takes one tenant, such as: hiregate tenant remove initech"),
+		Short: "Removes a tenant; what it had stays",
+		Long: `Removes a tenant that has no integration any more, with its users of the Apply API, and revokes its API keys. Its exports,
+candidates, jobs and applications stay, and the answer says so. No other tenant gets its name meanwhile; "tenant set --restore"
+brings it back.`,
+		Args: exactly(1, "tenant remove takes one tenant, such as: hiregate tenant remove initech"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := hiring.CheckTenantName(args[0]); err != nil {
 				return err
 			}
 			ctx, stop := interruptible(cmd)
 			defer stop()
-			if err := a.call(ctx, http.MethodDelete, "/v1/tenants/"+segment(args[0]), nil, nil); err != nil {
+			var raw json.RawMessage
+			if err := a.call(ctx, http.MethodDelete, "/v1/tenants/"+segment(args[0]), nil, &raw); err != nil {
 				return err
 			}
+			if a.json {
+				return WriteJSON(cmd.OutOrStdout(), raw)
+			}
+			var removal struct {
+				Kept []string `json:"kept"`
+			}
+			if err := json.Unmarshal(raw, &removal); err != nil {
+				return fmt.Errorf("reading what the gateway answered: %w", err)
+			}
 			fmt.Fprintf(cmd.OutOrStdout(), "tenant %s is removed\n", args[0])
+			if len(removal.Kept) > 0 {
+				fmt.Fprintf(cmd.OutOrStdout(), "kept under its name, which no other tenant gets: %s\n", strings.Join(removal.Kept, ", "))
+			}
 			return nil
 		},
 	}

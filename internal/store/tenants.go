@@ -102,7 +102,7 @@ func (tx *Tx) touchDirectory() error {
 }
 
 // DeleteTenant removes a stored tenant, which must have no integration any more; ErrStale when it was changed meanwhile. Its
-// exports and resources stay.
+// exports and resources stay; see Remains.
 func (tx *Tx) DeleteTenant(t *hiring.Tenant) error {
 	return tx.deleteDirectory(`DELETE FROM tenants WHERE name = $1 AND version = $2 AND created_at = $3`, t.Name, t.Row.Version, micros(t.Row.CreatedAt))
 }

@@ -38,7 +38,7 @@ var routes = []route{
 	{method: http.MethodGet, path: "/v1/tenants", role: hiring.Viewer, status: http.StatusOK, serve: (*request).listTenants},
 	{method: http.MethodGet, path: inTenant, role: hiring.Viewer, status: http.StatusOK, serve: (*request).showTenant},
 	{method: http.MethodPut, path: inTenant, role: hiring.Admin, status: http.StatusOK, serve: (*request).putTenant},
-	{method: http.MethodDelete, path: inTenant, role: hiring.Admin, status: http.StatusNoContent, serve: (*request).deleteTenant},
+	{method: http.MethodDelete, path: inTenant, role: hiring.Admin, status: http.StatusOK, serve: (*request).deleteTenant},
 
 	{method: http.MethodGet, path: "/v1/integrations", role: hiring.Viewer, status: http.StatusOK, serve: (*request).listIntegrations},
 	{method: http.MethodGet, path: inTenant + "/integrations", role: hiring.Viewer, status: http.StatusOK, serve: (*request).listIntegrations},

@@ -95,6 +95,8 @@ type tenantInput struct {
 	Secrets *[]string `json:"secrets"`
 	Invalid string    `json:"invalid"`
 	Rate    *rate     `json:"rate"`
+	// Restore brings a tenant back that was removed, with what is kept of it.
+	Restore bool `json:"restore"`
 }
 
 const (
@@ -150,7 +152,7 @@ func checkSecret(s string) *problem.Problem {
 	return nil
 }
 
-// putTenant makes a tenant, or changes it.
+// putTenant makes a tenant, or changes it. A new one does not get what another one of its name left behind, unless that is asked for.
 func (r *request) putTenant() (any, *problem.Problem) {
 	if _, p := r.query(); p != nil {
 		return nil, p
@@ -173,6 +175,15 @@ func (r *request) putTenant() (any, *problem.Problem) {
 	}
 	made := before == nil
 	p = r.write(func(tx *store.Tx) error {
+		if made && !in.Restore {
+			remains, err := tx.Remains(name)
+			if err != nil {
+				return err
+			}
+			if len(remains) > 0 {
+				return refused{inherits(remains)}
+			}
+		}
 		next := *t
 		return tx.PutTenant(&next, r.gateway.Now())
 	})
@@ -192,8 +203,19 @@ func (r *request) putTenant() (any, *problem.Problem) {
 	return tenantOf(t), nil
 }
 
+// inherits refuses a new tenant whose name was another one's before.
+func inherits(remains []string) *problem.Problem {
+	return problem.New(http.StatusConflict, "a tenant of this name was removed, and of it are kept: "+strings.Join(remains, ", ")+
+		`. Choose another name, or bring that tenant back with all of it: send "restore":true (hiregate tenant set --restore)`)
+}
+
+// removal is what is answered to the removal of a tenant.
+type removal struct {
+	Kept []string `json:"kept"` // what stays of it, in words
+}
+
 // deleteTenant removes a tenant that has no integration any more, with its users of the Apply API, and revokes the API keys that
-// open it alone. Its exports stay, and so does the rest of what it had.
+// open it alone. Its exports stay, and so does the rest of what it had: the answer says so.
 func (r *request) deleteTenant() (any, *problem.Problem) {
 	if _, p := r.query(); p != nil {
 		return nil, p
@@ -211,19 +233,27 @@ func (r *request) deleteTenant() (any, *problem.Problem) {
 	if len(t.Integrations) > 0 {
 		return nil, problem.New(http.StatusConflict, "the tenant has integrations: delete those first")
 	}
-	p = r.write(func(tx *store.Tx) error {
+	var remains []string
+	p = r.write(func(tx *store.Tx) (err error) {
 		if err := tx.DeleteTenant(t); err != nil {
 			return err
 		}
 		if err := tx.DeleteAPIUsersOf(t.Name); err != nil {
 			return err
 		}
-		return tx.RevokeAPIKeysOf(t.Name, r.gateway.Now())
+		if err := tx.RevokeAPIKeysOf(t.Name, r.gateway.Now()); err != nil {
+			return err
+		}
+		remains, err = tx.Remains(t.Name)
+		return err
 	})
+	if p == nil {
+		p = r.refresh()
+	}
 	if p != nil {
 		return nil, p
 	}
-	return nil, r.refresh()
+	return removal{Kept: slices.Concat([]string{}, remains)}, nil
 }
 
 // storedTenant is a tenant that can be changed here, as it is now.

@@ -30,7 +30,7 @@ func TestTenantsAreKept(t *testing.T) {
 	kept, _ = b.Config.Tenant("initech")
 	require.Empty(t, kept.Secrets)
 
-	b.must(http.StatusNoContent, http.MethodDelete, "/v1/tenants/initech", "")
+	b.must(http.StatusOK, http.MethodDelete, "/v1/tenants/initech", "")
 	b.must(http.StatusNotFound, http.MethodGet, "/v1/tenants/initech", "")
 	b.requireCleanLog()
 }
@@ -39,13 +39,52 @@ func TestTenantsAreKept(t *testing.T) {
 func TestKeysEndWithTheirTenant(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
+	b.initech()
 	k := b.keyed().as(b.key("k-1", "initech", hiring.Admin))
-	k.must(http.StatusNotFound, http.MethodGet, "/v1/tenants/initech", "")
-	b.initech()
 	k.must(http.StatusOK, http.MethodGet, "/v1/tenants/initech", "")
-	k.must(http.StatusNoContent, http.MethodDelete, "/v1/tenants/initech", "")
-	b.initech()
+	k.must(http.StatusOK, http.MethodDelete, "/v1/tenants/initech", "")
+	b.must(http.StatusCreated, http.MethodPut, "/v1/tenants/initech", `{"restore":true}`)
 	k.must(http.StatusUnauthorized, http.MethodGet, "/v1/tenants/initech", "")
+}
+
+// What a tenant leaves behind does not go to the next one of its name.
+func TestANameIsNotHandedOn(t *testing.T) {
+	t.Parallel()
+	onEach(t, testANameIsNotHandedOn)
+}
+
+func testANameIsNotHandedOn(t *testing.T, b *bench) {
+	const initech = "/v1/tenants/initech"
+	b.initech()
+	b.must(http.StatusCreated, http.MethodPut, initech+"/candidates/c-1", `{"name":{"given":"Zoë"}}`)
+	b.must(http.StatusCreated, http.MethodPut, initech+"/jobs/NURSE-1", `{"id":"job-1"}`)
+	b.export("initech", "u-1")
+	b.must(http.StatusCreated, http.MethodPost, initech+"/api-users", `{"userName":"partner@example.com"}`)
+	k := b.keyed().as(b.key("k-1", "initech", hiring.Viewer))
+	require.JSONEq(t, `{"kept":["exports","candidates","jobs","API keys"]}`, b.must(http.StatusOK, http.MethodDelete, initech, "").body)
+
+	require.Equal(t, "a tenant of this name was removed, and of it are kept: exports, candidates, jobs, API keys. Choose another name, or bring that tenant back with all of it: "+
+		`send "restore":true (hiregate tenant set --restore)`, b.refused(http.StatusConflict, http.MethodPut, initech, `{}`))
+	_, _, err := b.cli("tenant", "set", "initech")
+	require.ErrorContains(t, err, "a tenant of this name was removed")
+	b.must(http.StatusNotFound, http.MethodGet, initech, "")
+
+	_, _, err = b.cli("tenant", "set", "initech", "--restore")
+	require.NoError(t, err)
+	require.Equal(t, []string{"c-1"}, ids(b, initech+"/candidates"))
+	require.Empty(t, ids(b, initech+"/api-users"))
+	k.must(http.StatusUnauthorized, http.MethodGet, initech, "")
+	out, _, err := b.cli("tenant", "remove", "initech")
+	require.NoError(t, err)
+	require.Equal(t, "tenant initech is removed\nkept under its name, which no other tenant gets: exports, candidates, jobs, API keys\n", out)
+
+	b.key("k-2", "globex", hiring.Admin) // good as long as the tenant is not removed
+	delete(b.Config.Tenants, "globex")
+	require.Contains(t, b.refused(http.StatusConflict, http.MethodPut, "/v1/tenants/globex", `{}`), "of it are kept: API keys.")
+
+	b.must(http.StatusCreated, http.MethodPut, "/v1/tenants/hooli", `{}`)
+	require.JSONEq(t, `{"kept":[]}`, b.must(http.StatusOK, http.MethodDelete, "/v1/tenants/hooli", "").body)
+	b.must(http.StatusCreated, http.MethodPut, "/v1/tenants/hooli", `{}`)
 }
 
 func TestTenantsAreChecked(t *testing.T) {

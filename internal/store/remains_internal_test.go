@@ -1,0 +1,29 @@
+package store
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
+
+	"github.com/hiregate/hiregate/internal/store/storetest"
+)
+
+// Each table that knows tenants by name is looked at before a name goes to another tenant.
+func TestRemainsLooksAtAllThatBelongsToATenant(t *testing.T) {
+	t.Parallel()
+	db, err := Open(t.Context(), storetest.SQLite(t), Options{Log: zap.NewNop()})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	tables, err := query(t.Context(), db, scanBlob, `SELECT DISTINCT m.name FROM sqlite_master m JOIN pragma_table_info(m.name) c WHERE m.type = 'table' AND c.name = 'tenant'`)
+	require.NoError(t, err)
+	var looked []string
+	for _, b := range belongings {
+		looked = append(looked, b.table)
+	}
+	require.ElementsMatch(t, append(looked,
+		"deliveries", "documents", "export_keys", "unkeyed_bodies", // none without an export
+		"integrations",       // a tenant with one can't be removed
+		"integration_states", // it is of no use to another URL and secret, and VERIFY comes first
+	), tables)
+}
