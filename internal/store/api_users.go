@@ -74,6 +74,12 @@ func (tx *Tx) IssueAPIToken(u *hiring.APIUser, hash identity.Hash, now time.Time
 	return n == 1, err
 }
 
+// HoldAPIToken reports whether a token is good; nobody revokes it until the transaction ends. With its user it goes as well.
+func (tx *Tx) HoldAPIToken(hash identity.Hash, now time.Time) (good bool, err error) {
+	var user string
+	return tx.one([]any{&user}, `SELECT user_id FROM api_tokens WHERE hash = $1 AND till > $2`+tx.engine.hold, hash[:], micros(now))
+}
+
 const apiUserColumns = `id, tenant, user_name, password, created_at, disabled_at`
 
 func scanAPIUser(r row) (*hiring.APIUser, error) {

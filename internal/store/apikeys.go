@@ -28,6 +28,12 @@ func (tx *Tx) RevokeAPIKey(id string, now time.Time) (bool, error) {
 	return n == 1, err
 }
 
+// APIKeyIsGood reports whether a key is there and not revoked.
+func (tx *Tx) APIKeyIsGood(hash [sha256.Size]byte) (good bool, err error) {
+	var id string
+	return tx.one([]any{&id}, `SELECT id FROM api_keys WHERE hash = $1 AND revoked_at IS NULL`, hash[:])
+}
+
 // RevokeAPIKeysOf ends the keys that open a tenant alone.
 func (tx *Tx) RevokeAPIKeysOf(tenant string, now time.Time) error {
 	_, err := tx.exec(`UPDATE api_keys SET revoked_at = $1 WHERE tenant = $2 AND revoked_at IS NULL`, micros(now), tenant)

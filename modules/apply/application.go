@@ -87,6 +87,10 @@ func (s *submission) take() (result string, refused *refusal) {
 		s.forget()
 		return s.unread(err)
 	}
+	if _, refused := s.holder(s.began); refused != nil { // the body may have been on its way for long
+		s.forget()
+		return "refused", refused
+	}
 	if key != nil {
 		now := s.Gateway.Now()
 		s.once = &store.Once{ID: *key, Fingerprint: [32]byte(sum.Sum(nil)), Lease: now, Till: now.Add(keptFor)}

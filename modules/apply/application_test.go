@@ -373,6 +373,50 @@ func TestAJobThatClosesMeanwhile(t *testing.T) {
 	require.Empty(t, b.files())
 }
 
+// Who is revoked while their application arrives has not applied, and learns nothing of what they sent before.
+func TestATokenIsRevokedWhileABodyArrives(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	body := application(t, code, fine(t))
+	for n, end := range []func(tx *store.Tx) (bool, error){
+		func(tx *store.Tx) (bool, error) { return tx.ResetAPIUser("acme", "u-1", "another") },
+		func(tx *store.Tx) (bool, error) { return tx.DisableAPIUser("acme", "u-1", b.Clock.Now()) },
+	} {
+		if n > 0 {
+			hash, err := hashed()
+			require.NoError(t, err)
+			b.Write(t, func(tx *store.Tx) error {
+				_, err := tx.ResetAPIUser("acme", "u-1", hash)
+				return err
+			})
+		}
+		me := append(b.bearer(partner), "Idempotency-Key", "i-1")
+		if n > 0 {
+			b.requireTaken(b.apply(body, me...))
+		}
+		kept, files := len(b.applications("acme")), len(b.files())
+		w := b.askReading(io.MultiReader(strings.NewReader(body[:len(body)/2]), doing(func() {
+			b.Write(t, func(tx *store.Tx) error {
+				_, err := end(tx)
+				return err
+			})
+		}), strings.NewReader(body[len(body)/2:])), me...)
+		b.requireError(w, http.StatusUnauthorized, "the token is unknown, expired or revoked: ask /v2/authentication for a new one", "null")
+		require.Contains(t, w.Header().Get("WWW-Authenticate"), "invalid_token")
+		require.Len(t, b.applications("acme"), kept)
+		require.Len(t, b.files(), files)
+		require.Equal(t, n, b.Fingerprints(t))
+	}
+}
+
+// doing is empty, and does something when it is read.
+type doing func()
+
+func (d doing) Read([]byte) (int, error) {
+	d()
+	return 0, io.EOF
+}
+
 // What breaks off is the sender's affair, however it does so, and leaves nothing behind.
 func TestABodyThatBreaksOff(t *testing.T) {
 	t.Parallel()

@@ -41,11 +41,12 @@ var DefaultRate = hiring.Rate{PerSecond: 20, Burst: 100}
 // exchange is a request, and what is known of it.
 type exchange struct {
 	*API
-	w    http.ResponseWriter
-	r    *http.Request
-	db   *store.DB
-	user *hiring.APIUser // nil: the route is public
-	code string          // the path's job board code, or compliance group
+	w     http.ResponseWriter
+	r     *http.Request
+	db    *store.DB
+	user  *hiring.APIUser // nil: the route is public
+	token identity.Hash   // the user's
+	code  string          // the path's job board code, or compliance group
 }
 
 type route struct {
@@ -142,12 +143,10 @@ func (x *exchange) admit() *refusal {
 	if !ok {
 		return x.unauthorized(`Bearer realm="apply"`, "send the header Authorization with the word Bearer and a token of /v2/authentication").closing()
 	}
-	user, err := x.db.APIUserByToken(x.r.Context(), identity.HashSecret(token), x.Gateway.Now())
-	if err != nil && !errors.Is(err, store.ErrNotFound) {
-		return x.away(err)
-	}
-	if err != nil || !x.serves(user.Tenant) {
-		return x.unauthorized(`Bearer realm="apply", error="invalid_token"`, "the token is unknown, expired or revoked: ask /v2/authentication for a new one").closing()
+	x.token = identity.HashSecret(token)
+	user, refused := x.holder(x.Gateway.Now())
+	if refused != nil {
+		return refused
 	}
 	x.user = user
 	allowance := x.Guards.take(user.ID, x.Rate, x.Gateway.Now())
@@ -156,6 +155,23 @@ func (x *exchange) admit() *refusal {
 		return refuse(http.StatusTooManyRequests, "too many requests: wait as long as the header Retry-After says").after(allowance.wait)
 	}
 	return nil
+}
+
+// holder reads whom the request's token stands for, if it is good at a time.
+func (x *exchange) holder(at time.Time) (*hiring.APIUser, *refusal) {
+	user, err := x.db.APIUserByToken(x.r.Context(), x.token, at)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return nil, x.away(err)
+	}
+	if err != nil || !x.serves(user.Tenant) {
+		return nil, x.ended()
+	}
+	return user, nil
+}
+
+// ended is the refusal for a token that is not good, or no longer.
+func (x *exchange) ended() *refusal {
+	return x.unauthorized(`Bearer realm="apply", error="invalid_token"`, "the token is unknown, expired or revoked: ask /v2/authentication for a new one").closing()
 }
 
 // serves tells whether a tenant's users and jobs are served at this address.

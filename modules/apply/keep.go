@@ -19,6 +19,9 @@ import (
 // errClosed says that a job was closed or deleted while somebody applied for it.
 var errClosed = errors.New("the job takes no applications any more")
 
+// errRevoked says that the user's token was revoked while they applied.
+var errRevoked = errors.New("the token was revoked")
+
 // known answers what was sent with this Idempotency-Key before; an empty result: nothing was. Job and answers are not looked at, for
 // the job may be closed or ask something else by now.
 func (s *submission) known() (result string, refused *refusal) {
@@ -83,6 +86,9 @@ func (s *submission) keep(f *filled) (string, *refusal) {
 	case errors.Is(err, errClosed):
 		s.forget()
 		return "refused", noJob()
+	case errors.Is(err, errRevoked):
+		s.forget()
+		return "refused", s.ended()
 	case errors.Is(err, store.ErrOtherRequest):
 		return s.misused()
 	case errors.Is(err, store.ErrUnavailable), errors.Is(err, context.DeadlineExceeded):
@@ -108,6 +114,13 @@ type writing struct {
 // write may run more than once.
 func (w *writing) write(tx *store.Tx) error {
 	w.before, w.export = "", nil
+	good, err := tx.HoldAPIToken(w.token, w.began)
+	if err == nil && !good {
+		err = errRevoked
+	}
+	if err != nil {
+		return err
+	}
 	if w.once != nil {
 		kept, err := tx.Do(w.once, []byte(w.id), w.began)
 		if err != nil {

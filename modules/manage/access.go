@@ -60,14 +60,13 @@ func (r *request) admit(keyed bool, route route) *problem.Problem {
 // authenticate finds the caller by the key in the header Authorization (RFC 6750 section 2.1). Without a good one the answer is
 // the same, whatever was wrong.
 func (r *request) authenticate() (caller, *problem.Problem) {
-	unauthorized := problem.New(http.StatusUnauthorized, "send an API key that is good, as Authorization: Bearer hgk_…; hiregate apikey add makes one")
 	sent := r.Header.Values("Authorization")
 	if len(sent) != 1 {
-		return caller{}, unauthorized
+		return caller{}, unauthorized()
 	}
 	scheme, key, _ := strings.Cut(sent[0], " ")
 	if !strings.EqualFold(scheme, "Bearer") || key == "" {
-		return caller{}, unauthorized
+		return caller{}, unauthorized()
 	}
 	if key == devKey && r.gateway.Config.Dev {
 		return dev, nil
@@ -75,12 +74,40 @@ func (r *request) authenticate() (caller, *problem.Problem) {
 	k, err := r.db.APIKeyByHash(r.Context(), hiring.HashAPIKey(key))
 	switch {
 	case errors.Is(err, store.ErrNotFound), err == nil && !k.RevokedAt.IsZero():
-		return caller{}, unauthorized
+		return caller{}, unauthorized()
 	case err != nil:
 		return caller{}, r.storeAway(err)
 	}
 	r.touch(k)
 	return caller{id: k.ID, key: key, tenant: k.Tenant, role: k.Role}, nil
+}
+
+func unauthorized() *problem.Problem {
+	return problem.New(http.StatusUnauthorized, "send an API key that is good, as Authorization: Bearer hgk_…; hiregate apikey add makes one")
+}
+
+// stored reports whether the caller's key is one of the database, which may be revoked while a request is on its way.
+func (c caller) stored() bool { return c.key != "" && c.key != devKey }
+
+// readmit looks again at who asks, once the body is there: anybody may take a quarter of an hour to send one.
+func (r *request) readmit() *problem.Problem {
+	if !r.caller.stored() {
+		return nil
+	}
+	_, p := r.authenticate()
+	return p
+}
+
+// vouch refuses a transaction of a caller whose key was revoked since.
+func (r *request) vouch(tx *store.Tx) error {
+	if !r.caller.stored() {
+		return nil
+	}
+	good, err := tx.APIKeyIsGood(hiring.HashAPIKey(r.caller.key))
+	if err == nil && !good {
+		return refused{unauthorized()}
+	}
+	return err
 }
 
 // used is how often the use of a key is noted at most, and touching how long that may take.

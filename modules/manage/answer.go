@@ -48,8 +48,16 @@ func (r *request) answer(v any, p *problem.Problem) (good bool) {
 			return a.Status < 400
 		}
 	}
-	p.Write(r.w)
+	r.refuse(p)
 	return false
+}
+
+// refuse writes a problem.
+func (r *request) refuse(p *problem.Problem) {
+	if p.Status == http.StatusUnauthorized {
+		r.w.Header().Set("WWW-Authenticate", "Bearer")
+	}
+	p.Write(r.w)
 }
 
 // encoded is the answer that holds a value, or says that the asker has it already. Arrays are never null.

@@ -81,17 +81,18 @@ func (r *request) addAPIUser() (any, *problem.Problem) {
 	if id := r.done(); id != "" {
 		return r.renewAPIUser(t.Name, id, made, u.Password)
 	}
-	err := r.db.Write(r.Context(), func(tx *store.Tx) error {
-		if err := tx.AddAPIUser(u); err != nil {
+	p = r.write(func(tx *store.Tx) error {
+		err := tx.AddAPIUser(u)
+		if errors.Is(err, store.ErrTaken) {
+			return refused{problem.New(http.StatusConflict, "this user name is taken: give its user another password, or take another name")}
+		}
+		if err != nil {
 			return err
 		}
 		return r.note(tx, u.ID)
 	})
-	switch {
-	case errors.Is(err, store.ErrTaken):
-		return nil, problem.New(http.StatusConflict, "this user name is taken: give its user another password, or take another name")
-	case err != nil:
-		return nil, r.storeAway(err)
+	if p != nil {
+		return nil, p
 	}
 	return r.madeAPIUser(u, made), nil
 }

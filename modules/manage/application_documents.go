@@ -122,6 +122,9 @@ func (r *request) addDocument() (any, *problem.Problem) {
 	case err != nil:
 		return nil, problem.New(http.StatusBadRequest, "the file broke off, or could not be kept: send it again").Closing()
 	}
+	if p := r.readmit(); p != nil {
+		return nil, p
+	}
 	d.Blob, d.SHA256, d.Size = blob.Name, blob.SHA256[:], blob.Size
 	if p := settleType(d, blob.Detected); p != nil {
 		return nil, p

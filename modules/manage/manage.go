@@ -100,14 +100,14 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request, route route) {
 	if p == nil && !route.streamed {
 		p = req.read(cmp.Or(route.most, maxBody))
 	}
+	if p == nil && len(req.body) > 0 {
+		p = req.readmit()
+	}
 	if p == nil && route.bodiless {
 		_, p = decodeAny[struct{}](req)
 	}
 	if p != nil {
-		if p.Status == http.StatusUnauthorized {
-			w.Header().Set("WWW-Authenticate", "Bearer")
-		}
-		p.Write(w)
+		req.refuse(p)
 		return
 	}
 	run := func() (any, *problem.Problem) { return route.serve(req) }

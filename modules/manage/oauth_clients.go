@@ -143,11 +143,15 @@ func (r *request) addClient() (any, *problem.Problem) {
 	if p != nil {
 		return nil, p
 	}
-	err := r.db.Write(r.Context(), func(tx *store.Tx) error {
+	p = r.write(func(tx *store.Tx) error {
 		if renewed, err := r.renewSecret(tx, c.ID, hash); renewed || err != nil {
 			return err
 		}
-		if err := tx.AddClient(c); err != nil {
+		err := tx.AddClient(c)
+		if errors.Is(err, store.ErrTaken) {
+			return refused{problem.New(http.StatusConflict, "there is an OAuth client of that id: take another one, or change that one")}
+		}
+		if err != nil {
 			return err
 		}
 		if err := tx.AddClientSecret(c.ID, hash, c.CreatedAt); err != nil {
@@ -155,11 +159,8 @@ func (r *request) addClient() (any, *problem.Problem) {
 		}
 		return r.noteSecret(tx, hash)
 	})
-	switch {
-	case errors.Is(err, store.ErrTaken):
-		return nil, problem.New(http.StatusConflict, "there is an OAuth client of that id: take another one, or change that one")
-	case err != nil:
-		return nil, r.storeAway(err)
+	if p != nil {
+		return nil, p
 	}
 	r.location = "/v1/oauth-clients/" + url.PathEscape(c.ID)
 	return r.asItIs(c.ID, secret)
@@ -298,14 +299,18 @@ func (r *request) resetClient() (any, *problem.Problem) {
 		return nil, p
 	}
 	now := r.gateway.Now().UTC().Truncate(time.Microsecond)
-	err := r.db.Write(r.Context(), func(tx *store.Tx) error {
+	p = r.write(func(tx *store.Tx) error {
 		if renewed, err := r.renewSecret(tx, c.ID, hash); renewed || err != nil {
 			return err
 		}
 		if err := tx.KeepClientSecret(c.ID); err != nil {
 			return err
 		}
-		if err := tx.AddClientSecret(c.ID, hash, now); err != nil {
+		err := tx.AddClientSecret(c.ID, hash, now)
+		if errors.Is(err, store.ErrTooMany) { // another node made one at the same time
+			return refused{problem.New(http.StatusConflict, "secrets were made at the same time: ask again").RetryAfter(time.Second)}
+		}
+		if err != nil {
 			return err
 		}
 		if err := r.noteSecret(tx, hash); err != nil || c.DisabledAt.IsZero() {
@@ -314,14 +319,11 @@ func (r *request) resetClient() (any, *problem.Problem) {
 		if err := tx.KeepClientSecret(c.ID); err != nil {
 			return err
 		}
-		_, err := tx.EnableClient(c.ID)
+		_, err = tx.EnableClient(c.ID)
 		return err
 	})
-	switch {
-	case errors.Is(err, store.ErrTooMany): // another node made one at the same time
-		return nil, problem.New(http.StatusConflict, "secrets were made at the same time: ask again").RetryAfter(time.Second)
-	case err != nil:
-		return nil, r.storeAway(err)
+	if p != nil {
+		return nil, p
 	}
 	return r.asItIs(c.ID, secret)
 }

@@ -127,7 +127,7 @@ func (r *request) finish(a *answer, p *problem.Problem) {
 	defer cancel()
 	var sealed []byte
 	var err error
-	if p != nil && p.Status < 500 && p.Status != http.StatusTooManyRequests {
+	if p != nil && p.Status < 500 && p.Status != http.StatusTooManyRequests && p.Status != http.StatusUnauthorized {
 		a, err = refusal(p)
 	}
 	if a != nil && err == nil {

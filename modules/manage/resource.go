@@ -166,9 +166,15 @@ func refuse(p *problem.Problem, err error) error {
 	return refused{p}
 }
 
-// write runs fn in a transaction, and makes a problem of why that failed. fn may run more than once.
+// write runs fn in a transaction in which the caller's key is still good, and makes a problem of why that failed. fn may run more than
+// once.
 func (r *request) write(fn func(*store.Tx) error) *problem.Problem {
-	err := r.db.Write(r.Context(), fn)
+	err := r.db.Write(r.Context(), func(tx *store.Tx) error {
+		if err := r.vouch(tx); err != nil {
+			return err
+		}
+		return fn(tx)
+	})
 	var (
 		p         refused
 		triggered *trigger.RefusedError

@@ -90,17 +90,18 @@ func (r *request) addUser() (any, *problem.Problem) {
 	if id := r.done(); id != "" {
 		return r.renewUser(id, made, u.Password)
 	}
-	err := r.db.Write(r.Context(), func(tx *store.Tx) error {
-		if err := tx.AddUser(u); err != nil {
+	p = r.write(func(tx *store.Tx) error {
+		err := tx.AddUser(u)
+		if errors.Is(err, store.ErrTaken) {
+			return refused{problem.New(http.StatusConflict, "there is a user with this e-mail address: reset their password, or take another address")}
+		}
+		if err != nil {
 			return err
 		}
 		return r.note(tx, u.ID)
 	})
-	switch {
-	case errors.Is(err, store.ErrTaken):
-		return nil, problem.New(http.StatusConflict, "there is a user with this e-mail address: reset their password, or take another address")
-	case err != nil:
-		return nil, r.storeAway(err)
+	if p != nil {
+		return nil, p
 	}
 	return r.madeUser(u, made), nil
 }

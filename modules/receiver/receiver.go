@@ -3,6 +3,7 @@ package receiver
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -17,6 +18,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/hiregate/hiregate/internal/config"
 	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/inbox"
 	"github.com/hiregate/hiregate/internal/metrics"
@@ -84,16 +86,19 @@ func (in *intake) take() (result string) {
 	name := in.Tenant.of(in.r)
 	tenant, ok := in.Gateway.Config.Tenant(name)
 	if !ok {
-		return in.refuse("tenant", problem.New(http.StatusNotFound, "nobody receives exports at this address: check the identifier in the URL").Closing())
+		return in.refuse("tenant", noTenant())
 	}
-	in.tenant, in.tenantLabel = tenant, tenant.Name
+	in.tenantLabel = tenant.Name
 	in.body = bodies.Get().(*bytes.Buffer)
 	defer in.giveBack()
 	if result := in.read(); result != "" {
 		return result
 	}
+	if in.tenant, ok = in.inForce().Tenant(name); !ok { // it was removed while the body was on its way
+		return in.refuse("tenant", noTenant())
+	}
 	names := in.Gateway.Config.Names
-	if !webhook.Verify(header(in.r, names.Signature), in.body.Bytes(), tenant.SigningKeys()...) {
+	if !webhook.Verify(header(in.r, names.Signature), in.body.Bytes(), in.tenant.SigningKeys()...) {
 		return in.refuse("signature", problem.New(http.StatusUnauthorized,
 			"the signature is missing or does not match: send the hex HMAC-SHA256 of the raw body, made with this tenant's secret, in "+names.Signature))
 	}
@@ -112,6 +117,15 @@ func (in *intake) take() (result string) {
 		return in.export()
 	}
 	return in.refuse("event", problem.New(http.StatusBadRequest, "the header "+names.Event+" must be "+webhook.EventExport+" or "+webhook.EventVerify))
+}
+
+func noTenant() *problem.Problem {
+	return problem.New(http.StatusNotFound, "nobody receives exports at this address: check the identifier in the URL").Closing()
+}
+
+// inForce is the configuration that is in force by now: another one may have taken this one's place since the request came.
+func (h *Receiver) inForce() *config.Config {
+	return cmp.Or(h.Gateway.Runtime.InForce.Current(), h.Gateway.Config)
 }
 
 func (in *intake) refuse(result string, p *problem.Problem) string {

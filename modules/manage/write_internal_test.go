@@ -1,0 +1,36 @@
+package manage
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/modules/gateway/gatewaytest"
+)
+
+// However late a key is revoked: the transaction that writes looks at it.
+func TestAWriteLooksAtTheKey(t *testing.T) {
+	t.Parallel()
+	b := gatewaytest.New(t)
+	key, hash := hiring.NewAPIKey()
+	b.Write(t, func(tx *store.Tx) error {
+		return tx.AddAPIKey(&hiring.APIKey{ID: "k-1", Role: hiring.Admin, CreatedAt: b.Clock.Now()}, hash)
+	})
+	r := &request{Request: httptest.NewRequest(http.MethodPut, "/", nil), gateway: b.Gateway, db: b.Runtime.Store(), log: b.Log, caller: caller{id: "k-1", key: key}}
+	wrote := 0
+	write := func(*store.Tx) error { wrote++; return nil }
+	require.Nil(t, r.write(write))
+	require.Equal(t, 1, wrote)
+	b.Write(t, func(tx *store.Tx) error {
+		_, err := tx.RevokeAPIKey("k-1", b.Clock.Now())
+		return err
+	})
+	p := r.write(write)
+	require.NotNil(t, p)
+	require.Equal(t, http.StatusUnauthorized, p.Status)
+	require.Equal(t, 1, wrote)
+}
