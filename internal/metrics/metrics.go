@@ -81,7 +81,7 @@ var (
 
 var all = []prometheus.Collector{received, sameBody, ackSeconds, deliveries, attemptSeconds, verifications, documents, documentBytes,
 	windowLeft, dispatched, erased, filesStuck, undispatched, undispatchedAge, walBytes, commits, writes, temporalUp,
-	applications, invalidAnswers, applicationBytes, tokens, formExpired, scans, scansPending, configured, held, quarantine}
+	applications, invalidAnswers, applicationBytes, tokens, formExpired, scans, scansPending, configured, held, quarantine, keysRefused}
 
 // Register adds the collectors to a registry; those it has already are left.
 func Register(r prometheus.Registerer) error {

@@ -39,6 +39,8 @@ func (x *exchange) apply() *refusal {
 	result, refused := s.take()
 	metrics.Application(x.user.Tenant, result, s.read)
 	if refused == nil {
+		x.Log.Info("an application was taken in", zap.String("user", x.user.ID), zap.String("tenant", x.user.Tenant), zap.String("application", s.id),
+			zap.String("result", result), zap.String("request", x.id()))
 		x.w.Header().Set(applicationID, s.id)
 		x.w.WriteHeader(http.StatusNoContent)
 	}

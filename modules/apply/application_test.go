@@ -373,6 +373,16 @@ func TestAJobThatClosesMeanwhile(t *testing.T) {
 	require.Empty(t, b.files())
 }
 
+// Who applied is in the log, by ids alone.
+func TestTheLogTellsWhoApplied(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	id := b.requireTaken(b.apply(application(t, code, fine(t)), append(b.bearer(partner), "X-Request-Id", "r-1")...))
+	told := b.Logged.FilterMessage("an application was taken in").All()
+	require.Len(t, told, 1)
+	require.Equal(t, map[string]any{"user": "u-1", "tenant": "acme", "application": id, "result": "accepted", "request": "r-1"}, told[0].ContextMap())
+}
+
 // Who is revoked while their application arrives has not applied, and learns nothing of what they sent before.
 func TestATokenIsRevokedWhileABodyArrives(t *testing.T) {
 	t.Parallel()

@@ -17,6 +17,7 @@ import (
 
 	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/identity"
+	"github.com/hiregate/hiregate/internal/metrics"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/modules/gateway"
 )
@@ -141,6 +142,7 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request) *refusal {
 func (x *exchange) admit() *refusal {
 	token, ok := tokenOf(x.r)
 	if !ok {
+		metrics.KeyRefused("apply", metrics.KeyMissing)
 		return x.unauthorized(`Bearer realm="apply"`, "send the header Authorization with the word Bearer and a token of /v2/authentication").closing()
 	}
 	x.token = identity.HashSecret(token)
@@ -171,6 +173,7 @@ func (x *exchange) holder(at time.Time) (*hiring.APIUser, *refusal) {
 
 // ended is the refusal for a token that is not good, or no longer.
 func (x *exchange) ended() *refusal {
+	metrics.KeyRefused("apply", metrics.KeyUnknown)
 	return x.unauthorized(`Bearer realm="apply", error="invalid_token"`, "the token is unknown, expired or revoked: ask /v2/authentication for a new one").closing()
 }
 

@@ -12,6 +12,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/metrics"
 	"github.com/hiregate/hiregate/internal/problem"
 	"github.com/hiregate/hiregate/internal/store"
 )
@@ -49,9 +50,11 @@ func (r *request) admit(keyed bool, route route) *problem.Problem {
 		return problem.New(http.StatusNotFound, "there is nothing at this address: it is not text")
 	}
 	if strings.Contains(route.path, "{tenant}") && !r.caller.sees(r.PathValue("tenant")) {
+		r.denied = metrics.KeyOfAnotherTenant
 		return noTenant()
 	}
 	if !r.caller.role.May(route.role) {
+		r.denied = metrics.KeyOfAnotherRole
 		return problem.New(http.StatusForbidden, fmt.Sprintf("this API key has the role %s, and this takes %s: ask with such a key", r.caller.role, route.role))
 	}
 	return nil
@@ -62,19 +65,21 @@ func (r *request) admit(keyed bool, route route) *problem.Problem {
 func (r *request) authenticate() (caller, *problem.Problem) {
 	sent := r.Header.Values("Authorization")
 	if len(sent) != 1 {
-		return caller{}, unauthorized()
+		return caller{}, r.deny(metrics.KeyMissing)
 	}
 	scheme, key, _ := strings.Cut(sent[0], " ")
 	if !strings.EqualFold(scheme, "Bearer") || key == "" {
-		return caller{}, unauthorized()
+		return caller{}, r.deny(metrics.KeyMissing)
 	}
 	if key == devKey && r.gateway.Config.Dev {
 		return dev, nil
 	}
 	k, err := r.db.APIKeyByHash(r.Context(), hiring.HashAPIKey(key))
 	switch {
-	case errors.Is(err, store.ErrNotFound), err == nil && !k.RevokedAt.IsZero():
-		return caller{}, unauthorized()
+	case errors.Is(err, store.ErrNotFound):
+		return caller{}, r.deny(metrics.KeyUnknown)
+	case err == nil && !k.RevokedAt.IsZero():
+		return caller{id: k.ID}, r.deny(metrics.KeyRevoked)
 	case err != nil:
 		return caller{}, r.storeAway(err)
 	}
@@ -82,7 +87,9 @@ func (r *request) authenticate() (caller, *problem.Problem) {
 	return caller{id: k.ID, key: key, tenant: k.Tenant, role: k.Role}, nil
 }
 
-func unauthorized() *problem.Problem {
+// deny refuses a key for a reason that the log and the metrics have, and the answer does not tell.
+func (r *request) deny(reason string) *problem.Problem {
+	r.denied = reason
 	return problem.New(http.StatusUnauthorized, "send an API key that is good, as Authorization: Bearer hgk_…; hiregate apikey add makes one")
 }
 
@@ -105,7 +112,7 @@ func (r *request) vouch(tx *store.Tx) error {
 	}
 	good, err := tx.APIKeyIsGood(hiring.HashAPIKey(r.caller.key))
 	if err == nil && !good {
-		return refused{unauthorized()}
+		return refused{r.deny(metrics.KeyRevoked)}
 	}
 	return err
 }

@@ -160,17 +160,3 @@ func TestATenantsAdminMakesKeysOfTheTenant(t *testing.T) {
 	require.Equal(t, none.body, other.body)
 	acme.must(http.StatusCreated, http.MethodPost, "/v1/api-keys", `{"label":"x","role":"admin","tenant":"acme"}`)
 }
-
-// Who changed what is in the log, by the id of the key.
-func TestChangesOfWhoMayDoWhatAreLogged(t *testing.T) {
-	t.Parallel()
-	b := setup(t).keyed()
-	k := b.as(b.key("k-1", "", hiring.Admin))
-	k.must(http.StatusCreated, http.MethodPut, "/v1/tenants/initech", `{}`)
-	k.must(http.StatusOK, http.MethodGet, "/v1/tenants/initech", "")
-	k.must(http.StatusUnprocessableEntity, http.MethodPut, "/v1/tenants/initech", `{"invalid":"x"}`)
-	k.must(http.StatusCreated, http.MethodPut, "/v1/tenants/initech/candidates/c-1", `{}`)
-	changes := b.Logged.FilterMessage("an administrator changed something").All()
-	require.Len(t, changes, 1)
-	require.Equal(t, map[string]any{"key": "k-1", "request": "PUT /v1/tenants/{tenant}", "tenant": "initech"}, changes[0].ContextMap())
-}

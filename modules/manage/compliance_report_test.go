@@ -140,7 +140,7 @@ func TestComplianceReportHasItsOwnRole(t *testing.T) {
 	made := parsed[struct{ ID, Key string }](b, admin.must(http.StatusCreated, http.MethodPost, "/v1/api-keys", `{"label":"EEO officer","tenant":"acme","role":"compliance"}`))
 	officer := k.as("Bearer " + made.Key)
 	officer.must(http.StatusOK, http.MethodGet, acme+"/compliance-report", "")
-	require.Equal(t, 1, b.Logged.FilterMessage("a compliance report was read").FilterField(zap.String("key", made.ID)).Len())
+	require.Equal(t, 1, b.Logged.FilterMessage("an API key read personal data").FilterField(zap.String("kind", "compliance-report")).FilterField(zap.String("key", made.ID)).Len())
 	officer.refused(http.StatusNotFound, http.MethodGet, "/v1/tenants/globex/compliance-report", "")
 	officer.refused(http.StatusForbidden, http.MethodGet, acme+"/jobs", "")
 	admin.must(http.StatusOK, http.MethodGet, acme+"/compliance-report", "")

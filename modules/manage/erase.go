@@ -45,7 +45,7 @@ func (r *request) eraseExport() (any, *problem.Problem) {
 	case done.Refused != "":
 		return nil, problem.New(http.StatusConflict, done.Refused)
 	case e.ErasedAt.IsZero():
-		r.noteErasure(1)
+		r.told = append(r.told, zap.Int("erased", 1))
 	}
 	return done, nil
 }
@@ -85,7 +85,11 @@ func (r *request) eraseCandidate() (any, *problem.Problem) {
 		return nil, r.storeAway(err)
 	}
 	l, erased := list[erasure]{Items: []erasure{}, Next: page.numbered(next)}, 0
-	defer func() { r.noteErasure(erased) }()
+	defer func() {
+		if erased > 0 {
+			r.told = append(r.told, zap.Int("erased", erased))
+		}
+	}()
 	for _, e := range rows {
 		done, err := r.erase(r.Context(), e, in.Cancel)
 		if err != nil {
@@ -112,11 +116,4 @@ func (r *request) erase(ctx context.Context, e *hiring.Export, cancel bool) (era
 	}
 	done.ErasedAt = erased.ErasedAt
 	return done, nil
-}
-
-// noteErasure has the log tell who had exports erased.
-func (r *request) noteErasure(exports int) {
-	if exports > 0 {
-		r.log.Info("what exports held of candidates was erased, as somebody asked", zap.String("key", r.caller.id), zap.String("tenant", r.PathValue("tenant")), zap.Int("exports", exports))
-	}
 }

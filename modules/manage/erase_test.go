@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
 
 	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/inbox"
@@ -48,9 +49,10 @@ func testExportIsErased(t *testing.T, b *bench) {
 		require.NoError(t, err)
 		require.Equal(t, want, res.Verdict)
 	}
-	told := b.Logged.FilterMessage("what exports held of candidates was erased, as somebody asked").All()
+	told := b.Logged.FilterMessage("an API key changed something").FilterField(zap.Int("erased", 1)).All()
 	require.Len(t, told, 1)
-	require.Equal(t, map[string]any{"key": "admin endpoint", "tenant": "acme", "exports": int64(1)}, told[0].ContextMap())
+	require.Equal(t, map[string]any{"key": "admin endpoint", "request": "POST /v1/tenants/{tenant}/exports/{uuid}/erase", "tenant": "acme", "kind": "exports", "id": "u-1", "erased": int64(1)},
+		told[0].ContextMap())
 }
 
 // What is not finished is refused, with a sentence that says what is still to come; cancelled with the erasure it ends.

@@ -6,12 +6,13 @@ import "github.com/hiregate/hiregate/internal/hiring"
 type Route struct {
 	Method, Path string
 	Role         hiring.Role
+	Personal     bool
 }
 
 // Routes are the table.
 func Routes() (all []Route) {
 	for _, r := range routes {
-		all = append(all, Route{r.method, r.path, r.role})
+		all = append(all, Route{r.method, r.path, r.role, r.personal})
 	}
 	return all
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
 
 	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/problem"
@@ -26,7 +27,9 @@ type API struct {
 	gateway func() *gateway.Gateway
 	keyed   bool // whoever asks needs an API key
 	log     *zap.Logger
-	mux     *http.ServeMux
+	// refusals is log with an end: whoever has no key must not fill the disk.
+	refusals *zap.Logger
+	mux      *http.ServeMux
 }
 
 // New makes the API of the gateway that is asked for with each request; nil says that none is running. It asks nobody who they
@@ -39,7 +42,9 @@ func NewKeyed(gateway func() *gateway.Gateway, log *zap.Logger) *API {
 }
 
 func newAPI(gateway func() *gateway.Gateway, keyed bool, log *zap.Logger) *API {
-	a := &API{gateway: gateway, keyed: keyed, log: log, mux: http.NewServeMux()}
+	a := &API{gateway: gateway, keyed: keyed, log: log, mux: http.NewServeMux(), refusals: log.WithOptions(zap.WrapCore(func(c zapcore.Core) zapcore.Core {
+		return zapcore.NewSamplerWithOptions(c, time.Minute, refusalsAMinute, 0)
+	}))}
 	allowed := map[string][]string{}
 	handle := func(method, path string, h http.HandlerFunc) {
 		a.mux.HandleFunc(method+" "+path, h)
@@ -64,6 +69,9 @@ func newAPI(gateway func() *gateway.Gateway, keyed bool, log *zap.Logger) *API {
 	a.mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { nothingHere.Write(w) })
 	return a
 }
+
+// refusalsAMinute is how many refused keys the log has of each reason; the metric counts them all.
+const refusalsAMinute = 10
 
 var nothingHere = problem.New(http.StatusNotFound, "the management API has nothing at this address")
 
@@ -108,6 +116,7 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request, route route) {
 	}
 	if p != nil {
 		req.refuse(p)
+		a.report(req, route, false)
 		return
 	}
 	run := func() (any, *problem.Problem) { return route.serve(req) }
@@ -115,10 +124,7 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request, route route) {
 		once := run
 		run = func() (any, *problem.Problem) { return req.exactlyOnce(nil, once) }
 	}
-	if req.answer(run()) && route.role == hiring.Admin && route.method != http.MethodGet {
-		a.log.Info("an administrator changed something", zap.String("key", req.caller.id), zap.String("request", r.Pattern),
-			zap.String("tenant", r.PathValue("tenant")))
-	}
+	a.report(req, route, req.answer(run()))
 }
 
 // request is a request to the API. The store is held until it is answered.
@@ -129,8 +135,10 @@ type request struct {
 	db      *store.DB
 	log     *zap.Logger
 	caller  caller
-	body    []byte // unless the route's is streamed
-	once    *once  // nil: it may not be repeated
+	body    []byte      // unless the route's is streamed
+	once    *once       // nil: it may not be repeated
+	denied  string      // why the key was refused; empty: it was not
+	told    []zap.Field // what else the log tells
 
 	// Of the answer, when all goes well.
 	status   int

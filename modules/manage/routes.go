@@ -16,6 +16,7 @@ type route struct {
 	streamed     bool  // the body is a file, which serve reads by itself
 	most         int64 // bytes of the body; 0: maxBody
 	bodiless     bool  // it takes none
+	personal     bool  // what it shows is about people: who reads it is in the log
 }
 
 const (
@@ -48,8 +49,8 @@ var routes = []route{
 	{method: http.MethodDelete, path: anIntegration, role: hiring.Admin, status: http.StatusNoContent, serve: (*request).deleteIntegration},
 	{method: http.MethodPost, path: anIntegration + "/enable", role: hiring.Admin, status: http.StatusAccepted, serve: (*request).enable, bodiless: true},
 
-	{method: http.MethodGet, path: inTenant + "/candidates", role: hiring.Viewer, status: http.StatusOK, serve: (*request).listCandidates},
-	{method: http.MethodGet, path: aCandidate, role: hiring.Viewer, status: http.StatusOK, serve: candidates.show},
+	{method: http.MethodGet, path: inTenant + "/candidates", role: hiring.Viewer, status: http.StatusOK, serve: (*request).listCandidates, personal: true},
+	{method: http.MethodGet, path: aCandidate, role: hiring.Viewer, status: http.StatusOK, serve: candidates.show, personal: true},
 	{method: http.MethodPut, path: aCandidate, role: hiring.Operator, status: http.StatusOK, serve: candidates.save},
 	{method: http.MethodDelete, path: aCandidate, role: hiring.Operator, status: http.StatusNoContent, serve: candidates.drop},
 	{method: http.MethodPost, path: aCandidate + "/exports", role: hiring.Operator, status: http.StatusCreated, serve: (*request).exportCandidate},
@@ -65,20 +66,20 @@ var routes = []route{
 	{method: http.MethodPut, path: aHelper, role: hiring.Operator, status: http.StatusOK, serve: (*request).putHelper},
 	{method: http.MethodDelete, path: aHelper, role: hiring.Operator, status: http.StatusNoContent, serve: (*request).deleteHelper},
 
-	{method: http.MethodGet, path: inTenant + "/job-applications", role: hiring.Viewer, status: http.StatusOK, serve: (*request).listApplications},
-	{method: http.MethodGet, path: anApplication, role: hiring.Viewer, status: http.StatusOK, serve: applications.show},
+	{method: http.MethodGet, path: inTenant + "/job-applications", role: hiring.Viewer, status: http.StatusOK, serve: (*request).listApplications, personal: true},
+	{method: http.MethodGet, path: anApplication, role: hiring.Viewer, status: http.StatusOK, serve: applications.show, personal: true},
 	{method: http.MethodPut, path: anApplication, role: hiring.Operator, status: http.StatusOK, serve: applications.save},
 	{method: http.MethodDelete, path: anApplication, role: hiring.Operator, status: http.StatusNoContent, serve: applications.drop},
-	{method: http.MethodGet, path: anApplication + "/documents", role: hiring.Viewer, status: http.StatusOK, serve: (*request).listDocuments},
+	{method: http.MethodGet, path: anApplication + "/documents", role: hiring.Viewer, status: http.StatusOK, serve: (*request).listDocuments, personal: true},
 	{method: http.MethodPost, path: anApplication + "/documents", role: hiring.Operator, status: http.StatusCreated, serve: (*request).addDocument, streamed: true},
-	{method: http.MethodGet, path: aDocument, role: hiring.Viewer, status: http.StatusOK, serve: (*request).showDocument},
+	{method: http.MethodGet, path: aDocument, role: hiring.Viewer, status: http.StatusOK, serve: (*request).showDocument, personal: true},
 	{method: http.MethodDelete, path: aDocument, role: hiring.Operator, status: http.StatusNoContent, serve: (*request).deleteDocument},
 	{method: http.MethodGet, path: anApplication + "/transitions", role: hiring.Viewer, status: http.StatusOK, serve: (*request).listTransitions},
 	{method: http.MethodPost, path: anApplication + "/transitions", role: hiring.Operator, status: http.StatusCreated, serve: (*request).enter},
 
-	{method: http.MethodGet, path: "/v1/exports", role: hiring.Viewer, status: http.StatusOK, serve: (*request).listExports},
-	{method: http.MethodGet, path: inTenant + "/exports", role: hiring.Viewer, status: http.StatusOK, serve: (*request).listExports},
-	{method: http.MethodGet, path: anExport, role: hiring.Viewer, status: http.StatusOK, serve: (*request).showExport},
+	{method: http.MethodGet, path: "/v1/exports", role: hiring.Viewer, status: http.StatusOK, serve: (*request).listExports, personal: true},
+	{method: http.MethodGet, path: inTenant + "/exports", role: hiring.Viewer, status: http.StatusOK, serve: (*request).listExports, personal: true},
+	{method: http.MethodGet, path: anExport, role: hiring.Viewer, status: http.StatusOK, serve: (*request).showExport, personal: true},
 	{method: http.MethodPost, path: anExport + "/redeliver", role: hiring.Operator, status: http.StatusAccepted, serve: (*request).redeliver},
 	{method: http.MethodPost, path: anExport + "/release", role: hiring.Operator, status: http.StatusAccepted, serve: (*request).release, bodiless: true},
 	{method: http.MethodPost, path: anExport + "/erase", role: hiring.Operator, status: http.StatusOK, serve: (*request).eraseExport},
