@@ -27,7 +27,7 @@ type API struct {
 	gateway func() *gateway.Gateway
 	keyed   bool // whoever asks needs an API key
 	log     *zap.Logger
-	// refusals is log with an end: whoever has no key must not fill the disk.
+	// refusals is log, sampled: whoever has no key must not fill the disk.
 	refusals *zap.Logger
 	mux      *http.ServeMux
 }
@@ -42,9 +42,10 @@ func NewKeyed(gateway func() *gateway.Gateway, log *zap.Logger) *API {
 }
 
 func newAPI(gateway func() *gateway.Gateway, keyed bool, log *zap.Logger) *API {
-	a := &API{gateway: gateway, keyed: keyed, log: log, mux: http.NewServeMux(), refusals: log.WithOptions(zap.WrapCore(func(c zapcore.Core) zapcore.Core {
+	sampled := zap.WrapCore(func(c zapcore.Core) zapcore.Core {
 		return zapcore.NewSamplerWithOptions(c, time.Minute, refusalsAMinute, 0)
-	}))}
+	})
+	a := &API{gateway: gateway, keyed: keyed, log: log, refusals: log.WithOptions(sampled), mux: http.NewServeMux()}
 	allowed := map[string][]string{}
 	handle := func(method, path string, h http.HandlerFunc) {
 		a.mux.HandleFunc(method+" "+path, h)
@@ -137,6 +138,7 @@ type request struct {
 	caller  caller
 	body    []byte      // unless the route's is streamed
 	once    *once       // nil: it may not be repeated
+	again   bool        // it was answered before, and nothing was done
 	denied  string      // why the key was refused; empty: it was not
 	told    []zap.Field // what else the log tells
 

@@ -53,6 +53,7 @@ func (r *request) exactlyOnce(content []byte, run func() (any, *problem.Problem)
 		return nil, p
 	}
 	if kept != nil {
+		r.again = true
 		r.w.Header().Set("Idempotency-Replayed", "true")
 		return kept, nil
 	}

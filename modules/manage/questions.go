@@ -77,8 +77,8 @@ func (r *request) importQuestions() (any, *problem.Problem) {
 // accepted gives the questions of a list in which no row is refused.
 func accepted(rows []row) ([]hiring.Question, *problem.Problem) {
 	if len(rows) > hiring.MaxQuestions {
-		return nil, problem.New(http.StatusUnprocessableEntity, fmt.Sprintf("the list has more than %d questions, the next one at %s, and nothing was imported: leave some out, and send all of the list again",
-			hiring.MaxQuestions, rows[hiring.MaxQuestions].at))
+		return nil, problem.New(http.StatusUnprocessableEntity, fmt.Sprintf("the list has more than %d questions, the next one at %s, "+
+			"and nothing was imported: leave some out, and send all of the list again", hiring.MaxQuestions, rows[hiring.MaxQuestions].at))
 	}
 	questions := make([]hiring.Question, len(rows))
 	first := map[string]string{}

@@ -18,6 +18,7 @@ func (a *API) report(r *request, route route, good bool) {
 		if r.denied != metrics.KeyMissing {
 			a.refusals.Warn("an API key was refused: "+r.denied, fields...)
 		}
+	case r.again:
 	case good && route.method != http.MethodGet:
 		a.log.Info("an API key changed something", append(fields, r.target(route)...)...)
 	case good && route.personal:
@@ -27,16 +28,19 @@ func (a *API) report(r *request, route route, good bool) {
 	}
 }
 
-// target says what a request is about: the tenant, the last resource that the path names, or else the kind that it lists, and what was made.
+// target says what a request is about: the tenant, the kind and id of the resource that the path names or else of what it lists, and
+// what was made. An id that is unique within another resource has that one's in front.
 func (r *request) target(route route) []zap.Field {
 	segments := strings.Split(route.path, "/")
-	kind, id := segments[len(segments)-1], ""
+	kind, ids := segments[len(segments)-1], []string(nil)
 	for n, segment := range segments {
 		if name, ok := strings.CutPrefix(segment, "{"); ok && (segment != "{tenant}" || n == len(segments)-1) {
-			kind, id = segments[n-1], r.PathValue(strings.TrimSuffix(name, "}"))
+			kind, ids = segments[n-1], append(ids, r.PathValue(strings.TrimSuffix(name, "}")))
 		}
 	}
-	fields := []zap.Field{zap.String("tenant", r.PathValue("tenant")), zap.String("kind", kind), zap.String("id", id)}
+	fields := []zap.Field{
+		zap.String("tenant", r.PathValue("tenant")), zap.String("kind", kind), zap.String("id", strings.Join(ids, "/")),
+	}
 	if r.location != "" {
 		fields = append(fields, zap.String("made", r.location))
 	}

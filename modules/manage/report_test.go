@@ -30,7 +30,10 @@ func TestTheLogTellsWhoDidWhat(t *testing.T) {
 	k.must(http.StatusCreated, http.MethodPut, acme+"/job-applications/a-1", `{"candidate":"c-1"}`)
 	k.must(http.StatusCreated, http.MethodPost, acme+"/job-applications/a-1/documents?id=d-1&fileName=zoe.pdf&description=Zo%C3%AB", "%PDF-1.7", "Content-Type", "application/pdf")
 	b.delivery(b.export("acme", "u-1"), "hris", hiring.Failed, 500)
-	k.must(http.StatusAccepted, http.MethodPost, acme+"/exports/u-1/redeliver", "")
+	k.must(http.StatusNoContent, http.MethodDelete, acme+"/job-applications/a-1/documents/d-1", "")
+	for range 2 { // the second is told what the first was
+		k.must(http.StatusAccepted, http.MethodPost, acme+"/exports/u-1/redeliver", "", "Idempotency-Key", "i-1")
+	}
 	quarantined := b.export("acme", "u-2", func(e *hiring.Export) { e.Quarantined, e.Findings = true, []byte(`[]`) })
 	b.Write(t, func(tx *store.Tx) error { return tx.MarkDispatched(quarantined.ID, 0, b.Clock.Now()) })
 	k.must(http.StatusAccepted, http.MethodPost, acme+"/exports/u-2/release", "")
@@ -51,6 +54,7 @@ func TestTheLogTellsWhoDidWhat(t *testing.T) {
 		{"request": "PUT /v1/tenants/{tenant}/candidates/{id}", "tenant": "acme", "kind": "candidates", "id": "c-1", "made": acme + "/candidates/c-1"},
 		{"request": "PUT /v1/tenants/{tenant}/job-applications/{id}", "tenant": "acme", "kind": "job-applications", "id": "a-1", "made": acme + "/job-applications/a-1"},
 		{"request": "POST /v1/tenants/{tenant}/job-applications/{id}/documents", "tenant": "acme", "kind": "job-applications", "id": "a-1", "made": acme + "/job-applications/a-1/documents/d-1"},
+		{"request": "DELETE /v1/tenants/{tenant}/job-applications/{id}/documents/{document}", "tenant": "acme", "kind": "documents", "id": "a-1/d-1"},
 		{"request": "POST /v1/tenants/{tenant}/exports/{uuid}/redeliver", "tenant": "acme", "kind": "exports", "id": "u-1"},
 		{"request": "POST /v1/tenants/{tenant}/exports/{uuid}/release", "tenant": "acme", "kind": "exports", "id": "u-2"},
 	}, told("an API key changed something"))
