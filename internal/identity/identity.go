@@ -91,6 +91,8 @@ const (
 	IDTokenLife = time.Hour
 	RefreshLife = 30 * 24 * time.Hour
 	SessionLife = 12 * time.Hour
+
+	RefreshGrace = 30 * time.Second // for a rotated refresh token, once
 )
 
 // Kind is that of a token.

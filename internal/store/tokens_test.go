@@ -47,6 +47,50 @@ func TestTokensRotate(t *testing.T) {
 	})
 }
 
+// A client that refreshes twice at once sends the former token again: within the grace period it is accepted once more, from that client alone.
+func TestFormerRefreshTokenIsGoodOnceMore(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, db *store.DB) {
+		people(t, db)
+		begin := func(name string) {
+			issue(t, db, name)
+			require.NotNil(t, exchange(t, db, name, name, noon, asIs))
+		}
+		rotate := func(from, to, client string, at time.Time) (g *identity.Grant) {
+			write(t, db, func(tx *store.Tx) (err error) {
+				g, err = tx.Rotate(identity.HashSecret("refresh "+from), issuer, client, tokens(to, at), at)
+				return err
+			})
+			return g
+		}
+		soon, over := noon.Add(identity.RefreshGrace-time.Second), noon.Add(identity.RefreshGrace)
+
+		begin("a")
+		require.NotNil(t, rotate("a", "a1", "app", noon))
+		require.Nil(t, rotate("a", "x", "other", soon))
+		require.Equal(t, grant(), rotate("a", "a2", "app", soon))
+		require.NotNil(t, rotate("a1", "a3", "app", soon))
+		require.NotNil(t, rotate("a2", "a4", "app", soon))
+		require.True(t, good(t, db, "a3", soon))
+		require.Nil(t, rotate("a", "x", "app", soon), "it was accepted a third time")
+		for _, name := range []string{"a", "a1", "a2", "a3", "a4"} {
+			require.False(t, good(t, db, name, soon), name)
+		}
+
+		begin("b")
+		require.NotNil(t, rotate("b", "b1", "app", noon))
+		require.Nil(t, rotate("b", "x", "app", over), "it was accepted after the grace period")
+		require.False(t, good(t, db, "b1", over))
+
+		begin("c")
+		write(t, db, func(tx *store.Tx) error {
+			_, err := tx.RevokeToken(identity.HashSecret("refresh c"), issuer, "app", noon)
+			return err
+		})
+		require.Nil(t, rotate("c", "x", "app", noon), "a revoked token has no grace period")
+	})
+}
+
 func TestTokensAreRevoked(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, db *store.DB) {

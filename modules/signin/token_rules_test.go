@@ -316,7 +316,8 @@ func TestRefresh(t *testing.T) {
 		third = requireTokens(t, refresh("app", third.RefreshToken, asked))
 		require.Equal(t, given, third.Scope)
 	}
-	// One that comes a second time was stolen from somebody, whatever it comes with.
+	// One that comes again after its grace period was stolen from somebody, whatever it comes with.
+	b.Clock.Advance(identity.RefreshGrace)
 	requireFault(t, refresh("app", second.RefreshToken, "openid offline_access"), http.StatusBadRequest, "invalid_grant")
 	b.requireRevoked(third.AccessToken)
 	requireFault(t, refresh("app", third.RefreshToken, ""), http.StatusBadRequest, "invalid_grant")

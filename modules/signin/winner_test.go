@@ -3,8 +3,10 @@ package signin_test
 import (
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -40,6 +42,43 @@ func TestOneWinner(t *testing.T) {
 		require.Len(t, won, 1)
 		requireFault(t, b.exchange("app", code), http.StatusBadRequest, "invalid_grant")
 		b.requireRevoked(won[0].AccessToken)
+	})
+}
+
+// A client that refreshes twice at once keeps its session: both get tokens. Another client is refused, and once 30 s have passed the former
+// token ends the family (RFC 9700 section 4.14.2).
+func TestTwoRefreshesAtOnce(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, address string) {
+		b := benchOf(t, gatewaytest.NewOn(t, address))
+		refresh := func(client, token string) *httptest.ResponseRecorder {
+			return b.post(tokenPath, client, url.Values{"grant_type": {"refresh_token"}, "refresh_token": {token}})
+		}
+		first := b.flow(base())
+		answers := make([]*httptest.ResponseRecorder, 2)
+		var asking sync.WaitGroup
+		start := make(chan struct{})
+		for n := range answers {
+			asking.Go(func() {
+				<-start
+				answers[n] = refresh("app", first.RefreshToken)
+			})
+		}
+		close(start)
+		asking.Wait()
+		var latest tokens
+		for _, w := range answers {
+			issued := requireTokens(t, w)
+			b.requireGood(issued.AccessToken)
+			latest = requireTokens(t, refresh("app", issued.RefreshToken))
+		}
+		next := requireTokens(t, refresh("app", latest.RefreshToken))
+		requireFault(t, refresh("other", latest.RefreshToken), http.StatusBadRequest, "invalid_grant")
+		b.requireGood(next.AccessToken)
+		b.Clock.Advance(30 * time.Second)
+		requireFault(t, refresh("app", latest.RefreshToken), http.StatusBadRequest, "invalid_grant")
+		b.requireRevoked(next.AccessToken)
+		requireFault(t, refresh("app", next.RefreshToken), http.StatusBadRequest, "invalid_grant")
 	})
 }
 
