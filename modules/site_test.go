@@ -55,6 +55,7 @@ type settings struct {
 	handlers string // further directives
 	log      string
 	options  string // further ones of the block hiregate
+	servers  string // those of the block servers
 }
 
 func (s *site) with(tenants ...string) settings {
@@ -78,6 +79,9 @@ func (s *site) adapt(c settings) []byte {
 	log {
 		%[8]s
 	}
+	servers {
+		%[10]s
+	}
 	hiregate {
 		dev
 		public_url http://127.0.0.1:%[1]d
@@ -97,7 +101,7 @@ http://127.0.0.1:%[1]d {
 	}
 	metrics /metrics
 	%[7]s
-}`, s.port, c.database, s.path("documents"), gatewaytest.Nowhere, tenants.String(), c.bind, c.handlers, c.log, c.options)
+}`, s.port, c.database, s.path("documents"), gatewaytest.Nowhere, tenants.String(), c.bind, c.handlers, c.log, c.options, c.servers)
 	config, _, err := caddyconfig.GetAdapter("caddyfile").Adapt([]byte(text), nil)
 	require.NoError(s.t, err)
 	return config

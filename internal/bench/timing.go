@@ -18,7 +18,7 @@ import (
 // timing gives wrong passwords at both doors, in turn by chance for a user that there is and for ones that there are not, and tells
 // whether the answers' times differ.
 func (b *bench) timing(times int) error {
-	s, err := serve(b.binary, options{folder: filepath.Join(b.dir, "timing"), site: signinSite + "\n" + applySite, global: "servers {\ntrusted_proxies static 127.0.0.1/32\n}"})
+	s, err := serve(b.binary, options{folder: filepath.Join(b.dir, "timing"), site: signinSite + "\n" + applySite, global: "servers {\ntrusted_proxies static 127.0.0.1/32\ntrusted_proxies_strict\n}"})
 	if err != nil {
 		return err
 	}

@@ -48,14 +48,8 @@ func (h *Handler) Provision(ctx caddy.Context) error {
 	if err != nil {
 		return err
 	}
-	h.api = API{Gateway: g, Tenant: h.Tenant, Rate: limit, Guards: guards, Address: clientAddress, Log: ctx.Logger()}
+	h.api = API{Gateway: g, Tenant: h.Tenant, Rate: limit, Guards: guards, Address: gateway.ClientAddress(ctx), Log: ctx.Logger()}
 	return nil
-}
-
-// clientAddress is what Caddy takes for the address of the client, by its trusted proxies.
-func clientAddress(r *http.Request) string {
-	address, _ := caddyhttp.GetVar(r.Context(), caddyhttp.ClientIPVarKey).(string)
-	return address
 }
 
 // ServeHTTP implements caddyhttp.MiddlewareHandler. It answers every request itself.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"strings"
 	"time"
@@ -265,6 +266,27 @@ func OriginalPath(r *http.Request) (path string, known bool) {
 		return "", false
 	}
 	return original.URL.Path, true
+}
+
+// ClientAddress returns the function that reads the address of a request's client, for throttles and logs. Behind a trusted proxy it is the
+// rightmost untrusted address of X-Forwarded-For: a client can write anything to the left of it. Caddy reads the leftmost one unless the
+// server has trusted_proxies_strict, so a server with a handler that asks for addresses always gets it.
+func ClientAddress(ctx caddy.Context) func(*http.Request) string {
+	if server, ok := ctx.Value(caddyhttp.ServerCtxKey).(*caddyhttp.Server); ok {
+		server.TrustedProxiesStrict = 1
+	}
+	return clientAddress
+}
+
+func clientAddress(r *http.Request) string {
+	if address, ok := caddyhttp.GetVar(r.Context(), caddyhttp.ClientIPVarKey).(string); ok && address != "" {
+		return address
+	}
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		return r.RemoteAddr
+	}
+	return host
 }
 
 func trimSlash(s string) string { return strings.TrimRight(s, "/") }

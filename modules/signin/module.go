@@ -3,7 +3,6 @@ package signin
 import (
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -59,7 +58,7 @@ func (h *Handler) Provision(ctx caddy.Context) error {
 	if err != nil {
 		return err
 	}
-	p := Provider{Gateway: g, Issuer: h.BaseURL, Title: h.Title, Failures: failures, Address: clientAddress, Log: ctx.Logger()}
+	p := Provider{Gateway: g, Issuer: h.BaseURL, Title: h.Title, Failures: failures, Address: gateway.ClientAddress(ctx), Log: ctx.Logger()}
 	if p.Issuer == "" {
 		p.Issuer = g.Config.PublicURL + "/signin"
 	}
@@ -137,18 +136,6 @@ func (c *UpstreamOIDC) resolve(g *gateway.Gateway) (*Upstream, error) {
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request, _ caddyhttp.Handler) error {
 	h.provider.ServeHTTP(w, r)
 	return nil
-}
-
-// clientAddress is where a request comes from as Caddy sees it, which knows whom to trust with X-Forwarded-For.
-func clientAddress(r *http.Request) string {
-	if address, ok := caddyhttp.GetVar(r.Context(), caddyhttp.ClientIPVarKey).(string); ok && address != "" {
-		return address
-	}
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil {
-		return r.RemoteAddr
-	}
-	return host
 }
 
 var errRotate = errors.New("signin: rotate is how long a signing key signs: write at least 7d, such as `rotate 90d`")
