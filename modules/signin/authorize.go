@@ -219,10 +219,10 @@ func (a *authorization) satisfiedBy(s *identity.Session, now time.Time) bool {
 
 // read looks at an authorization request. errUntrusted: it leads nowhere. A refusal goes to the application, which is known then.
 func (p *Provider) read(r *http.Request, raw string) (*authorization, *refusal, error) {
-	q, err := url.ParseQuery(raw)
-	if err != nil || len(raw) > maxRequest {
+	if len(raw) > maxRequest {
 		return nil, nil, errUntrusted
 	}
+	q, malformed := url.ParseQuery(raw) // with what is wrong left out
 	one := func(name string) string {
 		if len(q[name]) != 1 {
 			return ""
@@ -238,6 +238,9 @@ func (p *Provider) read(r *http.Request, raw string) (*authorization, *refusal, 
 	}
 	a := &authorization{raw: raw, client: c, redirectURI: one("redirect_uri"), state: one("state"), nonce: one("nonce"), challenge: one("code_challenge"),
 		loginHint: one("login_hint"), locales: one("ui_locales")}
+	if malformed != nil {
+		return a, invalid("the request is not form-urlencoded: percent-encode each parameter"), nil
+	}
 	for _, check := range []func(url.Values) *refusal{a.checkForm, a.checkKind, a.checkScope, a.checkPKCE, a.checkPrompt, a.checkClaims} {
 		if refused := check(q); refused != nil {
 			return a, refused, nil

@@ -37,7 +37,10 @@ func TestUntrustedRequest(t *testing.T) {
 		v.Add(twice, v.Get(twice))
 		requirePage(t, b.get("/oauth/authorize?"+v.Encode()), http.StatusBadRequest)
 	}
-	requirePage(t, b.get("/oauth/authorize?"+base().values().Encode()+"&x=%zz"), http.StatusBadRequest)
+	for _, client := range []string{"nobody", "%zz"} {
+		requirePage(t, b.get("/oauth/authorize?client_id="+client+"&"+base().with(params{"client_id": ""}).values().Encode()+"&x=%zz"), http.StatusBadRequest)
+	}
+	requirePage(t, b.get("/oauth/authorize?redirect_uri=%zz&"+base().with(params{"redirect_uri": ""}).values().Encode()), http.StatusBadRequest)
 	requirePage(t, b.get("/oauth/authorize?"+base().with(params{"x": strings.Repeat("x", 16<<10)}).values().Encode()), http.StatusBadRequest)
 }
 
@@ -127,6 +130,17 @@ func TestWishesOfNothing(t *testing.T) {
 		b.Clock.Advance(time.Second)
 		require.NotEmpty(t, back(t, u.authorize(base().with(more)), callback).Get("code"), more)
 	}
+}
+
+// A known client is told of a query that can't be read, with the state where that can (RFC 6749 section 4.1.2.1).
+func TestMalformedQuery(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	for _, wrong := range []string{"x=%zz", "x=%", "x=a;b", "nonce=%2", "redirect_uri=%zz"} {
+		requireError(t, b.get("/oauth/authorize?"+wrong+"&"+base().values().Encode()), base(), "invalid_request")
+	}
+	stateless := base().with(params{"state": ""})
+	requireError(t, b.get("/oauth/authorize?state=%zz&"+stateless.values().Encode()), stateless, "invalid_request")
 }
 
 // "duplicate parameter | invalid_request"

@@ -59,7 +59,9 @@ func (p *Provider) jwks(w http.ResponseWriter, r *http.Request) {
 	}
 	set := jose.JSONWebKeySet{Keys: []jose.JSONWebKey{}}
 	for _, k := range keys {
-		set.Keys = append(set.Keys, k.public())
+		if k.published {
+			set.Keys = append(set.Keys, k.public())
+		}
 	}
 	shared(w)
 	writeJSON(w, http.StatusOK, set)

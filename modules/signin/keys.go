@@ -23,10 +23,12 @@ import (
 )
 
 // How keys take turns. A key is published a day before it signs, so that clients which keep the key set for some time know it by
-// then, and a day longer than what it signed is good.
+// then, and a day longer than what it signed is good. It is kept longer than that: an application sends the ID token that it has as a hint,
+// however old, and one whose refresh token is still good has none that is older.
 const (
 	keysAhead  = 24 * time.Hour
 	keysBehind = identity.IDTokenLife + 24*time.Hour
+	keysKept   = identity.RefreshLife + 24*time.Hour
 	keysFresh  = time.Minute // how long they are not read anew
 	keysPause  = time.Second // how long they are not where there are none yet, and they could not be read
 	rsaBits    = 2048
@@ -58,7 +60,8 @@ type Ring struct {
 // key is a key of the ring, opened.
 type key struct {
 	*identity.Key
-	private crypto.Signer
+	private   crypto.Signer
+	published bool // false: it is kept for hints alone
 }
 
 // current gives the key that signs now.
@@ -80,7 +83,7 @@ func (r *Ring) current(ctx context.Context, a identity.Algorithm) (*key, error) 
 	return best, nil
 }
 
-// all gives the keys that are published, by algorithm and generation. Those that were read before serve while the database is away. It
+// all gives the keys, by algorithm and generation. Those that were read before serve while the database is away. It
 // is asked once for all who wait, and for whoever comes behind them: where it hangs, each of them would wait as long, one after the other.
 func (r *Ring) all(ctx context.Context) ([]*key, error) {
 	r.mu.Lock()
@@ -122,13 +125,29 @@ func (r *Ring) load(ctx context.Context, now time.Time) ([]*key, error) {
 			return nil, err
 		}
 	}
-	keys := make([]*key, len(stored))
-	for n, k := range stored {
-		if keys[n], err = r.open(k); err != nil {
+	var keys []*key
+	for _, k := range stored {
+		opened, err := r.open(k)
+		published := k.Generation >= oldest(of(k.Algorithm, stored), keysBehind, now)
+		if err != nil && published {
 			return nil, err
+		}
+		if err == nil { // otherwise the text that it was sealed with is gone, and its hints with it
+			opened.published = published
+			keys = append(keys, opened)
 		}
 	}
 	return keys, nil
+}
+
+// oldest gives the generation of an algorithm's keys before which none is needed: it has signed for a time.
+func oldest(keys []*identity.Key, signed time.Duration, now time.Time) (generation int) {
+	for _, k := range keys {
+		if !k.SignsFrom.Add(signed).After(now) {
+			generation = k.Generation
+		}
+	}
+	return generation
 }
 
 func of(a identity.Algorithm, keys []*identity.Key) (mine []*identity.Key) {
@@ -164,14 +183,8 @@ func (r *Ring) turn(ctx context.Context, a identity.Algorithm, keys []*identity.
 		}
 		changed = true
 	}
-	over := 0
-	for _, k := range keys {
-		if !k.SignsFrom.Add(keysBehind).After(now) {
-			over = k.Generation // it has signed for so long that its predecessor is not needed
-		}
-	}
-	if len(keys) > 0 && keys[0].Generation < over {
-		err = r.Store().Write(ctx, func(tx *store.Tx) error { return tx.DropKeys(a, over) })
+	if first := oldest(keys, keysKept, now); len(keys) > 0 && keys[0].Generation < first {
+		err = r.Store().Write(ctx, func(tx *store.Tx) error { return tx.DropKeys(a, first) })
 		changed = true
 	}
 	return changed, err
@@ -214,7 +227,7 @@ func (r *Ring) open(k *identity.Key) (*key, error) {
 	if !ok {
 		return nil, errors.New("reading a signing key: it does not sign")
 	}
-	return &key{k, private}, nil
+	return &key{Key: k, private: private}, nil
 }
 
 // public is the key as clients see it (RFC 7517).
@@ -236,7 +249,7 @@ func (k *key) sign(claims []byte) (string, error) {
 	return signed.CompactSerialize()
 }
 
-// verify gives the claims of a JWT that one of our published keys signed, whatever its time; false for any other.
+// verify gives the claims of a JWT that one of our keys signed, whatever its time; false for any other.
 func (r *Ring) verify(ctx context.Context, token string) ([]byte, bool) {
 	signed, err := jose.ParseSignedCompact(token, []jose.SignatureAlgorithm{jose.RS256, jose.ES256})
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -89,6 +90,50 @@ func TestKeysRotate(t *testing.T) {
 	require.Equal(t, both[1], b.signer())
 	b.Clock.Advance(25 * time.Hour)
 	require.NotEqual(t, both[1], b.signer())
+}
+
+// An ID token is a good hint after the key that signed it is no longer published, for as long as a refresh token issued with it is good.
+func TestHintOfAFormerKey(t *testing.T) {
+	t.Parallel()
+	b := bare(t)
+	curved := base().with(params{"client_id": "curved"})
+	first := b.signer()
+	b.Clock.Advance(signin.RotateEvery - 24*time.Hour)
+	require.Len(t, b.published(), 2)
+	b.Clock.Advance(24*time.Hour - time.Minute)
+	require.Equal(t, first, b.signer())
+	token := b.flow(curved).IDToken
+	require.Len(t, b.published(), 2)
+	b.Clock.Advance(identity.RefreshLife)
+	require.Len(t, b.published(), 1)
+	require.NotEqual(t, first, b.signer())
+
+	u := b.browser()
+	u.enter(curved)
+	hinted := curved.with(params{"prompt": "none", "id_token_hint": token})
+	require.NotEmpty(t, back(t, u.authorize(hinted), callback).Get("code"))
+	bye := url.Values{"id_token_hint": {token}, "post_logout_redirect_uri": {"https://app.example.com/bye"}}
+	require.Equal(t, "https://app.example.com/bye", u.ask(http.MethodGet, "/oauth/logout?"+bye.Encode(), nil).Header().Get("Location"))
+
+	b.Clock.Advance(24*time.Hour + 2*time.Minute)
+	requireError(t, u.authorize(hinted), hinted, "invalid_request")
+	stored, err := b.Runtime.Store().Keys(t.Context())
+	require.NoError(t, err)
+	require.Len(t, stored, 2, "a key is kept for good")
+}
+
+// A key that is kept for hints alone, and was sealed with a text that is gone, keeps nobody from signing in.
+func TestFormerKeyOfALostText(t *testing.T) {
+	t.Parallel()
+	b := bare(t)
+	b.signer()
+	const another = "another text of more than thirty-two characters"
+	b.Provider = b.provider(issuer, another, seal)
+	b.Clock.Advance(signin.RotateEvery)
+	require.Len(t, b.published(), 2)
+	b.Clock.Advance(3 * 24 * time.Hour)
+	b.Provider = b.provider(issuer, another)
+	b.signer()
 }
 
 // Nodes that start at the same time agree on the keys.

@@ -12,13 +12,18 @@ import (
 
 // logout signs somebody out for an application (OpenID Connect RP-Initiated Logout 1.0). Where an ID token says that it is about
 // whom is signed in, it is done at once; otherwise they are asked, since any site could send them here. A POST is sent on as a GET:
-// coming from another site it has no cookie.
+// coming from another site it has no cookie. A request that can't be read, or has a parameter twice, gets a page: it may name two
+// addresses.
 func (p *Provider) logout(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodPost {
 		p.asGet(w, r, "/oauth/logout")
 		return
 	}
-	q := r.URL.Query()
+	q, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil || repeated(q) {
+		p.untrusted(w, r)
+		return
+	}
 	s, err := p.session(r)
 	if err != nil {
 		p.brokenPage(w, r, err)

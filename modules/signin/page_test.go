@@ -261,6 +261,19 @@ func TestLogout(t *testing.T) {
 }
 
 // Nobody is told that they are signed out while the database can't say so: the session would go on without them.
+// A request with a parameter twice leads nowhere, and signs nobody out.
+func TestLogoutWithAParameterTwice(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	u := b.browser()
+	token := requireTokens(t, b.exchange("app", u.enter(base()).Get("code"))).IDToken
+	good := url.Values{"id_token_hint": {token}, "post_logout_redirect_uri": {"https://app.example.com/bye"}}.Encode()
+	for _, twice := range []string{"post_logout_redirect_uri=https%3A%2F%2Fapp.example.com%2Fbye", "post_logout_redirect_uri=", "id_token_hint=x", "state=a&state=b", "x=%zz"} {
+		requirePage(t, u.ask(http.MethodGet, "/oauth/logout?"+good+"&"+twice, nil), http.StatusBadRequest, "This link doesn’t lead anywhere")
+	}
+	require.NotEmpty(t, back(t, u.authorize(base().with(params{"prompt": "none"})), callback).Get("code"), "somebody was signed out")
+}
+
 func TestLogoutWithoutTheDatabase(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

@@ -103,8 +103,8 @@ func (p *Provider) exchange(w http.ResponseWriter, r *http.Request, c *identity.
 
 var errScope = errors.New("the scope is not one that a token is refreshed with")
 
-// refresh exchanges a refresh token. The scope that comes with it may be a smaller one (RFC 6749 section 6); it is read like that of an
-// authorization request.
+// refresh exchanges a refresh token. The scope that comes with it may be a smaller one, and has nothing that was not granted (RFC 6749
+// section 6): here, other than in an authorization request, unknown scopes are refused as well.
 func (p *Provider) refresh(w http.ResponseWriter, r *http.Request, c *identity.Client, sent url.Values) (*fault, error) {
 	if sent.Get("refresh_token") == "" {
 		return &fault{http.StatusBadRequest, "invalid_request", "refresh_token must be there"}, nil
@@ -125,7 +125,7 @@ func (p *Provider) refresh(w http.ResponseWriter, r *http.Request, c *identity.C
 		if g, err = tx.Rotate(hash, p.Issuer, c.ID, issued.kept, now); err != nil || g == nil {
 			return err
 		}
-		if tooFew || !covers(g.Scope, scope) { // asked now, so that a token's second use is seen whatever scope it comes with
+		if tooFew || !covers(g.Scope, sent.Get("scope")) { // asked now, so that a token's second use is seen whatever scope it comes with
 			return errScope
 		}
 		if u, err = tx.User(g.UserID); err != nil {
