@@ -1,6 +1,7 @@
 package password
 
 import (
+	"context"
 	"crypto/sha256"
 	"net/netip"
 	"sync"
@@ -16,8 +17,11 @@ const (
 	firstDelay    = time.Second
 	maxDelay      = 30 * time.Second
 	forgotten     = time.Hour // after the last failure
-	remembered    = 1 << 16   // pairs, addresses, and accounts
+	remembered    = 1 << 16   // pairs, addresses, accounts, and those that succeeded
 )
+
+// maxDelayOfAddress is for all accounts at one address together: colleagues who mistype keep nobody in their office out for long.
+const maxDelayOfAddress = 4 * time.Second
 
 // What it is for an account alone, where that is counted.
 const (
@@ -28,8 +32,8 @@ const (
 
 // Failures slows down whoever guesses passwords. They are counted for each account at each address, and for each address, never
 // for an account alone: nobody can be locked out by somebody else. Nor is anybody locked out for good: after half a minute at most
-// the next try is let through. One-time passwords are few enough to be guessed from many addresses: see TryCode. It is safe for
-// concurrent use.
+// the next try is let through. An account that succeeded at an address before does not wait for the failures of others there, as long as
+// its own are free. One-time passwords are few enough to be guessed from many addresses: see TryCode. It is safe for concurrent use.
 type Failures struct {
 	now func() time.Time
 
@@ -37,7 +41,7 @@ type Failures struct {
 	pairs     *counter
 	addresses *counter
 	accounts  *counter
-	known     *simplelru.LRU[digest, struct{}] // pairs at which a one-time password was right
+	known     *simplelru.LRU[digest, struct{}] // pairs and addresses that succeeded
 }
 
 // counter has the failures of one kind.
@@ -60,7 +64,7 @@ func NewFailures(now func() time.Time) *Failures {
 	f := &Failures{
 		now:       now,
 		pairs:     newCounter(freeOfPair, maxDelay, forgotten),
-		addresses: newCounter(freeOfAddress, maxDelay, forgotten),
+		addresses: newCounter(freeOfAddress, maxDelayOfAddress, forgotten),
 		accounts:  newCounter(freeOfAccount, maxDelayOfAccount, forgottenOfAccount),
 	}
 	// The only error is that of a size that is not positive.
@@ -79,8 +83,8 @@ type Attempt struct {
 	failures *Failures
 	at       time.Time
 	counted  []counted
-	pair     digest
-	code     bool // it is one at a one-time password
+	network  string
+	known    bool // somebody succeeded at this address before
 }
 
 // counted is where an attempt counts.
@@ -106,19 +110,25 @@ func (f *Failures) TryCode(account, address string) (a *Attempt, wait time.Durat
 
 func (f *Failures) try(account, address string, code bool) (*Attempt, time.Duration) {
 	network := NetworkOf(address)
-	a := &Attempt{failures: f, pair: sha256.Sum256([]byte(network + "\x00" + account)), code: code}
+	a := &Attempt{failures: f, network: network}
+	pair, place := sha256.Sum256([]byte(network+"\x00"+account)), sha256.Sum256([]byte(network))
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	a.at = f.now()
-	a.counted = []counted{{by: f.pairs, key: a.pair}, {by: f.addresses, key: sha256.Sum256([]byte(network))}}
-	if _, known := f.known.Get(a.pair); code && !known {
+	_, a.known = f.known.Get(place)
+	_, here := f.known.Get(pair)
+	a.counted = []counted{{by: f.pairs, key: pair}, {by: f.addresses, key: place}}
+	if code && !here {
 		a.counted = append(a.counted, counted{by: f.accounts, key: sha256.Sum256([]byte(account))})
 	}
+	here = here && f.pairs.tally(pair, a.at).failures < freeOfPair
 	var wait time.Duration
 	for n, c := range a.counted {
 		t := c.by.tally(c.key, a.at)
 		a.counted[n].before = t.last
-		wait = max(wait, c.by.wait(t, a.at))
+		if c.by != f.addresses || !here {
+			wait = max(wait, c.by.wait(t, a.at))
+		}
 	}
 	if wait > 0 {
 		return nil, wait
@@ -129,7 +139,20 @@ func (f *Failures) try(account, address string, code bool) (*Attempt, time.Durat
 	return a, 0
 }
 
-// Succeeded says that the password was right: what was counted for the account, at this address or alone, is forgotten.
+// Verify reports whether a password is the one that a string of Hash was made from. An empty string stands for a user who does not
+// exist: the answer is false, and takes as long. It waits for its turn; those who guess at other addresses don't keep the turns from an
+// address where somebody succeeded before. Errors: ErrBusy, that of ctx, and that of a string that Hash never made.
+func (a *Attempt) Verify(ctx context.Context, hash, plain string) (bool, error) {
+	leave, err := turns.enter(ctx, a.network, a.known)
+	if err != nil {
+		return false, err
+	}
+	defer leave()
+	return verify(hash, plain)
+}
+
+// Succeeded says that the password was right: what was counted for the account, at this address or alone, is forgotten. That it succeeded
+// here is remembered.
 func (a *Attempt) Succeeded() {
 	a.failures.mu.Lock()
 	defer a.failures.mu.Unlock()
@@ -139,9 +162,9 @@ func (a *Attempt) Succeeded() {
 		} else {
 			c.by.Remove(c.key)
 		}
-	}
-	if a.code {
-		a.failures.known.Add(a.pair, struct{}{})
+		if c.by != a.failures.accounts {
+			a.failures.known.Add(c.key, struct{}{})
+		}
 	}
 }
 

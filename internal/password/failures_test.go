@@ -56,6 +56,39 @@ func TestAddressIsSlowedDown(t *testing.T) {
 	require.Zero(t, fail(t, c, f, "one more", "192.0.2.2"))
 }
 
+// Colleagues at one address mistype: a right password gets in within seconds, at once where it did before, and guesses that go on don't
+// change that.
+func TestBusyOffice(t *testing.T) {
+	t.Parallel()
+	c := newClock()
+	f := password.NewFailures(c.Now)
+	first, wait := f.Try("ada", "192.0.2.1")
+	require.Zero(t, wait)
+	first.Succeeded()
+	for n := range 26 {
+		fail(t, c, f, fmt.Sprint("colleague ", n), "192.0.2.1")
+	}
+	for range 100 { // they take each turn that there is
+		require.LessOrEqual(t, fail(t, c, f, fmt.Sprint("guessed at ", c.now), "192.0.2.1"), 4*time.Second)
+		ada, wait := f.Try("ada", "192.0.2.1")
+		require.Zero(t, wait, "an account that succeeded here waits for the failures of others")
+		ada.Succeeded()
+	}
+	_, wait = f.Try("new", "192.0.2.1")
+	require.Equal(t, 4*time.Second, wait)
+	c.now = c.now.Add(wait)
+	_, wait = f.Try("new", "192.0.2.1")
+	require.Zero(t, wait)
+
+	// Whoever guesses at the account of a colleague is slowed down as anywhere.
+	for range 3 {
+		_, wait = f.Try("ada", "192.0.2.1")
+		require.Zero(t, wait)
+	}
+	_, wait = f.Try("ada", "192.0.2.1")
+	require.Equal(t, 4*time.Second, wait)
+}
+
 func TestSuccessIsRemembered(t *testing.T) {
 	t.Parallel()
 	c := newClock()
@@ -206,6 +239,28 @@ func TestNetworksCount(t *testing.T) {
 	}
 	_, wait = f.Try("bob", "::ffff:192.0.2.7")
 	require.Equal(t, time.Second, wait)
+}
+
+// So is what succeeded: the oldest is forgotten.
+func TestSuccessesAreBounded(t *testing.T) {
+	t.Parallel()
+	c := newClock()
+	f := password.NewFailures(c.Now)
+	succeed := func(account, address string) {
+		a, wait := f.Try(account, address)
+		require.Zero(t, wait)
+		a.Succeeded()
+	}
+	succeed("ada", "192.0.2.1")
+	for range 23 {
+		fail(t, c, f, fmt.Sprint("guessed at ", c.now), "192.0.2.1")
+		succeed("ada", "192.0.2.1")
+	}
+	for n := range 1 << 16 {
+		succeed("bob", fmt.Sprintf("10.%d.%d.%d", n>>16, n>>8&255, n&255))
+	}
+	_, wait := f.Try("ada", "192.0.2.1")
+	require.NotZero(t, wait, "the oldest success is still remembered")
 }
 
 // What is remembered is bounded: an attacker with many addresses takes no more memory than that.

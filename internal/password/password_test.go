@@ -4,11 +4,18 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/hiregate/hiregate/internal/password"
 )
+
+// verify compares as for somebody who signs in.
+func verify(ctx context.Context, hash, plain string) (bool, error) {
+	a, _ := password.NewFailures(time.Now).Try("ada", "192.0.2.1")
+	return a.Verify(ctx, hash, plain)
+}
 
 func TestHashAndVerify(t *testing.T) {
 	t.Parallel()
@@ -20,7 +27,7 @@ func TestHashAndVerify(t *testing.T) {
 	require.NoError(t, err)
 	require.NotEqual(t, hash, again, "it has no salt")
 	for plain, want := range map[string]bool{"correct horse": true, "correct horse ": false, "Correct horse": false, "": false, strings.Repeat("x", 2000): false} {
-		same, err := password.Verify(ctx, hash, plain)
+		same, err := verify(ctx, hash, plain)
 		require.NoError(t, err)
 		require.Equal(t, want, same, "%.20q", plain)
 	}
@@ -34,19 +41,19 @@ func TestCharactersInTwoForms(t *testing.T) {
 		hash, err := password.Hash(t.Context(), set)
 		require.NoError(t, err)
 		for typed, want := range map[string]bool{composed: true, decomposed: true, "schones wetter": false} {
-			same, err := password.Verify(t.Context(), hash, typed)
+			same, err := verify(t.Context(), hash, typed)
 			require.NoError(t, err)
 			require.Equal(t, want, same, "%+q for %+q", typed, set)
 		}
 	}
 	// Of before: the two forms were two passwords.
 	const before = "$argon2id$v=19$m=1024,t=1,p=1$c29tZXNhbHRzb21lc2FsdA$P6K36EuNG/cbMJ+vKmmnLTbQ6CW+9/FGx94Ih6jlRqs"
-	same, err := password.Verify(t.Context(), before, decomposed)
+	same, err := verify(t.Context(), before, decomposed)
 	require.NoError(t, err)
 	require.True(t, same)
 	long, err := password.Hash(t.Context(), strings.Repeat("\u00f6", 400))
 	require.NoError(t, err)
-	same, err = password.Verify(t.Context(), long, strings.Repeat("o\u0308", 400))
+	same, err = verify(t.Context(), long, strings.Repeat("o\u0308", 400))
 	require.NoError(t, err)
 	require.True(t, same, "it is shorter than it is typed")
 	require.ErrorContains(t, password.Check("o\u0308o\u0308o\u0308o\u0308"), "at least 8", "four characters")
@@ -55,7 +62,7 @@ func TestCharactersInTwoForms(t *testing.T) {
 func TestNobodyHasAPassword(t *testing.T) {
 	t.Parallel()
 	for _, plain := range []string{"", "correct horse"} {
-		same, err := password.Verify(t.Context(), "", plain)
+		same, err := verify(t.Context(), "", plain)
 		require.NoError(t, err)
 		require.False(t, same)
 	}
@@ -65,7 +72,7 @@ func TestNobodyHasAPassword(t *testing.T) {
 func TestForeignHash(t *testing.T) {
 	t.Parallel()
 	const foreign = "$argon2id$v=19$m=65536,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc"
-	same, err := password.Verify(t.Context(), foreign, "password")
+	same, err := verify(t.Context(), foreign, "password")
 	require.NoError(t, err)
 	require.True(t, same)
 }
@@ -78,7 +85,7 @@ func TestHashThatIsNone(t *testing.T) {
 		"$argon2id$v=19$m=4194304,t=2,p=1" + tail, "$argon2id$v=19$m=19456,t=900,p=1" + tail, "$argon2id$v=19$m=19456,t=2,p=0" + tail,
 		"$argon2id$v=19$m=19456,t=2" + tail, "$argon2id$v=19$m=19456,t=2,p=1$!!$!!", "$argon2id$v=19$m=19456,t=2,p=1$c29tZXNhbHQ$",
 	} {
-		same, err := password.Verify(t.Context(), hash, "password")
+		same, err := verify(t.Context(), hash, "password")
 		require.ErrorContains(t, err, "argon2id", hash)
 		require.False(t, same)
 	}
@@ -89,7 +96,7 @@ func TestGivenUp(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	// Its turn may come at once all the same; what it may not is end as a success of the wrong password.
-	same, _ := password.Verify(ctx, "", "x")
+	same, _ := verify(ctx, "", "x")
 	require.False(t, same)
 }
 

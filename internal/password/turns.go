@@ -2,40 +2,87 @@ package password
 
 import (
 	"context"
-	"sync/atomic"
+	"slices"
+	"sync"
+
+	"github.com/hiregate/hiregate/internal/fair"
 )
 
-// turns lets two passwords be hashed at once in this process, and 32 more wait for it: each takes 19 MiB and a processor.
+// turns lets two passwords be hashed at once in this process, and 32 more wait for it in each line: each takes 19 MiB and a processor.
 var turns = newQueue(2, 32)
 
-// queue lets some in at once, and some more wait.
+// queue lets some in at once, and some more wait. Those from addresses where somebody succeeded before have a line of their own. The two
+// lines take turns, and the addresses of a line share its places: nobody keeps the others out.
 type queue struct {
-	slots   chan struct{}
-	waiting atomic.Int32
-	most    int32
+	mu    sync.Mutex
+	free  int
+	lines [2]line // of strangers, of known addresses
+	next  int     // the line whose turn it is
 }
 
-func newQueue(atOnce, waiting int) *queue {
-	return &queue{slots: make(chan struct{}, atOnce), most: int32(waiting)}
+// line has those who wait, in order of arrival.
+type line struct {
+	places  *fair.Pool
+	waiting []chan struct{} // closed when the turn has come
 }
 
-// enter waits for a turn, which ends with leave. Errors: ErrBusy when too many wait, and that of ctx.
-func (q *queue) enter(ctx context.Context) (leave func(), err error) {
-	leave = func() { <-q.slots }
-	select {
-	case q.slots <- struct{}{}:
-		return leave, nil
-	default:
+func newQueue(atOnce int, waiting int64) *queue {
+	q := &queue{free: atOnce}
+	for n := range q.lines {
+		q.lines[n].places = fair.NewPool(waiting)
 	}
-	if q.waiting.Add(1) > q.most {
-		q.waiting.Add(-1)
+	return q
+}
+
+// enter waits for a turn, which ends with leave. Errors: ErrBusy when too many wait in the line, or from the network, and that of ctx.
+func (q *queue) enter(ctx context.Context, network string, known bool) (leave func(), err error) {
+	l := &q.lines[0]
+	if known {
+		l = &q.lines[1]
+	}
+	q.mu.Lock()
+	if q.free > 0 { // and so nobody waits
+		q.free--
+		q.mu.Unlock()
+		return q.leave, nil
+	}
+	if !l.places.TryTake(network, 1) {
+		q.mu.Unlock()
 		return nil, ErrBusy
 	}
-	defer q.waiting.Add(-1)
+	defer l.places.Give(network, 1)
+	turn := make(chan struct{})
+	l.waiting = append(l.waiting, turn)
+	q.mu.Unlock()
 	select {
-	case q.slots <- struct{}{}:
-		return leave, nil
+	case <-turn:
+		return q.leave, nil
 	case <-ctx.Done():
-		return nil, ctx.Err()
 	}
+	q.mu.Lock()
+	n := slices.Index(l.waiting, turn)
+	if n >= 0 {
+		l.waiting = slices.Delete(l.waiting, n, n+1)
+	}
+	q.mu.Unlock()
+	if n < 0 { // the turn came meanwhile
+		q.leave()
+	}
+	return nil, ctx.Err()
+}
+
+// leave gives the turn to whoever waits.
+func (q *queue) leave() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for range q.lines {
+		l := &q.lines[q.next]
+		q.next = (q.next + 1) % len(q.lines)
+		if len(l.waiting) > 0 {
+			close(l.waiting[0])
+			l.waiting = slices.Delete(l.waiting, 0, 1)
+			return
+		}
+	}
+	q.free++
 }

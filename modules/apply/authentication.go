@@ -81,7 +81,7 @@ func (x *exchange) issue(c credentials) (token string, refused *refusal) {
 		attempt.Withdrawn()
 		return "", x.away(err)
 	}
-	user, err := x.whose(namesakes, c.password)
+	user, err := x.whose(attempt, namesakes, c.password)
 	switch {
 	case errors.Is(err, password.ErrBusy):
 		attempt.Withdrawn()
@@ -115,15 +115,15 @@ func (x *exchange) issue(c credentials) (token string, refused *refusal) {
 
 // whose gives that one of the users of a name whose password it is; nil when it is nobody's. A partner may have the same name with several
 // tenants, and it is the password that tells which is meant: one that is right for two of them is good for neither.
-func (x *exchange) whose(namesakes []*hiring.APIUser, plain string) (user *hiring.APIUser, err error) {
+func (x *exchange) whose(attempt *password.Attempt, namesakes []*hiring.APIUser, plain string) (user *hiring.APIUser, err error) {
 	namesakes = slices.DeleteFunc(namesakes, func(u *hiring.APIUser) bool { return !x.serves(u.Tenant) })
 	if len(namesakes) == 0 { // to take as long as for one
-		_, err := password.Verify(x.r.Context(), "", plain)
+		_, err := attempt.Verify(x.r.Context(), "", plain)
 		return nil, err
 	}
 	found := 0
 	for _, one := range namesakes {
-		right, err := password.Verify(x.r.Context(), one.Password, plain)
+		right, err := attempt.Verify(x.r.Context(), one.Password, plain)
 		if err != nil {
 			return nil, err
 		}

@@ -4,11 +4,14 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"regexp"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -97,6 +100,49 @@ func TestUnknownUserIsAnsweredAlike(t *testing.T) {
 	}
 	require.Equal(t, said[0], said[1])
 	require.Equal(t, said[0], said[2])
+}
+
+// Fifty clients guess, each time from another address, so that passwords wait to be hashed. Somebody who signed in before at their address gets
+// in. The places are the process's, and this test is alone with them: those that run in parallel wait until it has ended.
+func TestGuessersKeepNobodyOut(t *testing.T) {
+	b := newBench(t)
+	u := b.browser()
+	require.NotEmpty(t, u.enter(base()).Get("code"))
+
+	var guessing sync.WaitGroup
+	var guesses, busy atomic.Int64
+	stop := make(chan struct{})
+	guess := func() int {
+		n := guesses.Add(1)
+		form := url.Values{"request": {base().values().Encode()}, "email": {"bob@example.com"}, "password": {"a guess"}, "action": {"sign-in"}}
+		r := httptest.NewRequest(http.MethodPost, "/oauth/sign-in", strings.NewReader(form.Encode()))
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		r.Header.Set("X-Test-Address", fmt.Sprintf("10.%d.%d.%d", n>>16&255, n>>8&255, n&255))
+		w := httptest.NewRecorder()
+		b.Provider.ServeHTTP(w, r)
+		return w.Code
+	}
+	for range 50 {
+		guessing.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				if guess() == http.StatusTooManyRequests {
+					busy.Add(1)
+				}
+			}
+		})
+	}
+	t.Cleanup(func() { close(stop); guessing.Wait() })
+	for range 2 {
+		before := busy.Load()
+		require.Eventually(t, func() bool { return busy.Load() > before }, time.Minute, time.Millisecond)
+		again := base().with(params{"prompt": "login"})
+		require.NotEmpty(t, back(t, u.signIn(u.authorize(again), "ada@example.com", right), callback).Get("code"))
+	}
 }
 
 // "the delay doubles to 30 s, then 429; never a lockout"

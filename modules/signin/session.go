@@ -89,7 +89,7 @@ func (p *Provider) signIn(w http.ResponseWriter, r *http.Request) {
 		p.slow(w, r, a, f, wait)
 		return
 	}
-	u, err := p.check(r, f.Email, plain)
+	u, err := p.check(r, attempt, f.Email, plain)
 	switch {
 	case errors.Is(err, password.ErrBusy):
 		attempt.Withdrawn()
@@ -119,14 +119,14 @@ var errWrong = errors.New("there is no such user, or the password is another")
 
 // check finds the user of an e-mail address and compares the password, in the same time whether or not there is one. With errWrong
 // the user is given as well where there is one.
-func (p *Provider) check(r *http.Request, email, plain string) (*identity.User, error) {
+func (p *Provider) check(r *http.Request, attempt *password.Attempt, email, plain string) (*identity.User, error) {
 	u, err := p.db().UserByEmail(r.Context(), email)
 	if errors.Is(err, store.ErrNotFound) {
 		u = new(identity.User)
 	} else if err != nil {
 		return nil, err
 	}
-	same, err := password.Verify(r.Context(), u.Password, plain)
+	same, err := attempt.Verify(r.Context(), u.Password, plain)
 	if err == nil && (!same || !u.DisabledAt.IsZero()) {
 		err = errWrong
 	}
