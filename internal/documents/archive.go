@@ -124,6 +124,9 @@ func (a *Archive) documents(ctx context.Context, e *hiring.Export) ([]*hiring.Do
 	if err != nil || len(docs) >= e.Attachments {
 		return docs, err
 	}
+	if e.Body == nil {
+		defer func() { e.Body = nil }() // it is read for this alone, and fetching may take long
+	}
 	attachments, err := a.attachments(ctx, e)
 	if err != nil {
 		return nil, err

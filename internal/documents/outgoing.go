@@ -2,6 +2,7 @@ package documents
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
@@ -21,7 +22,7 @@ const MaxInline = 10 << 20
 // Rehost: our document URLs in the place of its sender's, every other byte as it came. Inline: the same, and behind a URL the
 // document itself, as far as it is here and there is room for it. The URLs of an export that was triggered here are ours.
 func (a *Archive) Outgoing(ctx context.Context, e *hiring.Export, mode hiring.DocumentMode) ([]byte, error) {
-	if e.Attachments == 0 || mode == hiring.Passthrough || mode == hiring.Rehost && e.Origin == hiring.Triggered {
+	if asItCame(e, mode) {
 		return e.Body, nil
 	}
 	body, err := a.Store.Outgoing(ctx, e.ID, mode)
@@ -74,6 +75,30 @@ func (a *Archive) Outgoing(ctx context.Context, e *hiring.Export, mode hiring.Do
 		return a.Store.Outgoing(ctx, e.ID, mode)
 	}
 	return made.Bytes(), nil
+}
+
+// asItCame reports whether the body of an export goes out as it is.
+func asItCame(e *hiring.Export, mode hiring.DocumentMode) bool {
+	return e.Attachments == 0 || mode == hiring.Passthrough || mode == hiring.Rehost && e.Origin == hiring.Triggered
+}
+
+// OutgoingSize is about how many bytes of memory Outgoing takes, the export's own body included, before any of it is read.
+func (a *Archive) OutgoingSize(ctx context.Context, e *hiring.Export, mode hiring.DocumentMode) (int64, error) {
+	switch {
+	case asItCame(e, mode):
+		return e.Size, nil
+	case mode != hiring.Inline:
+		return 2 * e.Size, nil
+	}
+	docs, err := a.documents(ctx, e)
+	if err != nil {
+		return 0, err
+	}
+	content := int64(0)
+	for _, d := range docs {
+		content += d.Size
+	}
+	return 2*e.Size + int64(base64.StdEncoding.EncodedLen(int(min(content, MaxInline)))), nil
 }
 
 // links makes a public URL for each document of a received export; none for a triggered one, which has them.

@@ -37,6 +37,15 @@ var (
 		Name: "hiregate_delivery_attempt_seconds", Help: "Time of one delivery attempt, answered or not.",
 		Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 20},
 	})
+	attemptsUnderWay = prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "hiregate_delivery_attempts_under_way", Help: "Delivery attempts that are being made.",
+	})
+	attemptBytes = prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "hiregate_delivery_attempt_bytes", Help: "Bytes of memory, about, that the bodies of the attempts under way take.",
+	})
+	deferred = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "hiregate_deliveries_deferred_total", Help: "Attempts that were due and had to wait, by tenant and reason: at_capacity and breaker_open of the integration; no_place, no_memory: the tenant has its share.",
+	}, []string{"tenant", "reason"})
 	verifications = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "hiregate_verifications_total", Help: "VERIFY events sent, by tenant, integration and result.",
 	}, []string{"tenant", "integration", "result"})
@@ -79,7 +88,7 @@ var (
 	})
 )
 
-var all = []prometheus.Collector{received, sameBody, ackSeconds, deliveries, attemptSeconds, verifications, documents, documentBytes,
+var all = []prometheus.Collector{received, sameBody, ackSeconds, deliveries, attemptSeconds, attemptsUnderWay, attemptBytes, deferred, verifications, documents, documentBytes,
 	windowLeft, dispatched, erased, filesStuck, undispatched, undispatchedAge, walBytes, commits, writes, temporalUp,
 	applications, invalidAnswers, applicationBytes, tokens, formExpired, scans, scansPending, configured, held, quarantine, keysRefused}
 
@@ -164,6 +173,15 @@ func Delivery(tenant, integration string, class hiring.Class) {
 
 // Attempt observes how long a delivery attempt took.
 func Attempt(d time.Duration) { attemptSeconds.Observe(d.Seconds()) }
+
+// UnderWay adds to the attempts that are under way, and to the bytes of their bodies.
+func UnderWay(attempts int, bytes int64) {
+	attemptsUnderWay.Add(float64(attempts))
+	attemptBytes.Add(float64(bytes))
+}
+
+// Deferred counts an attempt that was due and had to wait.
+func Deferred(tenant, reason string) { deferred.WithLabelValues(tenantLabel(tenant), reason).Inc() }
 
 // Verification counts a VERIFY event that was sent.
 func Verification(tenant, integration string, configured bool) {

@@ -95,7 +95,7 @@ func NewRuntime(s Settings, database *Database, log *zap.Logger) (*Runtime, erro
 	r.Dispatcher = &export.Dispatcher{Client: c, InForce: &r.InForce, Archive: r.Archive, Now: r.now, Log: log.Named("dispatch"), Attributes: &r.attributes}
 	r.Again = &export.Again{Client: c, Namespace: s.Namespace, Dispatcher: r.Dispatcher, Now: r.now, Log: log.Named("dispatch")}
 	r.Retention = &retention.Retention{InForce: &r.InForce, Now: r.now, Log: log.Named("retention")}
-	r.exports = &export.Activities{Archive: r.Archive, InForce: &r.InForce, Now: r.now, Log: log.Named("export")}
+	r.exports = &export.Activities{Archive: r.Archive, InForce: &r.InForce, Room: export.NewRoom(export.AttemptsAtOnce, export.BytesAtOnce), Now: r.now, Log: log.Named("export")}
 	r.verification = &verification.Activities{InForce: &r.InForce, Release: r.Again.Release, Now: r.now, Log: log.Named("verification")}
 	r.scans = &scan.Activities{Archive: r.Archive, InForce: &r.InForce, Client: c, Now: r.now, Log: log.Named("scan")}
 	return r, nil

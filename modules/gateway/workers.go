@@ -14,6 +14,7 @@ import (
 	"github.com/hiregate/hiregate/internal/metrics"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/workflows"
+	"github.com/hiregate/hiregate/workflows/export"
 	"github.com/hiregate/hiregate/workflows/verification"
 )
 
@@ -71,7 +72,7 @@ func (r *Runtime) startWorkers(ctx context.Context) (failed chan error, stop fun
 	fetchOptions := options
 	fetchOptions.MaxConcurrentActivityExecutionSize = 128 // twice what the archive fetches at once: those that wait for it don't keep others from it
 	fetchOptions.DisableWorkflowWorker = true
-	options.MaxConcurrentActivityExecutionSize = 256
+	options.MaxConcurrentActivityExecutionSize = 2 * export.AttemptsAtOnce // whoever finds no place for an attempt takes a slot for a moment all the same
 	deliver := worker.New(r.client, workflows.DeliverQueue, options)
 	fetch := worker.New(r.client, workflows.DocumentsQueue, fetchOptions)
 	r.exports.Register(deliver, fetch)

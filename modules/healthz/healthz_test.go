@@ -2,17 +2,12 @@ package healthz_test
 
 import (
 	"bytes"
-	"cmp"
 	"database/sql"
 	"encoding/json"
-	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"os/exec"
 	"path/filepath"
-	"strconv"
 	"testing"
 	"time"
 
@@ -22,6 +17,7 @@ import (
 
 	"github.com/hiregate/hiregate/modules/gateway/gatewaytest"
 	"github.com/hiregate/hiregate/modules/healthz"
+	"github.com/hiregate/hiregate/workflows/temporaltest"
 )
 
 var (
@@ -145,40 +141,12 @@ func TestHealthFollowsTemporal(t *testing.T) {
 		}, 90*time.Second, 100*time.Millisecond)
 	}
 	becomes(health("degraded", good, noTemporal))
-	stop := temporal(t, folder, address.Port)
+	stop := temporaltest.Start(t, folder, address.Port)
 	becomes(health("ok", good, good))
 	stop()
 	becomes(health("degraded", good, noTemporal))
-	temporal(t, folder, address.Port)
+	temporaltest.Start(t, folder, address.Port)
 	becomes(health("ok", good, good))
 	require.NoError(t, b.Runtime.Store().Close())
 	becomes(health("unavailable", noDatabase, good))
-}
-
-// temporal runs temporal-dev, of TEMPORAL_DEV_BIN, else bin/temporal-dev, until it is stopped or the test ends.
-func temporal(t *testing.T, folder string, port int) (stop func()) {
-	t.Helper()
-	path, err := filepath.Abs(cmp.Or(os.Getenv("TEMPORAL_DEV_BIN"), "../../bin/temporal-dev"))
-	require.NoError(t, err)
-	require.FileExists(t, path, "run make build first, or name it in TEMPORAL_DEV_BIN")
-	var out bytes.Buffer
-	server := exec.Command(path, "--lifeline", "--db", filepath.Join(folder, "temporal.db"), "--port", strconv.Itoa(port), "--ui-port", "0")
-	server.Stdout, server.Stderr = &out, &out
-	lifeline, err := server.StdinPipe()
-	require.NoError(t, err)
-	require.NoError(t, server.Start())
-	stopped := false
-	stop = func() {
-		if stopped {
-			return
-		}
-		stopped = true
-		require.NoError(t, lifeline.Close())
-		_ = server.Wait() // however it ends
-		if t.Failed() {
-			fmt.Println(out.String())
-		}
-	}
-	t.Cleanup(stop)
-	return stop
 }

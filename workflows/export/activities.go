@@ -25,6 +25,7 @@ type Activities struct {
 	Store   *store.DB
 	Archive *documents.Archive
 	InForce *config.InForce
+	Room    *Room
 	Now     func() time.Time
 	Log     *zap.Logger
 

@@ -67,9 +67,15 @@ func (a *Activities) step(ctx context.Context, e *hiring.Export, d *hiring.Deliv
 			return a.wait(ctx, d, "documents_missing", workflows.Jittered(documentsDelay))
 		}
 	}
-	done, closed, wait := a.gates.enter(i, a.Now())
+	size, err := a.Archive.OutgoingSize(ctx, e, mode)
+	if err != nil {
+		return DeliverResult{}, a.storeAway(err)
+	}
+	done, closed := a.enter(i, size)
 	if closed != "" {
-		return a.wait(ctx, d, closed, max(gateDelay, min(wait, d.Till.Add(-endMargin).Sub(a.Now()))))
+		metrics.Deferred(d.Tenant, closed)
+		now := a.Now()
+		return a.wait(ctx, d, closed, max(gateDelay, min(a.gates.turn(i, now), d.Till.Add(-endMargin).Sub(now))))
 	}
 	d.Documents = mode // another in the configuration, later, is for other deliveries
 	answer, err := a.send(ctx, c, e, i, mode)
@@ -84,6 +90,24 @@ func (a *Activities) step(ctx context.Context, e *hiring.Export, d *hiring.Deliv
 		done(nil)
 	}
 	return a.record(ctx, e, d, i, status, answer, err)
+}
+
+// enter asks for a place at the gate of an integration, and for room to send that many bytes. When both are given, done must be told
+// how the integration was found; otherwise closed says, in a fixed word, why not.
+func (a *Activities) enter(i *hiring.Integration, size int64) (done func(found error), closed string) {
+	tell, closed := a.gates.enter(i)
+	if closed != "" {
+		return nil, closed
+	}
+	leave, full := a.Room.enter(i.Tenant, size)
+	if full != "" {
+		tell(errNotAsked)
+		return nil, full
+	}
+	return func(found error) {
+		leave()
+		tell(found)
+	}, ""
 }
 
 // unknown ends a delivery to an integration that was removed, and holds one to an integration that is only not known here.
@@ -174,6 +198,7 @@ func (a *Activities) send(ctx context.Context, c *config.Config, e *hiring.Expor
 	if err != nil {
 		return webhook.Answer{}, fmt.Errorf("making the body as it goes out: %w", err)
 	}
+	e.Body = nil // a partner may take long: what is not sent need not stay in memory
 	out := webhook.Delivery{
 		URL: i.URL, Secret: i.Secret.Reveal(), Event: webhook.EventExport, Body: body,
 		UUID: e.UUID(), Link: e.Link, ExportContext: e.ExportContext,

@@ -21,9 +21,11 @@ const (
 	breakFor = 15 * time.Second
 	// gateDelay is how long a delivery waits at a gate that opens by itself.
 	gateDelay = 2 * time.Second
-	// comingBack is how many of those that an integration's gate turned away come again in a second. Temporal carries few more than that,
+	// comingBack is how many of those of a tenant that were turned away come again in a second. Temporal carries few more than that,
 	// for all tenants together: thousands that wait for one partner, each asking every two seconds, would leave nothing to the others.
 	comingBack = 50
+	// crowdedFor is how long after it turned one away an integration keeps its share of the tenant's turns.
+	crowdedFor = time.Minute
 	// longestAtGate bounds how long one of very many waits.
 	longestAtGate = 10 * time.Minute
 )
@@ -31,12 +33,13 @@ const (
 // gates bound, per integration, what goes out at once, and stop it while the integration is down.
 type gates struct {
 	mu  sync.Mutex
-	all map[string]*gate
+	all map[string]map[string]*gate // by tenant, and the integration's name and URL
 }
 
 type gate struct {
 	cap     int
 	turns   *rate.Limiter // of those that were turned away
+	crowded time.Time     // when the last one was
 	places  *semaphore.Weighted
 	breaker *gobreaker.TwoStepCircuitBreaker[struct{}]
 }
@@ -48,26 +51,42 @@ var (
 )
 
 // enter asks for a place. When it is given, done must be told how the integration was found; otherwise closed says, in a
-// fixed word, why not, and wait, after which time to ask again.
-func (g *gates) enter(i *hiring.Integration, now time.Time) (done func(found error), closed string, wait time.Duration) {
+// fixed word, why not, and turn, after which time to ask again.
+func (g *gates) enter(i *hiring.Integration) (done func(found error), closed string) {
+	g.mu.Lock()
 	one := g.of(i)
+	g.mu.Unlock()
 	if !one.places.TryAcquire(1) {
-		return nil, "at_capacity", one.turn(now)
+		return nil, "at_capacity"
 	}
 	tell, err := one.breaker.Allow()
 	if err != nil {
 		one.places.Release(1)
-		return nil, "breaker_open", one.turn(now)
+		return nil, "breaker_open"
 	}
 	return func(found error) {
 		one.places.Release(1)
 		tell(found)
-	}, "", 0
+	}, ""
 }
 
-// turn tells after which time one that was turned away has its turn.
-func (g *gate) turn(now time.Time) time.Duration {
-	r := g.turns.ReserveN(now, 1)
+// turn tells after which time one that was turned away has its turn. The integrations of a tenant that turn some away share its turns:
+// twenty of them cost Temporal no more than one.
+func (g *gates) turn(i *hiring.Integration, now time.Time) time.Duration {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	one := g.of(i)
+	one.crowded = now
+	crowded := 0
+	for _, other := range g.all[i.Tenant] {
+		if now.Sub(other.crowded) < crowdedFor {
+			crowded++
+		}
+	}
+	share := comingBack / float64(crowded)
+	one.turns.SetLimitAt(now, rate.Limit(share))
+	one.turns.SetBurstAt(now, max(1, int(share*gateDelay.Seconds()))) // as many come back after two seconds as would without turns, while they are few
+	r := one.turns.ReserveN(now, 1)
 	wait := gateDelay + r.DelayFrom(now)
 	if wait > longestAtGate {
 		r.CancelAt(now)
@@ -76,27 +95,28 @@ func (g *gate) turn(now time.Time) time.Duration {
 	return workflows.Jittered(wait)
 }
 
+// of is the gate of an integration. The lock is held.
 func (g *gates) of(i *hiring.Integration) *gate {
 	n := i.InFlight
 	if n <= 0 {
 		n = hiring.DefaultInFlight
 	}
 	// The URL is part of what a breaker is about: a new one deserves a new chance.
-	key := i.Tenant + " " + i.Name + " " + i.URL
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if one, ok := g.all[key]; ok && one.cap == n {
+	key := i.Name + " " + i.URL
+	if one, ok := g.all[i.Tenant][key]; ok && one.cap == n {
 		return one
 	}
 	if g.all == nil {
-		g.all = map[string]*gate{}
+		g.all = map[string]map[string]*gate{}
 	}
-	// As many come back after two seconds as would without turns, while they are few.
+	if g.all[i.Tenant] == nil {
+		g.all[i.Tenant] = map[string]*gate{}
+	}
 	one := &gate{cap: n, turns: rate.NewLimiter(comingBack, comingBack*int(gateDelay/time.Second)), places: semaphore.NewWeighted(int64(n)), breaker: gobreaker.NewTwoStepCircuitBreaker[struct{}](gobreaker.Settings{
 		Timeout:     breakFor,
 		ReadyToTrip: func(c gobreaker.Counts) bool { return c.ConsecutiveFailures >= breakAfter },
 		IsExcluded:  func(err error) bool { return errors.Is(err, errNotAsked) },
 	})}
-	g.all[key] = one
+	g.all[i.Tenant][key] = one
 	return one
 }

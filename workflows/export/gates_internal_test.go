@@ -1,6 +1,7 @@
 package export
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -16,12 +17,12 @@ func TestNobodyWaitsLongAtAGate(t *testing.T) {
 	var g gates
 	i := &hiring.Integration{Tenant: "acme", Name: "hris", URL: "https://hr.example/in", InFlight: 1}
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
-	_, closed, _ := g.enter(i, now)
+	_, closed := g.enter(i)
 	require.Empty(t, closed)
 	turn := func() time.Duration {
-		_, closed, wait := g.enter(i, now)
+		_, closed := g.enter(i)
 		require.Equal(t, "at_capacity", closed)
-		return wait
+		return g.turn(i, now)
 	}
 	longest := time.Duration(0)
 	for range 100_000 {
@@ -31,4 +32,27 @@ func TestNobodyWaitsLongAtAGate(t *testing.T) {
 	require.LessOrEqual(t, longest, 12*time.Minute, "ten minutes, and the jitter")
 	now = now.Add(10*time.Minute + 5*time.Second)
 	require.Less(t, turn(), 3*time.Second)
+}
+
+// Twenty integrations of a tenant that turn deliveries away bring back no more of them in a second than one does. One alone has all of
+// the turns, and has them again once the others turn nobody away.
+func TestIntegrationsOfATenantShareItsTurns(t *testing.T) {
+	t.Parallel()
+	var g gates
+	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	// soon counts those of 2,000 turned away by so many integrations that come again within ten seconds.
+	soon := func(tenant string, integrations int) (n int) {
+		for m := range 2000 {
+			i := &hiring.Integration{Tenant: tenant, Name: fmt.Sprint("hris-", m%integrations), URL: "https://hr.example/in"}
+			if g.turn(i, now) < 10*time.Second {
+				n++
+			}
+		}
+		return n
+	}
+	alone := soon("acme", 1)
+	require.InDelta(t, 500, alone, 150)
+	require.LessOrEqual(t, soon("globex", 20), alone*5/4+100)
+	now = now.Add(time.Hour)
+	require.InDelta(t, alone, soon("globex", 1), 200)
 }

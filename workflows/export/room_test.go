@@ -1,0 +1,196 @@
+package export_test
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/worker"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/workflows"
+	"github.com/hiregate/hiregate/workflows/export"
+	"github.com/hiregate/hiregate/workflows/temporaltest"
+)
+
+// slow is a partner that answers nothing before it is released.
+type slow struct {
+	*httptest.Server
+	release chan struct{}
+	mu      sync.Mutex
+	held    int // requests that wait for their answer
+	bytes   int // of their bodies
+	most    int // that those came to
+	left    int // requests whose sender did not wait for the answer
+}
+
+func newSlow(t *testing.T) *slow {
+	s := &slow{release: make(chan struct{})}
+	s.Server = httptest.NewServer(s)
+	t.Cleanup(s.Close)
+	return s
+}
+
+func (s *slow) ServeHTTP(_ http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	s.count(1, len(body))
+	defer s.count(-1, -len(body))
+	select {
+	case <-s.release:
+	case <-r.Context().Done():
+		s.mu.Lock()
+		s.left++
+		s.mu.Unlock()
+	}
+}
+
+func (s *slow) count(requests, bytes int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.held += requests
+	s.bytes += bytes
+	s.most = max(s.most, s.bytes)
+}
+
+func (s *slow) now() (held, left int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.held, s.left
+}
+
+// declare adds an integration that is configured.
+func (b *bench) declare(tenant, name, url string, inFlight int) {
+	b.t.Helper()
+	i := hiring.Integration{Tenant: tenant, Name: name, URL: url + "/inbound", Secret: "s", Documents: hiring.Rehost, Verify: true, InFlight: inFlight}
+	if b.config.Tenants[tenant] == nil {
+		b.config.Tenants[tenant] = &hiring.Tenant{Name: tenant}
+	}
+	b.config.Tenants[tenant].Integrations = append(b.config.Tenants[tenant].Integrations, i)
+	require.NoError(b.t, b.Store.Write(b.t.Context(), func(tx *store.Tx) error {
+		return tx.PutIntegrationStatus(&i, store.IntegrationStatus{State: hiring.Configured, UpdatedAt: b.Clock()})
+	}))
+}
+
+// work has a real Temporal and a worker with so many slots deliver what is offered, until the test ends.
+func (b *bench) work(slots int) *export.Dispatcher {
+	b.t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(b.t, err)
+	address := l.Addr().(*net.TCPAddr)
+	require.NoError(b.t, l.Close())
+	temporaltest.Start(b.t, b.t.TempDir(), address.Port)
+	c, err := client.NewLazyClient(client.Options{HostPort: address.String()})
+	require.NoError(b.t, err)
+	b.t.Cleanup(c.Close)
+	w := worker.New(c, workflows.DeliverQueue, worker.Options{MaxConcurrentActivityExecutionSize: slots})
+	b.Register(w, worker.New(c, workflows.DocumentsQueue, worker.Options{}))
+	require.NoError(b.t, w.Start())
+	b.t.Cleanup(w.Stop)
+	return b.run(c, false)
+}
+
+// A tenant whose partners answer slowly, be it one that may have a thousand attempts under way or twenty with a few each, keeps half of
+// the places free for others, and keeps none of the worker's slots beyond its places.
+func TestSlowPartnersHoldUpNoOtherTenant(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name                            string
+		integrations, inFlight, exports int
+	}{
+		{"one integration with a thousand attempts", 1, 1000, 40},
+		{"twenty integrations", 20, 0, 2},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			partner := newSlow(t)
+			b.config.Tenants = map[string]*hiring.Tenant{}
+			for n := range c.integrations {
+				b.declare("acme", fmt.Sprint("hris-", n), partner.URL, c.inFlight)
+			}
+			b.declare("globex", "hris", b.partner.URL, 0)
+			b.Room, b.Now = export.NewRoom(8, export.BytesAtOnce), time.Now
+			d := b.work(16)
+			t.Cleanup(func() { close(partner.release) }) // before the worker is stopped, which waits for its attempts
+			for n := range c.exports {
+				e := b.takeFor("acme", fmt.Sprint("u-", n), `{}`, fromNow)
+				d.Offer(e)
+				b.becomes(e, started)
+			}
+			require.Eventually(t, func() bool { held, _ := partner.now(); return held == 4 }, time.Minute, 20*time.Millisecond)
+			for n := range 20 {
+				d.Offer(b.takeFor("globex", fmt.Sprint("u-", n), `{}`, fromNow))
+			}
+			require.Eventually(t, func() bool { return b.asked.Load() == 20 }, time.Minute, 20*time.Millisecond)
+			held, left := partner.now()
+			require.Equal(t, []int{4, 0}, []int{held, left}, "the others were delivered once some of these had ended")
+		})
+	}
+}
+
+// fromNow lets an export have its time from now on, by the machine's clock.
+func fromNow(e *hiring.Export) { e.DeliverTill = time.Now().Add(hiring.DeliveryWindow) }
+
+// Bodies that are under way take no more than there is room for, and of that no tenant more than half. What found no room is delivered
+// later, and none of it was an attempt.
+func TestBytesUnderWayAreBounded(t *testing.T) {
+	t.Parallel()
+	const room, size = 64_000, 5_000
+	b := newBench(t)
+	partner := newSlow(t)
+	b.Room = export.NewRoom(export.AttemptsAtOnce, room)
+	b.config.Tenants = map[string]*hiring.Tenant{}
+	var waiting []*hiring.Export
+	for _, tenant := range []string{"acme", "globex"} {
+		b.declare(tenant, "hris", partner.URL, 1000)
+		for n := range 20 {
+			waiting = append(waiting, b.takeFor(tenant, fmt.Sprint("u-", n), string(bytes.Repeat([]byte(" "), size)), func(*hiring.Export) {}))
+		}
+	}
+	large := b.takeFor("acme", "large", string(bytes.Repeat([]byte(" "), room/2+1)), func(*hiring.Export) {})
+
+	var group sync.WaitGroup
+	var away atomic.Int64
+	var later []*hiring.Export
+	var mu sync.Mutex
+	for n, e := range waiting {
+		group.Go(func() {
+			res, wait, class := b.deliver(e)
+			if wait == 0 {
+				if res.Class != hiring.ClassDelivered || res.Attempts != 1 {
+					t.Errorf("%+v", res)
+				}
+				return
+			}
+			if class != "no_memory" || wait > 3*time.Second {
+				t.Errorf("%s after %v", class, wait)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			later = append(later, e)
+			away.Add(1)
+		})
+		require.Eventually(t, func() bool { held, _ := partner.now(); return held+int(away.Load()) == n+1 }, time.Minute, time.Millisecond)
+	}
+	held, _ := partner.now()
+	require.GreaterOrEqual(t, held, 2*room/3/size-1, "two that take all they can get have a third each")
+	_, _, class := b.deliver(large)
+	require.Equal(t, "no_memory", class)
+	close(partner.release)
+	group.Wait()
+	for _, e := range append(later, large) {
+		res, _, _ := b.deliver(e)
+		require.Equal(t, export.DeliverResult{Integration: "hris", Class: hiring.ClassDelivered, Attempts: 1}, res)
+	}
+	require.LessOrEqual(t, partner.most, room)
+}
