@@ -27,7 +27,7 @@ import (
 
 const (
 	starters     = 8
-	offers       = 1024
+	offersAtOnce = 1024
 	sweepEvery   = time.Second
 	sweepAge     = 3 * time.Second // what is younger is being started by whoever accepted it
 	offerAge     = 2 * time.Second // what waits for a starter for longer is the sweep's
@@ -51,15 +51,10 @@ type Dispatcher struct {
 	Attributes *atomic.Bool
 
 	once     sync.Once
-	queue    chan offer
+	queue    *offers
 	underway sync.Map    // the IDs of the exports that are being started
 	absent   absent      // the sweep's
 	away     atomic.Bool // Temporal did not answer last time
-}
-
-type offer struct {
-	export *hiring.Export
-	at     time.Time
 }
 
 // Offer starts an export's workflow soon. It never waits: what finds no room is found by the sweep.
@@ -68,14 +63,11 @@ func (d *Dispatcher) Offer(e *hiring.Export) {
 	if d.away.Load() {
 		return
 	}
-	select {
-	case d.queue <- offer{e, d.Now()}:
-	default:
-	}
+	d.queue.add(e, d.Now())
 }
 
 func (d *Dispatcher) ready() {
-	d.once.Do(func() { d.queue = make(chan offer, offers) })
+	d.once.Do(func() { d.queue = newOffers(offersAtOnce) })
 }
 
 // Run starts workflows until ctx ends.
@@ -86,7 +78,8 @@ func (d *Dispatcher) Run(ctx context.Context) {
 		group.Go(func() {
 			for {
 				select {
-				case o := <-d.queue:
+				case <-d.queue.queued:
+					o := d.queue.next()
 					if !d.away.Load() && d.Now().Sub(o.at) < offerAge {
 						d.start(ctx, o.export)
 					}
