@@ -21,11 +21,14 @@ const (
 	breakFor = 15 * time.Second
 	// gateDelay is how long a delivery waits at a gate that opens by itself.
 	gateDelay = 2 * time.Second
-	// comingBack is how many of those of a tenant that were turned away come again in a second. Temporal carries few more than that,
-	// for all tenants together: thousands that wait for one partner, each asking every two seconds, would leave nothing to the others.
-	comingBack = 50
-	// crowdedFor is how long after it turned one away an integration keeps its share of the tenant's turns.
+	// comingBack is how many of those of a tenant that were turned away come again in a second, beside as many as its integrations
+	// take. Temporal carries a few times that, for all tenants together: thousands that wait for one partner, each asking every two
+	// seconds, would leave nothing to the others.
+	comingBack = 20
+	// crowdedFor is how long after it turned one away an integration keeps its share of these.
 	crowdedFor = time.Minute
+	// paceOver is the time over which it is counted how many attempts an integration takes.
+	paceOver = 5 * time.Second
 	// longestAtGate bounds how long one of very many waits.
 	longestAtGate = 10 * time.Minute
 )
@@ -38,10 +41,14 @@ type gates struct {
 
 type gate struct {
 	cap     int
-	turns   *rate.Limiter // of those that were turned away
-	crowded time.Time     // when the last one was
 	places  *semaphore.Weighted
 	breaker *gobreaker.TwoStepCircuitBreaker[struct{}]
+
+	turns   *rate.Limiter // of those that were turned away
+	crowded time.Time     // when the last one was
+	made    int           // attempts since that time
+	since   time.Time
+	pace    float64 // attempts in a second, before that time
 }
 
 // What an attempt says of its integration; nil: it is up.
@@ -67,11 +74,16 @@ func (g *gates) enter(i *hiring.Integration) (done func(found error), closed str
 	return func(found error) {
 		one.places.Release(1)
 		tell(found)
+		if !errors.Is(found, errNotAsked) {
+			g.mu.Lock()
+			defer g.mu.Unlock()
+			one.made++
+		}
 	}, ""
 }
 
-// turn tells after which time one that was turned away has its turn. The integrations of a tenant that turn some away share its turns:
-// twenty of them cost Temporal no more than one.
+// turn tells after which time one that was turned away has its turn. As many have theirs as find room, judging by what the integration took
+// lately, and a few more: those would be for nothing, so the integrations of a tenant that turn some away share them.
 func (g *gates) turn(i *hiring.Integration, now time.Time) time.Duration {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -83,9 +95,13 @@ func (g *gates) turn(i *hiring.Integration, now time.Time) time.Duration {
 			crowded++
 		}
 	}
-	share := comingBack / float64(crowded)
-	one.turns.SetLimitAt(now, rate.Limit(share))
-	one.turns.SetBurstAt(now, max(1, int(share*gateDelay.Seconds()))) // as many come back after two seconds as would without turns, while they are few
+	if counted := now.Sub(one.since); counted >= paceOver {
+		one.pace = float64(one.made) / counted.Seconds()
+		one.made, one.since = 0, now
+	}
+	back := one.pace + comingBack/float64(crowded)
+	one.turns.SetLimitAt(now, rate.Limit(back))
+	one.turns.SetBurstAt(now, max(1, int(back*gateDelay.Seconds()))) // while they are few, all come back after two seconds
 	r := one.turns.ReserveN(now, 1)
 	wait := gateDelay + r.DelayFrom(now)
 	if wait > longestAtGate {
