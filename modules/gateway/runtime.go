@@ -20,6 +20,7 @@ import (
 	"github.com/hiregate/hiregate/internal/config"
 	"github.com/hiregate/hiregate/internal/directory"
 	"github.com/hiregate/hiregate/internal/documents"
+	"github.com/hiregate/hiregate/internal/fair"
 	"github.com/hiregate/hiregate/internal/inbox"
 	"github.com/hiregate/hiregate/internal/retention"
 	"github.com/hiregate/hiregate/internal/store"
@@ -96,7 +97,7 @@ func NewRuntime(s Settings, database *Database, log *zap.Logger) (*Runtime, erro
 	r.Again = &export.Again{Client: c, Namespace: s.Namespace, Dispatcher: r.Dispatcher, Now: r.now, Log: log.Named("dispatch")}
 	r.Retention = &retention.Retention{InForce: &r.InForce, Now: r.now, Log: log.Named("retention")}
 	r.exports = &export.Activities{Archive: r.Archive, InForce: &r.InForce, Room: export.NewRoom(export.AttemptsAtOnce, export.BytesAtOnce), Now: r.now, Log: log.Named("export")}
-	r.verification = &verification.Activities{InForce: &r.InForce, Release: r.Again.Release, Now: r.now, Log: log.Named("verification")}
+	r.verification = &verification.Activities{InForce: &r.InForce, Places: fair.NewPool(verification.AtOnce), Release: r.Again.Release, Now: r.now, Log: log.Named("verification")}
 	r.scans = &scan.Activities{Archive: r.Archive, InForce: &r.InForce, Client: c, Now: r.now, Log: log.Named("scan")}
 	return r, nil
 }

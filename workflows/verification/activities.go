@@ -12,6 +12,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/hiregate/hiregate/internal/config"
+	"github.com/hiregate/hiregate/internal/fair"
 	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/metrics"
 	"github.com/hiregate/hiregate/internal/store"
@@ -19,10 +20,14 @@ import (
 	"github.com/hiregate/hiregate/workflows"
 )
 
+// AtOnce is how many VERIFY events are under way at once. Tenants share them: one whose partners hang leaves the worker to others.
+const AtOnce = 128
+
 // Activities are the steps of the verification workflow.
 type Activities struct {
 	Store   *store.DB
 	InForce *config.InForce
+	Places  *fair.Pool // of AtOnce
 	// Release lets the exports go that were held for an integration.
 	Release func(context.Context, *hiring.Integration) error
 	Now     func() time.Time
@@ -59,6 +64,10 @@ func (a *Activities) Verify(ctx context.Context, in Input) (Result, error) {
 	if status.State != hiring.NotConfigured {
 		return Result{State: status.State}, nil
 	}
+	if !a.Places.TryTake(i.Tenant, 1) {
+		return Result{}, workflows.Again("no_place", 0, workflows.Jittered(5*time.Second))
+	}
+	defer a.Places.Give(i.Tenant, 1)
 	answer, reason, err := c.Names.Verify(ctx, c.Egress.Client(), i)
 	if err != nil {
 		return Result{}, workflows.Again("stopping", 0, 5*time.Second)

@@ -18,6 +18,7 @@ import (
 
 	"github.com/hiregate/hiregate/internal/config"
 	"github.com/hiregate/hiregate/internal/egress"
+	"github.com/hiregate/hiregate/internal/fair"
 	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/store/storetest"
@@ -44,7 +45,7 @@ func newVerifier(t *testing.T, i hiring.Integration) *verifier {
 	force := new(config.InForce)
 	force.Push(&config.Config{Names: names, Egress: egress.New(egress.Policy{Allow: []egress.Allowance{loopback}}),
 		Tenants: map[string]*hiring.Tenant{"acme": {Name: "acme", Integrations: []hiring.Integration{i}}}})
-	return &verifier{t: t, Activities: &verification.Activities{Store: db, InForce: force, Now: time.Now, Log: zap.NewNop(), Release: func(context.Context, *hiring.Integration) error {
+	return &verifier{t: t, Activities: &verification.Activities{Store: db, InForce: force, Places: fair.NewPool(verification.AtOnce), Now: time.Now, Log: zap.NewNop(), Release: func(context.Context, *hiring.Integration) error {
 		t.Error("it released what is held")
 		return nil
 	}}}
@@ -60,6 +61,34 @@ func (v *verifier) verify(i hiring.Integration) (res verification.Result, err er
 		require.NoError(v.t, value.Get(&res))
 	}
 	return res, err
+}
+
+// A tenant that has its share of the events under way is not asked for more of them, and that is no attempt.
+func TestVerifyWaitsForAPlace(t *testing.T) {
+	t.Parallel()
+	asked := 0
+	partner := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		asked++
+		w.WriteHeader(http.StatusTeapot)
+	}))
+	t.Cleanup(partner.Close)
+	i := hiring.Integration{Row: hiring.Row{Version: 1}, Tenant: "acme", Name: "hris", URL: partner.URL + "/inbound", Secret: "s", Verify: true}
+	v := newVerifier(t, i)
+	for v.Places.TryTake("acme", 1) {
+	}
+	var again *temporal.ApplicationError
+	_, err := v.verify(i)
+	require.ErrorAs(t, err, &again)
+	require.Equal(t, []any{"no_place", 0}, []any{again.Type(), asked})
+	v.Places.Give("acme", 1)
+	for range 2 {
+		_, err = v.verify(i)
+		require.ErrorAs(t, err, &again)
+		require.Equal(t, "not_configured", again.Type())
+	}
+	status, err := v.Store.IntegrationStatus(t.Context(), &i)
+	require.NoError(t, err)
+	require.Equal(t, []int{2, 2}, []int{status.Attempts, asked})
 }
 
 // A slow answer to VERIFY says nothing of the setting that came meanwhile, and does not bring back what was removed.
