@@ -16,6 +16,9 @@ import (
 // MaxInline is how much of its documents the body of an export may hold, in decoded bytes (docs/behaviour.md, "Documents").
 const MaxInline = 10 << 20
 
+// attachmentMembers is about how much longer an attachment is with our URL, and with a document but for its content.
+const attachmentMembers = 512
+
 // Outgoing is the body of an export, whose own is loaded, as it goes out in a document mode. One that differs from what came is
 // made once and kept, so that every attempt sends the same bytes.
 //
@@ -84,11 +87,12 @@ func asItCame(e *hiring.Export, mode hiring.DocumentMode) bool {
 
 // OutgoingSize is about how many bytes of memory Outgoing takes, the export's own body included, before any of it is read.
 func (a *Archive) OutgoingSize(ctx context.Context, e *hiring.Export, mode hiring.DocumentMode) (int64, error) {
-	switch {
-	case asItCame(e, mode):
+	if asItCame(e, mode) {
 		return e.Size, nil
-	case mode != hiring.Inline:
-		return 2 * e.Size, nil
+	}
+	size := 2*e.Size + int64(e.Attachments)*attachmentMembers
+	if mode != hiring.Inline {
+		return size, nil
 	}
 	docs, err := a.documents(ctx, e)
 	if err != nil {
@@ -98,7 +102,7 @@ func (a *Archive) OutgoingSize(ctx context.Context, e *hiring.Export, mode hirin
 	for _, d := range docs {
 		content += d.Size
 	}
-	return 2*e.Size + int64(base64.StdEncoding.EncodedLen(int(min(content, MaxInline)))), nil
+	return size + int64(base64.StdEncoding.EncodedLen(int(min(content, MaxInline)))), nil
 }
 
 // links makes a public URL for each document of a received export; none for a triggered one, which has them.

@@ -117,6 +117,29 @@ func TestInlineChangesNothingElse(t *testing.T) {
 	require.Equal(t, original, string(b.outgoing(e, hiring.Passthrough)))
 }
 
+// What an attempt will take is known before it reads anything, in every mode, and however often it is asked.
+func TestSizeIsKnownBeforeTheBodyIsMade(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	large, _ := b.sized(3<<20, 1<<20, 8<<20)
+	for _, e := range []*hiring.Export{large, b.accept("one", "two"), b.accept()} {
+		for _, mode := range []hiring.DocumentMode{hiring.Passthrough, hiring.Rehost, hiring.Inline} {
+			own := *e
+			own.Body = nil
+			size, err := b.OutgoingSize(t.Context(), &own, mode)
+			require.NoError(t, err)
+			require.Nil(t, own.Body, mode)
+			body := b.outgoing(e, mode)
+			takes := len(e.Body) + len(body)
+			if bytes.Equal(body, e.Body) {
+				takes = len(body)
+			}
+			require.GreaterOrEqual(t, size, int64(takes), mode)
+			require.LessOrEqual(t, size, int64(takes)*12/10+8<<20, mode) // the third document finds no room
+		}
+	}
+}
+
 // In the order of the attachments each goes in that fits into what is left of 10 MiB, to the byte.
 func TestInlineTakesTenMebibytes(t *testing.T) {
 	t.Parallel()
