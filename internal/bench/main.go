@@ -45,6 +45,7 @@ func main() {
 	flag.StringVar(&b.binary, "hiregate", "bin/hiregate", "the gateway's binary")
 	flag.BoolVar(&b.acks, "acks", false, "measure the acknowledgements alone")
 	flag.IntVar(&b.wrong, "timing", 0, "measure nothing but this many wrong passwords, for a known user and for unknown ones each")
+	flag.BoolVar(&b.shares, "tenants", false, "measure nothing but how much a tenant with slow partners delays another one")
 	payload := flag.String("payload", "testdata/samples/export-full.json", "the export that is sent")
 	flag.Parse()
 	if b.rounds < 1 {
@@ -62,7 +63,7 @@ type bench struct {
 	during                  time.Duration
 	rounds, exports, listed int
 	wrong                   int
-	acks                    bool
+	acks, shares            bool
 	temporal, binary        string
 
 	dir      string
@@ -95,6 +96,9 @@ func (b *bench) run(payload string) error {
 	go b.tidyWhenInterrupted()
 	if b.wrong > 0 {
 		return b.timing(b.wrong)
+	}
+	if b.shares {
+		return b.tenants()
 	}
 	if b.postgres, err = storetest.NewServer(); err != nil {
 		return err

@@ -32,6 +32,7 @@ type options struct {
 	temporal     string // default: nobody answers there
 	partner      string // host:port to deliver to; empty: nobody
 	global       string // further global options
+	acme, others string // further lines of the tenant, and further tenants
 }
 
 func serve(binary string, o options) (*server, error) {
@@ -66,6 +67,7 @@ func serve(binary string, o options) (*server, error) {
 			secret %[4]s
 			%[5]s
 		}
+		%[9]s
 	}
 }
 http://%[1]s {
@@ -79,7 +81,7 @@ http://%[1]s {
 		%[6]s
 	}
 }
-`, address, folder, cmp.Or(o.temporal, "127.0.0.1:1"), secret, integration, o.site, cmp.Or(o.database, "sqlite:"+folder+"/hiregate.db"), o.global)
+`, address, folder, cmp.Or(o.temporal, "127.0.0.1:1"), secret, integration+o.acme, o.site, cmp.Or(o.database, "sqlite:"+folder+"/hiregate.db"), o.global, o.others)
 	file := filepath.Join(folder, "Caddyfile")
 	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
 		return nil, err
