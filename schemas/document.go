@@ -2,6 +2,7 @@ package schemas
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -14,6 +15,8 @@ type Document struct {
 	Value any
 	// Attachments are those of all profiles whose url is a string, in the order of the body.
 	Attachments []Attachment
+	// AttachmentCount is how many elements the attachments of all profiles have, whatever they are.
+	AttachmentCount int
 	// CandidateID is the string at /candidate/person/id/value, empty if there is none. It is any Unicode text, U+0000
 	// included.
 	CandidateID string
@@ -33,6 +36,15 @@ func (d *Document) value() any {
 		d.Value, d.body = full.Value, nil
 	}
 	return d.Value
+}
+
+// CheckAttachments returns a finding if the document has more than so many attachments. Ask it before Validator.Export, which takes long
+// for many.
+func (d *Document) CheckAttachments(most int) []Finding {
+	if d.AttachmentCount <= most {
+		return nil
+	}
+	return []Finding{{Pointer: "/candidate/profiles", Rule: fmt.Sprintf("at most %d attachments", most), Found: fmt.Sprintf("%d attachments", d.AttachmentCount)}}
 }
 
 // Attachment is an element of /candidate/profiles/*/attachments (contract, part B).

@@ -213,6 +213,9 @@ func (r *reader) array(p place) (v any, shape uint64, err error) {
 		if n == maxElements {
 			return nil, 0, r.refuse("An array has more than 10,000 elements; send fewer.")
 		}
+		if element == atAttachment {
+			r.doc.AttachmentCount++
+		}
 		one, oneShape, _, err := r.value(element, n)
 		if err != nil {
 			return nil, 0, err

@@ -132,7 +132,8 @@ func (a *Archive) documents(ctx context.Context, e *hiring.Export) ([]*hiring.Do
 		return nil, err
 	}
 	now, position := a.Now(), 0
-	for turn := range slices.Chunk(attachments.Attachments, rowsAtOnce) { // where it breaks off, it goes on the next time
+	all := attachments.Attachments[:min(len(attachments.Attachments), e.Attachments)] // one in quarantine may have more than are taken
+	for turn := range slices.Chunk(all, rowsAtOnce) {                                 // where it breaks off, it goes on the next time
 		err := a.Store.Write(ctx, func(tx *store.Tx) error {
 			for n, attachment := range turn {
 				err := tx.InsertDocument(hiring.Document{

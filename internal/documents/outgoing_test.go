@@ -203,6 +203,22 @@ func TestInlineLeavesADocumentThatIsThere(t *testing.T) {
 	require.Equal(t, 1, strings.Count(string(b.outgoing(e, hiring.Inline)), `"document":`))
 }
 
+// One in quarantine may have more attachments than are taken: the others keep the URLs that they came with.
+func TestAttachmentsBeyondThoseTakenKeepTheirURLs(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	attachment := fmt.Sprintf(`{"url":%q}`, b.service.URL+"/one")
+	body := fmt.Appendf(nil, `{"candidate":{"profiles":[{"attachments":[%[1]s,%[1]s]},{"attachments":[%[1]s]}]}}`, attachment)
+	e := inbox.Arrive("acme", "u-1", body, b.clock())
+	e.Attachments = 2
+	_, err := inbox.Accept(t.Context(), b.Store, e)
+	require.NoError(t, err)
+	require.Equal(t, 2, b.fetch(e).Fetched)
+	for _, mode := range []hiring.DocumentMode{hiring.Rehost, hiring.Inline} {
+		require.Equal(t, 1, strings.Count(string(b.outgoing(e, mode)), attachment), mode)
+	}
+}
+
 // The URLs in a body that was triggered here are ours already, and end when they end.
 func TestTriggeredBodyKeepsItsURLs(t *testing.T) {
 	t.Parallel()

@@ -37,7 +37,8 @@ func benchOn(g *gatewaytest.Bench) bench {
 	segment := 1
 	return bench{g, &receiver.Receiver{
 		Gateway: g.Gateway, Tenant: receiver.TenantFrom{Segment: &segment}, MaxBody: receiver.DefaultMaxBody,
-		HookPath: func(r *http.Request) string { return r.URL.Path }, Log: g.Log,
+		MaxAttachments: receiver.DefaultMaxAttachments,
+		HookPath:       func(r *http.Request) string { return r.URL.Path }, Log: g.Log,
 	}}
 }
 

@@ -3,6 +3,7 @@ package receiver
 import (
 	"errors"
 	"fmt"
+	"strconv"
 
 	"github.com/caddyserver/caddy/v2/caddyconfig/httpcaddyfile"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
@@ -16,6 +17,7 @@ import (
 //	export_receiver {
 //		tenant_from path <n> | query <name>
 //		max_body    <size>
+//		max_attachments <n>
 //	}
 func ParseDirective(h httpcaddyfile.Helper) (caddyhttp.MiddlewareHandler, error) {
 	handler := new(Handler)
@@ -28,8 +30,10 @@ func ParseDirective(h httpcaddyfile.Helper) (caddyhttp.MiddlewareHandler, error)
 			handler.TenantFrom, err = ParseTenantFrom(args)
 		case "max_body":
 			handler.MaxBody, err = parseMaxBody(args)
+		case "max_attachments":
+			handler.MaxAttachments, err = parseMaxAttachments(args)
 		default:
-			err = fmt.Errorf("%s is unknown here: write tenant_from or max_body", option)
+			err = fmt.Errorf("%s is unknown here: write tenant_from, max_body or max_attachments", option)
 		}
 		return err
 	})
@@ -54,4 +58,18 @@ func parseMaxBody(args []string) (int64, error) {
 		return 0, fmt.Errorf("max_body %q: write a size from 1B to 1GiB, such as 5MiB", args[0])
 	}
 	return int64(size), nil
+}
+
+// mostMaxAttachments is what an array may hold at most.
+const mostMaxAttachments = 10_000
+
+func parseMaxAttachments(args []string) (int, error) {
+	if len(args) != 1 {
+		return 0, errors.New("max_attachments takes one argument: write, for example, `max_attachments 500`")
+	}
+	n, err := strconv.Atoi(args[0])
+	if err != nil || n < 1 || n > mostMaxAttachments {
+		return 0, fmt.Errorf("max_attachments %q: write a number from 1 to %d, such as 500", args[0], mostMaxAttachments)
+	}
+	return n, nil
 }

@@ -16,6 +16,8 @@ type Handler struct {
 	TenantFrom TenantFrom `json:"tenant_from"`
 	// MaxBody is the largest body in bytes. Default: 5 MiB.
 	MaxBody int64 `json:"max_body,omitempty"`
+	// MaxAttachments is how many attachments an export has at most. Default: 500.
+	MaxAttachments int `json:"max_attachments,omitempty"`
 
 	receiver Receiver
 }
@@ -36,11 +38,17 @@ func (h *Handler) Provision(ctx caddy.Context) error {
 	case h.MaxBody < 0 || h.MaxBody > largestMaxBody:
 		return fmt.Errorf("export_receiver: max_body is %d bytes: give a number from 1 to %d", h.MaxBody, largestMaxBody)
 	}
+	switch {
+	case h.MaxAttachments == 0:
+		h.MaxAttachments = DefaultMaxAttachments
+	case h.MaxAttachments < 0 || h.MaxAttachments > mostMaxAttachments:
+		return fmt.Errorf("export_receiver: max_attachments is %d: give a number from 1 to %d", h.MaxAttachments, mostMaxAttachments)
+	}
 	g, err := gateway.Of(ctx, "export_receiver")
 	if err != nil {
 		return err
 	}
-	h.receiver = Receiver{Gateway: g, Tenant: h.TenantFrom, MaxBody: h.MaxBody, HookPath: originalPath, Log: ctx.Logger()}
+	h.receiver = Receiver{Gateway: g, Tenant: h.TenantFrom, MaxBody: h.MaxBody, MaxAttachments: h.MaxAttachments, HookPath: originalPath, Log: ctx.Logger()}
 	return nil
 }
 

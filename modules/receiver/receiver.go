@@ -31,6 +31,9 @@ import (
 // DefaultMaxBody is the largest body that is read, in bytes, unless configured otherwise.
 const DefaultMaxBody = 5 << 20
 
+// DefaultMaxAttachments is how many attachments an export has at most, unless configured otherwise.
+const DefaultMaxAttachments = 500
+
 // readyWithin bounds how long the sender of a VERIFY waits for the database. An export waits for its turn to be written
 // for less, see store.DB.Write.
 const readyWithin = 10 * time.Second
@@ -41,6 +44,8 @@ type Receiver struct {
 	Gateway *gateway.Gateway
 	Tenant  TenantFrom
 	MaxBody int64
+	// MaxAttachments is how many attachments an export has at most. Of one in quarantine that has more, the first ones are fetched.
+	MaxAttachments int
 	// HookPath gives the path of a request as its sender wrote it, before the server stripped a prefix.
 	HookPath func(*http.Request) string
 	Log      *zap.Logger
@@ -204,7 +209,10 @@ func (in *intake) export() (result string) {
 	if result != "" {
 		return result
 	}
-	findings := in.Gateway.Validator.Export(doc)
+	findings := doc.CheckAttachments(in.MaxAttachments)
+	if findings == nil {
+		findings = in.Gateway.Validator.Export(doc)
+	}
 	if len(findings) > 0 && !in.tenant.Quarantine {
 		return in.invalid("the body breaks the schema of an export", findings)
 	}
@@ -217,7 +225,7 @@ func (in *intake) export() (result string) {
 		e.Findings, _ = json.Marshal(findings) // strings can always be encoded
 	}
 	e.Link, e.ExportContext = head.link, head.exportContext
-	e.CandidateID, e.Attachments, e.Hops = doc.CandidateID, len(doc.Attachments), hops
+	e.CandidateID, e.Attachments, e.Hops = doc.CandidateID, min(len(doc.Attachments), in.MaxAttachments), hops
 	return in.accept(e)
 }
 
