@@ -26,6 +26,8 @@ type Config struct {
 	Tenants      map[string]*hiring.Tenant // the declared ones
 	Stored       Tenants                   // the others; nil: there are none
 	Scanner      scan.Scanner              // looks through the documents of job applications; nil: nobody does
+	BodyMemory   int64                     // bytes that unverified bodies may take at once
+	BodyTime     time.Duration             // for which such a body may come in
 	Retention    time.Duration             // for how long the content of exports is kept once nothing is to be done with it; 0: for good
 }
 

@@ -41,8 +41,10 @@ type system struct {
 
 // setup is what systems differ in, as lines of the Caddyfile.
 type setup struct {
-	database string // address; by default SQLite in the system's folder
-	options  string // in the block of the gateway
+	env      []string // of the gateway
+	global   string   // in the block of the head
+	database string   // address; by default SQLite in the system's folder
+	options  string   // in the block of the gateway
 	// connection is the option temporal with its block; by default the server's own address.
 	connection string
 	adminHost  string // by default 127.0.0.1
@@ -72,11 +74,12 @@ func newSystemWith(t *testing.T, with setup) *system {
 func (s *system) configure() {
 	s.t.Helper()
 	config := fmt.Sprintf(`{
-	admin %[10]s:%[2]d
+	admin %[11]s:%[2]d
 	auto_https off
 	persist_config off
 	grace_period 10s
 	shutdown_delay 250ms
+	%[10]s
 	hiregate {
 		dev
 		public_url http://127.0.0.1:%[1]d
@@ -108,7 +111,7 @@ http://127.0.0.1:%[1]d {
 	metrics /metrics
 }
 `, s.http, s.admin, cmp.Or(s.connection, loopback(s.temporalPort)), s.dir, inboundSecret, strings.NewReplacer("PARTNER", s.partner(), "GATEWAY", loopback(s.http)).Replace(s.tenant),
-		cmp.Or(s.database, "sqlite:"+s.dir+"/hiregate.db"), s.options, s.routes, cmp.Or(s.adminHost, "127.0.0.1"))
+		cmp.Or(s.database, "sqlite:"+s.dir+"/hiregate.db"), s.options, s.routes, s.global, cmp.Or(s.adminHost, "127.0.0.1"))
 	require.NoError(s.t, os.WriteFile(s.caddyfile(), []byte(config), 0o600))
 }
 
@@ -150,7 +153,7 @@ func (s *system) startGateway() {
 
 func (s *system) runGateway() *process {
 	s.t.Helper()
-	return start(s.t, []string{"XDG_CONFIG_HOME=" + s.dir, "XDG_DATA_HOME=" + s.dir}, hiregate(s.t), "run", "--config", s.caddyfile(), "--adapter", "caddyfile")
+	return start(s.t, append(s.env, "XDG_CONFIG_HOME="+s.dir, "XDG_DATA_HOME="+s.dir), hiregate(s.t), "run", "--config", s.caddyfile(), "--adapter", "caddyfile")
 }
 
 // send signs an export and posts it, on a connection of its own. The signature is made here, not by the code that is tested.

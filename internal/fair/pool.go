@@ -31,6 +31,14 @@ func NewPool(capacity int64) *Pool {
 	return &Pool{capacity: capacity, held: map[string]int64{}}
 }
 
+// Resize changes how many units the pool holds. What is taken stays taken until it is returned.
+func (p *Pool) Resize(capacity int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.capacity = capacity
+	p.admit()
+}
+
 // TryTake takes units for a tenant, and reports whether it did. Return them with Give.
 func (p *Pool) TryTake(tenant string, units int64) bool {
 	p.mu.Lock()

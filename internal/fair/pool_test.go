@@ -76,3 +76,15 @@ func TestTakeWaits(t *testing.T) {
 		require.EqualValues(t, 2, p.Used())
 	})
 }
+
+func TestResize(t *testing.T) {
+	t.Parallel()
+	p := fair.NewPool(8)
+	require.True(t, p.TryTake("acme", 4))
+	p.Resize(4)
+	require.False(t, p.TryTake("globex", 1), "more is taken than there is")
+	p.Give("acme", 2)
+	require.True(t, p.TryTake("globex", 1))
+	p.Resize(8)
+	require.True(t, p.TryTake("globex", 3))
+}

@@ -23,6 +23,9 @@ var (
 	received = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "hiregate_received_total", Help: "Webhook requests by tenant, event and result.",
 	}, []string{"tenant", "event", "result"})
+	bodyBytes = prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "hiregate_unverified_body_bytes", Help: "Memory that the bodies of requests take whose sender is not known yet.",
+	})
 	sameBody = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "hiregate_received_same_body_total", Help: "Exports accepted with a body that the tenant had sent before under another UUID.",
 	}, []string{"tenant"})
@@ -88,7 +91,7 @@ var (
 	})
 )
 
-var all = []prometheus.Collector{received, sameBody, ackSeconds, deliveries, attemptSeconds, attemptsUnderWay, attemptBytes, deferred, verifications, documents, documentBytes,
+var all = []prometheus.Collector{received, bodyBytes, sameBody, ackSeconds, deliveries, attemptSeconds, attemptsUnderWay, attemptBytes, deferred, verifications, documents, documentBytes,
 	windowLeft, dispatched, erased, filesStuck, undispatched, undispatchedAge, walBytes, commits, writes, temporalUp,
 	applications, invalidAnswers, applicationBytes, tokens, formExpired, scans, scansPending, configured, held, quarantine, keysRefused}
 
@@ -158,6 +161,9 @@ func Received(tenant, event, result string) {
 	}
 	received.WithLabelValues(tenant, event, result).Inc()
 }
+
+// BodyBytes changes how much memory unverified bodies take.
+func BodyBytes(change int64) { bodyBytes.Add(float64(change)) }
 
 // SameBody counts an export that was accepted though its body had come under another UUID.
 func SameBody(tenant string) { sameBody.WithLabelValues(tenantLabel(tenant)).Inc() }

@@ -15,6 +15,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/hiregate/hiregate/internal/documents"
+	"github.com/hiregate/hiregate/internal/inbound"
 	"github.com/hiregate/hiregate/internal/jsonstream"
 	"github.com/hiregate/hiregate/internal/metrics"
 	"github.com/hiregate/hiregate/internal/store"
@@ -76,8 +77,7 @@ func (s *submission) take() (result string, refused *refusal) {
 	if s.r.ContentLength > most {
 		return "refused", tooLarge()
 	}
-	// Where there is no connection, nothing can be slow.
-	_ = http.NewResponseController(s.w).SetReadDeadline(time.Now().Add(receiveTime))
+	inbound.Within(s.w, receiveTime)
 	// Keyed with what the database has only the hash of: else a copy of it would tell whoever guesses an application when they have it.
 	sum := hmac.New(sha256.New, []byte(s.r.Header.Get("Idempotency-Key")))
 	s.body = &body{

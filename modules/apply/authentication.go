@@ -1,8 +1,10 @@
 package apply
 
 import (
+	"bytes"
 	"errors"
 	"net/http"
+	"os"
 	"slices"
 	"time"
 
@@ -10,13 +12,17 @@ import (
 
 	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/identity"
+	"github.com/hiregate/hiregate/internal/inbound"
 	"github.com/hiregate/hiregate/internal/jsonstream"
 	"github.com/hiregate/hiregate/internal/metrics"
 	"github.com/hiregate/hiregate/internal/password"
 	"github.com/hiregate/hiregate/internal/store"
 )
 
-const maxCredentials = 16 << 10 // bytes of the body
+const (
+	maxCredentials = 16 << 10     // bytes of the body
+	bodyName       = "/apply_api" // shares the memory for bodies with tenants, whose names have no slash
+)
 
 type credentials struct{ userName, password string }
 
@@ -38,9 +44,22 @@ func (x *exchange) authenticate() *refusal {
 }
 
 func (x *exchange) credentials() (c credentials, refused *refusal) {
-	in := jsonstream.NewReader(http.MaxBytesReader(x.w, x.r.Body, maxCredentials))
+	body, err := x.Gateway.Runtime.Unverified.Read(x.w, x.r, bodyName, maxCredentials)
+	var large *http.MaxBytesError
+	switch {
+	case errors.As(err, &large):
+		return c, refuse(http.StatusRequestEntityTooLarge, "the body is larger than 16 KiB").closing()
+	case errors.Is(err, inbound.ErrBusy):
+		return c, refuse(http.StatusServiceUnavailable, "too many ask for a token at this moment: wait as long as the header Retry-After says").after(5 * time.Second).closing()
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return c, refuse(http.StatusRequestTimeout, "the body came too slowly, or stood still: send it again, without pauses").closing()
+	case err != nil:
+		return c, refuse(http.StatusBadRequest, "the body broke off: send it again").closing()
+	}
+	defer body.Release()
+	in := jsonstream.NewReader(bytes.NewReader(body.Bytes()))
 	has := map[string]bool{}
-	err := in.Object(func(name string) (err error) {
+	err = in.Object(func(name string) (err error) {
 		has[name] = true
 		switch name {
 		case "userName":
@@ -55,17 +74,8 @@ func (x *exchange) credentials() (c credentials, refused *refusal) {
 	if err == nil {
 		err = in.End()
 	}
-	var (
-		large *http.MaxBytesError
-		wrong *jsonstream.Error
-	)
-	switch {
-	case errors.As(err, &large):
-		return c, refuse(http.StatusRequestEntityTooLarge, "the body is larger than 16 KiB").closing()
-	case errors.As(err, &wrong), err == nil && !(has["userName"] && has["password"]):
+	if err != nil || !has["userName"] || !has["password"] {
 		return c, refuse(http.StatusBadRequest, "send a JSON object with the strings userName and password")
-	case err != nil:
-		return c, refuse(http.StatusBadRequest, "the body broke off: send it again").closing()
 	}
 	return c, nil
 }

@@ -1,16 +1,19 @@
 package gateway
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
 
+	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/caddyconfig/caddyfile"
 	"github.com/caddyserver/caddy/v2/caddyconfig/httpcaddyfile"
 
 	"github.com/hiregate/hiregate/internal/egress"
 	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/inbound"
 	"github.com/hiregate/hiregate/internal/retention"
 	"github.com/hiregate/hiregate/internal/scan"
 	"github.com/hiregate/hiregate/internal/webhook"
@@ -38,6 +41,8 @@ import (
 //		seal_key <placeholder> [<former placeholder>…]
 //		scan   exec <program> [<argument>…]|clamd <host:port>
 //		retention <days>d
+//		body_memory <size>
+//		body_time   <duration>
 //		tenant <name> {
 //			secret <placeholder>…
 //			rate   <n>/s|m|h [burst <n>]
@@ -79,10 +84,19 @@ func note(d caddyfile.Dispenser) {
 }
 
 // Development tells whether the global option hiregate of a directive's Caddyfile says dev.
-func Development(h httpcaddyfile.Helper) bool {
-	option, ok := h.Option("hiregate").(httpcaddyfile.App)
-	var app App
-	return ok && json.Unmarshal(option.Value, &app) == nil && app.Dev
+func Development(h httpcaddyfile.Helper) bool { return written(h).Dev }
+
+// BodyMemory is the body_memory of the global option hiregate of a directive's Caddyfile.
+func BodyMemory(h httpcaddyfile.Helper) int64 {
+	return cmp.Or(written(h).BodyMemory, inbound.DefaultMemory)
+}
+
+// written is the global option hiregate of a directive's Caddyfile, empty without one.
+func written(h httpcaddyfile.Helper) (app App) {
+	if option, ok := h.Option("hiregate").(httpcaddyfile.App); ok && json.Unmarshal(option.Value, &app) == nil {
+		return app
+	}
+	return App{}
 }
 
 // Options reads the block of a directive that takes no argument; example is a sentence that shows one. each gets every option with its
@@ -198,10 +212,18 @@ func (p *parser) line() (err error) {
 		}
 	case "retention":
 		p.app.Retention, err = p.word("90d", func(s string) error { _, err := retention.Parse(s); return err })
+	case "body_memory":
+		_, err = p.word("64MiB", func(s string) (err error) { p.app.BodyMemory, err = parseBodyMemory(s); return err })
+	case "body_time":
+		_, err = p.word("2m", func(s string) error {
+			d, err := parseBodyTime(s)
+			p.app.BodyTime = caddy.Duration(d)
+			return err
+		})
 	case "tenant":
 		return p.tenant()
 	default:
-		return p.unknown("dev, service_name, public_url, candidate_url, database, documents, temporal, egress, seal_key, scan, retention or tenant")
+		return p.unknown("dev, service_name, public_url, candidate_url, database, documents, temporal, egress, seal_key, scan, retention, body_memory, body_time or tenant")
 	}
 	if err != nil {
 		return err

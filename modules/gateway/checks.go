@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dustin/go-humanize"
+
 	"github.com/hiregate/hiregate/internal/documents"
 	"github.com/hiregate/hiregate/internal/store"
 )
@@ -226,3 +228,36 @@ func parseInFlight(s string) (int, error) {
 }
 
 func validInFlight(n int) bool { return 1 <= n && n <= 1000 }
+
+const (
+	leastBodyMemory = 1 << 20
+	mostBodyMemory  = 64 << 30
+	mostBodyTime    = time.Hour
+)
+
+func parseBodyMemory(s string) (int64, error) {
+	size, err := humanize.ParseBytes(s)
+	if err != nil || size < leastBodyMemory || size > mostBodyMemory {
+		return 0, fmt.Errorf("body_memory %q: write a size from 1MiB to 64GiB, such as 64MiB", s)
+	}
+	return int64(size), nil
+}
+
+func parseBodyTime(s string) (time.Duration, error) {
+	d, err := time.ParseDuration(s)
+	if err != nil || d < time.Second || d > mostBodyTime {
+		return 0, fmt.Errorf("body_time %q: write a duration from 1s to 1h, such as 2m", s)
+	}
+	return d, nil
+}
+
+// checkBodies says what is wrong with body_memory and body_time, or nil. 0 stands for the default.
+func checkBodies(memory int64, within time.Duration) error {
+	switch {
+	case memory != 0 && (memory < leastBodyMemory || memory > mostBodyMemory):
+		return fmt.Errorf("body_memory is %d bytes: give a number from %d to %d", memory, leastBodyMemory, int64(mostBodyMemory))
+	case within != 0 && (within < time.Second || within > mostBodyTime):
+		return fmt.Errorf("body_time is %s: give a duration from 1s to 1h", within)
+	}
+	return nil
+}

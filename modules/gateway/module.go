@@ -54,6 +54,10 @@ type App struct {
 	// Retention is for how long the content of exports is kept once nothing is to be done with it: a number of days, such as 90d.
 	// Default: for good.
 	Retention string `json:"retention,omitempty"`
+	// BodyMemory is how many bytes the bodies of requests may take at once before it is known who sent them. Default: 64 MiB.
+	BodyMemory int64 `json:"body_memory,omitempty"`
+	// BodyTime is how long such a body may take to come in. Default: 2 minutes.
+	BodyTime caddy.Duration `json:"body_time,omitempty"`
 	// Tenants are the declared ones.
 	Tenants []Tenant `json:"tenants,omitempty"`
 
@@ -237,6 +241,7 @@ func (a *App) Start() error {
 		return err
 	}
 	a.gateway.Runtime.InForce.Push(a.gateway.Config)
+	a.gateway.Runtime.boundBodies()
 	current.push(&a.gateway)
 	for _, t := range a.gateway.Config.Tenants {
 		if len(t.Integrations) == 0 {
@@ -250,6 +255,7 @@ func (a *App) Start() error {
 func (a *App) Stop() error {
 	current.drop(&a.gateway)
 	a.gateway.Runtime.InForce.Drop(a.gateway.Config)
+	a.gateway.Runtime.boundBodies()
 	return nil
 }
 
@@ -339,6 +345,19 @@ func clientAddress(r *http.Request) string {
 		return r.RemoteAddr
 	}
 	return host
+}
+
+// leastRate is how many bytes of a body have to come in a second, over all of it, unless the server's read_body_idle names a rate.
+// Caddy's own default ends a body that stands still, and not one that is sent a byte at a time.
+const leastRate = 1024
+
+// LeastRate has a request's body cut off that comes more slowly than it may. Call restore when the request is answered.
+func LeastRate(r *http.Request) (restore func()) {
+	body, _ := caddyhttp.IdleTimeoutsFromContext(r.Context())
+	if body == nil || body.Deadline.MinRate != 0 {
+		return func() {}
+	}
+	return body.Override(body.Deadline.Timeout, leastRate)
 }
 
 func trimSlash(s string) string { return strings.TrimRight(s, "/") }

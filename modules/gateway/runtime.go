@@ -21,6 +21,7 @@ import (
 	"github.com/hiregate/hiregate/internal/directory"
 	"github.com/hiregate/hiregate/internal/documents"
 	"github.com/hiregate/hiregate/internal/fair"
+	"github.com/hiregate/hiregate/internal/inbound"
 	"github.com/hiregate/hiregate/internal/inbox"
 	"github.com/hiregate/hiregate/internal/retention"
 	"github.com/hiregate/hiregate/internal/store"
@@ -46,6 +47,8 @@ type Runtime struct {
 	Rates    Rates
 	Outage   Outage
 	Bodies   *inbox.Bodies
+	// Unverified bounds what the bodies of requests take before it is known who sent them.
+	Unverified *inbound.Bodies
 	// Directory holds the stored tenants.
 	Directory *directory.Directory
 
@@ -90,7 +93,7 @@ func NewRuntime(s Settings, database *Database, log *zap.Logger) (*Runtime, erro
 	if err != nil {
 		return nil, fmt.Errorf("Temporal at %s: %w", s.Temporal, err)
 	}
-	r := &Runtime{Settings: s, database: database, client: c, log: log, now: time.Now, Bodies: inbox.NewBodies()}
+	r := &Runtime{Settings: s, database: database, client: c, log: log, now: time.Now, Bodies: inbox.NewBodies(), Unverified: inbound.New()}
 	r.Directory = directory.New(nil, log.Named("directory"))
 	r.Archive = &documents.Archive{Files: files, InForce: &r.InForce, Now: r.now, Log: log.Named("documents")}
 	r.Dispatcher = &export.Dispatcher{Client: c, InForce: &r.InForce, Archive: r.Archive, Now: r.now, Log: log.Named("dispatch"), Attributes: &r.attributes}
@@ -250,6 +253,13 @@ func (r *Runtime) TemporalReady(ctx context.Context) error {
 		return errors.New("temporal: the workers are not started yet")
 	}
 	return nil
+}
+
+// boundBodies bounds unverified bodies as the configuration in force says.
+func (r *Runtime) boundBodies() {
+	if c := r.InForce.Current(); c != nil {
+		r.Unverified.Configure(c.BodyMemory, c.BodyTime)
+	}
 }
 
 // Destruct ends the work: attempts that are being made are waited for.

@@ -12,6 +12,7 @@ import (
 	"github.com/hiregate/hiregate/internal/config"
 	"github.com/hiregate/hiregate/internal/egress"
 	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/inbound"
 	"github.com/hiregate/hiregate/internal/retention"
 	"github.com/hiregate/hiregate/internal/scan"
 	"github.com/hiregate/hiregate/internal/vault"
@@ -145,7 +146,12 @@ func (a *App) build(resolve resolve) (*config.Config, error) {
 			return nil, err
 		}
 	}
+	if err := checkBodies(a.BodyMemory, time.Duration(a.BodyTime)); err != nil {
+		return nil, err
+	}
 	c := &config.Config{Scanner: scanner, Retention: kept, Names: names, Egress: egress.New(policy), PublicURL: trimSlash(a.PublicURL), CandidateURL: a.CandidateURL, Dev: a.Dev, Tenants: map[string]*hiring.Tenant{}}
+	c.BodyMemory = cmp.Or(a.BodyMemory, inbound.DefaultMemory)
+	c.BodyTime = cmp.Or(time.Duration(a.BodyTime), inbound.DefaultTime)
 	for _, t := range a.Tenants {
 		if _, ok := c.Tenants[t.Name]; ok {
 			return nil, fmt.Errorf("tenant %s is there twice: give each a name of its own", t.Name)

@@ -38,6 +38,8 @@ func TestDefaults(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "X-Service-Signature", c.Names.Signature)
 	require.Zero(t, c.Retention, "what exports hold is kept for good")
+	require.EqualValues(t, 64<<20, c.BodyMemory)
+	require.Equal(t, 2*time.Minute, c.BodyTime)
 	require.Equal(t, "https://gate.example.com", c.PublicURL, "a slash would be there twice in addresses of documents")
 	require.Equal(t, Temporal{Address: "127.0.0.1:7233", Namespace: "default"}, a.Temporal)
 	require.Equal(t, map[string]*hiring.Tenant{"acme": {Name: "acme", Secrets: []hiring.Secret{"hunter2"}, Integrations: []hiring.Integration{{
@@ -57,6 +59,7 @@ func TestEverySettingArrives(t *testing.T) {
 	t.Parallel()
 	a := app()
 	a.ServiceName, a.Retention = "Hire", "90d"
+	a.BodyMemory, a.BodyTime = 1<<30, caddy.Duration(time.Minute)
 	a.Egress = []Allow{{CIDR: "10.20.0.0/16", Ports: []string{"8080"}}}
 	a.Tenants[0].Rate = &Rate{PerSecond: 50, Burst: 200}
 	a.Tenants[0].Secrets = []string{"old", "new"}

@@ -9,6 +9,7 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"os"
 	"strings"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 
 	"github.com/hiregate/hiregate/internal/documents"
 	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/inbound"
 	"github.com/hiregate/hiregate/internal/problem"
 	"github.com/hiregate/hiregate/internal/store"
 )
@@ -100,6 +102,7 @@ func (r *request) addDocument() (any, *problem.Problem) {
 		blob, err = archive.Files.PutAs(r.Context(), name, file, documents.MaxSize)
 		return err
 	}
+	inbound.Within(r.w, documents.UploadTime/2) // what is later would be the sweep's
 	body := http.MaxBytesReader(r.w, r.Body, limit+1)
 	if object {
 		d.MediaType, d.FileName, err = documents.DecodeObject(body, put)
@@ -113,6 +116,8 @@ func (r *request) addDocument() (any, *problem.Problem) {
 		return nil, tooLarge()
 	case errors.As(err, &noObject):
 		return nil, problem.New(http.StatusUnprocessableEntity, noObject.Error()+": send {content, mimeType, fileName}, or the file itself under its own Content-Type")
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return nil, tooSlow()
 	case errors.Is(err, documents.ErrFull):
 		r.log.Error("a document could not be kept", zap.Error(err))
 		return nil, problem.New(http.StatusServiceUnavailable, "the disk that holds the documents is full: make room, and send it again").RetryAfter(time.Minute)

@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/inbound"
 	"github.com/hiregate/hiregate/internal/problem"
 	"github.com/hiregate/hiregate/modules/gateway"
 )
@@ -20,15 +22,24 @@ const maxBody = 1 << 20
 
 // read reads the whole body, so that what it is can be told before it is acted upon.
 func (r *request) read(most int64) (p *problem.Problem) {
+	done := inbound.Within(r.w, r.gateway.Runtime.Unverified.Time())
 	var err error
 	r.body, err = io.ReadAll(http.MaxBytesReader(r.w, r.Body, most))
 	if large := new(http.MaxBytesError); errors.As(err, &large) {
 		return problem.New(http.StatusRequestEntityTooLarge, fmt.Sprintf("the body is larger than %d MiB: send less", most>>20)).Closing()
 	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return tooSlow()
+	}
 	if err != nil {
 		return problem.New(http.StatusBadRequest, "the body broke off: send the request again").Closing()
 	}
+	done()
 	return nil
+}
+
+func tooSlow() *problem.Problem {
+	return problem.New(http.StatusRequestTimeout, "the body came too slowly, or stood still: send it again, without pauses").Closing()
 }
 
 // decode reads the body as JSON: one object, in UTF-8, with each member once and none that the struct T does not know.

@@ -1,6 +1,7 @@
 package receiver
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strconv"
@@ -29,7 +30,9 @@ func ParseDirective(h httpcaddyfile.Helper) (caddyhttp.MiddlewareHandler, error)
 		case "tenant_from":
 			handler.TenantFrom, err = ParseTenantFrom(args)
 		case "max_body":
-			handler.MaxBody, err = parseMaxBody(args)
+			if handler.MaxBody, err = parseMaxBody(args); err == nil {
+				err = checkMemory(handler.MaxBody, gateway.BodyMemory(h))
+			}
 		case "max_attachments":
 			handler.MaxAttachments, err = parseMaxAttachments(args)
 		default:
@@ -41,6 +44,9 @@ func ParseDirective(h httpcaddyfile.Helper) (caddyhttp.MiddlewareHandler, error)
 		return nil, err
 	}
 	if err := handler.TenantFrom.check(); err != nil {
+		return nil, head.WrapErr(err)
+	}
+	if err := checkMemory(cmp.Or(handler.MaxBody, DefaultMaxBody), gateway.BodyMemory(h)); err != nil {
 		return nil, head.WrapErr(err)
 	}
 	return handler, nil
@@ -58,6 +64,16 @@ func parseMaxBody(args []string) (int64, error) {
 		return 0, fmt.Errorf("max_body %q: write a size from 1B to 1GiB, such as 5MiB", args[0])
 	}
 	return int64(size), nil
+}
+
+// checkMemory refuses a max_body that does not fit into the share that a tenant has of the memory for bodies while it is alone.
+func checkMemory(maxBody, bodyMemory int64) error {
+	if maxBody <= bodyMemory/2 {
+		return nil
+	}
+	const mebibyte = 1 << 20
+	return fmt.Errorf("max_body is %d bytes, more than half of the body_memory of %d bytes, which is all that one body may take: write a smaller "+
+		"max_body here, or `body_memory %dMiB` into the global option hiregate", maxBody, bodyMemory, (2*maxBody+mebibyte-1)/mebibyte)
 }
 
 // mostMaxAttachments is what an array may hold at most.

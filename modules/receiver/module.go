@@ -48,6 +48,9 @@ func (h *Handler) Provision(ctx caddy.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := checkMemory(h.MaxBody, g.Config.BodyMemory); err != nil {
+		return fmt.Errorf("export_receiver: %w", err)
+	}
 	h.receiver = Receiver{Gateway: g, Tenant: h.TenantFrom, MaxBody: h.MaxBody, MaxAttachments: h.MaxAttachments, HookPath: originalPath, Log: ctx.Logger()}
 	return nil
 }
@@ -59,15 +62,9 @@ func originalPath(r *http.Request) string {
 	return r.URL.Path
 }
 
-// leastRate is how many bytes of a body have to come in a second, over all of it, unless the server's read_body_idle names a rate.
-// Caddy's own default ends a body that stands still, and not one that is sent a byte at a time.
-const leastRate = 1024
-
 // ServeHTTP implements caddyhttp.MiddlewareHandler. It answers every request itself.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request, _ caddyhttp.Handler) error {
-	if body, _ := caddyhttp.IdleTimeoutsFromContext(r.Context()); body != nil && body.Deadline.MinRate == 0 {
-		defer body.Override(body.Deadline.Timeout, leastRate)()
-	}
+	defer gateway.LeastRate(r)()
 	h.receiver.ServeHTTP(w, r)
 	return nil
 }

@@ -19,8 +19,8 @@ import (
 )
 
 // serveCaddy runs a Caddy with the gateway of acme until the test ends, and gives its address. servers is Caddy's option of that name,
-// or empty; site are the lines of the only site.
-func serveCaddy(t *testing.T, servers, site string) (address string) {
+// or empty; options are lines of the global option hiregate; site are the lines of the only site.
+func serveCaddy(t *testing.T, servers, options, site string) (address string) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -40,6 +40,7 @@ func serveCaddy(t *testing.T, servers, site string) (address string) {
 		database sqlite://%[2]s/hiregate.db
 		documents file://%[2]s/documents
 		temporal %[3]s
+		%[6]s
 		tenant acme {
 			secret acme-secret
 		}
@@ -47,7 +48,7 @@ func serveCaddy(t *testing.T, servers, site string) (address string) {
 }
 http://%[1]s {
 	%[5]s
-}`, address, t.TempDir(), gatewaytest.Nowhere, servers, site)
+}`, address, t.TempDir(), gatewaytest.Nowhere, servers, site, options)
 	config, warnings, err := caddyconfig.GetAdapter("caddyfile").Adapt([]byte(caddyfile), nil)
 	require.NoError(t, err)
 	for _, w := range warnings {
@@ -60,7 +61,7 @@ http://%[1]s {
 
 // In a Caddy the path may have lost its beginning when the receiver sees it; a receipt's address has it all the same.
 func TestReceiptsAddressUnderHandlePath(t *testing.T) {
-	address := serveCaddy(t, "", `handle_path /a/b/* {
+	address := serveCaddy(t, "", "", `handle_path /a/b/* {
 		export_receiver {
 			tenant_from path 0
 			max_body 1KiB

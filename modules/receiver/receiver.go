@@ -2,24 +2,22 @@
 package receiver
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"os"
 	"strings"
-	"sync"
 	"time"
 
 	"go.uber.org/zap"
 
 	"github.com/hiregate/hiregate/internal/config"
 	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/inbound"
 	"github.com/hiregate/hiregate/internal/inbox"
 	"github.com/hiregate/hiregate/internal/metrics"
 	"github.com/hiregate/hiregate/internal/problem"
@@ -79,7 +77,7 @@ type intake struct {
 	began time.Time
 
 	tenant                  *hiring.Tenant
-	body                    *bytes.Buffer
+	body                    []byte
 	tenantLabel, eventLabel string
 }
 
@@ -94,16 +92,17 @@ func (in *intake) take() (result string) {
 		return in.refuse("tenant", noTenant())
 	}
 	in.tenantLabel = tenant.Name
-	in.body = bodies.Get().(*bytes.Buffer)
-	defer in.giveBack()
-	if result := in.read(); result != "" {
+	body, result := in.read(name)
+	if result != "" {
 		return result
 	}
+	defer body.Release()
+	in.body = body.Bytes()
 	if in.tenant, ok = in.inForce().Tenant(name); !ok { // it was removed while the body was on its way
 		return in.refuse("tenant", noTenant())
 	}
 	names := in.Gateway.Config.Names
-	if !webhook.Verify(header(in.r, names.Signature), in.body.Bytes(), in.tenant.SigningKeys()...) {
+	if !webhook.Verify(header(in.r, names.Signature), in.body, in.tenant.SigningKeys()...) {
 		return in.refuse("signature", problem.New(http.StatusUnauthorized,
 			"the signature is missing or does not match: send the hex HMAC-SHA256 of the raw body, made with this tenant's secret, in "+names.Signature))
 	}
@@ -138,42 +137,32 @@ func (in *intake) refuse(result string, p *problem.Problem) string {
 	return result
 }
 
-var bodies = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+// busyFor is how long the sender of a body is to wait for which there is no memory.
+const busyFor = 5 * time.Second
 
-// keptBuffer is the largest buffer worth keeping for the next request.
-const keptBuffer = 256 << 10
-
-func (in *intake) giveBack() {
-	if in.body.Cap() <= keptBuffer {
-		in.body.Reset()
-		bodies.Put(in.body)
-	}
-}
-
-// read takes the body in, up to the cap.
-func (in *intake) read() (result string) {
-	tooLarge := func() string {
-		return in.refuse("too_large", problem.New(http.StatusRequestEntityTooLarge, "the body is larger than this address takes").Closing())
-	}
+// read takes a tenant's body in, up to the cap.
+func (in *intake) read(tenant string) (body *inbound.Body, result string) {
+	tooLarge := problem.New(http.StatusRequestEntityTooLarge, "the body is larger than this address takes").Closing()
 	if in.r.ContentLength > in.MaxBody {
-		return tooLarge()
+		return nil, in.refuse("too_large", tooLarge)
 	}
 	if gateway.Encoded(in.r.Header) {
-		return in.refuse("encoding", problem.New(http.StatusUnsupportedMediaType, "send the body as it is, without Content-Encoding").Closing())
+		return nil, in.refuse("encoding", problem.New(http.StatusUnsupportedMediaType, "send the body as it is, without Content-Encoding").Closing())
 	}
-	if in.r.ContentLength > 0 { // what is larger grows as it comes: so far anybody may promise it, and send nothing
-		in.body.Grow(int(min(in.r.ContentLength, keptBuffer)) + bytes.MinRead)
-	}
-	_, err := in.body.ReadFrom(io.LimitReader(in.r.Body, in.MaxBody+1))
+	body, err := in.Gateway.Runtime.Unverified.Read(in.w, in.r, tenant, in.MaxBody)
+	var large *http.MaxBytesError
 	switch {
-	case int64(in.body.Len()) > in.MaxBody:
-		return tooLarge()
+	case errors.As(err, &large):
+		return nil, in.refuse("too_large", tooLarge)
+	case errors.Is(err, inbound.ErrBusy):
+		return nil, in.refuse("busy", problem.New(http.StatusServiceUnavailable,
+			"too many bodies are coming in at once: send this one again after the time in Retry-After").RetryAfter(busyFor).Closing())
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return in.refuse("too_slow", problem.New(http.StatusRequestTimeout, "the body came too slowly, or stood still: send it again, without pauses").Closing())
+		return nil, in.refuse("too_slow", problem.New(http.StatusRequestTimeout, "the body came too slowly, or stood still: send it again, without pauses").Closing())
 	case err != nil:
-		return in.refuse("broken_off", problem.New(http.StatusBadRequest, "the body broke off").Closing())
+		return nil, in.refuse("broken_off", problem.New(http.StatusBadRequest, "the body broke off").Closing())
 	}
-	return ""
+	return body, ""
 }
 
 // verify answers a VERIFY event. It is never stored, deduplicated, rate-limited or dispatched; what it asks is whether exports
@@ -220,7 +209,7 @@ func (in *intake) export() (result string) {
 	if result != "" {
 		return result
 	}
-	e := inbox.Arrive(in.tenant.Name, head.uuid, in.body.Bytes(), in.Gateway.Now())
+	e := inbox.Arrive(in.tenant.Name, head.uuid, in.body, in.Gateway.Now())
 	if e.Quarantined = len(findings) > 0; e.Quarantined {
 		e.Findings, _ = json.Marshal(findings) // strings can always be encoded
 	}
@@ -230,7 +219,7 @@ func (in *intake) export() (result string) {
 }
 
 func (in *intake) guard() (*schemas.Document, string) {
-	doc, err := in.Gateway.Validator.Guard(in.body.Bytes())
+	doc, err := in.Gateway.Validator.Guard(in.body)
 	if refused := new(schemas.GuardError); errors.As(err, &refused) {
 		return nil, in.refuse("malformed", problem.New(http.StatusBadRequest, fmt.Sprintf("at byte %d: %s", refused.Offset, refused.Reason)))
 	}
@@ -262,7 +251,7 @@ func (r receipt) line() []byte {
 // accept puts the export through the door and answers once it is on disk.
 func (in *intake) accept(e *hiring.Export) (result string) {
 	res, err := inbox.Accept(in.r.Context(), in.Gateway.Runtime.Store(), e)
-	e.Body = nil // it goes back to the pool
+	e.Body = nil // it is released
 	if err != nil {
 		in.Gateway.Runtime.Outage.Refused(e.Tenant, err, in.Gateway.Now(), in.Log)
 		problem.Unavailable(in.w)

@@ -45,12 +45,23 @@ func sendSlowly(t *testing.T, address string, first, slow int) (answers *bufio.R
 	return bufio.NewReader(conn)
 }
 
-// A Caddyfile that says nothing of slow clients, or of a least rate: who sends a byte now and then never stands still, and is cut
-// off all the same.
+// slowly are Caddyfiles whose clients have little time for a body: by the pause that it may make, where nothing is said of a least rate,
+// and by all of its time, where the rate would let it go on.
+var slowly = map[string]struct{ servers, options string }{
+	"less than the least rate": {servers: "servers {\n protocols h1 h2c\n timeouts {\n read_body_idle 500ms\n }\n }"},
+	"longer than its time":     {servers: "servers {\n protocols h1 h2c\n timeouts {\n read_body_idle 1m\n }\n }", options: "body_time 1s"},
+	"longer, and no pause":     {servers: "servers {\n protocols h1 h2c\n timeouts {\n read_body_idle -1s\n }\n }", options: "body_time 1s"},
+}
+
+// Who sends a byte now and then never stands still, and is cut off all the same.
 func TestBodyThatComesTooSlowly(t *testing.T) {
-	address := serveCaddy(t, "servers {\n timeouts {\n read_body_idle 500ms\n }\n }", hook)
-	answers := sendSlowly(t, address, 0, 250)
-	requireClosedAfter(t, resetAtLast{answers}, http.StatusRequestTimeout)
+	for name, with := range slowly {
+		t.Run(name, func(t *testing.T) {
+			address := serveCaddy(t, with.servers, with.options, hook)
+			answers := sendSlowly(t, address, 0, 250)
+			requireClosedAfter(t, resetAtLast{answers}, http.StatusRequestTimeout)
+		})
+	}
 }
 
 // resetAtLast reads what comes to one who goes on sending: a server that has closed the connection resets it at the next byte.
@@ -66,36 +77,40 @@ func (r resetAtLast) Read(p []byte) (int, error) {
 
 // Over HTTP/2 a connection is not closed for one request's sake; its stream ends.
 func TestBodyThatComesTooSlowlyOverHTTP2(t *testing.T) {
-	address := serveCaddy(t, "servers {\n protocols h1 h2c\n timeouts {\n read_body_idle 500ms\n }\n }", hook)
-	client := &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{Protocols: new(http.Protocols)}}
-	client.Transport.(*http.Transport).Protocols.SetUnencryptedHTTP2(true)
-	body, slow := io.Pipe()
-	defer body.Close()
-	go func() {
-		tick := time.NewTicker(100 * time.Millisecond)
-		defer tick.Stop()
-		for n := range full {
-			<-tick.C
-			if _, err := slow.Write(full[n : n+1]); err != nil {
-				return
-			}
-		}
-	}()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+address+"/hooks/acme", body)
-	require.NoError(t, err)
-	r.ContentLength = int64(len(full))
-	r.Header.Set("X-Service-Event", webhook.EventExport)
-	r.Header.Set("X-Service-Signature", webhook.Sign("acme-secret", full))
-	answer, err := client.Do(r)
-	require.NoError(t, err)
-	defer answer.Body.Close()
-	require.Equal(t, "HTTP/2.0", answer.Proto)
-	require.Equal(t, http.StatusRequestTimeout, answer.StatusCode)
+	for name, with := range slowly {
+		t.Run(name, func(t *testing.T) {
+			address := serveCaddy(t, with.servers, with.options, hook)
+			client := &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{Protocols: new(http.Protocols)}}
+			client.Transport.(*http.Transport).Protocols.SetUnencryptedHTTP2(true)
+			body, slow := io.Pipe()
+			defer body.Close()
+			go func() {
+				tick := time.NewTicker(100 * time.Millisecond)
+				defer tick.Stop()
+				for n := range full {
+					<-tick.C
+					if _, err := slow.Write(full[n : n+1]); err != nil {
+						return
+					}
+				}
+			}()
+			r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+address+"/hooks/acme", body)
+			require.NoError(t, err)
+			r.ContentLength = int64(len(full))
+			r.Header.Set("X-Service-Event", webhook.EventExport)
+			r.Header.Set("X-Service-Signature", webhook.Sign("acme-secret", full))
+			answer, err := client.Do(r)
+			require.NoError(t, err)
+			defer answer.Body.Close()
+			require.Equal(t, "HTTP/2.0", answer.Proto)
+			require.Equal(t, http.StatusRequestTimeout, answer.StatusCode)
+		})
+	}
 }
 
 // The least rate of a Caddyfile holds, also where it is below ours.
 func TestLeastRateOfTheServer(t *testing.T) {
-	address := serveCaddy(t, "servers {\n timeouts {\n read_body_idle 500ms 1\n }\n }", hook)
+	address := serveCaddy(t, "servers {\n timeouts {\n read_body_idle 500ms 1\n }\n }", "", hook)
 	answer, err := http.ReadResponse(sendSlowly(t, address, 20, 15), nil)
 	require.NoError(t, err)
 	defer answer.Body.Close()

@@ -74,7 +74,7 @@ func (p *Provider) askToSignIn(w http.ResponseWriter, r *http.Request, a *author
 
 // asGet sends a form on to an address of ours, as a query.
 func (p *Provider) asGet(w http.ResponseWriter, r *http.Request, path string) {
-	sent, ok := form(w, r)
+	sent, ok := form(r)
 	if !ok {
 		p.untrusted(w, r)
 		return

@@ -35,7 +35,7 @@ func (f *fault) write(w http.ResponseWriter) {
 
 // asked reads the body of an application's request, and finds out who asks.
 func (p *Provider) asked(w http.ResponseWriter, r *http.Request) (url.Values, *identity.Client, *fault, error) {
-	sent, ok := form(w, r)
+	sent, ok := form(r)
 	if !ok {
 		return nil, nil, errNotForm, nil
 	}

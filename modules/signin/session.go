@@ -52,7 +52,7 @@ func (p *Provider) ownForm(next http.HandlerFunc) http.HandlerFunc {
 			p.message(w, r, http.StatusForbidden, func(t *texts) (string, string) { return t.ForeignTitle, t.Foreign })
 			return
 		}
-		if _, ok := form(w, r); !ok {
+		if _, ok := form(r); !ok {
 			p.untrusted(w, r)
 			return
 		}

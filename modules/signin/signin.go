@@ -3,10 +3,13 @@
 package signin
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
+	"io"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -18,6 +21,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/hiregate/hiregate/internal/identity"
+	"github.com/hiregate/hiregate/internal/inbound"
 	"github.com/hiregate/hiregate/internal/password"
 	"github.com/hiregate/hiregate/internal/problem"
 	"github.com/hiregate/hiregate/internal/store"
@@ -97,6 +101,13 @@ func (p *Provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer release()
+	if r.Method == http.MethodPost {
+		done, ok := p.body(w, r)
+		if !ok {
+			return
+		}
+		defer done()
+	}
 	route.serve(w, r)
 }
 
@@ -113,11 +124,49 @@ func allows(methods, method string) bool {
 func (p *Provider) closed(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case forApplications(r):
-		unavailable(w)
+		unavailable(w, noDatabase)
 	case wantsPage(r):
 		p.broken(w, r)
 	default:
 		problem.Unavailable(w)
+	}
+}
+
+// bodyName shares the memory for bodies with tenants, whose names have no slash.
+const bodyName = "/signin"
+
+// body reads the body of a request, which is a form where it is anything, before anybody looks at it. One that is too large, too slow or
+// cut off is an error to whoever reads it. Call done when the request is answered.
+func (p *Provider) body(w http.ResponseWriter, r *http.Request) (done func(), ok bool) {
+	body, err := p.Gateway.Runtime.Unverified.Read(w, r, bodyName, maxForm)
+	switch {
+	case errors.Is(err, inbound.ErrBusy):
+		p.busy(w, r)
+		return nil, false
+	case err != nil:
+		r.Body = unreadable{err}
+		return func() {}, true
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body.Bytes()))
+	return body.Release, true
+}
+
+// unreadable is a body that could not be read.
+type unreadable struct{ err error }
+
+func (u unreadable) Read([]byte) (int, error) { return 0, u.err }
+func (u unreadable) Close() error             { return nil }
+
+// busy answers while there is no memory for another body.
+func (p *Provider) busy(w http.ResponseWriter, r *http.Request) {
+	const detail = "sign-in is asked too much at this moment: ask again in a few seconds"
+	switch {
+	case forApplications(r):
+		unavailable(w, detail)
+	case wantsPage(r):
+		p.broken(w, r)
+	default:
+		problem.New(http.StatusServiceUnavailable, detail).RetryAfter(5 * time.Second).Write(w)
 	}
 }
 
@@ -160,12 +209,11 @@ const (
 
 // form reads a body of type application/x-www-form-urlencoded, and nothing of the query. It is false for any other, for one that is
 // too large and for one that is cut off.
-func form(w http.ResponseWriter, r *http.Request) (url.Values, bool) {
+func form(r *http.Request) (url.Values, bool) {
 	kind, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";")
 	if !strings.EqualFold(strings.TrimSpace(kind), "application/x-www-form-urlencoded") {
 		return nil, false
 	}
-	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	if r.ParseForm() != nil {
 		// A body that is wrong gives an error as well as a query that is; the query is none of our business here.
 		return nil, false
@@ -208,12 +256,14 @@ func writeError(w http.ResponseWriter, status int, code, description string) {
 // storeAway answers an application that the store can't be used now.
 func (p *Provider) storeAway(w http.ResponseWriter, r *http.Request, err error) {
 	p.report(r, err)
-	unavailable(w)
+	unavailable(w, noDatabase)
 }
 
-func unavailable(w http.ResponseWriter) {
+const noDatabase = "sign-in can't use its database now: ask again in a moment"
+
+func unavailable(w http.ResponseWriter, description string) {
 	w.Header().Set("Retry-After", "5")
-	writeError(w, http.StatusServiceUnavailable, "temporarily_unavailable", "sign-in can't use its database now: ask again in a moment")
+	writeError(w, http.StatusServiceUnavailable, "temporarily_unavailable", description)
 }
 
 func (p *Provider) report(r *http.Request, err error) {

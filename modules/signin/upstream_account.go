@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"strings"
@@ -124,9 +123,6 @@ func (u *Upstream) account(token *oidc.IDToken, nonce string) (*account, error) 
 // maxSubject is the length of a sub, in bytes (OpenID Connect Core section 2).
 const maxSubject = 255
 
-// maxUserinfo is how much of an answer of UserInfo is read, in bytes.
-const maxUserinfo = 1 << 20
-
 // errUserinfo says that UserInfo did not tell what it should.
 var errUserinfo = errors.New("asking the upstream's UserInfo")
 
@@ -154,7 +150,7 @@ func (u *Upstream) complete(ctx context.Context, them *account) error {
 	switch {
 	case answer.StatusCode != http.StatusOK:
 		return fmt.Errorf("%w: it was answered %d", errUserinfo, answer.StatusCode)
-	case json.NewDecoder(io.LimitReader(answer.Body, maxUserinfo)).Decode(&c) != nil:
+	case json.NewDecoder(answer.Body).Decode(&c) != nil:
 		return fmt.Errorf("%w: the answer is no JSON object", errUserinfo)
 	case c.text("sub") != them.Subject: // section 5.3.2
 		return fmt.Errorf("%w: it tells of somebody else", errUserinfo)

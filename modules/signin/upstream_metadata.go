@@ -1,6 +1,7 @@
 package signin
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -97,7 +98,22 @@ func (u *Upstream) ask() (*metadata, error) {
 func (u *Upstream) client() *http.Client {
 	c := *u.Client
 	c.Timeout = upstreamPatience
+	c.Transport = bounded{cmp.Or(c.Transport, http.DefaultTransport)}
 	return &c
+}
+
+// maxUpstreamAnswer is how much of an upstream's answer is read, in bytes.
+const maxUpstreamAnswer = 1 << 20
+
+// bounded lets no more of an answer through: the libraries that read them read to the end.
+type bounded struct{ http.RoundTripper }
+
+func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
+	answer, err := b.RoundTripper.RoundTrip(r)
+	if err == nil {
+		answer.Body = http.MaxBytesReader(nil, answer.Body, maxUpstreamAnswer)
+	}
+	return answer, err
 }
 
 func (u *Upstream) config(found *metadata, here string) *oauth2.Config {

@@ -19,7 +19,7 @@ func (p *Provider) userinfo(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusNoContent)
 		return
 	}
-	token, status := bearer(w, r)
+	token, status := bearer(r)
 	if status != http.StatusOK {
 		challengeBearer(w, status)
 		return
@@ -42,10 +42,10 @@ func (p *Provider) userinfo(w http.ResponseWriter, r *http.Request) {
 
 // bearer reads the access token, from the header or from the body of a POST (RFC 6750 section 2). The status says otherwise
 // whether there is none (401), one that can't be good (403), or more than one (400).
-func bearer(w http.ResponseWriter, r *http.Request) (token string, status int) {
+func bearer(r *http.Request) (token string, status int) {
 	headers := r.Header.Values("Authorization")
 	if r.Method == http.MethodPost && r.Header.Get("Content-Type") != "" {
-		if sent, ok := form(w, r); ok {
+		if sent, ok := form(r); ok {
 			if repeated(sent) {
 				return "", http.StatusBadRequest
 			}
