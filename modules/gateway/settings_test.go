@@ -70,6 +70,8 @@ func TestEverySettingArrives(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "X-Hire-UUID", c.Names.UUID)
 	require.Equal(t, 90*24*time.Hour, c.Retention)
+	require.EqualValues(t, 1<<30, c.BodyMemory)
+	require.Equal(t, time.Minute, c.BodyTime)
 	tenant, ok := c.Tenant("acme")
 	require.True(t, ok)
 	require.Equal(t, []string{"old", "new"}, tenant.SigningKeys())
@@ -137,6 +139,8 @@ func TestSettingsAreChecked(t *testing.T) {
 		`temporal "temporal.internal:grpc"`:                                      func(a *App) { a.Temporal.Address = "temporal.internal:grpc" },
 		"database: evaluated placeholder {env.GATEWAY_TEST_EMPTY} is empty: use": func(a *App) { a.Database = "sqlite://{env.GATEWAY_TEST_EMPTY}" },
 		"documents: unrecognized placeholder {x}":                                func(a *App) { a.Documents = "file:///{x}" },
+		"body_memory is 1048575 bytes: give a number from 1048576":               func(a *App) { a.BodyMemory = 1<<20 - 1 },
+		"body_time is 2h0m0s: give a duration from 1s to 1h":                     func(a *App) { a.BodyTime = caddy.Duration(2 * time.Hour) },
 		`egress allow: "private"`:                                                func(a *App) { a.Egress = []Allow{{CIDR: "private"}} },
 		`tenant acme: invalid "accept" is unknown: write refuse or quarantine`:   tenant(func(t *Tenant) { t.Invalid = "accept" }),
 		"the secret begins with whsec_, but what follows is not standard base64": integration(func(i *Integration) { i.Secret, i.StandardWebhooks = "whsec_*", true }),
