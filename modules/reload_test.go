@@ -2,6 +2,7 @@ package modules_test
 
 import (
 	"bufio"
+	"crypto/tls"
 	"fmt"
 	"io"
 	"net"
@@ -194,8 +195,7 @@ func TestNoRequestComesToAGatewayThatCantStart(t *testing.T) {
 	}
 }
 
-// Once the configuration that took a connection is replaced, its answers end that connection: who waited to be hung up on would lose a
-// request that was on its way.
+// A kept connection outlives the configuration that took it: its next request is answered by the one in force. One that fails takes none.
 func TestKeptConnectionsMoveOn(t *testing.T) {
 	s := newSite(t)
 	s.load(s.with("acme"))
@@ -204,34 +204,96 @@ func TestKeptConnectionsMoveOn(t *testing.T) {
 	require.NoError(t, err)
 	defer conn.Close()
 	answers := bufio.NewReader(conn)
-	closing := func(key string) bool {
-		r, err := s.export("acme", key)
+	status := func(tenant, key string) int {
+		t.Helper()
+		r, err := s.export(tenant, key)
 		require.NoError(t, err)
 		require.NoError(t, r.Write(conn))
 		answer, err := http.ReadResponse(answers, r)
 		require.NoError(t, err)
-		require.Equal(t, http.StatusAccepted, answer.StatusCode)
 		_, err = io.Copy(io.Discard, answer.Body)
 		require.NoError(t, err)
-		return answer.Close
+		require.Equal(t, answer.StatusCode == http.StatusNotFound, answer.Close, "who asks for a tenant that is not there is hung up on")
+		return answer.StatusCode
 	}
-	require.False(t, closing("u-first"))
-	other := s.with("acme", "globex")
-	start := other
+	require.Equal(t, http.StatusAccepted, status("acme", "u-first"))
+	start := s.with("initech")
 	start.bind = "shared/127.0.0.1 shared/127.0.0.2"
 	s.take("127.0.0.2")
 	for n := range 4 { // apps start in no order
 		require.ErrorContains(t, s.tryToLoad(start), "address already in use")
-		require.False(t, closing(fmt.Sprint("u-after-a-failure-", n)))
+		require.Equal(t, http.StatusAccepted, status("acme", fmt.Sprint("u-after-a-failure-", n)))
 	}
+	s.load(s.with("acme", "globex")) // without a request meanwhile
+	require.NotEqual(t, began, gateway.Current())
+	require.Equal(t, http.StatusAccepted, status("globex", "u-moved"))
 	loaded := make(chan error, 1)
-	go func() { loaded <- s.tryToLoad(other) }()
-	require.Eventually(t, func() bool { return gateway.Current() != began }, 5*time.Second, time.Millisecond)
-	require.True(t, closing("u-last"))
-	_, err = answers.ReadByte()
-	require.ErrorIs(t, err, io.EOF)
+	go func() { loaded <- s.tryToLoad(s.with("acme", "globex", "initech")) }()
+	for n := 0; len(loaded) == 0; n++ { // with requests while the former one is shut down
+		require.Equal(t, http.StatusAccepted, status("globex", fmt.Sprint("u-busy-", n)))
+	}
 	require.NoError(t, <-loaded)
-	s.counts(6)
+	require.Equal(t, http.StatusAccepted, status("initech", "u-last"))
+}
+
+// A connection with TLS can't move. While its configuration is replaced, each answer of ours asks for another one.
+func TestAnswersOfAReplacedConfigurationEndTheirConnection(t *testing.T) {
+	s := newSite(t)
+	c := s.with("acme")
+	c.scheme, c.delay = "https", "5s"
+	certificate, key := s.certificate()
+	c.handlers = fmt.Sprintf(`tls %s %s
+	handle /documents/* {
+		documents
+	}
+	handle /healthz {
+		healthz
+	}
+	handle_path /manage/* {
+		manage_api
+	}
+	handle_path /apply/* {
+		apply_api
+	}
+	handle_path /signin/* {
+		signin {
+			key MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=
+		}
+	}`, certificate, key)
+	require.NoError(t, s.tryToLoad(c))
+	type asked struct{ method, path string }
+	all := []asked{{"GET", "/healthz"}, {"POST", "/healthz"}, {"GET", "/documents/none"}, {"PUT", "/documents/none"}, {"GET", "/hooks/acme"},
+		{"POST", "/hooks/acme"}, {"GET", "/manage/v1/tenants"}, {"GET", "/manage/nothing"}, {"GET", "/apply/nothing"}, {"GET", "/apply/openapi.json"},
+		{"GET", "/signin/nothing"}, {"PUT", "/signin/oauth/token"}}
+	var closes []func() bool
+	for _, one := range all {
+		// The certificate is this test's own.
+		conn, err := tls.Dial("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port)), &tls.Config{InsecureSkipVerify: true})
+		require.NoError(t, err)
+		defer conn.Close()
+		answers := bufio.NewReader(conn)
+		closes = append(closes, func() bool {
+			r, err := http.NewRequest(one.method, fmt.Sprintf("https://127.0.0.1:%d%s", s.port, one.path), nil)
+			require.NoError(t, err)
+			require.NoError(t, r.Write(conn))
+			answer, err := http.ReadResponse(answers, r)
+			require.NoError(t, err, one)
+			_, err = io.Copy(io.Discard, answer.Body)
+			require.NoError(t, err)
+			return answer.Close
+		})
+	}
+	for n, one := range all {
+		require.False(t, closes[n](), one)
+	}
+	began := gateway.Current()
+	loaded := make(chan error, 1)
+	go func() { loaded <- s.tryToLoad(s.with("globex")) }()
+	require.Eventually(t, func() bool { return gateway.Current() != began }, time.Minute, time.Millisecond)
+	for n, one := range all {
+		require.True(t, closes[n](), one)
+	}
+	require.NoError(t, <-loaded)
 }
 
 // A request that began before a reload is answered by the configuration it came to, whose store stays open until then.

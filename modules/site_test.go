@@ -3,10 +3,18 @@ package modules_test
 import (
 	"bufio"
 	"bytes"
+	"cmp"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/pem"
 	"fmt"
 	"io/fs"
+	"math/big"
 	"net"
 	"net/http"
+	"os"
 	"path/filepath"
 	"regexp"
 	"runtime"
@@ -14,6 +22,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/caddyconfig"
@@ -56,6 +65,8 @@ type settings struct {
 	log      string
 	options  string // further ones of the block hiregate
 	servers  string // those of the block servers
+	scheme   string // default: http
+	delay    string // shutdown_delay; default: 300ms
 }
 
 func (s *site) with(tenants ...string) settings {
@@ -75,7 +86,7 @@ func (s *site) adapt(c settings) []byte {
 	persist_config off
 	auto_https off
 	grace_period 5s
-	shutdown_delay 300ms
+	shutdown_delay %[11]s
 	log {
 		%[8]s
 	}
@@ -92,7 +103,7 @@ func (s *site) adapt(c settings) []byte {
 		%[9]s
 	}
 }
-http://127.0.0.1:%[1]d {
+%[12]s://127.0.0.1:%[1]d {
 	bind %[6]s
 	handle /hooks/* {
 		export_receiver {
@@ -101,10 +112,27 @@ http://127.0.0.1:%[1]d {
 	}
 	metrics /metrics
 	%[7]s
-}`, s.port, c.database, s.path("documents"), gatewaytest.Nowhere, tenants.String(), c.bind, c.handlers, c.log, c.options, c.servers)
+}`, s.port, c.database, s.path("documents"), gatewaytest.Nowhere, tenants.String(), c.bind, c.handlers, c.log, c.options, c.servers,
+		cmp.Or(c.delay, "300ms"), cmp.Or(c.scheme, "http"))
 	config, _, err := caddyconfig.GetAdapter("caddyfile").Adapt([]byte(text), nil)
 	require.NoError(s.t, err)
 	return config
+}
+
+// certificate writes a certificate, which nobody else knows, and its key.
+func (s *site) certificate() (certificate, key string) {
+	s.t.Helper()
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	require.NoError(s.t, err)
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
+	require.NoError(s.t, err)
+	secret, err := x509.MarshalPKCS8PrivateKey(private)
+	require.NoError(s.t, err)
+	certificate, key = s.path("certificate.pem"), s.path("key.pem")
+	require.NoError(s.t, os.WriteFile(certificate, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o600))
+	require.NoError(s.t, os.WriteFile(key, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret}), 0o600))
+	return certificate, key
 }
 
 func (s *site) tryToLoad(c settings) error { return caddy.Load(s.adapt(c), true) }

@@ -53,7 +53,7 @@ func TestNothingOfACandidateLiesOpen(t *testing.T) {
 	body := strings.Replace(string(minimal("c-1")), `"profiles":[]`, `"profiles":[{"attachments":[`+attachment(path)+`,`+attachment("/cv-of-1843")+`]}]`, 1)
 	body = strings.Replace(body, `"person":{`, `"person":{"name":{"given":"Zoe","family":"Lovelace"},"communication":{"email":[{"address":"zoe@analytical.example"}]},`, 1)
 	const id = "u-1843"
-	status, answer, err := s.post(id, []byte(body), func(r *http.Request) {
+	status, answer, err := s.post(http.DefaultClient, id, []byte(body), func(r *http.Request) {
 		r.Header.Set("Link", "https://service.example/candidates/zoe")
 	})
 	require.NoError(t, err)

@@ -3,6 +3,7 @@ package e2e
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
@@ -17,6 +18,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -158,17 +160,25 @@ func (s *system) runGateway() *process {
 
 // send signs an export and posts it, on a connection of its own. The signature is made here, not by the code that is tested.
 func (s *system) send(id string, body []byte) (status int, answer []byte, err error) {
-	return s.post(id, body, func(r *http.Request) { r.Close = true })
+	return s.post(http.DefaultClient, id, body, func(r *http.Request) { r.Close = true })
 }
 
-// sendKeptAlive is send on a connection that is kept for the next. Any HTTP server may close such a connection while the next
-// request is on its way; a sender that keeps connections has to repeat it then. Go's client does for a request that is marked
-// as idempotent, which an empty value of this header does without being sent.
-func (s *system) sendKeptAlive(id string, body []byte) (status int, answer []byte, err error) {
-	return s.post(id, body, func(r *http.Request) { r.Header["X-Idempotency-Key"] = []string{} })
+// keptConnection is send on a connection that is kept for the next. It is opened again where an answer says that it ends, and counted; a
+// request is never repeated, which Go's client would do for some.
+func (s *system) keptConnection(opened *atomic.Int64) func(id string, body []byte) (status int, answer []byte, err error) {
+	s.t.Helper()
+	dialer := new(net.Dialer)
+	transport := &http.Transport{MaxConnsPerHost: 1, DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+		opened.Add(1)
+		return dialer.DialContext(ctx, network, address)
+	}}
+	s.t.Cleanup(transport.CloseIdleConnections)
+	return func(id string, body []byte) (int, []byte, error) {
+		return s.post(&http.Client{Transport: transport}, id, body, func(r *http.Request) { r.GetBody = nil })
+	}
 }
 
-func (s *system) post(id string, body []byte, how func(*http.Request)) (status int, answer []byte, err error) {
+func (s *system) post(through *http.Client, id string, body []byte, how func(*http.Request)) (status int, answer []byte, err error) {
 	r, err := http.NewRequest(http.MethodPost, s.url("/hooks/acme"), bytes.NewReader(body))
 	if err != nil {
 		return 0, nil, err
@@ -179,7 +189,7 @@ func (s *system) post(id string, body []byte, how func(*http.Request)) (status i
 	r.Header.Set("X-Service-Event", "CANDIDATE-EXPORT")
 	r.Header.Set("X-Service-UUID", id)
 	how(r)
-	resp, err := http.DefaultClient.Do(r)
+	resp, err := through.Do(r)
 	if err != nil {
 		return 0, nil, err
 	}

@@ -54,6 +54,7 @@ func (h *Handler) Provision(ctx caddy.Context) error {
 
 // ServeHTTP implements caddyhttp.MiddlewareHandler. It answers every request itself.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request, _ caddyhttp.Handler) error {
+	h.api.Gateway.CloseWhenReplaced(w)
 	defer gateway.LeastRate(r)()
 	h.api.ServeHTTP(w, r)
 	return nil

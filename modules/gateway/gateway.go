@@ -45,17 +45,23 @@ func (g *Gateway) Start(ctx context.Context) error {
 }
 
 // Hold keeps the store from being closed while a request uses it, should its configuration be replaced meanwhile. It reports
-// false when the store is not there. Once the configuration is replaced, or the process ends, the answer asks its client for another
-// connection: net/http hangs up on those that are kept, and with that on a request that is on its way over one of them.
+// false when the store is not there.
 func (g *Gateway) Hold(w http.ResponseWriter) (release func(), ok bool) {
-	if g.leaving() {
-		w.Header().Set("Connection", "close")
-	}
+	g.CloseWhenReplaced(w) // once more: a body may have taken its time
 	// A request may come in before the app was started: apps start in no order.
 	if err := g.Start(context.Background()); err != nil {
 		return nil, false
 	}
 	return g.Runtime.Store().Hold()
+}
+
+// CloseWhenReplaced has an answer ask its client for another connection once the configuration was replaced, or the process ends: net/http
+// hangs up on connections that are kept, and with that on a request that is on its way. HTTP/2 says GOAWAY. A handler calls it before it
+// answers anything. What modules/listener can hand to the next configuration it hands over before it comes here.
+func (g *Gateway) CloseWhenReplaced(w http.ResponseWriter) {
+	if g.leaving() {
+		w.Header().Set("Connection", "close")
+	}
 }
 
 // Trigger makes the exports that begin here. The store must be held.

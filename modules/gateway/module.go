@@ -300,7 +300,17 @@ func Of(ctx caddy.Context, directive string) (*Gateway, error) {
 	if err != nil {
 		return nil, err
 	}
+	if server, ok := ctx.Value(caddyhttp.ServerCtxKey).(*caddyhttp.Server); ok {
+		server.RegisterConnState(tellState)
+	}
 	return &app.(*App).gateway, nil
+}
+
+// tellState tells a connection what its server does with it, where it wants to know: one that may move to another server does.
+func tellState(c net.Conn, state http.ConnState) {
+	if c, ok := c.(interface{ ConnState(http.ConnState) }); ok {
+		c.ConnState(state)
+	}
 }
 
 // Prepare opens what a configuration's gateway needs, before that is started: apps start in no order, and a configuration whose

@@ -42,6 +42,7 @@ func (h *Handler) Provision(ctx caddy.Context) error {
 
 // ServeHTTP implements caddyhttp.MiddlewareHandler. It answers every request itself.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request, _ caddyhttp.Handler) error {
+	h.server.Gateway.CloseWhenReplaced(w)
 	h.server.ServeHTTP(w, r)
 	return nil
 }

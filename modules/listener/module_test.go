@@ -11,7 +11,7 @@ import (
 
 func listen(t *testing.T, port int) net.Listener {
 	t.Helper()
-	l, err := Listen(t.Context(), Network, "127.0.0.1", fmt.Sprint(port), 0, net.ListenConfig{})
+	l, err := Listen(context.WithoutCancel(t.Context()), Network, "127.0.0.1", fmt.Sprint(port), 0, net.ListenConfig{})
 	require.NoError(t, err)
 	return l.(net.Listener)
 }

@@ -32,6 +32,7 @@ func (h *Handler) Provision(ctx caddy.Context) error {
 
 // ServeHTTP implements caddyhttp.MiddlewareHandler. It answers every request itself.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request, _ caddyhttp.Handler) error {
+	h.api.gateway().CloseWhenReplaced(w)
 	defer gateway.LeastRate(r)()
 	h.api.ServeHTTP(w, r)
 	return nil

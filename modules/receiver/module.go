@@ -64,6 +64,7 @@ func originalPath(r *http.Request) string {
 
 // ServeHTTP implements caddyhttp.MiddlewareHandler. It answers every request itself.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request, _ caddyhttp.Handler) error {
+	h.receiver.Gateway.CloseWhenReplaced(w)
 	defer gateway.LeastRate(r)()
 	h.receiver.ServeHTTP(w, r)
 	return nil

@@ -134,6 +134,7 @@ func (c *UpstreamOIDC) resolve(g *gateway.Gateway) (*Upstream, error) {
 
 // ServeHTTP implements caddyhttp.MiddlewareHandler. It answers every request itself.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request, _ caddyhttp.Handler) error {
+	h.provider.Gateway.CloseWhenReplaced(w)
 	defer gateway.LeastRate(r)()
 	h.provider.ServeHTTP(w, r)
 	return nil
