@@ -41,7 +41,7 @@ const inside = `{
 	}
 }
 http://:9180 {
-	handle /healthz {
+	handle /healthz* {
 		healthz
 	}
 }

@@ -49,6 +49,8 @@ type setup struct {
 	options  string   // in the block of the gateway
 	// connection is the option temporal with its block; by default the server's own address.
 	connection string
+	delay      string // shutdown_delay; by default 250ms
+	documents  string // folder; by default one in the system's folder
 	adminHost  string // by default 127.0.0.1
 	// tenant is in the block of the tenant acme. PARTNER stands for an address that is free for a partner, GATEWAY for the site's.
 	tenant string
@@ -80,13 +82,13 @@ func (s *system) configure() {
 	auto_https off
 	persist_config off
 	grace_period 10s
-	shutdown_delay 250ms
+	shutdown_delay %[12]s
 	%[10]s
 	hiregate {
 		dev
 		public_url http://127.0.0.1:%[1]d
 		database %[7]s
-		documents file:%[4]s/documents
+		documents file:%[4]s
 		temporal %[3]s
 		egress allow 127.0.0.0/8
 		%[8]s
@@ -106,14 +108,14 @@ http://127.0.0.1:%[1]d {
 	handle_path /documents/* {
 		documents
 	}
-	handle /healthz {
+	handle /healthz* {
 		healthz
 	}
 	%[9]s
 	metrics /metrics
 }
-`, s.http, s.admin, cmp.Or(s.connection, loopback(s.temporalPort)), s.dir, inboundSecret, strings.NewReplacer("PARTNER", s.partner(), "GATEWAY", loopback(s.http)).Replace(s.tenant),
-		cmp.Or(s.database, "sqlite:"+s.dir+"/hiregate.db"), s.options, s.routes, s.global, cmp.Or(s.adminHost, "127.0.0.1"))
+`, s.http, s.admin, cmp.Or(s.connection, loopback(s.temporalPort)), cmp.Or(s.documents, s.dir+"/documents"), inboundSecret, strings.NewReplacer("PARTNER", s.partner(), "GATEWAY", loopback(s.http)).Replace(s.tenant),
+		cmp.Or(s.database, "sqlite:"+s.dir+"/hiregate.db"), s.options, s.routes, s.global, cmp.Or(s.adminHost, "127.0.0.1"), cmp.Or(s.delay, "250ms"))
 	require.NoError(s.t, os.WriteFile(s.caddyfile(), []byte(config), 0o600))
 }
 

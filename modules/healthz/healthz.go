@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"path"
 	"time"
 
 	"github.com/hiregate/hiregate/internal/problem"
@@ -16,7 +17,8 @@ const patience = 3 * time.Second
 
 // Health is the answer: whether exports can be accepted, and what is reachable, by name.
 type Health struct {
-	Status string           `json:"status"` // ok; degraded: exports are accepted and wait; unavailable: they can't be accepted
+	// Status is ok; degraded: exports are accepted and wait; unavailable: they can't be accepted; stopping: the process ends.
+	Status string           `json:"status"`
 	Checks map[string]Check `json:"checks"`
 }
 
@@ -26,17 +28,41 @@ type Check struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// Server answers 200 while exports can be accepted, else 503.
+// Server answers 200 while exports can be accepted, else 503. At an address that ends with /ready it looks at that alone, for a load
+// balancer; at one that ends with /live it answers 200 as long as the process does.
 type Server struct {
 	Gateway *gateway.Gateway
+	// Stopping reports whether the process is about to end. Nil: it is not.
+	Stopping func() bool
 }
 
-// ServeHTTP asks the database and Temporal, side by side.
+// ServeHTTP says how the gateway is.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		problem.MethodNotAllowed(w, "GET, HEAD")
 		return
 	}
+	at := path.Base(r.URL.Path)
+	h := Health{Status: "ok", Checks: map[string]Check{}}
+	switch {
+	case at == "live":
+	case s.Stopping != nil && s.Stopping():
+		h = Health{Status: "stopping", Checks: map[string]Check{"gateway": {Reason: "the gateway is stopping: send what comes next to another one"}}}
+	default:
+		h = s.ask(w, r, at != "ready")
+	}
+	status := http.StatusOK
+	if h.Status == "unavailable" || h.Status == "stopping" {
+		status = http.StatusServiceUnavailable
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	json.NewEncoder(w).Encode(h)
+}
+
+// ask asks the database and, for all of it, Temporal, side by side.
+func (s *Server) ask(w http.ResponseWriter, r *http.Request, all bool) Health {
 	database, temporal := make(chan error, 1), make(chan error, 1)
 	ctx, cancel := context.WithTimeout(r.Context(), patience)
 	defer cancel()
@@ -49,23 +75,27 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	} else {
 		database <- gateway.ErrNotOpen
 	}
-	go func() { temporal <- s.Gateway.Runtime.TemporalReady(ctx) }()
-	h, status := Health{Status: "ok", Checks: map[string]Check{"database": check(answerOf(ctx, database), "the database can't be written")}}, http.StatusOK
-	away := "Temporal does not answer, or its workers are not started yet"
-	if h.Checks["database"].OK {
-		away += "; exports are accepted and wait"
+	if all {
+		go func() { temporal <- s.Gateway.Runtime.TemporalReady(ctx) }()
 	}
-	h.Checks["temporal"] = check(answerOf(ctx, temporal), away)
-	switch {
-	case !h.Checks["database"].OK:
-		h.Status, status = "unavailable", http.StatusServiceUnavailable
-	case !h.Checks["temporal"].OK:
-		h.Status = "degraded"
+	h := Health{Status: "ok", Checks: map[string]Check{"database": check(answerOf(ctx, database), "the database can't be written")}}
+	if all {
+		away := "Temporal does not answer, or its workers are not started yet"
+		if h.Checks["database"].OK {
+			away += "; exports are accepted and wait"
+		}
+		h.Checks["temporal"] = check(answerOf(ctx, temporal), away)
 	}
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Cache-Control", "no-store")
-	w.WriteHeader(status)
-	json.NewEncoder(w).Encode(h)
+	for name, one := range h.Checks {
+		switch {
+		case one.OK:
+		case name == "database":
+			h.Status = "unavailable"
+		case h.Status == "ok":
+			h.Status = "degraded"
+		}
+	}
+	return h
 }
 
 // answerOf waits for a part. One that answered in time is heard, however long the other one took.

@@ -56,6 +56,32 @@ func TestDegradedWhileTemporalIsAway(t *testing.T) {
 	}
 }
 
+// From the signal on, a load balancer is told to send nothing more, while what runs the process lets it end.
+func TestStopping(t *testing.T) {
+	t.Parallel()
+	b := gatewaytest.New(t)
+	stopping := false
+	s := healthz.Server{Gateway: b.Gateway, Stopping: func() bool { return stopping }}
+	says := func(path string) string {
+		w := httptest.NewRecorder()
+		s.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
+		return fmt.Sprint(w.Code, " ", w.Body)
+	}
+	const ended = `503 {"status":"stopping","checks":{"gateway":{"ok":false,"reason":"the gateway is stopping: send what comes next to another one"}}}` + "\n"
+	const alive = `200 {"status":"ok","checks":{}}` + "\n"
+	require.Contains(t, says("/healthz"), `200 {"status":"degraded"`)
+	require.Equal(t, `200 {"status":"ok","checks":{"database":{"ok":true}}}`+"\n", says("/healthz/ready"), "exports are accepted")
+	require.Equal(t, alive, says("/healthz/live"))
+	stopping = true
+	require.Equal(t, ended, says("/healthz"))
+	require.Equal(t, ended, says("/healthz/ready"))
+	require.Equal(t, alive, says("/healthz/live"))
+	stopping = false
+	require.NoError(t, b.Runtime.Store().Close())
+	require.Contains(t, says("/healthz/ready"), `503 {"status":"unavailable"`)
+	require.Equal(t, alive, says("/healthz/live"), "another process would not have the database either")
+}
+
 func TestUnavailableWithoutTheStore(t *testing.T) {
 	t.Parallel()
 	b := gatewaytest.New(t)

@@ -1,0 +1,132 @@
+package e2e
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hiregate/hiregate/internal/store/storetest"
+)
+
+// TestRollingRestartLosesNothing restarts two gateways on one PostgreSQL in turn, twice each, behind a load balancer that asks each whether it
+// is ready, under 100 exports/s over 32 connections that are kept.
+func TestRollingRestartLosesNothing(t *testing.T) {
+	t.Parallel()
+	with := setup{database: storetest.Postgres(t), documents: t.TempDir(), delay: "3s",
+		tenant: "integration hris {\nurl http://PARTNER/inbound\nsecret " + outboundSecret + "\nretry 200ms 500ms 1s\n}"}
+	one := newSystemWith(t, with)
+	partner := one.startRecorder(ok)
+	ports := freePorts(t, 2)
+	other := &system{setup: with, t: t, dir: t.TempDir(), http: ports[0], admin: ports[1], temporalPort: one.temporalPort, own: one.own}
+	other.configure()
+	other.startGateway()
+
+	nodes := []*system{one, other}
+	b := startBalancer(t, nodes...)
+	front := &system{t: t, http: b.port}
+	var opened atomic.Int64
+	stop := front.load(32, 100, &opened)
+	for n := range 4 {
+		node := nodes[n%2]
+		b.awaits(n%2, true)
+		was := b.nodes[n%2].served.Load()
+		require.Eventually(t, func() bool { return b.nodes[n%2].served.Load() > was+100 }, patience, time.Millisecond, "nothing comes to a node")
+		node.gateway.signal(syscall.SIGTERM)
+		b.awaits(n%2, false)
+		require.Equal(t, http.StatusOK, status(t, node.url("/healthz/live")), "it lives as long as it answers")
+		require.Zero(t, node.gateway.exitCode())
+		node.startGateway()
+	}
+	sent := stop()
+	require.False(t, t.Failed(), "requests failed while the gateways were restarted")
+	require.Eventually(t, func() bool {
+		seen := map[string]bool{}
+		for _, r := range partner.of("CANDIDATE-EXPORT") {
+			seen[r.id] = true
+		}
+		return len(seen) == sent
+	}, 3*time.Minute, 100*time.Millisecond, "exports were lost")
+	t.Logf("%d exports through 4 restarts", sent)
+}
+
+// status is what a GET is answered with.
+func status(t *testing.T, url string) int {
+	t.Helper()
+	answer, err := http.Get(url)
+	require.NoError(t, err)
+	require.NoError(t, answer.Body.Close())
+	return answer.StatusCode
+}
+
+// balancer passes each request on to the next of those nodes that say that they are ready. It sends nothing twice.
+type balancer struct {
+	t     *testing.T
+	port  int
+	next  atomic.Int64
+	nodes []*balanced
+}
+
+type balanced struct {
+	proxy  *httputil.ReverseProxy
+	ready  atomic.Bool
+	served atomic.Int64
+}
+
+func startBalancer(t *testing.T, nodes ...*system) *balancer {
+	t.Helper()
+	b := &balancer{t: t}
+	ctx, cancel := context.WithCancel(context.Background())
+	t.Cleanup(cancel)
+	for _, node := range nodes {
+		target, err := url.Parse(node.url(""))
+		require.NoError(t, err)
+		transport := &http.Transport{MaxIdleConnsPerHost: 64}
+		t.Cleanup(transport.CloseIdleConnections)
+		one := &balanced{proxy: &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) }, Transport: transport}}
+		b.nodes = append(b.nodes, one)
+		asked := make(chan struct{})
+		t.Cleanup(func() { cancel(); <-asked })
+		go func() {
+			defer close(asked)
+			asks := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: time.Second}
+			for ; ctx.Err() == nil; time.Sleep(50 * time.Millisecond) {
+				answer, err := asks.Get(node.url("/healthz/ready"))
+				if err == nil {
+					answer.Body.Close()
+				}
+				one.ready.Store(err == nil && answer.StatusCode == http.StatusOK)
+			}
+		}()
+	}
+	server := httptest.NewServer(b)
+	t.Cleanup(server.Close)
+	b.port = server.Listener.Addr().(*net.TCPAddr).Port
+	return b
+}
+
+func (b *balancer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	first := int(b.next.Add(1))
+	for n := range b.nodes {
+		node := b.nodes[(first+n)%len(b.nodes)]
+		if node.ready.Load() {
+			node.proxy.ServeHTTP(w, r)
+			node.served.Add(1)
+			return
+		}
+	}
+	http.Error(w, "no node is ready", http.StatusServiceUnavailable)
+}
+
+func (b *balancer) awaits(node int, ready bool) {
+	b.t.Helper()
+	require.Eventually(b.t, func() bool { return b.nodes[node].ready.Load() == ready }, patience, time.Millisecond)
+}
