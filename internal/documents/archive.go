@@ -39,8 +39,10 @@ type Archive struct {
 	Now     func() time.Time
 	Log     *zap.Logger
 
-	places places
-	stuck  atomic.Int64 // files that the last sweep could not remove
+	places     places
+	stuck      atomic.Int64          // files that the last sweep could not remove
+	unstorable atomic.Pointer[error] // what Watch found
+	unstored   unstored
 }
 
 // Progress tells how far the documents of an export are.
@@ -206,6 +208,12 @@ func (a *Archive) try(ctx context.Context, e *hiring.Export, d *hiring.Document)
 // failed decides whether a failed document is tried again.
 func (a *Archive) failed(d *hiring.Document, failure *FetchError, left time.Duration) {
 	d.Reason = failure.Error()
+	if failure.Class == ClassStore {
+		if n, tell := a.unstored.count(d.Tenant, a.Now()); tell {
+			a.Log.Warn("a document could not be stored; it is fetched again until its URL ends", zap.String("tenant", d.Tenant),
+				zap.Int64("export", d.ExportID), zap.Duration("left", left), zap.Int("failures", n), zap.String("cause", failure.OwnCause()))
+		}
+	}
 	switch failure.Verdict() {
 	case GiveUp:
 		d.State = hiring.GivenUp

@@ -59,6 +59,14 @@ func (e *FetchError) Error() string {
 // Is tells whether target is among the causes, for example ErrFull or context.Canceled.
 func (e *FetchError) Is(target error) bool { return errors.Is(e.cause, target) }
 
+// OwnCause says what went wrong with our own store, which knows nothing of the URL; empty: it was something else.
+func (e *FetchError) OwnCause() string {
+	if e.Class != ClassStore {
+		return ""
+	}
+	return e.cause.Error()
+}
+
 // Verdict says whether to try again.
 func (e *FetchError) Verdict() Verdict {
 	switch e.Class {

@@ -111,11 +111,7 @@ func (f *Files) Prepare() error {
 	if err := os.MkdirAll(f.root, 0o700); err != nil {
 		return f.unusable(err)
 	}
-	probe := filepath.Join(f.root, newName()+temporarySuffix)
-	if err := os.WriteFile(probe, nil, 0o600); err != nil {
-		return f.unusable(err)
-	}
-	if err := os.Remove(probe); err != nil {
+	if err := f.probe(nil); err != nil {
 		return f.unusable(err)
 	}
 	if err := f.forgetScratch(); err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestReloadsLoseNothing reloads the gateway 30 times under 100 exports/s over 32 connections that are kept, and beside them 20/s on
-// connections of their own.
+// TestReloadsLoseNothing reloads the gateway 30 times under 100 exports/s over 32 connections that are kept, and
+// beside them 20/s on connections of their own.
 func TestReloadsLoseNothing(t *testing.T) {
 	const reloads, connections, perSecond = 30, 32, 100
 	integration := func(n int) string {
@@ -50,8 +50,9 @@ func TestReloadsLoseNothing(t *testing.T) {
 		opened.Load(), len(partner.of("CANDIDATE-EXPORT")))
 }
 
-// load sends exports u-1, u-2, … at a rate over a number of kept connections in turn, and beside them a fifth as many on connections of their
-// own. Each must be accepted at the first try: none is sent twice. stop returns how many were sent; opened counts the kept connections.
+// load sends exports u-1, u-2, … at a rate over a number of kept connections in turn, and beside them a fifth as many
+// on connections of their own. Each must be accepted at the first try: none is sent twice. stop returns how many were
+// sent; opened counts the kept connections.
 func (s *system) load(connections, perSecond int, opened *atomic.Int64) (stop func() (sent int)) {
 	s.t.Helper()
 	var senders sync.WaitGroup

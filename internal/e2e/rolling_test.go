@@ -17,8 +17,8 @@ import (
 	"github.com/hiregate/hiregate/internal/store/storetest"
 )
 
-// TestRollingRestartLosesNothing restarts two gateways on one PostgreSQL in turn, twice each, behind a load balancer that asks each whether it
-// is ready, under 100 exports/s over 32 connections that are kept.
+// TestRollingRestartLosesNothing restarts two gateways on one PostgreSQL in turn, twice each, behind a load balancer
+// that asks each whether it is ready, under 100 exports/s over 32 connections that are kept.
 func TestRollingRestartLosesNothing(t *testing.T) {
 	t.Parallel()
 	with := setup{database: storetest.Postgres(t), documents: t.TempDir(), delay: "3s",

@@ -62,6 +62,15 @@ var (
 		Name: "hiregate_document_window_left_seconds", Help: "How much of its 2 h 30 min a document's URL had left when it was fetched.",
 		Buckets: []float64{0, 60, 300, 900, 1800, 3600, 5400, 7200, 8400, 8700, 8940, 9000},
 	})
+	unfetched = prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "hiregate_documents_unfetched", Help: "Documents of exports that are still to be fetched.",
+	})
+	leastLeft = prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "hiregate_documents_unfetched_window_seconds", Help: "What is left until the first URL of the documents that are still to be fetched ends; all of its time when there are none.",
+	})
+	documentsFree = prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "hiregate_documents_free_bytes", Help: "What the file system of the documents folder has left.",
+	})
 	dispatched = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "hiregate_dispatches_total", Help: "Workflow starts asked of Temporal, by result: started, repeated, unavailable, refused; and lost, of what Temporal knew no more.",
 	}, []string{"result"})
@@ -93,7 +102,8 @@ var (
 
 var all = []prometheus.Collector{received, bodyBytes, sameBody, ackSeconds, deliveries, attemptSeconds, attemptsUnderWay, attemptBytes, deferred, verifications, documents, documentBytes,
 	windowLeft, dispatched, erased, filesStuck, undispatched, undispatchedAge, walBytes, commits, writes, temporalUp,
-	applications, invalidAnswers, applicationBytes, tokens, formExpired, scans, scansPending, configured, held, quarantine, keysRefused}
+	applications, invalidAnswers, applicationBytes, tokens, formExpired, scans, scansPending, configured, held, quarantine,
+	unfetched, leastLeft, documentsFree, keysRefused}
 
 // Register adds the collectors to a registry; those it has already are left.
 func Register(r prometheus.Registerer) error {
@@ -214,6 +224,15 @@ func DocumentLost(tenant string, expired bool) {
 	}
 	documents.WithLabelValues(tenantLabel(tenant), result).Inc()
 }
+
+// DocumentsUnfetched sets how many documents are still to be fetched, and what is left until the first of their URLs ends.
+func DocumentsUnfetched(n int64, left time.Duration) {
+	unfetched.Set(float64(n))
+	leastLeft.Set(max(0, left.Seconds()))
+}
+
+// DocumentsFree sets how much room there is for documents.
+func DocumentsFree(bytes int64) { documentsFree.Set(float64(bytes)) }
 
 // Dispatched counts a workflow start by its result.
 func Dispatched(result string) { dispatched.WithLabelValues(result).Inc() }

@@ -112,6 +112,15 @@ func (db *DB) Documents(ctx context.Context, exportID int64) ([]*hiring.Document
 	return docs, nil
 }
 
+// Unfetched counts the documents that are still to be fetched; till is when the first of their URLs ends, zero without any. Exports have
+// rising IDs, and the documents of the one that came first end first.
+func (db *DB) Unfetched(ctx context.Context) (n int64, till time.Time, err error) {
+	n, err = queryOne(ctx, db, func(r row) (n int64, err error) {
+		return n, r.Scan(&n, moment{&till})
+	}, `SELECT count(*), (SELECT e.documents_till FROM exports e WHERE e.id = min(d.export_id)) FROM documents d WHERE d.state = 'fetching'`)
+	return n, till, err
+}
+
 // InsertLink adds a public URL of a document, known by its hash, until a time.
 func (tx *Tx) InsertLink(hash [32]byte, documentID int64, till time.Time) error {
 	_, err := tx.exec(`INSERT INTO document_links (hash, document_id, till) VALUES ($1, $2, $3)`, hash[:], documentID, micros(till))

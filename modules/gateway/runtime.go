@@ -161,6 +161,7 @@ func (r *Runtime) Start(ctx context.Context) error {
 	r.running.Go(func() { r.Again.Watch(background) })
 	r.running.Go(func() { r.scans.Run(background) })
 	r.running.Go(func() { r.sweep(background) })
+	r.running.Go(func() { r.Archive.Watch(background) })
 	r.running.Go(func() { r.Retention.Run(background) })
 	r.running.Go(func() { r.reseal(background) })
 	r.running.Go(func() { r.renew(background) })

@@ -17,7 +17,8 @@ const patience = 3 * time.Second
 
 // Health is the answer: whether exports can be accepted, and what is reachable, by name.
 type Health struct {
-	// Status is ok; degraded: exports are accepted and wait; unavailable: they can't be accepted; stopping: the process ends.
+	// Status is ok; degraded: exports are accepted, and wait or lack documents; unavailable: they can't be accepted;
+	// stopping: the process ends.
 	Status string           `json:"status"`
 	Checks map[string]Check `json:"checks"`
 }
@@ -28,8 +29,8 @@ type Check struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// Server answers 200 while exports can be accepted, else 503. At an address that ends with /ready it looks at that alone, for a load
-// balancer; at one that ends with /live it answers 200 as long as the process does.
+// Server answers 200 while exports can be accepted, else 503. At an address that ends with /ready it looks at that
+// alone, for a load balancer; at one that ends with /live it answers 200 as long as the process does.
 type Server struct {
 	Gateway *gateway.Gateway
 	// Stopping reports whether the process is about to end. Nil: it is not.
@@ -47,7 +48,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case at == "live":
 	case s.Stopping != nil && s.Stopping():
-		h = Health{Status: "stopping", Checks: map[string]Check{"gateway": {Reason: "the gateway is stopping: send what comes next to another one"}}}
+		reason := "the gateway is stopping: send what comes next to another one"
+		h = Health{Status: "stopping", Checks: map[string]Check{"gateway": {Reason: reason}}}
 	default:
 		h = s.ask(w, r, at != "ready")
 	}
@@ -78,13 +80,18 @@ func (s *Server) ask(w http.ResponseWriter, r *http.Request, all bool) Health {
 	if all {
 		go func() { temporal <- s.Gateway.Runtime.TemporalReady(ctx) }()
 	}
-	h := Health{Status: "ok", Checks: map[string]Check{"database": check(answerOf(ctx, database), "the database can't be written")}}
+	h := Health{Status: "ok", Checks: map[string]Check{}}
+	h.Checks["database"] = check(answerOf(ctx, database), "the database can't be written")
 	if all {
 		away := "Temporal does not answer, or its workers are not started yet"
 		if h.Checks["database"].OK {
 			away += "; exports are accepted and wait"
 		}
 		h.Checks["temporal"] = check(answerOf(ctx, temporal), away)
+	}
+	if all {
+		h.Checks["documents"] = check(s.Gateway.Runtime.Archive.Storable(),
+			"documents can't be stored, and are lost when their URLs end: see the log")
 	}
 	for name, one := range h.Checks {
 		switch {

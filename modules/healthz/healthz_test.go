@@ -28,7 +28,7 @@ var (
 )
 
 func health(status string, database, temporal healthz.Check) healthz.Health {
-	return healthz.Health{Status: status, Checks: map[string]healthz.Check{"database": database, "temporal": temporal}}
+	return healthz.Health{Status: status, Checks: map[string]healthz.Check{"database": database, "temporal": temporal, "documents": good}}
 }
 
 func ask(t require.TestingT, b *gatewaytest.Bench, method string) (*httptest.ResponseRecorder, healthz.Health) {

@@ -1,0 +1,34 @@
+package documents
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// probed is what Check writes: enough to need room of its own, where a file without content needs none.
+var probed = make([]byte, 64<<10)
+
+// Check reports whether a document of the largest size could be kept now. Errors: ErrFull, wrapped, and those of the
+// file system.
+func (f *Files) Check() error {
+	if err := f.probe(probed); err != nil {
+		return fmt.Errorf("the document store %s can't be written: %w", f.root, err)
+	}
+	if free, err := f.Free(); err == nil && free < MaxSize { // where it is not known, the probe counts
+		return fmt.Errorf("%w: it has %d bytes left, and a document may have %d: make room, or enlarge it",
+			ErrFull, free, int64(MaxSize))
+	}
+	return nil
+}
+
+// probe writes a file and removes it.
+func (f *Files) probe(content []byte) error {
+	file, err := os.OpenFile(filepath.Join(f.root, newName()+temporarySuffix), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return full(err)
+	}
+	_, err = file.Write(content)
+	return full(errors.Join(err, file.Sync(), file.Close(), os.Remove(file.Name())))
+}

@@ -1,0 +1,104 @@
+package documents
+
+import (
+	"context"
+	"maps"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/metrics"
+)
+
+const (
+	watchEvery = 10 * time.Second
+	tellEvery  = time.Minute
+)
+
+// Watch looks every ten seconds, until ctx ends, whether documents can be kept, and what is still to be fetched. It
+// tells the metrics, and Storable.
+func (a *Archive) Watch(ctx context.Context) {
+	tick := time.NewTicker(watchEvery)
+	defer tick.Stop()
+	for {
+		a.check()
+		if err := a.countUnfetched(ctx); err != nil && ctx.Err() == nil {
+			a.Log.Warn("the documents that are still to be fetched could not be counted; the metric is an old one", zap.Error(err))
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// check looks whether a document could be kept, and how much room there is.
+func (a *Archive) check() {
+	err := a.Files.Check()
+	switch before := a.unstorable.Swap(&err); {
+	case err != nil && (before == nil || *before == nil):
+		a.Log.Error("documents can't be stored: they are fetched again until their URLs end, and lost then", zap.Error(err))
+	case err == nil && before != nil && *before != nil:
+		a.Log.Info("documents can be stored again")
+	}
+	if free, err := a.Files.Free(); err == nil {
+		metrics.DocumentsFree(free)
+	}
+}
+
+func (a *Archive) countUnfetched(ctx context.Context) error {
+	n, till, err := a.Store.Unfetched(ctx)
+	if err != nil {
+		return err
+	}
+	left := hiring.DocumentWindow
+	if n > 0 {
+		left = till.Sub(a.Now())
+	}
+	metrics.DocumentsUnfetched(n, left)
+	return nil
+}
+
+// Storable returns why no document could be kept when that was last looked at, ten seconds ago at most; nil: one could.
+func (a *Archive) Storable() error {
+	if err := a.unstorable.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// unstored tells of the documents of tenants that could not be stored: once a minute and tenant.
+type unstored struct {
+	mu sync.Mutex
+	of map[string]*failures
+}
+
+type failures struct {
+	told  time.Time
+	since int // that one was told of
+}
+
+// count counts a document of a tenant that could not be stored. When it is to be told, it returns how many there were
+// since that was.
+func (u *unstored) count(tenant string, now time.Time) (n int, tell bool) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	f, ok := u.of[tenant]
+	if !ok {
+		maps.DeleteFunc(u.of, func(_ string, f *failures) bool { return now.Sub(f.told) >= tellEvery && f.since == 0 })
+		if u.of == nil {
+			u.of = map[string]*failures{}
+		}
+		f = new(failures)
+		u.of[tenant] = f
+	}
+	f.since++
+	if ok && now.Sub(f.told) < tellEvery {
+		return 0, false
+	}
+	n, f.told, f.since = f.since, now, 0
+	return n, true
+}
