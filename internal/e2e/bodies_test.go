@@ -99,7 +99,7 @@ func (s *system) acknowledged(tenant string, n int) (times []time.Duration) {
 // exportOf sends an export of a tenant whose secret is acme's.
 func (s *system) exportOf(tenant, id string) (status int) {
 	s.t.Helper()
-	status, _, err := s.post(id, minimal(id), func(r *http.Request) { r.URL.Path = "/hooks/" + tenant })
+	status, _, err := s.post(http.DefaultClient, id, minimal(id), func(r *http.Request) { r.URL.Path = "/hooks/" + tenant })
 	require.NoError(s.t, err)
 	return status
 }

@@ -21,7 +21,7 @@ func TestIntegrationsThatLeadToEachOtherEnd(t *testing.T) {
 		"}\ntenant globex {\nsecret globex-secret\nintegration to-acme {\nurl http://GATEWAY/hooks/acme\nsecret "+inboundSecret+"\nretry 200ms\n}")
 	attachment := fmt.Sprintf(`{"id":{"value":"d","schemeId":"Service Document to Candidate","schemeAgencyId":"Service"},"url":%q}`, service.URL+"/cv")
 	body := strings.Replace(string(minimal("c-1")), `"profiles":[]`, `"profiles":[{"attachments":[`+attachment+`]}]`, 1)
-	status, answer, err := s.post("", []byte(body), func(r *http.Request) { r.Header.Del("X-Service-UUID") })
+	status, answer, err := s.post(http.DefaultClient, "", []byte(body), func(r *http.Request) { r.Header.Del("X-Service-UUID") })
 	require.NoError(t, err)
 	require.Equal(t, http.StatusAccepted, status, "%s", answer)
 	s.gateway.line(`an export came back for the fourth time and was refused.*"integrations":\["to-acme"\]`)
