@@ -67,9 +67,11 @@ func TestNobodyGetsADocumentBeforeItIsClean(t *testing.T) {
 	require.Len(t, attachmentURLs(t, partner.awaitExports(t, 2)[1].body), 1)
 	require.NotContains(t, s.gateway.out.String(), "resume-of-marker")
 	c := s.temporalClient()
-	workflows, err := c.ListWorkflow(t.Context(), &workflowservice.ListWorkflowExecutionsRequest{Query: "WorkflowType = 'scan'"})
-	require.NoError(t, err)
-	require.Len(t, workflows.Executions, 3)
+	var workflows *workflowservice.ListWorkflowExecutionsResponse
+	require.Eventually(t, func() bool { // Temporal lists what began a moment later
+		workflows, err = c.ListWorkflow(t.Context(), &workflowservice.ListWorkflowExecutionsRequest{Query: "WorkflowType = 'scan'"})
+		return err == nil && len(workflows.Executions) == 3
+	}, patience, 50*time.Millisecond, "Temporal lists other scans than three")
 	for n, w := range workflows.Executions {
 		s.history(c, []string{"resume-of-marker", "Test.Finding", "initech"}, fmt.Sprint("scan/document-", n+1), w.Execution.WorkflowId)
 	}

@@ -117,7 +117,8 @@ func (db *DB) Documents(ctx context.Context, exportID int64) ([]*hiring.Document
 func (db *DB) Unfetched(ctx context.Context) (n int64, till time.Time, err error) {
 	n, err = queryOne(ctx, db, func(r row) (n int64, err error) {
 		return n, r.Scan(&n, moment{&till})
-	}, `SELECT count(*), (SELECT e.documents_till FROM exports e WHERE e.id = min(d.export_id)) FROM documents d WHERE d.state = 'fetching'`)
+	}, `SELECT w.n, e.documents_till FROM (SELECT count(*) AS n, min(export_id) AS first FROM documents WHERE state = 'fetching') w
+		LEFT JOIN exports e ON e.id = w.first`)
 	return n, till, err
 }
 

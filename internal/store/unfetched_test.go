@@ -1,0 +1,42 @@
+package store_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/store"
+)
+
+// What is still to be fetched is counted, with the time until which the first of it can be.
+func TestUnfetchedDocumentsAreCounted(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, db *store.DB) {
+		requireUnfetched := func(want int64, till time.Time) {
+			n, got, err := db.Unfetched(t.Context())
+			require.NoError(t, err)
+			require.Equal(t, want, n)
+			require.True(t, till.Equal(got), "%s", got)
+		}
+		requireUnfetched(0, time.Time{})
+		var all []*hiring.Export
+		for n := range 3 {
+			e := export("acme", fmt.Sprint("u-", n), "b")
+			e.DocumentsTill = noon.Add(time.Duration(n+1) * time.Hour)
+			require.True(t, insert(t, db, e))
+			all = append(all, e)
+			write(t, db, func(tx *store.Tx) error {
+				return tx.InsertDocument(hiring.Document{ExportID: e.ID, Tenant: "acme", SourceURL: []byte{}, CreatedAt: noon})
+			})
+		}
+		requireUnfetched(3, noon.Add(time.Hour))
+		docs, err := db.Documents(t.Context(), all[0].ID)
+		require.NoError(t, err)
+		docs[0].State = hiring.Fetched
+		write(t, db, func(tx *store.Tx) error { _, err := tx.UpdateDocument(docs[0]); return err })
+		requireUnfetched(2, noon.Add(2*time.Hour))
+	})
+}
