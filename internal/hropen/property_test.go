@@ -57,7 +57,7 @@ var (
 		rapid.String().Filter(func(s string) bool { return !strings.Contains(s, "\x00") }),
 		rapid.SampledFrom([]string{"", "null", `"\`, "<&>", "a\u2028b", "é\n\t\x01\x7f", "\ufffe\U0010ffff", "😀", "Service Start Date", "2026-02-30"}),
 	)
-	id       = rapid.StringOfN(rapid.RuneFrom(nil, unicode.L, unicode.N, unicode.P, unicode.S, unicode.Z), 1, 255, -1).Filter(func(s string) bool { return strings.TrimSpace(s) == s })
+	id       = rapid.StringOfN(rapid.RuneFrom(nil, unicode.L, unicode.N, unicode.P, unicode.S, unicode.Z), 1, 255, -1).Filter(func(s string) bool { return strings.TrimSpace(s) == s && !hiring.HasDotSegment(s) })
 	language = rapid.SampledFrom([]string{"en-US", "de", "zh-Hant-TW", "sl-rozaj-biske", "qaa-Qaaa-QM-x-southern"})
 	date     = rapid.Custom(func(t *rapid.T) string { return moment.Draw(t, "day").Format(time.DateOnly) })
 	moment   = rapid.Custom(func(t *rapid.T) time.Time {
