@@ -39,11 +39,15 @@ deps: ## install what the tests need besides Go, gcc, make, git and Node
 .PHONY: test
 test: export HIREGATE_BIN := $(CURDIR)/bin/hiregate
 test: export TEMPORAL_DEV_BIN := $(CURDIR)/bin/temporal-dev
-test: deps build ## run every test
+test: deps build bin/retest ## run every test, and once more, alone, each that failed
 	@echo "Testing cmd/temporal-dev"
-	@CGO_ENABLED=0 go -C cmd/temporal-dev test -timeout 5m $(TESTFLAGS) ./...
+	@CGO_ENABLED=0 bin/retest -C cmd/temporal-dev -timeout 5m $(TESTFLAGS) ./...
 	@echo "Testing hiregate, with the race detector"
-	@GOTMPDIR=$${TMPDIR:-/tmp} TMPDIR=$$(scripts/testfolder.sh) go test -race -p 2 -timeout 20m $(TESTFLAGS) ./...
+	@GOTMPDIR=$${TMPDIR:-/tmp} TMPDIR=$$(scripts/testfolder.sh) bin/retest -race -p 2 -timeout 20m $(TESTFLAGS) ./...
+
+bin/retest: $(wildcard internal/retest/*.go)
+	@go build -buildvcs=false -o $@ ./internal/retest
+	@touch $@
 
 # The linters, in the versions that tools/go.mod names.
 bin/tools: tools/go.mod tools/go.sum
