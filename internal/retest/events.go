@@ -28,7 +28,7 @@ type pkg struct {
 
 // test runs go test, prints what go test would print, and returns the packages that failed and go test's exit code.
 func (r *run) test(packages string) (failed []*pkg, exit int, err error) {
-	cmd := exec.Command("go", slices.Concat([]string{"test"}, r.flags, []string{"-json", packages})...)
+	cmd := exec.Command("go", slices.Concat([]string{"test"}, r.flags, []string{"-json"}, strings.Fields(packages))...)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {

@@ -3,6 +3,8 @@
 //
 //	retest GO-TEST-FLAGS… PACKAGES
 //
+// The packages are one argument, with blanks between them.
+//
 // A package that does not run to its end is not run again, and fails the run: its other tests may not have run. Neither is one with a data race.
 package main
 
