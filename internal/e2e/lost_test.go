@@ -8,8 +8,8 @@ import (
 	"syscall"
 	"testing"
 
-	_ "github.com/mattn/go-sqlite3" // to move what happened into the past
 	"github.com/stretchr/testify/require"
+	_ "modernc.org/sqlite" // to move what happened into the past
 )
 
 // Temporal comes back without what it knew. What was under way is delivered all the same, and what was delivered is not delivered
@@ -66,7 +66,7 @@ func TestRestoredDatabaseLearnsWhatWasDelivered(t *testing.T) {
 // change writes to the database of a gateway that was stopped.
 func (s *system) change(statements ...string) {
 	s.t.Helper()
-	db, err := sql.Open("sqlite3", "file:"+filepath.Join(s.dir, "hiregate.db"))
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(s.dir, "hiregate.db"))
 	require.NoError(s.t, err)
 	defer db.Close()
 	for _, statement := range statements {

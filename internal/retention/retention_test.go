@@ -190,7 +190,7 @@ func TestExportThatCanNotBeErased(t *testing.T) {
 	}
 	b.keepFor(4 * day)
 	b.now = b.now.Add(5 * day)
-	other, err := sql.Open("sqlite3", strings.Replace(address, "sqlite://", "file:", 1))
+	other, err := sql.Open("sqlite", strings.Replace(address, "sqlite://", "file:", 1))
 	require.NoError(t, err)
 	defer other.Close()
 	refuse := func(which string) {

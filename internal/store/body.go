@@ -48,3 +48,19 @@ func unwrapBody(kept []byte) ([]byte, error) {
 	}
 	return nil, errors.New("a body was kept in a form this version does not know: a newer hiregate wrote it")
 }
+
+// octets scans bytes that may be NULL, which are nil then. Scanned without it, SQLite's driver makes nil of empty ones as well.
+type octets struct{ b *[]byte }
+
+// Scan implements sql.Scanner.
+func (o octets) Scan(src any) error {
+	*o.b = nil
+	switch src := src.(type) {
+	case nil:
+	case []byte:
+		*o.b = append([]byte{}, src...)
+	default:
+		return fmt.Errorf("the database has %T where bytes should be", src)
+	}
+	return nil
+}

@@ -134,7 +134,7 @@ func (c collection[T]) rows(tx *Tx, where string, args ...any) ([]*T, error) {
 
 // rowsOf reads rows within a transaction.
 func rowsOf[T any](tx *Tx, scan func(row) (T, error), q string, args ...any) ([]T, error) {
-	s, err := tx.prepared(q)
+	s, err := tx.prepare(q)
 	if err != nil {
 		return nil, err
 	}

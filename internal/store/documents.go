@@ -34,6 +34,9 @@ func aboutRow(d *hiring.Document) string { return fmt.Sprint(d.ExportID, "/", d.
 // about gives what is to be kept of it.
 func (k *dataKeys) about(d *hiring.Document) (about, error) {
 	a := about{SourceURL: d.SourceURL, FileName: d.FileName}
+	if a.SourceURL == nil { // nobody's: the column takes no NULL
+		a.SourceURL = []byte{}
+	}
 	if k.newest.Load() == nil {
 		return a, nil
 	}

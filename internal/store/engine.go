@@ -42,14 +42,10 @@ type engine struct {
 	argument func(string) string
 	// limit bounds each read, and what the writer does with those it took; 0: they end by themselves.
 	limit time.Duration
-	// keys tells exports by their keys, and so whether a new one is; nil: a unique index does.
-	keys *keys
 	// hold ends a SELECT of rows that no other node is to delete before the transaction ends; empty: no other node writes.
 	hold string
 	// queue is a statement that waits until no other transaction has run it with the same number; empty: no other node writes.
 	queue string
-	// insertExport is the statement of that name. It changes nothing where the database says that the tenant has the key.
-	insertExport string
 	// present fails when the database that is open is not what its address names any more. It is asked before each commit.
 	present func() error
 	// vaults are what secrets are sealed with.
@@ -109,17 +105,6 @@ func (e *engine) arguments(args []any) []any {
 // opening is the error of a database that can't be opened, while something was done.
 func (e *engine) opening(doing string, err error) error {
 	return fmt.Errorf("%s the database %s: %w", doing, e.shown, e.explain(err))
-}
-
-// exportByKey is the condition that chooses an export from exports.
-func (e *engine) exportByKey(tenant, key string) (condition string, args []any) {
-	if e.keys == nil {
-		return `tenant = $1 AND key = $2`, []any{tenant, key}
-	}
-	if id, ok := e.keys.id(tenant, key); ok {
-		return `id = $1`, []any{id}
-	}
-	return `id = (SELECT export_id FROM export_keys WHERE tenant = $1 AND key = $2)`, []any{tenant, key}
 }
 
 // bounded is the context of what the writer does with those it took, which no request's context cuts off.

@@ -19,29 +19,17 @@ type Seen struct {
 	ReceivedAt time.Time
 }
 
-// insertExport is the statement that adds an export under an id, unless that is taken. Of its parameters $1 is the export's own id,
-// $2 its tenant and $3 its key.
-func insertExport(id string) string {
-	return `
-		INSERT INTO exports (id, tenant, key, keyed, origin, sha256, size, candidate_id, attachments, receipt, received_at,
-			documents_till, deliver_till, round, integrations, workflow_id, dispatched_at, dispatch_after, fault, quarantined, findings, hops)
-		VALUES (` + id + `, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, NULL, $11, '', $17, $18, $19)
-		ON CONFLICT DO NOTHING`
-}
-
 // InsertExport adds an export, which has its ID, with its body. It reports false, and changes nothing, when the tenant has an
 // export of that key already; SeenExport then tells which.
 func (tx *Tx) InsertExport(e *hiring.Export) (bool, error) {
-	if _, known := tx.engine.keys.id(e.Tenant, e.Key); known {
-		return false, nil
-	}
-	n, err := tx.exec(tx.engine.insertExport,
+	n, err := tx.exec(`
+		INSERT INTO exports (id, tenant, key, keyed, origin, sha256, size, candidate_id, attachments, receipt, received_at,
+			documents_till, deliver_till, round, integrations, workflow_id, dispatched_at, dispatch_after, fault, quarantined, findings, hops)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, NULL, $11, '', $17, $18, $19)
+		ON CONFLICT DO NOTHING`,
 		e.ID, e.Tenant, e.Key, e.Keyed, string(e.Origin), e.SHA256[:], e.Size, e.CandidateID, e.Attachments, e.Receipt, micros(e.ReceivedAt),
 		micros(e.DocumentsTill), micros(e.DeliverTill), e.Round, strings.Join(e.Integrations, " "), e.WorkflowID, e.Quarantined, e.Findings, e.Hops)
 	if err != nil || n == 0 {
-		return false, err
-	}
-	if err := tx.engine.keys.add(tx, e.Tenant, e.Key, e.ID); err != nil {
 		return false, err
 	}
 	err = tx.insertBody(e)
@@ -74,8 +62,8 @@ func (tx *Tx) insertBody(e *hiring.Export) error {
 func (tx *Tx) SeenExport(tenant, key string) (Seen, bool, error) {
 	var s Seen
 	var sum []byte
-	where, args := tx.engine.exportByKey(tenant, key)
-	ok, err := tx.one([]any{&s.ID, &sum, &s.Receipt, moment{&s.ReceivedAt}}, `SELECT id, sha256, receipt, received_at FROM exports WHERE `+where, args...)
+	ok, err := tx.one([]any{&s.ID, &sum, &s.Receipt, moment{&s.ReceivedAt}}, `
+		SELECT id, sha256, receipt, received_at FROM exports WHERE tenant = $1 AND key = $2`, tenant, key)
 	copy(s.SHA256[:], sum)
 	return s, ok, err
 }
@@ -245,8 +233,7 @@ func (db *DB) Export(ctx context.Context, id int64) (*hiring.Export, error) {
 
 // ExportByKey reads the export a tenant knows under a key, without its body.
 func (db *DB) ExportByKey(ctx context.Context, tenant, key string) (*hiring.Export, error) {
-	where, args := db.engine.exportByKey(tenant, key)
-	return queryOne(ctx, db, scanExport, `SELECT `+exportColumns+` FROM exports e WHERE `+where, args...)
+	return queryOne(ctx, db, scanExport, `SELECT `+exportColumns+` FROM exports e WHERE e.tenant = $1 AND e.key = $2`, tenant, key)
 }
 
 // ExportByReceipt reads the export a receipt was given for, without its body.
@@ -266,7 +253,7 @@ func (db *DB) ExportByReceipt(ctx context.Context, receipt string) (*hiring.Expo
 func (db *DB) LoadBody(ctx context.Context, e *hiring.Export) error {
 	type parts struct{ body, link, exportContext []byte }
 	p, err := queryOne(ctx, db, func(r row) (p parts, err error) {
-		err = r.Scan(&p.body, &p.link, &p.exportContext)
+		err = r.Scan(&p.body, octets{&p.link}, octets{&p.exportContext})
 		return p, err
 	}, `SELECT body, link, export_context FROM export_bodies WHERE export_id = $1`, e.ID)
 	if err != nil {

@@ -5,19 +5,17 @@ import (
 	"io/fs"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/pressly/goose/v3"
 	"github.com/stretchr/testify/require"
 
-	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/store/storetest"
 )
 
 // schemaOf is a SQLite database that nobody has open, and its migrations.
 func schemaOf(t *testing.T, path string) (*sql.DB, *goose.Provider) {
 	t.Helper()
-	db, err := sql.Open("sqlite3", "file:"+path)
+	db, err := sql.Open("sqlite", "file:"+path)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	files, err := fs.Sub(migrations, "migrations")
@@ -51,36 +49,6 @@ func TestRehostedBodiesOfTheFirstVersionAreKept(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, db.QueryRowContext(t.Context(), `SELECT body FROM rehosted_bodies WHERE export_id = 7`).Scan(&body))
 	require.Equal(t, "\x01{}", string(body))
-}
-
-// What a version accepted that had an index of keys is known to this one, and the other way round.
-func TestKeysOfOtherVersionsAreKnown(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "hiregate.db")
-	old, p := schemaOf(t, path)
-	_, err := p.UpTo(t.Context(), 9)
-	require.NoError(t, err)
-	_, err = old.ExecContext(t.Context(), `INSERT INTO exports VALUES (7, 'acme', 'u-1', TRUE, 'received', x'00', 2, 'c-1', 1, 'r', 0, 0, 0, 0, '', 'w', NULL, 0, '', FALSE, NULL)`)
-	require.NoError(t, err)
-
-	db, err := Open(t.Context(), "sqlite://"+path, Options{})
-	require.NoError(t, err)
-	insert := func(key string) (fresh bool) {
-		require.NoError(t, db.Write(t.Context(), func(tx *Tx) (err error) {
-			fresh, err = tx.InsertExport(&hiring.Export{ID: hiring.NewID(time.Now()), Tenant: "acme", Key: key,
-				ReceivedAt: time.Now(), DocumentsTill: time.Now(), DeliverTill: time.Now()})
-			return err
-		}))
-		return fresh
-	}
-	require.False(t, insert("u-1"))
-	require.True(t, insert("u-2"))
-	require.NoError(t, db.Close())
-
-	_, err = p.DownTo(t.Context(), 9)
-	require.NoError(t, err)
-	_, err = old.ExecContext(t.Context(), `INSERT INTO exports VALUES (8, 'acme', 'u-2', TRUE, 'received', x'00', 2, 'c-1', 1, 'r', 0, 0, 0, 0, '', 'w', NULL, 0, '', FALSE, NULL)`)
-	require.ErrorContains(t, err, "UNIQUE constraint failed: exports.tenant, exports.key")
 }
 
 func TestTheDatabaseOfANewerVersionIsRefused(t *testing.T) {

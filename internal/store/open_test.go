@@ -171,7 +171,7 @@ func TestFilesOfOtherProgramsAreRefused(t *testing.T) {
 		"goose's as well":  `CREATE TABLE goose_db_version (id INTEGER); CREATE TABLE albums (id INTEGER)`,
 	} {
 		path := filepath.Join(t.TempDir(), "other.db")
-		db, err := sql.Open("sqlite3", "file:"+path)
+		db, err := sql.Open("sqlite", "file:"+path)
 		require.NoError(t, err)
 		_, err = db.ExecContext(t.Context(), statements)
 		require.NoError(t, err)

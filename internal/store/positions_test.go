@@ -22,7 +22,7 @@ func TestPositionsAreReadWithoutQuestions(t *testing.T) {
 		defer db.Close()
 		driver, source := "pgx", address
 		if path, ok := strings.CutPrefix(address, "sqlite:"); ok {
-			driver, source = "sqlite3", "file:"+path
+			driver, source = "sqlite", "file:"+path
 		}
 		other, err := sql.Open(driver, source)
 		require.NoError(t, err)

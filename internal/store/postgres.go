@@ -77,15 +77,14 @@ func postgresEngine(address string) (*engine, error) {
 		identity: "postgres:" + p.server + "/" + config.Database + "#" + hex.EncodeToString(sum[:8]),
 		shown:    config.Database + " at " + p.server,
 		goose:    goose.DialectPostgres, types: postgresTypes, migrate: p.oneAfterTheOther, explain: p.explainSchema,
-		insertExport: insertExport("$1"),
-		begin:        "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE",
-		sort:         true,
-		hold:         " FOR KEY SHARE", // the strength that foreign keys have: a change need not wait
-		queue:        "SELECT pg_advisory_xact_lock($1)",
-		connect:      p.connect,
-		lock:         func() (io.Closer, error) { return nothing{}, nil }, // any number of nodes may share it
-		wait:         p.wait,
-		lost:         postgresLost, again: postgresAgain,
+		begin:   "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE",
+		sort:    true,
+		hold:    " FOR KEY SHARE", // the strength that foreign keys have: a change need not wait
+		queue:   "SELECT pg_advisory_xact_lock($1)",
+		connect: p.connect,
+		lock:    func() (io.Closer, error) { return nothing{}, nil }, // any number of nodes may share it
+		wait:    p.wait,
+		lost:    postgresLost, again: postgresAgain,
 		argument: postgresText,
 		// A server that vanished without a word would otherwise hold the writer for a quarter of an hour.
 		limit:   writeWithin,

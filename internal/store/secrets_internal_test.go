@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pressly/goose/v3"
 	"github.com/stretchr/testify/require"
 
 	"github.com/hiregate/hiregate/internal/hiring"
@@ -423,7 +424,7 @@ func TestSecretsOfALostKeyCanBeRemoved(t *testing.T) {
 		putSecrets(t, db, "acme", "globex")
 		require.True(t, renew(t, db, secretsNoon))
 		statements := []string{"DELETE FROM integrations", "UPDATE tenants SET secrets = X'015B5D'", "DELETE FROM data_keys"}
-		if db.engine.keys == nil { // PostgreSQL
+		if db.engine.goose == goose.DialectPostgres {
 			statements[1] = `UPDATE tenants SET secrets = '\x015b5d'`
 		}
 		for _, one := range statements {

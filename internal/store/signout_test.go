@@ -71,7 +71,7 @@ func TestFaultsAreNoStrangers(t *testing.T) {
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	people(t, db)
 	ada := user(t, db, "ada")
-	beside, err := sql.Open("sqlite3", "file:"+path)
+	beside, err := sql.Open("sqlite", "file:"+path)
 	require.NoError(t, err)
 	defer beside.Close()
 	_, err = beside.Exec(`ALTER TABLE users RENAME TO others`)

@@ -13,11 +13,10 @@ import (
 	"strconv"
 	"strings"
 
-	sqlite3 "github.com/mattn/go-sqlite3"
 	"github.com/pressly/goose/v3"
 	"go.uber.org/zap"
-
-	"github.com/hiregate/hiregate/internal/walvfs"
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
 )
 
 var sqliteTypes = strings.NewReplacer("$ID", "INTEGER PRIMARY KEY", "$ROWID", "INTEGER PRIMARY KEY", "$BYTES", "BLOB", "$KEY", "TEXT")
@@ -40,9 +39,6 @@ func sqliteEngine(address string) (*engine, error) {
 		again:   func(error) bool { return false },
 		present: file.check,
 		size:    func() int64 { return sqliteWAL(path) },
-		keys:    &keys{generation: keyGeneration},
-		// Under a key that is in the table, an export would get the id of the first one, which is taken.
-		insertExport: insertExport(`coalesce((SELECT export_id FROM export_keys WHERE tenant = $2 AND key = $3), $1)`),
 	}, nil
 }
 
@@ -84,12 +80,7 @@ func sqliteConnect(path string, a access) (*sql.DB, error) {
 	if a == reading {
 		pragmas = append(pragmas, "query_only = ON")
 	}
-	// Without SQLite's own mutexes: database/sql gives a connection to one goroutine at a time.
-	address := sqliteFile(path) + "?_mutex=no"
-	if walvfs.Name != "" {
-		address += "&vfs=" + walvfs.Name
-	}
-	db := sql.OpenDB(&sqliteConnector{address, "PRAGMA " + strings.Join(pragmas, "; PRAGMA ")})
+	db := sql.OpenDB(&sqliteConnector{sqliteFile(path), "PRAGMA " + strings.Join(pragmas, "; PRAGMA ")})
 	n := 1
 	if a == reading {
 		n = readers
@@ -105,49 +96,38 @@ func sqliteFile(path string) string { return "file:" + (&url.URL{Path: path}).Es
 // sqliteConnector opens connections to one file.
 type sqliteConnector struct{ address, pragmas string }
 
-func (c *sqliteConnector) Driver() driver.Driver { return &sqlite3.SQLiteDriver{} }
+func (c *sqliteConnector) Driver() driver.Driver { return new(sqlite.Driver) }
 
-func (c *sqliteConnector) Connect(context.Context) (driver.Conn, error) {
+func (c *sqliteConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	conn, err := c.Driver().Open(c.address)
 	if err != nil {
 		return nil, err
 	}
-	one := sqliteConn{conn.(*sqlite3.SQLiteConn)}
-	if _, err := one.Exec(c.pragmas, nil); err != nil {
-		one.Close()
+	if _, err := conn.(driver.ExecerContext).ExecContext(ctx, c.pragmas, nil); err != nil {
+		conn.Close()
 		return nil, err
 	}
-	return one, nil
+	return conn, nil
 }
 
-// sqliteConn takes statements whose parameters are numbered as PostgreSQL has it, $1: to SQLite that is a name, and ?1 the
-// first parameter wherever it stands.
-type sqliteConn struct{ *sqlite3.SQLiteConn }
-
-func (c sqliteConn) PrepareContext(ctx context.Context, q string) (driver.Stmt, error) {
-	return c.SQLiteConn.PrepareContext(ctx, strings.ReplaceAll(q, "$", "?"))
-}
-
-func (c sqliteConn) QueryContext(ctx context.Context, q string, args []driver.NamedValue) (driver.Rows, error) {
-	return c.SQLiteConn.QueryContext(ctx, strings.ReplaceAll(q, "$", "?"), args)
-}
-
-func (c sqliteConn) ExecContext(ctx context.Context, q string, args []driver.NamedValue) (driver.Result, error) {
-	return c.SQLiteConn.ExecContext(ctx, strings.ReplaceAll(q, "$", "?"), args)
+// sqliteCode is SQLite's primary result code of an error; 0 when it is none of SQLite's.
+func sqliteCode(err error) int {
+	if e := new(sqlite.Error); errors.As(err, &e) {
+		return e.Code() & 0xff // the rest tells the cause apart
+	}
+	return 0
 }
 
 // sqliteLost: the connection broke, or SQLite met an I/O error. A full disk is not among them: the transaction was rolled back and
 // the next one may find room.
 func sqliteLost(err error) bool {
-	if errors.Is(err, driver.ErrBadConn) || errors.Is(err, sql.ErrConnDone) {
-		return true
-	}
-	var e sqlite3.Error
-	if !errors.As(err, &e) {
-		return false
-	}
-	switch e.Code {
-	case sqlite3.ErrIoErr, sqlite3.ErrCorrupt, sqlite3.ErrNotADB, sqlite3.ErrCantOpen, sqlite3.ErrReadonly:
+	return errors.Is(err, driver.ErrBadConn) || errors.Is(err, sql.ErrConnDone) || doubtful(sqliteCode(err))
+}
+
+// doubtful reports whether SQLite's view of the file can't be trusted after a result code.
+func doubtful(code int) bool {
+	switch code {
+	case sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY:
 		return true
 	}
 	return false

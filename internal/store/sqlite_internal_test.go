@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	sqlite3 "github.com/mattn/go-sqlite3"
 	"github.com/stretchr/testify/require"
+	sqlite3 "modernc.org/sqlite/lib"
 )
 
 // What is acknowledged is on disk, a row that another one relies on stays, and who reads can't write: settings of each connection, but for the
@@ -58,7 +58,7 @@ func TestNobodyWritesBesideATransaction(t *testing.T) {
 	db, err := Open(t.Context(), "sqlite://"+path, Options{})
 	require.NoError(t, err)
 	defer db.Close()
-	other, err := sql.Open("sqlite3", "file:"+path+"?_busy_timeout=0")
+	other, err := sql.Open("sqlite", "file:"+path+"?_pragma=busy_timeout(0)")
 	require.NoError(t, err)
 	defer other.Close()
 	var refused error
@@ -72,22 +72,19 @@ func TestNobodyWritesBesideATransaction(t *testing.T) {
 	require.ErrorContains(t, refused, "locked")
 }
 
-// Behind an error of the file the writer opens it anew, and behind one of a statement, or where a disk is full, it goes on.
+// After an error of the file the writer opens it again, and after one of a statement, or where a disk is full, it goes on.
 func TestErrorsThatCostTheConnection(t *testing.T) {
 	t.Parallel()
-	for err, want := range map[error]bool{
-		driver.ErrBadConn: true,
-		sql.ErrConnDone:   true,
-		sqlite3.Error{Code: sqlite3.ErrIoErr, ExtendedCode: sqlite3.ErrIoErrWrite}: true,
-		sqlite3.Error{Code: sqlite3.ErrCorrupt}:                                    true,
-		sqlite3.Error{Code: sqlite3.ErrNotADB}:                                     true,
-		sqlite3.Error{Code: sqlite3.ErrCantOpen}:                                   true,
-		sqlite3.Error{Code: sqlite3.ErrReadonly}:                                   true,
-		sqlite3.Error{Code: sqlite3.ErrFull}:                                       false,
-		sqlite3.Error{Code: sqlite3.ErrConstraint}:                                 false,
-		sqlite3.Error{Code: sqlite3.ErrBusy}:                                       false,
-		errors.New("another"):                                                      false,
+	for code, want := range map[int]bool{
+		sqlite3.SQLITE_IOERR: true, sqlite3.SQLITE_CORRUPT: true, sqlite3.SQLITE_NOTADB: true, sqlite3.SQLITE_CANTOPEN: true, sqlite3.SQLITE_READONLY: true,
+		sqlite3.SQLITE_FULL: false, sqlite3.SQLITE_CONSTRAINT: false, sqlite3.SQLITE_BUSY: false, sqlite3.SQLITE_OK: false,
 	} {
+		require.Equal(t, want, doubtful(code), code)
+	}
+	for err, want := range map[error]bool{driver.ErrBadConn: true, sql.ErrConnDone: true, errors.New("another"): false} {
 		require.Equal(t, want, sqliteLost(fmt.Errorf("writing: %w", err)), err)
 	}
+	db := empty(t)
+	_, err := db.reads.ExecContext(t.Context(), `UPDATE directory SET version = 7`)
+	require.Equal(t, sqlite3.SQLITE_READONLY, sqliteCode(fmt.Errorf("writing: %w", err)))
 }

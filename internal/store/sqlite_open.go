@@ -2,11 +2,10 @@ package store
 
 import (
 	"database/sql"
-	"errors"
 	"fmt"
 	"os"
 
-	sqlite3 "github.com/mattn/go-sqlite3"
+	sqlite3 "modernc.org/sqlite/lib"
 )
 
 // sqliteClaim keeps other processes from a file, once that is known to be ours or new. Until then nothing in it is changed.
@@ -47,17 +46,16 @@ func sqliteOurs(path string) error {
 
 // sqliteExplained adds to an error what to do about it, as far as that is known.
 func sqliteExplained(err error) error {
-	remedies := map[sqlite3.ErrNo]string{
-		sqlite3.ErrNotADB:   "the file is something else, or its beginning is damaged: name another file, or put a backup in its place",
-		sqlite3.ErrCorrupt:  "put a backup in its place, or save what can be read with the command .recover of the program sqlite3",
-		sqlite3.ErrReadonly: "make the file, those beside it of the same name, and their folder writable for the user of the gateway",
-		sqlite3.ErrCantOpen: "make the file, those beside it of the same name, and their folder readable and writable for the user of the gateway",
-		sqlite3.ErrFull:     "make room on the disk",
-		sqlite3.ErrIoErr:    "look whether its disk is whole and there",
+	remedies := map[int]string{
+		sqlite3.SQLITE_NOTADB:   "the file is something else, or its beginning is damaged: name another file, or put a backup in its place",
+		sqlite3.SQLITE_CORRUPT:  "put a backup in its place, or save what can be read with the command .recover of the program sqlite3",
+		sqlite3.SQLITE_READONLY: "make the file, those beside it of the same name, and their folder writable for the user of the gateway",
+		sqlite3.SQLITE_CANTOPEN: "make the file, those beside it of the same name, and their folder readable and writable for the user of the gateway",
+		sqlite3.SQLITE_FULL:     "make room on the disk",
+		sqlite3.SQLITE_IOERR:    "look whether its disk is whole and there",
 	}
-	var e sqlite3.Error
-	if errors.As(err, &e) && remedies[e.Code] != "" {
-		return fmt.Errorf("%w; %s", err, remedies[e.Code])
+	if remedy := remedies[sqliteCode(err)]; remedy != "" {
+		return fmt.Errorf("%w; %s", err, remedy)
 	}
 	return err
 }

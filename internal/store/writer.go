@@ -116,7 +116,7 @@ func newWriter(e *engine, log *zap.Logger) (*writer, error) {
 	w := &writer{engine: e, log: log, queue: make(chan *write, queueLength), ended: make(chan struct{})}
 	ctx, cancel := e.bounded()
 	defer cancel()
-	if err := w.ensureConnected(ctx); err != nil { // now, since reading needs the keys as well
+	if err := w.ensureConnected(ctx); err != nil {
 		return nil, err
 	}
 	w.limit = newWaitLimit(turnWithin)

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	_ "github.com/mattn/go-sqlite3" // to break the database
+	_ "modernc.org/sqlite" // to break the database
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/stretchr/testify/require"
 
@@ -79,7 +79,7 @@ func TestFeedThatIsCutOffLooksBroken(t *testing.T) {
 	for n := range store.MaxPage + 1 {
 		b.job("acme", &hiring.Job{BoardCode: fmt.Sprint("J-", n), ID: fmt.Sprint("j-", n), Title: strings.Repeat("t", 200), Syndicate: true})
 	}
-	db, err := sql.Open("sqlite3", "file:"+filepath.Join(b.Folder, "hiregate.db")+"?_busy_timeout=5000")
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(b.Folder, "hiregate.db")+"?_pragma=busy_timeout(5000)")
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	answer := httptest.NewRecorder()

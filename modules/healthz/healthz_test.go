@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	_ "github.com/mattn/go-sqlite3" // to hold the database
+	_ "modernc.org/sqlite" // to hold the database
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -98,7 +98,7 @@ func TestUnavailableWithoutTheStore(t *testing.T) {
 func TestDatabaseThatHangsIsUnavailableWithinSeconds(t *testing.T) {
 	t.Parallel()
 	b := gatewaytest.New(t)
-	other, err := sql.Open("sqlite3", "file:"+filepath.Join(b.Folder, "hiregate.db")+"?_txlock=immediate")
+	other, err := sql.Open("sqlite", "file:"+filepath.Join(b.Folder, "hiregate.db")+"?_txlock=immediate")
 	require.NoError(t, err)
 	defer other.Close()
 	tx, err := other.Begin()
@@ -117,7 +117,7 @@ func TestDatabaseThatHangsIsUnavailableWithinSeconds(t *testing.T) {
 func TestDatabaseThatCannotBeWrittenIsToldOnce(t *testing.T) {
 	t.Parallel()
 	b := gatewaytest.New(t)
-	db, err := sql.Open("sqlite3", "file:"+filepath.Join(b.Folder, "hiregate.db")+"?_busy_timeout=5000")
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(b.Folder, "hiregate.db")+"?_pragma=busy_timeout(5000)")
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	for outage := 1; outage <= 2; outage++ {

@@ -54,7 +54,7 @@ func (b *bench) allowLoopback() {
 // forget makes of the answered requests what a crash before the answer leaves, a minute later.
 func (b *bench) forget() {
 	b.t.Helper()
-	db, err := sql.Open("sqlite3", "file:"+filepath.Join(b.Folder, "hiregate.db")+"?_busy_timeout=5000")
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(b.Folder, "hiregate.db")+"?_pragma=busy_timeout(5000)")
 	require.NoError(b.t, err)
 	defer db.Close()
 	res, err := db.ExecContext(b.t.Context(), `UPDATE idempotency SET answered = FALSE, answer = NULL, lease = 0`)

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	_ "github.com/mattn/go-sqlite3" // to break the database
+	_ "modernc.org/sqlite" // to break the database
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
 )
@@ -33,7 +33,7 @@ const refusedOnce = "an export was not accepted; its sender was told to send it 
 func TestOutageIsToldOnceThenCountedAndItsEndOnce(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	db, err := sql.Open("sqlite3", "file:"+filepath.Join(b.Folder, "hiregate.db")+"?_busy_timeout=5000")
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(b.Folder, "hiregate.db")+"?_pragma=busy_timeout(5000)")
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	rename := func(from, to string) {

@@ -354,7 +354,7 @@ func (l leaving) Err() error {
 func TestConsumedIsAnswered(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	db, err := sql.Open("sqlite3", "file:"+filepath.Join(b.Folder, "hiregate.db")+"?mode=ro") // the store may hold a lock while it asks
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(b.Folder, "hiregate.db")+"?mode=ro") // the store may hold a lock while it asks
 	require.NoError(t, err)
 	defer db.Close()
 	hangUpAt := func(event string) func(*http.Request) {

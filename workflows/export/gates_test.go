@@ -20,7 +20,7 @@ func TestBreakerCountsWhatThePartnerWasAskedAlone(t *testing.T) {
 	for n := range 11 {
 		others = append(others, b.accept(fmt.Sprint("u-", n)))
 	}
-	damage, err := sql.Open("sqlite3", "file:"+b.file)
+	damage, err := sql.Open("sqlite", "file:"+b.file)
 	require.NoError(t, err)
 	_, err = damage.Exec(`DELETE FROM export_bodies WHERE export_id = $1`, gone.ID)
 	require.NoError(t, err)

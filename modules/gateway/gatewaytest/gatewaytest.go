@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	_ "github.com/mattn/go-sqlite3" // for what the store does not tell
+	_ "modernc.org/sqlite" // for what the store does not tell
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
@@ -126,7 +126,7 @@ func (b *Bench) Exports(t testing.TB) []*hiring.Export {
 // Fingerprints counts the different fingerprints of requests that are kept with their Idempotency-Key.
 func (b *Bench) Fingerprints(t testing.TB) (n int) {
 	t.Helper()
-	db, err := sql.Open("sqlite3", "file:"+filepath.Join(b.Folder, "hiregate.db")+"?mode=ro&_busy_timeout=5000")
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(b.Folder, "hiregate.db")+"?mode=ro&_pragma=busy_timeout(5000)")
 	require.NoError(t, err)
 	defer db.Close()
 	require.NoError(t, db.QueryRowContext(t.Context(), `SELECT count(DISTINCT fingerprint) FROM idempotency`).Scan(&n))
