@@ -3,9 +3,6 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 
-# For SQLite, the same in all that is built here: it takes a minute to compile.
-export CGO_CFLAGS := $(shell cat scripts/cflags)
-
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 
 # What a binary is made of: the files of its module that are not tests or prose. Folders are among them, because a
@@ -26,10 +23,10 @@ run: build ## build what is missing and run everything on this machine, data in 
 .PHONY: build
 build: bin/hiregate bin/temporal-dev ## build bin/hiregate and bin/temporal-dev
 
-bin/hiregate: $(hiregate_sources) scripts/build.sh scripts/cflags scripts/tags
+bin/hiregate: $(hiregate_sources) scripts/build.sh
 	@scripts/build.sh "the gateway" $@ cmd/hiregate "-X github.com/hiregate/hiregate/internal/version.Version=$(VERSION)"
 
-bin/temporal-dev: $(temporal_dev_sources) scripts/build.sh scripts/tags
+bin/temporal-dev: $(temporal_dev_sources) scripts/build.sh
 	@scripts/build.sh "a Temporal server with its UI" $@ cmd/temporal-dev "-X main.version=$(VERSION)"
 
 .PHONY: deps
@@ -67,16 +64,16 @@ bin/tools: tools/go.mod tools/go.sum
 	@GOBIN=$(CURDIR)/$@ go -C tools install tool
 	@touch $@
 
-# With the tags of the build, so that both compile the same packages. staticcheck leaves cmd/temporal-dev out: it would
+# Without C, as the build does it, so that both compile the same packages. staticcheck leaves cmd/temporal-dev out: it would
 # analyse the whole Temporal server, for minutes, to look at a handful of files.
 .PHONY: lint
-lint: export GOFLAGS := -tags=$(shell cat scripts/tags)
+lint: export CGO_ENABLED := 0
 lint: bin/tools ## gofmt, go vet, staticcheck, workflowcheck
 	@echo "gofmt"
 	@unformatted=$$(gofmt -l .); if [[ -n $$unformatted ]]; then echo "run gofmt -w on:"; echo "$$unformatted"; exit 1; fi
 	@echo "go vet"
 	@go vet ./...
-	@CGO_ENABLED=0 go -C cmd/temporal-dev vet ./...
+	@go -C cmd/temporal-dev vet ./...
 	@echo "staticcheck"
 	@bin/tools/staticcheck ./...
 	@echo "workflowcheck"
@@ -84,7 +81,7 @@ lint: bin/tools ## gofmt, go vet, staticcheck, workflowcheck
 
 .PHONY: bench
 bench: build ## measure the gateway beside a bare Caddy, in one table; flags with ARGS="-rounds 1"
-	@go build -buildvcs=false -tags "$(shell cat scripts/tags)" -o bin/bench ./internal/bench
+	@CGO_ENABLED=0 go build -buildvcs=false -o bin/bench ./internal/bench
 	@bin/bench -temporal-dev bin/temporal-dev $(ARGS)
 
 .PHONY: clean

@@ -13,31 +13,13 @@ tty=0
 [[ -t 1 ]] && tty=1
 mkdir -p "$(dirname "$out")"
 out=$PWD/$out
-tags=$(<scripts/tags)
-cflags=$(<scripts/cflags)
 cd "$folder"
 
-# The gateway has SQLite in it, which is C. scripts/cflags are Go's own flags for it, let it sync with fdatasync, which SQLite's own
-# build finds out by itself, and leave out what nobody here asks it for and each statement would pay for. The binary is static all
-# the same, where there is a static C library: scripts/tags leaves out what would ask for shared ones as it runs.
+# Without C: the binary is static, and is built for any system on any other.
 export CGO_ENABLED=0
-if [[ $folder == cmd/hiregate ]]; then
-	CGO_ENABLED=1
-	export CGO_CFLAGS=$cflags
-	cc=$(go env CC)
-	if ! command -v "${cc%% *}" >/dev/null; then
-		echo "  the gateway needs a C compiler: install gcc" >&2
-		exit 1
-	fi
-	if echo 'int main(void) { return 0; }' | $cc -static -x c -o /dev/null - 2>/dev/null; then
-		link="$link -linkmode external -extldflags -static"
-	else
-		echo "  $cc finds no static C library: the binary will need the shared one of this machine"
-	fi
-fi
 
 # go build -v prints the import path of each package it compiles; everything else is an error message.
-go build -v -buildvcs=false -tags "$tags" -ldflags "$link" -o "$out" "$@" . 2>&1 | awk -v tty="$tty" '
+go build -v -buildvcs=false -ldflags "$link" -o "$out" "$@" . 2>&1 | awk -v tty="$tty" '
 	/^[^ :#]+$/ {
 		n++
 		if (tty) { printf "\r  %d packages compiled", n; open = 1; fflush() }

@@ -7,8 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-
-	"golang.org/x/sys/unix"
 )
 
 // takenLock is the lock of a SQLite file, with what its own file was when it was taken: asking the file each time would be another system
@@ -21,7 +19,7 @@ type takenLock struct {
 // Close gives the lock back. Closing the file alone would leave it with a process that was just forked off, until that one executes its
 // program and its copy of the file is closed.
 func (l *takenLock) Close() error {
-	return errors.Join(unix.Flock(int(l.Fd()), unix.LOCK_UN), l.File.Close())
+	return errors.Join(unlock(l.File), l.File.Close())
 }
 
 // lockFile makes sure that a SQLite file has one writing process. The lock ends with the process, however it ends.
@@ -50,7 +48,7 @@ func takeLock(path string) (*takenLock, error) {
 	case err != nil:
 		return nil, fmt.Errorf("locking the database: %w", err)
 	}
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+	if err := lockNow(f); err != nil {
 		f.Close()
 		return nil, fmt.Errorf("the database %s is in use by %s: stop that one, or give this one a file of its own", path, lockHolder(name))
 	}

@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"sync/atomic"
-	"syscall"
 )
 
 // followed is where symbolic links lead from a path to a file, which need not be there yet: the lock lies beside it, and so do SQLite's
@@ -37,7 +36,7 @@ func onlyName(path string) error {
 	if err != nil {
 		return nil // which opening it says, too
 	}
-	if stat, ok := info.Sys().(*syscall.Stat_t); ok && stat.Nlink > 1 {
+	if hasOtherName(info) {
 		return fmt.Errorf("the database %s has another name, a hard link, by which another program could write to it at the same time: remove that one, which find / -xdev -samefile %s shows", path, path)
 	}
 	return nil
