@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"slices"
 	"strings"
 	"time"
 
@@ -35,7 +34,7 @@ func migrate(ctx context.Context, e *engine, log *zap.Logger) error {
 			return err
 		}
 	}
-	p, err := goose.NewProvider(e.goose, db, dialect{files, string(e.goose), e.types}, options...)
+	p, err := goose.NewProvider(e.goose, db, dialect{files, e.types}, options...)
 	if err != nil {
 		return err
 	}
@@ -50,11 +49,9 @@ func migrate(ctx context.Context, e *engine, log *zap.Logger) error {
 }
 
 // dialect is a file system of migrations as one database takes them. They name column types as $ID (given by the database),
-// $ROWID (given by us), $BYTES and $KEY; reading gives the database's. A file for one database alone has its name before the
-// ending: 00001_it.sqlite3.sql.
+// $ROWID (given by us), $BYTES and $KEY; reading gives the database's.
 type dialect struct {
 	fs.FS
-	name  string
 	types *strings.Replacer
 }
 
@@ -71,15 +68,6 @@ func (d dialect) Open(name string) (fs.File, error) {
 	}
 	text := d.types.Replace(string(raw))
 	return &migration{bytes.NewReader([]byte(text)), name, int64(len(text))}, nil
-}
-
-// ReadDir implements fs.ReadDirFS.
-func (d dialect) ReadDir(name string) ([]fs.DirEntry, error) {
-	all, err := fs.ReadDir(d.FS, name)
-	return slices.DeleteFunc(all, func(e fs.DirEntry) bool {
-		only := strings.Split(e.Name(), ".")
-		return len(only) == 3 && only[1] != d.name
-	}), err
 }
 
 type migration struct {

@@ -1,4 +1,5 @@
 -- +goose Up
+
 CREATE TABLE exports (
 	id              $ROWID, -- rises with the time; see hiring.NewID
 	tenant          $KEY NOT NULL,
@@ -18,11 +19,16 @@ CREATE TABLE exports (
 	workflow_id     $KEY NOT NULL,
 	dispatched_at   BIGINT,
 	dispatch_after  BIGINT NOT NULL,
-	fault           TEXT NOT NULL
+	fault           TEXT NOT NULL,
+	quarantined     BOOLEAN NOT NULL DEFAULT FALSE,
+	findings        $BYTES,             -- a JSON array: how the body breaks the schema; null: it does not
+	erased_at       BIGINT,             -- when what it held of its candidate was removed; null: it is there
+	hops            INTEGER NOT NULL DEFAULT 0 -- how many exports of ours it follows from
 );
 CREATE UNIQUE INDEX exports_by_key ON exports (tenant, key);
 CREATE INDEX exports_by_tenant ON exports (tenant, id);
 CREATE INDEX exports_by_candidate ON exports (tenant, candidate_id, id);
+CREATE INDEX exports_quarantined ON exports (tenant, id) WHERE quarantined;
 CREATE INDEX exports_undispatched ON exports (dispatch_after) WHERE dispatched_at IS NULL AND fault = '';
 
 -- Apart from exports: the row outlives the body. The first byte of a body says how the rest is written (1: as it is).
@@ -33,10 +39,12 @@ CREATE TABLE export_bodies (
 	export_context  $BYTES
 );
 
--- The body as it goes out with our document URLs, made once.
-CREATE TABLE rehosted_bodies (
-	export_id       $ROWID REFERENCES exports (id),
-	body            $BYTES NOT NULL
+-- The body as it goes out, made once for each document mode that changes it.
+CREATE TABLE outgoing_bodies (
+	export_id       BIGINT NOT NULL REFERENCES exports (id),
+	documents       TEXT NOT NULL,      -- the mode
+	body            $BYTES NOT NULL,
+	PRIMARY KEY (export_id, documents)
 );
 
 -- A body's hash stands in for a missing X-Service-UUID until till.
@@ -62,12 +70,15 @@ CREATE TABLE deliveries (
 	held_since      BIGINT,
 	next_at         BIGINT,
 	created_at      BIGINT NOT NULL,
-	updated_at      BIGINT NOT NULL
+	updated_at      BIGINT NOT NULL,
+	documents       TEXT NOT NULL DEFAULT '' -- the mode of its first attempt, and so of all; empty: none was made
 );
 CREATE UNIQUE INDEX deliveries_by_export ON deliveries (export_id, integration, round);
 CREATE INDEX deliveries_by_integration ON deliveries (tenant, integration, outcome, export_id);
-CREATE INDEX deliveries_parked ON deliveries (tenant, integration) WHERE parked;
+CREATE INDEX deliveries_held ON deliveries (tenant, integration, export_id) WHERE held_since IS NOT NULL;
 CREATE INDEX deliveries_by_outcome ON deliveries (tenant, outcome, export_id);
+CREATE INDEX deliveries_of_integration ON deliveries (tenant, integration, export_id);
+CREATE INDEX deliveries_of_all_by_outcome ON deliveries (outcome, export_id);
 
 CREATE TABLE attempts (
 	delivery_id     BIGINT NOT NULL REFERENCES deliveries (id),
@@ -77,6 +88,7 @@ CREATE TABLE attempts (
 	status          INTEGER NOT NULL,   -- 0: no answer
 	error           TEXT NOT NULL,
 	answer          $BYTES,
+	sealed          $BYTES,             -- in the place of answer; null: it is not sealed
 	PRIMARY KEY (delivery_id, number)
 );
 
@@ -90,16 +102,23 @@ CREATE TABLE documents (
 	reason          TEXT NOT NULL,
 	tries           INTEGER NOT NULL,
 	next_at         BIGINT,
-	blob            TEXT NOT NULL,
+	blob            $KEY NOT NULL,
 	sha256          $BYTES,
 	size            BIGINT NOT NULL,
 	declared        TEXT NOT NULL,
 	detected        TEXT NOT NULL,
 	file_name       TEXT NOT NULL,
 	created_at      BIGINT NOT NULL,
-	fetched_at      BIGINT
+	fetched_at      BIGINT,
+	scan_of         BIGINT,             -- the document of a job application, by its key, whose scan it waits for
+	refusals        INTEGER NOT NULL DEFAULT 0, -- of its tries, those that count towards giving it up
+	sealed          $BYTES              -- in the place of source_url and file_name; null: they are not sealed
 );
 CREATE UNIQUE INDEX documents_by_export ON documents (export_id, position);
+CREATE INDEX documents_fetching ON documents (export_id) WHERE state = 'fetching';
+CREATE INDEX documents_by_scan ON documents (scan_of) WHERE state = 'scanning';
+-- A file may be the document of several exports, and of a job application: it goes with the last of them.
+CREATE INDEX documents_by_blob ON documents (blob) WHERE blob <> '';
 
 -- A public URL of ours is a credential: only its hash is kept.
 CREATE TABLE document_links (
@@ -117,6 +136,7 @@ CREATE TABLE integration_states (
 	reason          TEXT NOT NULL,
 	attempts        INTEGER NOT NULL,
 	updated_at      BIGINT NOT NULL,
+	removed_at      BIGINT,             -- when one of this name was removed last; null: never
 	PRIMARY KEY (tenant, integration)
 );
 
@@ -127,7 +147,15 @@ CREATE TABLE heartbeat (
 	ballast         $BYTES NOT NULL
 );
 
+-- What exports hold is sealed with these, where there is something to seal them with in their turn.
+CREATE TABLE data_keys (
+	id              $KEY PRIMARY KEY,   -- at random: two nodes may make one at once
+	sealed          $BYTES NOT NULL,    -- the key, sealed with what is not in the database
+	created_at      BIGINT NOT NULL
+);
+
 -- +goose Down
+DROP TABLE data_keys;
 DROP TABLE heartbeat;
 DROP TABLE integration_states;
 DROP TABLE document_links;
@@ -135,6 +163,6 @@ DROP TABLE documents;
 DROP TABLE attempts;
 DROP TABLE deliveries;
 DROP TABLE unkeyed_bodies;
-DROP TABLE rehosted_bodies;
+DROP TABLE outgoing_bodies;
 DROP TABLE export_bodies;
 DROP TABLE exports;

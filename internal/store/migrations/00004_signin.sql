@@ -11,7 +11,10 @@ CREATE TABLE users (
 	family_name     TEXT NOT NULL,
 	password        TEXT NOT NULL,      -- argon2id in PHC form; empty: none is right
 	created_at      BIGINT NOT NULL,
-	disabled_at     BIGINT
+	disabled_at     BIGINT,
+	totp_required   BOOLEAN NOT NULL DEFAULT FALSE, -- a second factor: time-based one-time passwords (RFC 6238)
+	totp            $BYTES,             -- the secret, sealed with a key that is not in the database; null: not set up yet
+	totp_step       BIGINT NOT NULL DEFAULT 0 -- of the last password that was used; none up to it is good again
 );
 CREATE UNIQUE INDEX users_by_email ON users (folded);
 
@@ -84,7 +87,8 @@ CREATE TABLE tokens (
 	scope           TEXT NOT NULL,
 	issued_at       BIGINT NOT NULL,
 	till            BIGINT NOT NULL,
-	ended_at        BIGINT              -- revoked; a refresh token also: rotated
+	ended_at        BIGINT,              -- revoked; a refresh token also: rotated
+	repeated_at     BIGINT              -- when a rotated refresh token was accepted once more; null: never
 );
 CREATE INDEX tokens_by_code ON tokens (code);
 CREATE INDEX tokens_by_till ON tokens (till);
@@ -113,7 +117,29 @@ CREATE TABLE signin_log (
 );
 CREATE INDEX signin_log_by_at ON signin_log (at);
 
+-- Accounts at another provider, and whose they are here.
+CREATE TABLE upstream_accounts (
+	issuer          $KEY NOT NULL,
+	subject         $KEY NOT NULL,
+	user_id         $KEY NOT NULL REFERENCES users (id),
+	created_at      BIGINT NOT NULL,
+	PRIMARY KEY (issuer, subject)
+);
+CREATE INDEX upstream_accounts_by_user ON upstream_accounts (user_id);
+
+-- Who is signing in at another provider, by the hash of the state that they left with.
+CREATE TABLE upstream_visits (
+	hash            $BYTES PRIMARY KEY,
+	request         $BYTES NOT NULL,    -- the authorization request to go on with, sealed with a key that is not in the database
+	till            BIGINT NOT NULL,
+	network         $KEY NOT NULL DEFAULT '' -- where somebody left from, so that one place does not fill the table
+);
+CREATE INDEX upstream_visits_by_till ON upstream_visits (till);
+CREATE INDEX upstream_visits_by_network ON upstream_visits (network, till);
+
 -- +goose Down
+DROP TABLE upstream_visits;
+DROP TABLE upstream_accounts;
 DROP TABLE signin_log;
 DROP TABLE signing_keys;
 DROP TABLE tokens;

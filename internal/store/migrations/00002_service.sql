@@ -23,7 +23,7 @@ CREATE TABLE tenants (
 CREATE TABLE integrations (
 	tenant              $KEY NOT NULL REFERENCES tenants (name),
 	name                $KEY NOT NULL,
-	url                 TEXT NOT NULL,
+	url                 $BYTES NOT NULL, -- behind a byte that says how it is written (1: as it is)
 	secret              $BYTES NOT NULL,
 	documents           TEXT NOT NULL,
 	standard_webhooks   BOOLEAN NOT NULL,
@@ -57,9 +57,16 @@ CREATE TABLE jobs (
 	version         BIGINT NOT NULL,
 	created_at      BIGINT NOT NULL,
 	updated_at      BIGINT NOT NULL,
+	feed            $KEY NOT NULL DEFAULT '', -- whether the feed has it
+	files           INTEGER NOT NULL DEFAULT 0, -- how many questions for a file it asks, while it is open
+	position        $BYTES,             -- data without what it asks: a hundred jobs may ask 400 MiB
 	PRIMARY KEY (tenant, id)
 );
 CREATE UNIQUE INDEX jobs_by_job ON jobs (tenant, job);
+-- With all that the state of the feed is made of.
+CREATE INDEX jobs_by_feed ON jobs (tenant, feed, id, version, updated_at);
+CREATE INDEX jobs_by_files ON jobs (tenant, files);
+CREATE VIEW positions AS SELECT tenant, id, feed, version, created_at, updated_at, COALESCE(position, data) AS data FROM jobs;
 
 CREATE TABLE steps (
 	tenant          $KEY NOT NULL,
@@ -107,19 +114,25 @@ CREATE TABLE application_documents (
 	descriptions    TEXT NOT NULL,      -- a JSON array
 	file_name       TEXT NOT NULL,
 	media_type      TEXT NOT NULL,
-	blob            TEXT NOT NULL,
+	blob            $KEY NOT NULL,
 	sha256          $BYTES NOT NULL,
 	size            BIGINT NOT NULL,
-	created_at      BIGINT NOT NULL
+	created_at      BIGINT NOT NULL,
+	scan            $KEY NOT NULL DEFAULT '', -- pending, clean or refused; empty: nobody was asked
+	finding         TEXT NOT NULL DEFAULT '', -- why it was refused, in the scanner's words
+	scan_at         BIGINT              -- when its scan is to be started, or started again
 );
 CREATE UNIQUE INDEX application_documents_by_id ON application_documents (tenant, application, id);
 CREATE INDEX application_documents_by_application ON application_documents (tenant, application, key);
+CREATE INDEX application_documents_by_scan ON application_documents (scan_at, key) WHERE scan = 'pending';
+CREATE INDEX application_documents_by_blob ON application_documents (blob);
 
 -- +goose Down
 DROP TABLE application_documents;
 DROP TABLE transitions;
 DROP TABLE job_applications;
 DROP TABLE steps;
+DROP VIEW positions;
 DROP TABLE jobs;
 DROP TABLE candidates;
 DROP TABLE integrations;

@@ -1,7 +1,7 @@
 -- +goose Up
 
--- Partners that apply for jobs of a tenant. A user name is an e-mail address, compared with its letters' case folded; it belongs
--- to one tenant among all.
+-- Partners that apply for jobs of a tenant. A user name is an e-mail address, compared with its letters' case folded. Another
+-- tenant may have a user of the same name: whoever names one must not learn that it is there.
 CREATE TABLE api_users (
 	id              $KEY PRIMARY KEY,
 	tenant          $KEY NOT NULL,
@@ -11,7 +11,7 @@ CREATE TABLE api_users (
 	created_at      BIGINT NOT NULL,
 	disabled_at     BIGINT
 );
-CREATE UNIQUE INDEX api_users_by_name ON api_users (folded);
+CREATE UNIQUE INDEX api_users_by_name ON api_users (folded, tenant);
 CREATE INDEX api_users_by_tenant ON api_users (tenant, id);
 
 -- Their tokens, by hash. A token that is revoked has no row.
@@ -53,17 +53,7 @@ CREATE TABLE uploads (
 );
 CREATE INDEX uploads_by_time ON uploads (begun_at, blob);
 
--- Of open jobs: whether the feed has them, and how many questions for a file they ask.
-ALTER TABLE jobs ADD COLUMN feed $KEY NOT NULL DEFAULT '';
-ALTER TABLE jobs ADD COLUMN files INTEGER NOT NULL DEFAULT 0;
-CREATE INDEX jobs_by_feed ON jobs (tenant, feed, id);
-CREATE INDEX jobs_by_files ON jobs (tenant, files);
-
 -- +goose Down
-DROP INDEX jobs_by_files;
-DROP INDEX jobs_by_feed;
-ALTER TABLE jobs DROP COLUMN files;
-ALTER TABLE jobs DROP COLUMN feed;
 DROP TABLE uploads;
 DROP TABLE compliance_answers;
 DROP TABLE application_answers;
