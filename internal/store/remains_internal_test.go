@@ -22,7 +22,7 @@ func TestRemainsLooksAtAllThatBelongsToATenant(t *testing.T) {
 		looked = append(looked, b.table)
 	}
 	require.ElementsMatch(t, append(looked,
-		"deliveries", "documents", "export_keys", "unkeyed_bodies", // none without an export
+		"deliveries", "documents", "unkeyed_bodies", // none without an export
 		"integrations",       // a tenant with one can't be removed
 		"integration_states", // it is of no use to another URL and secret, and VERIFY comes first
 	), tables)
