@@ -34,14 +34,6 @@ func BenchmarkExport(b *testing.B) {
 			_ = v.Export(doc)
 		}
 	})
-	b.Run("door", func(b *testing.B) { // as the receiver does it
-		b.SetBytes(int64(len(body)))
-		b.ReportAllocs()
-		for b.Loop() {
-			doc, _ := v.Guard(body)
-			_ = v.Export(doc)
-		}
-	})
 	b.Run("encoding-json", func(b *testing.B) { // for comparison: decoding without a guard
 		b.SetBytes(int64(len(body)))
 		b.ReportAllocs()

@@ -11,7 +11,7 @@ import (
 // Document is a JSON text that passed the guard. It shares no memory with the body.
 type Document struct {
 	// Value is the decoded text: map[string]any, []any, string, bool, json.Number or nil. Members of objects whose
-	// value is null are left out, since null counts as absent; elements of arrays are not. Nil after Validator.Guard.
+	// value is null are left out, since null counts as absent; elements of arrays are not.
 	Value any
 	// Attachments are those of all profiles whose url is a string, in the order of the body.
 	Attachments []Attachment
@@ -20,22 +20,6 @@ type Document struct {
 	// CandidateID is the string at /candidate/person/id/value, empty if there is none. It is any Unicode text, U+0000
 	// included.
 	CandidateID string
-
-	shapes *shapes // those that shape is one of; nil: shape was not asked for
-	shape  uint64
-	body   []byte // what Value is decoded from when it is needed; nil: Value is there
-}
-
-// value is the decoded text.
-func (d *Document) value() any {
-	if d.body != nil {
-		full, err := Guard(d.body)
-		if err != nil {
-			panic(err) // it passed the guard before
-		}
-		d.Value, d.body = full.Value, nil
-	}
-	return d.Value
 }
 
 // CheckAttachments returns a finding if the document has more than so many attachments. Ask it before Validator.Export, which takes long
@@ -122,29 +106,29 @@ const (
 )
 
 // member returns the place of an object's member.
-func (p place) member(name []byte) place {
+func (p place) member(name string) place {
 	switch {
 	case p == elsewhere:
 		return elsewhere
-	case p == atRoot && string(name) == "candidate":
+	case p == atRoot && name == "candidate":
 		return atCandidate
-	case p == atCandidate && string(name) == "person":
+	case p == atCandidate && name == "person":
 		return atPerson
-	case p == atPerson && string(name) == "id":
+	case p == atPerson && name == "id":
 		return atPersonID
-	case p == atPersonID && string(name) == "value":
+	case p == atPersonID && name == "value":
 		return atPersonIDValue
-	case p == atCandidate && string(name) == "profiles":
+	case p == atCandidate && name == "profiles":
 		return atProfiles
-	case p == atProfile && string(name) == "attachments":
+	case p == atProfile && name == "attachments":
 		return atAttachments
-	case p == atAttachment && string(name) == "id":
+	case p == atAttachment && name == "id":
 		return atAttachmentID
-	case p == atAttachmentID && string(name) == "value":
+	case p == atAttachmentID && name == "value":
 		return atAttachmentIDValue
-	case p == atAttachment && string(name) == "url":
+	case p == atAttachment && name == "url":
 		return atAttachmentURL
-	case p == atAttachment && string(name) == "document":
+	case p == atAttachment && name == "document":
 		return atAttachmentDocument
 	}
 	return elsewhere
@@ -173,14 +157,14 @@ func (r *reader) enter(p place, index int) {
 }
 
 // record notes the string s at p, whose token is body[start:end].
-func (r *reader) record(p place, s []byte, start, end int) {
+func (r *reader) record(p place, s string, start, end int) {
 	switch p {
 	case atPersonIDValue:
-		r.doc.CandidateID = string(s)
+		r.doc.CandidateID = s
 	case atAttachmentIDValue:
-		r.current.ID = string(s)
+		r.current.ID = s
 	case atAttachmentURL:
-		r.current.URL, r.current.Start, r.current.End = string(s), start, end
+		r.current.URL, r.current.Start, r.current.End = s, start, end
 		r.hasURL = true
 	}
 }

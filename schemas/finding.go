@@ -25,32 +25,16 @@ type Finding struct {
 	Found string `json:"found"`
 }
 
-// check validates a document.
-func (s *schema) check(d *Document) []Finding {
-	shape := d.shape
-	if d.shapes != s.shapes {
-		shape = s.shapes.of(d.value())
-	}
-	if _, ok := s.shapes.valid.Get(shape); ok {
-		return nil
-	}
-	findings := s.ask(d.value())
-	if len(findings) == 0 {
-		s.shapes.valid.Add(shape, struct{}{})
-	}
-	return findings
-}
-
-// ask has the library validate a value.
-func (s *schema) ask(value any) (findings []Finding) {
+// check has the library validate a document.
+func (s *schema) check(d *Document) (findings []Finding) {
 	defer func() {
 		// The guard keeps out what is known to make the library panic. What is not known must not end the process,
 		// and a body that could not be checked must not count as valid.
 		if recover() != nil {
-			findings = []Finding{{Rule: "schema could not be applied", Found: kind(value)}}
+			findings = []Finding{{Rule: "schema could not be applied", Found: kind(d.Value)}}
 		}
 	}()
-	result, err := s.compiled.Validate(gojsonschema.NewRawLoader(value))
+	result, err := s.compiled.Validate(gojsonschema.NewRawLoader(d.Value))
 	if err != nil {
 		panic(err)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// FuzzGuard: the guard never panics, it takes for JSON what another reader takes for it, the spans are those of the URLs, and
+// FuzzGuard: the guard never panics, it takes for JSON what others take for it, the spans are those of the URLs, and
 // neither Rewrite nor the validator stumbles over a body that passed.
 func FuzzGuard(f *testing.F) {
 	for _, name := range []string{"export-full.json", "export-minimal.json", "verify.json", "questions.json"} {
@@ -30,8 +30,6 @@ func FuzzGuard(f *testing.F) {
 		before := bytes.Clone(body)
 		doc, err := Guard(body)
 		require.Equal(t, before, body)
-		lean, leanErr := v.Guard(body)
-		require.Equal(t, err, leanErr)
 		if err != nil {
 			require.Nil(t, doc)
 			require.IsType(t, new(GuardError), err)
@@ -45,7 +43,6 @@ func FuzzGuard(f *testing.F) {
 		require.True(t, jsontext.Value(body).IsValid())
 		want := decode(t, body)
 		require.Equal(t, withoutNulls(want), doc.Value)
-		require.Equal(t, v.export.shapes.of(doc.Value), lean.shape)
 
 		var urls []string
 		for _, a := range doc.Attachments {

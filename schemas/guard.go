@@ -3,9 +3,12 @@ package schemas
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"strings"
-	"sync"
+	"io"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // What a body may hold at most. The contract's own bodies are 9 levels deep and hold no numbers at all, but a sender
@@ -31,308 +34,154 @@ func (e *GuardError) Error() string {
 // Guard reads a JSON text as RFC 7493 (I-JSON) has it: UTF-8 without a byte order mark, no lone surrogates, no name
 // twice in an object, nothing after the document; and within the limits on depth, lengths and numbers above. The error
 // is a *GuardError.
-func Guard(body []byte) (*Document, error) { return guard(body, nil, true) }
-
-func guard(body []byte, shapes *shapes, build bool) (*Document, error) {
-	r := readers.Get().(*reader)
-	r.shapes, r.build = shapes, build
-	doc, err := r.read(body)
-	r.forget()
-	readers.Put(r)
-	return doc, err
+func Guard(body []byte) (*Document, error) {
+	if bytes.HasPrefix(body, []byte("\ufeff")) {
+		return nil, refuse(0, "The body begins with a byte order mark; send UTF-8 without one.")
+	}
+	if len(bytes.Trim(body, " \t\r\n")) == 0 {
+		return nil, refuse(0, "The body is empty; send a JSON document.")
+	}
+	r := &reader{dec: jsontext.NewDecoder(bytes.NewBuffer(body)), doc: new(Document)}
+	var err error
+	if r.doc.Value, err = r.value(atRoot, 0); err != nil {
+		return nil, refusal(err, body)
+	}
+	end := r.dec.InputOffset()
+	if _, err := r.dec.ReadToken(); !errors.Is(err, io.EOF) {
+		return nil, refuse(end, "Something follows the JSON document; send one document and nothing else.")
+	}
+	return r.doc, nil
 }
 
-// maxKept is how much scratch memory, in elements or bytes, a waiting reader may hold on to.
-const maxKept = 4096
-
-var readers = sync.Pool{New: func() any { return new(reader) }}
-
-// reader is one pass over a body. The lexer checks the grammar of tokens; how they may follow each other, and the rest, is
-// checked here.
+// reader is one pass over a body. The decoder checks grammar, encoding and names; the rest is checked here.
 type reader struct {
-	lexer
-	names    [][]byte // scratch: names in the objects that are still open
-	elements []any    // scratch: elements of the arrays that are still open
-	found    []uint64 // scratch: shapes of the elements of the arrays that are still open
-	depth    int
-	shapes   *shapes // nil: the shape is not asked for
-	build    bool    // the decoded value is asked for
+	dec      *jsontext.Decoder
+	unquoted []byte // scratch memory for strings
 	values   int
 	doc      *Document
 	current  Attachment // the attachment object that is open
 	hasURL   bool       // whether its url, a string, was seen
 }
 
-func (r *reader) read(body []byte) (*Document, error) {
-	if bytes.HasPrefix(body, []byte("\ufeff")) {
-		return nil, refuse(0, "The body begins with a byte order mark; send UTF-8 without one.")
-	}
-	if n := validUTF8(body); n < len(body) {
-		return nil, refuse(n, "The body is not valid UTF-8; encode it as UTF-8.")
-	}
-	r.text, r.at, r.doc = body, 0, new(Document)
-	if r.peek(); r.at == len(r.text) {
-		return nil, refuse(0, "The body is empty; send a JSON document.")
-	}
-	v, shape, _, err := r.value(atRoot, 0)
-	if err != nil {
-		return nil, err
-	}
-	end := r.at
-	if r.peek(); r.at < len(r.text) {
-		return nil, refuse(end, "Something follows the JSON document; send one document and nothing else.")
-	}
-	r.doc.Value, r.doc.shape = v, shape
-	return r.doc, nil
-}
-
-// forget drops the body, which is about a candidate, and makes the reader ready for the next one.
-func (r *reader) forget() {
-	r.text, r.doc, r.current, r.hasURL, r.values, r.depth, r.shapes = nil, nil, Attachment{}, false, 0, 0, nil
-	clear(r.names[:cap(r.names)]) // an object that has ended left its own behind
-	clear(r.elements)
-	r.names, r.elements, r.found = r.names[:0], r.elements[:0], r.found[:0]
-	if cap(r.names) > maxKept || cap(r.elements) > maxKept || cap(r.found) > maxKept {
-		r.names, r.elements, r.found = nil, nil, nil
-	}
-}
-
-// value reads the next value, which lies at p. index is its place if it is an element of an array. It gives the decoded value
-// and its shape, as far as they are asked for, and whether it is null.
-func (r *reader) value(p place, index int) (v any, shape uint64, null bool, err error) {
+// value reads the next value, which lies at p. index is its place if it is an element of an array.
+func (r *reader) value(p place, index int) (any, error) {
 	if r.values++; r.values > maxValues {
-		return nil, 0, false, r.refuse("The body has more than 100,000 values; send less in one document.")
+		return nil, r.refuse("The body has more than 100,000 values; send less in one document.")
 	}
 	if p == atAttachmentDocument {
 		r.current.HasDocument = true
 	}
-	kind := shapeNull
-	switch r.peek() {
-	case '{':
-		v, shape, err = r.object(p, index)
-		return v, shape, false, err
-	case '[':
-		v, shape, err = r.array(p)
-		return v, shape, false, err
-	case '"':
-		start := r.at
-		s, err := r.str()
+	switch r.dec.PeekKind() {
+	case jsontext.KindBeginObject:
+		return r.object(p, index)
+	case jsontext.KindBeginArray:
+		return r.array(p)
+	case jsontext.KindString:
+		s, start, end, err := r.str()
 		if err != nil {
-			return nil, 0, false, err
+			return nil, err
 		}
-		r.record(p, s, start, r.at)
-		if r.shapes != nil {
-			shape = r.shapes.ofString(s)
-		}
-		if r.build {
-			v = string(s)
-		}
-		return v, shape, false, nil
-	case 't':
-		kind, v, err = shapeBool, true, r.word("true")
-	case 'f':
-		kind, v, err = shapeBool, false, r.word("false")
-	case 'n':
-		null, err = true, r.word("null")
-	default:
-		kind = shapeNumber
-		v, err = r.boundedNumber()
+		r.record(p, s, start, end)
+		return s, nil
+	case jsontext.KindNumber:
+		return r.number()
 	}
-	if err != nil {
-		return nil, 0, false, err
+	t, err := r.dec.ReadToken()
+	switch {
+	case err != nil:
+		return nil, err
+	case t.Kind() == jsontext.KindNull:
+		return nil, nil
 	}
-	if r.shapes != nil {
-		shape = r.shapes.kinds[kind]
-	}
-	return v, shape, null, err
+	return t.Bool(), nil
 }
 
-func (r *reader) object(p place, index int) (v any, shape uint64, err error) {
+func (r *reader) object(p place, index int) (any, error) {
 	if err := r.open(); err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	r.enter(p, index)
-	names := objectNames{reader: r, base: len(r.names)}
-	var object map[string]any
-	if r.build {
-		object = make(map[string]any)
-	}
-	for n := 0; ; n++ {
-		name, start, err := r.name(n)
+	object := make(map[string]any)
+	for r.dec.PeekKind() == jsontext.KindString {
+		name, _, _, err := r.str()
 		if err != nil {
-			return nil, 0, err
+			return nil, err
 		}
-		if name == nil {
-			break
-		}
-		known := r.shapes.known(name)
-		if names.knows(name, known) {
-			return nil, 0, refuse(start, "An object has the same name twice; send each name once.")
-		}
-		member, memberShape, null, err := r.value(p.member(name), 0)
+		member, err := r.value(p.member(name), 0)
 		if err != nil {
-			return nil, 0, err
+			return nil, err
 		}
-		if null { // counts as absent
-			continue
-		}
-		if r.build {
-			object[string(name)] = member
-		}
-		switch {
-		case known != nil:
-			shape += r.shapes.mix(known.hash, memberShape)
-		case r.shapes != nil:
-			shape += r.shapes.mix(r.shapes.ofName(name), memberShape)
+		if member != nil { // null counts as absent
+			object[name] = member
 		}
 	}
-	r.names = r.names[:names.base]
-	r.depth--
+	if _, err := r.dec.ReadToken(); err != nil {
+		return nil, err
+	}
 	r.leave(p)
-	if r.shapes != nil {
-		shape = r.shapes.mix(shapeObject, shape)
-	}
-	if !r.build {
-		return nil, shape, nil
-	}
-	return object, shape, nil
+	return object, nil
 }
 
-func (r *reader) array(p place) (v any, shape uint64, err error) {
+func (r *reader) array(p place) (any, error) {
 	if err := r.open(); err != nil {
-		return nil, 0, err
+		return nil, err
 	}
-	element := p.element()
-	base, shapeBase := len(r.elements), len(r.found)
-	for n := 0; ; n++ {
-		if more, err := r.more(n, ']'); err != nil {
-			return nil, 0, err
-		} else if !more {
-			break
+	array := []any{}
+	for kind := r.dec.PeekKind(); kind != jsontext.KindEndArray && kind != jsontext.KindInvalid; kind = r.dec.PeekKind() {
+		if len(array) == maxElements {
+			return nil, r.refuse("An array has more than 10,000 elements; send fewer.")
 		}
-		if n == maxElements {
-			return nil, 0, r.refuse("An array has more than 10,000 elements; send fewer.")
-		}
-		if element == atAttachment {
+		if p == atAttachments {
 			r.doc.AttachmentCount++
 		}
-		one, oneShape, _, err := r.value(element, n)
+		element, err := r.value(p.element(), len(array))
 		if err != nil {
-			return nil, 0, err
+			return nil, err
 		}
-		if r.build {
-			r.elements = append(r.elements, one)
-		}
-		if r.shapes != nil {
-			r.found = append(r.found, oneShape)
-		}
+		array = append(array, element)
 	}
-	r.depth--
-	if r.shapes != nil {
-		shape = r.shapes.ofElements(r.found[shapeBase:])
-		r.found = r.found[:shapeBase]
-	}
-	if !r.build {
-		return nil, shape, nil
-	}
-	array := make([]any, len(r.elements)-base)
-	copy(array, r.elements[base:])
-	clear(r.elements[base:])
-	r.elements = r.elements[:base]
-	return array, shape, nil
+	_, err := r.dec.ReadToken()
+	return array, err
 }
 
 // open reads the start of an array or object.
 func (r *reader) open() error {
-	if r.depth == maxDepth {
+	if r.dec.StackDepth() == maxDepth {
 		return r.refuse("The body is nested more than 32 levels deep; send a flatter document.")
 	}
-	r.depth++
-	r.at++
-	return nil
+	_, err := r.dec.ReadToken()
+	return err
 }
 
-// objectNames are the names of one object: bits of those that the schema has, and of the others the first few in the reader's scratch
-// memory.
-type objectNames struct {
-	*reader
-	known uint64
-	base  int
-	many  map[string]struct{} // all the others, once they are more than a look at each is worth
+// str reads a string or name, with where its token begins and ends.
+func (r *reader) str() (s string, start, end int, err error) {
+	raw, err := r.dec.ReadValue()
+	if err != nil {
+		return "", 0, 0, err
+	}
+	end = int(r.dec.InputOffset())
+	r.unquoted, err = jsontext.AppendUnquote(r.unquoted[:0], raw)
+	return string(r.unquoted), end - len(raw), end, err
 }
 
-const fewNames = 16
-
-// name reads the n-th member of an object up to its value: the comma before it, its name and the colon. At the end of the object
-// it gives nil.
-func (r *reader) name(n int) (name []byte, start int, err error) {
-	if name := r.plainName(n); name != nil {
-		return name, r.at - len(`"":`) - len(name), nil
-	}
-	if more, err := r.more(n, '}'); !more {
-		return nil, 0, err
-	}
-	if r.peek() != '"' {
-		return nil, 0, r.broken()
-	}
-	start = r.at
-	if name, err = r.str(); err != nil {
-		return nil, 0, err
-	}
-	if r.peek() != ':' {
-		return nil, 0, r.broken()
-	}
-	r.at++
-	return name, start, nil
-}
-
-// knows tells whether a name was there before, and remembers it. known is the schema's, if it has the name.
-func (o *objectNames) knows(name []byte, known *memberName) bool {
-	if known != nil {
-		before := o.known
-		o.known |= known.bit
-		return before == o.known
-	}
-	if o.many == nil {
-		few := o.names[o.base:]
-		for _, one := range few {
-			if string(one) == string(name) {
-				return true
-			}
-		}
-		if len(few) < fewNames {
-			o.names = append(o.names, name)
-			return false
-		}
-		o.many = make(map[string]struct{}, 2*fewNames)
-		for _, one := range few {
-			o.many[string(one)] = struct{}{}
-		}
-	}
-	_, twice := o.many[string(name)]
-	o.many[string(name)] = struct{}{}
-	return twice
-}
-
-func (r *reader) boundedNumber() (any, error) {
-	start := r.at
-	raw, err := r.number()
+func (r *reader) number() (any, error) {
+	raw, err := r.dec.ReadValue()
 	if err != nil {
 		return nil, err
 	}
+	start := r.dec.InputOffset() - int64(len(raw))
 	if len(raw) > maxNumber {
 		return nil, refuse(start, "A number is longer than 64 characters; send long numbers as strings.")
 	}
-	number := string(raw)
-	if exponent(number) > maxExponent {
+	if exponent(raw) > maxExponent {
 		return nil, refuse(start, "A number has an exponent beyond 308; send such numbers as strings.")
 	}
-	return json.Number(number), nil
+	return json.Number(raw), nil
 }
 
 // exponent returns the absolute value of a JSON number's exponent; anything above maxExponent means "too much".
-func exponent(number string) int {
-	e := strings.IndexAny(number, "eE")
+func exponent(number []byte) int {
+	e := bytes.IndexAny(number, "eE")
 	if e < 0 {
 		return 0
 	}
@@ -346,4 +195,28 @@ func exponent(number string) int {
 		}
 	}
 	return n
+}
+
+func refuse(offset int64, reason string) error { return &GuardError{Reason: reason, Offset: offset} }
+
+func (r *reader) refuse(reason string) error { return refuse(r.dec.InputOffset(), reason) }
+
+// refusal turns an error of the decoder, which quotes the body, into one that does not.
+func refusal(err error, body []byte) error {
+	if refused, ok := errors.AsType[*GuardError](err); ok {
+		return refused
+	}
+	offset := int64(len(body)) // of io.ErrUnexpectedEOF
+	if syntax, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
+		offset = syntax.ByteOffset
+	}
+	switch {
+	case errors.Is(err, jsontext.ErrDuplicateName):
+		return refuse(offset, "An object has the same name twice; send each name once.")
+	case !utf8.Valid(body):
+		return refuse(offset, "The body is not valid UTF-8; encode it as UTF-8.")
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return refuse(offset, "The body ends in the middle of the JSON document; send all of it.")
+	}
+	return refuse(offset, "The body is not valid JSON (RFC 8259, and no lone surrogates).")
 }

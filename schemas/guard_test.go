@@ -177,7 +177,7 @@ func TestGuardFindsANameThatComesTwiceAmongMany(t *testing.T) {
 		}
 		return strings.Join(members, ",")
 	}
-	for _, many := range []int{1, 2, fewNames - 1, fewNames, fewNames + 1, fewNames + 2, 3 * fewNames} {
+	for _, many := range []int{1, 2, 15, 16, 17, 18, 48} {
 		names := make([]string, many)
 		for n := range names {
 			names[n] = fmt.Sprint("name ", n)
@@ -281,35 +281,4 @@ func TestDocumentSharesNoMemoryWithTheBody(t *testing.T) {
 		body[n] = 'x'
 	}
 	require.Equal(t, guarded(t, full), doc)
-}
-
-// A reader serves many bodies; none may show in the next.
-func TestGuardKeepsNothingBetweenBodies(t *testing.T) {
-	t.Parallel()
-	full, minimal := sample(t, "export-full.json"), sample(t, "export-minimal.json")
-	r := &reader{build: true}
-	for range 3 {
-		for body := range hostile {
-			_, err := r.read([]byte(body))
-			require.Error(t, err)
-			r.forget()
-		}
-		doc, err := r.read(full)
-		require.NoError(t, err)
-		require.Len(t, doc.Attachments, 2)
-		r.forget()
-		require.Empty(t, r.text)
-		require.Nil(t, r.doc)
-		require.Zero(t, r.current)
-		for _, v := range r.elements[:cap(r.elements)] {
-			require.Nil(t, v)
-		}
-		for _, name := range r.names[:cap(r.names)] {
-			require.Empty(t, name)
-		}
-		doc, err = r.read(minimal)
-		require.NoError(t, err)
-		require.Equal(t, &Document{Value: guarded(t, minimal).Value, CandidateID: "c-1"}, doc)
-		r.forget()
-	}
 }

@@ -40,17 +40,6 @@ func New(serviceName string) (*Validator, error) {
 
 var token = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
 
-// Guard is Guard for a body that Export will be asked about. It does not decode what Export need not look at: Value is nil, and
-// the body, which must not change until then, is read once more should its shape be new.
-func (v *Validator) Guard(body []byte) (*Document, error) {
-	d, err := guard(body, v.export.shapes, false)
-	if err != nil {
-		return nil, err
-	}
-	d.shapes, d.body = v.export.shapes, body
-	return d, nil
-}
-
 // Export checks the body of a CANDIDATE-EXPORT. It returns nil if the body is valid, otherwise at most 50 findings,
 // sorted by pointer, then rule.
 func (v *Validator) Export(d *Document) []Finding { return v.export.check(d) }
@@ -63,7 +52,6 @@ type schema struct {
 	compiled *gojsonschema.Schema
 	// literals gives the rule for each pattern that sharpen wrote.
 	literals map[string]string
-	shapes   *shapes
 }
 
 func compile(source, serviceName string) (*schema, error) {
@@ -74,16 +62,13 @@ func compile(source, serviceName string) (*schema, error) {
 		return nil, fmt.Errorf("reading the schema: %w", err)
 	}
 	s := &schema{literals: make(map[string]string)}
-	var err error
-	if s.shapes, err = newShapes(document); err != nil {
-		return nil, fmt.Errorf("reading the schema: %w", err)
-	}
 	s.sharpen(document)
 
 	loader := gojsonschema.NewSchemaLoader()
 	loader.Draft = gojsonschema.Draft7
 	loader.AutoDetect = false
 	loader.Validate = true
+	var err error
 	s.compiled, err = loader.Compile(gojsonschema.NewGoLoader(document))
 	return s, err
 }

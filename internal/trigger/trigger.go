@@ -150,7 +150,7 @@ func (t *Trigger) build(candidate *hiring.Candidate, p *payload) ([]byte, error)
 	if err != nil {
 		return nil, fmt.Errorf("building an export: %w", err)
 	}
-	doc, err := t.Validator.Guard(body)
+	doc, err := schemas.Guard(body)
 	if tooMuch := new(schemas.GuardError); errors.As(err, &tooMuch) {
 		return nil, &RefusedError{Reason: "there is more about the candidate than an export may hold: " + tooMuch.Reason}
 	}

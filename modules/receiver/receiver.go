@@ -219,7 +219,7 @@ func (in *intake) export() (result string) {
 }
 
 func (in *intake) guard() (*schemas.Document, string) {
-	doc, err := in.Gateway.Validator.Guard(in.body)
+	doc, err := schemas.Guard(in.body)
 	if refused := new(schemas.GuardError); errors.As(err, &refused) {
 		return nil, in.refuse("malformed", problem.New(http.StatusBadRequest, fmt.Sprintf("at byte %d: %s", refused.Offset, refused.Reason)))
 	}
