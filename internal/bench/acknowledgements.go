@@ -141,12 +141,12 @@ func (c *contender) sum(bare []float64) error {
 	if c.site != gatewaySite {
 		return nil
 	}
-	// Over all the time: the gateway sets both about once a second, together.
-	commits, err := c.server.metric("hiregate_store_commits")
+	// Over all the time: the gateway counts both about once a second, together.
+	commits, err := c.server.metric("hiregate_store_commits_total")
 	if err != nil {
 		return err
 	}
-	writes, err := c.server.metric("hiregate_store_writes")
+	writes, err := c.server.metric("hiregate_store_writes_total")
 	c.Syncs = commits / writes
 	return err
 }

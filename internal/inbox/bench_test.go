@@ -37,7 +37,7 @@ func benchmarkAccept(b *testing.B, v *vault.Vault) {
 	defer db.Close()
 	_, err = db.RenewDataKey(b.Context(), time.Now())
 	require.NoError(b, err)
-	before, _ := db.Commits()
+	db.Commits()
 	var n atomic.Int64
 	spent := processorTime()
 	b.SetParallelism(32)
@@ -49,8 +49,8 @@ func benchmarkAccept(b *testing.B, v *vault.Vault) {
 			require.NoError(b, err)
 		}
 	})
-	after, _ := db.Commits()
-	b.ReportMetric(float64(after-before)/float64(b.N), "syncs/op")
+	commits, _ := db.Commits()
+	b.ReportMetric(float64(commits)/float64(b.N), "syncs/op")
 	b.ReportMetric(float64((processorTime()-spent).Microseconds())/float64(b.N), "cpu-µs/op")
 }
 

@@ -89,11 +89,11 @@ var (
 	walBytes = prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "hiregate_sqlite_wal_bytes", Help: "Size of SQLite's write-ahead log.",
 	})
-	commits = prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "hiregate_store_commits", Help: "Transactions committed since the database was opened.",
+	commits = prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "hiregate_store_commits_total", Help: "Transactions committed.",
 	})
-	writes = prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "hiregate_store_writes", Help: "Writes that those transactions held; over hiregate_store_commits: how many share a sync of the disk.",
+	writes = prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "hiregate_store_writes_total", Help: "Writes that those transactions held; over hiregate_store_commits_total: how many share a sync of the disk.",
 	})
 	temporalUp = prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "hiregate_temporal_up", Help: "1 when Temporal answered last, else 0.",
@@ -249,11 +249,11 @@ func Backlog(n int, age time.Duration) {
 	undispatchedAge.Set(max(0, age.Seconds()))
 }
 
-// Store sets the figures of the database.
+// Store sets the size of SQLite's write-ahead log and counts further transactions and the writes they held.
 func Store(wal, committed, written int64) {
 	walBytes.Set(float64(wal))
-	commits.Set(float64(committed))
-	writes.Set(float64(written))
+	commits.Add(float64(committed))
+	writes.Add(float64(written))
 }
 
 // Temporal sets whether Temporal answers.

@@ -336,7 +336,7 @@ func (w *writer) disconnect() {
 	w.db, w.tx = nil, nil
 }
 
-// Commits tells how many transactions were committed and how many writes they held.
+// Commits returns how many transactions were committed since it was called last, and how many writes they held.
 func (db *DB) Commits() (commits, writes int64) {
-	return db.writer.commits.Load(), db.writer.writes.Load()
+	return db.writer.commits.Swap(0), db.writer.writes.Swap(0)
 }
