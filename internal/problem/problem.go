@@ -1,10 +1,9 @@
-// Package problem writes error answers as application/problem+json (RFC 9457). The Apply API and sign-in, whose errors the
-// contract or a standard shapes otherwise, don't use it.
+// Package problem writes error answers as application/problem+json (RFC 9457). The errors of the Apply API and of sign-in look
+// otherwise, as the contract or a standard says; Seconds and Close are theirs as well.
 package problem
 
 import (
 	"encoding/json"
-	"math"
 	"net/http"
 	"strconv"
 	"time"
@@ -51,15 +50,23 @@ func (p *Problem) Write(w http.ResponseWriter) {
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Content-Type-Options", "nosniff")
 	if p.retryAfter > 0 {
-		h.Set("Retry-After", strconv.Itoa(int(math.Ceil(p.retryAfter.Seconds()))))
+		h.Set("Retry-After", Seconds(p.retryAfter))
 	}
 	if p.close {
-		h.Set("Connection", "close")
-		// net/http would wait without end for 256 KiB more. Where there is no connection, there is nothing to close.
-		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(linger))
+		Close(w)
 	}
 	w.WriteHeader(p.Status)
 	json.NewEncoder(w).Encode(p)
+}
+
+// Seconds writes a time in whole seconds, rounded up, as the header Retry-After has it.
+func Seconds(d time.Duration) string { return strconv.Itoa(int((d + time.Second - 1) / time.Second)) }
+
+// Close has the connection end soon after the answer, which must not have begun yet.
+func Close(w http.ResponseWriter) {
+	w.Header().Set("Connection", "close")
+	// net/http would wait without end for 256 KiB more. Where there is no connection, there is nothing to close.
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(linger))
 }
 
 // MethodNotAllowed answers 405 with the methods that are.

@@ -15,6 +15,7 @@ import (
 	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/metrics"
 	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/internal/wait"
 )
 
 const (
@@ -50,12 +51,7 @@ type Retention struct {
 
 // Run erases what is due each hour, until ctx ends.
 func (r *Retention) Run(ctx context.Context) {
-	for wait := begin; ; wait = every {
-		select {
-		case <-time.After(wait):
-		case <-ctx.Done():
-			return
-		}
+	for gap := begin; wait.For(ctx, gap); gap = every {
 		erased, err := r.Erase(ctx)
 		if erased > 0 {
 			r.Log.Info("what exports held of candidates was erased, since it was kept for as long as retention says", zap.Int("exports", erased))

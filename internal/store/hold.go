@@ -1,9 +1,9 @@
 package store
 
 import (
-	"crypto/sha256"
 	"encoding/binary"
 
+	"github.com/hiregate/hiregate/internal/digest"
 	"github.com/hiregate/hiregate/internal/hiring"
 )
 
@@ -64,11 +64,7 @@ func (tx *Tx) queue(words ...string) error {
 	if tx.engine.queue == "" {
 		return nil
 	}
-	h := sha256.New()
-	for _, word := range words {
-		h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(word))))
-		h.Write([]byte(word))
-	}
-	_, err := tx.exec(tx.engine.queue, int64(binary.BigEndian.Uint64(h.Sum(nil))))
+	sum := digest.Of(words...)
+	_, err := tx.exec(tx.engine.queue, int64(binary.BigEndian.Uint64(sum[:])))
 	return err
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"hash"
 	"io"
@@ -14,6 +13,7 @@ import (
 	"github.com/google/uuid"
 	"go.uber.org/zap"
 
+	"github.com/hiregate/hiregate/internal/digest"
 	"github.com/hiregate/hiregate/internal/documents"
 	"github.com/hiregate/hiregate/internal/inbound"
 	"github.com/hiregate/hiregate/internal/jsonstream"
@@ -134,7 +134,7 @@ func (s *submission) key() (*[32]byte, *refusal) {
 	if len(sent) > 1 || !webhook.ValidUUID(sent[0]) {
 		return nil, refuse(http.StatusBadRequest, "send one Idempotency-Key, of 1 to 255 visible ASCII characters").closing()
 	}
-	id := digest("application", s.user.ID, sent[0])
+	id := digest.Of("application", s.user.ID, sent[0])
 	return &id, nil
 }
 
@@ -207,5 +207,3 @@ func (s *submission) forget() {
 		s.Log.Warn("files of an application that was not taken could not be removed yet", zap.String("request", s.exchange.id()), zap.Error(err))
 	}
 }
-
-func hexed(sum [32]byte) string { return hex.EncodeToString(sum[:]) }

@@ -3,7 +3,6 @@ package apply
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -255,16 +254,3 @@ func send(w http.ResponseWriter, status int, body []byte) {
 	w.WriteHeader(status)
 	w.Write(body) // nobody is left to be told of an error
 }
-
-// digest is the hash of parts, each with its length.
-func digest(parts ...string) [sha256.Size]byte {
-	h := sha256.New()
-	for _, part := range parts {
-		h.Write(strconv.AppendInt(nil, int64(len(part)), 10))
-		h.Write([]byte{':'})
-		h.Write([]byte(part))
-	}
-	return [sha256.Size]byte(h.Sum(nil))
-}
-
-func seconds(d time.Duration) string { return strconv.Itoa(int((d + time.Second - 1) / time.Second)) }

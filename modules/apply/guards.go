@@ -11,6 +11,7 @@ import (
 
 	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/password"
+	"github.com/hiregate/hiregate/internal/problem"
 )
 
 // remembered is how many users' limiters, and how many jobs' questions, are kept.
@@ -49,7 +50,7 @@ type allowance struct {
 func (a allowance) tell(h http.Header) {
 	h.Set("RateLimit-Limit", strconv.Itoa(a.limit))
 	h.Set("RateLimit-Remaining", strconv.Itoa(a.remaining))
-	h.Set("RateLimit-Reset", seconds(a.reset))
+	h.Set("RateLimit-Reset", problem.Seconds(a.reset))
 }
 
 // take takes the allowance for one request.

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	_ "embed"
 	"errors"
+	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/hiregate/hiregate/internal/compliance"
+	"github.com/hiregate/hiregate/internal/digest"
 	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/metrics"
 	"github.com/hiregate/hiregate/internal/store"
@@ -121,8 +123,8 @@ func (x *exchange) feed() *refusal {
 	if err != nil {
 		return x.away(err)
 	}
-	sum := digest(tenant, strconv.FormatInt(state.Jobs, 10), strconv.FormatInt(state.Versions, 10), strconv.FormatInt(state.UpdatedAt, 10), x.Gateway.Config.Names.Service)
-	tag := `"` + hexed(sum)[:32] + `"`
+	sum := digest.Of(tenant, strconv.FormatInt(state.Jobs, 10), strconv.FormatInt(state.Versions, 10), strconv.FormatInt(state.UpdatedAt, 10), x.Gateway.Config.Names.Service)
+	tag := fmt.Sprintf(`"%.16x"`, sum)
 	h := x.w.Header()
 	h.Set("ETag", tag)
 	h.Set("Cache-Control", "public, no-cache")

@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"github.com/hiregate/hiregate/internal/problem"
 )
 
 // refusal is an error answer (contract, "Error body"). message and items are for people; nothing of the request's body is in them.
@@ -39,10 +41,6 @@ func storeAway() *refusal {
 	return refuse(http.StatusServiceUnavailable, "the service can't use its database now: send the same again in a moment").after(5 * time.Second).closing()
 }
 
-// linger is how long what is left of a body may still come in: closing at once would reset the connection, and the sender could
-// lose the answer (RFC 9112 section 9.6).
-const linger = 500 * time.Millisecond
-
 func (f *refusal) write(w http.ResponseWriter, r *http.Request) {
 	var body any = struct {
 		Code    int    `json:"code"`
@@ -56,11 +54,10 @@ func (f *refusal) write(w http.ResponseWriter, r *http.Request) {
 		}{f.status, f.message, f.items}
 	}
 	if f.retryAfter > 0 {
-		w.Header().Set("Retry-After", seconds(f.retryAfter))
+		w.Header().Set("Retry-After", problem.Seconds(f.retryAfter))
 	}
 	if f.close && r.ContentLength != 0 {
-		w.Header().Set("Connection", "close")
-		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(linger)) // where there is no connection, there is nothing to close
+		problem.Close(w)
 	}
 	raw, err := encode(body)
 	if err != nil { // of strings and numbers

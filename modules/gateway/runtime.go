@@ -25,6 +25,7 @@ import (
 	"github.com/hiregate/hiregate/internal/inbox"
 	"github.com/hiregate/hiregate/internal/retention"
 	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/internal/wait"
 	"github.com/hiregate/hiregate/workflows/export"
 	"github.com/hiregate/hiregate/workflows/scan"
 	"github.com/hiregate/hiregate/workflows/verification"
@@ -171,8 +172,8 @@ func (r *Runtime) Start(ctx context.Context) error {
 // reseal seals the stored secrets with the newest key, once after each change of configuration, when one is left.
 func (r *Runtime) reseal(ctx context.Context) {
 	done, failed := 0, false
-	for wait := time.Duration(0); ctx.Err() == nil; pause(ctx, wait) {
-		wait = time.Second
+	for gap := time.Duration(0); ctx.Err() == nil; wait.For(ctx, gap) {
+		gap = time.Second
 		v, changes := r.database.vaults.Settled()
 		if v == nil || !v.HasKey() || changes == done {
 			continue
@@ -189,7 +190,7 @@ func (r *Runtime) reseal(ctx context.Context) {
 			failed = true
 		}
 		if failed {
-			wait = time.Minute
+			gap = time.Minute
 		}
 	}
 }
@@ -197,8 +198,8 @@ func (r *Runtime) reseal(ctx context.Context) {
 // renew has what exports hold sealed: from a reload on that brings a key, and with another data key each month.
 func (r *Runtime) renew(ctx context.Context) {
 	failed := false
-	for wait := time.Duration(0); ctx.Err() == nil; pause(ctx, wait) {
-		wait = time.Second
+	for gap := time.Duration(0); ctx.Err() == nil; wait.For(ctx, gap) {
+		gap = time.Second
 		made, err := r.database.renew(ctx, r.now())
 		switch {
 		case made:
@@ -207,22 +208,18 @@ func (r *Runtime) renew(ctx context.Context) {
 			r.log.Error("no data key could be made for what exports hold; it is tried again", zap.Error(err))
 		}
 		if failed = err != nil; failed {
-			wait = time.Minute
+			gap = time.Minute
 		}
 	}
 }
 
 // sweep removes what uploads left that came to nothing, each quarter of an hour.
 func (r *Runtime) sweep(ctx context.Context) {
-	for {
+	for ctx.Err() == nil {
 		if err := r.Archive.Sweep(ctx, r.now().Add(-documents.UploadTime)); err != nil && ctx.Err() == nil {
 			r.log.Warn("files of uploads that came to nothing could not be removed", zap.Error(err))
 		}
-		select {
-		case <-time.After(15 * time.Minute):
-		case <-ctx.Done():
-			return
-		}
+		wait.For(ctx, 15*time.Minute)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/metrics"
 	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/internal/wait"
 	"github.com/hiregate/hiregate/workflows"
 	"github.com/hiregate/hiregate/workflows/export"
 	"github.com/hiregate/hiregate/workflows/verification"
@@ -33,7 +34,7 @@ func (r *Runtime) work(ctx context.Context) {
 		if err != nil {
 			metrics.Temporal(false)
 			r.log.Warn("Temporal is not there yet; exports are accepted and wait in the store", zap.String("temporal", r.Settings.Temporal), zap.Error(err))
-			pause(ctx, backoff)
+			wait.For(ctx, backoff)
 			backoff = min(2*backoff, lastBackoff)
 			continue
 		}
@@ -110,10 +111,10 @@ func (r *Runtime) ensureAttributes(ctx context.Context) error {
 // tend looks after something every ten seconds, while the workers are up. Each has a loop of its own: thousands of integrations that wait for
 // their verification hold up no release, and thousands that are held for one no verification.
 func (r *Runtime) tend(ctx context.Context, failed string, look func(context.Context, *config.Config) error) {
-	for pause(ctx, firstBackoff); ctx.Err() == nil; pause(ctx, tendEvery) {
+	for wait.For(ctx, firstBackoff); ctx.Err() == nil; wait.For(ctx, tendEvery) {
 		c := r.InForce.Current()
 		for ; !r.workersUp.Load() || c == nil; c = r.InForce.Current() {
-			if pause(ctx, firstBackoff); ctx.Err() != nil {
+			if wait.For(ctx, firstBackoff); ctx.Err() != nil {
 				return
 			}
 		}
@@ -196,14 +197,5 @@ func (r *Runtime) unlock(ctx context.Context, i *hiring.Integration) (store.Inte
 			r.log.Info("integration enabled", zap.String("tenant", i.Tenant), zap.String("integration", i.Name))
 			return status, nil
 		}
-	}
-}
-
-func pause(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-ctx.Done():
 	}
 }

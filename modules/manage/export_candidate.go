@@ -11,6 +11,7 @@ import (
 	"github.com/hiregate/hiregate/internal/problem"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/trigger"
+	"github.com/hiregate/hiregate/internal/wait"
 )
 
 // exported is what is answered to the export of a candidate: where its deliveries stand after the first attempt.
@@ -113,10 +114,7 @@ func (r *request) tried(e *hiring.Export) (any, *problem.Problem) {
 		if ctx.Err() != nil || e.Fault != "" || !waits(e, all) {
 			return r.outcome(e, all)
 		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(gap):
-		}
+		wait.For(ctx, gap)
 	}
 }
 

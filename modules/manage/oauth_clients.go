@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"time"
 
+	"github.com/hiregate/hiregate/internal/digest"
 	"github.com/hiregate/hiregate/internal/identity"
 	"github.com/hiregate/hiregate/internal/problem"
 	"github.com/hiregate/hiregate/internal/store"
@@ -65,7 +66,7 @@ func oauthClientOf(c *identity.Client, secrets int) oauthClient {
 func clientTag(shown oauthClient) string {
 	shown.Secret = ""
 	raw, _ := json.Marshal(shown) // of texts, numbers and times
-	return fmt.Sprintf(`"%.16x"`, digest(string(raw)))
+	return fmt.Sprintf(`"%.16x"`, digest.Of(string(raw)))
 }
 
 // expectClient is expect for an application, which nobody else changes until the transaction ends.

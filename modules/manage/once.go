@@ -2,8 +2,6 @@ package manage
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/binary"
 	stdjson "encoding/json"
 	"errors"
 	"fmt"
@@ -12,6 +10,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/hiregate/hiregate/internal/digest"
 	"github.com/hiregate/hiregate/internal/problem"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/vault"
@@ -69,11 +68,11 @@ func (r *request) exactlyOnce(content []byte, run func() (any, *problem.Problem)
 // begin notes that the request is being answered. Where it was before, that answer is given.
 func (r *request) begin(key string, content []byte) (*answer, *problem.Problem) {
 	now := r.gateway.Now()
-	secret := digest(r.caller.key, key) // what only the request has
+	secret := digest.Of(r.caller.key, key) // what only the request has
 	o := &once{Once: store.Once{
-		ID: digest(r.caller.id, r.Method, r.URL.EscapedPath(), key),
+		ID: digest.Of(r.caller.id, r.Method, r.URL.EscapedPath(), key),
 		// Without the secret, a copy of the database would tell whoever guesses a body when they have it: the secret of a tenant is in some.
-		Fingerprint: digest(string(secret[:]), r.URL.RawQuery, r.Header.Get("Content-Type"), string(r.body), string(content)),
+		Fingerprint: digest.Of(string(secret[:]), r.URL.RawQuery, r.Header.Get("Content-Type"), string(r.body), string(content)),
 		Lease:       now.Add(lease).UTC().Truncate(time.Microsecond), Till: now.Add(keptFor),
 	}}
 	var err error
@@ -140,18 +139,6 @@ func (r *request) finish(a *answer, p *problem.Problem) {
 	if err != nil {
 		r.log.Warn("an answer could not be kept for the repeat of its request", zap.String("path", r.Pattern), zap.Error(err))
 	}
-}
-
-// digest is the hash of parts, each with its length.
-func digest(parts ...string) [sha256.Size]byte {
-	h := sha256.New()
-	for _, part := range parts {
-		var n [8]byte
-		binary.BigEndian.PutUint64(n[:], uint64(len(part)))
-		h.Write(n[:])
-		h.Write([]byte(part))
-	}
-	return [sha256.Size]byte(h.Sum(nil))
 }
 
 // forAnswers is what answers are sealed for.

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/hiregate/hiregate/internal/digest"
 	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/problem"
 )
@@ -17,7 +18,7 @@ func tag(row *hiring.Row, beside ...string) string {
 	}
 	t := fmt.Sprintf("%x-%d", row.CreatedAt.UnixMicro(), row.Version)
 	if len(beside) > 0 {
-		t += fmt.Sprintf("-%.8x", digest(beside...))
+		t += fmt.Sprintf("-%.8x", digest.Of(beside...))
 	}
 	return `"` + t + `"`
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hiregate/hiregate/internal/digest"
 	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/problem"
 	"github.com/hiregate/hiregate/internal/store"
@@ -32,7 +33,7 @@ func tagOf(all []*hiring.Step) string {
 	for _, s := range all {
 		parts = append(parts, s.ID, tag(&s.Row))
 	}
-	return fmt.Sprintf(`"%.16x"`, digest(strings.Join(parts, " ")))
+	return fmt.Sprintf(`"%.16x"`, digest.Of(strings.Join(parts, " ")))
 }
 
 // listSteps lists a tenant's steps in the order of its workflow: all of them, unless the request has a limit, for a PUT takes all. A

@@ -19,6 +19,7 @@ import (
 
 	"github.com/hiregate/hiregate/internal/identity"
 	"github.com/hiregate/hiregate/internal/metrics"
+	"github.com/hiregate/hiregate/internal/problem"
 	"github.com/hiregate/hiregate/internal/store"
 )
 
@@ -125,8 +126,8 @@ func (p *Provider) factor(w http.ResponseWriter, r *http.Request) {
 	attempt, wait := p.Failures.TryCode("second factor "+u.ID, p.Address(r))
 	if wait > 0 {
 		metrics.SignIn(a.client.ID, "sign-in", "throttled")
-		w.Header().Set("Retry-After", seconds(wait))
-		p.factorPage(w, r, http.StatusTooManyRequests, a, u, k, strings.ReplaceAll(t.Slow, "{seconds}", seconds(wait)))
+		w.Header().Set("Retry-After", problem.Seconds(wait))
+		p.factorPage(w, r, http.StatusTooManyRequests, a, u, k, strings.ReplaceAll(t.Slow, "{seconds}", problem.Seconds(wait)))
 		return
 	}
 	right, err := p.useCode(r, u, k, code)

@@ -10,6 +10,7 @@ import (
 	"github.com/hiregate/hiregate/internal/identity"
 	"github.com/hiregate/hiregate/internal/metrics"
 	"github.com/hiregate/hiregate/internal/password"
+	"github.com/hiregate/hiregate/internal/problem"
 	"github.com/hiregate/hiregate/internal/store"
 )
 
@@ -110,8 +111,8 @@ func (p *Provider) signIn(w http.ResponseWriter, r *http.Request) {
 // slow tells somebody to wait.
 func (p *Provider) slow(w http.ResponseWriter, r *http.Request, a *authorization, f signInForm, wait time.Duration) {
 	metrics.SignIn(a.client.ID, "sign-in", "throttled")
-	w.Header().Set("Retry-After", seconds(wait))
-	f.PasswordError = strings.ReplaceAll(textsFor(a.locales, r).Slow, "{seconds}", seconds(wait))
+	w.Header().Set("Retry-After", problem.Seconds(wait))
+	f.PasswordError = strings.ReplaceAll(textsFor(a.locales, r).Slow, "{seconds}", problem.Seconds(wait))
 	p.signInPage(w, r, http.StatusTooManyRequests, a, f)
 }
 

@@ -12,7 +12,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -296,5 +295,3 @@ func (p *Provider) note(r *http.Request, e *identity.Entry) {
 		p.Log.Error("the log of sign-ins could not be written", zap.Error(err))
 	}
 }
-
-func seconds(d time.Duration) string { return strconv.Itoa(int((d + time.Second - 1) / time.Second)) }

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/oauth2"
 
 	"github.com/hiregate/hiregate/internal/metrics"
+	"github.com/hiregate/hiregate/internal/problem"
 )
 
 const upstreamCallback = "/oauth/upstream/callback"
@@ -36,7 +37,7 @@ func (p *Provider) toUpstream(w http.ResponseWriter, r *http.Request) {
 		return
 	case v == nil:
 		metrics.SignIn(a.client.ID, "sign-in", "throttled")
-		w.Header().Set("Retry-After", seconds(until.Sub(p.now())))
+		w.Header().Set("Retry-After", problem.Seconds(until.Sub(p.now())))
 		p.signInPage(w, r, http.StatusTooManyRequests, a, signInForm{Email: a.loginHint, Notice: p.named(textsFor(a.locales, r).Crowd)})
 		return
 	}

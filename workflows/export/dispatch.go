@@ -21,6 +21,7 @@ import (
 	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/metrics"
 	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/internal/wait"
 	"github.com/hiregate/hiregate/internal/webhook"
 	"github.com/hiregate/hiregate/workflows"
 )
@@ -259,7 +260,7 @@ func (d *Dispatcher) gone() {
 
 // measure keeps the gauges of what waits, beside the sweep: while more come in than Temporal takes, that does not come to an end.
 func (d *Dispatcher) measure(ctx context.Context) {
-	for sleep(ctx, measureEvery) {
+	for wait.For(ctx, measureEvery) {
 		commits, writes := d.Store.Commits()
 		metrics.Store(d.Store.WALSize(), commits, writes)
 		n, oldest, err := d.Store.Backlog(ctx)
@@ -271,17 +272,5 @@ func (d *Dispatcher) measure(ctx context.Context) {
 			age = d.Now().Sub(oldest)
 		}
 		metrics.Backlog(n, age)
-	}
-}
-
-// sleep waits, and reports false when ctx ended.
-func sleep(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }

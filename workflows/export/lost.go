@@ -14,6 +14,7 @@ import (
 	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/metrics"
 	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/internal/wait"
 	"github.com/hiregate/hiregate/workflows"
 )
 
@@ -32,7 +33,7 @@ const (
 // Watch compares the store with Temporal, over and over: Temporal may be given an empty database, or an old one, and the gateway may
 // be down when a workflow ends. What waits and has no workflow any more begins another round.
 func (a *Again) Watch(ctx context.Context) {
-	for sleep(ctx, lostEvery) {
+	for wait.For(ctx, lostEvery) {
 		if a.Dispatcher.InForce.Current() == nil || a.Dispatcher.away.Load() {
 			continue
 		}
@@ -51,7 +52,7 @@ func (a *Again) FindLost(ctx context.Context) error {
 	due := a.Now().Add(-lostAge)
 	look := func(ids []int64) error {
 		for _, id := range ids {
-			if !sleep(ctx, lostPause) {
+			if !wait.For(ctx, lostPause) {
 				return ctx.Err()
 			}
 			if err := a.find(ctx, id, &fetching); err != nil {
@@ -89,7 +90,7 @@ func (a *Again) FindLost(ctx context.Context) error {
 			return err
 		}
 		behind = next
-		sleep(ctx, lostPause)
+		wait.For(ctx, lostPause)
 	}
 	if ctx.Err() == nil {
 		a.looked = due

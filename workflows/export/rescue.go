@@ -9,6 +9,7 @@ import (
 
 	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/internal/wait"
 )
 
 const (
@@ -31,7 +32,7 @@ func (d *Dispatcher) rescue(ctx context.Context) {
 	underway.SetLimit(rescueAtOnce)
 	defer underway.Wait()
 	var mark store.Bookmark
-	for pause := rescuePause; sleep(ctx, pause); {
+	for pause := rescuePause; wait.For(ctx, pause); {
 		if d.InForce.Current() == nil {
 			continue
 		}

@@ -12,12 +12,13 @@ import (
 
 	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/internal/wait"
 )
 
 // sweep finds accepted exports whose workflow was not started: Temporal was away, or their node ended too early.
 func (d *Dispatcher) sweep(ctx context.Context) {
 	backoff := time.Duration(0)
-	for sleep(ctx, max(sweepEvery, backoff)) {
+	for wait.For(ctx, max(sweepEvery, backoff)) {
 		err := d.pass(ctx)
 		d.tellAbsent()
 		if err == nil {
