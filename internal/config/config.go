@@ -6,7 +6,6 @@ import (
 	"iter"
 	"maps"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/hiregate/hiregate/internal/egress"
@@ -71,39 +70,4 @@ func (c *Config) Integration(tenant, name string) (*hiring.Integration, bool) {
 		return nil, false
 	}
 	return t.Integration(name)
-}
-
-// InForce holds the configurations that are running, the latest of which is in force. During a reload there are two.
-type InForce struct {
-	mu  sync.RWMutex
-	all []*Config
-}
-
-// Push puts a configuration in force.
-func (f *InForce) Push(c *Config) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.all = append(f.all, c)
-}
-
-// Drop ends a configuration; the latest of the others is then in force.
-func (f *InForce) Drop(c *Config) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for n, one := range f.all {
-		if one == c {
-			f.all = append(f.all[:n:n], f.all[n+1:]...)
-			return
-		}
-	}
-}
-
-// Current is the configuration in force; nil when there is none, while the process stops.
-func (f *InForce) Current() *Config {
-	f.mu.RLock()
-	defer f.mu.RUnlock()
-	if len(f.all) == 0 {
-		return nil
-	}
-	return f.all[len(f.all)-1]
 }

@@ -242,7 +242,7 @@ func (a *App) Start() error {
 	}
 	a.gateway.Runtime.InForce.Push(a.gateway.Config)
 	a.gateway.Runtime.boundBodies()
-	current.push(&a.gateway)
+	current.Push(&a.gateway)
 	for _, t := range a.gateway.Config.Tenants {
 		if len(t.Integrations) == 0 {
 			a.log.Warn("a tenant has no integration: its exports are accepted and kept, and go nowhere", zap.String("tenant", t.Name))
@@ -253,7 +253,7 @@ func (a *App) Start() error {
 
 // Stop takes this configuration out of force. What the door needs stays open: requests are still being answered.
 func (a *App) Stop() error {
-	current.drop(&a.gateway)
+	current.Drop(&a.gateway)
 	a.gateway.Runtime.InForce.Drop(a.gateway.Config)
 	a.gateway.Runtime.boundBodies()
 	return nil

@@ -3,10 +3,7 @@ package gateway
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/hiregate/hiregate/internal/config"
@@ -304,33 +301,9 @@ func (i Integration) build(tenant string, resolve resolve, dev bool, guard *egre
 	return integration, nil
 }
 
-// running are the gateways of the configurations in force; during a reload there are two.
-type running struct {
-	mu   sync.Mutex
-	all  []*Gateway
-	last atomic.Pointer[Gateway] // of them: each request asks for it
-}
-
-var current running
-
-func (r *running) push(g *Gateway) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.all = append(r.all, g)
-	r.last.Store(g)
-}
-
-func (r *running) drop(g *Gateway) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.all = slices.DeleteFunc(r.all, func(one *Gateway) bool { return one == g })
-	if len(r.all) == 0 {
-		r.last.Store(nil)
-	} else {
-		r.last.Store(r.all[len(r.all)-1])
-	}
-}
+// current holds the gateways of the configurations that are running.
+var current config.Running[Gateway]
 
 // Current is the gateway of the configuration in force; nil when there is none. For the admin API, whose modules are not told
 // when they end and so must hold nothing.
-func Current() *Gateway { return current.last.Load() }
+func Current() *Gateway { return current.Current() }
