@@ -4,7 +4,6 @@ package main
 import (
 	"fmt"
 	"os"
-	"runtime/debug"
 	"strings"
 	"unicode"
 
@@ -32,7 +31,6 @@ func main() {
 	for _, command := range []func() *cobra.Command{commands.Dev, commands.Send, commands.Listen, commands.Apply, commands.Export, commands.Tenant, commands.Integration, commands.Candidate, commands.Job, commands.Compliance, commands.User, commands.OAuthClient, commands.APIUser, commands.APIKey, commands.Healthcheck} {
 		register(command)
 	}
-	tuneGC()
 	caddycmd.Main()
 }
 
@@ -61,16 +59,6 @@ func trimOfHelp(text string) string {
 		hideForeign(ours.Root())
 	}
 	return strings.TrimRightFunc(text, unicode.IsSpace)
-}
-
-// gcPercent lets the heap grow to five times what lives in it before it is collected, unless GOGC says otherwise. What lives is
-// small here, and each export leaves garbage behind: with Go's 100 an acknowledgement takes a tenth more processor time.
-const gcPercent = 400
-
-func tuneGC() {
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(gcPercent)
-	}
 }
 
 // register adds a command of ours to Caddy's.
