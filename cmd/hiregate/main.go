@@ -12,6 +12,7 @@ import (
 	_ "github.com/caddyserver/caddy/v2/modules/standard"
 	"github.com/spf13/cobra"
 
+	"github.com/hiregate/hiregate/internal/cli/lifeline"
 	"github.com/hiregate/hiregate/internal/commands"
 	"github.com/hiregate/hiregate/internal/version"
 	_ "github.com/hiregate/hiregate/modules"
@@ -23,7 +24,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, "Error:", err)
 		os.Exit(2)
 	}
-	commands.HoldLifeline()
+	lifeline.Hold()
 	caddy.CustomBinaryName = "hiregate"
 	caddy.CustomVersion = "hiregate " + version.String() + ", Caddy" // whose own version follows
 	caddy.CustomLongDescription = description

@@ -18,7 +18,7 @@ import (
 	caddycmd "github.com/caddyserver/caddy/v2/cmd"
 	_ "github.com/caddyserver/caddy/v2/modules/standard"
 
-	"github.com/hiregate/hiregate/internal/commands"
+	"github.com/hiregate/hiregate/internal/cli/lifeline"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/store/storetest"
 	"github.com/hiregate/hiregate/internal/webhook"
@@ -32,7 +32,7 @@ const (
 
 func main() {
 	if len(os.Args) > 1 && os.Args[1] == "run" { // we are the server that syncs bodies to files
-		commands.HoldLifeline()
+		lifeline.Hold()
 		caddycmd.Main()
 		return
 	}

@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/hiregate/hiregate/internal/cli/terminal"
 )
 
 const (
@@ -51,7 +53,7 @@ func (a *admin) ask(ctx context.Context, cmd *cobra.Command, method, path string
 		return false, err
 	}
 	if a.json {
-		return true, WriteJSON(cmd.OutOrStdout(), raw)
+		return true, terminal.WriteJSON(cmd.OutOrStdout(), raw)
 	}
 	if into == nil {
 		return false, nil
@@ -96,7 +98,7 @@ func (a *admin) send(ctx context.Context, method, path string, header http.Heade
 	}
 	r, err := http.NewRequestWithContext(ctx, method, "http://"+host+"/hiregate"+path, body)
 	if err != nil {
-		return nil, fmt.Errorf("asking the gateway: %w", cause(err))
+		return nil, fmt.Errorf("asking the gateway: %w", terminal.Cause(err))
 	}
 	if network == "tcp" {
 		r.Header.Set("Origin", "http://"+host) // for an endpoint with enforce_origin
@@ -111,12 +113,12 @@ func (a *admin) send(ctx context.Context, method, path string, header http.Heade
 		return new(net.Dialer).DialContext(ctx, network, address)
 	}}
 	defer transport.CloseIdleConnections()
-	answer, err := exchange(&http.Client{Transport: transport}, r)
+	answer, err := terminal.Exchange(&http.Client{Transport: transport}, r)
 	if err != nil {
 		return nil, a.unreached(err)
 	}
 	defer answer.Body.Close()
-	if !a.named && isTerminal(os.Stderr) {
+	if !a.named && terminal.IsTerminal(os.Stderr) {
 		a.named = true
 		fmt.Fprint(os.Stderr, a.peer(answer.Header.Get("Server")))
 	}
@@ -144,7 +146,7 @@ func (a *admin) peer(server string) string {
 	if !ok || !closed {
 		return ""
 	}
-	return fmt.Sprintf("The gateway at %s: %s\n", a.address, printable(who))
+	return fmt.Sprintf("The gateway at %s: %s\n", a.address, terminal.Printable(who))
 }
 
 // refusal is the gateway's error answer.
@@ -177,12 +179,12 @@ func (a *admin) unreached(err error) error {
 			"if its admin endpoint is elsewhere, name that with --admin", a.address)
 	case errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("the gateway at %s did not answer within %s: look at its log", a.address, adminPatience)
-	case speaksNoHTTP(err):
+	case terminal.SpeaksNoHTTP(err):
 		return a.elsewhere("it speaks no HTTP")
-	case hungUp(err):
+	case terminal.HungUp(err):
 		return fmt.Errorf("the gateway at %s closed the connection before it had answered: look at its log, and then whether what was asked for is done", a.address)
 	}
-	return fmt.Errorf("asking the gateway at %s: %w", a.address, cause(err))
+	return fmt.Errorf("asking the gateway at %s: %w", a.address, terminal.Cause(err))
 }
 
 // refused makes a sentence of an error answer: the gateway's own, or that of whatever else listens there.
@@ -205,23 +207,23 @@ func (a *admin) refused(answer *http.Response) error {
 	switch {
 	case said.Detail != "":
 		var sentence strings.Builder
-		sentence.WriteString(printable(said.Detail))
+		sentence.WriteString(terminal.Printable(said.Detail))
 		if t := said.Transcript; t.DurationMs > 0 {
-			fmt.Fprintf(&sentence, " (after %s)", formatDuration(time.Duration(t.DurationMs*float64(time.Millisecond))))
+			fmt.Fprintf(&sentence, " (after %s)", terminal.FormatDuration(time.Duration(t.DurationMs*float64(time.Millisecond))))
 		}
 		if t := said.Transcript; t.Answer != "" {
-			sentence.WriteString("; the answer began: " + printable(t.Answer))
+			sentence.WriteString("; the answer began: " + terminal.Printable(t.Answer))
 		}
 		for _, finding := range said.Findings {
 			if !strings.Contains(said.Detail, finding) {
-				sentence.WriteString("\n  " + printable(finding))
+				sentence.WriteString("\n  " + terminal.Printable(finding))
 			}
 		}
 		return errors.New(sentence.String())
 	case said.Error != "":
-		return fmt.Errorf("the admin endpoint at %s refuses: %s", a.address, printable(said.Error))
+		return fmt.Errorf("the admin endpoint at %s refuses: %s", a.address, terminal.Printable(said.Error))
 	}
-	return a.elsewhere("it answered " + statusText(answer.StatusCode))
+	return a.elsewhere("it answered " + terminal.StatusText(answer.StatusCode))
 }
 
 const strange = "it answered nothing that a gateway of this version says"

@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/hiregate/hiregate/internal/cli/terminal"
 	"github.com/hiregate/hiregate/internal/webhook"
 	"github.com/hiregate/hiregate/schemas"
 )
@@ -93,9 +94,9 @@ func (a *answer) reason() string {
 	case a.Error != "":
 		return a.Error
 	case a.Message != "":
-		return statusText(a.Status) + ": " + a.Message
+		return terminal.StatusText(a.Status) + ": " + a.Message
 	default:
-		return statusText(a.Status)
+		return terminal.StatusText(a.Status)
 	}
 }
 
@@ -105,11 +106,11 @@ func (a *answer) print(w io.Writer) error {
 	case a.Interrupted:
 		fmt.Fprintln(w, "interrupted before an answer came")
 	case a.Status == 0:
-		fmt.Fprintln(w, printable(a.Error))
+		fmt.Fprintln(w, terminal.Printable(a.Error))
 	default:
-		fmt.Fprintf(w, "%s in %s\n", printable(a.reason()), formatDuration(a.took))
+		fmt.Fprintf(w, "%s in %s\n", terminal.Printable(a.reason()), terminal.FormatDuration(a.took))
 	}
-	table := NewTable(w)
+	table := terminal.NewTable(w)
 	table.Row("  event", a.Event)
 	if a.UUID != "" {
 		table.Row("  uuid", a.UUID)
@@ -127,7 +128,7 @@ func (a *answer) print(w io.Writer) error {
 		return nil
 	}
 	fmt.Fprintln(w)
-	table = NewTable(w, "at", "rule", "found")
+	table = terminal.NewTable(w, "at", "rule", "found")
 	for _, f := range a.Findings {
 		table.Row(f.Pointer, f.Rule, f.Found)
 	}
@@ -152,16 +153,5 @@ func sendSentence(err error, timeout time.Duration) string {
 		return fmt.Sprintf("%s speaks plain HTTP: write http:// instead of https:// in the URL", failed.Host)
 	default:
 		return failed.Error()
-	}
-}
-
-// cause is the innermost error: outer ones repeat what the sentence around them says already.
-func cause(err error) error {
-	for {
-		inner := errors.Unwrap(err)
-		if inner == nil {
-			return err
-		}
-		err = inner
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hiregate/hiregate/internal/cli/terminal"
 	"github.com/hiregate/hiregate/internal/hiring"
 )
 
@@ -44,7 +45,7 @@ type apiUserRow struct {
 	DisabledAt time.Time `json:"disabledAt"`
 }
 
-func (u *apiUserRow) whose() string  { return printable(u.Tenant + "/" + u.UserName) }
+func (u *apiUserRow) whose() string  { return terminal.Printable(u.Tenant + "/" + u.UserName) }
 func (u *apiUserRow) secret() string { return u.Password }
 func (u *apiUserRow) another() string {
 	return "make another with `hiregate api-user passwd " + u.whose() + "`"
@@ -55,7 +56,7 @@ func apiUserList(a *admin) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list TENANT",
 		Short: "Lists the users of a tenant, those who are disabled among them",
-		Args:  exactly(1, "api-user list takes one tenant, such as: hiregate api-user list initech"),
+		Args:  terminal.Exactly(1, "api-user list takes one tenant, such as: hiregate api-user list initech"),
 	}
 	p.choose = func(args []string) error {
 		p.path = apiUsersPath(args[0])
@@ -67,7 +68,9 @@ func apiUserList(a *admin) *cobra.Command {
 	})
 }
 
-func apiUsersPath(tenant string) string { return "/v1/tenants/" + segment(tenant) + "/api-users" }
+func apiUsersPath(tenant string) string {
+	return "/v1/tenants/" + terminal.PathSegment(tenant) + "/api-users"
+}
 
 // apiUserOf reads TENANT/USERNAME.
 func apiUserOf(arg string) (tenant, name string, err error) {
@@ -89,9 +92,9 @@ func findAPIUser(ctx context.Context, a *admin, arg string) (path string, err er
 		return "", err
 	}
 	if len(page.Items) == 0 {
-		return "", fmt.Errorf("tenant %s has no API user %s: hiregate api-user list %s shows those it has", tenant, printable(name), tenant)
+		return "", fmt.Errorf("tenant %s has no API user %s: hiregate api-user list %s shows those it has", tenant, terminal.Printable(name), tenant)
 	}
-	return apiUsersPath(tenant) + "/" + segment(page.Items[0].ID), nil
+	return apiUsersPath(tenant) + "/" + terminal.PathSegment(page.Items[0].ID), nil
 }
 
 func apiUserAdd(a *admin) *cobra.Command {
@@ -101,7 +104,7 @@ func apiUserAdd(a *admin) *cobra.Command {
 		Short: "Makes a user of the Apply API",
 		Long: `Makes a user of the Apply API, who may apply for the jobs of one tenant. The user name is an e-mail address. Without
 --password-file a password is made and shown this once: the gateway keeps a hash of it alone.`,
-		Args: exactly(1, "api-user add takes one user, such as: hiregate api-user add initech/partner@example.com"),
+		Args: terminal.Exactly(1, "api-user add takes one user, such as: hiregate api-user add initech/partner@example.com"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			tenant, name, err := apiUserOf(args[0])
 			if err != nil {
@@ -111,7 +114,7 @@ func apiUserAdd(a *admin) *cobra.Command {
 			if in["password"], err = readPassword(cmd.InOrStdin(), file); err != nil {
 				return err
 			}
-			ctx, stop := interruptible(cmd)
+			ctx, stop := terminal.Interruptible(cmd)
 			defer stop()
 			return apiUserMade(ctx, cmd, a, apiUsersPath(tenant), in, "may apply")
 		},
@@ -127,13 +130,13 @@ func apiUserPasswd(a *admin) *cobra.Command {
 		Short: "Gives a user another password, and ends their tokens",
 		Long: `Gives a user of the Apply API another password, and ends all tokens that were issued to them. One who is disabled stays so.
 Without --password-file a password is made and shown this once.`,
-		Args: exactly(1, "api-user passwd takes one user, such as: hiregate api-user passwd initech/partner@example.com"),
+		Args: terminal.Exactly(1, "api-user passwd takes one user, such as: hiregate api-user passwd initech/partner@example.com"),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			in := map[string]string{}
 			if in["password"], err = readPassword(cmd.InOrStdin(), file); err != nil {
 				return err
 			}
-			ctx, stop := interruptible(cmd)
+			ctx, stop := terminal.Interruptible(cmd)
 			defer stop()
 			path, err := findAPIUser(ctx, a, args[0])
 			if err != nil {
@@ -163,7 +166,7 @@ func apiUserDisable(a *admin) *cobra.Command {
 	return disabling(a, findAPIUser, &cobra.Command{
 		Use:   "disable TENANT/USERNAME",
 		Short: "Keeps a user out, and ends their tokens",
-		Args:  exactly(1, "api-user disable takes one user, such as: hiregate api-user disable initech/partner@example.com"),
+		Args:  terminal.Exactly(1, "api-user disable takes one user, such as: hiregate api-user disable initech/partner@example.com"),
 	})
 }
 
@@ -171,9 +174,9 @@ func apiUserEnable(a *admin) *cobra.Command {
 	return &cobra.Command{
 		Use:   "enable TENANT/USERNAME",
 		Short: "Lets a user in again, with the password they have",
-		Args:  exactly(1, "api-user enable takes one user, such as: hiregate api-user enable initech/partner@example.com"),
+		Args:  terminal.Exactly(1, "api-user enable takes one user, such as: hiregate api-user enable initech/partner@example.com"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx, stop := interruptible(cmd)
+			ctx, stop := terminal.Interruptible(cmd)
 			defer stop()
 			path, err := findAPIUser(ctx, a, args[0])
 			if err != nil {

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/hiregate/hiregate/internal/cli/terminal"
 )
 
 // APIKey returns the command `hiregate apikey`.
@@ -40,7 +42,7 @@ type apiKeyRow struct {
 
 func (k *apiKeyRow) secret() string { return k.Key }
 func (k *apiKeyRow) another() string {
-	return "revoke it with `hiregate apikey revoke " + printable(k.ID) + "`, and make another"
+	return "revoke it with `hiregate apikey revoke " + terminal.Printable(k.ID) + "`, and make another"
 }
 
 func (k *apiKeyRow) opens() string {
@@ -55,7 +57,7 @@ func apiKeyList(a *admin) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "Lists the keys, those that are revoked among them",
-		Args:  exactly(0, "apikey list takes flags only"),
+		Args:  terminal.Exactly(0, "apikey list takes flags only"),
 	}
 	columns := []string{"id", "label", "opens", "role", "created", "last used", "revoked"}
 	return listing(a, p, cmd, columns, func(k *apiKeyRow) []any {
@@ -77,12 +79,12 @@ func apiKeyAdd(a *admin) *cobra.Command {
 The role viewer looks at everything but keys; operator also works with candidates, jobs, steps, job applications and exports;
 admin also with tenants, integrations, users and keys. The role compliance reads the report on the compliance groups, and nothing
 else.`,
-		Args: exactly(0, "apikey add takes flags only, such as: hiregate apikey add --label CI --tenant initech --role operator"),
+		Args: terminal.Exactly(0, "apikey add takes flags only, such as: hiregate apikey add --label CI --tenant initech --role operator"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if in.Label == "" {
 				return errors.New("say who gets the key, so that it can be told from the others: --label \"CI of the HR team\"")
 			}
-			ctx, stop := interruptible(cmd)
+			ctx, stop := terminal.Interruptible(cmd)
 			defer stop()
 			var k apiKeyRow
 			if shown, err := a.reveal(ctx, cmd, "/v1/api-keys", in, &k); shown || err != nil {
@@ -103,14 +105,14 @@ func apiKeyRevoke(a *admin) *cobra.Command {
 	return &cobra.Command{
 		Use:   "revoke ID",
 		Short: "Revokes a key",
-		Args:  exactly(1, "apikey revoke takes the id of one key, as hiregate apikey list shows it"),
+		Args:  terminal.Exactly(1, "apikey revoke takes the id of one key, as hiregate apikey list shows it"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx, stop := interruptible(cmd)
+			ctx, stop := terminal.Interruptible(cmd)
 			defer stop()
-			if err := a.call(ctx, http.MethodDelete, "/v1/api-keys/"+segment(args[0]), nil, nil); err != nil {
+			if err := a.call(ctx, http.MethodDelete, "/v1/api-keys/"+terminal.PathSegment(args[0]), nil, nil); err != nil {
 				return err
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "%s is revoked\n", printable(args[0]))
+			fmt.Fprintf(cmd.OutOrStdout(), "%s is revoked\n", terminal.Printable(args[0]))
 			return nil
 		},
 	}

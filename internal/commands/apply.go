@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/hiregate/hiregate/internal/cli/terminal"
 	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/webhook"
 )
@@ -50,14 +51,14 @@ The id of the application (the header X-Application-Id) is printed.`,
   hiregate apply --url http://localhost:8080/apply --job NURSE-1 --user partner@example.com --questions
   hiregate apply --url https://gate.example.com/apply --job NURSE-1 --user partner@example.com --password-file password --answers zoe.json`,
 		SilenceUsage: true,
-		Args:         exactly(0, "apply takes flags only, such as: hiregate apply --url http://localhost:8080/apply --job NURSE-1 --user partner@example.com"),
+		Args:         terminal.Exactly(0, "apply takes flags only, such as: hiregate apply --url http://localhost:8080/apply --job NURSE-1 --user partner@example.com"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			ctx, stop := interruptible(cmd)
+			ctx, stop := terminal.Interruptible(cmd)
 			defer stop()
 			return f.run(ctx, cmd)
 		},
 	}
-	cmd.SetFlagErrorFunc(flagSentence)
+	cmd.SetFlagErrorFunc(terminal.FlagError)
 	fl := cmd.Flags()
 	fl.StringVar(&f.url, "url", "", "address of the Apply API, such as http://localhost:8080/apply")
 	fl.StringVar(&f.job, "job", "", "job board code of the job")
@@ -91,7 +92,7 @@ func (f *applyFlags) run(ctx context.Context, cmd *cobra.Command) error {
 	if err := f.check(); err != nil {
 		return err
 	}
-	target, err := parseTarget(f.url)
+	target, err := terminal.ParseTarget(f.url)
 	if err != nil {
 		return err
 	}
@@ -162,19 +163,19 @@ func (f *applyFlags) submit(ctx context.Context, cmd *cobra.Command, c *applyCli
 		return items, err
 	}
 	if f.json {
-		return nil, WriteJSON(cmd.OutOrStdout(), map[string]string{"applicationId": id, "idempotencyKey": key})
+		return nil, terminal.WriteJSON(cmd.OutOrStdout(), map[string]string{"applicationId": id, "idempotencyKey": key})
 	}
-	fmt.Fprintln(cmd.OutOrStdout(), printable(id))
-	fmt.Fprintf(cmd.ErrOrStderr(), "It is the id of the application for %s, which is taken.\n", printable(f.job))
+	fmt.Fprintln(cmd.OutOrStdout(), terminal.Printable(id))
+	fmt.Fprintf(cmd.ErrOrStderr(), "It is the id of the application for %s, which is taken.\n", terminal.Printable(f.job))
 	return nil, nil
 }
 
 // show prints what a job asks.
 func (f *applyFlags) show(cmd *cobra.Command, questions []asked) error {
-	table := NewTable(cmd.OutOrStdout(), "question", "format", "required", "label", "options", "max length", "group")
+	table := terminal.NewTable(cmd.OutOrStdout(), "question", "format", "required", "label", "options", "max length", "group")
 	for _, q := range questions {
 		if f.json {
-			if err := WriteJSON(cmd.OutOrStdout(), q); err != nil {
+			if err := terminal.WriteJSON(cmd.OutOrStdout(), q); err != nil {
 				return err
 			}
 			continue
@@ -199,10 +200,10 @@ func (f *applyFlags) show(cmd *cobra.Command, questions []asked) error {
 
 // tell prints what is not valid, beside the questions.
 func (f *applyFlags) tell(cmd *cobra.Command, items []invalidItem) error {
-	table := NewTable(cmd.OutOrStdout(), "question", "what is wrong")
+	table := terminal.NewTable(cmd.OutOrStdout(), "question", "what is wrong")
 	for _, item := range items {
 		if f.json {
-			if err := WriteJSON(cmd.OutOrStdout(), item); err != nil {
+			if err := terminal.WriteJSON(cmd.OutOrStdout(), item); err != nil {
 				return err
 			}
 			continue
@@ -220,7 +221,7 @@ func (f *applyFlags) tell(cmd *cobra.Command, items []invalidItem) error {
 // password finds the password, when there is no token.
 func (f *applyFlags) password(ctx context.Context, cmd *cobra.Command) (string, error) {
 	if f.passwordFile != "" {
-		return readSecret(cmd.InOrStdin(), f.passwordFile)
+		return terminal.ReadSecret(cmd.InOrStdin(), f.passwordFile)
 	}
 	if password := os.Getenv(passwordVariable); password != "" {
 		return password, nil
@@ -229,16 +230,16 @@ func (f *applyFlags) password(ctx context.Context, cmd *cobra.Command) (string, 
 	if !ok || !term.IsTerminal(int(in.Fd())) {
 		return "", fmt.Errorf("there is no password: give one with --password-file, or in the environment variable %s", passwordVariable)
 	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "Password of %s: ", printable(f.user))
+	fmt.Fprintf(cmd.ErrOrStderr(), "Password of %s: ", terminal.Printable(f.user))
 	defer fmt.Fprintln(cmd.ErrOrStderr())
 	return typedPassword(ctx, int(in.Fd()))
 }
 
 // typedPassword reads a line that the terminal does not show. An interrupt ends that, and the terminal shows again what is typed.
-func typedPassword(ctx context.Context, terminal int) (string, error) {
-	before, err := term.GetState(terminal)
+func typedPassword(ctx context.Context, fd int) (string, error) {
+	before, err := term.GetState(fd)
 	if err != nil {
-		return "", fmt.Errorf("reading the password: %w", cause(err))
+		return "", fmt.Errorf("reading the password: %w", terminal.Cause(err))
 	}
 	type typed struct {
 		line []byte
@@ -246,15 +247,15 @@ func typedPassword(ctx context.Context, terminal int) (string, error) {
 	}
 	got := make(chan typed, 1)
 	go func() {
-		line, err := term.ReadPassword(terminal)
+		line, err := term.ReadPassword(fd)
 		got <- typed{line, err}
 	}()
 	select {
 	case <-ctx.Done():
-		return "", errors.Join(errors.New("interrupted before there was a password"), term.Restore(terminal, before))
+		return "", errors.Join(errors.New("interrupted before there was a password"), term.Restore(fd, before))
 	case t := <-got:
 		if t.err != nil {
-			return "", fmt.Errorf("reading the password: %w", cause(t.err))
+			return "", fmt.Errorf("reading the password: %w", terminal.Cause(t.err))
 		}
 		return string(t.line), nil
 	}

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hiregate/hiregate/internal/cli/terminal"
 	"github.com/hiregate/hiregate/internal/hiring"
 )
 
@@ -26,13 +27,13 @@ const maxAnswersFile = 64 << 20 // bytes; a file may be in it, encoded
 // readAnswers reads a file of answers: an object by question id, for which it asks the questions, or an application. source is nil
 // where it has none.
 func readAnswers(in io.Reader, name string, ask func() ([]asked, error)) (all []givenAnswer, source *string, err error) {
-	raw, err := readInput(in, name, maxAnswersFile)
+	raw, err := terminal.ReadInput(in, name, maxAnswersFile)
 	if err != nil {
 		return nil, nil, err
 	}
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &members); err != nil {
-		return nil, nil, fmt.Errorf("%s is no JSON object: write one with the question ids as names", printable(name))
+		return nil, nil, fmt.Errorf("%s is no JSON object: write one with the question ids as names", terminal.Printable(name))
 	}
 	folder := "."
 	if name != "-" {
@@ -40,10 +41,10 @@ func readAnswers(in io.Reader, name string, ask func() ([]asked, error)) (all []
 	}
 	if list, ok := members["answers"]; ok && strings.HasPrefix(strings.TrimSpace(string(list)), "[") {
 		if err := json.Unmarshal(list, &all); err != nil {
-			return nil, nil, fmt.Errorf(`the answers of %s are no array of {"questionId": …, "value": …}: write each value as a string`, printable(name))
+			return nil, nil, fmt.Errorf(`the answers of %s are no array of {"questionId": …, "value": …}: write each value as a string`, terminal.Printable(name))
 		}
 		if s, ok := members["source"]; ok && json.Unmarshal(s, &source) != nil {
-			return nil, nil, fmt.Errorf("the source of %s is no string", printable(name))
+			return nil, nil, fmt.Errorf("the source of %s is no string", terminal.Printable(name))
 		}
 	} else {
 		questions, err := ask()
@@ -109,7 +110,7 @@ func answerOf(id string, raw json.RawMessage) (givenAnswer, error) {
 	case !strings.ContainsAny(string(raw[:1]), "[{"): // a number, true or false
 		a.Value = string(raw)
 	default:
-		return a, fmt.Errorf(`the answer to %s is neither a text, an array of options nor {"file": …}`, printable(id))
+		return a, fmt.Errorf(`the answer to %s is neither a text, an array of options nor {"file": …}`, terminal.Printable(id))
 	}
 	return a, nil
 }
@@ -147,7 +148,7 @@ func applicationBody(job, source string, answers []givenAnswer) (applyBody, erro
 			err = errors.New("it is no file")
 		}
 		if err != nil {
-			return applyBody{}, &answerFileError{fmt.Errorf("the answer to %s is the file %s, which can't be sent: %w", printable(a.QuestionID), printable(a.File), cause(err))}
+			return applyBody{}, &answerFileError{fmt.Errorf("the answer to %s is the file %s, which can't be sent: %w", terminal.Printable(a.QuestionID), terminal.Printable(a.File), terminal.Cause(err))}
 		}
 		parts = append(parts, part{text + `"`, a.File, about.Size()})
 		size += int64(len(text)) + 1 + int64(base64.StdEncoding.EncodedLen(int(about.Size())))
@@ -178,13 +179,13 @@ func applicationBody(job, source string, answers []givenAnswer) (applyBody, erro
 func encodeFile(w io.Writer, name string, size int64) error {
 	f, err := os.Open(name)
 	if err != nil {
-		return &answerFileError{fmt.Errorf("reading %s: %w", printable(name), cause(err))}
+		return &answerFileError{fmt.Errorf("reading %s: %w", terminal.Printable(name), terminal.Cause(err))}
 	}
 	defer f.Close()
 	encoder := base64.NewEncoder(base64.StdEncoding, w)
 	n, err := io.Copy(encoder, io.LimitReader(f, size))
 	if err == nil && n != size {
-		return &answerFileError{fmt.Errorf("%s became shorter while it was sent: apply again", printable(name))}
+		return &answerFileError{fmt.Errorf("%s became shorter while it was sent: apply again", terminal.Printable(name))}
 	}
 	return errors.Join(err, encoder.Close())
 }

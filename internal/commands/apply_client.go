@@ -17,6 +17,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/hiregate/hiregate/internal/cli/terminal"
 	"github.com/hiregate/hiregate/internal/hiring"
 )
 
@@ -149,12 +150,12 @@ type applyReply struct {
 func (a *applyReply) sentence(doing string) error {
 	var said struct{ Message string }
 	_ = json.Unmarshal(a.body, &said) // something else than an Apply API may answer anything
-	text := statusText(a.status)
+	text := terminal.StatusText(a.status)
 	if said.Message != "" {
-		text = fmt.Sprintf("%d, %s", a.status, printable(said.Message))
+		text = fmt.Sprintf("%d, %s", a.status, terminal.Printable(said.Message))
 	}
 	if wait := a.header.Get("Retry-After"); wait != "" {
-		text += " (Retry-After: " + printable(wait) + " s)"
+		text += " (Retry-After: " + terminal.Printable(wait) + " s)"
 	}
 	return fmt.Errorf("%s: the answer was %s", doing, text)
 }
@@ -168,7 +169,7 @@ func (c *applyClient) send(ctx context.Context, method, path string, body applyB
 	}
 	r, err := http.NewRequestWithContext(ctx, method, c.base+path, in)
 	if err != nil {
-		return nil, fmt.Errorf("asking %s: %w", c.base, cause(err))
+		return nil, fmt.Errorf("asking %s: %w", c.base, terminal.Cause(err))
 	}
 	for name, values := range header {
 		r.Header[name] = values
@@ -178,7 +179,7 @@ func (c *applyClient) send(ctx context.Context, method, path string, body applyB
 		r.ContentLength = body.size
 		r.Header.Set("Content-Type", "application/json")
 	}
-	answer, err := exchange(c.client, r)
+	answer, err := terminal.Exchange(c.client, r)
 	if err != nil {
 		return nil, err
 	}
@@ -228,7 +229,7 @@ func (c *applyClient) ask(ctx context.Context, method, path string, body applyBo
 				return a, nil
 			}
 		}
-		fmt.Fprintf(c.log, "no answer that counts: sent again in %s\n", formatDuration(wait))
+		fmt.Fprintf(c.log, "no answer that counts: sent again in %s\n", terminal.FormatDuration(wait))
 		select {
 		case <-ctx.Done():
 		case <-time.After(wait):
@@ -253,12 +254,12 @@ func (c *applyClient) unreached(ctx context.Context, err error) error {
 		return fmt.Errorf("nothing listens at %s: start the gateway, or check the port in --url", c.base)
 	case errors.Is(err, http.ErrSchemeMismatch):
 		return fmt.Errorf("%s speaks plain HTTP: write http:// instead of https:// in --url", c.base)
-	case hungUp(err):
+	case terminal.HungUp(err):
 		return fmt.Errorf("%s closed the connection before it had answered: look at its log", c.base)
-	case errors.As(err, new(*url.Error)) && speaksNoHTTP(err):
+	case errors.As(err, new(*url.Error)) && terminal.SpeaksNoHTTP(err):
 		return c.elsewhere()
 	case errors.As(err, new(*url.Error)):
-		return fmt.Errorf("no answer came from %s: %w", c.base, cause(err))
+		return fmt.Errorf("no answer came from %s: %w", c.base, terminal.Cause(err))
 	}
 	return err
 }
@@ -269,31 +270,31 @@ func (c *applyClient) elsewhere() error {
 
 // questions reads what a job asks.
 func (c *applyClient) questions(ctx context.Context, job string) (all []asked, err error) {
-	a, err := c.ask(ctx, http.MethodGet, "/v2/job/"+segment(job)+"/question", applyBody{}, nil)
+	a, err := c.ask(ctx, http.MethodGet, "/v2/job/"+terminal.PathSegment(job)+"/question", applyBody{}, nil)
 	if err != nil {
 		return nil, err
 	}
 	if a.status != http.StatusOK {
-		return nil, a.sentence("reading what " + printable(job) + " asks")
+		return nil, a.sentence("reading what " + terminal.Printable(job) + " asks")
 	}
 	if err := json.Unmarshal(a.body, &all); err != nil {
-		return nil, fmt.Errorf("reading what %s asks: %w", printable(job), err)
+		return nil, fmt.Errorf("reading what %s asks: %w", terminal.Printable(job), err)
 	}
 	return all, nil
 }
 
 // legalText reads the text of a compliance group, which is public.
 func (c *applyClient) legalText(ctx context.Context, group string) (*legalText, error) {
-	a, err := c.ask(ctx, http.MethodGet, "/compliance/"+segment(group), applyBody{}, nil)
+	a, err := c.ask(ctx, http.MethodGet, "/compliance/"+terminal.PathSegment(group), applyBody{}, nil)
 	if err != nil {
 		return nil, err
 	}
 	if a.status != http.StatusOK {
-		return nil, a.sentence("reading the text of " + printable(group))
+		return nil, a.sentence("reading the text of " + terminal.Printable(group))
 	}
 	t := new(legalText)
 	if err := json.Unmarshal(a.body, t); err != nil {
-		return nil, fmt.Errorf("reading the text of %s: %w", printable(group), err)
+		return nil, fmt.Errorf("reading the text of %s: %w", terminal.Printable(group), err)
 	}
 	return t, nil
 }
@@ -322,7 +323,7 @@ func (c *applyClient) apply(ctx context.Context, job, source string, answers []g
 	if a.status == http.StatusBadRequest && json.Unmarshal(a.body, &said) == nil && len(said.Errors) > 0 {
 		return "", said.Errors, nil
 	}
-	err = a.sentence("applying for " + printable(job))
+	err = a.sentence("applying for " + terminal.Printable(job))
 	if a.status >= http.StatusInternalServerError || a.status == http.StatusConflict || a.status == http.StatusTooManyRequests && a.later {
 		err = unknown(err, key)
 	}

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/hiregate/hiregate/internal/cli/terminal"
 	"github.com/hiregate/hiregate/internal/hiring"
 )
 
@@ -46,7 +47,7 @@ func (f *form) ask(ctx context.Context, questions []asked, items []invalidItem) 
 		f.show(q)
 		if at >= 0 {
 			for _, message := range items[at].Messages {
-				fmt.Fprintf(f.out, "  ! %s\n", printable(message))
+				fmt.Fprintf(f.out, "  ! %s\n", terminal.Printable(message))
 			}
 		}
 		a, err := f.answer(ctx, q)
@@ -83,9 +84,9 @@ func (f *form) introduce(q *asked) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(f.out, "\n%s\n%s\n", printable(t.Title), printable(t.Form))
+	fmt.Fprintf(f.out, "\n%s\n%s\n", terminal.Printable(t.Title), terminal.Printable(t.Form))
 	for _, paragraph := range t.Text {
-		fmt.Fprintf(f.out, "\n%s\n", printable(paragraph))
+		fmt.Fprintf(f.out, "\n%s\n", terminal.Printable(paragraph))
 	}
 	return nil
 }
@@ -106,9 +107,9 @@ func (f *form) show(q *asked) {
 	if hint != "" {
 		hint = " (" + hint + ")"
 	}
-	fmt.Fprintf(f.out, "\n%s%s\n", printable(label), hint)
+	fmt.Fprintf(f.out, "\n%s%s\n", terminal.Printable(label), hint)
 	for n, option := range q.Options {
-		fmt.Fprintf(f.out, "  %d  %s\n", n+1, printable(option))
+		fmt.Fprintf(f.out, "  %d  %s\n", n+1, terminal.Printable(option))
 	}
 }
 

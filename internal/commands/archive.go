@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+
+	"github.com/hiregate/hiregate/internal/cli/terminal"
 )
 
 // archive is the folder of --save: one folder an export, named by its UUID, with body.json, the exact bytes, and its
@@ -37,10 +39,10 @@ func (a archive) body(e *entry, body []byte) error {
 		return nil
 	}
 	if err := os.MkdirAll(folder, 0o700); err != nil {
-		return fmt.Errorf("making a folder: %w", cause(err))
+		return fmt.Errorf("making a folder: %w", terminal.Cause(err))
 	}
 	if err := os.WriteFile(filepath.Join(folder, "body.json"), body, 0o600); err != nil {
-		return fmt.Errorf("writing the body: %w", cause(err))
+		return fmt.Errorf("writing the body: %w", terminal.Cause(err))
 	}
 	return nil
 }
@@ -54,18 +56,18 @@ func keep(folder, name string, write func(io.Writer) (extension string, err erro
 	}
 	f, err := os.CreateTemp(folder, ".arriving-*")
 	if err != nil {
-		return fmt.Errorf("saving: %w", cause(err))
+		return fmt.Errorf("saving: %w", terminal.Cause(err))
 	}
 	defer os.Remove(f.Name())
 	extension, err := write(f)
 	if closed := f.Close(); err == nil && closed != nil {
-		err = fmt.Errorf("saving: %w", cause(closed))
+		err = fmt.Errorf("saving: %w", terminal.Cause(closed))
 	}
 	if err != nil {
 		return err
 	}
 	if err := os.Rename(f.Name(), filepath.Join(folder, name+extension)); err != nil {
-		return fmt.Errorf("saving: %w", cause(err))
+		return fmt.Errorf("saving: %w", terminal.Cause(err))
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hiregate/hiregate/internal/cli/terminal"
 	"github.com/hiregate/hiregate/internal/hiring"
 )
 
@@ -31,13 +32,13 @@ These commands ask the gateway, at Caddy's admin endpoint.`,
 func candidateList(a *admin) *cobra.Command {
 	p := new(pages)
 	p.choose = func(args []string) error {
-		p.path = "/v1/tenants/" + segment(args[0]) + "/candidates"
+		p.path = "/v1/tenants/" + terminal.PathSegment(args[0]) + "/candidates"
 		return hiring.CheckTenantName(args[0])
 	}
 	cmd := &cobra.Command{
 		Use:   "list TENANT",
 		Short: "Lists the candidates of a tenant",
-		Args:  exactly(1, "candidate list takes one tenant, such as: hiregate candidate list initech"),
+		Args:  terminal.Exactly(1, "candidate list takes one tenant, such as: hiregate candidate list initech"),
 	}
 	columns := []string{"candidate", "name", "e-mail", "applied", "updated"}
 	return listing(a, p, cmd, columns, func(c *hiring.Candidate) []any {
@@ -65,7 +66,7 @@ func candidateExport(a *admin) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "export TENANT/CANDIDATE",
 		Short: "Exports a candidate, and shows what came of the first attempt",
-		Args:  exactly(1, "candidate export takes one candidate, such as: hiregate candidate export initech/c-zoe"),
+		Args:  terminal.Exactly(1, "candidate export takes one candidate, such as: hiregate candidate export initech/c-zoe"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			tenant, id, ok := strings.Cut(args[0], "/")
 			if !ok || id == "" {
@@ -81,14 +82,14 @@ func candidateExport(a *admin) *cobra.Command {
 			if application != "" {
 				in["jobApplication"] = application
 			}
-			ctx, stop := interruptible(cmd)
+			ctx, stop := terminal.Interruptible(cmd)
 			defer stop()
 			var e exported
-			if shown, err := a.ask(ctx, cmd, http.MethodPost, "/v1/tenants/"+segment(tenant)+"/candidates/"+segment(id)+"/exports", in, &e); shown || err != nil {
+			if shown, err := a.ask(ctx, cmd, http.MethodPost, "/v1/tenants/"+terminal.PathSegment(tenant)+"/candidates/"+terminal.PathSegment(id)+"/exports", in, &e); shown || err != nil {
 				return err
 			}
 			fmt.Fprintf(cmd.OutOrStdout(), "export %s/%s\n", tenant, e.UUID)
-			table := NewTable(cmd.OutOrStdout(), "integration", "outcome", "reason", "next attempt")
+			table := terminal.NewTable(cmd.OutOrStdout(), "integration", "outcome", "reason", "next attempt")
 			for _, d := range e.Deliveries {
 				table.Row(d.Integration, d.Outcome, d.Reason, d.NextAt)
 			}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hiregate/hiregate/internal/cli/terminal"
 	"github.com/hiregate/hiregate/internal/compliance"
 	"github.com/hiregate/hiregate/internal/hiring"
 )
@@ -38,7 +39,7 @@ Nobody's answer can be read off it: fewer than five people are not counted, and 
 that those can't be worked out, from the number of applications or from the reports of other jobs.
 
 Who reads a report is in the gateway's log.`,
-		Args: exactly(0, "compliance report takes flags only, such as: hiregate compliance report --tenant initech"),
+		Args: terminal.Exactly(0, "compliance report takes flags only, such as: hiregate compliance report --tenant initech"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if tenant == "" {
 				return errors.New("whose applicants? name the tenant, such as: hiregate compliance report --tenant initech")
@@ -46,11 +47,11 @@ Who reads a report is in the gateway's log.`,
 			if err := hiring.CheckTenantName(tenant); err != nil {
 				return err
 			}
-			path := "/v1/tenants/" + segment(tenant) + "/compliance-report"
+			path := "/v1/tenants/" + terminal.PathSegment(tenant) + "/compliance-report"
 			if job != "" {
 				path += "?job=" + url.QueryEscape(job)
 			}
-			ctx, stop := interruptible(cmd)
+			ctx, stop := terminal.Interruptible(cmd)
 			defer stop()
 			var all struct{ Groups []compliance.Report }
 			if shown, err := a.ask(ctx, cmd, http.MethodGet, path, nil, &all); shown || err != nil {
@@ -75,7 +76,7 @@ func printReports(cmd *cobra.Command, groups []compliance.Report) error {
 		}
 		return fmt.Sprint(*n)
 	}
-	table := NewTable(cmd.OutOrStdout(), "group", "question", "option", "applicants")
+	table := terminal.NewTable(cmd.OutOrStdout(), "group", "question", "option", "applicants")
 	hidden := false
 	for _, g := range groups {
 		for _, q := range g.Questions {

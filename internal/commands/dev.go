@@ -17,6 +17,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hiregate/hiregate/caddyfile"
+	"github.com/hiregate/hiregate/internal/cli/lifeline"
+	"github.com/hiregate/hiregate/internal/cli/terminal"
 )
 
 // partnerSecret is the integrations' secret in dev.Caddyfile.
@@ -54,12 +56,12 @@ ends everything at once.`,
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			ctx, stop := interruptible(cmd)
+			ctx, stop := terminal.Interruptible(cmd)
 			defer stop()
 			return f.run(ctx, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
-	cmd.SetFlagErrorFunc(flagSentence)
+	cmd.SetFlagErrorFunc(terminal.FlagError)
 	fl := cmd.Flags()
 	fl.IntVar(&f.http, "http", 8080, "port of the gateway")
 	fl.IntVar(&f.temporal, "temporal", 7233, "port of Temporal")
@@ -138,13 +140,13 @@ func (f *devFlags) run(ctx context.Context, out, log io.Writer) error {
 func (f *devFlags) prepareDir() error {
 	dir, err := filepath.Abs(f.dir)
 	if err != nil {
-		return fmt.Errorf("--dir %s: %w", f.dir, cause(err))
+		return fmt.Errorf("--dir %s: %w", f.dir, terminal.Cause(err))
 	}
 	if strings.ContainsAny(dir, "\"`{}%?#\n\\") {
 		return fmt.Errorf("--dir %s can't stand in a Caddyfile: choose a folder whose path has no quotes, braces, backslashes, nor any of %%, ? and #", dir)
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fmt.Errorf("--dir %s can't be made: %w", dir, cause(err))
+		return fmt.Errorf("--dir %s can't be made: %w", dir, terminal.Cause(err))
 	}
 	f.dir = dir
 	return nil
@@ -186,7 +188,7 @@ func (f *devFlags) start(ctx context.Context, c *crew, server temporalProgram, c
 
 func (f *devFlags) partnerChild(self string, lines *lines) *child {
 	cmd := exec.Command(self, "listen", "--addr", loopback(f.partner), "--lifeline", "--issuer", f.issuer())
-	cmd.Env = append(os.Environ(), secretVariable+"="+partnerSecret, clientSecretVariable+"="+demoSecret)
+	cmd.Env = append(os.Environ(), terminal.SecretVariable+"="+partnerSecret, clientSecretVariable+"="+demoSecret)
 	return &child{name: "the sample partner", cmd: cmd, lines: lines, answers: answering(f.partner), grace: 5 * time.Second}
 }
 
@@ -197,7 +199,7 @@ func (f *devFlags) gatewayChild(self, config, key string, lines *lines) *child {
 		bind += " shared/[::1]"
 	}
 	cmd.Env = append(os.Environ(),
-		lifelineVariable+"=stdin",
+		lifeline.Variable+"=stdin",
 		"HIREGATE_BIND="+bind,
 		"HIREGATE_HTTP_PORT="+strconv.Itoa(f.http),
 		"HIREGATE_ADMIN_PORT="+strconv.Itoa(f.admin),
@@ -246,15 +248,12 @@ func answering(port int) func(context.Context) error {
 	}
 }
 
-// direct is for the children: a proxy of the environment has no business between.
-var direct = &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
-
 func ask(ctx context.Context, url string) (*http.Response, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return nil, err
 	}
-	return exchange(direct, request)
+	return terminal.Exchange(terminal.Direct, request)
 }
 
 func loopback(port int) string { return "127.0.0.1:" + strconv.Itoa(port) }

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"syscall"
 	"time"
+
+	"github.com/hiregate/hiregate/internal/cli/terminal"
 )
 
 // startTimeout is how long a child may take until it answers.
@@ -49,7 +51,7 @@ func (c *crew) start(ch *child) error {
 		return fmt.Errorf("starting %s: %w", ch.name, err)
 	}
 	if err := ch.cmd.Start(); err != nil {
-		return fmt.Errorf("%s can't be started from %s: %w", ch.name, ch.cmd.Path, cause(err))
+		return fmt.Errorf("%s can't be started from %s: %w", ch.name, ch.cmd.Path, terminal.Cause(err))
 	}
 	ch.ended = make(chan struct{})
 	c.children = append(c.children, ch)
@@ -69,7 +71,7 @@ func (c *crew) await(ctx context.Context, ch *child) error {
 		err := ch.answers(ctx)
 		if err == nil {
 			ch.lines.show()
-			c.progress("%7s  %s answers", formatDuration(time.Since(c.began)), ch.name)
+			c.progress("%7s  %s answers", terminal.FormatDuration(time.Since(c.began)), ch.name)
 			return nil
 		}
 		select {
@@ -106,7 +108,7 @@ func (c *crew) stop() {
 			c.progress("%s did not stop within %s and was killed", ch.name, ch.grace)
 		}
 	}
-	c.progress("Stopped within %s", formatDuration(time.Since(began)))
+	c.progress("Stopped within %s", terminal.FormatDuration(time.Since(began)))
 }
 
 // stop reports false when the child had to be killed.

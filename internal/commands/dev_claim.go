@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/hiregate/hiregate/internal/cli/terminal"
 )
 
 // orphansTimeout is how long the processes that a killed `hiregate dev` left behind may take to notice; it takes them
@@ -64,7 +66,7 @@ func (c *claim) release() {
 func openLock(dir, name string) (*os.File, error) {
 	f, err := os.OpenFile(filepath.Join(dir, name), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("the folder %s can't be written to: change its owner, or choose another with --dir: %w", dir, cause(err))
+		return nil, fmt.Errorf("the folder %s can't be written to: change its owner, or choose another with --dir: %w", dir, terminal.Cause(err))
 	}
 	return f, nil
 }

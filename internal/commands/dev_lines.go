@@ -7,6 +7,8 @@ import (
 	"os"
 	"strings"
 	"sync"
+
+	"github.com/hiregate/hiregate/internal/cli/terminal"
 )
 
 const (
@@ -29,7 +31,7 @@ type console struct {
 
 // newConsole prints colours where somebody sees them, unless NO_COLOR says otherwise (no-color.org).
 func newConsole(out io.Writer) *console {
-	colours := isTerminal(out) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+	colours := terminal.IsTerminal(out) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 	return &console{out: out, colours: colours, width: len("temporal")}
 }
 

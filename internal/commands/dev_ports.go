@@ -8,6 +8,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/hiregate/hiregate/internal/cli/terminal"
 )
 
 // port is a port of this machine that `hiregate dev` is to listen at, and the flag that chooses it.
@@ -45,7 +47,7 @@ func tryPorts(ports []port) error {
 		case errors.Is(err, syscall.EACCES):
 			return fmt.Errorf("you are not allowed to listen at port %d: choose one from 1024 up with --%s", p.number, p.flag)
 		case err != nil:
-			return fmt.Errorf("port %d can't be listened at: choose another with --%s: %w", p.number, p.flag, cause(err))
+			return fmt.Errorf("port %d can't be listened at: choose another with --%s: %w", p.number, p.flag, terminal.Cause(err))
 		}
 	}
 	switch len(taken) {

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"slices"
 
+	"github.com/hiregate/hiregate/internal/cli/terminal"
 	"github.com/hiregate/hiregate/internal/sample"
 )
 
@@ -24,7 +25,7 @@ func (f *devFlags) sampleData(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s := &seeding{admin: &admin{address: loopback(f.admin)}, data: data, base: "/v1/tenants/" + segment(data.Tenant)}
+	s := &seeding{admin: &admin{address: loopback(f.admin)}, data: data, base: "/v1/tenants/" + terminal.PathSegment(data.Tenant)}
 	for _, step := range []func(context.Context) error{s.tenant, s.integration(loopback(f.http)), s.workflow, s.people, s.documents, s.partners} {
 		if err := step(ctx); err != nil {
 			return fmt.Errorf("filling the tenant %s with sample data: %w", data.Tenant, err)
@@ -95,12 +96,12 @@ func (s *seeding) workflow(ctx context.Context) error {
 		return err
 	}
 	for _, h := range s.data.Helpers {
-		if err := s.make(ctx, "/steps/"+segment(h.Step)+"/helper", map[string]any{"integrations": h.Integrations}); err != nil {
+		if err := s.make(ctx, "/steps/"+terminal.PathSegment(h.Step)+"/helper", map[string]any{"integrations": h.Integrations}); err != nil {
 			return err
 		}
 	}
 	for _, j := range s.data.Jobs {
-		if err := s.make(ctx, "/jobs/"+segment(j.BoardCode), j); err != nil {
+		if err := s.make(ctx, "/jobs/"+terminal.PathSegment(j.BoardCode), j); err != nil {
 			return err
 		}
 	}
@@ -109,12 +110,12 @@ func (s *seeding) workflow(ctx context.Context) error {
 
 func (s *seeding) people(ctx context.Context) error {
 	for _, c := range s.data.Candidates {
-		if err := s.make(ctx, "/candidates/"+segment(c.ID), c); err != nil {
+		if err := s.make(ctx, "/candidates/"+terminal.PathSegment(c.ID), c); err != nil {
 			return err
 		}
 	}
 	for _, a := range s.data.Applications {
-		if err := s.make(ctx, "/job-applications/"+segment(a.ID), a); err != nil {
+		if err := s.make(ctx, "/job-applications/"+terminal.PathSegment(a.ID), a); err != nil {
 			return err
 		}
 	}
@@ -142,7 +143,7 @@ func (s *seeding) documents(ctx context.Context) error {
 				ID string `json:"id"`
 			} `json:"items"`
 		}
-		if err := s.call(ctx, http.MethodGet, s.base+"/job-applications/"+segment(d.Application)+"/documents", nil, &list); err != nil {
+		if err := s.call(ctx, http.MethodGet, s.base+"/job-applications/"+terminal.PathSegment(d.Application)+"/documents", nil, &list); err != nil {
 			return err
 		}
 		there[d.Application] = []string{}
@@ -159,7 +160,7 @@ func (s *seeding) documents(ctx context.Context) error {
 			return err
 		}
 		query := url.Values{"id": {d.ID}, "description": {d.Description}}
-		path := s.base + "/job-applications/" + segment(d.Application) + "/documents?" + query.Encode()
+		path := s.base + "/job-applications/" + terminal.PathSegment(d.Application) + "/documents?" + query.Encode()
 		object := map[string]any{"content": content, "mimeType": d.MediaType, "fileName": d.File}
 		if err := s.call(ctx, http.MethodPost, path, object, nil); err != nil {
 			return err

@@ -11,6 +11,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/hiregate/hiregate/internal/cli/terminal"
 )
 
 // Who can sign in, and the application that they can sign in to: the sample partner.
@@ -74,13 +76,13 @@ func (f *devFlags) signinKey() (string, error) {
 	case err == nil:
 		return strings.TrimSpace(string(raw)), nil
 	case !errors.Is(err, fs.ErrNotExist):
-		return "", fmt.Errorf("reading the key of sign-in in %s: %w", path, cause(err))
+		return "", fmt.Errorf("reading the key of sign-in in %s: %w", path, terminal.Cause(err))
 	}
 	var random [32]byte
 	rand.Read(random[:])
 	key := base64.StdEncoding.EncodeToString(random[:])
 	if err := writeWhole(path, key+"\n"); err != nil {
-		return "", fmt.Errorf("keeping the key of sign-in in %s: %w", path, cause(err))
+		return "", fmt.Errorf("keeping the key of sign-in in %s: %w", path, terminal.Cause(err))
 	}
 	return key, nil
 }

@@ -6,13 +6,15 @@ import (
 	"os"
 	"strings"
 	"time"
+
+	"github.com/hiregate/hiregate/internal/cli/terminal"
 )
 
 // announce prints where everything is, and what to try.
 func (f *devFlags) announce(w io.Writer, took time.Duration) error {
 	gateway := fmt.Sprintf("http://localhost:%d", f.http)
-	fmt.Fprintf(w, "\nEverything answers after %s.\n\n", formatDuration(took))
-	table := NewTable(w)
+	fmt.Fprintf(w, "\nEverything answers after %s.\n\n", terminal.FormatDuration(took))
+	table := terminal.NewTable(w)
 	table.Row("  exports of acme", gateway+"/hooks/acme", "secret acme-secret")
 	table.Row("  exports of globex", gateway+"/hooks?client=globex", "secret globex-secret")
 	if f.noPartner {

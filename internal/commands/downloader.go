@@ -12,6 +12,7 @@ import (
 
 	"github.com/gabriel-vasile/mimetype"
 
+	"github.com/hiregate/hiregate/internal/cli/terminal"
 	"github.com/hiregate/hiregate/internal/documents"
 	"github.com/hiregate/hiregate/internal/webhook"
 	"github.com/hiregate/hiregate/schemas"
@@ -102,7 +103,7 @@ func (d *downloader) try(ctx context.Context, url, folder, name string) (downloa
 	case ctx.Err() != nil:
 		return download{}, errors.New("interrupted")
 	case err != nil:
-		return download{}, cause(err)
+		return download{}, terminal.Cause(err)
 	}
 	defer resp.Body.Close()
 	switch resp.StatusCode {
@@ -110,9 +111,9 @@ func (d *downloader) try(ctx context.Context, url, folder, name string) (downloa
 		return receive(resp, folder, name)
 	case http.StatusServiceUnavailable, http.StatusTooManyRequests:
 		after := webhook.RetryAfter(resp.Header.Get("Retry-After"), time.Now())
-		return download{}, later{after: after, error: errors.New(statusText(resp.StatusCode))}
+		return download{}, later{after: after, error: errors.New(terminal.StatusText(resp.StatusCode))}
 	default:
-		return download{}, errors.New(statusText(resp.StatusCode))
+		return download{}, errors.New(terminal.StatusText(resp.StatusCode))
 	}
 }
 
@@ -132,7 +133,7 @@ func receive(resp *http.Response, folder, name string) (got download, err error)
 			err = file(body)
 		}
 		if err != nil {
-			return "", cause(err)
+			return "", terminal.Cause(err)
 		}
 		return extension(got.MIMEType), nil
 	})

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hiregate/hiregate/internal/cli/terminal"
 	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/webhook"
 	"github.com/hiregate/hiregate/schemas"
@@ -53,20 +54,10 @@ func group(cmd *cobra.Command, commands ...*cobra.Command) *cobra.Command {
 			if c.Name() != path {
 				path += " " + c.Name()
 			}
-			return wrongFlag(err, path)
+			return terminal.WrongFlag(err, path)
 		})
 	}
 	return cmd
-}
-
-// exactly takes n arguments, or says what to write instead.
-func exactly(n int, sentence string) cobra.PositionalArgs {
-	return func(_ *cobra.Command, args []string) error {
-		if len(args) != n {
-			return errors.New(sentence)
-		}
-		return nil
-	}
 }
 
 type exportListFlags struct {
@@ -81,7 +72,7 @@ func exportList(a *admin) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "Lists exports, newest first",
-		Args:  exactly(0, "export list takes flags only: choose with --tenant, --outcome, --integration or --candidate"),
+		Args:  terminal.Exactly(0, "export list takes flags only: choose with --tenant, --outcome, --integration or --candidate"),
 	}
 	fl := cmd.Flags()
 	fl.StringVar(&f.tenant, "tenant", "", "exports of this tenant only")
@@ -137,7 +128,7 @@ func (f *exportListFlags) chosen([]string) error {
 	}
 	f.path, f.query = "/v1/exports", url.Values{}
 	if f.tenant != "" {
-		f.path = "/v1/tenants/" + segment(f.tenant) + "/exports"
+		f.path = "/v1/tenants/" + terminal.PathSegment(f.tenant) + "/exports"
 	}
 	for name, value := range map[string]string{"outcome": f.outcome, "integration": f.integration, "candidate": f.candidate} {
 		if value != "" {
@@ -193,21 +184,13 @@ func (e *exportRow) waits() string {
 	return "waits for Temporal"
 }
 
-// segment makes a path segment of a value. Dots alone would be taken for a step in the path.
-func segment(s string) string {
-	if strings.Trim(s, ".") == "" {
-		return strings.Repeat("%2E", len(s))
-	}
-	return url.PathEscape(s)
-}
-
 // exportOf reads which export is meant: TENANT/UUID, or a UUID with --tenant. A UUID is opaque and may hold slashes.
 func exportOf(arg, tenant string) (path, name string, err error) {
 	uuid := arg
 	if tenant == "" {
 		var ok bool
 		if tenant, uuid, ok = strings.Cut(arg, "/"); !ok {
-			return "", "", fmt.Errorf("whose export is it? write it as TENANT/%s, or add --tenant", printable(arg))
+			return "", "", fmt.Errorf("whose export is it? write it as TENANT/%s, or add --tenant", terminal.Printable(arg))
 		}
 	}
 	if err := hiring.CheckTenantName(tenant); err != nil {
@@ -216,5 +199,5 @@ func exportOf(arg, tenant string) (path, name string, err error) {
 	if uuid == "" {
 		return "", "", errors.New("the UUID is missing: write the export as TENANT/UUID")
 	}
-	return "/v1/tenants/" + segment(tenant) + "/exports/" + segment(webhook.KeySegment(uuid)), tenant + "/" + uuid, nil
+	return "/v1/tenants/" + terminal.PathSegment(tenant) + "/exports/" + terminal.PathSegment(webhook.KeySegment(uuid)), tenant + "/" + uuid, nil
 }

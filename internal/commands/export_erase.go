@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hiregate/hiregate/internal/cli/terminal"
 	"github.com/hiregate/hiregate/internal/hiring"
 )
 
@@ -50,9 +51,9 @@ candidate, and their job applications, are deleted through the management API.`,
 			case !f.yes:
 				return errors.New("what is erased can't be had back: look at it with hiregate export show, or export list, and add --yes to erase it")
 			}
-			ctx, stop := interruptible(cmd)
+			ctx, stop := terminal.Interruptible(cmd)
 			defer stop()
-			e := &erasing{admin: a, cmd: cmd, in: map[string]any{}, table: NewTable(cmd.OutOrStdout(), "export", "erased", "why not")}
+			e := &erasing{admin: a, cmd: cmd, in: map[string]any{}, table: terminal.NewTable(cmd.OutOrStdout(), "export", "erased", "why not")}
 			if f.cancel {
 				e.in["cancel"] = true
 			}
@@ -79,7 +80,7 @@ type erasing struct {
 	*admin
 	cmd     *cobra.Command
 	in      map[string]any
-	table   *Table
+	table   *terminal.Table
 	refused int
 }
 
@@ -115,7 +116,7 @@ func (e *erasing) candidate(ctx context.Context, tenant, id string) error {
 	}
 	e.in["candidate"] = id
 	for query := (url.Values{}); ; {
-		page, err := e.page(ctx, http.MethodPost, "/v1/tenants/"+segment(tenant)+"/erasures", query, e.in)
+		page, err := e.page(ctx, http.MethodPost, "/v1/tenants/"+terminal.PathSegment(tenant)+"/erasures", query, e.in)
 		if err != nil {
 			return err
 		}
@@ -141,7 +142,7 @@ func (e *erasing) show(tenant string, raw json.RawMessage) error {
 		e.refused++
 	}
 	if e.json {
-		return WriteJSON(e.cmd.OutOrStdout(), raw)
+		return terminal.WriteJSON(e.cmd.OutOrStdout(), raw)
 	}
 	e.table.Row(tenant+"/"+one.ID, one.ErasedAt, one.Refused)
 	return nil

@@ -5,6 +5,8 @@ import (
 	"net/http"
 
 	"github.com/spf13/cobra"
+
+	"github.com/hiregate/hiregate/internal/cli/terminal"
 )
 
 func exportRedeliver(a *admin) *cobra.Command {
@@ -15,13 +17,13 @@ func exportRedeliver(a *admin) *cobra.Command {
 		Short: "Delivers an export once more, with the same bytes and UUID",
 		Long: `Delivers an export once more, with the same bytes and the same UUID, to the named integrations or to all of the
 tenant's. Where it is still under way, the next attempt is made now. Its documents can be downloaded for a while longer.`,
-		Args: exactly(1, "export redeliver takes one export, such as: hiregate export redeliver acme/6f1c0f1e-5d0e-4a57-9f0b-0c6f3f2b7a11"),
+		Args: terminal.Exactly(1, "export redeliver takes one export, such as: hiregate export redeliver acme/6f1c0f1e-5d0e-4a57-9f0b-0c6f3f2b7a11"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			path, name, err := exportOf(args[0], tenant)
 			if err != nil {
 				return err
 			}
-			ctx, stop := interruptible(cmd)
+			ctx, stop := terminal.Interruptible(cmd)
 			defer stop()
 			in := struct {
 				Integrations []string `json:"integrations,omitempty"`
@@ -33,7 +35,7 @@ tenant's. Where it is still under way, the next attempt is made now. Its documen
 			if shown, err := a.ask(ctx, cmd, http.MethodPost, path+"/redeliver", in, &res); shown || err != nil {
 				return err
 			}
-			table := NewTable(cmd.OutOrStdout(), "export", "integration", "what happens")
+			table := terminal.NewTable(cmd.OutOrStdout(), "export", "integration", "what happens")
 			for _, i := range res.Started {
 				table.Row(name, i, fmt.Sprintf("delivered anew, in round %d", res.Round))
 			}

@@ -4,6 +4,8 @@ import (
 	"net/http"
 
 	"github.com/spf13/cobra"
+
+	"github.com/hiregate/hiregate/internal/cli/terminal"
 )
 
 func exportRelease(a *admin) *cobra.Command {
@@ -13,13 +15,13 @@ func exportRelease(a *admin) *cobra.Command {
 		Short: "Releases an export from quarantine: it goes out as it came",
 		Long: `Releases an export from quarantine. Its body breaks the schema, and it goes out as it came all the same; look at what is wrong
 with it first, with hiregate export show. Those in quarantine are listed by hiregate export list --quarantined.`,
-		Args: exactly(1, "export release takes one export, such as: hiregate export release acme/6f1c0f1e-5d0e-4a57-9f0b-0c6f3f2b7a11"),
+		Args: terminal.Exactly(1, "export release takes one export, such as: hiregate export release acme/6f1c0f1e-5d0e-4a57-9f0b-0c6f3f2b7a11"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			path, name, err := exportOf(args[0], tenant)
 			if err != nil {
 				return err
 			}
-			ctx, stop := interruptible(cmd)
+			ctx, stop := terminal.Interruptible(cmd)
 			defer stop()
 			var res struct {
 				Released []string `json:"released"`
@@ -27,7 +29,7 @@ with it first, with hiregate export show. Those in quarantine are listed by hire
 			if shown, err := a.ask(ctx, cmd, http.MethodPost, path+"/release", nil, &res); shown || err != nil {
 				return err
 			}
-			table := NewTable(cmd.OutOrStdout(), "export", "integration", "what happens")
+			table := terminal.NewTable(cmd.OutOrStdout(), "export", "integration", "what happens")
 			if len(res.Released) == 0 {
 				table.Row(name, "", "released; no delivery of it had begun")
 			}

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/hiregate/hiregate/internal/cli/terminal"
 )
 
 type attemptRow struct {
@@ -38,13 +40,13 @@ func exportShow(a *admin) *cobra.Command {
 100 attempts at a delivery the last 100 are shown.
 
 An answer is shown in part; --json has all that was kept of it, at most 64 KiB.`,
-		Args: exactly(1, "export show takes one export, such as: hiregate export show acme/6f1c0f1e-5d0e-4a57-9f0b-0c6f3f2b7a11"),
+		Args: terminal.Exactly(1, "export show takes one export, such as: hiregate export show acme/6f1c0f1e-5d0e-4a57-9f0b-0c6f3f2b7a11"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			path, _, err := exportOf(args[0], tenant)
 			if err != nil {
 				return err
 			}
-			ctx, stop := interruptible(cmd)
+			ctx, stop := terminal.Interruptible(cmd)
 			defer stop()
 			var e exportRow
 			if shown, err := a.ask(ctx, cmd, http.MethodGet, path, nil, &e); shown || err != nil {
@@ -69,7 +71,7 @@ func (e *exportRow) print(w io.Writer) error {
 	case "fault":
 		state = "our fault: " + e.Fault
 	}
-	table := NewTable(w)
+	table := terminal.NewTable(w)
 	table.Row("uuid", e.ID)
 	table.Row("tenant", tenant)
 	table.Row("received", e.ReceivedAt)
@@ -92,7 +94,7 @@ func (e *exportRow) print(w io.Writer) error {
 	}
 	if len(e.Findings) > 0 {
 		fmt.Fprintln(w)
-		table = NewTable(w, "at", "rule", "found")
+		table = terminal.NewTable(w, "at", "rule", "found")
 		for _, f := range e.Findings {
 			table.Row(f.Pointer, f.Rule, f.Found)
 		}
@@ -104,7 +106,7 @@ func (e *exportRow) print(w io.Writer) error {
 		return err
 	}
 	fmt.Fprintln(w)
-	table = NewTable(w, "document", "state", "tries", "bytes", "type", "fetched", "sha256", "reason")
+	table = terminal.NewTable(w, "document", "state", "tries", "bytes", "type", "fetched", "sha256", "reason")
 	for _, d := range e.Documents {
 		table.Row(d.Position, d.State, d.Tries, d.Size, d.MimeType, d.FetchedAt, d.SHA256, d.Reason)
 	}
@@ -117,7 +119,7 @@ func (e *exportRow) printDeliveries(w io.Writer) error {
 		return nil
 	}
 	fmt.Fprintln(w)
-	table := NewTable(w, "integration", "round", "outcome", "class", "attempts", "updated", "next attempt", "reason")
+	table := terminal.NewTable(w, "integration", "round", "outcome", "class", "attempts", "updated", "next attempt", "reason")
 	for _, d := range e.Deliveries {
 		table.Row(d.Integration, d.Round, d.Outcome, d.Class, d.Attempts, d.UpdatedAt, d.NextAt, d.Reason)
 		attempts = attempts || len(d.History) > 0
@@ -126,12 +128,12 @@ func (e *exportRow) printDeliveries(w io.Writer) error {
 		return err
 	}
 	fmt.Fprintln(w)
-	table = NewTable(w, "integration", "round", "attempt", "started", "took", "status", "error", "answer")
+	table = terminal.NewTable(w, "integration", "round", "attempt", "started", "took", "status", "error", "answer")
 	for _, d := range e.Deliveries {
 		for _, a := range d.History {
 			status := ""
 			if a.Status > 0 {
-				status = statusText(a.Status)
+				status = terminal.StatusText(a.Status)
 			}
 			table.Row(d.Integration, d.Round, a.Number, a.StartedAt, time.Duration(a.DurationMs*float64(time.Millisecond)), status, a.Error, head(a.Answer))
 		}

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/hiregate/hiregate/internal/cli/terminal"
 )
 
 const (
@@ -52,7 +54,7 @@ have to wait for Temporal, else 1. The image's HEALTHCHECK runs it.`,
 			return err
 		},
 	}
-	cmd.SetFlagErrorFunc(flagSentence)
+	cmd.SetFlagErrorFunc(terminal.FlagError)
 	cmd.Flags().StringVar(&url, "url", cmp.Or(os.Getenv(healthzVariable), defaultHealthz),
 		"address of the gateway's healthz (or the environment variable "+healthzVariable+")")
 	return cmd
@@ -70,18 +72,18 @@ func health(ctx context.Context, url string) (string, error) {
 	transport := &http.Transport{} // without the proxy of the environment: the gateway is near
 	defer transport.CloseIdleConnections()
 	client := &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	answer, err := exchange(client, r)
+	answer, err := terminal.Exchange(client, r)
 	switch {
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return "", fmt.Errorf("nothing listens at %s: start the gateway, or name its healthz with --url", at)
 	case errors.Is(err, context.DeadlineExceeded):
 		return "", fmt.Errorf("the gateway did not answer at %s within %s: look at its log", at, healthzPatience)
-	case err != nil && speaksNoHTTP(err):
+	case err != nil && terminal.SpeaksNoHTTP(err):
 		return "", fmt.Errorf("what answers at %s speaks no HTTP: name the gateway's healthz with --url", at)
-	case err != nil && hungUp(err):
+	case err != nil && terminal.HungUp(err):
 		return "", fmt.Errorf("the gateway closed the connection at %s before it had answered: look at its log", at)
 	case err != nil:
-		return "", fmt.Errorf("asking the gateway at %s: %w", at, cause(err))
+		return "", fmt.Errorf("asking the gateway at %s: %w", at, terminal.Cause(err))
 	}
 	defer answer.Body.Close()
 	var said struct {
@@ -93,12 +95,12 @@ func health(ctx context.Context, url string) (string, error) {
 	}
 	// Something else than a gateway may answer anything.
 	if json.NewDecoder(io.LimitReader(answer.Body, 64<<10)).Decode(&said) != nil || said.Status == "" || said.Checks == nil {
-		return "", fmt.Errorf("what answers at %s is not a gateway's healthz (it answered %s): name that with --url", at, statusText(answer.StatusCode))
+		return "", fmt.Errorf("what answers at %s is not a gateway's healthz (it answered %s): name that with --url", at, terminal.StatusText(answer.StatusCode))
 	}
 	var reasons []string
 	for _, check := range said.Checks {
 		if !check.OK {
-			reasons = append(reasons, printable(check.Reason))
+			reasons = append(reasons, terminal.Printable(check.Reason))
 		}
 	}
 	slices.Sort(reasons)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hiregate/hiregate/internal/cli/terminal"
 	"github.com/hiregate/hiregate/internal/hiring"
 )
 
@@ -45,7 +46,7 @@ func integrationList(a *admin) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "Lists the integrations of all tenants, and whether they are configured",
-		Args:  exactly(0, "integration list takes no argument"),
+		Args:  terminal.Exactly(0, "integration list takes no argument"),
 	}
 	columns := []string{"tenant", "integration", "state", "verifications", "updated", "documents", "url", "reason"}
 	return listing(a, p, cmd, columns, func(i *integrationRow) []any {
@@ -59,13 +60,13 @@ func integrationEnable(a *admin) *cobra.Command {
 		Short: "Verifies an integration again and releases what is held for it",
 		Long: `Verifies an integration again: one that its partner disabled by answering 410, or one that is not configured yet and
 would be verified later. What is held for it goes out once it answers VERIFY with 200.`,
-		Args: exactly(1, "integration enable takes one integration, such as: hiregate integration enable acme/hris"),
+		Args: terminal.Exactly(1, "integration enable takes one integration, such as: hiregate integration enable acme/hris"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			tenant, name, err := integrationOf(args[0])
 			if err != nil {
 				return err
 			}
-			ctx, stop := interruptible(cmd)
+			ctx, stop := terminal.Interruptible(cmd)
 			defer stop()
 			var i integrationRow
 			if shown, err := a.ask(ctx, cmd, http.MethodPost, integrationPath(tenant, name)+"/enable", nil, &i); shown || err != nil {

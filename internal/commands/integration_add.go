@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hiregate/hiregate/internal/cli/terminal"
 	"github.com/hiregate/hiregate/internal/hiring"
 )
 
@@ -24,7 +25,7 @@ func integrationOf(arg string) (tenant, name string, err error) {
 }
 
 func integrationPath(tenant, name string) string {
-	return "/v1/tenants/" + segment(tenant) + "/integrations/" + segment(name)
+	return "/v1/tenants/" + terminal.PathSegment(tenant) + "/integrations/" + terminal.PathSegment(name)
 }
 
 func integrationAdd(a *admin) *cobra.Command {
@@ -37,7 +38,7 @@ func integrationAdd(a *admin) *cobra.Command {
 answered with exactly 200, nothing is added, and what came of it is shown.
 
 The secret is read from a file, the secret alone, so that it shows up in no list of processes; "-" reads it from standard input.`,
-		Args: exactly(1, "integration add takes one integration, such as: hiregate integration add acme/hris --url https://hr.acme.example/inbound/acme --secret-file hris.secret"),
+		Args: terminal.Exactly(1, "integration add takes one integration, such as: hiregate integration add acme/hris --url https://hr.acme.example/inbound/acme --secret-file hris.secret"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			tenant, name, err := integrationOf(args[0])
 			if err != nil {
@@ -46,7 +47,7 @@ The secret is read from a file, the secret alone, so that it shows up in no list
 			if url == "" || file == "" {
 				return errors.New("say where it is and what signs its exports: --url https://hr.acme.example/inbound/acme --secret-file hris.secret")
 			}
-			secret, err := readSecret(cmd.InOrStdin(), file)
+			secret, err := terminal.ReadSecret(cmd.InOrStdin(), file)
 			if err != nil {
 				return err
 			}
@@ -57,9 +58,9 @@ The secret is read from a file, the secret alone, so that it shows up in no list
 			if standard {
 				in["standardWebhooks"] = true
 			}
-			ctx, stop := interruptible(cmd)
+			ctx, stop := terminal.Interruptible(cmd)
 			defer stop()
-			if shown, err := a.ask(ctx, cmd, http.MethodPost, "/v1/tenants/"+segment(tenant)+"/integrations", in, nil); shown || err != nil {
+			if shown, err := a.ask(ctx, cmd, http.MethodPost, "/v1/tenants/"+terminal.PathSegment(tenant)+"/integrations", in, nil); shown || err != nil {
 				return err
 			}
 			fmt.Fprintf(cmd.OutOrStdout(), "%s/%s answered VERIFY with 200 and is configured\n", tenant, name)
@@ -78,13 +79,13 @@ func integrationRemove(a *admin) *cobra.Command {
 	return &cobra.Command{
 		Use:   "remove TENANT/NAME",
 		Short: "Removes an integration and ends the deliveries that are on their way to it",
-		Args:  exactly(1, "integration remove takes one integration, such as: hiregate integration remove acme/hris"),
+		Args:  terminal.Exactly(1, "integration remove takes one integration, such as: hiregate integration remove acme/hris"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			tenant, name, err := integrationOf(args[0])
 			if err != nil {
 				return err
 			}
-			ctx, stop := interruptible(cmd)
+			ctx, stop := terminal.Interruptible(cmd)
 			defer stop()
 			if err := a.call(ctx, http.MethodDelete, integrationPath(tenant, name), nil, nil); err != nil {
 				return err

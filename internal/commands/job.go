@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hiregate/hiregate/internal/cli/terminal"
 	"github.com/hiregate/hiregate/internal/hiring"
 )
 
@@ -38,10 +39,10 @@ func jobOf(arg string) (path string, err error) {
 	if !ok || code == "" {
 		return "", errors.New("whose job is it? write it as TENANT/JOBBOARDCODE, such as initech/NURSE-1")
 	}
-	return jobsPath(tenant) + "/" + segment(code), hiring.CheckTenantName(tenant)
+	return jobsPath(tenant) + "/" + terminal.PathSegment(code), hiring.CheckTenantName(tenant)
 }
 
-func jobsPath(tenant string) string { return "/v1/tenants/" + segment(tenant) + "/jobs" }
+func jobsPath(tenant string) string { return "/v1/tenants/" + terminal.PathSegment(tenant) + "/jobs" }
 
 func openOrClosed(j *hiring.Job) string {
 	switch {
@@ -58,7 +59,7 @@ func jobList(a *admin) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list TENANT",
 		Short: "Lists the jobs of a tenant, those that are closed among them",
-		Args:  exactly(1, "job list takes one tenant, such as: hiregate job list initech"),
+		Args:  terminal.Exactly(1, "job list takes one tenant, such as: hiregate job list initech"),
 	}
 	p.choose = func(args []string) error {
 		p.path = jobsPath(args[0])
@@ -74,13 +75,13 @@ func jobShow(a *admin) *cobra.Command {
 	return &cobra.Command{
 		Use:   "show TENANT/JOBBOARDCODE",
 		Short: "Shows a job, with what its applicants are asked",
-		Args:  exactly(1, "job show takes one job, such as: hiregate job show initech/NURSE-1"),
+		Args:  terminal.Exactly(1, "job show takes one job, such as: hiregate job show initech/NURSE-1"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			path, err := jobOf(args[0])
 			if err != nil {
 				return err
 			}
-			ctx, stop := interruptible(cmd)
+			ctx, stop := terminal.Interruptible(cmd)
 			defer stop()
 			var j hiring.Job
 			if shown, err := a.ask(ctx, cmd, http.MethodGet, path, nil, &j); shown || err != nil {
@@ -92,7 +93,7 @@ func jobShow(a *admin) *cobra.Command {
 }
 
 func printJob(cmd *cobra.Command, j *hiring.Job) error {
-	about := NewTable(cmd.OutOrStdout())
+	about := terminal.NewTable(cmd.OutOrStdout())
 	about.Row("job board code", j.BoardCode)
 	about.Row("tenant", j.Tenant)
 	about.Row("id", j.ID)
@@ -106,7 +107,7 @@ func printJob(cmd *cobra.Command, j *hiring.Job) error {
 		return err
 	}
 	fmt.Fprintln(cmd.OutOrStdout())
-	asked := NewTable(cmd.OutOrStdout(), "question", "format", "required", "label", "options", "max length", "check")
+	asked := terminal.NewTable(cmd.OutOrStdout(), "question", "format", "required", "label", "options", "max length", "check")
 	for _, q := range j.Questions {
 		required, most := "", ""
 		if q.IsRequired {
@@ -130,13 +131,13 @@ func jobClose(a *admin, word string, closed bool) *cobra.Command {
 	return &cobra.Command{
 		Use:   word + " TENANT/JOBBOARDCODE",
 		Short: short,
-		Args:  exactly(1, "job "+word+" takes one job, such as: hiregate job "+word+" initech/NURSE-1"),
+		Args:  terminal.Exactly(1, "job "+word+" takes one job, such as: hiregate job "+word+" initech/NURSE-1"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			path, err := jobOf(args[0])
 			if err != nil {
 				return err
 			}
-			ctx, stop := interruptible(cmd)
+			ctx, stop := terminal.Interruptible(cmd)
 			defer stop()
 			var all map[string]json.RawMessage // all that a newer gateway knows of a job stays
 			shown, err := a.send(ctx, http.MethodGet, path, nil, nil, &all)
@@ -150,9 +151,9 @@ func jobClose(a *admin, word string, closed bool) *cobra.Command {
 				return err
 			}
 			if a.json {
-				return WriteJSON(cmd.OutOrStdout(), raw)
+				return terminal.WriteJSON(cmd.OutOrStdout(), raw)
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "%s %s\n", printable(args[0]), done)
+			fmt.Fprintf(cmd.OutOrStdout(), "%s %s\n", terminal.Printable(args[0]), done)
 			return nil
 		},
 	}
@@ -177,13 +178,13 @@ by "|"; a "|" within an option is written as "\|". The check email makes a Text 
 "-" reads standard input; it is taken for JSON when it begins with "[", unless --format says otherwise.`,
 		Example: `  hiregate job import-questions initech/NURSE-1 questions.csv
   hiregate job import-questions initech/NURSE-1 - --format csv < questions.csv`,
-		Args: exactly(2, "job import-questions takes a job and a file, such as: hiregate job import-questions initech/NURSE-1 questions.csv"),
+		Args: terminal.Exactly(2, "job import-questions takes a job and a file, such as: hiregate job import-questions initech/NURSE-1 questions.csv"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			path, err := jobOf(args[0])
 			if err != nil {
 				return err
 			}
-			raw, err := readInput(cmd.InOrStdin(), args[1], maxQuestions)
+			raw, err := terminal.ReadInput(cmd.InOrStdin(), args[1], maxQuestions)
 			if err != nil {
 				return err
 			}
@@ -194,20 +195,20 @@ by "|"; a "|" within an option is written as "\|". The check email makes a Text 
 			if !empty && noQuestions(media, raw) {
 				return errors.New("the list has no question, and would remove all that the job asks: add --empty if that is meant")
 			}
-			ctx, stop := interruptible(cmd)
+			ctx, stop := terminal.Interruptible(cmd)
 			defer stop()
 			var answer json.RawMessage
 			if _, err := a.send(ctx, http.MethodPut, path+"/questions", http.Header{"Content-Type": {media}}, verbatim(raw), &answer); err != nil {
 				return err
 			}
 			if a.json {
-				return WriteJSON(cmd.OutOrStdout(), answer)
+				return terminal.WriteJSON(cmd.OutOrStdout(), answer)
 			}
 			var j hiring.Job
 			if err := json.Unmarshal(answer, &j); err != nil {
 				return fmt.Errorf("reading what the gateway answered: %w", err)
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "%s asks %d questions of its own\n", printable(args[0]), len(j.Questions))
+			fmt.Fprintf(cmd.OutOrStdout(), "%s asks %d questions of its own\n", terminal.Printable(args[0]), len(j.Questions))
 			return nil
 		},
 	}

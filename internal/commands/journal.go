@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/dustin/go-humanize"
+
+	"github.com/hiregate/hiregate/internal/cli/terminal"
 )
 
 // entry is one line of `hiregate listen`. It says nothing about the candidate: no names, no e-mail addresses, and no
@@ -68,7 +70,7 @@ func newJournal(out io.Writer, json bool) *journal {
 // greet tells where the partner listens.
 func (j *journal) greet(addr string) error {
 	if j.json {
-		return WriteJSON(j.out, map[string]string{"kind": "listening", "address": addr})
+		return terminal.WriteJSON(j.out, map[string]string{"kind": "listening", "address": addr})
 	}
 	_, err := fmt.Fprintf(j.out, "Listening at http://%s, any path; Ctrl-C ends.\n\n", addr)
 	return err
@@ -82,7 +84,7 @@ func (j *journal) record(e *entry) {
 	switch {
 	case j.failed != nil:
 	case j.json:
-		j.failed = WriteJSON(j.out, e)
+		j.failed = terminal.WriteJSON(j.out, e)
 	default:
 		_, j.failed = fmt.Fprintln(j.out, e)
 	}
@@ -143,7 +145,7 @@ func (e *entry) String() string {
 	if e.Note != "" {
 		add("%s", e.Note)
 	}
-	return printable(strings.Join(parts, "  "))
+	return terminal.Printable(strings.Join(parts, "  "))
 }
 
 func (e *entry) documents() string {
@@ -174,7 +176,7 @@ func (j *journal) summary() error {
 	case j.failed != nil:
 		return fmt.Errorf("printing what was received: %w", j.failed)
 	case j.json:
-		return WriteJSON(j.out, &j.counts)
+		return terminal.WriteJSON(j.out, &j.counts)
 	default:
 		fmt.Fprintln(j.out)
 		return j.counts.print(j.out)
@@ -182,7 +184,7 @@ func (j *journal) summary() error {
 }
 
 func (c *counts) print(w io.Writer) error {
-	table := NewTable(w)
+	table := terminal.NewTable(w)
 	table.Row("listening since", c.Since)
 	table.Row("exports", c.Exports)
 	table.Row("  acknowledged", c.Acknowledged)

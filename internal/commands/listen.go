@@ -16,6 +16,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hiregate/hiregate/internal/cli/lifeline"
+	"github.com/hiregate/hiregate/internal/cli/terminal"
 	"github.com/hiregate/hiregate/internal/webhook"
 )
 
@@ -63,15 +65,15 @@ With --json every line is a JSON object: "kind" is "listening" (the first), "ver
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			ctx, stop := interruptible(cmd)
+			ctx, stop := terminal.Interruptible(cmd)
 			defer stop()
 			return f.run(ctx, cmd)
 		},
 	}
-	cmd.SetFlagErrorFunc(flagSentence)
+	cmd.SetFlagErrorFunc(terminal.FlagError)
 	fl := cmd.Flags()
 	fl.StringVar(&f.addr, "addr", "127.0.0.1:8090", "address to listen at; :8090 is every address of this machine")
-	fl.StringVar(&f.secret, "secret", "", "secret that the sender signs with (or the environment variable "+secretVariable+")")
+	fl.StringVar(&f.secret, "secret", "", "secret that the sender signs with (or the environment variable "+terminal.SecretVariable+")")
 	fl.IntVar(&f.verifyStatus, "verify-status", http.StatusOK, "status to answer the verification event with")
 	fl.IntVar(&f.status, "status", http.StatusOK, "status to answer exports with")
 	fl.Float64Var(&f.failRate, "fail-rate", 0, "share of exports to answer 500 instead, from 0 to 1")
@@ -106,7 +108,7 @@ func (f *listenFlags) run(ctx context.Context, cmd *cobra.Command) error {
 	if err := f.check(); err != nil {
 		return err
 	}
-	secret, err := resolveSecret(f.secret)
+	secret, err := terminal.SigningSecret(f.secret)
 	if err != nil {
 		return err
 	}
@@ -116,7 +118,7 @@ func (f *listenFlags) run(ctx context.Context, cmd *cobra.Command) error {
 	}
 	if f.save != "" {
 		if err := os.MkdirAll(f.save, 0o700); err != nil {
-			return fmt.Errorf("--save %s can't be used: %w", f.save, cause(err))
+			return fmt.Errorf("--save %s can't be used: %w", f.save, terminal.Cause(err))
 		}
 	}
 	l, err := net.Listen("tcp", f.addr)
@@ -142,7 +144,7 @@ func (f *listenFlags) run(ctx context.Context, cmd *cobra.Command) error {
 	}
 	var cut <-chan struct{}
 	if f.lifeline {
-		cut = lifeline(cmd.InOrStdin())
+		cut = lifeline.Of(cmd.InOrStdin())
 	}
 	return p.serve(ctx, end, l, cut)
 }
@@ -201,6 +203,6 @@ func addressSentence(addr string, err error) error {
 	case !strings.Contains(addr, ":"):
 		return fmt.Errorf("--addr %s names no port: write it like 127.0.0.1:8090 or :8090", addr)
 	default:
-		return fmt.Errorf("--addr %s can't be listened at: %w", addr, cause(err))
+		return fmt.Errorf("--addr %s can't be listened at: %w", addr, terminal.Cause(err))
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/hiregate/hiregate/internal/cli/terminal"
 )
 
 // OAuthClient returns the command `hiregate oauth-client`.
@@ -27,7 +29,7 @@ These commands ask the gateway, at Caddy's admin endpoint.`,
 	}, oauthClientList(a), oauthClientAdd(a), disabling(a, at("/v1/oauth-clients/"), &cobra.Command{
 		Use:   "disable ID",
 		Short: "Disables an application, and revokes what was issued to it",
-		Args:  exactly(1, "oauth-client disable takes the id of one client, as hiregate oauth-client list shows it"),
+		Args:  terminal.Exactly(1, "oauth-client disable takes the id of one client, as hiregate oauth-client list shows it"),
 	}), oauthClientReset(a))
 	a.flags(cmd)
 	return cmd
@@ -47,7 +49,7 @@ type oauthClientRow struct {
 
 func (c *oauthClientRow) secret() string { return c.Secret }
 func (c *oauthClientRow) another() string {
-	sentence := "make another with `hiregate oauth-client reset " + printable(c.ID) + "`"
+	sentence := "make another with `hiregate oauth-client reset " + terminal.Printable(c.ID) + "`"
 	if c.Secrets > 1 {
 		sentence += ", which ends the one that the application has now"
 	}
@@ -59,7 +61,7 @@ func oauthClientList(a *admin) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "Lists the applications, those that are disabled among them",
-		Args:  exactly(0, "oauth-client list takes flags only"),
+		Args:  terminal.Exactly(0, "oauth-client list takes flags only"),
 	}
 	columns := []string{"id", "name", "algorithm", "secrets", "created", "disabled"}
 	return listing(a, p, cmd, columns, func(c *oauthClientRow) []any {
@@ -81,7 +83,7 @@ func oauthClientAdd(a *admin) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "add ID",
 		Short: "Makes an OAuth client, and shows its secret this once",
-		Args:  exactly(1, "oauth-client add takes one client id, such as: hiregate oauth-client add payroll --name Payroll --redirect-uri https://payroll.example.com/callback"),
+		Args:  terminal.Exactly(1, "oauth-client add takes one client id, such as: hiregate oauth-client add payroll --name Payroll --redirect-uri https://payroll.example.com/callback"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			in.ID = args[0]
 			if in.Name == "" {
@@ -109,15 +111,15 @@ func oauthClientAdd(a *admin) *cobra.Command {
 
 // secretMade asks for something that answers with a secret, and prints that, alone.
 func secretMade(cmd *cobra.Command, a *admin, path string, in any) error {
-	ctx, stop := interruptible(cmd)
+	ctx, stop := terminal.Interruptible(cmd)
 	defer stop()
 	var c oauthClientRow
 	if shown, err := a.reveal(ctx, cmd, path, in, &c); shown || err != nil {
 		return err
 	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "It is the secret of %s, and is not shown again.", printable(c.ID))
+	fmt.Fprintf(cmd.ErrOrStderr(), "It is the secret of %s, and is not shown again.", terminal.Printable(c.ID))
 	if c.Secrets > 1 {
-		fmt.Fprintf(cmd.ErrOrStderr(), " The one before stays good until: hiregate oauth-client reset %s --end-former", printable(c.ID))
+		fmt.Fprintf(cmd.ErrOrStderr(), " The one before stays good until: hiregate oauth-client reset %s --end-former", terminal.Printable(c.ID))
 	}
 	fmt.Fprintln(cmd.ErrOrStderr())
 	return nil
@@ -131,21 +133,21 @@ func oauthClientReset(a *admin) *cobra.Command {
 		Long: `Makes another secret of an OAuth client, and shows it this once. The newest one that there was stays good beside it, so that
 the application can be given the new one meanwhile; --end-former then ends it. A client that was disabled may ask again, with
 the new secret alone.`,
-		Args: exactly(1, "oauth-client reset takes the id of one client, as hiregate oauth-client list shows it"),
+		Args: terminal.Exactly(1, "oauth-client reset takes the id of one client, as hiregate oauth-client list shows it"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			path := "/v1/oauth-clients/" + segment(args[0])
+			path := "/v1/oauth-clients/" + terminal.PathSegment(args[0])
 			if !endFormer {
 				return secretMade(cmd, a, path+"/reset", map[string]string{})
 			}
 			if a.json {
 				return errors.New("--end-former shows nothing: leave --json out")
 			}
-			ctx, stop := interruptible(cmd)
+			ctx, stop := terminal.Interruptible(cmd)
 			defer stop()
 			if err := a.call(ctx, http.MethodDelete, path+"/former-secrets", nil, nil); err != nil {
 				return err
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "the newest secret of %s is the only one\n", printable(args[0]))
+			fmt.Fprintf(cmd.OutOrStdout(), "the newest secret of %s is the only one\n", terminal.Printable(args[0]))
 			return nil
 		},
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/gabriel-vasile/mimetype"
 
+	"github.com/hiregate/hiregate/internal/cli/terminal"
 	"github.com/hiregate/hiregate/internal/documents"
 )
 
@@ -46,7 +47,7 @@ func newOffer(paths []string, n int) (*offer, error) {
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		return nil, fmt.Errorf("the documents can't be served on 127.0.0.1: %w", cause(err))
+		return nil, fmt.Errorf("the documents can't be served on 127.0.0.1: %w", terminal.Cause(err))
 	}
 	folder := "/" + rand.Text() + "/"
 	o.base = "http://" + l.Addr().String() + folder

@@ -10,6 +10,8 @@ import (
 	"strconv"
 
 	"github.com/spf13/cobra"
+
+	"github.com/hiregate/hiregate/internal/cli/terminal"
 )
 
 // maxPage is the largest page that the management API gives.
@@ -53,9 +55,9 @@ func listing[T any](a *admin, p *pages, cmd *cobra.Command, columns []string, ro
 				return err
 			}
 		}
-		ctx, stop := interruptible(cmd)
+		ctx, stop := terminal.Interruptible(cmd)
 		defer stop()
-		table := NewTable(cmd.OutOrStdout(), columns...)
+		table := terminal.NewTable(cmd.OutOrStdout(), columns...)
 		return p.print(ctx, cmd, a, table, func(raw json.RawMessage) error {
 			item := new(T)
 			if err := json.Unmarshal(raw, item); err != nil {
@@ -70,7 +72,7 @@ func listing[T any](a *admin, p *pages, cmd *cobra.Command, columns []string, ro
 }
 
 // print reads page after page; each item is printed as JSON, or handed to row.
-func (p *pages) print(ctx context.Context, cmd *cobra.Command, a *admin, table *Table, row func(raw json.RawMessage) error) error {
+func (p *pages) print(ctx context.Context, cmd *cobra.Command, a *admin, table *terminal.Table, row func(raw json.RawMessage) error) error {
 	if p.all && cmd.Flags().Changed("limit") {
 		return errors.New("--all and --limit exclude each other: leave one out")
 	}
@@ -93,7 +95,7 @@ func (p *pages) print(ctx context.Context, cmd *cobra.Command, a *admin, table *
 		}
 		for _, raw := range page.Items {
 			if a.json {
-				if err := WriteJSON(cmd.OutOrStdout(), raw); err != nil {
+				if err := terminal.WriteJSON(cmd.OutOrStdout(), raw); err != nil {
 					return err
 				}
 			} else if err := row(raw); err != nil {

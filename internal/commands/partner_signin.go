@@ -13,6 +13,8 @@ import (
 	"github.com/coreos/go-oidc/v3/oidc"
 	lru "github.com/hashicorp/golang-lru/v2"
 	"golang.org/x/oauth2"
+
+	"github.com/hiregate/hiregate/internal/cli/terminal"
 )
 
 // The paths of the sample partner's own pages. Everything else is the webhook's.
@@ -69,7 +71,7 @@ func newSignIn(issuer, client, secret, home string) (*signIn, error) {
 	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
 		return nil, fmt.Errorf("--issuer %s is no address: write it like http://localhost:8080/signin", issuer)
 	}
-	s := &signIn{issuer: issuer, home: home, client: direct, config: oauth2.Config{
+	s := &signIn{issuer: issuer, home: home, client: terminal.Direct, config: oauth2.Config{
 		ClientID: client, ClientSecret: secret, RedirectURL: home + callbackPath, Scopes: []string{oidc.ScopeOpenID, "profile", "email"},
 	}}
 	if s.attempts, err = lru.New[string, attempt](rememberedPeople); err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/hiregate/hiregate/internal/cli/terminal"
 	"github.com/hiregate/hiregate/schemas"
 )
 
@@ -133,6 +134,6 @@ func fileSentence(flag, path string, err error) error {
 	case errors.Is(err, fs.ErrPermission):
 		return fmt.Errorf("%s %s: you are not allowed to read it; check its permissions", flag, path)
 	default:
-		return fmt.Errorf("%s %s can't be read: %w", flag, path, cause(err))
+		return fmt.Errorf("%s %s can't be read: %w", flag, path, terminal.Cause(err))
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"net/http"
 
 	"github.com/spf13/cobra"
+
+	"github.com/hiregate/hiregate/internal/cli/terminal"
 )
 
 // revealed is what the gateway made, with a secret that it shows this once.
@@ -27,12 +29,12 @@ func (a *admin) reveal(ctx context.Context, cmd *cobra.Command, path string, in 
 	}
 	switch {
 	case a.json:
-		err = WriteJSON(cmd.OutOrStdout(), raw)
+		err = terminal.WriteJSON(cmd.OutOrStdout(), raw)
 	case into.secret() != "":
-		_, err = fmt.Fprintln(cmd.OutOrStdout(), printable(into.secret()))
+		_, err = fmt.Fprintln(cmd.OutOrStdout(), terminal.Printable(into.secret()))
 	}
 	if err != nil && into.secret() != "" {
-		err = fmt.Errorf("it was made, but could not be written (%w), and is not shown again: %s", cause(err), into.another())
+		err = fmt.Errorf("it was made, but could not be written (%w), and is not shown again: %s", terminal.Cause(err), into.another())
 	}
 	return a.json, err
 }

@@ -1,25 +1,18 @@
 package commands
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"os/signal"
-	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/time/rate"
 
+	"github.com/hiregate/hiregate/internal/cli/terminal"
 	"github.com/hiregate/hiregate/internal/webhook"
 )
-
-// secretVariable may hold the secret instead of --secret, which keeps it out of the shell's history and of `ps`.
-const secretVariable = "HIREGATE_SECRET"
 
 const maxConcurrency = 1024
 
@@ -62,14 +55,14 @@ The exit code is 1 when anything was not acknowledged: with 2xx an export, with 
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx, stop := interruptible(cmd)
+			ctx, stop := terminal.Interruptible(cmd)
 			defer stop()
 			return f.run(ctx, cmd, args[0])
 		},
 	}
-	cmd.SetFlagErrorFunc(flagSentence)
+	cmd.SetFlagErrorFunc(terminal.FlagError)
 	fl := cmd.Flags()
-	fl.StringVar(&f.secret, "secret", "", "secret that signs the body (or the environment variable "+secretVariable+")")
+	fl.StringVar(&f.secret, "secret", "", "secret that signs the body (or the environment variable "+terminal.SecretVariable+")")
 	fl.StringVar(&f.event, "event", webhook.EventExport, "event to send: CANDIDATE-EXPORT or VERIFY")
 	fl.StringVar(&f.payload, "payload", "", "file with the body of the export (default: a minimal export)")
 	fl.StringArrayVar(&f.documents, "document", nil, "file to serve as the document of an attachment; repeat it for more")
@@ -83,33 +76,6 @@ The exit code is 1 when anything was not acknowledged: with 2xx an export, with 
 	fl.StringVar(&f.serviceName, "service-name", "Service", "the maker's name in headers, scheme ids and fixed strings")
 	fl.BoolVar(&f.json, "json", false, "print JSON, one object a line")
 	return cmd
-}
-
-// interruptible ends with the command's context, or by the first Ctrl-C; a second one ends the program the hard way.
-func interruptible(cmd *cobra.Command) (context.Context, context.CancelFunc) {
-	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop)
-	return ctx, stop
-}
-
-func flagSentence(cmd *cobra.Command, err error) error { return wrongFlag(err, cmd.Name()) }
-
-// wrongFlag says what is wrong with a flag of a command. Where it is no number, the flag's name and what was given say so; how strconv puts
-// it does not help.
-func wrongFlag(err error, command string) error {
-	sentence := err.Error()
-	if number := new(strconv.NumError); errors.As(err, &number) {
-		sentence = strings.TrimSuffix(sentence, ": "+number.Error())
-	}
-	return fmt.Errorf("%s; `hiregate %s --help` lists the flags", sentence, command)
-}
-
-// resolveSecret takes the flag before the environment.
-func resolveSecret(flag string) (string, error) {
-	if secret := cmp.Or(flag, os.Getenv(secretVariable)); secret != "" {
-		return secret, nil
-	}
-	return "", fmt.Errorf("there is no secret: give one with --secret, or in the environment variable %s", secretVariable)
 }
 
 // check finds what is wrong with the flags before anything is sent.
@@ -140,7 +106,7 @@ func (f *sendFlags) run(ctx context.Context, cmd *cobra.Command, arg string) err
 	if err := f.check(); err != nil {
 		return err
 	}
-	target, err := parseTarget(arg)
+	target, err := terminal.ParseTarget(arg)
 	if err != nil {
 		return err
 	}
@@ -148,7 +114,7 @@ func (f *sendFlags) run(ctx context.Context, cmd *cobra.Command, arg string) err
 	if err != nil {
 		return err
 	}
-	secret, err := resolveSecret(f.secret)
+	secret, err := terminal.SigningSecret(f.secret)
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"time"
+
+	"github.com/hiregate/hiregate/internal/cli/terminal"
 )
 
 // sendRun is one run of `hiregate send`: what is sent, what came back, and the documents in between.
@@ -107,7 +109,7 @@ func (r *sendRun) collect(ctx context.Context, t *tally) (err error) {
 func (r *sendRun) printAnswer(a *answer, many bool) error {
 	switch {
 	case r.flags.json:
-		return WriteJSON(r.out, a)
+		return terminal.WriteJSON(r.out, a)
 	case many:
 		return nil // the summary tells
 	default:
@@ -117,7 +119,7 @@ func (r *sendRun) printAnswer(a *answer, many bool) error {
 
 func (r *sendRun) printSummary(s *summary) error {
 	if r.flags.json {
-		return WriteJSON(r.out, s)
+		return terminal.WriteJSON(r.out, s)
 	}
 	return s.print(r.out)
 }
@@ -138,13 +140,13 @@ func (r *sendRun) awaitDocuments(ctx context.Context, accepted int) error {
 	f := fetches{Kind: "documents", Expected: exports * len(r.offer.fetched)}
 	waiting, cancel := context.WithTimeout(ctx, r.flags.wait)
 	defer cancel()
-	if isTerminal(r.log) {
+	if terminal.IsTerminal(r.log) {
 		fmt.Fprintf(r.log, "Serving the documents until they are fetched, up to %s …\n", r.flags.wait)
 	}
 	f.Fetched = r.offer.wait(waiting, exports)
 	switch {
 	case r.flags.json:
-		return WriteJSON(r.out, f)
+		return terminal.WriteJSON(r.out, f)
 	case f.Fetched == f.Expected:
 		fmt.Fprintf(r.out, "\nEvery document was fetched (%d of %d); the sender is gone.\n", f.Fetched, f.Expected)
 	case ctx.Err() != nil:

@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hiregate/hiregate/internal/cli/terminal"
 	"github.com/hiregate/hiregate/schemas"
 )
 
@@ -82,7 +83,7 @@ func TestSendSaysWhatIsWrongBeforeItSends(t *testing.T) {
 }
 
 func TestSecretFromTheEnvironment(t *testing.T) {
-	t.Setenv(secretVariable, secret)
+	t.Setenv(terminal.SecretVariable, secret)
 	partner := listen(t)
 	_, _, err := send(t, partner.url+"/acme")
 	require.NoError(t, err)

@@ -2,7 +2,10 @@ package commands
 
 import (
 	"context"
+	"fmt"
 	"net/http"
+	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -72,4 +75,19 @@ func (s *sender) send(ctx context.Context) *answer {
 	defer cancel()
 	got, err := s.names.Send(attempt, s.client, d)
 	return newAnswer(d, got, err, s.timeout)
+}
+
+// parseRate reads --rate: "200/s", "30/m", or "200", which is a second's.
+// The empty string is no limit.
+func parseRate(s string) (rate.Limit, error) {
+	if s == "" {
+		return rate.Inf, nil
+	}
+	number, unit, _ := strings.Cut(s, "/")
+	per := map[string]time.Duration{"": time.Second, "s": time.Second, "m": time.Minute}[unit]
+	n, err := strconv.ParseFloat(number, 64)
+	if err != nil || per == 0 || !(n > 0 && n <= 1e6) {
+		return 0, fmt.Errorf("--rate %q is not a rate: write it like 200/s or 30/m", s)
+	}
+	return rate.Limit(n / per.Seconds()), nil
 }

@@ -6,10 +6,10 @@ import (
 	"io"
 	"maps"
 	"math"
-	"net/http"
 	"slices"
-	"strconv"
 	"time"
+
+	"github.com/hiregate/hiregate/internal/cli/terminal"
 )
 
 // maxReasons bounds how many different reasons a tally keeps apart.
@@ -105,9 +105,9 @@ func millis(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
 // print writes the table for people.
 func (s *summary) print(w io.Writer) error {
-	table := NewTable(w, "answer", "count")
+	table := terminal.NewTable(w, "answer", "count")
 	for _, status := range slices.Sorted(maps.Keys(s.Statuses)) {
-		table.Row(statusText(status), s.Statuses[status])
+		table.Row(terminal.StatusText(status), s.Statuses[status])
 	}
 	for _, row := range []struct {
 		name string
@@ -121,25 +121,18 @@ func (s *summary) print(w io.Writer) error {
 		return err
 	}
 	if s.Answered > 0 {
-		fmt.Fprintf(w, "\n%d answers in %s: %.1f/s; p50 %s, p95 %s, p99 %s\n", s.Answered, formatDuration(s.elapsed), s.PerSecond,
-			formatDuration(s.p50), formatDuration(s.p95), formatDuration(s.p99))
+		fmt.Fprintf(w, "\n%d answers in %s: %.1f/s; p50 %s, p95 %s, p99 %s\n", s.Answered, terminal.FormatDuration(s.elapsed), s.PerSecond,
+			terminal.FormatDuration(s.p50), terminal.FormatDuration(s.p95), terminal.FormatDuration(s.p99))
 	}
 	if len(s.Reasons) == 0 {
 		return nil
 	}
 	fmt.Fprintln(w)
-	table = NewTable(w, "count", "not acknowledged because")
+	table = terminal.NewTable(w, "count", "not acknowledged because")
 	for _, reason := range slices.SortedFunc(maps.Keys(s.Reasons), func(a, b string) int {
 		return cmp.Or(cmp.Compare(s.Reasons[b], s.Reasons[a]), cmp.Compare(a, b))
 	}) {
 		table.Row(s.Reasons[reason], reason)
 	}
 	return table.Flush()
-}
-
-func statusText(code int) string {
-	if text := http.StatusText(code); text != "" {
-		return strconv.Itoa(code) + " " + text
-	}
-	return strconv.Itoa(code)
 }

@@ -7,12 +7,12 @@ import (
 	"io"
 	"maps"
 	"net/http"
-	"os"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/hiregate/hiregate/internal/cli/terminal"
 	"github.com/hiregate/hiregate/internal/hiring"
 )
 
@@ -52,7 +52,7 @@ func tenantList(a *admin) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "Lists the tenants",
-		Args:  exactly(0, "tenant list takes no argument"),
+		Args:  terminal.Exactly(0, "tenant list takes no argument"),
 	}
 	columns := []string{"tenant", "name", "kept in", "secrets", "invalid exports", "updated"}
 	return listing(a, p, cmd, columns, func(t *tenantRow) []any {
@@ -79,7 +79,7 @@ tenant back with --restore.`,
 		Example: `  hiregate tenant set initech --name "Initech" --secret-file initech.secret
   hiregate tenant set initech --secret-file initech.secret --secret-file initech-next.secret
   hiregate tenant set initech --invalid quarantine`,
-		Args: exactly(1, "tenant set takes one tenant, such as: hiregate tenant set initech --name Initech"),
+		Args: terminal.Exactly(1, "tenant set takes one tenant, such as: hiregate tenant set initech --name Initech"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := hiring.CheckTenantName(args[0]); err != nil {
 				return err
@@ -122,9 +122,9 @@ tenant back with --restore.`,
 // changeTenant makes a tenant, or changes it. The gateway puts all settings in the place of those there are, but for secrets that
 // are left out, which nobody can read to send them back: those that stay are sent as they were, unless somebody changed them since.
 func changeTenant(cmd *cobra.Command, a *admin, name string, changed map[string]any) error {
-	ctx, stop := interruptible(cmd)
+	ctx, stop := terminal.Interruptible(cmd)
 	defer stop()
-	path := "/v1/tenants/" + segment(name)
+	path := "/v1/tenants/" + terminal.PathSegment(name)
 	in, unchanged := map[string]any{}, http.Header{}
 	var before, after tenantRow
 	header, err := a.send(ctx, http.MethodGet, path, nil, nil, &before)
@@ -146,7 +146,7 @@ func changeTenant(cmd *cobra.Command, a *admin, name string, changed map[string]
 		return err
 	}
 	if a.json {
-		return WriteJSON(cmd.OutOrStdout(), raw)
+		return terminal.WriteJSON(cmd.OutOrStdout(), raw)
 	}
 	if err := json.Unmarshal(raw, &after); err != nil {
 		return fmt.Errorf("reading what the gateway answered: %w", err)
@@ -162,19 +162,19 @@ func tenantRemove(a *admin) *cobra.Command {
 		Long: `Removes a tenant that has no integration any more, with its users of the Apply API, and revokes its API keys. Its exports,
 candidates, jobs and applications stay, and the answer says so. No other tenant gets its name meanwhile; "tenant set --restore"
 brings it back.`,
-		Args: exactly(1, "tenant remove takes one tenant, such as: hiregate tenant remove initech"),
+		Args: terminal.Exactly(1, "tenant remove takes one tenant, such as: hiregate tenant remove initech"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := hiring.CheckTenantName(args[0]); err != nil {
 				return err
 			}
-			ctx, stop := interruptible(cmd)
+			ctx, stop := terminal.Interruptible(cmd)
 			defer stop()
 			var raw json.RawMessage
-			if err := a.call(ctx, http.MethodDelete, "/v1/tenants/"+segment(args[0]), nil, &raw); err != nil {
+			if err := a.call(ctx, http.MethodDelete, "/v1/tenants/"+terminal.PathSegment(args[0]), nil, &raw); err != nil {
 				return err
 			}
 			if a.json {
-				return WriteJSON(cmd.OutOrStdout(), raw)
+				return terminal.WriteJSON(cmd.OutOrStdout(), raw)
 			}
 			var removal struct {
 				Kept []string `json:"kept"`
@@ -191,67 +191,14 @@ brings it back.`,
 	}
 }
 
-// maxSecret is in bytes.
-const maxSecret = 4 << 10
-
-// readSecret reads a secret from a file, or from standard input for "-". A line end behind it is not part of it.
-func readSecret(in io.Reader, file string) (string, error) {
-	if file != "-" {
-		f, err := os.Open(file)
-		if err != nil {
-			return "", fmt.Errorf("reading a secret from %s: %w", printable(file), cause(err))
-		}
-		defer f.Close()
-		in = f
-	}
-	raw, err := io.ReadAll(io.LimitReader(in, maxSecret+1))
-	if err != nil {
-		return "", fmt.Errorf("reading a secret from %s: %w", printable(file), cause(err))
-	}
-	secret := strings.TrimRight(string(raw), "\r\n")
-	wrong := ""
-	switch {
-	case secret == "":
-		wrong = "is empty"
-	case len(secret) > maxSecret:
-		wrong = fmt.Sprintf("is longer than %d bytes", maxSecret)
-	case strings.ContainsAny(secret, "\r\n"):
-		wrong = "has several lines"
-	}
-	if wrong != "" {
-		return "", fmt.Errorf("the file of a secret, %s, %s: put the secret into it, alone", printable(file), wrong)
-	}
-	return secret, nil
-}
-
 // readSecrets reads several, each from a file of its own.
 func readSecrets(in io.Reader, files []string) (secrets []string, err error) {
 	for _, file := range files {
-		secret, err := readSecret(in, file)
+		secret, err := terminal.ReadSecret(in, file)
 		if err != nil {
 			return nil, err
 		}
 		secrets = append(secrets, secret)
 	}
 	return secrets, nil
-}
-
-// readInput reads a file, or standard input for "-", up to a size in bytes.
-func readInput(in io.Reader, file string, most int64) ([]byte, error) {
-	if file != "-" {
-		f, err := os.Open(file)
-		if err != nil {
-			return nil, fmt.Errorf("reading %s: %w", printable(file), cause(err))
-		}
-		defer f.Close()
-		in = f
-	}
-	raw, err := io.ReadAll(io.LimitReader(in, most+1))
-	if err != nil {
-		return nil, fmt.Errorf("reading %s: %w", printable(file), cause(err))
-	}
-	if int64(len(raw)) > most {
-		return nil, fmt.Errorf("%s is larger than %d KiB: make it smaller", printable(file), most>>10)
-	}
-	return raw, nil
 }

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/hiregate/hiregate/internal/cli/terminal"
 )
 
 // User returns the command `hiregate user`.
@@ -45,7 +47,7 @@ type userRow struct {
 
 func (u *userRow) secret() string { return u.Password }
 func (u *userRow) another() string {
-	return "make another with `hiregate user reset " + printable(u.ID) + "`"
+	return "make another with `hiregate user reset " + terminal.Printable(u.ID) + "`"
 }
 
 func userList(a *admin) *cobra.Command {
@@ -53,7 +55,7 @@ func userList(a *admin) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "Lists the users, those who are disabled among them",
-		Args:  exactly(0, "user list takes flags only"),
+		Args:  terminal.Exactly(0, "user list takes flags only"),
 	}
 	columns := []string{"id", "e-mail", "name", "created", "disabled", "totp"}
 	return listing(a, p, cmd, columns, func(u *userRow) []any {
@@ -69,7 +71,7 @@ func readPassword(in io.Reader, file string) (string, error) {
 	if file == "" {
 		return "", nil
 	}
-	return readSecret(in, file)
+	return terminal.ReadSecret(in, file)
 }
 
 // tellPassword says in a hint whose password was printed, or, when none was made, what was done.
@@ -95,7 +97,7 @@ func userAdd(a *admin) *cobra.Command {
 		Use:   "add EMAIL",
 		Short: "Makes a user",
 		Long:  `Makes a user. Without --password-file a password is made and shown this once: the gateway keeps a hash of it alone.`,
-		Args:  exactly(1, "user add takes one e-mail address, such as: hiregate user add ada@example.com"),
+		Args:  terminal.Exactly(1, "user add takes one e-mail address, such as: hiregate user add ada@example.com"),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			in.Email = args[0]
 			if in.Name == "" {
@@ -125,25 +127,25 @@ func joined(given, family string) string {
 
 // userMade asks for something that may answer with a password.
 func userMade(cmd *cobra.Command, a *admin, path string, in any) error {
-	ctx, stop := interruptible(cmd)
+	ctx, stop := terminal.Interruptible(cmd)
 	defer stop()
 	var u userRow
 	if shown, err := a.reveal(ctx, cmd, path, in, &u); shown || err != nil {
 		return err
 	}
-	tellPassword(cmd, &u, fmt.Sprintf("%s (%s)", printable(u.Email), printable(u.ID)), "may sign in")
+	tellPassword(cmd, &u, fmt.Sprintf("%s (%s)", terminal.Printable(u.Email), terminal.Printable(u.ID)), "may sign in")
 	return nil
 }
 
 // userID takes the id of a user. An e-mail address is none: it may change hands.
 func userID(command string) cobra.PositionalArgs {
-	one := exactly(1, "user "+command+" takes the id of one user, as hiregate user list shows it")
+	one := terminal.Exactly(1, "user "+command+" takes the id of one user, as hiregate user list shows it")
 	return func(cmd *cobra.Command, args []string) error {
 		if err := one(cmd, args); err != nil {
 			return err
 		}
 		if strings.Contains(args[0], "@") {
-			return fmt.Errorf("user %s takes an id, and %s is an e-mail address: hiregate user list --all shows the id beside it", command, printable(args[0]))
+			return fmt.Errorf("user %s takes an id, and %s is an e-mail address: hiregate user list --all shows the id beside it", command, terminal.Printable(args[0]))
 		}
 		return nil
 	}
@@ -162,13 +164,15 @@ type find func(ctx context.Context, a *admin, arg string) (path string, err erro
 
 // at finds what is named by its id.
 func at(path string) find {
-	return func(_ context.Context, _ *admin, id string) (string, error) { return path + segment(id), nil }
+	return func(_ context.Context, _ *admin, id string) (string, error) {
+		return path + terminal.PathSegment(id), nil
+	}
 }
 
 // disabling completes a command that disables what its argument names.
 func disabling(a *admin, find find, cmd *cobra.Command) *cobra.Command {
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		ctx, stop := interruptible(cmd)
+		ctx, stop := terminal.Interruptible(cmd)
 		defer stop()
 		path, err := find(ctx, a, args[0])
 		if err != nil {
@@ -177,7 +181,7 @@ func disabling(a *admin, find find, cmd *cobra.Command) *cobra.Command {
 		if err := a.call(ctx, http.MethodDelete, path, nil, nil); err != nil {
 			return err
 		}
-		fmt.Fprintf(cmd.OutOrStdout(), "%s is disabled\n", printable(args[0]))
+		fmt.Fprintf(cmd.OutOrStdout(), "%s is disabled\n", terminal.Printable(args[0]))
 		return nil
 	}
 	return cmd
@@ -196,7 +200,7 @@ func userReset(a *admin) *cobra.Command {
 			if in["password"], err = readPassword(cmd.InOrStdin(), file); err != nil {
 				return err
 			}
-			return userMade(cmd, a, "/v1/users/"+segment(args[0])+"/reset", in)
+			return userMade(cmd, a, "/v1/users/"+terminal.PathSegment(args[0])+"/reset", in)
 		},
 	}
 	cmd.Flags().StringVar(&file, "password-file", "", passwordFlag)
@@ -212,16 +216,16 @@ func userTOTP(a *admin) *cobra.Command {
 forgotten, for a telephone that was lost. Either way what they are signed in to ends.`,
 		Args: userID("totp"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx, stop := interruptible(cmd)
+			ctx, stop := terminal.Interruptible(cmd)
 			defer stop()
 			method, said := http.MethodPost, "sets up a second factor at the next sign-in"
 			if off {
 				method, said = http.MethodDelete, "needs no second factor"
 			}
-			if err := a.call(ctx, method, "/v1/users/"+segment(args[0])+"/totp", nil, nil); err != nil {
+			if err := a.call(ctx, method, "/v1/users/"+terminal.PathSegment(args[0])+"/totp", nil, nil); err != nil {
 				return err
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "%s %s\n", printable(args[0]), said)
+			fmt.Fprintf(cmd.OutOrStdout(), "%s %s\n", terminal.Printable(args[0]), said)
 			return nil
 		},
 	}
@@ -238,12 +242,12 @@ what they are signed in to. The next account that comes with their e-mail addres
 somebody out, disable them.`,
 		Args: userID("unlink"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx, stop := interruptible(cmd)
+			ctx, stop := terminal.Interruptible(cmd)
 			defer stop()
-			if err := a.call(ctx, http.MethodDelete, "/v1/users/"+segment(args[0])+"/upstream-accounts", nil, nil); err != nil {
+			if err := a.call(ctx, http.MethodDelete, "/v1/users/"+terminal.PathSegment(args[0])+"/upstream-accounts", nil, nil); err != nil {
 				return err
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "%s has no account at another provider any more\n", printable(args[0]))
+			fmt.Fprintf(cmd.OutOrStdout(), "%s has no account at another provider any more\n", terminal.Printable(args[0]))
 			return nil
 		},
 	}

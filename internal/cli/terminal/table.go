@@ -1,14 +1,19 @@
-package commands
+// Package terminal is what the commands share: tables, JSON lines and printable text, flags and secrets, and the exchange with a
+// server whose errors are sentences.
+package terminal
 
 import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
 	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
 	"unicode"
+
+	"golang.org/x/term"
 )
 
 // Table prints aligned columns for people; --json output goes through [WriteJSON] instead.
@@ -60,14 +65,14 @@ func cell(v any) string {
 	case time.Time:
 		s = formatTime(v)
 	case time.Duration:
-		s = formatDuration(v)
+		s = FormatDuration(v)
 	default:
 		s = fmt.Sprint(v)
 	}
 	if s == "" {
 		return "-"
 	}
-	return printable(s)
+	return Printable(s)
 }
 
 // WriteJSON writes v as one JSON object on a line of its own (newline-delimited JSON). Every --json output has this
@@ -89,8 +94,8 @@ func formatTime(t time.Time) string {
 	return t.UTC().Format(time.RFC3339)
 }
 
-// formatDuration keeps as many digits as somebody reads.
-func formatDuration(d time.Duration) string {
+// FormatDuration formats a duration with about three significant digits.
+func FormatDuration(d time.Duration) string {
 	switch abs := d.Abs(); {
 	case abs >= 10*time.Second:
 		return d.Round(time.Second).String()
@@ -103,11 +108,17 @@ func formatDuration(d time.Duration) string {
 	}
 }
 
-// printable escapes what could move the cursor, break the line or hide text: all but graphic characters.
-func printable(s string) string {
+// Printable escapes all but graphic characters: others could move the cursor, break the line or hide text.
+func Printable(s string) string {
 	if strings.IndexFunc(s, func(r rune) bool { return !unicode.IsGraphic(r) || r == unicode.ReplacementChar }) < 0 {
 		return s
 	}
 	quoted := strconv.QuoteToGraphic(s)
 	return quoted[1 : len(quoted)-1]
+}
+
+// IsTerminal reports whether w is a terminal.
+func IsTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
 }

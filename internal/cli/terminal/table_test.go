@@ -1,4 +1,4 @@
-package commands
+package terminal
 
 import (
 	"bytes"
@@ -50,7 +50,7 @@ func TestFormatDuration(t *testing.T) {
 		"1m3s":   62900 * time.Millisecond,
 		"-12ms":  -12345 * time.Microsecond,
 	} {
-		require.Equal(t, want, formatDuration(d))
+		require.Equal(t, want, FormatDuration(d))
 	}
 }
 
