@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/hiregate/hiregate/internal/cli/clitest"
 )
 
 // takePort listens at a free port of host until the test ends.
@@ -92,7 +94,7 @@ func TestNoPartnerLeavesItsPortAlone(t *testing.T) {
 
 func TestLinesArePrefixedWhole(t *testing.T) {
 	t.Parallel()
-	var out buffer
+	var out clitest.Buffer
 	c := newConsole(&out)
 	gateway, partner := c.lines("gateway", 36), c.lines("partner", 32)
 	fmt.Fprintln(gateway, "while it starts")
@@ -113,7 +115,7 @@ func TestLinesArePrefixedWhole(t *testing.T) {
 
 func TestLinesWithoutAnEndAreBounded(t *testing.T) {
 	t.Parallel()
-	var out buffer
+	var out clitest.Buffer
 	c := newConsole(&out)
 	c.release()
 	l := c.lines("gateway", 36)
@@ -127,7 +129,7 @@ func TestLinesWithoutAnEndAreBounded(t *testing.T) {
 
 func TestOldLinesAreForgotten(t *testing.T) {
 	t.Parallel()
-	var out buffer
+	var out clitest.Buffer
 	c := newConsole(&out)
 	l := c.lines("gateway", 36)
 	l.show()
@@ -143,7 +145,7 @@ func TestOldLinesAreForgotten(t *testing.T) {
 func TestColoursAreForTerminals(t *testing.T) {
 	t.Setenv("TERM", "xterm")
 	t.Setenv("NO_COLOR", "")
-	require.False(t, newConsole(new(buffer)).colours)
+	require.False(t, newConsole(new(clitest.Buffer)).colours)
 	terminal, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
 	if err != nil {
 		t.Logf("this machine has no terminals: %v", err)
@@ -152,7 +154,7 @@ func TestColoursAreForTerminals(t *testing.T) {
 	defer terminal.Close()
 	c := newConsole(terminal)
 	require.True(t, c.colours)
-	var out buffer
+	var out clitest.Buffer
 	c.out = &out
 	c.release()
 	l := c.lines("gateway", 36)
@@ -168,7 +170,7 @@ func TestColoursAreForTerminals(t *testing.T) {
 
 func TestAwaitedLine(t *testing.T) {
 	t.Parallel()
-	l := newConsole(new(buffer)).lines("temporal", 35)
+	l := newConsole(new(clitest.Buffer)).lines("temporal", 35)
 	seen := l.await(temporalReady)
 	fmt.Fprintln(l, "not temporal-dev: ready on 127.0.0.1:7233")
 	require.Never(t, func() bool { return isClosed(seen) }, 20*time.Millisecond, 5*time.Millisecond)
@@ -268,12 +270,12 @@ func shell(name, script string, c *console) *child {
 }
 
 // newCrew is a crew and what it says.
-func newCrew(t *testing.T) (*crew, *console, *buffer) {
+func newCrew(t *testing.T) (*crew, *console, *clitest.Buffer) {
 	t.Helper()
 	claim, err := claimDir(t.Context(), t.TempDir())
 	require.NoError(t, err)
 	t.Cleanup(claim.release)
-	out := new(buffer)
+	out := new(clitest.Buffer)
 	c := &crew{
 		began: time.Now(), inherit: claim.children, lost: make(chan *child, 3),
 		progress: func(format string, args ...any) { fmt.Fprintf(out, format+"\n", args...) },
@@ -393,7 +395,7 @@ func TestWhereTemporalIsLookedFor(t *testing.T) {
 // Whoever leaves the sample partner out is told how to receive in its place, whether or not somebody does already.
 func TestTableWithoutThePartner(t *testing.T) {
 	t.Parallel()
-	var out buffer
+	var out clitest.Buffer
 	require.NoError(t, (&devFlags{http: 8080, partner: 8091, noPartner: true}).announce(&out, time.Second))
 	require.Regexp(t, `(?m)^  deliveries go to +http://127\.0\.0\.1:8091 +secret hris-secret; to receive there: `+regexp.QuoteMeta(os.Args[0])+` listen --secret hris-secret --addr 127\.0\.0\.1:8091$`, out.String())
 	require.Regexp(t, `(?m)^  sign-in provider +http://localhost:8080/signin +client demo, secret demo-secret$`, out.String())
@@ -415,7 +417,7 @@ func TestDevRefusesArguments(t *testing.T) {
 		"--http=no": "invalid argument \"no\" for \"--http\" flag; `hiregate dev --help` lists the flags",
 	} {
 		cmd := Dev()
-		var out, log buffer
+		var out, log clitest.Buffer
 		cmd.SetOut(&out)
 		cmd.SetErr(&log)
 		cmd.SetArgs([]string{args})

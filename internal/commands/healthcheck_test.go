@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/hiregate/hiregate/internal/cli/clitest"
 )
 
 func TestHealthcheck(t *testing.T) {
@@ -106,11 +108,6 @@ func TestHealthcheckOfWhatSwitchesProtocols(t *testing.T) {
 // healthcheck runs `hiregate healthcheck` to its end.
 func healthcheck(t *testing.T, args ...string) (out string, err error) {
 	t.Helper()
-	cmd := Healthcheck()
-	var stdout buffer
-	cmd.SetOut(&stdout)
-	cmd.SetErr(new(buffer))
-	cmd.SetArgs(append([]string{}, args...))
-	err = cmd.ExecuteContext(t.Context())
-	return stdout.String(), err
+	out, _, err = clitest.Run(t.Context(), Healthcheck(), args...)
+	return out, err
 }

@@ -19,6 +19,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hiregate/hiregate/internal/cli/clitest"
 	"github.com/hiregate/hiregate/internal/webhook"
 	"github.com/hiregate/hiregate/schemas"
 )
@@ -30,7 +31,7 @@ func TestListenSaysWhatIsWrong(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	t.Cleanup(func() { taken.Close() })
-	notAFolder := file(t, "file", nil)
+	notAFolder := clitest.File(t, "file", nil)
 	for _, test := range []struct {
 		want string
 		args []string
@@ -54,7 +55,7 @@ func TestListenSaysWhatIsWrong(t *testing.T) {
 		{"`hiregate listen --help` lists the flags", []string{"--port", "1"}},
 	} {
 		cmd := Listen()
-		var out buffer
+		var out clitest.Buffer
 		cmd.SetOut(&out)
 		cmd.SetErr(&out)
 		cmd.SetArgs(append([]string{"--addr", "127.0.0.1:0", "--secret", secret}, test.args...))
@@ -67,7 +68,7 @@ func TestLifelineEndsThePartner(t *testing.T) {
 	t.Parallel()
 	stdin, parent := io.Pipe()
 	cmd := Listen()
-	var out buffer
+	var out clitest.Buffer
 	cmd.SetIn(stdin)
 	cmd.SetOut(&out)
 	cmd.SetArgs([]string{"--addr", "127.0.0.1:0", "--secret", secret, "--lifeline"})
@@ -97,7 +98,7 @@ func TestLifelineEndsThePartner(t *testing.T) {
 
 func TestInterruptDoesNotWaitForASlowAnswer(t *testing.T) {
 	t.Parallel()
-	var out buffer
+	var out clitest.Buffer
 	p := newPartner(t, &out)
 	ctx, interrupt := context.WithCancel(t.Context())
 	p.ctx, p.slow = ctx, time.Hour
@@ -107,7 +108,7 @@ func TestInterruptDoesNotWaitForASlowAnswer(t *testing.T) {
 	require.Equal(t, 503, <-answered)
 	p.ctx, p.slow = t.Context(), 0
 	require.Equal(t, 200, p.post(webhook.EventExport, "u-1", bareExport))
-	require.False(t, jsonLines[entry](t, out.String(), "export")[1].Duplicate)
+	require.False(t, clitest.JSONLines[entry](t, out.String(), "export")[1].Duplicate)
 }
 
 func get(t *testing.T, url string) (*http.Response, string) {
@@ -162,7 +163,7 @@ var bareExport = []byte(`{"candidate":{"person":{"id":{"value":"c-1"}}}}`)
 
 func TestARetryIsNoDuplicate(t *testing.T) {
 	t.Parallel()
-	var out buffer
+	var out clitest.Buffer
 	p := newPartner(t, &out)
 	p.failRate = 1
 	require.Equal(t, 500, p.post(webhook.EventExport, "u-1", bareExport))
@@ -177,7 +178,7 @@ func TestARetryIsNoDuplicate(t *testing.T) {
 		duplicate bool
 	}
 	var got []seen
-	for _, e := range jsonLines[entry](t, out.String(), "export") {
+	for _, e := range clitest.JSONLines[entry](t, out.String(), "export") {
 		got = append(got, seen{e.Attempt, e.Duplicate})
 	}
 	require.Equal(t, []seen{{1, false}, {2, false}, {3, false}, {4, true}, {0, false}, {0, false}}, got)
@@ -185,7 +186,7 @@ func TestARetryIsNoDuplicate(t *testing.T) {
 
 func TestWhatIsNoEventIsRefused(t *testing.T) {
 	t.Parallel()
-	var out buffer
+	var out clitest.Buffer
 	p := newPartner(t, &out)
 	require.Equal(t, 400, p.post("", "u", bareExport))
 	require.Equal(t, 400, p.post("CANDIDATE-DELETE", "u", bareExport))
@@ -194,7 +195,7 @@ func TestWhatIsNoEventIsRefused(t *testing.T) {
 	require.Equal(t, 422, p.post(webhook.EventVerify, "", []byte(`{"data":"Other Verify Event"}`)))
 	require.Equal(t, 422, p.post(webhook.EventVerify, "", []byte(`Service Verify Event`)))
 	require.Equal(t, 413, p.post(webhook.EventExport, "u", make([]byte, maxPartnerBody+1)))
-	require.Len(t, jsonLines[entry](t, out.String(), "refused"), 7)
+	require.Len(t, clitest.JSONLines[entry](t, out.String(), "refused"), 7)
 
 	p.secret = "" // however it came about, no secret is no signature
 	require.Equal(t, 401, p.post(webhook.EventExport, "u", bareExport))
@@ -236,22 +237,22 @@ func TestSlowDocumentsComeInASecondLine(t *testing.T) {
 	release := make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		<-release
-		w.Write(samplePDF)
+		w.Write(clitest.PDF)
 	}))
 	t.Cleanup(server.Close)
-	var out buffer
+	var out clitest.Buffer
 	p := newPartner(t, &out)
 	body := fmt.Appendf(nil, `{"candidate":{"profiles":[{"attachments":[{"url":%q}]}]}}`, server.URL)
 	require.Equal(t, 200, p.post(webhook.EventExport, "u-1", body), "the answer waits for no document")
 	require.Eventually(t, func() bool { return strings.Contains(out.String(), `"kind":"export"`) }, 5*time.Second, time.Millisecond)
-	first := jsonLines[entry](t, out.String(), "export")[0]
+	first := clitest.JSONLines[entry](t, out.String(), "export")[0]
 	require.True(t, first.Downloading)
 	require.Empty(t, first.Documents)
 	close(release)
 	p.background.Wait()
-	second := jsonLines[entry](t, out.String(), "documents")[0]
+	second := clitest.JSONLines[entry](t, out.String(), "documents")[0]
 	require.Equal(t, "u-1", second.UUID)
-	require.Equal(t, int64(len(samplePDF)), second.Documents[0].Bytes)
+	require.Equal(t, int64(len(clitest.PDF)), second.Documents[0].Bytes)
 	require.Equal(t, 1, p.journal.counts.Exports)
 	require.Equal(t, 1, p.journal.counts.Documents)
 }
@@ -267,7 +268,7 @@ func TestDownloads(t *testing.T) {
 		})
 	}
 	answer("/object", "application/json; charset=utf-8", `{"content":"aGVsbG8=","mimeType":"text/plain","fileName":"../../zoe.txt"}`)
-	answer("/raw", "application/pdf", string(samplePDF))
+	answer("/raw", "application/pdf", string(clitest.PDF))
 	answer("/broken", "application/json", `{"content":"aGVsbG8="`)
 	answer("/no-base64", "application/json", `{"content":"*","mimeType":"text/plain","fileName":"a"}`)
 	mux.HandleFunc("/soon", func(w http.ResponseWriter, _ *http.Request) {
@@ -304,7 +305,7 @@ func TestDownloads(t *testing.T) {
 	require.Equal(t, download{Error: "its URL is none"}, got[1])
 	got = got[2:]
 	require.Equal(t, download{Bytes: 5, MIMEType: "text/plain"}, got[0])
-	require.Equal(t, download{Bytes: int64(len(samplePDF)), MIMEType: "application/pdf"}, got[1])
+	require.Equal(t, download{Bytes: int64(len(clitest.PDF)), MIMEType: "application/pdf"}, got[1])
 	require.Contains(t, got[2].Error, "this is not a Document object")
 	require.Contains(t, got[3].Error, "this is not a Document object")
 	require.Empty(t, got[4].Error)
@@ -358,14 +359,14 @@ func TestArchiveNamesNothingOutsideItself(t *testing.T) {
 
 func TestWhatCannotBeSavedIsNotAcknowledged(t *testing.T) {
 	t.Parallel()
-	var out buffer
+	var out clitest.Buffer
 	p := newPartner(t, &out)
-	p.archive = archive(file(t, "file", nil))
+	p.archive = archive(clitest.File(t, "file", nil))
 	require.Equal(t, 500, p.post(webhook.EventExport, "u-1", bareExport))
-	require.Contains(t, jsonLines[entry](t, out.String(), "export")[0].Note, "it could not be saved: ")
+	require.Contains(t, clitest.JSONLines[entry](t, out.String(), "export")[0].Note, "it could not be saved: ")
 	p.archive = ""
 	require.Equal(t, 200, p.post(webhook.EventExport, "u-1", bareExport))
-	require.False(t, jsonLines[entry](t, out.String(), "export")[1].Duplicate)
+	require.False(t, clitest.JSONLines[entry](t, out.String(), "export")[1].Duplicate)
 }
 
 func TestMemoryIsBounded(t *testing.T) {

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/hiregate/hiregate/internal/cli/clitest"
 )
 
 func TestExportWithDocumentsReachesThePartner(t *testing.T) {
@@ -22,7 +24,7 @@ func TestExportWithDocumentsReachesThePartner(t *testing.T) {
 	partner := listen(t, "--save", folder)
 	text := []byte(strings.Repeat("licensed. ", 1000))
 	out, _, err := send(t, partner.url+"/acme/hooks", "--secret", secret, "--payload", fullExport,
-		"--document", file(t, "zoe-odegard.pdf", samplePDF), "--document", file(t, "licence.txt", text))
+		"--document", clitest.File(t, "zoe-odegard.pdf", clitest.PDF), "--document", clitest.File(t, "licence.txt", text))
 	require.NoError(t, err)
 	require.Regexp(t, `^200 OK in \d`, out)
 	require.Contains(t, out, "Every document was fetched (2 of 2); the sender is gone.")
@@ -34,7 +36,7 @@ func TestExportWithDocumentsReachesThePartner(t *testing.T) {
 	require.Equal(t, 1, e.Attempt)
 	require.False(t, e.Duplicate)
 	require.Equal(t, []download{
-		{Bytes: int64(len(samplePDF)), MIMEType: "application/pdf"},
+		{Bytes: int64(len(clitest.PDF)), MIMEType: "application/pdf"},
 		{Bytes: int64(len(text)), MIMEType: "text/plain"},
 	}, e.Documents)
 	require.Contains(t, out, e.UUID)
@@ -43,7 +45,7 @@ func TestExportWithDocumentsReachesThePartner(t *testing.T) {
 	require.NoError(t, err)
 	sum := sha256.Sum256(body)
 	require.Equal(t, hex.EncodeToString(sum[:]), e.SHA256)
-	for name, want := range map[string][]byte{"document-1.pdf": samplePDF, "document-2.txt": text} {
+	for name, want := range map[string][]byte{"document-1.pdf": clitest.PDF, "document-2.txt": text} {
 		got, err := os.ReadFile(filepath.Join(folder, e.UUID, name))
 		require.NoError(t, err)
 		require.Equal(t, want, got)
@@ -59,8 +61,8 @@ func TestExportWithDocumentsReachesThePartner(t *testing.T) {
 		require.NotContains(t, strings.SplitN(partner.out.String(), "\n", 2)[1], personal)
 	}
 	require.Equal(t, counts{
-		Kind: "summary", Exports: 1, Acknowledged: 1, Documents: 2, Bytes: int64(len(samplePDF) + len(text)),
-	}, withoutSince(jsonLines[counts](t, partner.out.String(), "summary")[0]))
+		Kind: "summary", Exports: 1, Acknowledged: 1, Documents: 2, Bytes: int64(len(clitest.PDF) + len(text)),
+	}, withoutSince(clitest.JSONLines[counts](t, partner.out.String(), "summary")[0]))
 }
 
 func withoutSince(c counts) counts {
@@ -72,21 +74,21 @@ func TestFilesAreServedInTurn(t *testing.T) {
 	t.Parallel()
 	partner := listen(t)
 	out, _, err := send(t, partner.url+"/in?client=globex", "--secret", secret, "--payload", fullExport,
-		"--document", file(t, "resume.pdf", samplePDF), "--json")
+		"--document", clitest.File(t, "resume.pdf", clitest.PDF), "--json")
 	require.NoError(t, err)
 	e := partner.entries("export", 1)[0]
 	require.Equal(t, "globex", e.Client)
 	require.Equal(t, []download{
-		{Bytes: int64(len(samplePDF)), MIMEType: "application/pdf"},
-		{Bytes: int64(len(samplePDF)), MIMEType: "application/pdf"},
+		{Bytes: int64(len(clitest.PDF)), MIMEType: "application/pdf"},
+		{Bytes: int64(len(clitest.PDF)), MIMEType: "application/pdf"},
 	}, e.Documents)
-	require.Equal(t, []fetches{{Kind: "documents", Expected: 2, Fetched: 2}}, jsonLines[fetches](t, out, "documents"))
+	require.Equal(t, []fetches{{Kind: "documents", Expected: 2, Fetched: 2}}, clitest.JSONLines[fetches](t, out, "documents"))
 }
 
 func TestMinimalExportHasAnAttachmentForEachDocument(t *testing.T) {
 	t.Parallel()
 	partner := listen(t)
-	path := file(t, "a.pdf", samplePDF)
+	path := clitest.File(t, "a.pdf", clitest.PDF)
 	out, _, err := send(t, partner.url+"/acme", "--secret", secret, "--document", path, "--document", path, "--document", path)
 	require.NoError(t, err)
 	require.Contains(t, out, "(3 of 3)")
@@ -96,7 +98,7 @@ func TestMinimalExportHasAnAttachmentForEachDocument(t *testing.T) {
 func TestSenderSaysWhichDocumentsNobodyFetched(t *testing.T) {
 	t.Parallel()
 	partner := listen(t, "--no-download")
-	out, _, err := send(t, partner.url+"/acme", "--secret", secret, "--document", file(t, "a.pdf", samplePDF), "--wait", "20ms")
+	out, _, err := send(t, partner.url+"/acme", "--secret", secret, "--document", clitest.File(t, "a.pdf", clitest.PDF), "--wait", "20ms")
 	require.NoError(t, err)
 	require.Contains(t, out, "Only 0 of 1 documents were fetched within 20ms; the sender is gone.")
 	require.Empty(t, partner.entries("export", 1)[0].Documents)
@@ -112,7 +114,7 @@ func TestWaitingForDocumentsCanBeInterrupted(t *testing.T) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		out, _, err = sendIn(t, ctx, partner.url+"/acme", "--secret", secret, "--document", file(t, "a.pdf", samplePDF), "--wait", "1h")
+		out, _, err = sendIn(t, ctx, partner.url+"/acme", "--secret", secret, "--document", clitest.File(t, "a.pdf", clitest.PDF), "--wait", "1h")
 	}()
 	require.Never(t, func() bool {
 		select {
@@ -131,7 +133,7 @@ func TestWaitingForDocumentsCanBeInterrupted(t *testing.T) {
 func TestWrongSecret(t *testing.T) {
 	t.Parallel()
 	partner := listen(t)
-	out, _, err := send(t, partner.url+"/acme", "--secret", "another", "--document", file(t, "a.pdf", samplePDF))
+	out, _, err := send(t, partner.url+"/acme", "--secret", "another", "--document", clitest.File(t, "a.pdf", clitest.PDF))
 	require.EqualError(t, err, "1 of 1 were not acknowledged")
 	require.Regexp(t, `^401 Unauthorized: the receiver does not take the signature; check --secret in `, out)
 	require.NotContains(t, out, "document", "a refused export's documents are not waited for")
@@ -209,7 +211,7 @@ func TestSlowPartner(t *testing.T) {
 	partner := listen(t, "--slow", "1s")
 	out, _, err := send(t, partner.url+"/acme", "--secret", secret, "--json")
 	require.NoError(t, err)
-	require.GreaterOrEqual(t, jsonLines[answer](t, out, "answer")[0].Millis, 1000.0)
+	require.GreaterOrEqual(t, clitest.JSONLines[answer](t, out, "answer")[0].Millis, 1000.0)
 
 	out, _, err = send(t, partner.url+"/acme", "--secret", secret, "--timeout", "400ms")
 	require.EqualError(t, err, "1 of 1 were not acknowledged")
@@ -226,12 +228,12 @@ func TestManyAreCountedRight(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, log)
 	uuids := map[string]bool{}
-	for _, a := range jsonLines[answer](t, out, "answer") {
+	for _, a := range clitest.JSONLines[answer](t, out, "answer") {
 		require.True(t, a.Accepted)
 		uuids[a.UUID] = true
 	}
 	require.Len(t, uuids, 200)
-	s := jsonLines[summary](t, out, "summary")[0]
+	s := clitest.JSONLines[summary](t, out, "summary")[0]
 	require.Equal(t, 200, s.Requested)
 	require.Equal(t, 200, s.Answered)
 	require.Equal(t, 200, s.Accepted)
@@ -259,7 +261,7 @@ func TestManyWithFailures(t *testing.T) {
 	require.Regexp(t, `(?m)^500 Internal Server Error +\d+$`, out)
 	require.Regexp(t, `(?m)^100 answers in .*: \d+\.\d/s; p50 .*, p95 .*, p99 .*$`, out)
 	require.NoError(t, partner.stop())
-	c := jsonLines[counts](t, partner.out.String(), "summary")[0]
+	c := clitest.JSONLines[counts](t, partner.out.String(), "summary")[0]
 	require.Equal(t, 100, c.Exports)
 	require.Greater(t, c.Acknowledged, 0)
 	require.Less(t, c.Acknowledged, 100)
@@ -268,9 +270,9 @@ func TestManyWithFailures(t *testing.T) {
 func TestManyFetchTheirDocumentsEach(t *testing.T) {
 	t.Parallel()
 	partner := listen(t)
-	out, _, err := send(t, partner.url+"/acme", "--secret", secret, "--count", "10", "--document", file(t, "a.pdf", samplePDF), "--json")
+	out, _, err := send(t, partner.url+"/acme", "--secret", secret, "--count", "10", "--document", clitest.File(t, "a.pdf", clitest.PDF), "--json")
 	require.NoError(t, err)
-	require.Equal(t, fetches{Kind: "documents", Expected: 10, Fetched: 10}, jsonLines[fetches](t, out, "documents")[0])
+	require.Equal(t, fetches{Kind: "documents", Expected: 10, Fetched: 10}, clitest.JSONLines[fetches](t, out, "documents")[0])
 	for _, e := range partner.entries("export", 10) {
 		require.Empty(t, e.Documents[0].Error)
 	}
@@ -279,7 +281,7 @@ func TestManyFetchTheirDocumentsEach(t *testing.T) {
 func TestRepetitionsAreDuplicates(t *testing.T) {
 	t.Parallel()
 	partner := listen(t)
-	out, _, err := send(t, partner.url+"/acme", "--secret", secret, "--count", "8", "--uuid", "the/same", "--document", file(t, "a.pdf", samplePDF))
+	out, _, err := send(t, partner.url+"/acme", "--secret", secret, "--count", "8", "--uuid", "the/same", "--document", clitest.File(t, "a.pdf", clitest.PDF))
 	require.NoError(t, err)
 	require.Contains(t, out, "(1 of 1)", "repetitions fetch nothing")
 	firsts := 0
@@ -302,7 +304,7 @@ func TestRateIsKept(t *testing.T) {
 	partner := listen(t)
 	out, _, err := send(t, partner.url+"/acme", "--secret", secret, "--count", "5", "--rate", "20/s", "--json")
 	require.NoError(t, err)
-	require.GreaterOrEqual(t, jsonLines[summary](t, out, "summary")[0].Seconds, 0.19)
+	require.GreaterOrEqual(t, clitest.JSONLines[summary](t, out, "summary")[0].Seconds, 0.19)
 }
 
 func TestInterruptedRunSumsUp(t *testing.T) {
@@ -320,7 +322,7 @@ func TestInterruptedRunSumsUp(t *testing.T) {
 	interrupt()
 	<-ended
 	require.ErrorContains(t, err, " of 100000 were not acknowledged")
-	s := jsonLines[summary](t, out, "summary")[0]
+	s := clitest.JSONLines[summary](t, out, "summary")[0]
 	require.Positive(t, s.Accepted)
 	require.LessOrEqual(t, s.Interrupted, 1) // none, when it fell between two requests
 	require.Equal(t, 100000, s.Answered+s.Failed+s.Interrupted+s.NotSent)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hiregate/hiregate/internal/cli/clitest"
 	"github.com/hiregate/hiregate/internal/cli/terminal"
 	"github.com/hiregate/hiregate/schemas"
 )
@@ -23,10 +24,10 @@ func TestSendSaysWhatIsWrongBeforeItSends(t *testing.T) {
 	var requests int
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { requests++ }))
 	t.Cleanup(server.Close)
-	pdf := file(t, "a.pdf", samplePDF)
+	pdf := clitest.File(t, "a.pdf", clitest.PDF)
 	folder := t.TempDir()
-	noAttachments := file(t, "minimal.json", []byte(`{"candidate":{"person":{"id":{"value":"c-1"}}}}`))
-	notJSON := file(t, "broken.json", []byte(`{"candidate":`))
+	noAttachments := clitest.File(t, "minimal.json", []byte(`{"candidate":{"person":{"id":{"value":"c-1"}}}}`))
+	notJSON := clitest.File(t, "broken.json", []byte(`{"candidate":`))
 	for _, test := range []struct {
 		want string
 		args []string
@@ -118,7 +119,7 @@ func TestNoAnswerIsASentence(t *testing.T) {
 
 		out, _, err = send(t, url, "--secret", secret, "--count", "2", "--json")
 		require.Error(t, err)
-		s := jsonLines[summary](t, out, "summary")[0]
+		s := clitest.JSONLines[summary](t, out, "summary")[0]
 		require.Equal(t, 2, s.Failed)
 		require.Len(t, s.Reasons, 1, "the same reason is told once")
 	}
@@ -215,7 +216,7 @@ func TestFindingsAreAReadableList(t *testing.T) {
 
 	out, _, err = send(t, url, "--secret", secret, "--json")
 	require.Error(t, err)
-	require.Len(t, jsonLines[answer](t, out, "answer")[0].Findings, 2)
+	require.Len(t, clitest.JSONLines[answer](t, out, "answer")[0].Findings, 2)
 }
 
 func TestRefusalsSayWhy(t *testing.T) {
@@ -248,7 +249,7 @@ func TestForeignAnswersAreShownSafely(t *testing.T) {
 func TestAnythingCanBeSent(t *testing.T) {
 	t.Parallel()
 	url, last := receiver(t, 200, "")
-	_, log, err := send(t, url, "--secret", secret, "--payload", file(t, "broken.json", []byte(`{"candidate":`)))
+	_, log, err := send(t, url, "--secret", secret, "--payload", clitest.File(t, "broken.json", []byte(`{"candidate":`)))
 	require.NoError(t, err)
 	require.Contains(t, log, "The payload is no export, and is sent all the same: ")
 	header, body := last()

@@ -1,7 +1,6 @@
 package apply_test
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
@@ -18,6 +17,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hiregate/hiregate/internal/cli/clitest"
 	"github.com/hiregate/hiregate/internal/commands"
 	"github.com/hiregate/hiregate/internal/hiring"
 )
@@ -63,15 +63,9 @@ func newLine(t *testing.T) *line {
 // run runs `hiregate apply` to its end.
 func (l *line) run(in string, args ...string) (out, form string, err error) {
 	l.t.Helper()
-	var stdout, stderr bytes.Buffer
 	cmd := commands.Apply()
 	cmd.SetIn(strings.NewReader(in))
-	cmd.SetOut(&stdout)
-	cmd.SetErr(&stderr)
-	cmd.SetArgs(append([]string{"--url", l.url + "/", "--user", partner}, args...))
-	cmd.SilenceErrors = true
-	err = cmd.ExecuteContext(l.t.Context())
-	return stdout.String(), stderr.String(), err
+	return clitest.Run(l.t.Context(), cmd, append([]string{"--url", l.url + "/", "--user", partner}, args...)...)
 }
 
 // answersFile writes a file of answers, and the resume beside it.

@@ -2,7 +2,6 @@ package manage_test
 
 import (
 	"bufio"
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"net"
@@ -15,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hiregate/hiregate/internal/cli/clitest"
 	"github.com/hiregate/hiregate/internal/commands"
 	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/inbox"
@@ -25,13 +25,7 @@ import (
 // run runs a command to its end.
 func run(t *testing.T, cmd *cobra.Command, args ...string) (out, hints string, err error) {
 	t.Helper()
-	var stdout, stderr bytes.Buffer
-	cmd.SetOut(&stdout)
-	cmd.SetErr(&stderr)
-	cmd.SetArgs(args)
-	cmd.SilenceErrors = true // printed by whoever runs it
-	err = cmd.ExecuteContext(t.Context())
-	return stdout.String(), stderr.String(), err
+	return clitest.Run(t.Context(), cmd, args...)
 }
 
 // cli runs a command against the API.
