@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"slices"
 
+	"github.com/hiregate/hiregate/internal/cli/admin"
 	"github.com/hiregate/hiregate/internal/cli/terminal"
 	"github.com/hiregate/hiregate/internal/sample"
 )
@@ -25,7 +26,7 @@ func (f *devFlags) sampleData(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s := &seeding{admin: &admin{address: loopback(f.admin)}, data: data, base: "/v1/tenants/" + terminal.PathSegment(data.Tenant)}
+	s := &seeding{Client: &admin.Client{Address: loopback(f.admin)}, data: data, base: "/v1/tenants/" + terminal.PathSegment(data.Tenant)}
 	for _, step := range []func(context.Context) error{s.tenant, s.integration(loopback(f.http)), s.workflow, s.people, s.documents, s.partners} {
 		if err := step(ctx); err != nil {
 			return fmt.Errorf("filling the tenant %s with sample data: %w", data.Tenant, err)
@@ -38,15 +39,15 @@ func (f *devFlags) sampleData(ctx context.Context) error {
 }
 
 type seeding struct {
-	*admin
+	*admin.Client
 	data *sample.Data
 	base string
 }
 
 // make puts a resource that is not there yet.
 func (s *seeding) make(ctx context.Context, path string, resource any) error {
-	_, err := s.send(ctx, http.MethodPut, s.base+path, http.Header{"If-None-Match": {"*"}}, resource, nil)
-	if refused := new(refusal); errors.As(err, &refused) && refused.status == http.StatusPreconditionFailed {
+	_, err := s.Send(ctx, http.MethodPut, s.base+path, http.Header{"If-None-Match": {"*"}}, resource, nil)
+	if refused := new(admin.Refusal); errors.As(err, &refused) && refused.Status == http.StatusPreconditionFailed {
 		return nil
 	}
 	return err
@@ -71,7 +72,7 @@ func (s *seeding) integration(gateway string) func(context.Context) error {
 // put into its place stays: it is elsewhere, or has another secret and does not answer VERIFY here.
 func (s *seeding) moved(ctx context.Context, path, origin string, here map[string]any) error {
 	var settings map[string]any
-	if err := s.call(ctx, http.MethodGet, s.base+path, nil, &settings); err != nil {
+	if err := s.Call(ctx, http.MethodGet, s.base+path, nil, &settings); err != nil {
 		return err
 	}
 	was, _ := settings["url"].(string) // scheme and host
@@ -84,8 +85,8 @@ func (s *seeding) moved(ctx context.Context, path, origin string, here map[strin
 			next[kept] = v
 		}
 	}
-	err := s.call(ctx, http.MethodPut, s.base+path, next, nil)
-	if refused := new(refusal); errors.As(err, &refused) && refused.status == http.StatusUnprocessableEntity {
+	err := s.Call(ctx, http.MethodPut, s.base+path, next, nil)
+	if refused := new(admin.Refusal); errors.As(err, &refused) && refused.Status == http.StatusUnprocessableEntity {
 		return nil
 	}
 	return err
@@ -125,7 +126,7 @@ func (s *seeding) people(ctx context.Context) error {
 // partners makes the users of the Apply API.
 func (s *seeding) partners(ctx context.Context) error {
 	for _, p := range s.data.Partners {
-		if err := unlessThere(s.call(ctx, http.MethodPost, s.base+"/api-users", p, nil)); err != nil {
+		if err := unlessThere(s.Call(ctx, http.MethodPost, s.base+"/api-users", p, nil)); err != nil {
 			return err
 		}
 	}
@@ -143,7 +144,7 @@ func (s *seeding) documents(ctx context.Context) error {
 				ID string `json:"id"`
 			} `json:"items"`
 		}
-		if err := s.call(ctx, http.MethodGet, s.base+"/job-applications/"+terminal.PathSegment(d.Application)+"/documents", nil, &list); err != nil {
+		if err := s.Call(ctx, http.MethodGet, s.base+"/job-applications/"+terminal.PathSegment(d.Application)+"/documents", nil, &list); err != nil {
 			return err
 		}
 		there[d.Application] = []string{}
@@ -162,7 +163,7 @@ func (s *seeding) documents(ctx context.Context) error {
 		query := url.Values{"id": {d.ID}, "description": {d.Description}}
 		path := s.base + "/job-applications/" + terminal.PathSegment(d.Application) + "/documents?" + query.Encode()
 		object := map[string]any{"content": content, "mimeType": d.MediaType, "fileName": d.File}
-		if err := s.call(ctx, http.MethodPost, path, object, nil); err != nil {
+		if err := s.Call(ctx, http.MethodPost, path, object, nil); err != nil {
 			return err
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/hiregate/hiregate/internal/cli/admin"
 	"github.com/hiregate/hiregate/internal/cli/terminal"
 )
 
@@ -32,16 +33,16 @@ func (f *devFlags) home() string   { return fmt.Sprintf("http://localhost:%d", f
 func (s *seeding) signIn(home string) func(context.Context) error {
 	return func(ctx context.Context) error {
 		ada := map[string]any{"email": demoEmail, "emailVerified": true, "name": "Ada Lovelace", "givenName": "Ada", "familyName": "Lovelace", "password": demoPassword}
-		if err := unlessThere(s.call(ctx, http.MethodPost, "/v1/users", ada, nil)); err != nil {
+		if err := unlessThere(s.Call(ctx, http.MethodPost, "/v1/users", ada, nil)); err != nil {
 			return err
 		}
 		var settings map[string]any
 		path := "/v1/oauth-clients/" + demoClient
-		err := s.call(ctx, http.MethodGet, path, nil, &settings)
-		if refused := new(refusal); errors.As(err, &refused) && refused.status == http.StatusNotFound {
+		err := s.Call(ctx, http.MethodGet, path, nil, &settings)
+		if refused := new(admin.Refusal); errors.As(err, &refused) && refused.Status == http.StatusNotFound {
 			demo := demoSettings(map[string]any{"name": "Sample partner"}, home)
 			demo["id"], demo["secret"] = demoClient, demoSecret
-			return unlessThere(s.call(ctx, http.MethodPost, "/v1/oauth-clients", demo, nil))
+			return unlessThere(s.Call(ctx, http.MethodPost, "/v1/oauth-clients", demo, nil))
 		}
 		if err != nil {
 			return err
@@ -49,7 +50,7 @@ func (s *seeding) signIn(home string) func(context.Context) error {
 		for _, shown := range []string{"id", "secrets", "createdAt", "disabledAt"} {
 			delete(settings, shown)
 		}
-		return s.call(ctx, http.MethodPut, path, demoSettings(settings, home), nil)
+		return s.Call(ctx, http.MethodPut, path, demoSettings(settings, home), nil)
 	}
 }
 
@@ -61,7 +62,7 @@ func demoSettings(settings map[string]any, home string) map[string]any {
 
 // unlessThere takes it for done when there is one already.
 func unlessThere(err error) error {
-	if refused := new(refusal); errors.As(err, &refused) && refused.status == http.StatusConflict {
+	if refused := new(admin.Refusal); errors.As(err, &refused) && refused.Status == http.StatusConflict {
 		return nil
 	}
 	return err

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hiregate/hiregate/internal/cli/admin"
 	"github.com/hiregate/hiregate/internal/cli/terminal"
 )
 
@@ -32,11 +33,11 @@ func (f *devFlags) announce(w io.Writer, took time.Duration) error {
 	table.Row("  metrics", gateway+"/metrics")
 	table.Row("  Temporal UI", fmt.Sprintf("http://localhost:%d", f.ui))
 	table.Row("  Temporal", loopback(f.temporal))
-	admin := fmt.Sprintf("localhost:%d", f.admin)
-	if admin == defaultAdmin {
-		table.Row("  Caddy's admin API", "http://"+admin)
+	endpoint := fmt.Sprintf("localhost:%d", f.admin)
+	if endpoint == admin.DefaultAddress {
+		table.Row("  Caddy's admin API", "http://"+endpoint)
 	} else {
-		table.Row("  Caddy's admin API", "http://"+admin, "for hiregate export and the like: export "+adminVariable+"="+admin)
+		table.Row("  Caddy's admin API", "http://"+endpoint, "for hiregate export and the like: export "+admin.AddressVariable+"="+endpoint)
 	}
 	table.Row("  data", f.dir)
 	if err := table.Flush(); err != nil {

@@ -413,6 +413,7 @@ func TestExampleTakesTheSamplesThatAreThere(t *testing.T) {
 func TestDevRefusesArguments(t *testing.T) {
 	t.Parallel()
 	for args, want := range map[string]string{
+		"--dir=":    "--dir is empty: name the folder of the data, or leave --dir out for .hiregate",
 		"now":       "dev takes no arguments: `hiregate dev --help` lists the flags",
 		"--http=no": "invalid argument \"no\" for \"--http\" flag; `hiregate dev --help` lists the flags",
 	} {

@@ -10,6 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
+
+	"github.com/hiregate/hiregate/internal/cli/admin"
 )
 
 // Whatever listens where a gateway is looked for, and however it ends, what is said of it is a sentence.
@@ -36,8 +38,8 @@ func TestSomethingElseListens(t *testing.T) {
 			require.ErrorContains(t, err, want, "%q", one.answer)
 			require.Nil(t, errors.Unwrap(err), "it shows what Go says: %v", err)
 		}
-		asked(one.admin, Export, "show", "acme/u-1", "--admin", at)
-		asked(one.healthz, Healthcheck, "http://"+at+"/healthz")
+		asked(one.admin, admin.Export, "show", "acme/u-1", "--admin", at)
+		asked(one.healthz, admin.Healthcheck, "http://"+at+"/healthz")
 		asked(one.apply, Apply, "--url", "http://"+at+"/apply", "--job", "NURSE-1", "--user", "partner@example.com", "--questions")
 	}
 }

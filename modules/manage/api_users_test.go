@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
 
-	"github.com/hiregate/hiregate/internal/commands"
+	"github.com/hiregate/hiregate/internal/cli/admin"
 	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/identity"
 	"github.com/hiregate/hiregate/internal/store"
@@ -146,7 +146,7 @@ func TestAPIUserCommands(t *testing.T) {
 	b := setup(t)
 	const partner = "acme/partner@example.com"
 	do := func(in string, args ...string) (string, string, error) {
-		cmd := commands.APIUser()
+		cmd := admin.APIUser()
 		cmd.SetIn(strings.NewReader(in))
 		return run(t, cmd, append(args, "--admin", strings.TrimSuffix(strings.TrimPrefix(b.url, "http://"), "/hiregate"))...)
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
 
-	"github.com/hiregate/hiregate/internal/commands"
+	"github.com/hiregate/hiregate/internal/cli/admin"
 )
 
 // A secret is shown this once: where it can't be written the command fails, and says how to end it or to make another.
@@ -28,12 +28,12 @@ func TestSecretsThatCantBeWritten(t *testing.T) {
 		args    string
 		want    string
 	}{
-		{commands.APIKey, "add --label CI", "revoke it with `hiregate apikey revoke " + id + "`, and make another"},
-		{commands.APIKey, "add --label CI --json", "revoke it with `hiregate apikey revoke " + id + "`, and make another"},
-		{commands.User, "add ada@example.com", "make another with `hiregate user reset " + id + "`"},
-		{commands.APIUser, "add initech/ada@example.com", "make another with `hiregate api-user passwd initech/ada@example.com`"},
-		{commands.OAuthClient, "add payroll --redirect-uri https://payroll.example.com/cb", "make another with `hiregate oauth-client reset payroll`"},
-		{commands.OAuthClient, "reset payroll", "make another with `hiregate oauth-client reset payroll`, which ends the one that the application has now"},
+		{admin.APIKey, "add --label CI", "revoke it with `hiregate apikey revoke " + id + "`, and make another"},
+		{admin.APIKey, "add --label CI --json", "revoke it with `hiregate apikey revoke " + id + "`, and make another"},
+		{admin.User, "add ada@example.com", "make another with `hiregate user reset " + id + "`"},
+		{admin.APIUser, "add initech/ada@example.com", "make another with `hiregate api-user passwd initech/ada@example.com`"},
+		{admin.OAuthClient, "add payroll --redirect-uri https://payroll.example.com/cb", "make another with `hiregate oauth-client reset payroll`"},
+		{admin.OAuthClient, "reset payroll", "make another with `hiregate oauth-client reset payroll`, which ends the one that the application has now"},
 	} {
 		cmd := test.command()
 		cmd.SetOut(broken)

@@ -1,21 +1,17 @@
 package manage_test
 
 import (
-	"bufio"
 	"encoding/json"
 	"fmt"
-	"net"
 	"net/http"
-	"net/http/httptest"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hiregate/hiregate/internal/cli/admin"
 	"github.com/hiregate/hiregate/internal/cli/clitest"
-	"github.com/hiregate/hiregate/internal/commands"
 	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/inbox"
 	"github.com/hiregate/hiregate/internal/store"
@@ -31,8 +27,8 @@ func run(t *testing.T, cmd *cobra.Command, args ...string) (out, hints string, e
 // cli runs a command against the API.
 func (b *bench) cli(args ...string) (out, hints string, err error) {
 	b.t.Helper()
-	commandOf := map[string]func() *cobra.Command{"export": commands.Export, "integration": commands.Integration, "apikey": commands.APIKey,
-		"tenant": commands.Tenant, "candidate": commands.Candidate}
+	commandOf := map[string]func() *cobra.Command{"export": admin.Export, "integration": admin.Integration, "apikey": admin.APIKey,
+		"tenant": admin.Tenant, "candidate": admin.Candidate}
 	address := strings.TrimSuffix(strings.TrimPrefix(b.url, "http://"), "/hiregate")
 	return run(b.t, commandOf[args[0]](), append(args[1:], "--admin", address)...)
 }
@@ -233,95 +229,11 @@ func TestAPIKeyCommands(t *testing.T) {
 	require.EqualError(t, err, "there is no API key of that id")
 }
 
-func TestWrongArgumentsAreSentences(t *testing.T) {
-	t.Parallel()
-	for _, test := range []struct {
-		want    string
-		command func() *cobra.Command
-		args    string
-	}{
-		{`hiregate export "lst" is unknown: there are list, show, redeliver`, commands.Export, "lst"},
-		{"unknown flag: --tenants; `hiregate export list --help` lists the flags", commands.Export, "list --tenants acme"},
-		{"`hiregate export --help` lists the flags", commands.Export, "--tenants acme"},
-		{"export list takes flags only", commands.Export, "list acme"},
-		{"--all and --limit exclude each other", commands.Export, "list --all --limit 3"},
-		{"--limit must be at least 1", commands.Export, "list --limit 0"},
-		{"export show takes one export", commands.Export, "show"},
-		{"write it as TENANT/u-1, or add --tenant", commands.Export, "show u-1"},
-		{`tenant name "ACME"`, commands.Export, "show ACME/u-1"},
-		{"the UUID is missing", commands.Export, "show acme/"},
-		{"export redeliver takes one export", commands.Export, "redeliver acme/u-1 acme/u-2"},
-		{"write it as TENANT/u-1", commands.Export, "redeliver u-1"},
-		{"there are list, add, enable, remove", commands.Integration, "disable acme/hris"},
-		{"integration enable takes one integration", commands.Integration, "enable"},
-		{"write it as TENANT/NAME", commands.Integration, "enable hris"},
-		{`integration name "HRIS"`, commands.Integration, "enable acme/HRIS"},
-		{"integration list takes no argument", commands.Integration, "list acme"},
-		{"hiregate user list --all shows the id beside it", commands.User, "disable ada@example.com"},
-		{"hiregate user list --all shows the id beside it", commands.User, "reset ada@example.com"},
-		{"hiregate user list --all shows the id beside it", commands.User, "totp ada@example.com --off"},
-		{"hiregate user list --all shows the id beside it", commands.User, "unlink ada@example.com"},
-		{"user totp takes the id of one user", commands.User, "totp"},
-		{"--dir is empty: name the folder", commands.Dev, "--dir="},
-		{"write host:port, such as localhost:2019", commands.Export, "list --admin localhost"},
-	} {
-		out, hints, err := run(t, test.command(), strings.Fields(test.args)...)
-		require.ErrorContains(t, err, test.want, test.args)
-		require.NotContains(t, err.Error(), "\n")
-		require.Empty(t, out+hints, test.args)
-	}
-	out, _, err := run(t, commands.Export())
-	require.NoError(t, err)
-	require.Contains(t, out, "redeliver")
-}
-
-func TestWhereNoGatewayAnswers(t *testing.T) {
-	t.Parallel()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	closed := l.Addr().String()
-	require.NoError(t, l.Close())
-	for _, address := range []string{closed, "unix/" + filepath.Join(t.TempDir(), "none.sock")} {
-		_, _, err = run(t, commands.Export(), "list", "--admin", address)
-		require.ErrorContains(t, err, "no gateway runs at "+address+": start it with `hiregate run --config Caddyfile`, or `hiregate dev`")
-	}
-
-	other := httptest.NewServer(http.NotFoundHandler())
-	t.Cleanup(other.Close)
-	_, _, err = run(t, commands.Export(), "list", "--admin", other.URL)
-	require.ErrorContains(t, err, "is not the admin endpoint of a gateway (it answered 404 Not Found)")
-
-	l, err = net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	t.Cleanup(func() { l.Close() })
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			http.ReadRequest(bufio.NewReader(c))
-			c.Write([]byte("\x00\x00\x06\x04\x00\x00\x00\x00\x00")) // HTTP/2, as Temporal begins
-			c.Close()
-		}
-	}()
-	_, _, err = run(t, commands.Export(), "list", "--admin", l.Addr().String())
-	require.EqualError(t, err, "what listens at "+l.Addr().String()+" is not the admin endpoint of a gateway (it speaks no HTTP): name that with --admin")
-
-	caddy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.WriteHeader(http.StatusForbidden)
-		w.Write([]byte(`{"error":"client is not allowed to access from origin '` + r.Header.Get("Origin") + `'"}`))
-	}))
-	t.Cleanup(caddy.Close)
-	_, _, err = run(t, commands.Export(), "list", "--admin", strings.TrimPrefix(caddy.URL, "http://"))
-	require.ErrorContains(t, err, "refuses: client is not allowed to access from origin '"+caddy.URL+"'")
-}
-
 func TestAdminFromTheEnvironment(t *testing.T) {
 	b := setup(t)
 	b.export("acme", "u-1")
 	t.Setenv("HIREGATE_ADMIN", strings.TrimSuffix(strings.TrimPrefix(b.url, "http://"), "/hiregate"))
-	out, _, err := run(t, commands.Export(), "list")
+	out, _, err := run(t, admin.Export(), "list")
 	require.NoError(t, err)
 	require.Contains(t, out, "u-1")
 }

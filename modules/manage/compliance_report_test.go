@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
 
-	"github.com/hiregate/hiregate/internal/commands"
+	"github.com/hiregate/hiregate/internal/cli/admin"
 	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/store"
 )
@@ -154,7 +154,7 @@ func TestComplianceCommand(t *testing.T) {
 	b := setup(t)
 	b.veterans("A", 3, 8, 20)
 	do := func(args ...string) (string, string, error) {
-		return run(t, commands.Compliance(), append(args, "--admin", strings.TrimSuffix(strings.TrimPrefix(b.url, "http://"), "/hiregate"))...)
+		return run(t, admin.Compliance(), append(args, "--admin", strings.TrimSuffix(strings.TrimPrefix(b.url, "http://"), "/hiregate"))...)
 	}
 	out, hints, err := do("report", "--tenant", "acme", "--job", "A")
 	require.NoError(t, err)

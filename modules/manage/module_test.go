@@ -10,7 +10,7 @@ import (
 	"github.com/caddyserver/caddy/v2"
 	"github.com/stretchr/testify/require"
 
-	"github.com/hiregate/hiregate/internal/commands"
+	"github.com/hiregate/hiregate/internal/cli/admin"
 	_ "github.com/hiregate/hiregate/modules"
 	"github.com/hiregate/hiregate/modules/gateway/gatewaytest"
 )
@@ -48,7 +48,7 @@ func TestAdminEndpoint(t *testing.T) {
 	}{{tcp, false, "hris"}, {tcp, true, "crm"}, {socket, false, "crm"}, {tcp, false, ""}} {
 		load(step.listen, step.enforceOrigin, step.integration)
 		list := func() (string, error) {
-			out, _, err := run(t, commands.Integration(), "list", "--json", "--admin", step.listen)
+			out, _, err := run(t, admin.Integration(), "list", "--json", "--admin", step.listen)
 			return out, err
 		}
 		// The former server of the admin endpoint ends a moment after the next one began.

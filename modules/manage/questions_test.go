@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hiregate/hiregate/internal/commands"
+	"github.com/hiregate/hiregate/internal/cli/admin"
 	"github.com/hiregate/hiregate/internal/hiring"
 )
 
@@ -201,7 +201,7 @@ func TestTheLargestJobIsChanged(t *testing.T) {
 	require.Less(t, list.Len(), 1<<20)
 	shown := b.must(http.StatusOK, http.MethodPut, nurse+"/questions", list.String(), "Content-Type", "text/csv").body
 	require.Greater(t, len(shown), 1<<20)
-	_, _, err := run(t, commands.Job(), "close", "acme/NURSE-1", "--admin", strings.TrimSuffix(strings.TrimPrefix(b.url, "http://"), "/hiregate"))
+	_, _, err := run(t, admin.Job(), "close", "acme/NURSE-1", "--admin", strings.TrimSuffix(strings.TrimPrefix(b.url, "http://"), "/hiregate"))
 	require.NoError(t, err)
 	require.True(t, b.job().Closed)
 	b.must(http.StatusOK, http.MethodPut, nurse, shown)
@@ -243,7 +243,7 @@ func TestJobCommands(t *testing.T) {
 	b.must(http.StatusCreated, http.MethodPut, acme+"/jobs/a%2Fb", `{"id":"job-2"}`)
 	b.must(http.StatusCreated, http.MethodPut, nurse, `{"id":"job-1","title":"Nurse","syndicate":true,"customFields":[{"id":"f","name":"n","type":"text","value":"v"}]}`)
 	do := func(in string, args ...string) (string, string, error) {
-		cmd := commands.Job()
+		cmd := admin.Job()
 		cmd.SetIn(strings.NewReader(in))
 		return run(t, cmd, append(args, "--admin", strings.TrimSuffix(strings.TrimPrefix(b.url, "http://"), "/hiregate"))...)
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hiregate/hiregate/internal/commands"
+	"github.com/hiregate/hiregate/internal/cli/admin"
 	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/identity"
 	"github.com/hiregate/hiregate/internal/store"
@@ -180,12 +180,12 @@ func TestSignInCommands(t *testing.T) {
 	b := setup(t)
 	address := strings.TrimSuffix(strings.TrimPrefix(b.url, "http://"), "/hiregate")
 	user := func(in string, args ...string) (string, string, error) {
-		cmd := commands.User()
+		cmd := admin.User()
 		cmd.SetIn(strings.NewReader(in))
 		return run(t, cmd, append(args, "--admin", address)...)
 	}
 	client := func(args ...string) (string, string, error) {
-		return run(t, commands.OAuthClient(), append(args, "--admin", address)...)
+		return run(t, admin.OAuthClient(), append(args, "--admin", address)...)
 	}
 	out, hints, err := user("correct horse\n", "add", "ada@example.com", "--given-name", "Ada", "--family-name", "Lovelace", "--verified", "--password-file", "-")
 	require.NoError(t, err)

@@ -1,4 +1,4 @@
-package commands
+package admin
 
 import (
 	"errors"
@@ -28,7 +28,7 @@ func integrationPath(tenant, name string) string {
 	return "/v1/tenants/" + terminal.PathSegment(tenant) + "/integrations/" + terminal.PathSegment(name)
 }
 
-func integrationAdd(a *admin) *cobra.Command {
+func integrationAdd(a *Client) *cobra.Command {
 	var url, file, documents string
 	var standard bool
 	cmd := &cobra.Command{
@@ -75,7 +75,7 @@ The secret is read from a file, the secret alone, so that it shows up in no list
 	return cmd
 }
 
-func integrationRemove(a *admin) *cobra.Command {
+func integrationRemove(a *Client) *cobra.Command {
 	return &cobra.Command{
 		Use:   "remove TENANT/NAME",
 		Short: "Removes an integration and ends the deliveries that are on their way to it",
@@ -87,7 +87,7 @@ func integrationRemove(a *admin) *cobra.Command {
 			}
 			ctx, stop := terminal.Interruptible(cmd)
 			defer stop()
-			if err := a.call(ctx, http.MethodDelete, integrationPath(tenant, name), nil, nil); err != nil {
+			if err := a.Call(ctx, http.MethodDelete, integrationPath(tenant, name), nil, nil); err != nil {
 				return err
 			}
 			fmt.Fprintf(cmd.OutOrStdout(), "%s/%s is removed\n", tenant, name)

@@ -1,4 +1,4 @@
-package commands
+package admin
 
 import (
 	"fmt"
@@ -9,7 +9,7 @@ import (
 	"github.com/hiregate/hiregate/internal/cli/terminal"
 )
 
-func exportRedeliver(a *admin) *cobra.Command {
+func exportRedeliver(a *Client) *cobra.Command {
 	var tenant string
 	var integrations []string
 	cmd := &cobra.Command{

@@ -1,4 +1,4 @@
-package commands
+package admin
 
 import (
 	"encoding/json"
@@ -18,7 +18,7 @@ import (
 
 // Tenant returns the command `hiregate tenant`.
 func Tenant() *cobra.Command {
-	a := new(admin)
+	a := new(Client)
 	cmd := group(&cobra.Command{
 		Use:   "tenant",
 		Short: "Lists, makes and removes tenants",
@@ -47,7 +47,7 @@ type tenantRow struct {
 	Rate json.RawMessage `json:"rate"`
 }
 
-func tenantList(a *admin) *cobra.Command {
+func tenantList(a *Client) *cobra.Command {
 	p := &pages{path: "/v1/tenants"}
 	cmd := &cobra.Command{
 		Use:   "list",
@@ -64,7 +64,7 @@ func tenantList(a *admin) *cobra.Command {
 	})
 }
 
-func tenantSet(a *admin) *cobra.Command {
+func tenantSet(a *Client) *cobra.Command {
 	var name, invalid string
 	var files []string
 	var none, restore bool
@@ -121,28 +121,28 @@ tenant back with --restore.`,
 
 // changeTenant makes a tenant, or changes it. The gateway puts all settings in the place of those there are, but for secrets that
 // are left out, which nobody can read to send them back: those that stay are sent as they were, unless somebody changed them since.
-func changeTenant(cmd *cobra.Command, a *admin, name string, changed map[string]any) error {
+func changeTenant(cmd *cobra.Command, a *Client, name string, changed map[string]any) error {
 	ctx, stop := terminal.Interruptible(cmd)
 	defer stop()
 	path := "/v1/tenants/" + terminal.PathSegment(name)
 	in, unchanged := map[string]any{}, http.Header{}
 	var before, after tenantRow
-	header, err := a.send(ctx, http.MethodGet, path, nil, nil, &before)
-	missing := new(refusal)
+	header, err := a.Send(ctx, http.MethodGet, path, nil, nil, &before)
+	missing := new(Refusal)
 	switch {
 	case err == nil:
 		in["name"], in["invalid"], in["rate"] = before.Name, before.Invalid, before.Rate
 		if tag := header.Get("ETag"); tag != "" {
 			unchanged.Set("If-Match", tag)
 		}
-	case errors.As(err, &missing) && missing.status == http.StatusNotFound:
+	case errors.As(err, &missing) && missing.Status == http.StatusNotFound:
 		unchanged.Set("If-None-Match", "*")
 	default:
 		return err
 	}
 	maps.Copy(in, changed)
 	var raw json.RawMessage
-	if _, err := a.send(ctx, http.MethodPut, path, unchanged, in, &raw); err != nil {
+	if _, err := a.Send(ctx, http.MethodPut, path, unchanged, in, &raw); err != nil {
 		return err
 	}
 	if a.json {
@@ -155,7 +155,7 @@ func changeTenant(cmd *cobra.Command, a *admin, name string, changed map[string]
 	return nil
 }
 
-func tenantRemove(a *admin) *cobra.Command {
+func tenantRemove(a *Client) *cobra.Command {
 	return &cobra.Command{
 		Use:   "remove TENANT",
 		Short: "Removes a tenant; what it had stays",
@@ -170,7 +170,7 @@ brings it back.`,
 			ctx, stop := terminal.Interruptible(cmd)
 			defer stop()
 			var raw json.RawMessage
-			if err := a.call(ctx, http.MethodDelete, "/v1/tenants/"+terminal.PathSegment(args[0]), nil, &raw); err != nil {
+			if err := a.Call(ctx, http.MethodDelete, "/v1/tenants/"+terminal.PathSegment(args[0]), nil, &raw); err != nil {
 				return err
 			}
 			if a.json {

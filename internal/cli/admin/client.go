@@ -1,4 +1,5 @@
-package commands
+// Package admin has the commands that ask a running gateway through its management API.
+package admin
 
 import (
 	"bytes"
@@ -22,34 +23,35 @@ import (
 )
 
 const (
-	// adminVariable may hold what --admin says.
-	adminVariable = "HIREGATE_ADMIN"
-	defaultAdmin  = "localhost:2019"
-	adminPatience = 30 * time.Second
+	// AddressVariable is the environment variable that may hold the address instead of --admin.
+	AddressVariable = "HIREGATE_ADMIN"
+	// DefaultAddress is where Caddy's admin endpoint listens unless it is configured.
+	DefaultAddress = "localhost:2019"
+	adminPatience  = 30 * time.Second
 	// maxRefusal is how much is read of an error answer. The longest has a sentence for each row of a list of 1 MiB.
 	maxRefusal = 64 << 20
 )
 
-// admin is how a command talks to the running gateway, which alone has the database open: through Caddy's admin endpoint.
-type admin struct {
-	address string
+// Client asks the running gateway, which alone has the database open, through Caddy's admin endpoint.
+type Client struct {
+	Address string // host:port or unix//path
 	json    bool
 	named   bool // whether the person at the terminal was told whom this talks to
 }
 
 // flags adds what all commands that talk to the gateway take.
-func (a *admin) flags(cmd *cobra.Command) {
+func (a *Client) flags(cmd *cobra.Command) {
 	fl := cmd.PersistentFlags()
-	fl.StringVar(&a.address, "admin", cmp.Or(os.Getenv(adminVariable), defaultAdmin),
-		"admin endpoint of the running gateway, host:port or unix//path (or the environment variable "+adminVariable+")")
+	fl.StringVar(&a.Address, "admin", cmp.Or(os.Getenv(AddressVariable), DefaultAddress),
+		"admin endpoint of the running gateway, host:port or unix//path (or the environment variable "+AddressVariable+")")
 	fl.BoolVar(&a.json, "json", false, "print JSON, one object a line")
 }
 
-// ask is call for a command that shows the answer: with --json it is printed here, as it came, and shown is true; else it is read into
+// ask is Call for a command that shows the answer: with --json it is printed here, as it came, and shown is true; else it is read into
 // into, unless that is nil, and the command says what it means.
-func (a *admin) ask(ctx context.Context, cmd *cobra.Command, method, path string, in, into any) (shown bool, err error) {
+func (a *Client) ask(ctx context.Context, cmd *cobra.Command, method, path string, in, into any) (shown bool, err error) {
 	var raw json.RawMessage
-	if err := a.call(ctx, method, path, in, &raw); err != nil {
+	if err := a.Call(ctx, method, path, in, &raw); err != nil {
 		return false, err
 	}
 	if a.json {
@@ -64,18 +66,18 @@ func (a *admin) ask(ctx context.Context, cmd *cobra.Command, method, path string
 	return false, nil
 }
 
-// call asks the gateway's management API and decodes its answer. Without an in, nothing is sent. Its errors are sentences.
-func (a *admin) call(ctx context.Context, method, path string, in, out any) error {
-	_, err := a.send(ctx, method, path, nil, in, out)
+// Call asks the gateway's management API and decodes its answer. Without an in, nothing is sent. Its errors are sentences.
+func (a *Client) Call(ctx context.Context, method, path string, in, out any) error {
+	_, err := a.Send(ctx, method, path, nil, in, out)
 	return err
 }
 
 // verbatim is a body that is sent as it is.
 type verbatim []byte
 
-// send is call with a header of one's own, and gives that of the answer; a nil out drops its body. When the gateway refuses, the error
-// is a *refusal.
-func (a *admin) send(ctx context.Context, method, path string, header http.Header, in, out any) (http.Header, error) {
+// Send is Call with a header, and returns the answer's header; with a nil out it drops the answer's body. When the gateway refuses,
+// the error is a *Refusal.
+func (a *Client) Send(ctx context.Context, method, path string, header http.Header, in, out any) (http.Header, error) {
 	ctx, cancel := context.WithTimeout(ctx, adminPatience)
 	defer cancel()
 	network, address, host, err := a.endpoint()
@@ -123,7 +125,7 @@ func (a *admin) send(ctx context.Context, method, path string, header http.Heade
 		fmt.Fprint(os.Stderr, a.peer(answer.Header.Get("Server")))
 	}
 	if answer.StatusCode/100 != 2 {
-		return nil, &refusal{answer.StatusCode, a.refused(answer)}
+		return nil, &Refusal{answer.StatusCode, a.refused(answer)}
 	}
 	if out == nil {
 		return answer.Header, nil
@@ -140,55 +142,55 @@ func (a *admin) send(ctx context.Context, method, path string, header http.Heade
 
 // peer tells a person whom a command talks to: several gateways may run on one machine. It is empty for anything but a gateway, which
 // names itself in the header Server: hiregate (https://gate.example, process 4711).
-func (a *admin) peer(server string) string {
+func (a *Client) peer(server string) string {
 	who, ok := strings.CutPrefix(server, "hiregate (")
 	who, closed := strings.CutSuffix(who, ")")
 	if !ok || !closed {
 		return ""
 	}
-	return fmt.Sprintf("The gateway at %s: %s\n", a.address, terminal.Printable(who))
+	return fmt.Sprintf("The gateway at %s: %s\n", a.Address, terminal.Printable(who))
 }
 
-// refusal is the gateway's error answer.
-type refusal struct {
-	status int
+// Refusal is the gateway's error answer.
+type Refusal struct {
+	Status int
 	error  // a sentence
 }
 
 // endpoint reads the address in Caddy's notation: where to dial, and the host to name.
-func (a *admin) endpoint() (network, address, host string, err error) {
-	if path, ok := strings.CutPrefix(a.address, "unix/"); ok {
+func (a *Client) endpoint() (network, address, host string, err error) {
+	if path, ok := strings.CutPrefix(a.Address, "unix/"); ok {
 		return "unix", path, "127.0.0.1", nil // Caddy asks for a host, and does not look at it
 	}
-	address = strings.TrimSuffix(strings.TrimPrefix(a.address, "http://"), "/")
+	address = strings.TrimSuffix(strings.TrimPrefix(a.Address, "http://"), "/")
 	if strings.HasPrefix(address, ":") {
 		address = "localhost" + address
 	}
 	if _, _, err := net.SplitHostPort(address); err != nil {
-		return "", "", "", fmt.Errorf("--admin %q is not an address: write host:port, such as %s", a.address, defaultAdmin)
+		return "", "", "", fmt.Errorf("--admin %q is not an address: write host:port, such as %s", a.Address, DefaultAddress)
 	}
 	return "tcp", address, address, nil
 }
 
-func (a *admin) unreached(err error) error {
+func (a *Client) unreached(err error) error {
 	switch {
 	case errors.Is(err, context.Canceled):
 		return errors.New("interrupted before the gateway answered")
 	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("no gateway runs at %s: start it with `hiregate run --config Caddyfile`, or `hiregate dev` to try it; "+
-			"if its admin endpoint is elsewhere, name that with --admin", a.address)
+			"if its admin endpoint is elsewhere, name that with --admin", a.Address)
 	case errors.Is(err, context.DeadlineExceeded):
-		return fmt.Errorf("the gateway at %s did not answer within %s: look at its log", a.address, adminPatience)
+		return fmt.Errorf("the gateway at %s did not answer within %s: look at its log", a.Address, adminPatience)
 	case terminal.SpeaksNoHTTP(err):
 		return a.elsewhere("it speaks no HTTP")
 	case terminal.HungUp(err):
-		return fmt.Errorf("the gateway at %s closed the connection before it had answered: look at its log, and then whether what was asked for is done", a.address)
+		return fmt.Errorf("the gateway at %s closed the connection before it had answered: look at its log, and then whether what was asked for is done", a.Address)
 	}
-	return fmt.Errorf("asking the gateway at %s: %w", a.address, terminal.Cause(err))
+	return fmt.Errorf("asking the gateway at %s: %w", a.Address, terminal.Cause(err))
 }
 
 // refused makes a sentence of an error answer: the gateway's own, or that of whatever else listens there.
-func (a *admin) refused(answer *http.Response) error {
+func (a *Client) refused(answer *http.Response) error {
 	var said struct {
 		Detail     string   `json:"detail"` // of our problems
 		Findings   []string `json:"findings"`
@@ -221,7 +223,7 @@ func (a *admin) refused(answer *http.Response) error {
 		}
 		return errors.New(sentence.String())
 	case said.Error != "":
-		return fmt.Errorf("the admin endpoint at %s refuses: %s", a.address, terminal.Printable(said.Error))
+		return fmt.Errorf("the admin endpoint at %s refuses: %s", a.Address, terminal.Printable(said.Error))
 	}
 	return a.elsewhere("it answered " + terminal.StatusText(answer.StatusCode))
 }
@@ -229,6 +231,6 @@ func (a *admin) refused(answer *http.Response) error {
 const strange = "it answered nothing that a gateway of this version says"
 
 // elsewhere is the error of an address where something else than a gateway listens.
-func (a *admin) elsewhere(seen string) error {
-	return fmt.Errorf("what listens at %s is not the admin endpoint of a gateway (%s): name that with --admin", a.address, seen)
+func (a *Client) elsewhere(seen string) error {
+	return fmt.Errorf("what listens at %s is not the admin endpoint of a gateway (%s): name that with --admin", a.Address, seen)
 }

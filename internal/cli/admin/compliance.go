@@ -1,4 +1,4 @@
-package commands
+package admin
 
 import (
 	"errors"
@@ -15,7 +15,7 @@ import (
 
 // Compliance returns the command `hiregate compliance`.
 func Compliance() *cobra.Command {
-	a := new(admin)
+	a := new(Client)
 	cmd := group(&cobra.Command{
 		Use:   "compliance",
 		Short: "Reports on the compliance groups",
@@ -29,7 +29,7 @@ These commands ask the gateway, at Caddy's admin endpoint.`,
 	return cmd
 }
 
-func complianceReport(a *admin) *cobra.Command {
+func complianceReport(a *Client) *cobra.Command {
 	var tenant, job string
 	cmd := &cobra.Command{
 		Use:   "report",

@@ -1,7 +1,6 @@
-package commands
+package admin
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -15,7 +14,7 @@ import (
 
 // User returns the command `hiregate user`.
 func User() *cobra.Command {
-	a := new(admin)
+	a := new(Client)
 	cmd := group(&cobra.Command{
 		Use:   "user",
 		Short: "Lists, adds, disables and resets the people who sign in",
@@ -50,7 +49,7 @@ func (u *userRow) another() string {
 	return "make another with `hiregate user reset " + terminal.Printable(u.ID) + "`"
 }
 
-func userList(a *admin) *cobra.Command {
+func userList(a *Client) *cobra.Command {
 	p := &pages{path: "/v1/users"}
 	cmd := &cobra.Command{
 		Use:   "list",
@@ -83,7 +82,7 @@ func tellPassword(cmd *cobra.Command, r revealed, whose, done string) {
 	fmt.Fprintf(cmd.ErrOrStderr(), "It is the password of %s, and is not shown again.\n", whose)
 }
 
-func userAdd(a *admin) *cobra.Command {
+func userAdd(a *Client) *cobra.Command {
 	var file string
 	var in struct {
 		Email         string `json:"email"`
@@ -126,7 +125,7 @@ func joined(given, family string) string {
 }
 
 // userMade asks for something that may answer with a password.
-func userMade(cmd *cobra.Command, a *admin, path string, in any) error {
+func userMade(cmd *cobra.Command, a *Client, path string, in any) error {
 	ctx, stop := terminal.Interruptible(cmd)
 	defer stop()
 	var u userRow
@@ -151,7 +150,7 @@ func userID(command string) cobra.PositionalArgs {
 	}
 }
 
-func userDisable(a *admin) *cobra.Command {
+func userDisable(a *Client) *cobra.Command {
 	return disabling(a, at("/v1/users/"), &cobra.Command{
 		Use:   "disable ID",
 		Short: "Disables a user, and ends what they are signed in to",
@@ -159,35 +158,7 @@ func userDisable(a *admin) *cobra.Command {
 	})
 }
 
-// find gives the path of what an argument names.
-type find func(ctx context.Context, a *admin, arg string) (path string, err error)
-
-// at finds what is named by its id.
-func at(path string) find {
-	return func(_ context.Context, _ *admin, id string) (string, error) {
-		return path + terminal.PathSegment(id), nil
-	}
-}
-
-// disabling completes a command that disables what its argument names.
-func disabling(a *admin, find find, cmd *cobra.Command) *cobra.Command {
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		ctx, stop := terminal.Interruptible(cmd)
-		defer stop()
-		path, err := find(ctx, a, args[0])
-		if err != nil {
-			return err
-		}
-		if err := a.call(ctx, http.MethodDelete, path, nil, nil); err != nil {
-			return err
-		}
-		fmt.Fprintf(cmd.OutOrStdout(), "%s is disabled\n", terminal.Printable(args[0]))
-		return nil
-	}
-	return cmd
-}
-
-func userReset(a *admin) *cobra.Command {
+func userReset(a *Client) *cobra.Command {
 	var file string
 	cmd := &cobra.Command{
 		Use:   "reset ID",
@@ -207,7 +178,7 @@ func userReset(a *admin) *cobra.Command {
 	return cmd
 }
 
-func userTOTP(a *admin) *cobra.Command {
+func userTOTP(a *Client) *cobra.Command {
 	var off bool
 	cmd := &cobra.Command{
 		Use:   "totp ID",
@@ -222,7 +193,7 @@ forgotten, for a telephone that was lost. Either way what they are signed in to 
 			if off {
 				method, said = http.MethodDelete, "needs no second factor"
 			}
-			if err := a.call(ctx, method, "/v1/users/"+terminal.PathSegment(args[0])+"/totp", nil, nil); err != nil {
+			if err := a.Call(ctx, method, "/v1/users/"+terminal.PathSegment(args[0])+"/totp", nil, nil); err != nil {
 				return err
 			}
 			fmt.Fprintf(cmd.OutOrStdout(), "%s %s\n", terminal.Printable(args[0]), said)
@@ -233,7 +204,7 @@ forgotten, for a telephone that was lost. Either way what they are signed in to 
 	return cmd
 }
 
-func userUnlink(a *admin) *cobra.Command {
+func userUnlink(a *Client) *cobra.Command {
 	return &cobra.Command{
 		Use:   "unlink ID",
 		Short: "Takes a user's accounts at their company's provider from them",
@@ -244,7 +215,7 @@ somebody out, disable them.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, stop := terminal.Interruptible(cmd)
 			defer stop()
-			if err := a.call(ctx, http.MethodDelete, "/v1/users/"+terminal.PathSegment(args[0])+"/upstream-accounts", nil, nil); err != nil {
+			if err := a.Call(ctx, http.MethodDelete, "/v1/users/"+terminal.PathSegment(args[0])+"/upstream-accounts", nil, nil); err != nil {
 				return err
 			}
 			fmt.Fprintf(cmd.OutOrStdout(), "%s has no account at another provider any more\n", terminal.Printable(args[0]))

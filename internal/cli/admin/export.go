@@ -1,4 +1,4 @@
-package commands
+package admin
 
 import (
 	"errors"
@@ -17,7 +17,7 @@ import (
 
 // Export returns the command `hiregate export`, which lists, shows, redelivers, releases and erases exports.
 func Export() *cobra.Command {
-	a := new(admin)
+	a := new(Client)
 	cmd := group(&cobra.Command{
 		Use:   "export",
 		Short: "Lists, shows, redelivers, releases and erases exports",
@@ -32,41 +32,13 @@ The database has one process that writes it, so these commands ask the gateway, 
 	return cmd
 }
 
-// group is a command that only has others.
-func group(cmd *cobra.Command, commands ...*cobra.Command) *cobra.Command {
-	cmd.SilenceUsage = true
-	cmd.Args = cobra.ArbitraryArgs
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if len(args) == 0 {
-			return cmd.Help()
-		}
-		var names []string
-		for _, one := range commands {
-			names = append(names, one.Name())
-		}
-		return fmt.Errorf("hiregate %s %q is unknown: there are %s", cmd.Name(), args[0], strings.Join(names, ", "))
-	}
-	cmd.AddCommand(commands...)
-	for _, one := range append(commands, cmd) {
-		one.SilenceUsage = true // it would hide the sentence that says what is wrong
-		one.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-			path := cmd.Name()
-			if c.Name() != path {
-				path += " " + c.Name()
-			}
-			return terminal.WrongFlag(err, path)
-		})
-	}
-	return cmd
-}
-
 type exportListFlags struct {
 	pages
 	tenant, outcome, integration, candidate string
 	quarantined                             bool
 }
 
-func exportList(a *admin) *cobra.Command {
+func exportList(a *Client) *cobra.Command {
 	f := new(exportListFlags)
 	f.choose = f.chosen
 	cmd := &cobra.Command{

@@ -1,4 +1,4 @@
-package commands
+package admin
 
 import (
 	"context"
@@ -28,7 +28,7 @@ type erasure struct {
 	Refused  string    `json:"refused"`
 }
 
-func exportErase(a *admin) *cobra.Command {
+func exportErase(a *Client) *cobra.Command {
 	f := new(exportEraseFlags)
 	cmd := &cobra.Command{
 		Use:   "erase ([TENANT/]UUID… | --tenant TENANT --candidate ID)",
@@ -53,7 +53,7 @@ candidate, and their job applications, are deleted through the management API.`,
 			}
 			ctx, stop := terminal.Interruptible(cmd)
 			defer stop()
-			e := &erasing{admin: a, cmd: cmd, in: map[string]any{}, table: terminal.NewTable(cmd.OutOrStdout(), "export", "erased", "why not")}
+			e := &erasing{Client: a, cmd: cmd, in: map[string]any{}, table: terminal.NewTable(cmd.OutOrStdout(), "export", "erased", "why not")}
 			if f.cancel {
 				e.in["cancel"] = true
 			}
@@ -77,7 +77,7 @@ candidate, and their job applications, are deleted through the management API.`,
 
 // erasing erases one export after the other, and shows each.
 type erasing struct {
-	*admin
+	*Client
 	cmd     *cobra.Command
 	in      map[string]any
 	table   *terminal.Table
@@ -95,8 +95,8 @@ func (e *erasing) run(ctx context.Context, f *exportEraseFlags, exports []string
 		}
 		tenant, uuid, _ := strings.Cut(name, "/")
 		var raw json.RawMessage
-		err = e.call(ctx, http.MethodPost, path+"/erase", e.in, &raw)
-		if refused := new(refusal); errors.As(err, &refused) && refused.status == http.StatusConflict {
+		err = e.Call(ctx, http.MethodPost, path+"/erase", e.in, &raw)
+		if refused := new(Refusal); errors.As(err, &refused) && refused.Status == http.StatusConflict {
 			raw, err = json.Marshal(map[string]string{"id": uuid, "refused": refused.Error()})
 		}
 		if err != nil {

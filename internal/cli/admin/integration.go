@@ -1,4 +1,4 @@
-package commands
+package admin
 
 import (
 	"fmt"
@@ -13,7 +13,7 @@ import (
 
 // Integration returns the command `hiregate integration`, which lists integrations and enables them again.
 func Integration() *cobra.Command {
-	a := new(admin)
+	a := new(Client)
 	cmd := group(&cobra.Command{
 		Use:   "integration",
 		Short: "Lists, adds, enables and removes integrations",
@@ -41,7 +41,7 @@ type integrationRow struct {
 	Documents string    `json:"documents"`
 }
 
-func integrationList(a *admin) *cobra.Command {
+func integrationList(a *Client) *cobra.Command {
 	p := &pages{path: "/v1/integrations"}
 	cmd := &cobra.Command{
 		Use:   "list",
@@ -54,7 +54,7 @@ func integrationList(a *admin) *cobra.Command {
 	})
 }
 
-func integrationEnable(a *admin) *cobra.Command {
+func integrationEnable(a *Client) *cobra.Command {
 	return &cobra.Command{
 		Use:   "enable TENANT/NAME",
 		Short: "Verifies an integration again and releases what is held for it",

@@ -1,4 +1,4 @@
-package commands
+package admin
 
 import (
 	"context"
@@ -17,7 +17,7 @@ import (
 
 // APIUser returns the command `hiregate api-user`.
 func APIUser() *cobra.Command {
-	a := new(admin)
+	a := new(Client)
 	cmd := group(&cobra.Command{
 		Use:   "api-user",
 		Short: "Lists, adds, disables and enables the partners that apply for jobs",
@@ -51,7 +51,7 @@ func (u *apiUserRow) another() string {
 	return "make another with `hiregate api-user passwd " + u.whose() + "`"
 }
 
-func apiUserList(a *admin) *cobra.Command {
+func apiUserList(a *Client) *cobra.Command {
 	p := new(pages)
 	cmd := &cobra.Command{
 		Use:   "list TENANT",
@@ -82,13 +82,13 @@ func apiUserOf(arg string) (tenant, name string, err error) {
 }
 
 // findAPIUser finds the path of TENANT/USERNAME in the management API.
-func findAPIUser(ctx context.Context, a *admin, arg string) (path string, err error) {
+func findAPIUser(ctx context.Context, a *Client, arg string) (path string, err error) {
 	tenant, name, err := apiUserOf(arg)
 	if err != nil {
 		return "", err
 	}
 	var page struct{ Items []apiUserRow }
-	if err := a.call(ctx, http.MethodGet, apiUsersPath(tenant)+"?userName="+url.QueryEscape(name), nil, &page); err != nil {
+	if err := a.Call(ctx, http.MethodGet, apiUsersPath(tenant)+"?userName="+url.QueryEscape(name), nil, &page); err != nil {
 		return "", err
 	}
 	if len(page.Items) == 0 {
@@ -97,7 +97,7 @@ func findAPIUser(ctx context.Context, a *admin, arg string) (path string, err er
 	return apiUsersPath(tenant) + "/" + terminal.PathSegment(page.Items[0].ID), nil
 }
 
-func apiUserAdd(a *admin) *cobra.Command {
+func apiUserAdd(a *Client) *cobra.Command {
 	var file string
 	cmd := &cobra.Command{
 		Use:   "add TENANT/USERNAME",
@@ -123,7 +123,7 @@ func apiUserAdd(a *admin) *cobra.Command {
 	return cmd
 }
 
-func apiUserPasswd(a *admin) *cobra.Command {
+func apiUserPasswd(a *Client) *cobra.Command {
 	var file string
 	cmd := &cobra.Command{
 		Use:   "passwd TENANT/USERNAME",
@@ -150,7 +150,7 @@ Without --password-file a password is made and shown this once.`,
 }
 
 // apiUserMade asks for something that may answer with a password.
-func apiUserMade(ctx context.Context, cmd *cobra.Command, a *admin, path string, in any, done string) error {
+func apiUserMade(ctx context.Context, cmd *cobra.Command, a *Client, path string, in any, done string) error {
 	var u apiUserRow
 	if shown, err := a.reveal(ctx, cmd, path, in, &u); shown || err != nil {
 		return err
@@ -162,7 +162,7 @@ func apiUserMade(ctx context.Context, cmd *cobra.Command, a *admin, path string,
 	return nil
 }
 
-func apiUserDisable(a *admin) *cobra.Command {
+func apiUserDisable(a *Client) *cobra.Command {
 	return disabling(a, findAPIUser, &cobra.Command{
 		Use:   "disable TENANT/USERNAME",
 		Short: "Keeps a user out, and ends their tokens",
@@ -170,7 +170,7 @@ func apiUserDisable(a *admin) *cobra.Command {
 	})
 }
 
-func apiUserEnable(a *admin) *cobra.Command {
+func apiUserEnable(a *Client) *cobra.Command {
 	return &cobra.Command{
 		Use:   "enable TENANT/USERNAME",
 		Short: "Lets a user in again, with the password they have",

@@ -1,4 +1,4 @@
-package commands
+package admin
 
 import (
 	"context"
@@ -33,11 +33,11 @@ type onePage struct {
 }
 
 // page asks for the page that query says.
-func (a *admin) page(ctx context.Context, method, path string, query url.Values, in any) (page onePage, err error) {
+func (a *Client) page(ctx context.Context, method, path string, query url.Values, in any) (page onePage, err error) {
 	if len(query) > 0 {
 		path += "?" + query.Encode()
 	}
-	err = a.call(ctx, method, path, in, &page)
+	err = a.Call(ctx, method, path, in, &page)
 	return page, err
 }
 
@@ -48,7 +48,7 @@ func (p *pages) flags(cmd *cobra.Command) {
 }
 
 // listing completes a command that prints a list of the management API: columns are the table's, row gives an item's cells.
-func listing[T any](a *admin, p *pages, cmd *cobra.Command, columns []string, row func(*T) []any) *cobra.Command {
+func listing[T any](a *Client, p *pages, cmd *cobra.Command, columns []string, row func(*T) []any) *cobra.Command {
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if p.choose != nil {
 			if err := p.choose(args); err != nil {
@@ -72,7 +72,7 @@ func listing[T any](a *admin, p *pages, cmd *cobra.Command, columns []string, ro
 }
 
 // print reads page after page; each item is printed as JSON, or handed to row.
-func (p *pages) print(ctx context.Context, cmd *cobra.Command, a *admin, table *terminal.Table, row func(raw json.RawMessage) error) error {
+func (p *pages) print(ctx context.Context, cmd *cobra.Command, a *Client, table *terminal.Table, row func(raw json.RawMessage) error) error {
 	if p.all && cmd.Flags().Changed("limit") {
 		return errors.New("--all and --limit exclude each other: leave one out")
 	}

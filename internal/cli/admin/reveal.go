@@ -1,4 +1,4 @@
-package commands
+package admin
 
 import (
 	"context"
@@ -19,9 +19,9 @@ type revealed interface {
 
 // reveal asks for something that may answer with a secret, which is read into into and printed: with --json the whole answer, as it
 // came, and shown is true; else the secret alone. A secret that could not be written is lost, and the error says what to do then.
-func (a *admin) reveal(ctx context.Context, cmd *cobra.Command, path string, in any, into revealed) (shown bool, err error) {
+func (a *Client) reveal(ctx context.Context, cmd *cobra.Command, path string, in any, into revealed) (shown bool, err error) {
 	var raw json.RawMessage
-	if err := a.call(ctx, http.MethodPost, path, in, &raw); err != nil {
+	if err := a.Call(ctx, http.MethodPost, path, in, &raw); err != nil {
 		return false, err
 	}
 	if err := json.Unmarshal(raw, into); err != nil {

@@ -1,4 +1,4 @@
-package commands
+package admin
 
 import (
 	"encoding/json"
@@ -16,7 +16,7 @@ import (
 
 // Job returns the command `hiregate job`.
 func Job() *cobra.Command {
-	a := new(admin)
+	a := new(Client)
 	cmd := group(&cobra.Command{
 		Use:   "job",
 		Short: "Lists, shows, closes and opens jobs, and imports their questions",
@@ -54,7 +54,7 @@ func openOrClosed(j *hiring.Job) string {
 	return "open"
 }
 
-func jobList(a *admin) *cobra.Command {
+func jobList(a *Client) *cobra.Command {
 	p := new(pages)
 	cmd := &cobra.Command{
 		Use:   "list TENANT",
@@ -71,7 +71,7 @@ func jobList(a *admin) *cobra.Command {
 	})
 }
 
-func jobShow(a *admin) *cobra.Command {
+func jobShow(a *Client) *cobra.Command {
 	return &cobra.Command{
 		Use:   "show TENANT/JOBBOARDCODE",
 		Short: "Shows a job, with what its applicants are asked",
@@ -122,7 +122,7 @@ func printJob(cmd *cobra.Command, j *hiring.Job) error {
 }
 
 // jobClose is `job close` or `job open`.
-func jobClose(a *admin, word string, closed bool) *cobra.Command {
+func jobClose(a *Client, word string, closed bool) *cobra.Command {
 	short := "Closes a job: nobody can apply any more, and the feed has it no longer"
 	done := "is closed"
 	if !closed {
@@ -140,14 +140,14 @@ func jobClose(a *admin, word string, closed bool) *cobra.Command {
 			ctx, stop := terminal.Interruptible(cmd)
 			defer stop()
 			var all map[string]json.RawMessage // all that a newer gateway knows of a job stays
-			shown, err := a.send(ctx, http.MethodGet, path, nil, nil, &all)
+			shown, err := a.Send(ctx, http.MethodGet, path, nil, nil, &all)
 			if err != nil {
 				return err
 			}
 			all["closed"] = json.RawMessage(fmt.Sprint(closed))
 			unchanged := http.Header{"If-Match": {shown.Get("ETag")}}
 			var raw json.RawMessage
-			if _, err := a.send(ctx, http.MethodPut, path, unchanged, all, &raw); err != nil {
+			if _, err := a.Send(ctx, http.MethodPut, path, unchanged, all, &raw); err != nil {
 				return err
 			}
 			if a.json {
@@ -162,7 +162,7 @@ func jobClose(a *admin, word string, closed bool) *cobra.Command {
 // maxQuestions is how many bytes the management API takes.
 const maxQuestions = 1 << 20
 
-func jobImport(a *admin) *cobra.Command {
+func jobImport(a *Client) *cobra.Command {
 	var kind string
 	var empty bool
 	cmd := &cobra.Command{
@@ -198,7 +198,7 @@ by "|"; a "|" within an option is written as "\|". The check email makes a Text 
 			ctx, stop := terminal.Interruptible(cmd)
 			defer stop()
 			var answer json.RawMessage
-			if _, err := a.send(ctx, http.MethodPut, path+"/questions", http.Header{"Content-Type": {media}}, verbatim(raw), &answer); err != nil {
+			if _, err := a.Send(ctx, http.MethodPut, path+"/questions", http.Header{"Content-Type": {media}}, verbatim(raw), &answer); err != nil {
 				return err
 			}
 			if a.json {

@@ -1,4 +1,4 @@
-package commands
+package admin
 
 import (
 	"errors"
@@ -13,7 +13,7 @@ import (
 
 // OAuthClient returns the command `hiregate oauth-client`.
 func OAuthClient() *cobra.Command {
-	a := new(admin)
+	a := new(Client)
 	cmd := group(&cobra.Command{
 		Use:   "oauth-client",
 		Short: "Lists, adds, disables and resets the applications that people sign in to",
@@ -56,7 +56,7 @@ func (c *oauthClientRow) another() string {
 	return sentence
 }
 
-func oauthClientList(a *admin) *cobra.Command {
+func oauthClientList(a *Client) *cobra.Command {
 	p := &pages{path: "/v1/oauth-clients"}
 	cmd := &cobra.Command{
 		Use:   "list",
@@ -69,7 +69,7 @@ func oauthClientList(a *admin) *cobra.Command {
 	})
 }
 
-func oauthClientAdd(a *admin) *cobra.Command {
+func oauthClientAdd(a *Client) *cobra.Command {
 	var in struct {
 		ID                     string   `json:"id"`
 		Name                   string   `json:"name"`
@@ -110,7 +110,7 @@ func oauthClientAdd(a *admin) *cobra.Command {
 }
 
 // secretMade asks for something that answers with a secret, and prints that, alone.
-func secretMade(cmd *cobra.Command, a *admin, path string, in any) error {
+func secretMade(cmd *cobra.Command, a *Client, path string, in any) error {
 	ctx, stop := terminal.Interruptible(cmd)
 	defer stop()
 	var c oauthClientRow
@@ -125,7 +125,7 @@ func secretMade(cmd *cobra.Command, a *admin, path string, in any) error {
 	return nil
 }
 
-func oauthClientReset(a *admin) *cobra.Command {
+func oauthClientReset(a *Client) *cobra.Command {
 	var endFormer bool
 	cmd := &cobra.Command{
 		Use:   "reset ID",
@@ -144,7 +144,7 @@ the new secret alone.`,
 			}
 			ctx, stop := terminal.Interruptible(cmd)
 			defer stop()
-			if err := a.call(ctx, http.MethodDelete, path+"/former-secrets", nil, nil); err != nil {
+			if err := a.Call(ctx, http.MethodDelete, path+"/former-secrets", nil, nil); err != nil {
 				return err
 			}
 			fmt.Fprintf(cmd.OutOrStdout(), "the newest secret of %s is the only one\n", terminal.Printable(args[0]))

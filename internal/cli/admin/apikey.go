@@ -1,4 +1,4 @@
-package commands
+package admin
 
 import (
 	"errors"
@@ -13,7 +13,7 @@ import (
 
 // APIKey returns the command `hiregate apikey`.
 func APIKey() *cobra.Command {
-	a := new(admin)
+	a := new(Client)
 	cmd := group(&cobra.Command{
 		Use:   "apikey",
 		Short: "Lists, adds and revokes keys of the management API",
@@ -52,7 +52,7 @@ func (k *apiKeyRow) opens() string {
 	return k.Tenant
 }
 
-func apiKeyList(a *admin) *cobra.Command {
+func apiKeyList(a *Client) *cobra.Command {
 	p := &pages{path: "/v1/api-keys"}
 	cmd := &cobra.Command{
 		Use:   "list",
@@ -65,7 +65,7 @@ func apiKeyList(a *admin) *cobra.Command {
 	})
 }
 
-func apiKeyAdd(a *admin) *cobra.Command {
+func apiKeyAdd(a *Client) *cobra.Command {
 	var in struct {
 		Label  string `json:"label"`
 		Tenant string `json:"tenant"`
@@ -101,7 +101,7 @@ else.`,
 	return cmd
 }
 
-func apiKeyRevoke(a *admin) *cobra.Command {
+func apiKeyRevoke(a *Client) *cobra.Command {
 	return &cobra.Command{
 		Use:   "revoke ID",
 		Short: "Revokes a key",
@@ -109,7 +109,7 @@ func apiKeyRevoke(a *admin) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, stop := terminal.Interruptible(cmd)
 			defer stop()
-			if err := a.call(ctx, http.MethodDelete, "/v1/api-keys/"+terminal.PathSegment(args[0]), nil, nil); err != nil {
+			if err := a.Call(ctx, http.MethodDelete, "/v1/api-keys/"+terminal.PathSegment(args[0]), nil, nil); err != nil {
 				return err
 			}
 			fmt.Fprintf(cmd.OutOrStdout(), "%s is revoked\n", terminal.Printable(args[0]))

@@ -1,4 +1,4 @@
-package commands
+package admin
 
 import (
 	"errors"
@@ -15,7 +15,7 @@ import (
 
 // Candidate returns the command `hiregate candidate`.
 func Candidate() *cobra.Command {
-	a := new(admin)
+	a := new(Client)
 	cmd := group(&cobra.Command{
 		Use:   "candidate",
 		Short: "Lists candidates and exports them",
@@ -29,7 +29,7 @@ These commands ask the gateway, at Caddy's admin endpoint.`,
 	return cmd
 }
 
-func candidateList(a *admin) *cobra.Command {
+func candidateList(a *Client) *cobra.Command {
 	p := new(pages)
 	p.choose = func(args []string) error {
 		p.path = "/v1/tenants/" + terminal.PathSegment(args[0]) + "/candidates"
@@ -61,7 +61,7 @@ type exported struct {
 	} `json:"deliveries"`
 }
 
-func candidateExport(a *admin) *cobra.Command {
+func candidateExport(a *Client) *cobra.Command {
 	var integration, application string
 	cmd := &cobra.Command{
 		Use:   "export TENANT/CANDIDATE",

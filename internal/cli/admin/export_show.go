@@ -1,4 +1,4 @@
-package commands
+package admin
 
 import (
 	"fmt"
@@ -31,7 +31,7 @@ type documentRow struct {
 	FetchedAt time.Time `json:"fetchedAt"`
 }
 
-func exportShow(a *admin) *cobra.Command {
+func exportShow(a *Client) *cobra.Command {
 	var tenant string
 	cmd := &cobra.Command{
 		Use:   "show [TENANT/]UUID",
@@ -141,11 +141,14 @@ func (e *exportRow) printDeliveries(w io.Writer) error {
 	return table.Flush()
 }
 
+// maxHead is in characters.
+const maxHead = 300
+
 // head is as much of an answer as a line takes.
 func head(answer string) string {
 	n := 0
 	for i := range answer {
-		if n == maxMessage {
+		if n == maxHead {
 			return answer[:i] + "…"
 		}
 		n++

@@ -1,4 +1,4 @@
-package commands
+package admin
 
 import (
 	"net/http"
@@ -8,7 +8,7 @@ import (
 	"github.com/hiregate/hiregate/internal/cli/terminal"
 )
 
-func exportRelease(a *admin) *cobra.Command {
+func exportRelease(a *Client) *cobra.Command {
 	var tenant string
 	cmd := &cobra.Command{
 		Use:   "release [TENANT/]UUID",

@@ -1,0 +1,99 @@
+package admin
+
+import (
+	"bufio"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hiregate/hiregate/internal/cli/clitest"
+)
+
+func TestWrongArgumentsAreSentences(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		want    string
+		command func() *cobra.Command
+		args    string
+	}{
+		{`hiregate export "lst" is unknown: there are list, show, redeliver`, Export, "lst"},
+		{"unknown flag: --tenants; `hiregate export list --help` lists the flags", Export, "list --tenants acme"},
+		{"`hiregate export --help` lists the flags", Export, "--tenants acme"},
+		{"export list takes flags only", Export, "list acme"},
+		{"--all and --limit exclude each other", Export, "list --all --limit 3"},
+		{"--limit must be at least 1", Export, "list --limit 0"},
+		{"export show takes one export", Export, "show"},
+		{"write it as TENANT/u-1, or add --tenant", Export, "show u-1"},
+		{`tenant name "ACME"`, Export, "show ACME/u-1"},
+		{"the UUID is missing", Export, "show acme/"},
+		{"export redeliver takes one export", Export, "redeliver acme/u-1 acme/u-2"},
+		{"write it as TENANT/u-1", Export, "redeliver u-1"},
+		{"there are list, add, enable, remove", Integration, "disable acme/hris"},
+		{"integration enable takes one integration", Integration, "enable"},
+		{"write it as TENANT/NAME", Integration, "enable hris"},
+		{`integration name "HRIS"`, Integration, "enable acme/HRIS"},
+		{"integration list takes no argument", Integration, "list acme"},
+		{"hiregate user list --all shows the id beside it", User, "disable ada@example.com"},
+		{"hiregate user list --all shows the id beside it", User, "reset ada@example.com"},
+		{"hiregate user list --all shows the id beside it", User, "totp ada@example.com --off"},
+		{"hiregate user list --all shows the id beside it", User, "unlink ada@example.com"},
+		{"user totp takes the id of one user", User, "totp"},
+		{"write host:port, such as localhost:2019", Export, "list --admin localhost"},
+	} {
+		out, hints, err := clitest.Run(t.Context(), test.command(), strings.Fields(test.args)...)
+		require.ErrorContains(t, err, test.want, test.args)
+		require.NotContains(t, err.Error(), "\n")
+		require.Empty(t, out+hints, test.args)
+	}
+	out, _, err := clitest.Run(t.Context(), Export())
+	require.NoError(t, err)
+	require.Contains(t, out, "redeliver")
+}
+
+func TestWhereNoGatewayAnswers(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	closed := l.Addr().String()
+	require.NoError(t, l.Close())
+	for _, address := range []string{closed, "unix/" + filepath.Join(t.TempDir(), "none.sock")} {
+		_, _, err = clitest.Run(t.Context(), Export(), "list", "--admin", address)
+		require.ErrorContains(t, err, "no gateway runs at "+address+": start it with `hiregate run --config Caddyfile`, or `hiregate dev`")
+	}
+
+	other := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(other.Close)
+	_, _, err = clitest.Run(t.Context(), Export(), "list", "--admin", other.URL)
+	require.ErrorContains(t, err, "is not the admin endpoint of a gateway (it answered 404 Not Found)")
+
+	l, err = net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			http.ReadRequest(bufio.NewReader(c))
+			c.Write([]byte("\x00\x00\x06\x04\x00\x00\x00\x00\x00")) // HTTP/2, as Temporal begins
+			c.Close()
+		}
+	}()
+	_, _, err = clitest.Run(t.Context(), Export(), "list", "--admin", l.Addr().String())
+	require.EqualError(t, err, "what listens at "+l.Addr().String()+" is not the admin endpoint of a gateway (it speaks no HTTP): name that with --admin")
+
+	caddy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(http.StatusForbidden)
+		w.Write([]byte(`{"error":"client is not allowed to access from origin '` + r.Header.Get("Origin") + `'"}`))
+	}))
+	t.Cleanup(caddy.Close)
+	_, _, err = clitest.Run(t.Context(), Export(), "list", "--admin", strings.TrimPrefix(caddy.URL, "http://"))
+	require.ErrorContains(t, err, "refuses: client is not allowed to access from origin '"+caddy.URL+"'")
+}
