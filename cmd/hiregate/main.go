@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hiregate/hiregate/internal/cli/admin"
+	"github.com/hiregate/hiregate/internal/cli/apply"
 	"github.com/hiregate/hiregate/internal/cli/lifeline"
 	"github.com/hiregate/hiregate/internal/commands"
 	"github.com/hiregate/hiregate/internal/version"
@@ -30,7 +31,7 @@ func main() {
 	caddy.CustomVersion = "hiregate " + version.String() + ", Caddy" // whose own version follows
 	caddy.CustomLongDescription = description
 	cobra.AddTemplateFunc("trimTrailingWhitespaces", trimOfHelp)
-	for _, command := range []func() *cobra.Command{commands.Dev, commands.Send, commands.Listen, commands.Apply, admin.Export, admin.Tenant, admin.Integration, admin.Candidate, admin.Job, admin.Compliance, admin.User, admin.OAuthClient, admin.APIUser, admin.APIKey, admin.Healthcheck} {
+	for _, command := range []func() *cobra.Command{commands.Dev, commands.Send, commands.Listen, apply.Command, admin.Export, admin.Tenant, admin.Integration, admin.Candidate, admin.Job, admin.Compliance, admin.User, admin.OAuthClient, admin.APIUser, admin.APIKey, admin.Healthcheck} {
 		register(command)
 	}
 	caddycmd.Main()

@@ -17,8 +17,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hiregate/hiregate/internal/cli/apply"
 	"github.com/hiregate/hiregate/internal/cli/clitest"
-	"github.com/hiregate/hiregate/internal/commands"
 	"github.com/hiregate/hiregate/internal/hiring"
 )
 
@@ -63,7 +63,7 @@ func newLine(t *testing.T) *line {
 // run runs `hiregate apply` to its end.
 func (l *line) run(in string, args ...string) (out, form string, err error) {
 	l.t.Helper()
-	cmd := commands.Apply()
+	cmd := apply.Command()
 	cmd.SetIn(strings.NewReader(in))
 	return clitest.Run(l.t.Context(), cmd, append([]string{"--url", l.url + "/", "--user", partner}, args...)...)
 }

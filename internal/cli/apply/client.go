@@ -1,4 +1,4 @@
-package commands
+package apply
 
 import (
 	"bytes"
@@ -46,15 +46,15 @@ type legalText struct {
 }
 
 const (
-	applyAnswerTime = 2 * time.Minute // until the head of an answer, once all is sent
-	applyAttempts   = 5
-	applyGap        = time.Second      // before the second attempt; it doubles
-	applyMaxGap     = 30 * time.Second // a longer Retry-After is for the person to wait
-	maxApplyAnswer  = 16 << 20         // bytes
+	answerTime = 2 * time.Minute // until the head of an answer, once all is sent
+	attempts   = 5
+	firstGap   = time.Second      // before the second attempt; it doubles
+	maxGap     = 30 * time.Second // a longer Retry-After is for the person to wait
+	maxAnswer  = 16 << 20         // bytes
 )
 
-// applyClient is a user of an Apply API.
-type applyClient struct {
+// client is a user of an Apply API.
+type client struct {
 	base, user string
 	password   func() (string, error)
 	log        io.Writer
@@ -63,9 +63,9 @@ type applyClient struct {
 	token      string
 }
 
-func newApplyClient(base, user string, password func() (string, error), log io.Writer) *applyClient {
-	transport := &http.Transport{Proxy: http.ProxyFromEnvironment, ResponseHeaderTimeout: applyAnswerTime, ExpectContinueTimeout: time.Second}
-	c := &applyClient{base: base, user: user, password: password, log: log, transport: transport}
+func newClient(base, user string, password func() (string, error), log io.Writer) *client {
+	transport := &http.Transport{Proxy: http.ProxyFromEnvironment, ResponseHeaderTimeout: answerTime, ExpectContinueTimeout: time.Second}
+	c := &client{base: base, user: user, password: password, log: log, transport: transport}
 	c.client = &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	if raw, err := os.ReadFile(c.cache()); err == nil {
 		c.token = strings.TrimSpace(string(raw))
@@ -73,10 +73,10 @@ func newApplyClient(base, user string, password func() (string, error), log io.W
 	return c
 }
 
-func (c *applyClient) close() { c.transport.CloseIdleConnections() }
+func (c *client) close() { c.transport.CloseIdleConnections() }
 
 // cache is the file of the token: one for each address and user. Empty: there is no cache folder.
-func (c *applyClient) cache() string {
+func (c *client) cache() string {
 	folder, err := os.UserCacheDir()
 	if err != nil {
 		return ""
@@ -85,7 +85,7 @@ func (c *applyClient) cache() string {
 }
 
 // keep puts the token into the cache, for its owner alone. Where that can't be done, the next command signs in again.
-func (c *applyClient) keep() {
+func (c *client) keep() {
 	name := c.cache()
 	if name == "" || os.MkdirAll(filepath.Dir(name), 0o700) != nil {
 		return
@@ -104,7 +104,7 @@ func (c *applyClient) keep() {
 }
 
 // authenticate gets a token for the password.
-func (c *applyClient) authenticate(ctx context.Context) error {
+func (c *client) authenticate(ctx context.Context) error {
 	password, err := c.password()
 	if err != nil {
 		return err
@@ -113,7 +113,7 @@ func (c *applyClient) authenticate(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	a, err := c.send(ctx, http.MethodPost, "/v2/authentication", applyBody{new: func() io.ReadCloser { return io.NopCloser(bytes.NewReader(raw)) }, size: int64(len(raw))}, nil)
+	a, err := c.send(ctx, http.MethodPost, "/v2/authentication", content{new: func() io.ReadCloser { return io.NopCloser(bytes.NewReader(raw)) }, size: int64(len(raw))}, nil)
 	if err != nil {
 		return err
 	}
@@ -132,14 +132,14 @@ func (c *applyClient) authenticate(ctx context.Context) error {
 	return nil
 }
 
-// applyBody is a body that can be sent more than once.
-type applyBody struct {
+// content is a body that can be sent more than once.
+type content struct {
 	new  func() io.ReadCloser // nil: none
 	size int64
 }
 
-// applyReply is an answer of the Apply API.
-type applyReply struct {
+// reply is an answer of the Apply API.
+type reply struct {
 	status int
 	header http.Header
 	body   []byte
@@ -147,7 +147,7 @@ type applyReply struct {
 }
 
 // sentence makes an error of an answer.
-func (a *applyReply) sentence(doing string) error {
+func (a *reply) sentence(doing string) error {
 	var said struct{ Message string }
 	_ = json.Unmarshal(a.body, &said) // something else than an Apply API may answer anything
 	text := terminal.StatusText(a.status)
@@ -160,7 +160,7 @@ func (a *applyReply) sentence(doing string) error {
 	return fmt.Errorf("%s: the answer was %s", doing, text)
 }
 
-func (c *applyClient) send(ctx context.Context, method, path string, body applyBody, header http.Header) (*applyReply, error) {
+func (c *client) send(ctx context.Context, method, path string, body content, header http.Header) (*reply, error) {
 	var in io.Reader
 	if body.new != nil {
 		stream := body.new()
@@ -184,15 +184,15 @@ func (c *applyClient) send(ctx context.Context, method, path string, body applyB
 		return nil, err
 	}
 	defer answer.Body.Close()
-	raw, err := io.ReadAll(io.LimitReader(answer.Body, maxApplyAnswer))
-	return &applyReply{status: answer.StatusCode, header: answer.Header, body: raw}, err
+	raw, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer))
+	return &reply{status: answer.StatusCode, header: answer.Header, body: raw}, err
 }
 
 // ask is send with a token, which is renewed when the answer is 401. What broke on the way, or is to be tried again, is sent again:
 // do that only with what may be repeated.
-func (c *applyClient) ask(ctx context.Context, method, path string, body applyBody, header http.Header) (*applyReply, error) {
+func (c *client) ask(ctx context.Context, method, path string, body content, header http.Header) (*reply, error) {
 	renewed, later := false, false
-	for attempt, gap := 1, applyGap; ; attempt++ {
+	for attempt, gap := 1, firstGap; ; attempt++ {
 		if c.token == "" {
 			renewed = true
 			if err := c.authenticate(ctx); err != nil {
@@ -216,7 +216,7 @@ func (c *applyClient) ask(ctx context.Context, method, path string, body applyBo
 			continue
 		case err == nil && !again(a):
 			return a, nil
-		case ctx.Err() != nil, attempt == applyAttempts:
+		case ctx.Err() != nil, attempt == attempts:
 			return a, c.unreached(ctx, err)
 		}
 		later = later || err != nil || a.status != http.StatusTooManyRequests
@@ -225,7 +225,7 @@ func (c *applyClient) ask(ctx context.Context, method, path string, body applyBo
 			if n, err := strconv.Atoi(a.header.Get("Retry-After")); err == nil {
 				wait = time.Duration(n) * time.Second
 			}
-			if wait > applyMaxGap {
+			if wait > maxGap {
 				return a, nil
 			}
 		}
@@ -239,12 +239,12 @@ func (c *applyClient) ask(ctx context.Context, method, path string, body applyBo
 }
 
 // again tells whether an answer asks to try again.
-func again(a *applyReply) bool {
+func again(a *reply) bool {
 	return a.status == http.StatusTooManyRequests || a.status == http.StatusServiceUnavailable || a.status == http.StatusBadGateway ||
 		a.status == http.StatusConflict && a.header.Get("Retry-After") != ""
 }
 
-func (c *applyClient) unreached(ctx context.Context, err error) error {
+func (c *client) unreached(ctx context.Context, err error) error {
 	switch {
 	case err == nil:
 		return nil
@@ -264,13 +264,13 @@ func (c *applyClient) unreached(ctx context.Context, err error) error {
 	return err
 }
 
-func (c *applyClient) elsewhere() error {
+func (c *client) elsewhere() error {
 	return fmt.Errorf("what listens at %s is no Apply API: name its address with --url", c.base)
 }
 
 // questions reads what a job asks.
-func (c *applyClient) questions(ctx context.Context, job string) (all []asked, err error) {
-	a, err := c.ask(ctx, http.MethodGet, "/v2/job/"+terminal.PathSegment(job)+"/question", applyBody{}, nil)
+func (c *client) questions(ctx context.Context, job string) (all []asked, err error) {
+	a, err := c.ask(ctx, http.MethodGet, "/v2/job/"+terminal.PathSegment(job)+"/question", content{}, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -284,8 +284,8 @@ func (c *applyClient) questions(ctx context.Context, job string) (all []asked, e
 }
 
 // legalText reads the text of a compliance group, which is public.
-func (c *applyClient) legalText(ctx context.Context, group string) (*legalText, error) {
-	a, err := c.ask(ctx, http.MethodGet, "/compliance/"+terminal.PathSegment(group), applyBody{}, nil)
+func (c *client) legalText(ctx context.Context, group string) (*legalText, error) {
+	a, err := c.ask(ctx, http.MethodGet, "/compliance/"+terminal.PathSegment(group), content{}, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -300,7 +300,7 @@ func (c *applyClient) legalText(ctx context.Context, group string) (*legalText, 
 }
 
 // apply sends an application, under an Idempotency-Key. It gives the application's id, or what is not valid.
-func (c *applyClient) apply(ctx context.Context, job, source string, answers []givenAnswer, key string) (id string, items []invalidItem, err error) {
+func (c *client) apply(ctx context.Context, job, source string, answers []givenAnswer, key string) (id string, items []invalidItem, err error) {
 	body, err := applicationBody(job, source, answers)
 	if err != nil {
 		return "", nil, err

@@ -1,4 +1,4 @@
-package commands
+package apply
 
 import (
 	"bufio"

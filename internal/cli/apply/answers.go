@@ -1,4 +1,4 @@
-package commands
+package apply
 
 import (
 	"encoding/base64"
@@ -121,7 +121,7 @@ type answerFileError struct{ error }
 func (e *answerFileError) Unwrap() error { return e.error }
 
 // applicationBody is the body of an application. Its files are read and encoded while it is sent.
-func applicationBody(job, source string, answers []givenAnswer) (applyBody, error) {
+func applicationBody(job, source string, answers []givenAnswer) (content, error) {
 	type part struct {
 		text string
 		file string // behind it
@@ -148,7 +148,7 @@ func applicationBody(job, source string, answers []givenAnswer) (applyBody, erro
 			err = errors.New("it is no file")
 		}
 		if err != nil {
-			return applyBody{}, &answerFileError{fmt.Errorf("the answer to %s is the file %s, which can't be sent: %w", terminal.Printable(a.QuestionID), terminal.Printable(a.File), terminal.Cause(err))}
+			return content{}, &answerFileError{fmt.Errorf("the answer to %s is the file %s, which can't be sent: %w", terminal.Printable(a.QuestionID), terminal.Printable(a.File), terminal.Cause(err))}
 		}
 		parts = append(parts, part{text + `"`, a.File, about.Size()})
 		size += int64(len(text)) + 1 + int64(base64.StdEncoding.EncodedLen(int(about.Size())))
@@ -168,7 +168,7 @@ func applicationBody(job, source string, answers []givenAnswer) (applyBody, erro
 		_, err := io.WriteString(w, text)
 		return err
 	}
-	return applyBody{size: size, new: func() io.ReadCloser {
+	return content{size: size, new: func() io.ReadCloser {
 		r, w := io.Pipe()
 		go func() { w.CloseWithError(write(w)) }() // ends at the latest when the reader is closed
 		return r

@@ -1,4 +1,4 @@
-package commands
+package terminal_test
 
 import (
 	"bufio"
@@ -12,11 +12,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hiregate/hiregate/internal/cli/admin"
+	"github.com/hiregate/hiregate/internal/cli/apply"
 )
 
 // Whatever listens where a gateway is looked for, and however it ends, what is said of it is a sentence.
 func TestSomethingElseListens(t *testing.T) {
-	t.Setenv(passwordVariable, "correct horse")
+	t.Setenv("HIREGATE_PASSWORD", "correct horse")
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	for _, one := range []struct{ answer, admin, healthz, apply string }{
 		{"", "closed the connection before it had answered: look at its log", "before it had answered: look at its log", "closed the connection before it had answered"},
@@ -40,7 +41,7 @@ func TestSomethingElseListens(t *testing.T) {
 		}
 		asked(one.admin, admin.Export, "show", "acme/u-1", "--admin", at)
 		asked(one.healthz, admin.Healthcheck, "http://"+at+"/healthz")
-		asked(one.apply, Apply, "--url", "http://"+at+"/apply", "--job", "NURSE-1", "--user", "partner@example.com", "--questions")
+		asked(one.apply, apply.Command, "--url", "http://"+at+"/apply", "--job", "NURSE-1", "--user", "partner@example.com", "--questions")
 	}
 }
 

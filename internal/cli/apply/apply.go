@@ -1,4 +1,5 @@
-package commands
+// Package apply has the command `hiregate apply`: a partner that applies for jobs.
+package apply
 
 import (
 	"context"
@@ -19,14 +20,14 @@ import (
 // passwordVariable may hold the password instead of --password-file.
 const passwordVariable = "HIREGATE_PASSWORD"
 
-type applyFlags struct {
+type flags struct {
 	url, job, user, passwordFile, answers, source, key string
 	questions, json                                    bool
 }
 
-// Apply returns the command `hiregate apply`, which plays a partner of the contract's part C.
-func Apply() *cobra.Command {
-	f := new(applyFlags)
+// Command returns the command `hiregate apply`, which plays a partner of the contract's part C.
+func Command() *cobra.Command {
+	f := new(flags)
 	cmd := &cobra.Command{
 		Use:   "apply",
 		Short: "Plays a partner: applies for a job through the Apply API",
@@ -72,7 +73,7 @@ The id of the application (the header X-Application-Id) is printed.`,
 	return cmd
 }
 
-func (f *applyFlags) check() error {
+func (f *flags) check() error {
 	switch {
 	case f.url == "":
 		return errors.New("where is the Apply API? name its address, such as: --url http://localhost:8080/apply")
@@ -88,7 +89,7 @@ func (f *applyFlags) check() error {
 	return nil
 }
 
-func (f *applyFlags) run(ctx context.Context, cmd *cobra.Command) error {
+func (f *flags) run(ctx context.Context, cmd *cobra.Command) error {
 	if err := f.check(); err != nil {
 		return err
 	}
@@ -96,7 +97,7 @@ func (f *applyFlags) run(ctx context.Context, cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	c := newApplyClient(strings.TrimRight(target.String(), "/"), f.user, func() (string, error) { return f.password(ctx, cmd) }, cmd.ErrOrStderr())
+	c := newClient(strings.TrimRight(target.String(), "/"), f.user, func() (string, error) { return f.password(ctx, cmd) }, cmd.ErrOrStderr())
 	defer c.close()
 	if f.answers != "" && !f.questions {
 		return f.file(ctx, cmd, c)
@@ -112,7 +113,7 @@ func (f *applyFlags) run(ctx context.Context, cmd *cobra.Command) error {
 }
 
 // file sends the answers of a file.
-func (f *applyFlags) file(ctx context.Context, cmd *cobra.Command, c *applyClient) error {
+func (f *flags) file(ctx context.Context, cmd *cobra.Command, c *client) error {
 	all, source, err := readAnswers(cmd.InOrStdin(), f.answers, func() ([]asked, error) { return c.questions(ctx, f.job) })
 	if err != nil {
 		return err
@@ -131,7 +132,7 @@ func (f *applyFlags) file(ctx context.Context, cmd *cobra.Command, c *applyClien
 }
 
 // form asks the questions, and those again whose answers are not valid.
-func (f *applyFlags) form(ctx context.Context, cmd *cobra.Command, c *applyClient, questions []asked) error {
+func (f *flags) form(ctx context.Context, cmd *cobra.Command, c *client, questions []asked) error {
 	form := newForm(cmd.InOrStdin(), cmd.ErrOrStderr(), func(group string) (*legalText, error) { return c.legalText(ctx, group) })
 	var items []invalidItem
 	for {
@@ -153,7 +154,7 @@ func (f *applyFlags) form(ctx context.Context, cmd *cobra.Command, c *applyClien
 }
 
 // submit sends an application, and prints its id; or gives what is not valid.
-func (f *applyFlags) submit(ctx context.Context, cmd *cobra.Command, c *applyClient, source string, answers []givenAnswer) ([]invalidItem, error) {
+func (f *flags) submit(ctx context.Context, cmd *cobra.Command, c *client, source string, answers []givenAnswer) ([]invalidItem, error) {
 	key := f.key
 	if key == "" {
 		key = uuid.NewString()
@@ -171,7 +172,7 @@ func (f *applyFlags) submit(ctx context.Context, cmd *cobra.Command, c *applyCli
 }
 
 // show prints what a job asks.
-func (f *applyFlags) show(cmd *cobra.Command, questions []asked) error {
+func (f *flags) show(cmd *cobra.Command, questions []asked) error {
 	table := terminal.NewTable(cmd.OutOrStdout(), "question", "format", "required", "label", "options", "max length", "group")
 	for _, q := range questions {
 		if f.json {
@@ -199,7 +200,7 @@ func (f *applyFlags) show(cmd *cobra.Command, questions []asked) error {
 }
 
 // tell prints what is not valid, beside the questions.
-func (f *applyFlags) tell(cmd *cobra.Command, items []invalidItem) error {
+func (f *flags) tell(cmd *cobra.Command, items []invalidItem) error {
 	table := terminal.NewTable(cmd.OutOrStdout(), "question", "what is wrong")
 	for _, item := range items {
 		if f.json {
@@ -219,7 +220,7 @@ func (f *applyFlags) tell(cmd *cobra.Command, items []invalidItem) error {
 }
 
 // password finds the password, when there is no token.
-func (f *applyFlags) password(ctx context.Context, cmd *cobra.Command) (string, error) {
+func (f *flags) password(ctx context.Context, cmd *cobra.Command) (string, error) {
 	if f.passwordFile != "" {
 		return terminal.ReadSecret(cmd.InOrStdin(), f.passwordFile)
 	}
