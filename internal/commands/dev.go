@@ -18,6 +18,7 @@ import (
 
 	"github.com/hiregate/hiregate/caddyfile"
 	"github.com/hiregate/hiregate/internal/cli/lifeline"
+	"github.com/hiregate/hiregate/internal/cli/partner"
 	"github.com/hiregate/hiregate/internal/cli/terminal"
 )
 
@@ -162,13 +163,13 @@ func (f *devFlags) start(ctx context.Context, c *crew, server temporalProgram, c
 	if err := c.start(temporal); err != nil {
 		return err
 	}
-	var partner *child
+	var receiver *child
 	if !f.noPartner {
-		partner = f.partnerChild(self, console.lines("partner", 32))
-		if err := c.start(partner); err != nil {
+		receiver = f.partnerChild(self, console.lines("partner", 32))
+		if err := c.start(receiver); err != nil {
 			return err
 		}
-		if err := c.await(ctx, partner); err != nil {
+		if err := c.await(ctx, receiver); err != nil {
 			return err
 		}
 	}
@@ -188,7 +189,7 @@ func (f *devFlags) start(ctx context.Context, c *crew, server temporalProgram, c
 
 func (f *devFlags) partnerChild(self string, lines *lines) *child {
 	cmd := exec.Command(self, "listen", "--addr", loopback(f.partner), "--lifeline", "--issuer", f.issuer())
-	cmd.Env = append(os.Environ(), terminal.SecretVariable+"="+partnerSecret, clientSecretVariable+"="+demoSecret)
+	cmd.Env = append(os.Environ(), terminal.SecretVariable+"="+partnerSecret, partner.ClientSecretVariable+"="+demoSecret)
 	return &child{name: "the sample partner", cmd: cmd, lines: lines, answers: answering(f.partner), grace: 5 * time.Second}
 }
 

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/hiregate/hiregate/internal/cli/admin"
+	"github.com/hiregate/hiregate/internal/cli/partner"
 	"github.com/hiregate/hiregate/internal/cli/terminal"
 )
 
@@ -20,7 +21,6 @@ import (
 const (
 	demoEmail    = "ada@example.com"
 	demoPassword = "correct horse"
-	demoClient   = "demo"
 	demoSecret   = "demo-secret"
 )
 
@@ -37,11 +37,11 @@ func (s *seeding) signIn(home string) func(context.Context) error {
 			return err
 		}
 		var settings map[string]any
-		path := "/v1/oauth-clients/" + demoClient
+		path := "/v1/oauth-clients/" + partner.DemoClient
 		err := s.Call(ctx, http.MethodGet, path, nil, &settings)
 		if refused := new(admin.Refusal); errors.As(err, &refused) && refused.Status == http.StatusNotFound {
 			demo := demoSettings(map[string]any{"name": "Sample partner"}, home)
-			demo["id"], demo["secret"] = demoClient, demoSecret
+			demo["id"], demo["secret"] = partner.DemoClient, demoSecret
 			return unlessThere(s.Call(ctx, http.MethodPost, "/v1/oauth-clients", demo, nil))
 		}
 		if err != nil {
@@ -56,7 +56,7 @@ func (s *seeding) signIn(home string) func(context.Context) error {
 
 // demoSettings are settings of the application with the addresses of the sample partner in them.
 func demoSettings(settings map[string]any, home string) map[string]any {
-	settings["redirectUris"], settings["postLogoutRedirectUris"] = []string{home + callbackPath}, []string{home + homePath}
+	settings["redirectUris"], settings["postLogoutRedirectUris"] = []string{home + partner.CallbackPath}, []string{home + partner.HomePath}
 	return settings
 }
 

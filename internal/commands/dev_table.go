@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/hiregate/hiregate/internal/cli/admin"
+	"github.com/hiregate/hiregate/internal/cli/partner"
 	"github.com/hiregate/hiregate/internal/cli/terminal"
 )
 
@@ -21,11 +22,11 @@ func (f *devFlags) announce(w io.Writer, took time.Duration) error {
 	if f.noPartner {
 		receiver := fmt.Sprintf("%s listen --secret %s --addr %s", os.Args[0], partnerSecret, loopback(f.partner))
 		table.Row("  deliveries go to", "http://"+loopback(f.partner), "secret "+partnerSecret+"; to receive there: "+receiver)
-		table.Row("  sign-in provider", f.issuer(), "client "+demoClient+", secret "+demoSecret)
+		table.Row("  sign-in provider", f.issuer(), "client "+partner.DemoClient+", secret "+demoSecret)
 	} else {
 		table.Row("  sample partner", "http://"+loopback(f.partner), "secret "+partnerSecret)
 		table.Row("  sign-in", f.home(), "as "+demoEmail+" with "+demoPassword)
-		table.Row("  its provider", f.issuer(), "client "+demoClient+", secret "+demoSecret)
+		table.Row("  its provider", f.issuer(), "client "+partner.DemoClient+", secret "+demoSecret)
 	}
 	table.Row("  Apply API", gateway+"/apply", "as partner@example.com with correct horse, for the job NURSE-1 of initech")
 	table.Row("  management API", gateway+"/manage/v1", "key dev-key; described at "+gateway+"/manage/openapi.json")

@@ -1,9 +1,10 @@
-package commands
+package send
 
 import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -85,10 +86,10 @@ func TestSendSaysWhatIsWrongBeforeItSends(t *testing.T) {
 
 func TestSecretFromTheEnvironment(t *testing.T) {
 	t.Setenv(terminal.SecretVariable, secret)
-	partner := listen(t)
-	_, _, err := send(t, partner.url+"/acme")
+	receiver := listen(t)
+	_, _, err := send(t, receiver.url+"/acme")
 	require.NoError(t, err)
-	_, _, err = send(t, partner.url+"/acme", "--secret", "another")
+	_, _, err = send(t, receiver.url+"/acme", "--secret", "another")
 	require.Error(t, err, "the flag wins")
 }
 
@@ -101,7 +102,7 @@ func TestNoAnswerIsASentence(t *testing.T) {
 	plain := httptest.NewServer(http.NotFoundHandler())
 	t.Cleanup(plain.Close)
 	trusted := httptest.NewUnstartedServer(http.NotFoundHandler())
-	trusted.Config.ErrorLog = discard
+	trusted.Config.ErrorLog = log.New(io.Discard, "", 0)
 	trusted.StartTLS()
 	t.Cleanup(trusted.Close)
 	silent := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))

@@ -1,4 +1,4 @@
-package commands
+package partner
 
 import (
 	"encoding/json"

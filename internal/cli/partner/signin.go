@@ -1,4 +1,4 @@
-package commands
+package partner
 
 import (
 	"context"
@@ -19,9 +19,9 @@ import (
 
 // The paths of the sample partner's own pages. Everything else is the webhook's.
 const (
-	homePath     = "/"
+	HomePath     = "/"
 	signInPath   = "/sign-in"
-	callbackPath = "/callback"
+	CallbackPath = "/callback"
 	signOutPath  = "/sign-out"
 )
 
@@ -72,7 +72,7 @@ func newSignIn(issuer, client, secret, home string) (*signIn, error) {
 		return nil, fmt.Errorf("--issuer %s is no address: write it like http://localhost:8080/signin", issuer)
 	}
 	s := &signIn{issuer: issuer, home: home, client: terminal.Direct, config: oauth2.Config{
-		ClientID: client, ClientSecret: secret, RedirectURL: home + callbackPath, Scopes: []string{oidc.ScopeOpenID, "profile", "email"},
+		ClientID: client, ClientSecret: secret, RedirectURL: home + CallbackPath, Scopes: []string{oidc.ScopeOpenID, "profile", "email"},
 	}}
 	if s.attempts, err = lru.New[string, attempt](rememberedPeople); err != nil {
 		return nil, err
@@ -101,19 +101,19 @@ func (s *signIn) discover() (*oidc.Provider, oauth2.Config, error) {
 
 // serves tells whether a path is one of the pages.
 func (s *signIn) serves(path string) bool {
-	return s != nil && (path == homePath || path == signInPath || path == callbackPath || path == signOutPath)
+	return s != nil && (path == HomePath || path == signInPath || path == CallbackPath || path == signOutPath)
 }
 
 func (s *signIn) serve(w http.ResponseWriter, r *http.Request, counts string) {
 	switch r.URL.Path {
 	case signInPath:
 		s.begin(w, r)
-	case callbackPath:
+	case CallbackPath:
 		s.finish(w, r)
 	case signOutPath:
 		s.end(w, r)
 	default:
-		s.show(w, http.StatusOK, &partnerPage{Person: s.who(r), Counts: counts})
+		s.show(w, http.StatusOK, &pageData{Person: s.who(r), Counts: counts})
 	}
 }
 
@@ -168,7 +168,7 @@ func (s *signIn) finish(w http.ResponseWriter, r *http.Request) {
 	id := rand.Text()
 	s.people.Add(id, who)
 	setCookie(w, personCookie, id)
-	http.Redirect(w, r, s.home+homePath, http.StatusSeeOther)
+	http.Redirect(w, r, s.home+HomePath, http.StatusSeeOther)
 }
 
 // answers tells whether an answer is from the provider that was asked, as far as it says: only those say so for certain whose metadata
@@ -221,7 +221,7 @@ func (s *signIn) end(w http.ResponseWriter, r *http.Request) {
 		s.people.Remove(cookie.Value)
 	}
 	dropCookie(w, personCookie)
-	to := s.home + homePath
+	to := s.home + HomePath
 	if provider, _, err := s.discover(); err == nil && who != nil {
 		var metadata struct {
 			EndSession string `json:"end_session_endpoint"`

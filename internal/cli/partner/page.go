@@ -1,4 +1,4 @@
-package commands
+package partner
 
 import (
 	"bytes"
@@ -14,22 +14,22 @@ import (
 	"time"
 )
 
-//go:embed partner_page.html
-var partnerMarkup string
+//go:embed page.html
+var markup string
 
-//go:embed partner_page.css
-var partnerStyle string
+//go:embed page.css
+var style string
 
-var partnerPages = template.Must(template.New("partner").Parse(partnerMarkup))
+var pages = template.Must(template.New("partner").Parse(markup))
 
-// partnerPolicy is the pages' Content-Security-Policy: our style, and nothing else.
-var partnerPolicy = func() string {
-	sum := sha256.Sum256([]byte(partnerStyle))
+// policy is the pages' Content-Security-Policy: our style, and nothing else.
+var policy = func() string {
+	sum := sha256.Sum256([]byte(style))
 	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; frame-ancestors 'none'; base-uri 'none'"
 }()
 
-// partnerPage is what a page of the sample partner shows.
-type partnerPage struct {
+// pageData is what a page of the sample partner shows.
+type pageData struct {
 	Style   template.CSS
 	Issuer  string
 	Client  string
@@ -38,17 +38,17 @@ type partnerPage struct {
 	Counts  string  // what the webhook received
 }
 
-func (s *signIn) show(w http.ResponseWriter, status int, page *partnerPage) {
-	page.Style, page.Issuer, page.Client = template.CSS(partnerStyle), s.issuer, s.config.ClientID
+func (s *signIn) show(w http.ResponseWriter, status int, page *pageData) {
+	page.Style, page.Issuer, page.Client = template.CSS(style), s.issuer, s.config.ClientID
 	var b bytes.Buffer
-	if err := partnerPages.Execute(&b, page); err != nil {
+	if err := pages.Execute(&b, page); err != nil {
 		http.Error(w, "the page can't be shown", http.StatusInternalServerError)
 		return
 	}
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Cache-Control", "no-store")
-	h.Set("Content-Security-Policy", partnerPolicy)
+	h.Set("Content-Security-Policy", policy)
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(status)
@@ -56,7 +56,7 @@ func (s *signIn) show(w http.ResponseWriter, status int, page *partnerPage) {
 }
 
 func (s *signIn) failed(w http.ResponseWriter, status int, problem string) {
-	s.show(w, status, &partnerPage{Problem: problem})
+	s.show(w, status, &pageData{Problem: problem})
 }
 
 // claimRow is a row of the page.

@@ -1,4 +1,4 @@
-package commands
+package partner
 
 import (
 	"cmp"
@@ -21,7 +21,7 @@ type archive string
 var plainUUID = regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9._-]{0,127}$`)
 
 // folder is where the export goes, empty if nothing is kept. Without a UUID the body's hash names it.
-func (a archive) folder(e *entry) string {
+func (a archive) folder(e *Entry) string {
 	if a == "" {
 		return ""
 	}
@@ -33,7 +33,7 @@ func (a archive) folder(e *entry) string {
 	return filepath.Join(string(a), name)
 }
 
-func (a archive) body(e *entry, body []byte) error {
+func (a archive) body(e *Entry, body []byte) error {
 	folder := a.folder(e)
 	if folder == "" {
 		return nil

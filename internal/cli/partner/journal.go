@@ -1,4 +1,4 @@
-package commands
+package partner
 
 import (
 	"cmp"
@@ -14,9 +14,9 @@ import (
 	"github.com/hiregate/hiregate/internal/cli/terminal"
 )
 
-// entry is one line of `hiregate listen`. It says nothing about the candidate: no names, no e-mail addresses, and no
+// Entry is one line of `hiregate listen`. It says nothing about the candidate: no names, no e-mail addresses, and no
 // file names, which often are names.
-type entry struct {
+type Entry struct {
 	Kind        string     `json:"kind"` // "export", "verify", "refused", or "documents", which completes an export
 	At          time.Time  `json:"at"`
 	Client      string     `json:"client,omitempty"`
@@ -30,11 +30,11 @@ type entry struct {
 	Duplicate   bool       `json:"duplicate"` // an earlier one with this UUID was acknowledged
 	Attachments int        `json:"attachments"`
 	Downloading bool       `json:"downloading,omitempty"` // a line "documents" follows
-	Documents   []download `json:"documents,omitempty"`   // one for each attachment
+	Documents   []Download `json:"documents,omitempty"`   // one for each attachment
 }
 
-// download is what became of one attachment's document.
-type download struct {
+// Download is what became of one attachment's document.
+type Download struct {
 	Bytes    int64  `json:"bytes"` // of the file, decoded
 	MIMEType string `json:"mimeType,omitempty"`
 	Error    string `json:"error,omitempty"` // a few words, without the URL, which is a credential
@@ -45,12 +45,12 @@ type journal struct {
 	mu     sync.Mutex
 	out    io.Writer
 	json   bool
-	counts counts
+	counts Counts
 	failed error // of the writer; printing stops there
 }
 
-// counts is what a partner saw; with --json it is the last line.
-type counts struct {
+// Counts is what a partner saw; with --json it is the last line.
+type Counts struct {
 	Kind         string    `json:"kind"` // "summary"
 	Since        time.Time `json:"since"`
 	Exports      int       `json:"exports"` // with a valid signature, duplicates included
@@ -64,7 +64,7 @@ type counts struct {
 }
 
 func newJournal(out io.Writer, json bool) *journal {
-	return &journal{out: out, json: json, counts: counts{Kind: "summary", Since: time.Now().UTC()}}
+	return &journal{out: out, json: json, counts: Counts{Kind: "summary", Since: time.Now().UTC()}}
 }
 
 // greet tells where the partner listens.
@@ -77,7 +77,7 @@ func (j *journal) greet(addr string) error {
 }
 
 // record prints and counts a line.
-func (j *journal) record(e *entry) {
+func (j *journal) record(e *Entry) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.counts.add(e)
@@ -90,7 +90,7 @@ func (j *journal) record(e *entry) {
 	}
 }
 
-func (c *counts) add(e *entry) {
+func (c *Counts) add(e *Entry) {
 	switch e.Kind {
 	case "export":
 		c.Exports++
@@ -116,7 +116,7 @@ func (c *counts) add(e *entry) {
 }
 
 // String is the line for people.
-func (e *entry) String() string {
+func (e *Entry) String() string {
 	parts := []string{e.At.UTC().Format("2006-01-02T15:04:05.000Z07:00"), fmt.Sprintf("%-9s", e.Kind)}
 	add := func(format string, args ...any) { parts = append(parts, fmt.Sprintf(format, args...)) }
 	add("%s", cmp.Or(e.Client, "-"))
@@ -148,7 +148,7 @@ func (e *entry) String() string {
 	return terminal.Printable(strings.Join(parts, "  "))
 }
 
-func (e *entry) documents() string {
+func (e *Entry) documents() string {
 	text := fmt.Sprintf("%d documents", e.Attachments)
 	if e.Attachments == 1 {
 		text = "1 document"
@@ -183,7 +183,7 @@ func (j *journal) summary() error {
 	}
 }
 
-func (c *counts) print(w io.Writer) error {
+func (c *Counts) print(w io.Writer) error {
 	table := terminal.NewTable(w)
 	table.Row("listening since", c.Since)
 	table.Row("exports", c.Exports)

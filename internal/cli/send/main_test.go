@@ -1,4 +1,4 @@
-package commands
+package send
 
 import (
 	"context"
@@ -9,11 +9,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hiregate/hiregate/internal/cli/clitest"
+	"github.com/hiregate/hiregate/internal/cli/partner"
 )
 
 const (
 	secret     = "s3cret"
-	fullExport = "../../testdata/samples/export-full.json"
+	fullExport = "../../../testdata/samples/export-full.json"
 )
 
 // send runs `hiregate send` to its end.
@@ -24,7 +25,7 @@ func send(t *testing.T, args ...string) (out, log string, err error) {
 
 func sendIn(t *testing.T, ctx context.Context, args ...string) (out, log string, err error) {
 	t.Helper()
-	return clitest.Run(ctx, Send(), args...)
+	return clitest.Run(ctx, Command(), args...)
 }
 
 // running is a `hiregate listen` on a free port.
@@ -39,7 +40,7 @@ func listen(t *testing.T, args ...string) *running {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	r := &running{t: t, out: new(clitest.Buffer)}
-	cmd := Listen()
+	cmd := partner.Command()
 	cmd.SetOut(r.out)
 	cmd.SetErr(new(clitest.Buffer))
 	cmd.SetArgs(append([]string{"--addr", "127.0.0.1:0", "--secret", secret, "--json"}, args...))
@@ -61,11 +62,11 @@ func listen(t *testing.T, args ...string) *running {
 }
 
 // entries waits until there are n lines of a kind.
-func (r *running) entries(kind string, n int) []entry {
+func (r *running) entries(kind string, n int) []partner.Entry {
 	r.t.Helper()
 	require.Eventually(r.t, func() bool { return strings.Count(r.out.String(), `"kind":"`+kind+`"`) >= n }, 10*time.Second, time.Millisecond,
 		"%d lines of kind %s", n, kind)
-	all := clitest.JSONLines[entry](r.t, r.out.String(), kind)
+	all := clitest.JSONLines[partner.Entry](r.t, r.out.String(), kind)
 	require.Len(r.t, all, n)
 	return all
 }

@@ -1,4 +1,5 @@
-package commands
+// Package send has the command `hiregate send`: the service, which sends exports to a webhook.
+package send
 
 import (
 	"context"
@@ -16,7 +17,7 @@ import (
 
 const maxConcurrency = 1024
 
-type sendFlags struct {
+type flags struct {
 	secret, event, payload, serviceName, uuid, rate string
 	documents                                       []string
 	count, concurrency                              int
@@ -24,9 +25,9 @@ type sendFlags struct {
 	json                                            bool
 }
 
-// Send returns the command `hiregate send`, which plays the service of the contract's part B.
-func Send() *cobra.Command {
-	f := new(sendFlags)
+// Command returns the command `hiregate send`, which plays the service of the contract's part B.
+func Command() *cobra.Command {
+	f := new(flags)
 	cmd := &cobra.Command{
 		Use:   "send URL",
 		Short: "Plays the service: signs an event and sends it to a webhook",
@@ -79,7 +80,7 @@ The exit code is 1 when anything was not acknowledged: with 2xx an export, with 
 }
 
 // check finds what is wrong with the flags before anything is sent.
-func (f *sendFlags) check() error {
+func (f *flags) check() error {
 	f.event = strings.ToUpper(f.event)
 	switch verify := f.event == webhook.EventVerify; {
 	case !verify && f.event != webhook.EventExport:
@@ -102,7 +103,7 @@ func (f *sendFlags) check() error {
 	return nil
 }
 
-func (f *sendFlags) run(ctx context.Context, cmd *cobra.Command, arg string) error {
+func (f *flags) run(ctx context.Context, cmd *cobra.Command, arg string) error {
 	if err := f.check(); err != nil {
 		return err
 	}
@@ -122,7 +123,7 @@ func (f *sendFlags) run(ctx context.Context, cmd *cobra.Command, arg string) err
 	if err != nil {
 		return fmt.Errorf("--service-name: %w", err)
 	}
-	r := &sendRun{
+	r := &run{
 		flags: f, out: cmd.OutOrStdout(), log: cmd.ErrOrStderr(),
 		sender: &sender{
 			names: names, client: newClient(f.concurrency), uuid: f.uuid, count: f.count, concurrency: f.concurrency, timeout: f.timeout,

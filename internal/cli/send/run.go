@@ -1,4 +1,4 @@
-package commands
+package send
 
 import (
 	"context"
@@ -10,16 +10,16 @@ import (
 	"github.com/hiregate/hiregate/internal/cli/terminal"
 )
 
-// sendRun is one run of `hiregate send`: what is sent, what came back, and the documents in between.
-type sendRun struct {
-	flags    *sendFlags
+// run is one run of `hiregate send`: what is sent, what came back, and the documents in between.
+type run struct {
+	flags    *flags
 	sender   *sender
 	offer    *offer    // nil: no documents to serve
 	out, log io.Writer // results; everything else
 }
 
 // prepareExport puts the body and what goes with it into the delivery, and starts to serve its documents.
-func (r *sendRun) prepareExport() error {
+func (r *run) prepareExport() error {
 	p, err := newPayload(r.flags.payload, r.flags.serviceName, len(r.flags.documents))
 	if err != nil {
 		return err
@@ -49,7 +49,7 @@ func (r *sendRun) prepareExport() error {
 }
 
 // run sends, prints and serves. Its error is for exit code 1: something was not acknowledged.
-func (r *sendRun) run(ctx context.Context) (err error) {
+func (r *run) run(ctx context.Context) (err error) {
 	defer r.sender.client.CloseIdleConnections()
 	if r.offer != nil {
 		defer func() { err = errors.Join(err, r.offer.close()) }()
@@ -75,7 +75,7 @@ func (r *sendRun) run(ctx context.Context) (err error) {
 }
 
 // collect prints and counts the answers until the last. When one can't be printed it stops sending.
-func (r *sendRun) collect(ctx context.Context, t *tally) (err error) {
+func (r *run) collect(ctx context.Context, t *tally) (err error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	many := r.flags.count > 1
@@ -106,7 +106,7 @@ func (r *sendRun) collect(ctx context.Context, t *tally) (err error) {
 	}
 }
 
-func (r *sendRun) printAnswer(a *answer, many bool) error {
+func (r *run) printAnswer(a *answer, many bool) error {
 	switch {
 	case r.flags.json:
 		return terminal.WriteJSON(r.out, a)
@@ -117,7 +117,7 @@ func (r *sendRun) printAnswer(a *answer, many bool) error {
 	}
 }
 
-func (r *sendRun) printSummary(s *summary) error {
+func (r *run) printSummary(s *summary) error {
 	if r.flags.json {
 		return terminal.WriteJSON(r.out, s)
 	}
@@ -132,7 +132,7 @@ type fetches struct {
 }
 
 // awaitDocuments serves until every acknowledged export had all its documents fetched, or --wait is over.
-func (r *sendRun) awaitDocuments(ctx context.Context, accepted int) error {
+func (r *run) awaitDocuments(ctx context.Context, accepted int) error {
 	exports := accepted
 	if r.flags.uuid != "" {
 		exports = 1 // the others are repetitions

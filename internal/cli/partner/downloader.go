@@ -1,4 +1,4 @@
-package commands
+package partner
 
 import (
 	"context"
@@ -47,8 +47,8 @@ func newDownloader() *downloader {
 }
 
 // all downloads the document of each attachment, into folder unless that is empty.
-func (d *downloader) all(ctx context.Context, attachments []schemas.Attachment, folder string) []download {
-	got := make([]download, len(attachments))
+func (d *downloader) all(ctx context.Context, attachments []schemas.Attachment, folder string) []Download {
+	got := make([]Download, len(attachments))
 	var workers sync.WaitGroup
 	for i, a := range attachments {
 		workers.Go(func() { got[i] = d.one(ctx, a.URL, folder, "document-"+strconv.Itoa(i+1)) })
@@ -63,13 +63,13 @@ type later struct {
 	error
 }
 
-func (d *downloader) one(ctx context.Context, url, folder, name string) download {
+func (d *downloader) one(ctx context.Context, url, folder, name string) Download {
 	for till := time.Now().Add(d.patience); ; {
 		got, err := d.try(ctx, url, folder, name)
 		if err == nil {
 			return got
 		}
-		failure := download{Error: err.Error()}
+		failure := Download{Error: err.Error()}
 		again, ok := errors.AsType[later](err)
 		if !ok {
 			return failure
@@ -86,24 +86,24 @@ func (d *downloader) one(ctx context.Context, url, folder, name string) download
 	}
 }
 
-func (d *downloader) try(ctx context.Context, url, folder, name string) (download, error) {
+func (d *downloader) try(ctx context.Context, url, folder, name string) (Download, error) {
 	select {
 	case d.slots <- struct{}{}:
 		defer func() { <-d.slots }()
 	case <-ctx.Done():
-		return download{}, errors.New("interrupted")
+		return Download{}, errors.New("interrupted")
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
-		return download{}, errors.New("its URL is none")
+		return Download{}, errors.New("its URL is none")
 	}
 	req.Header.Set("Accept", "application/json")
 	resp, err := d.client.Do(req)
 	switch {
 	case ctx.Err() != nil:
-		return download{}, errors.New("interrupted")
+		return Download{}, errors.New("interrupted")
 	case err != nil:
-		return download{}, terminal.Cause(err)
+		return Download{}, terminal.Cause(err)
 	}
 	defer resp.Body.Close()
 	switch resp.StatusCode {
@@ -111,14 +111,14 @@ func (d *downloader) try(ctx context.Context, url, folder, name string) (downloa
 		return receive(resp, folder, name)
 	case http.StatusServiceUnavailable, http.StatusTooManyRequests:
 		after := webhook.RetryAfter(resp.Header.Get("Retry-After"), time.Now())
-		return download{}, later{after: after, error: errors.New(terminal.StatusText(resp.StatusCode))}
+		return Download{}, later{after: after, error: errors.New(terminal.StatusText(resp.StatusCode))}
 	default:
-		return download{}, errors.New(terminal.StatusText(resp.StatusCode))
+		return Download{}, errors.New(terminal.StatusText(resp.StatusCode))
 	}
 }
 
 // receive reads a Document object, or the file itself where the answer is no JSON.
-func receive(resp *http.Response, folder, name string) (got download, err error) {
+func receive(resp *http.Response, folder, name string) (got Download, err error) {
 	// Beyond the cap it fails: the connection is closed while more was to come.
 	body := http.MaxBytesReader(nil, resp.Body, maxDownload)
 	got.MIMEType, _, _ = strings.Cut(resp.Header.Get("Content-Type"), ";")
@@ -138,10 +138,10 @@ func receive(resp *http.Response, folder, name string) (got download, err error)
 		return extension(got.MIMEType), nil
 	})
 	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
-		return download{}, errors.New("larger than 100 MiB")
+		return Download{}, errors.New("larger than 100 MiB")
 	}
 	if err != nil {
-		return download{}, err
+		return Download{}, err
 	}
 	return got, nil
 }

@@ -1,4 +1,4 @@
-package commands
+package partner
 
 import (
 	"cmp"
@@ -21,7 +21,7 @@ import (
 	"github.com/hiregate/hiregate/internal/webhook"
 )
 
-type listenFlags struct {
+type flags struct {
 	addr, secret, serviceName, save string
 	failRate                        float64
 	slow                            time.Duration
@@ -30,12 +30,15 @@ type listenFlags struct {
 	issuer, client, clientSecret    string // of sign-in
 }
 
-// clientSecretVariable may hold the secret of sign-in instead of --client-secret.
-const clientSecretVariable = "HIREGATE_CLIENT_SECRET"
+// ClientSecretVariable is the environment variable that may hold the secret of sign-in instead of --client-secret.
+const ClientSecretVariable = "HIREGATE_CLIENT_SECRET"
 
-// Listen returns the command `hiregate listen`, which plays a partner that receives the webhook of the contract's part B.
-func Listen() *cobra.Command {
-	f := new(listenFlags)
+// DemoClient is the OAuth client that hiregate dev makes for the sample partner.
+const DemoClient = "demo"
+
+// Command returns the command `hiregate listen`, which plays a partner that receives the webhook of the contract's part B.
+func Command() *cobra.Command {
+	f := new(flags)
 	cmd := &cobra.Command{
 		Use:   "listen",
 		Short: "Plays a partner: receives the webhook and downloads the documents",
@@ -81,15 +84,15 @@ With --json every line is a JSON object: "kind" is "listening" (the first), "ver
 	fl.BoolVar(&f.noDownload, "no-download", false, "leave the documents where they are")
 	fl.StringVar(&f.save, "save", "", "folder to keep bodies and documents in, by UUID (personal data!)")
 	fl.StringVar(&f.issuer, "issuer", "", "address of the provider that people sign in at, such as http://localhost:8080/signin")
-	fl.StringVar(&f.client, "client", demoClient, "OAuth client that it is there")
-	fl.StringVar(&f.clientSecret, "client-secret", "", "secret of that client (or the environment variable "+clientSecretVariable+")")
+	fl.StringVar(&f.client, "client", DemoClient, "OAuth client that it is there")
+	fl.StringVar(&f.clientSecret, "client-secret", "", "secret of that client (or the environment variable "+ClientSecretVariable+")")
 	fl.StringVar(&f.serviceName, "service-name", "Service", "the maker's name in headers and fixed strings")
 	fl.BoolVar(&f.lifeline, "lifeline", false, "end as soon as standard input ends")
 	fl.BoolVar(&f.json, "json", false, "print JSON, one object a line")
 	return cmd
 }
 
-func (f *listenFlags) check() error {
+func (f *flags) check() error {
 	answerable := func(status int) bool { return 200 <= status && status <= 599 }
 	switch {
 	case !(f.failRate >= 0 && f.failRate <= 1):
@@ -104,7 +107,7 @@ func (f *listenFlags) check() error {
 	return nil
 }
 
-func (f *listenFlags) run(ctx context.Context, cmd *cobra.Command) error {
+func (f *flags) run(ctx context.Context, cmd *cobra.Command) error {
 	if err := f.check(); err != nil {
 		return err
 	}
@@ -150,13 +153,13 @@ func (f *listenFlags) run(ctx context.Context, cmd *cobra.Command) error {
 }
 
 // signIn is what people sign in with at the partner; nil without --issuer.
-func (f *listenFlags) signIn(at net.Addr) (*signIn, error) {
+func (f *flags) signIn(at net.Addr) (*signIn, error) {
 	if f.issuer == "" {
 		return nil, nil
 	}
-	secret := cmp.Or(f.clientSecret, os.Getenv(clientSecretVariable))
+	secret := cmp.Or(f.clientSecret, os.Getenv(ClientSecretVariable))
 	if secret == "" {
-		return nil, fmt.Errorf("there is no secret to sign in with: give one with --client-secret, or in the environment variable %s", clientSecretVariable)
+		return nil, fmt.Errorf("there is no secret to sign in with: give one with --client-secret, or in the environment variable %s", ClientSecretVariable)
 	}
 	_, port, err := net.SplitHostPort(at.String())
 	if err != nil {

@@ -1,4 +1,5 @@
-package commands
+// Package partner has the command `hiregate listen`: a sample partner, which receives exports and lets people sign in.
+package partner
 
 import (
 	"context"
@@ -19,15 +20,15 @@ import (
 )
 
 const (
-	// maxPartnerBody is above what any sender of ours sends: 5 MiB and 10 MiB of inline documents, in base64.
-	maxPartnerBody = 32 << 20
+	// maxBody is above what any sender of ours sends: 5 MiB and 10 MiB of inline documents, in base64.
+	maxBody = 32 << 20
 	// rememberedExports is how many UUIDs a partner tells duplicates by.
 	rememberedExports = 100_000
 	// lineWithin is how long the line of an export waits for its documents.
 	lineWithin = time.Second
 )
 
-// partner is the sample partner: it receives the webhook of the contract's part B at any path, as `hiregate listen`.
+// partner is the sample partner: it receives the webhook of the contract's part B at any path.
 type partner struct {
 	names        webhook.Names
 	secret       string
@@ -62,8 +63,8 @@ func (p *partner) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func reads(method string) bool { return method == http.MethodGet || method == http.MethodHead }
 
 func (p *partner) receive(w http.ResponseWriter, r *http.Request) {
-	e := &entry{Kind: "refused", At: time.Now().UTC(), Client: clientOf(r.URL), UUID: r.Header.Get(p.names.UUID)}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxPartnerBody))
+	e := &Entry{Kind: "refused", At: time.Now().UTC(), Client: clientOf(r.URL), UUID: r.Header.Get(p.names.UUID)}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	e.Bytes = len(body)
 	if err != nil {
 		if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
@@ -88,13 +89,13 @@ func (p *partner) receive(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (p *partner) refuse(w http.ResponseWriter, e *entry, status int, note string) {
+func (p *partner) refuse(w http.ResponseWriter, e *Entry, status int, note string) {
 	e.Status, e.Note = status, note
 	answerEmpty(w, status)
 	p.journal.record(e)
 }
 
-func (p *partner) verify(w http.ResponseWriter, e *entry, body []byte) {
+func (p *partner) verify(w http.ResponseWriter, e *Entry, body []byte) {
 	var verification struct {
 		Data string `json:"data"`
 	}
@@ -107,7 +108,7 @@ func (p *partner) verify(w http.ResponseWriter, e *entry, body []byte) {
 	p.journal.record(e)
 }
 
-func (p *partner) export(w http.ResponseWriter, r *http.Request, e *entry, body []byte) {
+func (p *partner) export(w http.ResponseWriter, r *http.Request, e *Entry, body []byte) {
 	doc, err := schemas.Guard(body)
 	switch {
 	case err != nil:
@@ -158,15 +159,15 @@ func (p *partner) export(w http.ResponseWriter, r *http.Request, e *entry, body 
 
 // complete downloads the documents of an acknowledged export, and prints its line with them; when they take long, the
 // line comes without them, and another one when they are there.
-func (p *partner) complete(e *entry, attachments []schemas.Attachment) {
-	documents, folder := make(chan []download, 1), p.archive.folder(e)
+func (p *partner) complete(e *Entry, attachments []schemas.Attachment) {
+	documents, folder := make(chan []Download, 1), p.archive.folder(e)
 	go func() { documents <- p.downloads.all(p.ctx, attachments, folder) }()
 	select {
 	case e.Documents = <-documents:
 	case <-time.After(lineWithin):
 		e.Downloading = true
 		p.journal.record(e)
-		e = &entry{Kind: "documents", Client: e.Client, UUID: e.UUID, Signature: true, SHA256: e.SHA256, Bytes: e.Bytes, Attachments: e.Attachments}
+		e = &Entry{Kind: "documents", Client: e.Client, UUID: e.UUID, Signature: true, SHA256: e.SHA256, Bytes: e.Bytes, Attachments: e.Attachments}
 		e.Documents = <-documents
 		e.At = time.Now().UTC()
 	}

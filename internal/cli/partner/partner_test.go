@@ -1,11 +1,10 @@
-package commands
+package partner
 
 import (
 	"bytes"
 	"context"
 	"fmt"
 	"io"
-	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -24,7 +23,7 @@ import (
 	"github.com/hiregate/hiregate/schemas"
 )
 
-var discard = log.New(io.Discard, "", 0)
+const secret = "s3cret"
 
 func TestListenSaysWhatIsWrong(t *testing.T) {
 	t.Parallel()
@@ -54,7 +53,7 @@ func TestListenSaysWhatIsWrong(t *testing.T) {
 		{"there is no secret to sign in with: give one with --client-secret", []string{"--issuer", "http://localhost:8080/signin"}},
 		{"`hiregate listen --help` lists the flags", []string{"--port", "1"}},
 	} {
-		cmd := Listen()
+		cmd := Command()
 		var out clitest.Buffer
 		cmd.SetOut(&out)
 		cmd.SetErr(&out)
@@ -67,7 +66,7 @@ func TestListenSaysWhatIsWrong(t *testing.T) {
 func TestLifelineEndsThePartner(t *testing.T) {
 	t.Parallel()
 	stdin, parent := io.Pipe()
-	cmd := Listen()
+	cmd := Command()
 	var out clitest.Buffer
 	cmd.SetIn(stdin)
 	cmd.SetOut(&out)
@@ -108,32 +107,7 @@ func TestInterruptDoesNotWaitForASlowAnswer(t *testing.T) {
 	require.Equal(t, 503, <-answered)
 	p.ctx, p.slow = t.Context(), 0
 	require.Equal(t, 200, p.post(webhook.EventExport, "u-1", bareExport))
-	require.False(t, clitest.JSONLines[entry](t, out.String(), "export")[1].Duplicate)
-}
-
-func get(t *testing.T, url string) (*http.Response, string) {
-	t.Helper()
-	resp, err := http.Get(url)
-	require.NoError(t, err)
-	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	require.NoError(t, err)
-	return resp, string(body)
-}
-
-func TestStatusPage(t *testing.T) {
-	t.Parallel()
-	partner := listen(t)
-	_, _, err := send(t, partner.url+"/acme", "--secret", secret, "--count", "3")
-	require.NoError(t, err)
-	partner.entries("export", 3)
-	resp, page := get(t, partner.url+"/")
-	require.Equal(t, 200, resp.StatusCode)
-	require.Regexp(t, `(?m)^exports +3\n +acknowledged +3\n +duplicates +0$`, page)
-
-	resp, _ = get(t, partner.url+"/hooks/acme")
-	require.Equal(t, 405, resp.StatusCode)
-	require.Equal(t, "POST", resp.Header.Get("Allow"))
+	require.False(t, clitest.JSONLines[Entry](t, out.String(), "export")[1].Duplicate)
 }
 
 // newPartner is a partner without a server, so that a test can change how it answers.
@@ -178,7 +152,7 @@ func TestARetryIsNoDuplicate(t *testing.T) {
 		duplicate bool
 	}
 	var got []seen
-	for _, e := range clitest.JSONLines[entry](t, out.String(), "export") {
+	for _, e := range clitest.JSONLines[Entry](t, out.String(), "export") {
 		got = append(got, seen{e.Attempt, e.Duplicate})
 	}
 	require.Equal(t, []seen{{1, false}, {2, false}, {3, false}, {4, true}, {0, false}, {0, false}}, got)
@@ -194,8 +168,8 @@ func TestWhatIsNoEventIsRefused(t *testing.T) {
 	require.Equal(t, 400, p.post(webhook.EventExport, "u u", bareExport))
 	require.Equal(t, 422, p.post(webhook.EventVerify, "", []byte(`{"data":"Other Verify Event"}`)))
 	require.Equal(t, 422, p.post(webhook.EventVerify, "", []byte(`Service Verify Event`)))
-	require.Equal(t, 413, p.post(webhook.EventExport, "u", make([]byte, maxPartnerBody+1)))
-	require.Len(t, clitest.JSONLines[entry](t, out.String(), "refused"), 7)
+	require.Equal(t, 413, p.post(webhook.EventExport, "u", make([]byte, maxBody+1)))
+	require.Len(t, clitest.JSONLines[Entry](t, out.String(), "refused"), 7)
 
 	p.secret = "" // however it came about, no secret is no signature
 	require.Equal(t, 401, p.post(webhook.EventExport, "u", bareExport))
@@ -203,9 +177,9 @@ func TestWhatIsNoEventIsRefused(t *testing.T) {
 
 func TestLinesForPeople(t *testing.T) {
 	t.Parallel()
-	e := entry{
+	e := Entry{
 		Kind: "export", At: time.Date(2026, 11, 12, 16, 4, 59, 123e6, time.UTC), Client: "acme", UUID: "u-1", Signature: true, Status: 200, Attempt: 1,
-		Attachments: 2, Documents: []download{{Bytes: 648}, {Error: "410 Gone"}},
+		Attachments: 2, Documents: []Download{{Bytes: 648}, {Error: "410 Gone"}},
 	}
 	require.Equal(t, "2026-11-12T16:04:59.123Z  export     acme  u-1  signature valid  2 documents (648 B, FAILED: 410 Gone)  answered 200", e.String())
 	e.Documents, e.Downloading, e.Attempt, e.Duplicate, e.UUID, e.Client = nil, true, 2, true, "", "\x1b[2J"
@@ -213,11 +187,11 @@ func TestLinesForPeople(t *testing.T) {
 	e.Downloading, e.Duplicate, e.Attachments, e.Status, e.Note = false, false, 1, 0, "gone"
 	require.Regexp(t, `1 document  not answered  attempt 2  gone$`, e.String())
 	require.Equal(t, "2026-11-12T16:04:59.123Z  verify     acme  signature valid  answered 200",
-		(&entry{Kind: "verify", At: e.At, Client: "acme", Signature: true, Status: 200}).String())
+		(&Entry{Kind: "verify", At: e.At, Client: "acme", Signature: true, Status: 200}).String())
 	require.Equal(t, "2026-11-12T16:04:59.123Z  refused    acme  u-2  signature WRONG  answered 401",
-		(&entry{Kind: "refused", At: e.At, Client: "acme", UUID: "u-2", Status: 401}).String())
+		(&Entry{Kind: "refused", At: e.At, Client: "acme", UUID: "u-2", Status: 401}).String())
 	require.Equal(t, "2026-11-12T16:04:59.123Z  documents  acme  u-1  1 document (2.0 kB)",
-		(&entry{Kind: "documents", At: e.At, Client: "acme", UUID: "u-1", Signature: true, Attachments: 1, Documents: []download{{Bytes: 2000}}}).String())
+		(&Entry{Kind: "documents", At: e.At, Client: "acme", UUID: "u-1", Signature: true, Attachments: 1, Documents: []Download{{Bytes: 2000}}}).String())
 }
 
 func TestClientOfTheURL(t *testing.T) {
@@ -245,12 +219,12 @@ func TestSlowDocumentsComeInASecondLine(t *testing.T) {
 	body := fmt.Appendf(nil, `{"candidate":{"profiles":[{"attachments":[{"url":%q}]}]}}`, server.URL)
 	require.Equal(t, 200, p.post(webhook.EventExport, "u-1", body), "the answer waits for no document")
 	require.Eventually(t, func() bool { return strings.Contains(out.String(), `"kind":"export"`) }, 5*time.Second, time.Millisecond)
-	first := clitest.JSONLines[entry](t, out.String(), "export")[0]
+	first := clitest.JSONLines[Entry](t, out.String(), "export")[0]
 	require.True(t, first.Downloading)
 	require.Empty(t, first.Documents)
 	close(release)
 	p.background.Wait()
-	second := clitest.JSONLines[entry](t, out.String(), "documents")[0]
+	second := clitest.JSONLines[Entry](t, out.String(), "documents")[0]
 	require.Equal(t, "u-1", second.UUID)
 	require.Equal(t, int64(len(clitest.PDF)), second.Documents[0].Bytes)
 	require.Equal(t, 1, p.journal.counts.Exports)
@@ -301,19 +275,19 @@ func TestDownloads(t *testing.T) {
 		attachments = append(attachments, schemas.Attachment{URL: server.URL + path})
 	}
 	got := d.all(t.Context(), attachments, folder)
-	require.Equal(t, download{Error: "connection refused"}, got[0])
-	require.Equal(t, download{Error: "its URL is none"}, got[1])
+	require.Equal(t, Download{Error: "connection refused"}, got[0])
+	require.Equal(t, Download{Error: "its URL is none"}, got[1])
 	got = got[2:]
-	require.Equal(t, download{Bytes: 5, MIMEType: "text/plain"}, got[0])
-	require.Equal(t, download{Bytes: int64(len(clitest.PDF)), MIMEType: "application/pdf"}, got[1])
+	require.Equal(t, Download{Bytes: 5, MIMEType: "text/plain"}, got[0])
+	require.Equal(t, Download{Bytes: int64(len(clitest.PDF)), MIMEType: "application/pdf"}, got[1])
 	require.Contains(t, got[2].Error, "this is not a Document object")
 	require.Contains(t, got[3].Error, "this is not a Document object")
 	require.Empty(t, got[4].Error)
 	require.Equal(t, int32(3), asked.Load())
-	require.Equal(t, download{Error: "503 Service Unavailable"}, got[5])
-	require.Equal(t, download{Error: "410 Gone"}, got[6])
-	require.Equal(t, download{Error: "302 Found"}, got[7])
-	require.Equal(t, download{Error: "unexpected EOF"}, got[8])
+	require.Equal(t, Download{Error: "503 Service Unavailable"}, got[5])
+	require.Equal(t, Download{Error: "410 Gone"}, got[6])
+	require.Equal(t, Download{Error: "302 Found"}, got[7])
+	require.Equal(t, Download{Error: "unexpected EOF"}, got[8])
 	kept, err := filepath.Glob(filepath.Join(folder, "*"))
 	require.NoError(t, err)
 	require.ElementsMatch(t, []string{
@@ -332,7 +306,7 @@ func TestInterruptedDownload(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	ctx, interrupt := context.WithCancel(t.Context())
-	ended := make(chan []download)
+	ended := make(chan []Download)
 	go func() { ended <- newDownloader().all(ctx, []schemas.Attachment{{URL: server.URL}}, "") }()
 	interrupt()
 	require.NotEmpty(t, (<-ended)[0].Error)
@@ -343,15 +317,15 @@ func TestArchiveNamesNothingOutsideItself(t *testing.T) {
 	folder := t.TempDir()
 	a := archive(folder)
 	for _, uuid := range []string{"8d9c6d1e-2d0b-4b8e-9a53-0d2f6a1d7e10", "../../etc/passwd", "..", ".", "a/b", `a\b`, ".hidden", "nul:", strings.Repeat("a", 255)} {
-		e := &entry{UUID: uuid}
+		e := &Entry{UUID: uuid}
 		require.Equal(t, folder, filepath.Dir(a.folder(e)), uuid)
 		require.NoError(t, a.body(e, []byte(uuid)))
 		body, err := os.ReadFile(filepath.Join(a.folder(e), "body.json"))
 		require.NoError(t, err)
 		require.Equal(t, uuid, string(body))
 	}
-	require.Equal(t, filepath.Join(folder, "8d9c6d1e-2d0b-4b8e-9a53-0d2f6a1d7e10"), a.folder(&entry{UUID: "8d9c6d1e-2d0b-4b8e-9a53-0d2f6a1d7e10"}))
-	require.Equal(t, filepath.Join(folder, "abc"), a.folder(&entry{SHA256: "abc"}), "no UUID: the body's hash")
+	require.Equal(t, filepath.Join(folder, "8d9c6d1e-2d0b-4b8e-9a53-0d2f6a1d7e10"), a.folder(&Entry{UUID: "8d9c6d1e-2d0b-4b8e-9a53-0d2f6a1d7e10"}))
+	require.Equal(t, filepath.Join(folder, "abc"), a.folder(&Entry{SHA256: "abc"}), "no UUID: the body's hash")
 	info, err := os.Stat(filepath.Join(folder, "8d9c6d1e-2d0b-4b8e-9a53-0d2f6a1d7e10"))
 	require.NoError(t, err)
 	require.Equal(t, os.FileMode(0o700), info.Mode().Perm())
@@ -363,10 +337,10 @@ func TestWhatCannotBeSavedIsNotAcknowledged(t *testing.T) {
 	p := newPartner(t, &out)
 	p.archive = archive(clitest.File(t, "file", nil))
 	require.Equal(t, 500, p.post(webhook.EventExport, "u-1", bareExport))
-	require.Contains(t, clitest.JSONLines[entry](t, out.String(), "export")[0].Note, "it could not be saved: ")
+	require.Contains(t, clitest.JSONLines[Entry](t, out.String(), "export")[0].Note, "it could not be saved: ")
 	p.archive = ""
 	require.Equal(t, 200, p.post(webhook.EventExport, "u-1", bareExport))
-	require.False(t, clitest.JSONLines[entry](t, out.String(), "export")[1].Duplicate)
+	require.False(t, clitest.JSONLines[Entry](t, out.String(), "export")[1].Duplicate)
 }
 
 func TestMemoryIsBounded(t *testing.T) {
