@@ -14,10 +14,10 @@ import (
 
 	"github.com/hiregate/hiregate/internal/cli/admin"
 	"github.com/hiregate/hiregate/internal/cli/apply"
+	"github.com/hiregate/hiregate/internal/cli/dev"
 	"github.com/hiregate/hiregate/internal/cli/lifeline"
 	"github.com/hiregate/hiregate/internal/cli/partner"
 	"github.com/hiregate/hiregate/internal/cli/send"
-	"github.com/hiregate/hiregate/internal/commands"
 	"github.com/hiregate/hiregate/internal/version"
 	_ "github.com/hiregate/hiregate/modules"
 )
@@ -33,7 +33,11 @@ func main() {
 	caddy.CustomVersion = "hiregate " + version.String() + ", Caddy" // whose own version follows
 	caddy.CustomLongDescription = description
 	cobra.AddTemplateFunc("trimTrailingWhitespaces", trimOfHelp)
-	for _, command := range []func() *cobra.Command{commands.Dev, send.Command, partner.Command, apply.Command, admin.Export, admin.Tenant, admin.Integration, admin.Candidate, admin.Job, admin.Compliance, admin.User, admin.OAuthClient, admin.APIUser, admin.APIKey, admin.Healthcheck} {
+	for _, command := range []func() *cobra.Command{
+		dev.Command, send.Command, partner.Command, apply.Command,
+		admin.Export, admin.Tenant, admin.Integration, admin.Candidate, admin.Job, admin.Compliance,
+		admin.User, admin.OAuthClient, admin.APIUser, admin.APIKey, admin.Healthcheck,
+	} {
 		register(command)
 	}
 	caddycmd.Main()

@@ -1,4 +1,4 @@
-package commands
+package dev
 
 import (
 	"context"
@@ -25,8 +25,8 @@ const (
 )
 
 // issuer is where people sign in, and home the sample partner as browsers reach it.
-func (f *devFlags) issuer() string { return fmt.Sprintf("http://localhost:%d/signin", f.http) }
-func (f *devFlags) home() string   { return fmt.Sprintf("http://localhost:%d", f.partner) }
+func (f *flags) issuer() string { return fmt.Sprintf("http://localhost:%d/signin", f.http) }
+func (f *flags) home() string   { return fmt.Sprintf("http://localhost:%d", f.partner) }
 
 // signIn makes the user and the application. The application learns where the sample partner is now; what else was changed of
 // either stays.
@@ -70,7 +70,7 @@ func unlessThere(err error) error {
 
 // signinKey is what the gateway's signing keys are sealed with, in a file of the data's folder: one that was made at the first
 // start, so that the keys of a folder are good as long as the folder is.
-func (f *devFlags) signinKey() (string, error) {
+func (f *flags) signinKey() (string, error) {
 	path := filepath.Join(f.dir, "signin.key")
 	raw, err := os.ReadFile(path)
 	switch {

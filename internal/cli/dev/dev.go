@@ -1,4 +1,5 @@
-package commands
+// Package dev has the command `hiregate dev`: the gateway with everything it needs on one machine.
+package dev
 
 import (
 	"context"
@@ -25,15 +26,15 @@ import (
 // partnerSecret is the integrations' secret in dev.Caddyfile.
 const partnerSecret = "hris-secret"
 
-type devFlags struct {
+type flags struct {
 	http, temporal, ui, partner, admin int // ports
 	noPartner                          bool
 	dir                                string
 }
 
-// Dev returns the command `hiregate dev`, which runs the gateway with everything it needs on this machine.
-func Dev() *cobra.Command {
-	f := new(devFlags)
+// Command returns the command `hiregate dev`, which runs the gateway with everything it needs on this machine.
+func Command() *cobra.Command {
+	f := new(flags)
 	cmd := &cobra.Command{
 		Use:   "dev",
 		Short: "Runs the gateway, Temporal and a sample partner on this machine",
@@ -74,7 +75,7 @@ ends everything at once.`,
 	return cmd
 }
 
-func (f *devFlags) ports() []port {
+func (f *flags) ports() []port {
 	ports := []port{
 		{flag: "http", number: f.http, both: true},
 		{flag: "temporal", number: f.temporal},
@@ -89,7 +90,7 @@ func (f *devFlags) ports() []port {
 }
 
 // run runs until ctx ends or a child does. Lines of the children and the table go to out, what else there is to say to log.
-func (f *devFlags) run(ctx context.Context, out, log io.Writer) error {
+func (f *flags) run(ctx context.Context, out, log io.Writer) error {
 	began := time.Now()
 	if f.dir == "" { // it would be the folder one is in
 		return errors.New("--dir is empty: name the folder of the data, or leave --dir out for .hiregate")
@@ -138,7 +139,7 @@ func (f *devFlags) run(ctx context.Context, out, log io.Writer) error {
 	return c.wait(ctx)
 }
 
-func (f *devFlags) prepareDir() error {
+func (f *flags) prepareDir() error {
 	dir, err := filepath.Abs(f.dir)
 	if err != nil {
 		return fmt.Errorf("--dir %s: %w", f.dir, terminal.Cause(err))
@@ -154,7 +155,7 @@ func (f *devFlags) prepareDir() error {
 }
 
 // start starts the children and waits until each answers: the gateway last, because it asks for the others at once.
-func (f *devFlags) start(ctx context.Context, c *crew, server temporalProgram, config string, console *console) error {
+func (f *flags) start(ctx context.Context, c *crew, server temporalProgram, config string, console *console) error {
 	self, err := os.Executable()
 	if err != nil {
 		return fmt.Errorf("finding the program itself: %w", err)
@@ -187,13 +188,13 @@ func (f *devFlags) start(ctx context.Context, c *crew, server temporalProgram, c
 	return c.await(ctx, gateway)
 }
 
-func (f *devFlags) partnerChild(self string, lines *lines) *child {
+func (f *flags) partnerChild(self string, lines *lines) *child {
 	cmd := exec.Command(self, "listen", "--addr", loopback(f.partner), "--lifeline", "--issuer", f.issuer())
 	cmd.Env = append(os.Environ(), terminal.SecretVariable+"="+partnerSecret, partner.ClientSecretVariable+"="+demoSecret)
 	return &child{name: "the sample partner", cmd: cmd, lines: lines, answers: answering(f.partner), grace: 5 * time.Second}
 }
 
-func (f *devFlags) gatewayChild(self, config, key string, lines *lines) *child {
+func (f *flags) gatewayChild(self, config, key string, lines *lines) *child {
 	cmd := exec.Command(self, "run", "--config", config, "--adapter", "caddyfile")
 	bind := "shared/127.0.0.1"
 	if hasIPv6() {
@@ -216,7 +217,7 @@ func (f *devFlags) gatewayChild(self, config, key string, lines *lines) *child {
 }
 
 // healthy asks the gateway whether it reaches everything it needs.
-func (f *devFlags) healthy(ctx context.Context) error {
+func (f *flags) healthy(ctx context.Context) error {
 	response, err := ask(ctx, fmt.Sprintf("http://%s/healthz", loopback(f.http)))
 	if err != nil {
 		return err

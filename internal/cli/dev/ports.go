@@ -1,4 +1,4 @@
-package commands
+package dev
 
 import (
 	"errors"

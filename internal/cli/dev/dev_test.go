@@ -1,4 +1,4 @@
-package commands
+package dev
 
 import (
 	"context"
@@ -80,7 +80,7 @@ func TestPortsThatCanNotBeMeant(t *testing.T) {
 
 func TestNoPartnerLeavesItsPortAlone(t *testing.T) {
 	t.Parallel()
-	f := &devFlags{http: 1, temporal: 2, ui: 3, partner: 4, admin: 5}
+	f := &flags{http: 1, temporal: 2, ui: 3, partner: 4, admin: 5}
 	flags := func() (all []string) {
 		for _, p := range f.ports() {
 			all = append(all, fmt.Sprint(p.flag, p.number))
@@ -230,17 +230,17 @@ func TestOrphansAreWaitedFor(t *testing.T) {
 func TestFolderThatCanNotStandInACaddyfile(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{`a"b`, "{a}", "100%", "a?b", "a#b", "a`b"} {
-		f := &devFlags{dir: filepath.Join(t.TempDir(), name)}
+		f := &flags{dir: filepath.Join(t.TempDir(), name)}
 		require.ErrorContains(t, f.prepareDir(), "can't stand in a Caddyfile", name)
 	}
-	f := &devFlags{dir: filepath.Join(t.TempDir(), "a new", "føldér")}
+	f := &flags{dir: filepath.Join(t.TempDir(), "a new", "føldér")}
 	require.NoError(t, f.prepareDir())
 	require.DirExists(t, f.dir)
 }
 
 func TestKeyOfSignInIsMadeOnce(t *testing.T) {
 	t.Parallel()
-	f := &devFlags{dir: t.TempDir()}
+	f := &flags{dir: t.TempDir()}
 	first, err := f.signinKey()
 	require.NoError(t, err)
 	random, err := base64.StdEncoding.DecodeString(first)
@@ -256,7 +256,7 @@ func TestKeyOfSignInIsMadeOnce(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, left, 1)
 
-	other, err := (&devFlags{dir: t.TempDir()}).signinKey()
+	other, err := (&flags{dir: t.TempDir()}).signinKey()
 	require.NoError(t, err)
 	require.NotEqual(t, first, other)
 	f.dir = filepath.Join(f.dir, "missing")
@@ -396,13 +396,13 @@ func TestWhereTemporalIsLookedFor(t *testing.T) {
 func TestTableWithoutThePartner(t *testing.T) {
 	t.Parallel()
 	var out clitest.Buffer
-	require.NoError(t, (&devFlags{http: 8080, partner: 8091, noPartner: true}).announce(&out, time.Second))
+	require.NoError(t, (&flags{http: 8080, partner: 8091, noPartner: true}).announce(&out, time.Second))
 	require.Regexp(t, `(?m)^  deliveries go to +http://127\.0\.0\.1:8091 +secret hris-secret; to receive there: `+regexp.QuoteMeta(os.Args[0])+` listen --secret hris-secret --addr 127\.0\.0\.1:8091$`, out.String())
 	require.Regexp(t, `(?m)^  sign-in provider +http://localhost:8080/signin +client demo, secret demo-secret$`, out.String())
 }
 
 func TestExampleTakesTheSamplesThatAreThere(t *testing.T) {
-	f := &devFlags{http: 8080}
+	f := &flags{http: 8080}
 	t.Chdir(t.TempDir())
 	require.Equal(t, os.Args[0]+" send http://localhost:8080/hooks/acme --secret acme-secret", f.example())
 	require.NoError(t, os.MkdirAll("testdata/samples", 0o700))
@@ -417,7 +417,7 @@ func TestDevRefusesArguments(t *testing.T) {
 		"now":       "dev takes no arguments: `hiregate dev --help` lists the flags",
 		"--http=no": "invalid argument \"no\" for \"--http\" flag; `hiregate dev --help` lists the flags",
 	} {
-		cmd := Dev()
+		cmd := Command()
 		var out, log clitest.Buffer
 		cmd.SetOut(&out)
 		cmd.SetErr(&log)

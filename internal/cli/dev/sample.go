@@ -1,4 +1,4 @@
-package commands
+package dev
 
 import (
 	"context"
@@ -21,7 +21,7 @@ const (
 )
 
 // sampleData fills the tenant of the sample data, through the management API. What is there already stays as it is.
-func (f *devFlags) sampleData(ctx context.Context) error {
+func (f *flags) sampleData(ctx context.Context) error {
 	data, err := sample.Load()
 	if err != nil {
 		return err

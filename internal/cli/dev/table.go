@@ -1,4 +1,4 @@
-package commands
+package dev
 
 import (
 	"fmt"
@@ -13,7 +13,7 @@ import (
 )
 
 // announce prints where everything is, and what to try.
-func (f *devFlags) announce(w io.Writer, took time.Duration) error {
+func (f *flags) announce(w io.Writer, took time.Duration) error {
 	gateway := fmt.Sprintf("http://localhost:%d", f.http)
 	fmt.Fprintf(w, "\nEverything answers after %s.\n\n", terminal.FormatDuration(took))
 	table := terminal.NewTable(w)
@@ -62,7 +62,7 @@ Ctrl-C stops everything.
 }
 
 // example is a line to type; with the samples where it is typed in the repository.
-func (f *devFlags) example() string {
+func (f *flags) example() string {
 	words := []string{os.Args[0], "send", fmt.Sprintf("http://localhost:%d/hooks/acme", f.http), "--secret", "acme-secret"}
 	for _, sample := range []struct{ flag, path string }{
 		{"--payload", "testdata/samples/export-full.json"},
