@@ -92,6 +92,9 @@ func forbidden(file, pkg, imported string) string {
 	if pkg == "main" {
 		layer = "cmd"
 	}
+	if layer != "cmd" && strings.HasPrefix(target, "internal/cli/") && !strings.HasPrefix(file, "internal/cli/") {
+		return "only cmd imports the command line"
+	}
 	allowed, known := below[layer]
 	if !known {
 		return layer + " is no layer; put the package into one, or add the layer in internal/layers"
@@ -130,6 +133,10 @@ func TestCheck(t *testing.T) {
 		{"internal/hiring/export.go", "hiring", "net/http", ""},
 		{"schemas/guard.go", "schemas", ours + "internal/hiring", ""},
 		{"cmd/other/main.go", "main", "example.com/other", ""},
+		{"cmd/hiregate/main.go", "main", ours + "internal/cli/send", ""},
+		{"internal/bench/main.go", "main", ours + "internal/cli/lifeline", ""},
+		{"internal/cli/dev/sample.go", "dev", ours + "internal/cli/admin", ""},
+		{"modules/manage/cli_test.go", "manage_test", ours + "internal/cli/admin", ""},
 		{"testdata/x.go", "x", ours + "modules", ""},
 		{".cache/x.go", "x", ours + "modules", ""},
 
@@ -140,6 +147,8 @@ func TestCheck(t *testing.T) {
 		{"internal/store/store.go", "store", ours + "workflows/export", "internal must not import workflows"},
 		{"internal/store/store.go", "store", ours + "modules/gateway", "internal must not import modules"},
 		{"internal/store/store.go", "store", ours + "cmd/hiregate/flags", "internal must not import cmd"},
+		{"modules/manage/api.go", "manage", ours + "internal/cli/admin", "only cmd imports the command line"},
+		{"internal/webhook/send.go", "webhook", ours + "internal/cli/terminal", "only cmd imports the command line"},
 		{"workflows/export/workflow.go", "export", ours + "modules/gateway", "workflows must not import modules"},
 		{"schemas/guard.go", "schemas", ours + "modules", "schemas must not import modules"},
 		{"schemas/guard.go", "schemas", ours + "workflows", "schemas must not import workflows"},
