@@ -17,8 +17,7 @@ import (
 
 // APIUser returns the command `hiregate api-user`.
 func APIUser() *cobra.Command {
-	a := new(Client)
-	cmd := group(&cobra.Command{
+	return group(&cobra.Command{
 		Use:   "api-user",
 		Short: "Lists, adds, disables and enables the partners that apply for jobs",
 		Long: `Lists, adds, disables and enables the partners that apply for jobs of a tenant, through a running gateway's Apply API, which the
@@ -30,9 +29,7 @@ These commands ask the gateway, at Caddy's admin endpoint.`,
   hiregate api-user passwd initech/partner@example.com --password-file -
   hiregate api-user disable initech/partner@example.com
   hiregate api-user enable initech/partner@example.com`,
-	}, apiUserList(a), apiUserAdd(a), apiUserPasswd(a), apiUserDisable(a), apiUserEnable(a))
-	a.flags(cmd)
-	return cmd
+	}, apiUserList, apiUserAdd, apiUserPasswd, apiUserDisable, apiUserEnable)
 }
 
 // apiUserRow is what is shown of a user of the Apply API.
@@ -52,15 +49,11 @@ func (u *apiUserRow) another() string {
 }
 
 func apiUserList(a *Client) *cobra.Command {
-	p := new(pages)
+	p := pagesOf("api-users")
 	cmd := &cobra.Command{
 		Use:   "list TENANT",
 		Short: "Lists the users of a tenant, those who are disabled among them",
 		Args:  terminal.Exactly(1, "api-user list takes one tenant, such as: hiregate api-user list initech"),
-	}
-	p.choose = func(args []string) error {
-		p.path = apiUsersPath(args[0])
-		return hiring.CheckTenantName(args[0])
 	}
 	columns := []string{"user name", "id", "created", "disabled"}
 	return listing(a, p, cmd, columns, func(u *apiUserRow) []any {
@@ -163,7 +156,7 @@ func apiUserMade(ctx context.Context, cmd *cobra.Command, a *Client, path string
 }
 
 func apiUserDisable(a *Client) *cobra.Command {
-	return disabling(a, findAPIUser, &cobra.Command{
+	return deletion(a, findAPIUser, "is disabled", &cobra.Command{
 		Use:   "disable TENANT/USERNAME",
 		Short: "Keeps a user out, and ends their tokens",
 		Args:  terminal.Exactly(1, "api-user disable takes one user, such as: hiregate api-user disable initech/partner@example.com"),

@@ -3,7 +3,6 @@ package admin
 import (
 	"errors"
 	"fmt"
-	"net/http"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -13,8 +12,7 @@ import (
 
 // APIKey returns the command `hiregate apikey`.
 func APIKey() *cobra.Command {
-	a := new(Client)
-	cmd := group(&cobra.Command{
+	return group(&cobra.Command{
 		Use:   "apikey",
 		Short: "Lists, adds and revokes keys of the management API",
 		Long: `Lists, adds and revokes the keys of a running gateway's management API, which the directive manage_api serves.
@@ -23,9 +21,7 @@ These commands ask the gateway, at Caddy's admin endpoint, which needs no key.`,
 		Example: `  hiregate apikey add --label "CI of the HR team" --tenant initech --role operator
   hiregate apikey list
   hiregate apikey revoke 0b9c3f52-6a0e-4d3c-8a53-7f2a4b0e1c11`,
-	}, apiKeyList(a), apiKeyAdd(a), apiKeyRevoke(a))
-	a.flags(cmd)
-	return cmd
+	}, apiKeyList, apiKeyAdd, apiKeyRevoke)
 }
 
 // apiKeyRow is what is shown of a key.
@@ -102,18 +98,9 @@ else.`,
 }
 
 func apiKeyRevoke(a *Client) *cobra.Command {
-	return &cobra.Command{
+	return deletion(a, at("/v1/api-keys/%s"), "is revoked", &cobra.Command{
 		Use:   "revoke ID",
 		Short: "Revokes a key",
 		Args:  terminal.Exactly(1, "apikey revoke takes the id of one key, as hiregate apikey list shows it"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx, stop := terminal.Interruptible(cmd)
-			defer stop()
-			if err := a.Call(ctx, http.MethodDelete, "/v1/api-keys/"+terminal.PathSegment(args[0]), nil, nil); err != nil {
-				return err
-			}
-			fmt.Fprintf(cmd.OutOrStdout(), "%s is revoked\n", terminal.Printable(args[0]))
-			return nil
-		},
-	}
+	})
 }

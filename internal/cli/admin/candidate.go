@@ -15,8 +15,7 @@ import (
 
 // Candidate returns the command `hiregate candidate`.
 func Candidate() *cobra.Command {
-	a := new(Client)
-	cmd := group(&cobra.Command{
+	return group(&cobra.Command{
 		Use:   "candidate",
 		Short: "Lists candidates and exports them",
 		Long: `Lists the candidates of a tenant, and exports one of them.
@@ -24,17 +23,11 @@ func Candidate() *cobra.Command {
 These commands ask the gateway, at Caddy's admin endpoint.`,
 		Example: `  hiregate candidate list initech
   hiregate candidate export initech/c-zoe`,
-	}, candidateList(a), candidateExport(a))
-	a.flags(cmd)
-	return cmd
+	}, candidateList, candidateExport)
 }
 
 func candidateList(a *Client) *cobra.Command {
-	p := new(pages)
-	p.choose = func(args []string) error {
-		p.path = "/v1/tenants/" + terminal.PathSegment(args[0]) + "/candidates"
-		return hiring.CheckTenantName(args[0])
-	}
+	p := pagesOf("candidates")
 	cmd := &cobra.Command{
 		Use:   "list TENANT",
 		Short: "Lists the candidates of a tenant",

@@ -11,8 +11,14 @@ import (
 	"github.com/hiregate/hiregate/internal/cli/terminal"
 )
 
-// group is a command that only has others.
-func group(cmd *cobra.Command, commands ...*cobra.Command) *cobra.Command {
+// group completes a command that only has others, which ask the gateway through one client.
+func group(cmd *cobra.Command, below ...func(*Client) *cobra.Command) *cobra.Command {
+	a := new(Client)
+	a.flags(cmd)
+	var commands []*cobra.Command
+	for _, one := range below {
+		commands = append(commands, one(a))
+	}
 	cmd.SilenceUsage = true
 	cmd.Args = cobra.ArbitraryArgs
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -42,15 +48,15 @@ func group(cmd *cobra.Command, commands ...*cobra.Command) *cobra.Command {
 // find gives the path of what an argument names.
 type find func(ctx context.Context, a *Client, arg string) (path string, err error)
 
-// at finds what is named by its id.
+// at finds what is named by its id, which takes the place of %s in the path.
 func at(path string) find {
 	return func(_ context.Context, _ *Client, id string) (string, error) {
-		return path + terminal.PathSegment(id), nil
+		return fmt.Sprintf(path, terminal.PathSegment(id)), nil
 	}
 }
 
-// disabling completes a command that disables what its argument names.
-func disabling(a *Client, find find, cmd *cobra.Command) *cobra.Command {
+// deletion completes a command that deletes what its argument names. done says what that has come to, after the argument.
+func deletion(a *Client, find find, done string, cmd *cobra.Command) *cobra.Command {
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		ctx, stop := terminal.Interruptible(cmd)
 		defer stop()
@@ -61,7 +67,7 @@ func disabling(a *Client, find find, cmd *cobra.Command) *cobra.Command {
 		if err := a.Call(ctx, http.MethodDelete, path, nil, nil); err != nil {
 			return err
 		}
-		fmt.Fprintf(cmd.OutOrStdout(), "%s is disabled\n", terminal.Printable(args[0]))
+		fmt.Fprintln(cmd.OutOrStdout(), terminal.Printable(args[0]), done)
 		return nil
 	}
 	return cmd

@@ -15,8 +15,7 @@ import (
 
 // Compliance returns the command `hiregate compliance`.
 func Compliance() *cobra.Command {
-	a := new(Client)
-	cmd := group(&cobra.Command{
+	return group(&cobra.Command{
 		Use:   "compliance",
 		Short: "Reports on the compliance groups",
 		Long: `Reports on what applicants answered to the questions of the compliance groups.
@@ -24,9 +23,7 @@ func Compliance() *cobra.Command {
 These commands ask the gateway, at Caddy's admin endpoint.`,
 		Example: `  hiregate compliance report --tenant initech
   hiregate compliance report --tenant initech --job NURSE-1 --json`,
-	}, complianceReport(a))
-	a.flags(cmd)
-	return cmd
+	}, complianceReport)
 }
 
 func complianceReport(a *Client) *cobra.Command {

@@ -17,8 +17,7 @@ import (
 
 // Export returns the command `hiregate export`, which lists, shows, redelivers, releases and erases exports.
 func Export() *cobra.Command {
-	a := new(Client)
-	cmd := group(&cobra.Command{
+	return group(&cobra.Command{
 		Use:   "export",
 		Short: "Lists, shows, redelivers, releases and erases exports",
 		Long: `Lists, shows and redelivers the exports of a running gateway, releases them from quarantine, and erases what they hold.
@@ -27,9 +26,7 @@ The database has one process that writes it, so these commands ask the gateway, 
 		Example: `  hiregate export list --tenant acme --outcome failed
   hiregate export show acme/6f1c0f1e-5d0e-4a57-9f0b-0c6f3f2b7a11
   hiregate export redeliver acme/6f1c0f1e-5d0e-4a57-9f0b-0c6f3f2b7a11 --integration hris`,
-	}, exportList(a), exportShow(a), exportRedeliver(a), exportRelease(a), exportErase(a))
-	a.flags(cmd)
-	return cmd
+	}, exportList, exportShow, exportRedeliver, exportRelease, exportErase)
 }
 
 type exportListFlags struct {

@@ -13,8 +13,7 @@ import (
 
 // Integration returns the command `hiregate integration`, which lists integrations and enables them again.
 func Integration() *cobra.Command {
-	a := new(Client)
-	cmd := group(&cobra.Command{
+	return group(&cobra.Command{
 		Use:   "integration",
 		Short: "Lists, adds, enables and removes integrations",
 		Long: `Lists where the exports of a running gateway go, adds and removes integrations of tenants that are kept in its database, and
@@ -24,9 +23,7 @@ These commands ask the gateway, at Caddy's admin endpoint.`,
 		Example: `  hiregate integration list
   hiregate integration add initech/hris --url https://hr.example.com/inbound/initech --secret-file hris.secret
   hiregate integration enable acme/hris`,
-	}, integrationList(a), integrationAdd(a), integrationEnable(a), integrationRemove(a))
-	a.flags(cmd)
-	return cmd
+	}, integrationList, integrationAdd, integrationEnable, integrationRemove)
 }
 
 // integrationRow is what the tables show of an integration.

@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -76,22 +77,13 @@ The secret is read from a file, the secret alone, so that it shows up in no list
 }
 
 func integrationRemove(a *Client) *cobra.Command {
-	return &cobra.Command{
+	path := func(_ context.Context, _ *Client, arg string) (string, error) {
+		tenant, name, err := integrationOf(arg)
+		return integrationPath(tenant, name), err
+	}
+	return deletion(a, path, "is removed", &cobra.Command{
 		Use:   "remove TENANT/NAME",
 		Short: "Removes an integration and ends the deliveries that are on their way to it",
 		Args:  terminal.Exactly(1, "integration remove takes one integration, such as: hiregate integration remove acme/hris"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			tenant, name, err := integrationOf(args[0])
-			if err != nil {
-				return err
-			}
-			ctx, stop := terminal.Interruptible(cmd)
-			defer stop()
-			if err := a.Call(ctx, http.MethodDelete, integrationPath(tenant, name), nil, nil); err != nil {
-				return err
-			}
-			fmt.Fprintf(cmd.OutOrStdout(), "%s/%s is removed\n", tenant, name)
-			return nil
-		},
-	}
+	})
 }

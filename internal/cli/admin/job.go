@@ -16,8 +16,7 @@ import (
 
 // Job returns the command `hiregate job`.
 func Job() *cobra.Command {
-	a := new(Client)
-	cmd := group(&cobra.Command{
+	return group(&cobra.Command{
 		Use:   "job",
 		Short: "Lists, shows, closes and opens jobs, and imports their questions",
 		Long: `Lists and shows the jobs of a tenant with what their applicants are asked, closes and opens them, and imports lists of questions.
@@ -28,9 +27,7 @@ These commands ask the gateway, at Caddy's admin endpoint.`,
   hiregate job import-questions initech/NURSE-1 questions.csv
   hiregate job close initech/NURSE-1
   hiregate job open initech/NURSE-1`,
-	}, jobList(a), jobShow(a), jobClose(a, "close", true), jobClose(a, "open", false), jobImport(a))
-	a.flags(cmd)
-	return cmd
+	}, jobList, jobShow, jobClose, jobOpen, jobImport)
 }
 
 // jobOf reads TENANT/CODE, and gives the job's path. A job board code may have slashes in it.
@@ -39,10 +36,8 @@ func jobOf(arg string) (path string, err error) {
 	if !ok || code == "" {
 		return "", errors.New("whose job is it? write it as TENANT/JOBBOARDCODE, such as initech/NURSE-1")
 	}
-	return jobsPath(tenant) + "/" + terminal.PathSegment(code), hiring.CheckTenantName(tenant)
+	return "/v1/tenants/" + terminal.PathSegment(tenant) + "/jobs/" + terminal.PathSegment(code), hiring.CheckTenantName(tenant)
 }
-
-func jobsPath(tenant string) string { return "/v1/tenants/" + terminal.PathSegment(tenant) + "/jobs" }
 
 func openOrClosed(j *hiring.Job) string {
 	switch {
@@ -55,15 +50,11 @@ func openOrClosed(j *hiring.Job) string {
 }
 
 func jobList(a *Client) *cobra.Command {
-	p := new(pages)
+	p := pagesOf("jobs")
 	cmd := &cobra.Command{
 		Use:   "list TENANT",
 		Short: "Lists the jobs of a tenant, those that are closed among them",
 		Args:  terminal.Exactly(1, "job list takes one tenant, such as: hiregate job list initech"),
-	}
-	p.choose = func(args []string) error {
-		p.path = jobsPath(args[0])
-		return hiring.CheckTenantName(args[0])
 	}
 	columns := []string{"job board code", "title", "state", "questions", "compliance groups", "updated"}
 	return listing(a, p, cmd, columns, func(j *hiring.Job) []any {
@@ -121,13 +112,16 @@ func printJob(cmd *cobra.Command, j *hiring.Job) error {
 	return asked.Flush()
 }
 
-// jobClose is `job close` or `job open`.
-func jobClose(a *Client, word string, closed bool) *cobra.Command {
-	short := "Closes a job: nobody can apply any more, and the feed has it no longer"
-	done := "is closed"
-	if !closed {
-		short, done = "Opens a job again", "is open"
-	}
+func jobClose(a *Client) *cobra.Command {
+	return jobClosed(a, true, "close", "Closes a job: nobody can apply any more, and the feed has it no longer", "is closed")
+}
+
+func jobOpen(a *Client) *cobra.Command {
+	return jobClosed(a, false, "open", "Opens a job again", "is open")
+}
+
+// jobClosed is the command that sets whether a job is closed.
+func jobClosed(a *Client, closed bool, word, short, done string) *cobra.Command {
 	return &cobra.Command{
 		Use:   word + " TENANT/JOBBOARDCODE",
 		Short: short,

@@ -13,8 +13,7 @@ import (
 
 // OAuthClient returns the command `hiregate oauth-client`.
 func OAuthClient() *cobra.Command {
-	a := new(Client)
-	cmd := group(&cobra.Command{
+	return group(&cobra.Command{
 		Use:   "oauth-client",
 		Short: "Lists, adds, disables and resets the applications that people sign in to",
 		Long: `Lists, adds, disables and resets the applications that people sign in to at a running gateway, which the directive signin
@@ -26,13 +25,7 @@ These commands ask the gateway, at Caddy's admin endpoint.`,
   hiregate oauth-client reset payroll                # a second secret; the first one stays good
   hiregate oauth-client reset payroll --end-former   # and, when it is in use, the end of the first one
   hiregate oauth-client disable payroll`,
-	}, oauthClientList(a), oauthClientAdd(a), disabling(a, at("/v1/oauth-clients/"), &cobra.Command{
-		Use:   "disable ID",
-		Short: "Disables an application, and revokes what was issued to it",
-		Args:  terminal.Exactly(1, "oauth-client disable takes the id of one client, as hiregate oauth-client list shows it"),
-	}), oauthClientReset(a))
-	a.flags(cmd)
-	return cmd
+	}, oauthClientList, oauthClientAdd, oauthClientDisable, oauthClientReset)
 }
 
 // oauthClientRow is what is shown of an application.
@@ -123,6 +116,14 @@ func secretMade(cmd *cobra.Command, a *Client, path string, in any) error {
 	}
 	fmt.Fprintln(cmd.ErrOrStderr())
 	return nil
+}
+
+func oauthClientDisable(a *Client) *cobra.Command {
+	return deletion(a, at("/v1/oauth-clients/%s"), "is disabled", &cobra.Command{
+		Use:   "disable ID",
+		Short: "Disables an application, and revokes what was issued to it",
+		Args:  terminal.Exactly(1, "oauth-client disable takes the id of one client, as hiregate oauth-client list shows it"),
+	})
 }
 
 func oauthClientReset(a *Client) *cobra.Command {

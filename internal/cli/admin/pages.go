@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hiregate/hiregate/internal/cli/terminal"
+	"github.com/hiregate/hiregate/internal/hiring"
 )
 
 // maxPage is the largest page that the management API gives.
@@ -24,6 +25,16 @@ type pages struct {
 	limit  int                       // how many to list at most
 	all    bool                      // list all of them
 	choose func(args []string) error // sets path and query by the arguments and flags; nil: they are set
+}
+
+// pagesOf is a list of what a tenant has, which is the command's argument.
+func pagesOf(resource string) *pages {
+	p := new(pages)
+	p.choose = func(args []string) error {
+		p.path = "/v1/tenants/" + terminal.PathSegment(args[0]) + "/" + resource
+		return hiring.CheckTenantName(args[0])
+	}
+	return p
 }
 
 // onePage is a page of a list as the management API answers it.

@@ -18,8 +18,7 @@ import (
 
 // Tenant returns the command `hiregate tenant`.
 func Tenant() *cobra.Command {
-	a := new(Client)
-	cmd := group(&cobra.Command{
+	return group(&cobra.Command{
 		Use:   "tenant",
 		Short: "Lists, makes and removes tenants",
 		Long: `Lists the tenants of a running gateway, and makes and removes those that are kept in its database. Tenants of the Caddyfile
@@ -29,9 +28,7 @@ These commands ask the gateway, at Caddy's admin endpoint.`,
 		Example: `  hiregate tenant list
   hiregate tenant set initech --name "Initech" --secret-file initech.secret
   hiregate tenant remove initech`,
-	}, tenantList(a), tenantSet(a), tenantRemove(a))
-	a.flags(cmd)
-	return cmd
+	}, tenantList, tenantSet, tenantRemove)
 }
 
 // tenantRow is what the tables show of a tenant.

@@ -14,8 +14,7 @@ import (
 
 // User returns the command `hiregate user`.
 func User() *cobra.Command {
-	a := new(Client)
-	cmd := group(&cobra.Command{
+	return group(&cobra.Command{
 		Use:   "user",
 		Short: "Lists, adds, disables and resets the people who sign in",
 		Long: `Lists, adds, disables and resets the people who sign in at a running gateway, which the directive signin serves.
@@ -27,9 +26,7 @@ These commands ask the gateway, at Caddy's admin endpoint.`,
   hiregate user totp 0b9c3f52-6a0e-4d3c-8a53-7f2a4b0e1c11
   hiregate user unlink 0b9c3f52-6a0e-4d3c-8a53-7f2a4b0e1c11
   hiregate user disable 0b9c3f52-6a0e-4d3c-8a53-7f2a4b0e1c11`,
-	}, userList(a), userAdd(a), userDisable(a), userReset(a), userTOTP(a), userUnlink(a))
-	a.flags(cmd)
-	return cmd
+	}, userList, userAdd, userDisable, userReset, userTOTP, userUnlink)
 }
 
 // userRow is what is shown of a user.
@@ -151,7 +148,7 @@ func userID(command string) cobra.PositionalArgs {
 }
 
 func userDisable(a *Client) *cobra.Command {
-	return disabling(a, at("/v1/users/"), &cobra.Command{
+	return deletion(a, at("/v1/users/%s"), "is disabled", &cobra.Command{
 		Use:   "disable ID",
 		Short: "Disables a user, and ends what they are signed in to",
 		Args:  userID("disable"),
@@ -205,21 +202,12 @@ forgotten, for a telephone that was lost. Either way what they are signed in to 
 }
 
 func userUnlink(a *Client) *cobra.Command {
-	return &cobra.Command{
+	return deletion(a, at("/v1/users/%s/upstream-accounts"), "has no account at another provider any more", &cobra.Command{
 		Use:   "unlink ID",
 		Short: "Takes a user's accounts at their company's provider from them",
 		Long: `Takes a user's accounts at their company's provider (upstream_oidc) from them, for one that is another now, or somebody else's, and ends
 what they are signed in to. The next account that comes with their e-mail address, verified on both sides, is joined to them; to keep
 somebody out, disable them.`,
 		Args: userID("unlink"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx, stop := terminal.Interruptible(cmd)
-			defer stop()
-			if err := a.Call(ctx, http.MethodDelete, "/v1/users/"+terminal.PathSegment(args[0])+"/upstream-accounts", nil, nil); err != nil {
-				return err
-			}
-			fmt.Fprintf(cmd.OutOrStdout(), "%s has no account at another provider any more\n", terminal.Printable(args[0]))
-			return nil
-		},
-	}
+	})
 }
