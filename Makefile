@@ -79,6 +79,14 @@ lint: bin/tools ## gofmt, go vet, staticcheck, workflowcheck
 	@echo "workflowcheck"
 	@bin/tools/workflowcheck ./workflows/...
 
+.PHONY: cross
+cross: export CGO_ENABLED := 0
+cross: ## compile the gateway for other systems
+	@for target in linux/arm64 darwin/arm64 windows/amd64; do \
+		echo "$$target"; \
+		GOOS=$${target%/*} GOARCH=$${target#*/} go build -buildvcs=false -o /dev/null ./cmd/hiregate; \
+	done
+
 .PHONY: bench
 bench: build ## measure the gateway beside a bare Caddy, in one table; flags with ARGS="-rounds 1"
 	@CGO_ENABLED=0 go build -buildvcs=false -o bin/bench ./internal/bench

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+
+	"github.com/hiregate/hiregate/internal/filelock"
 )
 
 // takenLock is the lock of a SQLite file, with what its own file was when it was taken: asking the file each time would be another system
@@ -16,10 +18,9 @@ type takenLock struct {
 	was os.FileInfo
 }
 
-// Close gives the lock back. Closing the file alone would leave it with a process that was just forked off, until that one executes its
-// program and its copy of the file is closed.
+// Close gives the lock back.
 func (l *takenLock) Close() error {
-	return errors.Join(unlock(l.File), l.File.Close())
+	return errors.Join(filelock.Unlock(l.File), l.File.Close())
 }
 
 // lockFile makes sure that a SQLite file has one writing process. The lock ends with the process, however it ends.
@@ -48,7 +49,7 @@ func takeLock(path string) (*takenLock, error) {
 	case err != nil:
 		return nil, fmt.Errorf("locking the database: %w", err)
 	}
-	if err := lockNow(f); err != nil {
+	if err := filelock.Try(f); err != nil {
 		f.Close()
 		return nil, fmt.Errorf("the database %s is in use by %s: stop that one, or give this one a file of its own", path, lockHolder(name))
 	}

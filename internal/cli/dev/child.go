@@ -43,10 +43,7 @@ func (c *crew) start(ch *child) error {
 	ch.cmd.Stdout, ch.cmd.Stderr = ch.lines, ch.lines
 	ch.cmd.ExtraFiles = []*os.File{c.inherit}
 	ch.cmd.WaitDelay = 2 * time.Second // should it leave processes behind that hold its output
-	if ch.cmd.SysProcAttr == nil {
-		ch.cmd.SysProcAttr = new(syscall.SysProcAttr)
-	}
-	ch.cmd.SysProcAttr.Setpgid = true
+	ownGroup(ch.cmd)
 	if _, err := ch.cmd.StdinPipe(); err != nil {
 		return fmt.Errorf("starting %s: %w", ch.name, err)
 	}
@@ -126,7 +123,7 @@ func (ch *child) stop() bool {
 
 func (ch *child) kill() bool {
 	// With its whole group; an error says that it is gone.
-	_ = syscall.Kill(-ch.cmd.Process.Pid, syscall.SIGKILL)
+	_ = killGroup(ch.cmd.Process)
 	<-ch.ended
 	return false
 }

@@ -2,7 +2,6 @@ package dev
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -11,9 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/hiregate/hiregate/internal/cli/terminal"
+	"github.com/hiregate/hiregate/internal/filelock"
 )
 
 // orphansTimeout is how long the processes that a killed `hiregate dev` left behind may take to notice; it takes them
@@ -32,7 +30,7 @@ func claimDir(ctx context.Context, dir string) (*claim, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := tryLock(own); err != nil {
+	if err := filelock.Try(own); err != nil {
 		defer own.Close()
 		return nil, fmt.Errorf("another hiregate dev%s runs in %s: stop that one, or choose another folder with --dir", holder(own), dir)
 	}
@@ -47,7 +45,7 @@ func claimDir(ctx context.Context, dir string) (*claim, error) {
 	c := &claim{own: own, children: children}
 	ctx, cancel := context.WithTimeout(ctx, orphansTimeout)
 	defer cancel()
-	for tryLock(children) != nil {
+	for filelock.Try(children) != nil {
 		select {
 		case <-ctx.Done():
 			c.release()
@@ -69,14 +67,6 @@ func openLock(dir, name string) (*os.File, error) {
 		return nil, fmt.Errorf("the folder %s can't be written to: change its owner, or choose another with --dir: %w", dir, terminal.Cause(err))
 	}
 	return f, nil
-}
-
-func tryLock(f *os.File) error {
-	for {
-		if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); !errors.Is(err, unix.EINTR) {
-			return err
-		}
-	}
 }
 
 // holder names the process that a lock was written by, as far as it is known.

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"time"
@@ -58,6 +59,9 @@ ends everything at once.`,
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if runtime.GOOS == "windows" {
+				return errors.New("hiregate dev runs on Linux and macOS: on Windows use WSL, or start a gateway with hiregate run")
+			}
 			ctx, stop := terminal.Interruptible(cmd)
 			defer stop()
 			return f.run(ctx, cmd.OutOrStdout(), cmd.ErrOrStderr())

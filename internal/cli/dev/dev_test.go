@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hiregate/hiregate/internal/cli/clitest"
+	"github.com/hiregate/hiregate/internal/filelock"
 )
 
 // takePort listens at a free port of host until the test ends.
@@ -209,7 +210,7 @@ func TestOrphansAreWaitedFor(t *testing.T) {
 	dir := t.TempDir()
 	orphan, err := openLock(dir, "children.lock")
 	require.NoError(t, err)
-	require.NoError(t, tryLock(orphan))
+	require.NoError(t, filelock.Try(orphan))
 	claimed := make(chan *claim, 1)
 	go func() {
 		c, err := claimDir(context.Background(), dir)
