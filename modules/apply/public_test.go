@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
-	_ "modernc.org/sqlite" // to break the database
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/stretchr/testify/require"
+	_ "modernc.org/sqlite" // to break the database
 
 	"github.com/hiregate/hiregate/internal/compliance"
 	"github.com/hiregate/hiregate/internal/hiring"

@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
-	_ "modernc.org/sqlite" // to hold the database
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	_ "modernc.org/sqlite" // to hold the database
 
 	"github.com/hiregate/hiregate/modules/gateway/gatewaytest"
 	"github.com/hiregate/hiregate/modules/healthz"

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	_ "modernc.org/sqlite" // to break the database
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
+	_ "modernc.org/sqlite" // to break the database
 )
 
 // told is what the log says of refused exports: level, and how many.

@@ -11,11 +11,11 @@ import (
 	"testing"
 	"time"
 
-	_ "modernc.org/sqlite" // for what the store does not tell
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 	"go.uber.org/zap/zaptest/observer"
+	_ "modernc.org/sqlite" // for what the store does not tell
 
 	"github.com/hiregate/hiregate/internal/config"
 	"github.com/hiregate/hiregate/internal/egress"
