@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"path"
+	"sync"
 	"time"
 
 	"github.com/hiregate/hiregate/internal/problem"
@@ -35,6 +36,31 @@ type Server struct {
 	Gateway *gateway.Gateway
 	// Stopping reports whether the process is about to end. Nil: it is not.
 	Stopping func() bool
+
+	database lastAnswer
+}
+
+// freshFor is how long an answer of the database is good for others who ask: each one costs it a write, and anybody may ask.
+const freshFor = time.Second
+
+// lastAnswer is what the database answered last. One request at a time asks it, for all: that it hangs up ends nothing.
+type lastAnswer struct {
+	mu    sync.Mutex
+	known bool
+	at    time.Time
+	err   error
+}
+
+func (l *lastAnswer) or(ask func(context.Context) error, now func() time.Time) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.known || now().Sub(l.at) >= freshFor {
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		l.err = ask(ctx)
+		l.known, l.at = true, now()
+	}
+	return l.err
 }
 
 // ServeHTTP says how the gateway is.
@@ -72,7 +98,7 @@ func (s *Server) ask(w http.ResponseWriter, r *http.Request, all bool) Health {
 	if held {
 		go func() {
 			defer release() // what asks may hang for longer than we do
-			database <- s.Gateway.Runtime.Ready(ctx)
+			database <- s.database.or(s.Gateway.Runtime.Ready, s.Gateway.Now)
 		}()
 	} else {
 		database <- gateway.ErrNotOpen

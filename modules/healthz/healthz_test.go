@@ -2,6 +2,7 @@ package healthz_test
 
 import (
 	"bytes"
+	"context"
 	"database/sql"
 	"encoding/json"
 	"fmt"
@@ -79,8 +80,36 @@ func TestStopping(t *testing.T) {
 	require.Equal(t, alive, says("/healthz/live"))
 	stopping = false
 	require.NoError(t, b.Runtime.Store().Close())
+	b.Clock.Advance(time.Second)
 	require.Contains(t, says("/healthz/ready"), `503 {"status":"unavailable"`)
 	require.Equal(t, alive, says("/healthz/live"), "another process would not have the database either")
+}
+
+// Anybody may ask, and each answer of the database costs it a write of 64 KiB.
+func TestTheDatabaseIsAskedOnceASecond(t *testing.T) {
+	t.Parallel()
+	b := gatewaytest.New(t)
+	s := healthz.Server{Gateway: b.Gateway}
+	askOften := func() {
+		for range 50 {
+			w := httptest.NewRecorder()
+			s.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/healthz/ready", nil))
+			require.Equal(t, http.StatusOK, w.Code)
+		}
+	}
+	writes := func() int64 {
+		_, n := b.Runtime.Store().Commits()
+		return n
+	}
+	writes()
+	askOften()
+	require.EqualValues(t, 1, writes())
+	b.Clock.Advance(time.Second)
+	hungUp, hangUp := context.WithCancel(t.Context())
+	hangUp() // whoever asks first is gone: that says nothing of the database
+	s.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/healthz/ready", nil).WithContext(hungUp))
+	askOften()
+	require.EqualValues(t, 1, writes())
 }
 
 func TestUnavailableWithoutTheStore(t *testing.T) {

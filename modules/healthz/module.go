@@ -13,7 +13,7 @@ import (
 // Handler is the directive healthz: it says what is reachable, and answers 503 when exports can't be accepted, or the process ends. What
 // is asked for is the last part of the path: see Server. It takes no options.
 type Handler struct {
-	server Server
+	server *Server
 }
 
 // CaddyModule implements caddy.Module.
@@ -36,7 +36,7 @@ func (h *Handler) Provision(ctx caddy.Context) error {
 	if err != nil {
 		return err
 	}
-	h.server = Server{Gateway: g, Stopping: caddy.Exiting}
+	h.server = &Server{Gateway: g, Stopping: caddy.Exiting}
 	return nil
 }
 
