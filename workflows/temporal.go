@@ -61,15 +61,15 @@ func EnsureAttributes(ctx context.Context, c client.Client, namespace string) er
 	return nil
 }
 
-// Again is the error with which an activity asks for its next run after a while. class says why, in a fixed word; status is
-// the HTTP status that was answered, or 0.
-func Again(class string, status int, after time.Duration) error {
+// RetryAfter is the error with which an activity asks Temporal to run it again after a delay. class says why, in a fixed word;
+// status is the HTTP status of the answer, or 0.
+func RetryAfter(class string, status int, delay time.Duration) error {
 	text := class
 	if status != 0 {
 		text = fmt.Sprintf("%s: status %d", class, status)
 	}
 	return temporal.NewApplicationErrorWithOptions(text, class, temporal.ApplicationErrorOptions{
-		NextRetryDelay: max(after, time.Millisecond),
+		NextRetryDelay: max(delay, time.Millisecond),
 		Category:       temporal.ApplicationErrorCategoryBenign, // it is waiting, not broken: the SDK need not log it
 	})
 }

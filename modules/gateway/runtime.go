@@ -54,7 +54,7 @@ type Runtime struct {
 	Directory *directory.Directory
 
 	Dispatcher   *export.Dispatcher
-	Again        *export.Again
+	Again        *export.Redeliverer
 	Archive      *documents.Archive
 	Retention    *retention.Retention
 	exports      *export.Activities
@@ -98,7 +98,7 @@ func NewRuntime(s Settings, database *Database, log *zap.Logger) (*Runtime, erro
 	r.Directory = directory.New(nil, log.Named("directory"))
 	r.Archive = &documents.Archive{Files: files, InForce: &r.InForce, Now: r.now, Log: log.Named("documents")}
 	r.Dispatcher = &export.Dispatcher{Client: c, InForce: &r.InForce, Archive: r.Archive, Now: r.now, Log: log.Named("dispatch"), Attributes: &r.attributes}
-	r.Again = &export.Again{Client: c, Namespace: s.Namespace, Dispatcher: r.Dispatcher, Now: r.now, Log: log.Named("dispatch")}
+	r.Again = &export.Redeliverer{Client: c, Namespace: s.Namespace, Dispatcher: r.Dispatcher, Now: r.now, Log: log.Named("dispatch")}
 	r.Retention = &retention.Retention{InForce: &r.InForce, Now: r.now, Log: log.Named("retention")}
 	r.exports = &export.Activities{Archive: r.Archive, InForce: &r.InForce, Room: export.NewRoom(export.AttemptsAtOnce, export.BytesAtOnce), Now: r.now, Log: log.Named("export")}
 	r.verification = &verification.Activities{InForce: &r.InForce, Places: fair.NewPool(verification.AtOnce), Release: r.Again.Release, Now: r.now, Log: log.Named("verification")}

@@ -52,7 +52,7 @@ func (a *Activities) FetchDocuments(ctx context.Context, part Part) (FetchResult
 		return FetchResult{}, a.storeAway(err)
 	}
 	if progress.Missing > 0 {
-		return FetchResult{}, workflows.Again("documents_missing", 0, progress.Wait)
+		return FetchResult{}, workflows.RetryAfter("documents_missing", 0, progress.Wait)
 	}
 	return FetchResult{Fetched: progress.Fetched, GivenUp: progress.GivenUp}, nil
 }
@@ -83,7 +83,7 @@ func (a *Activities) Deliver(ctx context.Context, part Part) (DeliverResult, err
 	// made on another, and the clocks differ: that Temporal waited is all that is known.
 	now := a.Now()
 	if early := d.NextAt.Sub(now); d.Outcome == hiring.Retrying && early > 0 && !now.Before(d.UpdatedAt) && activity.GetInfo(ctx).Attempt > 1 {
-		return DeliverResult{}, workflows.Again(string(d.Fault), 0, early)
+		return DeliverResult{}, workflows.RetryAfter(string(d.Fault), 0, early)
 	}
 	return a.step(ctx, e, d)
 }
@@ -128,10 +128,10 @@ func result(d *hiring.Delivery) DeliverResult {
 func (a *Activities) storeAway(err error) error {
 	if errors.Is(err, store.ErrNotFound) {
 		// The export is in another database: of another gateway, which will be asked some time, or of one that is gone.
-		return workflows.Again("unknown_here", 0, workflows.Jittered(time.Minute))
+		return workflows.RetryAfter("unknown_here", 0, workflows.Jittered(time.Minute))
 	}
 	a.Log.Warn("an activity could not use the store; it runs again", zap.Error(err))
-	return workflows.Again("store_unavailable", 0, workflows.Jittered(5*time.Second))
+	return workflows.RetryAfter("store_unavailable", 0, workflows.Jittered(5*time.Second))
 }
 
 // write commits what came of a step, even when the activity is being cancelled: what was done must be known.
@@ -192,5 +192,5 @@ func (a *Activities) superseded(standing *hiring.Delivery, err error) (DeliverRe
 	case standing.Outcome.Final() || standing.Parked:
 		return result(standing), nil
 	}
-	return DeliverResult{}, workflows.Again(string(standing.Class()), 0, max(standing.NextAt.Sub(a.Now()), workflows.Jittered(gateDelay)))
+	return DeliverResult{}, workflows.RetryAfter(string(standing.Class()), 0, max(standing.NextAt.Sub(a.Now()), workflows.Jittered(gateDelay)))
 }

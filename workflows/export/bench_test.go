@@ -121,9 +121,9 @@ func (b *bench) deliver(e *hiring.Export) (res export.DeliverResult, wait time.D
 		require.NoError(b.t, value.Get(&res))
 		return res, 0, ""
 	}
-	var again *temporal.ApplicationError
-	require.True(b.t, errors.As(err, &again), "%v", err)
-	return res, again.NextRetryDelay(), again.Type()
+	var retry *temporal.ApplicationError
+	require.True(b.t, errors.As(err, &retry), "%v", err)
+	return res, retry.NextRetryDelay(), retry.Type()
 }
 
 func (b *bench) delivery(e *hiring.Export) *hiring.Delivery {
@@ -133,10 +133,10 @@ func (b *bench) delivery(e *hiring.Export) *hiring.Delivery {
 	return d
 }
 
-func (b *bench) again() *export.Again {
+func (b *bench) redeliverer() *export.Redeliverer {
 	c, err := client.NewLazyClient(client.Options{HostPort: "127.0.0.1:1"})
 	require.NoError(b.t, err)
 	b.t.Cleanup(c.Close)
 	d := &export.Dispatcher{Store: b.Store, Client: c, InForce: b.InForce, Archive: b.Archive, Now: b.Clock, Log: zap.NewNop(), Attributes: new(atomic.Bool)}
-	return &export.Again{Store: b.Store, Client: c, Namespace: "default", Dispatcher: d, Now: b.Clock, Log: zap.NewNop()}
+	return &export.Redeliverer{Store: b.Store, Client: c, Namespace: "default", Dispatcher: d, Now: b.Clock, Log: zap.NewNop()}
 }

@@ -33,7 +33,7 @@ const (
 func (a *Activities) step(ctx context.Context, e *hiring.Export, d *hiring.Delivery) (DeliverResult, error) {
 	c := a.InForce.Current()
 	if c == nil {
-		return DeliverResult{}, workflows.Again("stopping", 0, workflows.Jittered(5*time.Second))
+		return DeliverResult{}, workflows.RetryAfter("stopping", 0, workflows.Jittered(5*time.Second))
 	}
 	if e.Quarantined {
 		return a.hold(ctx, e, d, fmt.Sprintf("the export is in quarantine, because its body breaks the schema: release it with hiregate export release %s/%s", e.Tenant, e.Key))
@@ -130,6 +130,11 @@ func (a *Activities) removed(ctx context.Context, d *hiring.Delivery) (DeliverRe
 	return a.conclude(ctx, d, nil)
 }
 
+// removedReason is why a delivery to an integration that was removed ends.
+func removedReason(integration string) string {
+	return fmt.Sprintf("integration %s was removed", integration)
+}
+
 // erased ends a delivery that there is nothing left for.
 func (a *Activities) erased(ctx context.Context, d *hiring.Delivery) (DeliverResult, error) {
 	d.Outcome, d.Fault, d.Reason = hiring.Failed, hiring.ClassOurFault, store.ErasedReason
@@ -171,7 +176,7 @@ func (a *Activities) hold(ctx context.Context, e *hiring.Export, d *hiring.Deliv
 	if d.Parked {
 		return result(d), nil
 	}
-	return DeliverResult{}, workflows.Again(string(hiring.ClassHeld), 0, left)
+	return DeliverResult{}, workflows.RetryAfter(string(hiring.ClassHeld), 0, left)
 }
 
 // wait defers a delivery at a gate that opens by itself. That leaves no trace but one: what was held is not any more, so that nobody
@@ -186,7 +191,7 @@ func (a *Activities) wait(ctx context.Context, d *hiring.Delivery, gate string, 
 			return a.superseded(standing, err)
 		}
 	}
-	return DeliverResult{}, workflows.Again(gate, 0, delay)
+	return DeliverResult{}, workflows.RetryAfter(gate, 0, delay)
 }
 
 // send makes one attempt. Every attempt of an export at an integration sends the same bytes and the same UUID.
@@ -250,7 +255,7 @@ func (a *Activities) record(ctx context.Context, e *hiring.Export, d *hiring.Del
 	}
 	a.Log.Info("delivery not received", zap.String("tenant", d.Tenant), zap.String("integration", d.Integration), zap.String("workflow", e.WorkflowID),
 		zap.Int("attempt", d.Attempts), zap.Int("status", answer.Status), zap.String("class", string(d.Fault)), zap.Duration("next_in", wait))
-	return DeliverResult{}, workflows.Again(string(d.Fault), answer.Status, wait)
+	return DeliverResult{}, workflows.RetryAfter(string(d.Fault), answer.Status, wait)
 }
 
 // gone disables an integration that answered 410; its exports are held from then on. One that was changed or removed meanwhile
@@ -272,7 +277,7 @@ func (a *Activities) gone(ctx context.Context, d *hiring.Delivery, i *hiring.Int
 	if err != nil || standing != d {
 		return a.superseded(standing, err)
 	}
-	return DeliverResult{}, workflows.Again(string(hiring.ClassHeld), 410, workflows.Jittered(holdFirst))
+	return DeliverResult{}, workflows.RetryAfter(string(hiring.ClassHeld), 410, workflows.Jittered(holdFirst))
 }
 
 // end gives a delivery up: its time is over.

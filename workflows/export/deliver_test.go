@@ -197,14 +197,14 @@ func TestHeldIsParkedAndReleased(t *testing.T) {
 	require.WithinDuration(t, noon.Add(time.Hour), b.Clock(), 3*time.Minute)
 	require.NoError(t, b.Store.Write(t.Context(), func(tx *store.Tx) error { return tx.MarkDispatched(e.ID, 0, b.Clock()) }))
 
-	again := b.again()
-	require.NoError(t, again.TendHeld(t.Context()))
+	redeliverer := b.redeliverer()
+	require.NoError(t, redeliverer.TendHeld(t.Context()))
 	require.True(t, b.delivery(e).Parked, "released though it is disabled")
 	b.advance(100 * time.Hour) // longer than any delivery is tried
 	b.set(hiring.Configured)
 	b.status.Store(200)
-	require.NoError(t, again.TendHeld(t.Context()))
-	require.NoError(t, again.TendHeld(t.Context()), "a second release finds nothing")
+	require.NoError(t, redeliverer.TendHeld(t.Context()))
+	require.NoError(t, redeliverer.TendHeld(t.Context()), "a second release finds nothing")
 	next, err := b.Store.Export(t.Context(), e.ID)
 	require.NoError(t, err)
 	require.Equal(t, 1, next.Round)

@@ -325,7 +325,7 @@ func TestRedeliveryIsStartedInItsMode(t *testing.T) {
 	b.dispatch(e)
 	b.deliver(e)
 	b.integration().Documents = hiring.Passthrough
-	_, err := b.again().Redeliver(t.Context(), "acme", "u-1", nil, func(*store.Tx, export.Redelivery) error { return nil })
+	_, err := b.redeliverer().Redeliver(t.Context(), "acme", "u-1", nil, func(*store.Tx, export.Redelivery) error { return nil })
 	require.NoError(t, err)
 	b.advance(time.Minute)
 	started := make(chan export.Input, 1)

@@ -32,30 +32,30 @@ const (
 
 // Watch compares the store with Temporal, over and over: Temporal may be given an empty database, or an old one, and the gateway may
 // be down when a workflow ends. What waits and has no workflow any more begins another round.
-func (a *Again) Watch(ctx context.Context) {
+func (r *Redeliverer) Watch(ctx context.Context) {
 	for wait.For(ctx, lostEvery) {
-		if a.Dispatcher.InForce.Current() == nil || a.Dispatcher.away.Load() {
+		if r.Dispatcher.InForce.Current() == nil || r.Dispatcher.away.Load() {
 			continue
 		}
-		if err := a.FindLost(ctx); err != nil && ctx.Err() == nil {
-			a.Log.Warn("deliveries could not be compared with Temporal; they are compared again", zap.Error(err))
+		if err := r.FindLost(ctx); err != nil && ctx.Err() == nil {
+			r.Log.Warn("deliveries could not be compared with Temporal; they are compared again", zap.Error(err))
 		}
 	}
 }
 
 // FindLost looks once at each export that has a delivery, or documents, for which something should have happened by now. Nobody else
 // may be looking.
-func (a *Again) FindLost(ctx context.Context) error {
+func (r *Redeliverer) FindLost(ctx context.Context) error {
 	var fetching errgroup.Group
 	fetching.SetLimit(rescueAtOnce)
 	defer fetching.Wait()
-	due := a.Now().Add(-lostAge)
+	due := r.Now().Add(-lostAge)
 	look := func(ids []int64) error {
 		for _, id := range ids {
 			if !wait.For(ctx, lostPause) {
 				return ctx.Err()
 			}
-			if err := a.find(ctx, id, &fetching); err != nil {
+			if err := r.find(ctx, id, &fetching); err != nil {
 				return err
 			}
 		}
@@ -63,7 +63,7 @@ func (a *Again) FindLost(ctx context.Context) error {
 	}
 	for _, outcome := range []hiring.Outcome{hiring.Pending, hiring.Retrying, hiring.Held} {
 		for behind := int64(0); ; {
-			ids, err := a.Store.Overdue(ctx, outcome, due, holdFor, behind, lostPage)
+			ids, err := r.Store.Overdue(ctx, outcome, due, holdFor, behind, lostPage)
 			if err != nil {
 				return err
 			}
@@ -77,12 +77,12 @@ func (a *Again) FindLost(ctx context.Context) error {
 		}
 	}
 	// What has no delivery yet is found by its age. What was due at the last look was found then, and what had ended before it as well.
-	from := a.looked.Add(-hiring.DeliveryWindow)
+	from := r.looked.Add(-hiring.DeliveryWindow)
 	if first := due.Add(-lostWithin); from.Before(first) {
 		from = first
 	}
 	for behind := hiring.FirstID(from); behind != 0; {
-		ids, next, err := a.Store.Unfinished(ctx, behind, due)
+		ids, next, err := r.Store.Unfinished(ctx, behind, due)
 		if err != nil {
 			return err
 		}
@@ -93,21 +93,21 @@ func (a *Again) FindLost(ctx context.Context) error {
 		wait.For(ctx, lostPause)
 	}
 	if ctx.Err() == nil {
-		a.looked = due
+		r.looked = due
 	}
 	return ctx.Err()
 }
 
 // find asks Temporal for the workflows of an export that are not through by what the store says.
-func (a *Again) find(ctx context.Context, id int64, fetching *errgroup.Group) error {
-	e, err := a.Store.Export(ctx, id)
+func (r *Redeliverer) find(ctx context.Context, id int64, fetching *errgroup.Group) error {
+	e, err := r.Store.Export(ctx, id)
 	if err != nil {
 		return err
 	}
 	if e.DispatchedAt.IsZero() || !e.ErasedAt.IsZero() { // its next round is about to start, or none will
 		return nil
 	}
-	deliveries, err := a.Store.Deliveries(ctx, id)
+	deliveries, err := r.Store.Deliveries(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -117,7 +117,7 @@ func (a *Again) find(ctx context.Context, id int64, fetching *errgroup.Group) er
 		if d.Outcome.Final() || d.Parked || latest(deliveries, d.Integration) != d {
 			continue
 		}
-		switch status, err := a.status(ctx, e, d.Round); {
+		switch status, err := r.status(ctx, e, d.Round); {
 		case err != nil:
 			return err
 		case status == enums.WORKFLOW_EXECUTION_STATUS_RUNNING:
@@ -126,7 +126,7 @@ func (a *Again) find(ctx context.Context, id int64, fetching *errgroup.Group) er
 			d.Outcome, d.Fault, d.Reason = hiring.Failed, hiring.ClassOurFault, "its workflow was terminated or cancelled in Temporal; it can be redelivered"
 			ended = append(ended, d)
 		case status == enums.WORKFLOW_EXECUTION_STATUS_COMPLETED:
-			delivered, err := a.delivered(ctx, e, d)
+			delivered, err := r.delivered(ctx, e, d)
 			if err != nil {
 				return err
 			}
@@ -141,42 +141,42 @@ func (a *Again) find(ctx context.Context, id int64, fetching *errgroup.Group) er
 		}
 	}
 	for _, d := range ended {
-		if err := a.conclude(ctx, d); err != nil {
+		if err := r.conclude(ctx, d); err != nil {
 			return err
 		}
 	}
 	if len(lost) > 0 { // its documents are fetched again as well
-		return a.restart(ctx, e, lost)
+		return r.restart(ctx, e, lost)
 	}
 	if e.Origin != hiring.Received || e.Attachments == 0 {
 		return nil
 	}
-	documents, err := a.Store.Documents(ctx, id)
+	documents, err := r.Store.Documents(ctx, id)
 	if err != nil || len(documents) >= e.Attachments && !slices.ContainsFunc(documents, func(d *hiring.Document) bool { return d.State == hiring.Fetching }) {
 		return err
 	}
-	status, err := a.status(ctx, e, e.Round)
+	status, err := r.status(ctx, e, e.Round)
 	if err == nil && status != enums.WORKFLOW_EXECUTION_STATUS_RUNNING { // what has run out is given up
-		fetching.Go(func() error { a.Dispatcher.fetch(ctx, e); return nil })
+		fetching.Go(func() error { r.Dispatcher.fetch(ctx, e); return nil })
 	}
 	return err
 }
 
 // status is what Temporal knows of a round, unspecified when it knows nothing of it.
-func (a *Again) status(ctx context.Context, e *hiring.Export, round int) (enums.WorkflowExecutionStatus, error) {
-	return workflows.Status(ctx, a.Client, a.Namespace, hiring.WorkflowID(e.Tenant, e.Key, round))
+func (r *Redeliverer) status(ctx context.Context, e *hiring.Export, round int) (enums.WorkflowExecutionStatus, error) {
+	return workflows.Status(ctx, r.Client, r.Namespace, hiring.WorkflowID(e.Tenant, e.Key, round))
 }
 
 // restart moves deliveries whose workflow is gone into the next round. They keep their attempts, and their end; if that is over, they
 // end in it.
-func (a *Again) restart(ctx context.Context, e *hiring.Export, lost []*hiring.Delivery) error {
+func (r *Redeliverer) restart(ctx context.Context, e *hiring.Export, lost []*hiring.Delivery) error {
 	names := make([]string, len(lost))
 	held := false // does not run out
 	for n, d := range lost {
 		names[n] = d.Integration
 		held = held || d.Outcome == hiring.Held
 	}
-	next, err := a.begin(ctx, e, names, lost, held, nil)
+	next, err := r.begin(ctx, e, names, lost, held, nil)
 	if errors.Is(err, errMoved) || errors.Is(err, store.ErrErased) {
 		return nil
 	}
@@ -184,17 +184,17 @@ func (a *Again) restart(ctx context.Context, e *hiring.Export, lost []*hiring.De
 		return err
 	}
 	metrics.Dispatched("lost")
-	a.Log.Warn("an export waited without a workflow; it goes on in another", zap.String("tenant", e.Tenant), zap.Int64("export", e.ID), zap.String("workflow", next.WorkflowID))
+	r.Log.Warn("an export waited without a workflow; it goes on in another", zap.String("tenant", e.Tenant), zap.Int64("export", e.ID), zap.String("workflow", next.WorkflowID))
 	return nil
 }
 
 // delivered tells whether a completed workflow says that it delivered. The store does not know it when it was restored from a backup. The
 // error is that Temporal did not answer, or the process ends: to begin anew then would deliver twice.
-func (a *Again) delivered(ctx context.Context, e *hiring.Export, d *hiring.Delivery) (bool, error) {
+func (r *Redeliverer) delivered(ctx context.Context, e *hiring.Export, d *hiring.Delivery) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	var res Result
-	err := a.Client.GetWorkflow(ctx, hiring.WorkflowID(e.Tenant, e.Key, d.Round), "").Get(ctx, &res)
+	var result Result
+	err := r.Client.GetWorkflow(ctx, hiring.WorkflowID(e.Tenant, e.Key, d.Round), "").Get(ctx, &result)
 	switch {
 	case err == nil:
 	case ctx.Err() != nil, workflows.Unanswered(err):
@@ -202,14 +202,16 @@ func (a *Again) delivered(ctx context.Context, e *hiring.Export, d *hiring.Deliv
 	default: // it is somebody else's, or gone
 		return false, nil
 	}
-	said := func(r DeliverResult) bool { return r.Integration == d.Integration && r.Class == hiring.ClassDelivered }
-	return slices.ContainsFunc(res.Deliveries, said), nil
+	said := func(res DeliverResult) bool {
+		return res.Integration == d.Integration && res.Class == hiring.ClassDelivered
+	}
+	return slices.ContainsFunc(result.Deliveries, said), nil
 }
 
 // conclude writes what Temporal knows of a delivery, and the store did not.
-func (a *Again) conclude(ctx context.Context, d *hiring.Delivery) error {
-	d.HeldSince, d.NextAt, d.UpdatedAt = time.Time{}, time.Time{}, a.Now()
-	err := a.Store.Write(ctx, func(tx *store.Tx) error { return tx.PutDelivery(d) })
+func (r *Redeliverer) conclude(ctx context.Context, d *hiring.Delivery) error {
+	d.HeldSince, d.NextAt, d.UpdatedAt = time.Time{}, time.Time{}, r.Now()
+	err := r.Store.Write(ctx, func(tx *store.Tx) error { return tx.PutDelivery(d) })
 	if errors.Is(err, store.ErrStale) { // it goes on
 		return nil
 	}
@@ -217,7 +219,7 @@ func (a *Again) conclude(ctx context.Context, d *hiring.Delivery) error {
 		return fmt.Errorf("concluding a delivery: %w", err)
 	}
 	metrics.Delivery(d.Tenant, d.Integration, d.Class())
-	a.Log.Warn("a delivery had ended in Temporal, and not in the store", zap.String("tenant", d.Tenant), zap.String("integration", d.Integration),
+	r.Log.Warn("a delivery had ended in Temporal, and not in the store", zap.String("tenant", d.Tenant), zap.String("integration", d.Integration),
 		zap.Int64("export", d.ExportID), zap.String("outcome", string(d.Outcome)), zap.String("reason", d.Reason))
 	return nil
 }

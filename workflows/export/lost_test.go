@@ -18,14 +18,14 @@ import (
 type lossBench struct {
 	*bench
 	temporal *engine
-	watcher  *export.Again
+	watcher  *export.Redeliverer
 }
 
 func newLossBench(t *testing.T) *lossBench {
 	b := &lossBench{bench: newBench(t), temporal: &engine{running: map[string][]*workflow.PendingActivityInfo{}, ended: map[string]enums.WorkflowExecutionStatus{}}}
 	acme := b.config.Tenants["acme"]
 	acme.Integrations = append(acme.Integrations, hiring.Integration{Tenant: "acme", Name: "crm", URL: b.partner.URL + "/crm", Secret: "s"})
-	b.watcher = b.again()
+	b.watcher = b.redeliverer()
 	b.watcher.Client = engineClient{service: b.temporal}
 	return b
 }

@@ -21,8 +21,8 @@ type Released struct {
 }
 
 // CountQuarantined tells the metrics what is in quarantine.
-func (a *Again) CountQuarantined(ctx context.Context) error {
-	all, err := a.Store.Quarantined(ctx)
+func (r *Redeliverer) CountQuarantined(ctx context.Context) error {
+	all, err := r.Store.Quarantined(ctx)
 	if err == nil {
 		metrics.Quarantined(all)
 	}
@@ -31,15 +31,15 @@ func (a *Again) CountQuarantined(ctx context.Context) error {
 
 // EndQuarantine lets an export go that was put in quarantine: it is delivered as it came. What waits at the gate is hurried, what
 // was parked there begins the next round. The error is a *RefusedError, when it is not in quarantine, or store.ErrNotFound.
-func (a *Again) EndQuarantine(ctx context.Context, tenant, key string) (Released, error) {
-	e, err := a.Store.ExportByKey(ctx, tenant, key)
+func (r *Redeliverer) EndQuarantine(ctx context.Context, tenant, key string) (Released, error) {
+	e, err := r.Store.ExportByKey(ctx, tenant, key)
 	if err != nil {
 		return Released{}, err
 	}
 	if !e.ErasedAt.IsZero() {
 		return Released{}, errErased
 	}
-	deliveries, err := a.Store.Deliveries(ctx, e.ID)
+	deliveries, err := r.Store.Deliveries(ctx, e.ID)
 	if err != nil {
 		return Released{}, err
 	}
@@ -50,7 +50,7 @@ func (a *Again) EndQuarantine(ctx context.Context, tenant, key string) (Released
 		switch {
 		case d.Parked:
 			parked, names = append(parked, d), append(names, d.Integration)
-		case d.Outcome == hiring.Held && a.hasNone(ctx, e, d):
+		case d.Outcome == hiring.Held && r.hasNone(ctx, e, d):
 			parked, names = append(parked, d), append(names, d.Integration)
 		case d.Outcome == hiring.Held:
 			waiting = append(waiting, d)
@@ -59,11 +59,11 @@ func (a *Again) EndQuarantine(ctx context.Context, tenant, key string) (Released
 		}
 		res.Released = append(res.Released, d.Integration)
 	}
-	now := a.Now()
+	now := r.Now()
 	released := e
 	// In one write, so that nothing stays behind parked. A delivery that is parked meanwhile, or can't be
 	// hurried, is found by TendHeld.
-	err = a.Store.Write(ctx, func(tx *store.Tx) error {
+	err = r.Store.Write(ctx, func(tx *store.Tx) error {
 		released = e
 		ended, err := tx.EndQuarantine(e.ID)
 		if err != nil {
@@ -94,14 +94,14 @@ func (a *Again) EndQuarantine(ctx context.Context, tenant, key string) (Released
 	case err != nil:
 		return Released{}, fmt.Errorf("releasing an export from quarantine: %w", err)
 	}
-	a.Log.Info("an export was released from quarantine", zap.String("tenant", tenant), zap.Int64("export", e.ID))
+	r.Log.Info("an export was released from quarantine", zap.String("tenant", tenant), zap.Int64("export", e.ID))
 	res.Round = released.Round
 	if len(parked) > 0 {
-		a.Dispatcher.Offer(released)
+		r.Dispatcher.Offer(released)
 	}
 	for _, d := range waiting {
-		if err := a.hurry(ctx, e, d); err != nil && ctx.Err() == nil {
-			a.Log.Debug("a released delivery could not be hurried; it is tried again in a moment", zap.Error(err))
+		if err := r.hurry(ctx, e, d); err != nil && ctx.Err() == nil {
+			r.Log.Debug("a released delivery could not be hurried; it is tried again in a moment", zap.Error(err))
 		}
 	}
 	return res, nil
@@ -109,8 +109,8 @@ func (a *Again) EndQuarantine(ctx context.Context, tenant, key string) (Released
 
 // hasNone tells that a held delivery has no workflow any more, though it was not parked. Where Temporal can't be asked, that is found
 // later.
-func (a *Again) hasNone(ctx context.Context, e *hiring.Export, d *hiring.Delivery) bool {
-	status, err := a.status(ctx, e, d.Round)
+func (r *Redeliverer) hasNone(ctx context.Context, e *hiring.Export, d *hiring.Delivery) bool {
+	status, err := r.status(ctx, e, d.Round)
 	return err == nil && status != enums.WORKFLOW_EXECUTION_STATUS_RUNNING && !e.DispatchedAt.IsZero()
 }
 

@@ -44,7 +44,7 @@ func TestAllThatIsHeldIsReleased(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	all := b.parked(201)
-	require.NoError(t, b.again().TendHeld(t.Context()))
+	require.NoError(t, b.redeliverer().TendHeld(t.Context()))
 	for _, e := range all {
 		now, err := b.Store.Export(t.Context(), e.ID)
 		require.NoError(t, err)
@@ -58,7 +58,7 @@ func TestAllThatIsHeldForARemovedIntegrationEnds(t *testing.T) {
 	b := newBench(t)
 	b.parked(1001)
 	b.set(hiring.Removed)
-	require.NoError(t, b.again().End(t.Context(), "acme", "hris"))
+	require.NoError(t, b.redeliverer().End(t.Context(), "acme", "hris"))
 	held, err := b.Store.HeldAt(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, held)
@@ -110,7 +110,7 @@ func TestNothingIsReleasedWithoutAConfiguration(t *testing.T) {
 	b := newBench(t)
 	e := b.parked(1)[0]
 	b.InForce.Drop(b.config)
-	require.NoError(t, b.again().TendHeld(t.Context()))
+	require.NoError(t, b.redeliverer().TendHeld(t.Context()))
 	require.True(t, b.delivery(e).Parked)
 }
 

@@ -43,7 +43,7 @@ func TestNewIntegrationGetsNothingOfARemovedOne(t *testing.T) {
 		b.advance(time.Minute)
 		b.integration().URL = b.partner.URL + "/next"
 		b.set(hiring.Configured)
-		require.NoError(t, b.again().TendHeld(t.Context()))
+		require.NoError(t, b.redeliverer().TendHeld(t.Context()))
 		released, err := b.Store.Export(t.Context(), parked.ID)
 		require.NoError(t, err)
 		require.Equal(t, 1, released.Round)
@@ -105,17 +105,17 @@ func TestParkedAtARemovedIntegrationEnds(t *testing.T) {
 	for _, e := range exports {
 		b.park(e)
 	}
-	again := b.again()
-	require.NoError(t, again.TendHeld(t.Context()))
+	redeliverer := b.redeliverer()
+	require.NoError(t, redeliverer.TendHeld(t.Context()))
 	require.True(t, b.delivery(exports[0]).Parked, "it was not removed")
 	former := *b.integration()
 	b.config.Tenants["acme"] = &hiring.Tenant{Name: "acme"}
-	require.NoError(t, again.TendHeld(t.Context()))
+	require.NoError(t, redeliverer.TendHeld(t.Context()))
 	require.True(t, b.delivery(exports[0]).Parked, "another node may know its integration")
 	require.NoError(t, b.Store.Write(t.Context(), func(tx *store.Tx) error {
 		return tx.PutIntegrationStatus(&former, store.IntegrationStatus{State: hiring.Removed, UpdatedAt: b.Clock()})
 	}))
-	require.NoError(t, again.TendHeld(t.Context()))
+	require.NoError(t, redeliverer.TendHeld(t.Context()))
 	for _, e := range exports {
 		d := b.delivery(e)
 		require.Equal(t, "failed: integration hris was removed", fmt.Sprintf("%s: %s", d.Outcome, d.Reason))

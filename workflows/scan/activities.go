@@ -58,15 +58,15 @@ func (a *Activities) Scan(ctx context.Context, in Input) (Result, error) {
 	defer workflows.Beat(ctx)()
 	c := a.InForce.Current()
 	if c == nil {
-		return Result{}, workflows.Again("stopping", 0, 5*time.Second)
+		return Result{}, workflows.RetryAfter("stopping", 0, 5*time.Second)
 	}
 	if c.Scanner == nil {
 		a.Log.Warn("a document waits for a scanner, and none is configured: add the option scan again, or delete the document", zap.Int64("document", in.Document))
-		return Result{}, workflows.Again("no_scanner", 0, workflows.Jittered(time.Minute))
+		return Result{}, workflows.RetryAfter("no_scanner", 0, workflows.Jittered(time.Minute))
 	}
 	defer a.underway.Add(-1)
 	if a.underway.Add(1) > scansAtOnce {
-		return Result{}, workflows.Again("at_capacity", 0, workflows.Jittered(scanLater))
+		return Result{}, workflows.RetryAfter("at_capacity", 0, workflows.Jittered(scanLater))
 	}
 	d, err := a.Store.DocumentToScan(ctx, in.Document)
 	if err != nil {
@@ -78,7 +78,7 @@ func (a *Activities) Scan(ctx context.Context, in Input) (Result, error) {
 	content, _, err := a.Archive.Files.Open(d.Blob)
 	if errors.Is(err, fs.ErrNotExist) {
 		a.Log.Error("a document's file is gone: restore the document store from a backup", zap.Int64("document", d.Key))
-		return Result{}, workflows.Again("file_gone", 0, workflows.Jittered(time.Minute))
+		return Result{}, workflows.RetryAfter("file_gone", 0, workflows.Jittered(time.Minute))
 	}
 	if err != nil {
 		return Result{}, a.storeAway(err)
@@ -92,7 +92,7 @@ func (a *Activities) Scan(ctx context.Context, in Input) (Result, error) {
 			metrics.Scan("unknown")
 			a.Log.Warn("a document could not be scanned; nobody gets it until it is", zap.Int64("document", d.Key), zap.Error(err))
 		}
-		return Result{}, workflows.Again("scanner_unavailable", 0, workflows.Jittered(10*time.Second))
+		return Result{}, workflows.RetryAfter("scanner_unavailable", 0, workflows.Jittered(10*time.Second))
 	}
 	return a.end(ctx, d, found)
 }
@@ -127,7 +127,7 @@ func (a *Activities) end(ctx context.Context, d *hiring.ApplicationDocument, fou
 
 func (a *Activities) storeAway(err error) error {
 	a.Log.Warn("a scan could not use the store; it runs again", zap.Error(err))
-	return workflows.Again("store_unavailable", 0, workflows.Jittered(5*time.Second))
+	return workflows.RetryAfter("store_unavailable", 0, workflows.Jittered(5*time.Second))
 }
 
 // Run starts the scans that are due until ctx ends. While Temporal is away they wait in the store.

@@ -45,11 +45,11 @@ func (a *Activities) Register(r worker.Registry) {
 func (a *Activities) Verify(ctx context.Context, in Input) (Result, error) {
 	c := a.InForce.Current()
 	if c == nil {
-		return Result{}, workflows.Again("stopping", 0, 5*time.Second)
+		return Result{}, workflows.RetryAfter("stopping", 0, 5*time.Second)
 	}
 	i, ok := c.Integration(in.Tenant, in.Integration)
 	if !ok {
-		return Result{}, workflows.Again("unknown_here", 0, time.Minute) // another node may know it
+		return Result{}, workflows.RetryAfter("unknown_here", 0, time.Minute) // another node may know it
 	}
 	if hex.EncodeToString(i.Setting()) != in.Setting {
 		return Result{State: hiring.Removed}, nil // another setting is in force, with a verification of its own
@@ -59,18 +59,18 @@ func (a *Activities) Verify(ctx context.Context, in Input) (Result, error) {
 	}
 	status, err := a.Store.IntegrationStatus(ctx, i)
 	if err != nil {
-		return Result{}, workflows.Again("store_unavailable", 0, 5*time.Second)
+		return Result{}, workflows.RetryAfter("store_unavailable", 0, 5*time.Second)
 	}
 	if status.State != hiring.NotConfigured {
 		return Result{State: status.State}, nil
 	}
 	if !a.Places.TryTake(i.Tenant, 1) {
-		return Result{}, workflows.Again("no_place", 0, workflows.Jittered(5*time.Second))
+		return Result{}, workflows.RetryAfter("no_place", 0, workflows.Jittered(5*time.Second))
 	}
 	defer a.Places.Give(i.Tenant, 1)
 	answer, reason, err := c.Names.Verify(ctx, c.Egress.Client(), i)
 	if err != nil {
-		return Result{}, workflows.Again("stopping", 0, 5*time.Second)
+		return Result{}, workflows.RetryAfter("stopping", 0, 5*time.Second)
 	}
 	return a.record(ctx, i, status, answer, reason)
 }
@@ -86,16 +86,16 @@ func (a *Activities) record(ctx context.Context, i *hiring.Integration, asked st
 	metrics.Verification(i.Tenant, i.Name, configured)
 	moved := false
 	if err := a.Store.Write(ctx, func(tx *store.Tx) (err error) { moved, err = tx.MoveIntegrationStatus(i, asked, status); return err }); err != nil {
-		return Result{}, workflows.Again("store_unavailable", 0, 5*time.Second)
+		return Result{}, workflows.RetryAfter("store_unavailable", 0, 5*time.Second)
 	}
 	if !moved { // it was changed or removed while it was asked
-		return Result{}, workflows.Again("changed", answer.Status, 5*time.Second)
+		return Result{}, workflows.RetryAfter("changed", answer.Status, 5*time.Second)
 	}
 	log := a.Log.With(zap.String("tenant", i.Tenant), zap.String("integration", i.Name), zap.Int("status", answer.Status), zap.Int("attempt", status.Attempts))
 	if !configured {
 		wait := max(webhook.Schedule(i.Retry).Gap(status.Attempts, rand.Float64()), answer.RetryAfter)
 		log.Warn("integration not configured: "+status.Reason, zap.Duration("next_in", wait))
-		return Result{}, workflows.Again("not_configured", answer.Status, wait)
+		return Result{}, workflows.RetryAfter("not_configured", answer.Status, wait)
 	}
 	log.Info("integration configured: it answered VERIFY with 200")
 	if err := a.Release(ctx, i); err != nil {

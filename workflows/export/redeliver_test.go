@@ -110,10 +110,10 @@ func TestRedeliveryOfWhatWasNotTriedYet(t *testing.T) {
 	dispatched(0, "hris", "crm")
 	hris := &workflow.PendingActivityInfo{ActivityId: "deliver/hris", State: enums.PENDING_ACTIVITY_STATE_STARTED}
 	temporal := &engine{running: map[string][]*workflow.PendingActivityInfo{"export/acme/u-1": {hris}}}
-	again := b.again()
-	again.Client = engineClient{service: temporal}
+	redeliverer := b.redeliverer()
+	redeliverer.Client = engineClient{service: temporal}
 	redeliver := func(names ...string) (export.Redelivery, error) {
-		return again.Redeliver(t.Context(), "acme", "u-1", names, func(*store.Tx, export.Redelivery) error { return nil })
+		return redeliverer.Redeliver(t.Context(), "acme", "u-1", names, func(*store.Tx, export.Redelivery) error { return nil })
 	}
 	refused := func(names ...string) {
 		_, err := redeliver(names...)

@@ -1,0 +1,142 @@
+package export
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.temporal.io/sdk/client"
+	"go.uber.org/zap"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/workflows"
+)
+
+// RefusedError says why an export can't be redelivered now: a sentence for the person who asked.
+type RefusedError struct{ Reason string }
+
+func (e *RefusedError) Error() string { return e.Reason }
+
+// Redeliverer brings deliveries on their way once more: redelivery of what is final, and release of what was held.
+type Redeliverer struct {
+	Store      *store.DB
+	Client     client.Client
+	Namespace  string
+	Dispatcher *Dispatcher
+	Now        func() time.Time
+	Log        *zap.Logger
+
+	looked time.Time // what was due then, FindLost has found; zero: it did not look yet
+}
+
+// Redelivery is what Redeliver did for each integration.
+type Redelivery struct {
+	Round   int      `json:"round"`
+	Started []string `json:"started,omitempty"` // delivered anew, in this round
+	Hurried []string `json:"hurried,omitempty"` // under way already: the next attempt is made now
+}
+
+// Redeliver delivers an export anew to integrations, all of the tenant's when none is named. One that is still under way is
+// tried at once instead. Its documents can then be downloaded for a while longer. begun runs in the transaction that begins a round, and
+// may run more than once. The error is a *RefusedError, or store.ErrNotFound, when it can't be.
+func (r *Redeliverer) Redeliver(ctx context.Context, tenant, key string, integrations []string, begun func(*store.Tx, Redelivery) error) (Redelivery, error) {
+	e, err := r.Store.ExportByKey(ctx, tenant, key)
+	if err != nil {
+		return Redelivery{}, err
+	}
+	switch {
+	case !e.ErasedAt.IsZero():
+		return Redelivery{}, errErased
+	case e.Quarantined:
+		return Redelivery{}, &RefusedError{fmt.Sprintf("this export is in quarantine, because its body breaks the schema: release it with hiregate export release %s/%s", tenant, key)}
+	case e.Origin == hiring.Triggered && !r.Now().Before(e.DocumentsTill):
+		return Redelivery{}, &RefusedError{"the addresses of this export's documents have ended: export the candidate again"}
+	case e.DispatchedAt.IsZero() && e.Fault == "":
+		return Redelivery{}, &RefusedError{"this export was not delivered yet: it waits for Temporal and goes out as soon as that answers"}
+	}
+	integrations, err = r.named(tenant, integrations)
+	if err != nil {
+		return Redelivery{}, err
+	}
+	deliveries, err := r.Store.Deliveries(ctx, e.ID)
+	if err != nil {
+		return Redelivery{}, err
+	}
+	deliveries = append(deliveries, e.Pending(deliveries)...)
+	var res Redelivery
+	var gone []*hiring.Delivery
+	for _, name := range integrations {
+		switch last := latest(deliveries, name); {
+		case last == nil, last.Outcome.Final():
+			res.Started = append(res.Started, name)
+		default:
+			switch err := r.hurry(ctx, e, last); {
+			case errors.Is(err, workflows.ErrNotRunning) && !last.Parked, errors.Is(err, workflows.ErrNoActivity) && last.Outcome == hiring.Retrying:
+				res.Started, gone = append(res.Started, name), append(gone, last)
+			case last.Outcome == hiring.Held:
+				return Redelivery{}, &RefusedError{fmt.Sprintf("%s: the export goes out by itself once the integration answers VERIFY with 200; hiregate integration enable %s/%s asks it anew", last.Reason, tenant, name)}
+			case errors.Is(err, workflows.ErrNoActivity):
+				return Redelivery{}, &RefusedError{fmt.Sprintf("the first attempt at integration %s is still to come: it waits for the documents of this export and is made by itself", name)}
+			case err != nil:
+				return Redelivery{}, err
+			default:
+				res.Hurried = append(res.Hurried, name)
+			}
+		}
+	}
+	res.Round = e.Round
+	if len(res.Started) == 0 {
+		return res, nil
+	}
+	_, err = r.begin(ctx, e, res.Started, gone, true, func(tx *store.Tx, next *hiring.Export) error {
+		res.Round = next.Round
+		return begun(tx, res)
+	})
+	switch {
+	case errors.Is(err, store.ErrErased):
+		return Redelivery{}, errErased
+	case errors.Is(err, errMoved):
+		return Redelivery{}, errJustMoved
+	case err != nil:
+		return Redelivery{}, err
+	}
+	return res, nil
+}
+
+var errErased = &RefusedError{"what this export held was erased, as retention says or somebody asked: have its service export the candidate again"}
+
+var errJustMoved = &RefusedError{"this export has just been tried, or begun anew: look at it, and ask again if need be"}
+
+// named checks the integrations that were asked for, or gives all of the tenant's.
+func (r *Redeliverer) named(tenant string, integrations []string) ([]string, error) {
+	c := r.Dispatcher.InForce.Current()
+	if c == nil {
+		return nil, &RefusedError{"the gateway is stopping: ask again in a moment"}
+	}
+	t, ok := c.Tenant(tenant)
+	if !ok || len(t.Integrations) == 0 {
+		return nil, &RefusedError{fmt.Sprintf("tenant %s has no integration: add one to the Caddyfile first", tenant)}
+	}
+	if len(integrations) == 0 {
+		for _, i := range t.Integrations {
+			integrations = append(integrations, i.Name)
+		}
+	}
+	for _, name := range integrations {
+		if _, ok := t.Integration(name); !ok {
+			return nil, &RefusedError{fmt.Sprintf("tenant %s has no integration %q", tenant, name)}
+		}
+	}
+	return integrations, nil
+}
+
+func latest(all []*hiring.Delivery, integration string) (last *hiring.Delivery) {
+	for _, d := range all {
+		if d.Integration == integration {
+			last = d // they come by round
+		}
+	}
+	return last
+}

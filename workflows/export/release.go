@@ -1,0 +1,131 @@
+package export
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"go.uber.org/zap"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/metrics"
+	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/workflows"
+)
+
+// Release brings an integration's held deliveries on their way, now that it is configured: those whose workflow still waits
+// are hurried, those whose workflow ended, or is gone, begin the next round.
+func (r *Redeliverer) Release(ctx context.Context, i *hiring.Integration) error {
+	const page = 200
+	for after := int64(0); ; {
+		held, err := r.Store.HeldDeliveries(ctx, i.Tenant, i.Name, after, page)
+		if err != nil {
+			return fmt.Errorf("reading held deliveries: %w", err)
+		}
+		for _, d := range held {
+			after = d.ExportID
+			if err := r.release(ctx, d); err != nil {
+				return err
+			}
+		}
+		if len(held) < page {
+			return nil
+		}
+	}
+}
+
+func (r *Redeliverer) release(ctx context.Context, d *hiring.Delivery) error {
+	e, err := r.Store.Export(ctx, d.ExportID)
+	if err != nil {
+		return err
+	}
+	if d.Round == e.Round && e.DispatchedAt.IsZero() { // its round is about to start
+		return nil
+	}
+	// Read again, since a page takes its time: it may be released by now, and wait for its next attempt.
+	d, err = r.Store.Delivery(ctx, d.ExportID, d.Integration, d.Round)
+	switch {
+	case errors.Is(err, store.ErrNotFound): // it was moved into another round
+		return nil
+	case err != nil || d.Outcome != hiring.Held:
+		return err
+	}
+	if !d.Parked {
+		err := r.hurry(ctx, e, d)
+		if workflows.Unanswered(err) {
+			return err // the others would find no more
+		}
+		if !errors.Is(err, workflows.ErrNotRunning) || e.DispatchedAt.IsZero() {
+			if err != nil && ctx.Err() == nil {
+				r.Log.Debug("a held delivery could not be hurried; it is tried again in a moment", zap.Error(err))
+			}
+			return ctx.Err()
+		}
+	}
+	if _, err := r.begin(ctx, e, []string{d.Integration}, []*hiring.Delivery{d}, true, nil); err != nil && !errors.Is(err, errMoved) && !errors.Is(err, store.ErrErased) {
+		return fmt.Errorf("releasing a held delivery: %w", err)
+	}
+	return nil
+}
+
+// hurry lets the activity of a delivery that is under way run at once. The error is workflows.ErrNotRunning when Temporal runs no workflow
+// for it any more: it lost it, or was given a new database, or the gateway was down when the delivery's time ended. It is
+// workflows.ErrNoActivity when that has no activity for it.
+func (r *Redeliverer) hurry(ctx context.Context, e *hiring.Export, d *hiring.Delivery) error {
+	return workflows.RunNow(ctx, r.Client, r.Namespace, hiring.WorkflowID(e.Tenant, e.Key, d.Round), DeliverName+"/"+d.Integration)
+}
+
+// TendHeld releases what is held for integrations that are configured by now, and ends what is held for those that were removed: it
+// finds what an earlier release, or the removal, did not get to, or what no release was for, as when the configuration changed.
+func (r *Redeliverer) TendHeld(ctx context.Context) error {
+	held, err := r.Store.HeldAt(ctx)
+	if err != nil {
+		return err
+	}
+	metrics.Held(held)
+	c := r.Dispatcher.InForce.Current()
+	if c == nil {
+		return nil
+	}
+	for at := range held {
+		if i, ok := c.Integration(at.Tenant, at.Integration); ok {
+			err = r.releaseOpen(ctx, i)
+		} else {
+			err = r.endRemoved(ctx, at)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *Redeliverer) releaseOpen(ctx context.Context, i *hiring.Integration) error {
+	status, err := r.Store.IntegrationStatus(ctx, i)
+	if err != nil || !status.Open(i) {
+		return err
+	}
+	return r.Release(ctx, i)
+}
+
+// End ends the deliveries that are on their way to an integration that was removed. It may be called again at any time.
+func (r *Redeliverer) End(ctx context.Context, tenant, integration string) error {
+	for ended := int64(1); ended > 0; {
+		err := r.Store.Write(ctx, func(tx *store.Tx) (err error) {
+			ended, err = tx.EndDeliveries(tenant, integration, removedReason(integration), r.Now())
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("ending the deliveries to a removed integration: %w", err)
+		}
+	}
+	return nil
+}
+
+func (r *Redeliverer) endRemoved(ctx context.Context, at hiring.Place) error {
+	removed, err := r.Store.IntegrationRemoved(ctx, at.Tenant, at.Integration)
+	if err != nil || !removed {
+		return err
+	}
+	return r.End(ctx, at.Tenant, at.Integration)
+}

@@ -1,0 +1,68 @@
+package export
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/store"
+)
+
+// begin begins the next round of an export for integrations, with another 72 hours when there is to be more time. Deliveries that
+// are moved go on in it with the attempts they had; the error is errMoved when one of them is not what it was. What also does, it does
+// in the same transaction; it may be nil.
+func (r *Redeliverer) begin(ctx context.Context, e *hiring.Export, integrations []string, moved []*hiring.Delivery, more bool, also func(*store.Tx, *hiring.Export) error) (next *hiring.Export, err error) {
+	now := r.Now()
+	err = r.Store.Write(ctx, func(tx *store.Tx) (err error) {
+		if more {
+			next, err = nextRound(tx, e, integrations, now)
+		} else {
+			next, err = tx.NextRound(e.ID, integrations, now, e.DeliverTill)
+		}
+		if err != nil {
+			return err
+		}
+		for _, d := range moved {
+			if err := tx.BeginDelivery(d); err != nil { // it may not have been written yet
+				return err
+			}
+			if ok, err := tx.MoveDelivery(d, next.Round, now); err != nil || !ok {
+				return cmp.Or(err, errMoved)
+			}
+		}
+		for _, name := range integrations { // those that were not moved: of an old export FindLost finds nothing else
+			d := &hiring.Delivery{ExportID: e.ID, Tenant: e.Tenant, Integration: name, Round: next.Round, Outcome: hiring.Pending, CreatedAt: now, UpdatedAt: now}
+			if err := tx.BeginDelivery(d); err != nil {
+				return err
+			}
+		}
+		if also == nil {
+			return nil
+		}
+		return also(tx, next)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("beginning the next round: %w", err)
+	}
+	r.Dispatcher.Offer(next)
+	return next, nil
+}
+
+// errMoved says that a delivery is not what it was a moment ago: somebody else began its next round, or ended it.
+var errMoved = errors.New("the delivery was moved or written meanwhile")
+
+// nextRound begins the next round of an export for integrations, with another 72 hours, and lets its documents be downloaded for
+// another 96. An export that was triggered here keeps its end, and that of its documents.
+func nextRound(tx *store.Tx, e *hiring.Export, integrations []string, now time.Time) (*hiring.Export, error) {
+	if e.Origin == hiring.Triggered {
+		return tx.NextRound(e.ID, integrations, now, e.DocumentsTill)
+	}
+	next, err := tx.NextRound(e.ID, integrations, now, now.Add(hiring.DeliveryWindow))
+	if err != nil {
+		return nil, err
+	}
+	return next, tx.ExtendLinks(e.ID, now.Add(hiring.LinkWindow))
+}
