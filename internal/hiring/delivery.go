@@ -1,6 +1,7 @@
 package hiring
 
 import (
+	"cmp"
 	"slices"
 	"time"
 )
@@ -74,6 +75,73 @@ func (d *Delivery) Class() Class {
 	}
 }
 
+// NewDelivery begins the delivery of an export to an integration in a round. at is when the round was dispatched, or the export
+// triggered.
+func NewDelivery(e *Export, integration string, round int, at time.Time) *Delivery {
+	return &Delivery{ExportID: e.ID, Tenant: e.Tenant, Integration: integration, Round: round, Outcome: Pending, CreatedAt: at, UpdatedAt: at}
+}
+
+// Attempted counts an attempt, and clears what was before it. fault is who has to look at its failure, reason says what failed; both are
+// empty when the integration received the export. Deliver, Retry, Hold or Expire then decides how the delivery goes on.
+func (d *Delivery) Attempted(fault Class, reason string) {
+	d.Attempts++
+	d.settle(Retrying, fault, reason)
+}
+
+// Deliver ends a delivery that the integration received.
+func (d *Delivery) Deliver() { d.settle(Delivered, "", "") }
+
+// Retry plans the next attempt. The fault and the reason of the last one stay.
+func (d *Delivery) Retry(next time.Time) {
+	d.settle(Retrying, d.Fault, d.Reason)
+	d.NextAt = next
+}
+
+// Fail ends a delivery that can't go on.
+func (d *Delivery) Fail(fault Class, reason string) { d.settle(Failed, fault, reason) }
+
+// Expire ends a delivery whose time is over: a triggered export's expires, a received one's fails. The fault and the reason that it has
+// stay. If it has none, no attempt was made in all that time: the fault is ours, and reason says why.
+func (d *Delivery) Expire(origin Origin, reason string) {
+	outcome := Failed
+	if origin == Triggered {
+		outcome = Expired
+	}
+	d.settle(outcome, cmp.Or(d.Fault, ClassOurFault), cmp.Or(d.Reason, reason))
+}
+
+// Hold keeps a delivery from being attempted until something is fixed, and reports whether it was held for another reason before,
+// or not at all. The fault of the last attempt stays.
+func (d *Delivery) Hold(reason string, now time.Time) (changed bool) {
+	since := d.HeldSince
+	changed = since.IsZero() || d.Reason != reason
+	if since.IsZero() {
+		since = now
+	}
+	d.settle(Held, d.Fault, reason)
+	d.HeldSince = since
+	return changed
+}
+
+// Park notes that the workflow of a held delivery ends: its release begins the next round.
+func (d *Delivery) Park() { d.Parked = true }
+
+// Release ends a hold: the next attempt is due at next. The fault of the last attempt stays.
+func (d *Delivery) Release(next time.Time) {
+	outcome := Retrying
+	if d.Attempts == 0 {
+		outcome = Pending
+	}
+	d.settle(outcome, d.Fault, "")
+	d.NextAt = next
+}
+
+// settle sets what every transition decides, and clears what only some of them set.
+func (d *Delivery) settle(outcome Outcome, fault Class, reason string) {
+	d.Outcome, d.Fault, d.Reason = outcome, fault, reason
+	d.Parked, d.HeldSince, d.NextAt = false, time.Time{}, time.Time{}
+}
+
 // Pending are the deliveries of the current round, on its way by now, that are not among those that were written: a delivery is
 // written with its first attempt, or when it is held.
 func (e *Export) Pending(written []*Delivery) (pending []*Delivery) {
@@ -82,8 +150,7 @@ func (e *Export) Pending(written []*Delivery) (pending []*Delivery) {
 	}
 	for _, name := range e.Integrations {
 		if !slices.ContainsFunc(written, func(d *Delivery) bool { return d.Integration == name && d.Round == e.Round }) {
-			pending = append(pending, &Delivery{ExportID: e.ID, Tenant: e.Tenant, Integration: name, Round: e.Round, Outcome: Pending,
-				CreatedAt: e.DispatchedAt, UpdatedAt: e.DispatchedAt})
+			pending = append(pending, NewDelivery(e, name, e.Round, e.DispatchedAt))
 		}
 	}
 	return pending
@@ -107,45 +174,4 @@ func FaultOf(status int) Class {
 		return ClassDataFault
 	}
 	return ClassPartnerFault
-}
-
-// DocumentState is where the fetching of a document stands.
-type DocumentState string
-
-// The states of a document. Fetched and GivenUp are final.
-const (
-	Fetching DocumentState = "fetching"
-	Scanning DocumentState = "scanning" // it is here, but nobody gets it before it is known to be clean
-	Fetched  DocumentState = "fetched"
-	GivenUp  DocumentState = "given_up"
-)
-
-// Document is a file of a candidate, referenced from an export's attachments.
-type Document struct {
-	ID        int64
-	ExportID  int64
-	Tenant    string
-	Position  int    // among the export's attachments, from 0
-	SourceURL []byte // where the service offers it; a credential
-	State     DocumentState
-	Reason    string // why it was given up, without its URL
-	Tries     int
-	Refusals  int       // tries that were answered with a status that rarely changes: after a few of them it is given up
-	NextAt    time.Time // of the next try
-	Blob      string    // name in the document store
-	SHA256    []byte
-	Size      int64
-	Declared  string // media type as its sender says
-	Detected  string // media type by content
-	FileName  string
-	CreatedAt time.Time
-	FetchedAt time.Time
-}
-
-// MediaType is the type to serve the document as: what its sender declared, or what its content says.
-func (d *Document) MediaType() string {
-	if d.Declared != "" {
-		return d.Declared
-	}
-	return d.Detected
 }

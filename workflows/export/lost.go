@@ -123,7 +123,7 @@ func (r *Redeliverer) find(ctx context.Context, id int64, fetching *errgroup.Gro
 		case status == enums.WORKFLOW_EXECUTION_STATUS_RUNNING:
 		case status == enums.WORKFLOW_EXECUTION_STATUS_TERMINATED, status == enums.WORKFLOW_EXECUTION_STATUS_CANCELED:
 			// Somebody did that: to begin anew would be against their will.
-			d.Outcome, d.Fault, d.Reason = hiring.Failed, hiring.ClassOurFault, "its workflow was terminated or cancelled in Temporal; it can be redelivered"
+			d.Fail(hiring.ClassOurFault, "its workflow was terminated or cancelled in Temporal; it can be redelivered")
 			ended = append(ended, d)
 		case status == enums.WORKFLOW_EXECUTION_STATUS_COMPLETED:
 			delivered, err := r.delivered(ctx, e, d)
@@ -131,7 +131,7 @@ func (r *Redeliverer) find(ctx context.Context, id int64, fetching *errgroup.Gro
 				return err
 			}
 			if delivered {
-				d.Outcome, d.Fault, d.Reason = hiring.Delivered, "", ""
+				d.Deliver()
 				ended = append(ended, d)
 			} else {
 				lost = append(lost, d)
@@ -210,7 +210,7 @@ func (r *Redeliverer) delivered(ctx context.Context, e *hiring.Export, d *hiring
 
 // conclude writes what Temporal knows of a delivery, and the store did not.
 func (r *Redeliverer) conclude(ctx context.Context, d *hiring.Delivery) error {
-	d.HeldSince, d.NextAt, d.UpdatedAt = time.Time{}, time.Time{}, r.Now()
+	d.UpdatedAt = r.Now()
 	err := r.Store.Write(ctx, func(tx *store.Tx) error { return tx.PutDelivery(d) })
 	if errors.Is(err, store.ErrStale) { // it goes on
 		return nil

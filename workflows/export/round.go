@@ -34,8 +34,7 @@ func (r *Redeliverer) begin(ctx context.Context, e *hiring.Export, integrations 
 			}
 		}
 		for _, name := range integrations { // those that were not moved: of an old export FindLost finds nothing else
-			d := &hiring.Delivery{ExportID: e.ID, Tenant: e.Tenant, Integration: name, Round: next.Round, Outcome: hiring.Pending, CreatedAt: now, UpdatedAt: now}
-			if err := tx.BeginDelivery(d); err != nil {
+			if err := tx.BeginDelivery(hiring.NewDelivery(e, name, next.Round, now)); err != nil {
 				return err
 			}
 		}

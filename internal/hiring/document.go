@@ -1,0 +1,44 @@
+package hiring
+
+import "time"
+
+// DocumentState is where the fetching of a document stands.
+type DocumentState string
+
+// The states of a document. Fetched and GivenUp are final.
+const (
+	Fetching DocumentState = "fetching"
+	Scanning DocumentState = "scanning" // it is here, but nobody gets it before it is known to be clean
+	Fetched  DocumentState = "fetched"
+	GivenUp  DocumentState = "given_up"
+)
+
+// Document is a file of a candidate, referenced from an export's attachments.
+type Document struct {
+	ID        int64
+	ExportID  int64
+	Tenant    string
+	Position  int    // among the export's attachments, from 0
+	SourceURL []byte // where the service offers it; a credential
+	State     DocumentState
+	Reason    string // why it was given up, without its URL
+	Tries     int
+	Refusals  int       // tries that were answered with a status that rarely changes: after a few of them it is given up
+	NextAt    time.Time // of the next try
+	Blob      string    // name in the document store
+	SHA256    []byte
+	Size      int64
+	Declared  string // media type as its sender says
+	Detected  string // media type by content
+	FileName  string
+	CreatedAt time.Time
+	FetchedAt time.Time
+}
+
+// MediaType is the type to serve the document as: what its sender declared, or what its content says.
+func (d *Document) MediaType() string {
+	if d.Declared != "" {
+		return d.Declared
+	}
+	return d.Detected
+}

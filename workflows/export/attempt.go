@@ -1,0 +1,104 @@
+package export
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+
+	"go.uber.org/zap"
+
+	"github.com/hiregate/hiregate/internal/config"
+	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/metrics"
+	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/internal/webhook"
+	"github.com/hiregate/hiregate/workflows"
+)
+
+// send makes one attempt. Every attempt of an export at an integration sends the same bytes and the same UUID.
+func (a *Activities) send(ctx context.Context, c *config.Config, e *hiring.Export, i *hiring.Integration, mode hiring.DocumentMode) (webhook.Answer, error) {
+	if err := a.Store.LoadBody(ctx, e); err != nil {
+		return webhook.Answer{}, fmt.Errorf("loading the body: %w", err)
+	}
+	body, err := a.Archive.Outgoing(ctx, e, mode)
+	if err != nil {
+		return webhook.Answer{}, fmt.Errorf("making the body as it goes out: %w", err)
+	}
+	e.Body = nil // a partner may take long: what is not sent need not stay in memory
+	out := webhook.Delivery{
+		URL: i.URL, Secret: i.Secret.Reveal(), Event: webhook.EventExport, Body: body,
+		UUID: e.UUID(), Link: e.Link, ExportContext: e.ExportContext,
+	}
+	if i.StandardWebhooks {
+		out.WebhookID = e.Key
+	}
+	// Nothing cuts off an attempt that is under way, not even a Temporal that has gone: the partner may have it already. It ends soon.
+	answer, err := c.Names.Send(context.WithoutCancel(ctx), c.Egress.Client(), out)
+	if answer.Duration > 0 {
+		metrics.Attempt(answer.Duration)
+	}
+	return answer, err
+}
+
+// record decides what an attempt means for its delivery, and commits both. failure is a *webhook.SendError, or nil.
+func (a *Activities) record(ctx context.Context, e *hiring.Export, d *hiring.Delivery, i *hiring.Integration, asked store.IntegrationStatus, answer webhook.Answer, failure error) (pause, error) {
+	attempt, fault := judge(answer, failure)
+	d.Attempted(fault, attempt.Error)
+	switch {
+	case attempt.Error == "":
+		d.Deliver()
+		return a.commit(ctx, e, d, attempt, pause{})
+	case failure == nil && answer.Status == http.StatusGone:
+		return a.gone(ctx, e, d, i, asked, attempt)
+	}
+	now := a.Now()
+	next := now.Add(max(webhook.Schedule(i.Retry).Gap(d.Attempts, rand.Float64()), answer.RetryAfter))
+	if last := d.Till.Add(-endMargin); next.After(last) {
+		next = last
+	}
+	if !next.After(now) {
+		return a.expire(ctx, e, d, attempt)
+	}
+	d.Retry(next)
+	return a.commit(ctx, e, d, attempt, pause{class: string(fault), status: answer.Status, until: next})
+}
+
+// judge is an attempt as it is stored, and who has to look at its failure; empty: the integration received the export.
+func judge(answer webhook.Answer, failure error) (*hiring.Attempt, hiring.Class) {
+	attempt := &hiring.Attempt{StartedAt: answer.Started.UTC(), Duration: answer.Duration, Status: answer.Status, Answer: answer.Head}
+	switch refused := new(webhook.SendError); {
+	case errors.As(failure, &refused):
+		attempt.Error = refused.Error()
+		if refused.Kind == webhook.KindRefused {
+			return attempt, hiring.ClassOurFault
+		}
+		return attempt, hiring.ClassPartnerFault
+	case answer.Acknowledged():
+		return attempt, ""
+	case answer.Status == http.StatusGone:
+		attempt.Error = "answered 410: the partner wants no more exports here"
+		return attempt, hiring.ClassPartnerFault
+	}
+	attempt.Error = fmt.Sprintf("answered %d; only 2xx means received", answer.Status)
+	return attempt, hiring.FaultOf(answer.Status)
+}
+
+// gone disables an integration that answered 410; its exports are held from then on. An integration that was changed or removed
+// meanwhile stays as it is, and the next step decides on the delivery.
+func (a *Activities) gone(ctx context.Context, e *hiring.Export, d *hiring.Delivery, i *hiring.Integration, asked store.IntegrationStatus, attempt *hiring.Attempt) (pause, error) {
+	now := a.Now()
+	d.Hold(fmt.Sprintf("integration %s is %s: it answered 410", i.Name, hiring.Disabled), now)
+	disabled := false
+	next := pause{class: string(hiring.ClassHeld), status: http.StatusGone, until: now.Add(workflows.Jittered(holdFirst))}
+	next, err := a.commit(ctx, e, d, attempt, next, func(tx *store.Tx) (err error) {
+		disabled, err = tx.MoveIntegrationStatus(i, asked, store.IntegrationStatus{State: hiring.Disabled, Reason: "it answered 410", UpdatedAt: now})
+		return err
+	})
+	if err == nil && disabled {
+		a.Log.Warn("integration disabled: it answered 410; its exports are held until it is enabled again",
+			zap.String("tenant", d.Tenant), zap.String("integration", d.Integration))
+	}
+	return next, err
+}

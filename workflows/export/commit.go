@@ -1,0 +1,98 @@
+package export
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/metrics"
+	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/workflows"
+)
+
+// commit writes what a step made of a delivery, with its attempt, if it made one, and answers when the next step is due: that is next,
+// unless another node wrote the delivery meanwhile. also runs in the same transaction, and may run more than once.
+func (a *Activities) commit(ctx context.Context, e *hiring.Export, d *hiring.Delivery, attempt *hiring.Attempt, next pause, also ...func(*store.Tx) error) (pause, error) {
+	if written, err := a.put(ctx, d, attempt, also...); err != nil || !written {
+		return a.standing(d), err
+	}
+	switch {
+	case attempt != nil && d.Outcome == hiring.Retrying:
+		a.Log.Info("delivery not received", zap.String("tenant", d.Tenant), zap.String("integration", d.Integration),
+			zap.String("workflow", e.WorkflowID), zap.Int("attempt", d.Attempts), zap.Int("status", attempt.Status),
+			zap.String("class", string(d.Fault)), zap.Duration("next_in", next.until.Sub(d.UpdatedAt)))
+	case (d.Outcome == hiring.Failed || d.Outcome == hiring.Expired) && e.ErasedAt.IsZero():
+		a.Log.Error("delivery given up; it can be redelivered", zap.String("tenant", d.Tenant), zap.String("integration", d.Integration),
+			zap.Int64("export", d.ExportID), zap.Int("attempts", d.Attempts), zap.String("outcome", string(d.Outcome)),
+			zap.String("class", string(d.Class())))
+	}
+	return next, nil
+}
+
+// put writes a delivery with its attempt, if there is one, and counts it. Another node may have written the delivery since it was
+// read, while this one stood still: then that stands, d becomes it, and put reports false. The attempt was made, and is kept.
+func (a *Activities) put(ctx context.Context, d *hiring.Delivery, attempt *hiring.Attempt, also ...func(*store.Tx) error) (written bool, err error) {
+	// What was done must be known, even when the activity is being cancelled.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 15*time.Second)
+	defer cancel()
+	d.UpdatedAt = a.Now()
+	standing := d
+	err = a.Store.Write(ctx, func(tx *store.Tx) (err error) {
+		standing = d
+		if err := tx.PutDelivery(d); errors.Is(err, store.ErrStale) {
+			if standing, err = tx.StandingDelivery(d); err != nil {
+				return fmt.Errorf("reading a delivery that another node wrote: %w", err)
+			}
+		} else if err != nil {
+			return fmt.Errorf("writing a delivery: %w", err)
+		}
+		if err := addAttempt(tx, standing, attempt); err != nil {
+			return fmt.Errorf("writing an attempt: %w", err)
+		}
+		for _, fn := range also {
+			if err := fn(tx); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	switch {
+	case err != nil:
+		return false, err
+	case standing != d:
+		*d = *standing
+		return false, nil
+	case attempt != nil || d.Outcome.Final(): // what is held without an attempt hold counts, once
+		metrics.Delivery(d.Tenant, d.Integration, d.Class())
+	}
+	return true, nil
+}
+
+// addAttempt adds an attempt, if there is one, to its delivery.
+func addAttempt(tx *store.Tx, d *hiring.Delivery, attempt *hiring.Attempt) error {
+	if attempt == nil {
+		return nil
+	}
+	attempt.DeliveryID = d.ID
+	if err := tx.AddAttempt(attempt); err != nil || attempt.Number == d.Attempts {
+		return err
+	}
+	d.Attempts = attempt.Number // another node made one at the same time
+	return tx.CountAttempts(d.ID, d.Attempts)
+}
+
+// standing is when the next step of a delivery is due that another node wrote.
+func (a *Activities) standing(d *hiring.Delivery) pause {
+	if d.Outcome.Final() || d.Parked {
+		return pause{}
+	}
+	next := a.pauseFor(string(d.Class()), workflows.Jittered(gateDelay))
+	if d.NextAt.After(next.until) {
+		next.until = d.NextAt
+	}
+	return next
+}
