@@ -1,6 +1,8 @@
 package e2e
 
 import (
+	"bytes"
+	"encoding/json"
 	goflag "flag"
 	"net/http"
 	"net/http/httptest"
@@ -26,9 +28,11 @@ import (
 	"github.com/hiregate/hiregate/workflows/verification"
 )
 
-// With -record, the histories of these runs are written to where the replay tests of the workflows look for them. Do so when a
-// release changes a workflow; the histories of earlier releases stay.
+// With -record, the histories of these runs are written to where the replay tests of the workflows look for them (CONTRIBUTING.md).
 var record = goflag.Bool("record", false, "write the workflows' histories to their testdata folders")
+
+// workerName is where a history names the worker, and so its host: its identity, and the task queue of its own, <host>:<uuid>.
+var workerName = regexp.MustCompile(`"(identity|name)": "[^"]*[@:][^"]*"`)
 
 // TestHistories runs exports as they come, and looks at what Temporal keeps of them: nothing of the candidate, and a history
 // that the workflow's code agrees with.
@@ -102,8 +106,10 @@ func (s *system) history(c client.Client, words []string, name, workflowID strin
 		folder, file, _ := strings.Cut(name, "/")
 		path := filepath.Join("..", "..", "workflows", folder, "testdata", file+".json")
 		require.NoError(s.t, os.MkdirAll(filepath.Dir(path), 0o755))
-		raw = regexp.MustCompile(`"identity":\s*"[^"]*"`).ReplaceAll(raw, []byte(`"identity": "recorded"`))
-		require.NoError(s.t, os.WriteFile(path, append(raw, '\n'), 0o644))
+		var indented bytes.Buffer // protojson varies its white space on purpose
+		require.NoError(s.t, json.Indent(&indented, raw, "", "\t"))
+		recorded := workerName.ReplaceAll(indented.Bytes(), []byte(`"$1": "recorded"`))
+		require.NoError(s.t, os.WriteFile(path, append(recorded, '\n'), 0o644))
 	}
 }
 

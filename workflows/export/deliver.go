@@ -49,9 +49,7 @@ func (a *Activities) deliver(ctx context.Context, part Part, repeated bool) (*hi
 	if err != nil {
 		return nil, pause{}, err
 	}
-	if d.Till = part.Till; d.Till.IsZero() {
-		d.Till = e.DeliverTill
-	}
+	d.Till = part.Till
 	next, err := a.step(ctx, e, d, repeated)
 	return d, next, err
 }

@@ -187,18 +187,6 @@ func TestActivityIsToldTheEndOfItsRound(t *testing.T) {
 	require.Equal(t, export.Part{Export: 7, Round: 1, Integration: "hris", Till: noon.Add(time.Hour)}, told)
 }
 
-// What was started before activities were told the end of their round has that of its export.
-func TestActivityThatIsNotToldItsEnd(t *testing.T) {
-	t.Parallel()
-	b := newBench(t)
-	e := b.accept("u-1")
-	value, err := b.env.ExecuteActivity(export.DeliverName, export.Part{Export: e.ID, Integration: "hris"})
-	require.NoError(t, err)
-	var res export.DeliverResult
-	require.NoError(t, value.Get(&res))
-	require.Equal(t, hiring.ClassDelivered, res.Class)
-}
-
 // Whoever asks for a redelivery that can't be is told why, and what to do; no round begins.
 func TestRedeliveryThatIsRefused(t *testing.T) {
 	t.Parallel()

@@ -5,7 +5,6 @@
 package export
 
 import (
-	"slices"
 	"time"
 
 	"go.temporal.io/sdk/temporal"
@@ -64,7 +63,7 @@ type Part struct {
 	Export      int64     `json:"export"`
 	Round       int       `json:"round"`
 	Integration string    `json:"integration,omitempty"`
-	Till        time.Time `json:"till,omitzero"` // end of the round's attempts; zero: the export's, in what was started before there was this
+	Till        time.Time `json:"till,omitzero"` // end of the round's attempts
 }
 
 // rehostWait is how long a rehosting delivery waits for the documents; then our URLs go out all the same.
@@ -79,10 +78,9 @@ func Workflow(ctx workflow.Context, in Input) (Result, error) {
 	if in.Documents {
 		documents = workflow.ExecuteActivity(fetchOptions(ctx, in), FetchDocumentsName, Part{Export: in.Export, Round: in.Round})
 	}
-	targets := distinct(in.To)
-	res := Result{Deliveries: make([]DeliverResult, len(targets))}
+	res := Result{Deliveries: make([]DeliverResult, len(in.To))}
 	group := workflow.NewWaitGroup(ctx)
-	for n, to := range targets {
+	for n, to := range in.To {
 		group.Add(1)
 		workflow.Go(ctx, func(ctx workflow.Context) {
 			defer group.Done()
@@ -107,18 +105,6 @@ func Workflow(ctx workflow.Context, in Input) (Result, error) {
 		}
 	}
 	return res, nil
-}
-
-// distinct leaves out the targets that are named again, which some rounds were started with: an integration has one
-// delivery in a round, and Temporal takes no two activities of one id. Such a round never came to its first activity, so that no
-// history stands against it.
-func distinct(to []Target) (once []Target) {
-	for _, target := range to {
-		if !slices.ContainsFunc(once, func(before Target) bool { return before.Integration == target.Integration }) {
-			once = append(once, target)
-		}
-	}
-	return once
 }
 
 func deliver(ctx workflow.Context, in Input, to Target) DeliverResult {

@@ -22,7 +22,7 @@ func Run(t *testing.T, name string, fn any) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join("testdata", "*.json"))
 	require.NoError(t, err)
-	require.NotEmpty(t, files, "there are no recorded histories: go test ./internal/e2e -run TestHistories -record")
+	require.NotEmpty(t, files, "there are no recorded histories: CONTRIBUTING.md says how to record them")
 	sample, err := os.ReadFile(filepath.Join("..", "..", "testdata", "samples", "export-full.json"))
 	require.NoError(t, err)
 	words := Personal(t, sample)
