@@ -1,7 +1,6 @@
 package export
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -59,7 +58,6 @@ func (r *Redeliverer) EndQuarantine(ctx context.Context, tenant, key string) (Re
 		}
 		res.Released = append(res.Released, d.Integration)
 	}
-	now := r.Now()
 	released := e
 	// In one write, so that nothing stays behind parked. A delivery that is parked meanwhile, or can't be
 	// hurried, is found by TendHeld.
@@ -75,16 +73,9 @@ func (r *Redeliverer) EndQuarantine(ctx context.Context, tenant, key string) (Re
 		if len(parked) == 0 {
 			return nil
 		}
-		if released, err = nextRound(tx, e, names, now); err != nil {
-			return err
-		}
-		for _, d := range parked {
-			// Left behind it would be delivered in this round, and once more with its release.
-			if ok, err := tx.MoveDelivery(d, released.Round, now); err != nil || !ok {
-				return cmp.Or(err, errMoved)
-			}
-		}
-		return nil
+		// A delivery that stayed in the round before would be delivered in this one, and once more with its release.
+		released, err = beginRound(tx, e, names, parked, true, r.Now())
+		return err
 	})
 	switch {
 	case errors.Is(err, errNotQuarantined):

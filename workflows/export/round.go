@@ -11,35 +11,13 @@ import (
 	"github.com/hiregate/hiregate/internal/store"
 )
 
-// begin begins the next round of an export for integrations, with another 72 hours when there is to be more time. Deliveries that
-// are moved go on in it with the attempts they had; the error is errMoved when one of them is not what it was. What also does, it does
-// in the same transaction; it may be nil.
-func (r *Redeliverer) begin(ctx context.Context, e *hiring.Export, integrations []string, moved []*hiring.Delivery, more bool, also func(*store.Tx, *hiring.Export) error) (next *hiring.Export, err error) {
-	now := r.Now()
+// begin begins the next round of an export, as beginRound does, and offers it to the dispatcher. also runs in the same transaction, and
+// may run more than once; it may be nil.
+func (r *Redeliverer) begin(ctx context.Context, e *hiring.Export, integrations []string, moved []*hiring.Delivery, more bool,
+	also func(*store.Tx, *hiring.Export) error) (next *hiring.Export, err error) {
 	err = r.Store.Write(ctx, func(tx *store.Tx) (err error) {
-		if more {
-			next, err = nextRound(tx, e, integrations, now)
-		} else {
-			next, err = tx.NextRound(e.ID, integrations, now, e.DeliverTill)
-		}
-		if err != nil {
+		if next, err = beginRound(tx, e, integrations, moved, more, r.Now()); err != nil || also == nil {
 			return err
-		}
-		for _, d := range moved {
-			if err := tx.BeginDelivery(d); err != nil { // it may not have been written yet
-				return err
-			}
-			if ok, err := tx.MoveDelivery(d, next.Round, now); err != nil || !ok {
-				return cmp.Or(err, errMoved)
-			}
-		}
-		for _, name := range integrations { // those that were not moved: of an old export FindLost finds nothing else
-			if err := tx.BeginDelivery(hiring.NewDelivery(e, name, next.Round, now)); err != nil {
-				return err
-			}
-		}
-		if also == nil {
-			return nil
 		}
 		return also(tx, next)
 	})
@@ -47,6 +25,34 @@ func (r *Redeliverer) begin(ctx context.Context, e *hiring.Export, integrations 
 		return nil, fmt.Errorf("beginning the next round: %w", err)
 	}
 	r.Dispatcher.Offer(next)
+	return next, nil
+}
+
+// beginRound begins the next round of an export for integrations, with another 72 hours when there is to be more time. Deliveries that
+// are moved go on in it with the attempts they had. The error is errMoved when one of them is not what it was, and store.ErrErased when
+// nothing is left to deliver.
+func beginRound(tx *store.Tx, e *hiring.Export, integrations []string, moved []*hiring.Delivery, more bool, now time.Time) (next *hiring.Export, err error) {
+	if more {
+		next, err = nextRound(tx, e, integrations, now)
+	} else {
+		next, err = tx.NextRound(e.ID, integrations, now, e.DeliverTill)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range moved {
+		if err := tx.BeginDelivery(d); err != nil { // it may not have been written yet
+			return nil, err
+		}
+		if ok, err := tx.MoveDelivery(d, next.Round, now); err != nil || !ok {
+			return nil, cmp.Or(err, errMoved)
+		}
+	}
+	for _, name := range integrations { // those that were not moved: of an old export FindLost finds nothing else
+		if err := tx.BeginDelivery(hiring.NewDelivery(e, name, next.Round, now)); err != nil {
+			return nil, err
+		}
+	}
 	return next, nil
 }
 

@@ -1,78 +1,19 @@
-// Package workflows holds what the workflows share: task queues, search attributes, and how an activity asks to be tried
-// again. Each workflow has a folder of its own.
-//
-// Inputs, results and failures are ids, classes and counters. Bodies, documents, names and addresses stay in the store: a
-// workflow's history is read by people who must not see them.
 package workflows
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"time"
 
 	"go.temporal.io/api/common/v1"
 	enums "go.temporal.io/api/enums/v1"
-	"go.temporal.io/api/operatorservice/v1"
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/api/workflow/v1"
 	"go.temporal.io/api/workflowservice/v1"
-	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
-	"go.temporal.io/sdk/temporal"
 )
-
-// The task queues. Fetching documents has its own, so that slow downloads don't take the places of deliveries.
-const (
-	DeliverQueue   = "hiregate-deliver"
-	DocumentsQueue = "hiregate-documents"
-)
-
-// The search attributes that make workflows findable in Temporal's UI. They hold names from the configuration and fixed words.
-var (
-	AttributeTenant      = temporal.NewSearchAttributeKeyKeyword("HiregateTenant")
-	AttributeEvent       = temporal.NewSearchAttributeKeyKeyword("HiregateEvent")
-	AttributeOutcome     = temporal.NewSearchAttributeKeyKeyword("HiregateOutcome")
-	AttributeIntegration = temporal.NewSearchAttributeKeyKeyword("HiregateIntegration")
-)
-
-// EnsureAttributes registers the search attributes where they are missing. An error means that workflows must be started
-// without them: Temporal refuses a start with an unregistered one.
-func EnsureAttributes(ctx context.Context, c client.Client, namespace string) error {
-	known, err := c.OperatorService().ListSearchAttributes(ctx, &operatorservice.ListSearchAttributesRequest{Namespace: namespace})
-	if err != nil {
-		return fmt.Errorf("listing search attributes: %w", err)
-	}
-	missing := map[string]enums.IndexedValueType{}
-	for _, a := range []temporal.SearchAttributeKeyKeyword{AttributeTenant, AttributeEvent, AttributeOutcome, AttributeIntegration} {
-		if _, ok := known.GetCustomAttributes()[a.GetName()]; !ok {
-			missing[a.GetName()] = enums.INDEXED_VALUE_TYPE_KEYWORD
-		}
-	}
-	if len(missing) == 0 {
-		return nil
-	}
-	_, err = c.OperatorService().AddSearchAttributes(ctx, &operatorservice.AddSearchAttributesRequest{Namespace: namespace, SearchAttributes: missing})
-	if err != nil {
-		return fmt.Errorf("adding search attributes: %w", err)
-	}
-	return nil
-}
-
-// RetryAfter is the error with which an activity asks Temporal to run it again after a delay. class says why, in a fixed word;
-// status is the HTTP status of the answer, or 0.
-func RetryAfter(class string, status int, delay time.Duration) error {
-	text := class
-	if status != 0 {
-		text = fmt.Sprintf("%s: status %d", class, status)
-	}
-	return temporal.NewApplicationErrorWithOptions(text, class, temporal.ApplicationErrorOptions{
-		NextRetryDelay: max(delay, time.Millisecond),
-		Category:       temporal.ApplicationErrorCategoryBenign, // it is waiting, not broken: the SDK need not log it
-	})
-}
 
 // ErrNotRunning says that there is no running workflow of that id.
 var ErrNotRunning = errors.New("it is not running")
@@ -141,27 +82,4 @@ func Status(ctx context.Context, c client.Client, namespace, workflowID string) 
 
 func describe(ctx context.Context, c client.Client, namespace string, execution *common.WorkflowExecution) (*workflowservice.DescribeWorkflowExecutionResponse, error) {
 	return c.WorkflowService().DescribeWorkflowExecution(ctx, &workflowservice.DescribeWorkflowExecutionRequest{Namespace: namespace, Execution: execution})
-}
-
-// Beat sends heartbeats until the returned function is called. A short activity ends before its first.
-func Beat(ctx context.Context) (stop func()) {
-	done := make(chan struct{})
-	go func() {
-		tick := time.NewTicker(4 * time.Second)
-		defer tick.Stop()
-		for {
-			select {
-			case <-tick.C:
-				activity.RecordHeartbeat(ctx)
-			case <-done:
-				return
-			}
-		}
-	}()
-	return func() { close(done) }
-}
-
-// Jittered spreads a delay by a fifth to either side.
-func Jittered(d time.Duration) time.Duration {
-	return time.Duration(float64(d) * (0.8 + 0.4*rand.Float64()))
 }

@@ -1,0 +1,42 @@
+package workflows
+
+import (
+	"context"
+	"fmt"
+
+	enums "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/operatorservice/v1"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
+)
+
+// The search attributes that make workflows findable in Temporal's UI. They hold names from the configuration and fixed words.
+var (
+	AttributeTenant      = temporal.NewSearchAttributeKeyKeyword("HiregateTenant")
+	AttributeEvent       = temporal.NewSearchAttributeKeyKeyword("HiregateEvent")
+	AttributeOutcome     = temporal.NewSearchAttributeKeyKeyword("HiregateOutcome")
+	AttributeIntegration = temporal.NewSearchAttributeKeyKeyword("HiregateIntegration")
+)
+
+// EnsureAttributes registers the search attributes where they are missing. An error means that workflows must be started
+// without them: Temporal refuses a start with an unregistered one.
+func EnsureAttributes(ctx context.Context, c client.Client, namespace string) error {
+	known, err := c.OperatorService().ListSearchAttributes(ctx, &operatorservice.ListSearchAttributesRequest{Namespace: namespace})
+	if err != nil {
+		return fmt.Errorf("listing search attributes: %w", err)
+	}
+	missing := map[string]enums.IndexedValueType{}
+	for _, a := range []temporal.SearchAttributeKeyKeyword{AttributeTenant, AttributeEvent, AttributeOutcome, AttributeIntegration} {
+		if _, ok := known.GetCustomAttributes()[a.GetName()]; !ok {
+			missing[a.GetName()] = enums.INDEXED_VALUE_TYPE_KEYWORD
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	_, err = c.OperatorService().AddSearchAttributes(ctx, &operatorservice.AddSearchAttributesRequest{Namespace: namespace, SearchAttributes: missing})
+	if err != nil {
+		return fmt.Errorf("adding search attributes: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,47 @@
+package workflows
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/temporal"
+)
+
+// RetryAfter is the error with which an activity asks Temporal to run it again after a delay. class says why, in a fixed word;
+// status is the HTTP status of the answer, or 0.
+func RetryAfter(class string, status int, delay time.Duration) error {
+	text := class
+	if status != 0 {
+		text = fmt.Sprintf("%s: status %d", class, status)
+	}
+	return temporal.NewApplicationErrorWithOptions(text, class, temporal.ApplicationErrorOptions{
+		NextRetryDelay: max(delay, time.Millisecond),
+		Category:       temporal.ApplicationErrorCategoryBenign, // it is waiting, not broken: the SDK need not log it
+	})
+}
+
+// Beat sends heartbeats until the returned function is called. A short activity ends before its first.
+func Beat(ctx context.Context) (stop func()) {
+	done := make(chan struct{})
+	go func() {
+		tick := time.NewTicker(4 * time.Second)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				activity.RecordHeartbeat(ctx)
+			case <-done:
+				return
+			}
+		}
+	}()
+	return func() { close(done) }
+}
+
+// Jittered spreads a delay by a fifth to either side.
+func Jittered(d time.Duration) time.Duration {
+	return time.Duration(float64(d) * (0.8 + 0.4*rand.Float64()))
+}
