@@ -10,7 +10,8 @@ import (
 	"go.temporal.io/sdk/temporal"
 )
 
-// The search attributes that make workflows findable in Temporal's UI. They hold names from the configuration and fixed words.
+// The search attributes by which workflows are found in Temporal's UI. They hold names from the configuration and fixed
+// words.
 var (
 	AttributeTenant      = temporal.NewSearchAttributeKeyKeyword("HiregateTenant")
 	AttributeEvent       = temporal.NewSearchAttributeKeyKeyword("HiregateEvent")
@@ -18,15 +19,20 @@ var (
 	AttributeIntegration = temporal.NewSearchAttributeKeyKeyword("HiregateIntegration")
 )
 
-// EnsureAttributes registers the search attributes where they are missing. An error means that workflows must be started
-// without them: Temporal refuses a start with an unregistered one.
+var attributes = []temporal.SearchAttributeKeyKeyword{
+	AttributeTenant, AttributeEvent, AttributeOutcome, AttributeIntegration,
+}
+
+// EnsureAttributes registers the search attributes that are missing. After an error, start workflows without them:
+// Temporal refuses a start with an unregistered one.
 func EnsureAttributes(ctx context.Context, c client.Client, namespace string) error {
-	known, err := c.OperatorService().ListSearchAttributes(ctx, &operatorservice.ListSearchAttributesRequest{Namespace: namespace})
+	service := c.OperatorService()
+	known, err := service.ListSearchAttributes(ctx, &operatorservice.ListSearchAttributesRequest{Namespace: namespace})
 	if err != nil {
 		return fmt.Errorf("listing search attributes: %w", err)
 	}
 	missing := map[string]enums.IndexedValueType{}
-	for _, a := range []temporal.SearchAttributeKeyKeyword{AttributeTenant, AttributeEvent, AttributeOutcome, AttributeIntegration} {
+	for _, a := range attributes {
 		if _, ok := known.GetCustomAttributes()[a.GetName()]; !ok {
 			missing[a.GetName()] = enums.INDEXED_VALUE_TYPE_KEYWORD
 		}
@@ -34,8 +40,8 @@ func EnsureAttributes(ctx context.Context, c client.Client, namespace string) er
 	if len(missing) == 0 {
 		return nil
 	}
-	_, err = c.OperatorService().AddSearchAttributes(ctx, &operatorservice.AddSearchAttributesRequest{Namespace: namespace, SearchAttributes: missing})
-	if err != nil {
+	request := &operatorservice.AddSearchAttributesRequest{Namespace: namespace, SearchAttributes: missing}
+	if _, err = service.AddSearchAttributes(ctx, request); err != nil {
 		return fmt.Errorf("adding search attributes: %w", err)
 	}
 	return nil

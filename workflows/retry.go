@@ -10,8 +10,8 @@ import (
 	"go.temporal.io/sdk/temporal"
 )
 
-// RetryAfter is the error with which an activity asks Temporal to run it again after a delay. class says why, in a fixed word;
-// status is the HTTP status of the answer, or 0.
+// RetryAfter is the error with which an activity asks Temporal to run it again after a delay. class says why, in a
+// fixed word; status is the HTTP status of the answer, or 0.
 func RetryAfter(class string, status int, delay time.Duration) error {
 	text := class
 	if status != 0 {
@@ -23,7 +23,12 @@ func RetryAfter(class string, status int, delay time.Duration) error {
 	})
 }
 
-// Beat sends heartbeats until the returned function is called. A short activity ends before its first.
+// Jittered spreads a delay by a fifth to either side.
+func Jittered(d time.Duration) time.Duration {
+	return time.Duration(float64(d) * (0.8 + 0.4*rand.Float64()))
+}
+
+// Beat sends an activity's heartbeats until stop is called. A short activity ends before its first.
 func Beat(ctx context.Context) (stop func()) {
 	done := make(chan struct{})
 	go func() {
@@ -39,9 +44,4 @@ func Beat(ctx context.Context) (stop func()) {
 		}
 	}()
 	return func() { close(done) }
-}
-
-// Jittered spreads a delay by a fifth to either side.
-func Jittered(d time.Duration) time.Duration {
-	return time.Duration(float64(d) * (0.8 + 0.4*rand.Float64()))
 }

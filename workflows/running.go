@@ -15,24 +15,25 @@ import (
 	"go.temporal.io/sdk/client"
 )
 
-// ErrNotRunning says that there is no running workflow of that id.
+// ErrNotRunning means that no workflow of that id is running.
 var ErrNotRunning = errors.New("it is not running")
 
-// ErrNoActivity says that a running workflow has no activity of that id: it has ended, or is still to come.
+// ErrNoActivity means that a running workflow has no activity of that id: it has ended, or is still to come.
 var ErrNoActivity = errors.New("its workflow has no such activity now")
 
-// answerTimeout is how long Temporal is waited for. The SDK bounds no question that is put to the service itself.
+// answerTimeout bounds a question to Temporal's service. The SDK does not bound it.
 const answerTimeout = 10 * time.Second
 
-// Unanswered tells of an error that Temporal did not answer: nothing is known then.
+// Unanswered reports whether err means that Temporal did not answer. Nothing is known then.
 func Unanswered(err error) bool {
 	var away *serviceerror.Unavailable
 	var late *serviceerror.DeadlineExceeded
 	return errors.As(err, &away) || errors.As(err, &late) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// RunNow lets an activity that waits for its next run have it at once. One that is at work is left alone: a reset would cancel
-// it, and what it does would be done twice. So is one that a worker is about to take: it would lose its place in the queue.
+// RunNow has Temporal run an activity at once that waits for its next run. An activity that is running is left alone: a
+// reset would cancel it, and its work would be done twice. So is one that a worker is about to take: it would lose its
+// place in the queue. The error is ErrNotRunning or ErrNoActivity when there is nothing to run.
 func RunNow(ctx context.Context, c client.Client, namespace, workflowID, activityID string) error {
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
@@ -42,13 +43,14 @@ func RunNow(ctx context.Context, c client.Client, namespace, workflowID, activit
 		if found.GetWorkflowExecutionInfo().GetStatus() != enums.WORKFLOW_EXECUTION_STATUS_RUNNING {
 			return ErrNotRunning
 		}
-		at := slices.IndexFunc(found.GetPendingActivities(), func(a *workflow.PendingActivityInfo) bool { return a.GetActivityId() == activityID })
+		pending := found.GetPendingActivities()
+		at := slices.IndexFunc(pending, func(a *workflow.PendingActivityInfo) bool { return a.GetActivityId() == activityID })
 		if at < 0 {
 			return ErrNoActivity
 		}
-		activity := found.GetPendingActivities()[at]
-		switch state := activity.GetState(); {
-		case state == enums.PENDING_ACTIVITY_STATE_STARTED, state == enums.PENDING_ACTIVITY_STATE_SCHEDULED && activity.GetNextAttemptScheduleTime() == nil:
+		switch a := pending[at]; {
+		case a.GetState() == enums.PENDING_ACTIVITY_STATE_STARTED,
+			a.GetState() == enums.PENDING_ACTIVITY_STATE_SCHEDULED && a.GetNextAttemptScheduleTime() == nil:
 			return nil
 		}
 		_, err = c.WorkflowService().ResetActivity(ctx, &workflowservice.ResetActivityRequest{
@@ -65,7 +67,7 @@ func RunNow(ctx context.Context, c client.Client, namespace, workflowID, activit
 	return nil
 }
 
-// Status is what became of the workflow of that id; unspecified: Temporal knows of none.
+// Status is the status of the latest run of a workflow; unspecified when Temporal knows of none.
 func Status(ctx context.Context, c client.Client, namespace, workflowID string) (enums.WorkflowExecutionStatus, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
@@ -80,6 +82,8 @@ func Status(ctx context.Context, c client.Client, namespace, workflowID string) 
 	return found.GetWorkflowExecutionInfo().GetStatus(), nil
 }
 
-func describe(ctx context.Context, c client.Client, namespace string, execution *common.WorkflowExecution) (*workflowservice.DescribeWorkflowExecutionResponse, error) {
-	return c.WorkflowService().DescribeWorkflowExecution(ctx, &workflowservice.DescribeWorkflowExecutionRequest{Namespace: namespace, Execution: execution})
+func describe(ctx context.Context, c client.Client, namespace string, execution *common.WorkflowExecution) (
+	*workflowservice.DescribeWorkflowExecutionResponse, error) {
+	return c.WorkflowService().DescribeWorkflowExecution(ctx,
+		&workflowservice.DescribeWorkflowExecutionRequest{Namespace: namespace, Execution: execution})
 }

@@ -1,8 +1,8 @@
-// Package workflows holds what the workflows share: task queues, search attributes, and how an activity asks to be tried
-// again. Each workflow has a folder of its own.
+// Package workflows holds what the workflows share: task queues, search attributes, how an activity asks Temporal to
+// run it again, and how a running workflow is looked up and hurried. Each workflow has a folder of its own.
 //
-// Inputs, results and failures are ids, classes and counters. Bodies, documents, names and addresses stay in the store: a
-// workflow's history is read by people who must not see them.
+// Inputs, results and failures are ids, classes and counters. Bodies, documents, names and addresses stay in the store:
+// people who must not see them read a workflow's history.
 package workflows
 
 // The task queues. Fetching documents has its own, so that slow downloads don't take the places of deliveries.

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Outcome is where a delivery stands.
+// Outcome is the state of a delivery.
 type Outcome string
 
 // The outcomes of a delivery. Delivered, Failed and Expired are final.
@@ -19,10 +19,10 @@ const (
 	Expired   Outcome = "expired" // a triggered export, not taken before its document URLs ended
 )
 
-// Final tells that nothing more will happen unless someone asks for a redelivery.
+// Final reports whether the delivery has ended. Only a redelivery goes on from there.
 func (o Outcome) Final() bool { return o == Delivered || o == Failed || o == Expired }
 
-// Class is an outcome as metrics and search attributes show it: who has to do something about it.
+// Class is an outcome as metrics and search attributes show it: it says who has to act.
 type Class string
 
 // The outcome classes.
@@ -37,7 +37,9 @@ const (
 )
 
 // Classes are all outcome classes, in the order they are shown.
-var Classes = []Class{ClassDelivered, ClassRetrying, ClassHeld, ClassPartnerFault, ClassDataFault, ClassExpired, ClassOurFault}
+var Classes = []Class{
+	ClassDelivered, ClassRetrying, ClassHeld, ClassPartnerFault, ClassDataFault, ClassExpired, ClassOurFault,
+}
 
 // Place is where a delivery goes.
 type Place struct{ Tenant, Integration string }
@@ -50,17 +52,17 @@ type Delivery struct {
 	Integration string
 	Round       int
 	Outcome     Outcome
-	Fault       Class  // of a failed delivery, or of the last failed attempt
+	Fault       Class  // of a failed delivery, or of the last failed attempt; empty: there is none
 	Reason      string // a sentence for people; never a candidate's data
 	Attempts    int
-	Documents   DocumentMode // of its attempts: what the first one found; empty: none was made
+	Documents   DocumentMode // of its attempts: the mode of the integration at the first one; empty: none was made
 	Parked      bool         // held, and its workflow has ended: a release starts the next round
 	HeldSince   time.Time
 	NextAt      time.Time // of the next attempt; zero: none is planned
-	CreatedAt   time.Time // when its round was dispatched, or it was triggered; what was parked keeps it in the next one
+	CreatedAt   time.Time // when its round was dispatched, or the export triggered; a move to another round keeps it
 	UpdatedAt   time.Time
-	Read        time.Time // UpdatedAt as it was read from the store, which it is written in the place of; zero: it is not there yet
-	Till        time.Time // end of the attempts of its round; known while that runs, and not in the store
+	Read        time.Time // UpdatedAt as the store had it: only that state is overwritten; zero: it is not stored yet
+	Till        time.Time // end of the attempts of its round; known while that runs, not stored
 }
 
 // Class is the delivery's outcome class.
@@ -75,14 +77,18 @@ func (d *Delivery) Class() Class {
 	}
 }
 
-// NewDelivery begins the delivery of an export to an integration in a round. at is when the round was dispatched, or the export
-// triggered.
+// NewDelivery begins the delivery of an export to an integration in a round. at is when the round was dispatched, or
+// the export triggered.
 func NewDelivery(e *Export, integration string, round int, at time.Time) *Delivery {
-	return &Delivery{ExportID: e.ID, Tenant: e.Tenant, Integration: integration, Round: round, Outcome: Pending, CreatedAt: at, UpdatedAt: at}
+	return &Delivery{
+		ExportID: e.ID, Tenant: e.Tenant, Integration: integration, Round: round,
+		Outcome: Pending, CreatedAt: at, UpdatedAt: at,
+	}
 }
 
-// Attempted counts an attempt, and clears what was before it. fault is who has to look at its failure, reason says what failed; both are
-// empty when the integration received the export. Deliver, Retry, Hold or Expire then decides how the delivery goes on.
+// Attempted counts an attempt, and clears what was before it. fault is who has to look at its failure, reason says what
+// failed; both are empty when the integration received the export. Deliver, Retry, Hold or Expire then decides how the
+// delivery goes on.
 func (d *Delivery) Attempted(fault Class, reason string) {
 	d.Attempts++
 	d.settle(Retrying, fault, reason)
@@ -100,8 +106,9 @@ func (d *Delivery) Retry(next time.Time) {
 // Fail ends a delivery that can't go on.
 func (d *Delivery) Fail(fault Class, reason string) { d.settle(Failed, fault, reason) }
 
-// Expire ends a delivery whose time is over: a triggered export's expires, a received one's fails. The fault and the reason that it has
-// stay. If it has none, no attempt was made in all that time: the fault is ours, and reason says why.
+// Expire ends a delivery whose time is over: a triggered export's expires, a received one's fails. The fault and the
+// reason that it has stay. If it has none, no attempt was made in all that time: the fault is ours, and reason says
+// why.
 func (d *Delivery) Expire(origin Origin, reason string) {
 	outcome := Failed
 	if origin == Triggered {
@@ -110,8 +117,8 @@ func (d *Delivery) Expire(origin Origin, reason string) {
 	d.settle(outcome, cmp.Or(d.Fault, ClassOurFault), cmp.Or(d.Reason, reason))
 }
 
-// Hold keeps a delivery from being attempted until something is fixed, and reports whether it was held for another reason before,
-// or not at all. The fault of the last attempt stays.
+// Hold keeps a delivery from being attempted until something is fixed, and reports whether it was held for another
+// reason before, or not at all. The fault of the last attempt stays.
 func (d *Delivery) Hold(reason string, now time.Time) (changed bool) {
 	since := d.HeldSince
 	changed = since.IsZero() || d.Reason != reason
@@ -142,14 +149,14 @@ func (d *Delivery) settle(outcome Outcome, fault Class, reason string) {
 	d.Parked, d.HeldSince, d.NextAt = false, time.Time{}, time.Time{}
 }
 
-// Pending are the deliveries of the current round, on its way by now, that are not among those that were written: a delivery is
-// written with its first attempt, or when it is held.
-func (e *Export) Pending(written []*Delivery) (pending []*Delivery) {
+// Pending are the deliveries of the current round, once dispatched, that are not among the stored ones: a delivery is
+// stored with its first attempt, or when it is held.
+func (e *Export) Pending(stored []*Delivery) (pending []*Delivery) {
 	if e.DispatchedAt.IsZero() {
 		return nil
 	}
 	for _, name := range e.Integrations {
-		if !slices.ContainsFunc(written, func(d *Delivery) bool { return d.Integration == name && d.Round == e.Round }) {
+		if !slices.ContainsFunc(stored, func(d *Delivery) bool { return d.Integration == name && d.Round == e.Round }) {
 			pending = append(pending, NewDelivery(e, name, e.Round, e.DispatchedAt))
 		}
 	}
@@ -163,11 +170,11 @@ type Attempt struct {
 	StartedAt  time.Time
 	Duration   time.Duration
 	Status     int    // 0: no answer came
-	Error      string // why no answer came, or why it does not count as received; empty: received
+	Error      string // why no answer came, or why the answer does not mean received; empty: received
 	Answer     []byte // at most 64 KiB, for the person who asks why; never logged
 }
 
-// FaultOf tells who has to look at an answer that was not 2xx: the partner, or whoever made the data it refuses.
+// FaultOf says who has to look at an answer that was not 2xx: the partner, or whoever made the data that it refuses.
 func FaultOf(status int) Class {
 	switch status {
 	case 400, 413, 415, 422:

@@ -2,13 +2,13 @@ package hiring
 
 import "time"
 
-// DocumentState is where the fetching of a document stands.
+// DocumentState is the state of a document.
 type DocumentState string
 
 // The states of a document. Fetched and GivenUp are final.
 const (
 	Fetching DocumentState = "fetching"
-	Scanning DocumentState = "scanning" // it is here, but nobody gets it before it is known to be clean
+	Scanning DocumentState = "scanning" // it is here, but not served before it is known to be clean
 	Fetched  DocumentState = "fetched"
 	GivenUp  DocumentState = "given_up"
 )
@@ -23,7 +23,7 @@ type Document struct {
 	State     DocumentState
 	Reason    string // why it was given up, without its URL
 	Tries     int
-	Refusals  int       // tries that were answered with a status that rarely changes: after a few of them it is given up
+	Refusals  int       // tries answered with a status that rarely changes: after a few the document is given up
 	NextAt    time.Time // of the next try
 	Blob      string    // name in the document store
 	SHA256    []byte
@@ -35,7 +35,8 @@ type Document struct {
 	FetchedAt time.Time
 }
 
-// MediaType is the type to serve the document as: what its sender declared, or what its content says.
+// MediaType is the type to serve the document as: the one that its sender declared, or else the one found in its
+// content.
 func (d *Document) MediaType() string {
 	if d.Declared != "" {
 		return d.Declared

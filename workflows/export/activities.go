@@ -16,7 +16,8 @@ import (
 	"github.com/hiregate/hiregate/workflows"
 )
 
-// Activities are the steps of the export workflow. They serve every configuration of the process, one after the other.
+// Activities are the activities of the export workflow. They serve every configuration of the process, one after the
+// other.
 type Activities struct {
 	Store   *store.DB
 	Archive *documents.Archive
@@ -35,7 +36,7 @@ func (a *Activities) Register(deliver, fetch worker.Registry) {
 	fetch.RegisterActivityWithOptions(a.FetchDocuments, activity.RegisterOptions{Name: FetchDocumentsName})
 }
 
-// FetchDocuments fetches what is still missing of an export's documents, and asks to be run again until each is fetched or
+// FetchDocuments fetches the documents of an export that are missing, and asks to be run again until each is fetched or
 // given up.
 func (a *Activities) FetchDocuments(ctx context.Context, part Part) (FetchResult, error) {
 	defer workflows.Beat(ctx)()
@@ -53,8 +54,8 @@ func (a *Activities) FetchDocuments(ctx context.Context, part Part) (FetchResult
 	return FetchResult{Fetched: progress.Fetched, GivenUp: progress.GivenUp}, nil
 }
 
-// Deliver takes one delivery one step further, and asks to be run again when the next step is due. It returns a result once the delivery
-// is final, or parked because it was held for too long.
+// Deliver takes one delivery one step further, and asks to be run again when the next step is due. It returns a result
+// once the delivery is final, or parked because it was held for too long.
 func (a *Activities) Deliver(ctx context.Context, part Part) (DeliverResult, error) {
 	defer workflows.Beat(ctx)()
 	d, next, err := a.deliver(ctx, part, activity.GetInfo(ctx).Attempt > 1)
@@ -67,10 +68,11 @@ func (a *Activities) Deliver(ctx context.Context, part Part) (DeliverResult, err
 	return DeliverResult{Integration: d.Integration, Class: d.Class(), Attempts: d.Attempts}, nil
 }
 
-// storeAway makes an activity wait for the database.
+// storeAway is the error with which an activity waits for the store.
 func (a *Activities) storeAway(err error) error {
 	if errors.Is(err, store.ErrNotFound) {
-		// The export is in another database: of another gateway, which will be asked some time, or of one that is gone.
+		// The export is in another database: of another gateway, whose worker will get this activity some time, or of
+		// one that is gone.
 		return workflows.RetryAfter("unknown_here", 0, workflows.Jittered(time.Minute))
 	}
 	a.Log.Warn("an activity could not use the store; it runs again", zap.Error(err))

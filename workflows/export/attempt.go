@@ -18,7 +18,8 @@ import (
 )
 
 // send makes one attempt. Every attempt of an export at an integration sends the same bytes and the same UUID.
-func (a *Activities) send(ctx context.Context, c *config.Config, e *hiring.Export, i *hiring.Integration, mode hiring.DocumentMode) (webhook.Answer, error) {
+func (a *Activities) send(ctx context.Context, c *config.Config, e *hiring.Export, i *hiring.Integration,
+	mode hiring.DocumentMode) (webhook.Answer, error) {
 	if err := a.Store.LoadBody(ctx, e); err != nil {
 		return webhook.Answer{}, fmt.Errorf("loading the body: %w", err)
 	}
@@ -34,7 +35,8 @@ func (a *Activities) send(ctx context.Context, c *config.Config, e *hiring.Expor
 	if i.StandardWebhooks {
 		out.WebhookID = e.Key
 	}
-	// Nothing cuts off an attempt that is under way, not even a Temporal that has gone: the partner may have it already. It ends soon.
+	// Nothing cuts off an attempt that is under way, not even a Temporal that has gone: the partner may have it
+	// already. It ends soon.
 	answer, err := c.Names.Send(context.WithoutCancel(ctx), c.Egress.Client(), out)
 	if answer.Duration > 0 {
 		metrics.Attempt(answer.Duration)
@@ -43,7 +45,8 @@ func (a *Activities) send(ctx context.Context, c *config.Config, e *hiring.Expor
 }
 
 // record decides what an attempt means for its delivery, and commits both. failure is a *webhook.SendError, or nil.
-func (a *Activities) record(ctx context.Context, e *hiring.Export, d *hiring.Delivery, i *hiring.Integration, asked store.IntegrationStatus, answer webhook.Answer, failure error) (pause, error) {
+func (a *Activities) record(ctx context.Context, e *hiring.Export, d *hiring.Delivery, i *hiring.Integration,
+	asked store.IntegrationStatus, answer webhook.Answer, failure error) (pause, error) {
 	attempt, fault := judge(answer, failure)
 	d.Attempted(fault, attempt.Error)
 	switch {
@@ -67,7 +70,9 @@ func (a *Activities) record(ctx context.Context, e *hiring.Export, d *hiring.Del
 
 // judge is an attempt as it is stored, and who has to look at its failure; empty: the integration received the export.
 func judge(answer webhook.Answer, failure error) (*hiring.Attempt, hiring.Class) {
-	attempt := &hiring.Attempt{StartedAt: answer.Started.UTC(), Duration: answer.Duration, Status: answer.Status, Answer: answer.Head}
+	attempt := &hiring.Attempt{
+		StartedAt: answer.Started.UTC(), Duration: answer.Duration, Status: answer.Status, Answer: answer.Head,
+	}
 	switch refused := new(webhook.SendError); {
 	case errors.As(failure, &refused):
 		attempt.Error = refused.Error()
@@ -85,15 +90,18 @@ func judge(answer webhook.Answer, failure error) (*hiring.Attempt, hiring.Class)
 	return attempt, hiring.FaultOf(answer.Status)
 }
 
-// gone disables an integration that answered 410; its exports are held from then on. An integration that was changed or removed
-// meanwhile stays as it is, and the next step decides on the delivery.
-func (a *Activities) gone(ctx context.Context, e *hiring.Export, d *hiring.Delivery, i *hiring.Integration, asked store.IntegrationStatus, attempt *hiring.Attempt) (pause, error) {
+// gone disables an integration that answered 410; its exports are held from then on. An integration that was changed or
+// removed meanwhile stays as it is, and the next step decides on the delivery.
+func (a *Activities) gone(ctx context.Context, e *hiring.Export, d *hiring.Delivery, i *hiring.Integration,
+	asked store.IntegrationStatus, attempt *hiring.Attempt) (pause, error) {
 	now := a.Now()
+	status := store.IntegrationStatus{State: hiring.Disabled, Reason: "it answered 410", UpdatedAt: now}
 	d.Hold(fmt.Sprintf("integration %s is %s: it answered 410", i.Name, hiring.Disabled), now)
 	disabled := false
-	next := pause{class: string(hiring.ClassHeld), status: http.StatusGone, until: now.Add(workflows.Jittered(holdFirst))}
+	until := now.Add(workflows.Jittered(holdFirst))
+	next := pause{class: string(hiring.ClassHeld), status: attempt.Status, until: until}
 	next, err := a.commit(ctx, e, d, attempt, next, func(tx *store.Tx) (err error) {
-		disabled, err = tx.MoveIntegrationStatus(i, asked, store.IntegrationStatus{State: hiring.Disabled, Reason: "it answered 410", UpdatedAt: now})
+		disabled, err = tx.MoveIntegrationStatus(i, asked, status)
 		return err
 	})
 	if err == nil && disabled {

@@ -14,9 +14,11 @@ import (
 	"github.com/hiregate/hiregate/workflows"
 )
 
-// commit writes what a step made of a delivery, with its attempt, if it made one, and answers when the next step is due: that is next,
-// unless another node wrote the delivery meanwhile. also runs in the same transaction, and may run more than once.
-func (a *Activities) commit(ctx context.Context, e *hiring.Export, d *hiring.Delivery, attempt *hiring.Attempt, next pause, also ...func(*store.Tx) error) (pause, error) {
+// commit writes what a step made of a delivery, with its attempt, if it made one, and answers when the next step is
+// due: that is next, unless another node wrote the delivery meanwhile. also runs in the same transaction, and may run
+// more than once.
+func (a *Activities) commit(ctx context.Context, e *hiring.Export, d *hiring.Delivery, attempt *hiring.Attempt,
+	next pause, also ...func(*store.Tx) error) (pause, error) {
 	if written, err := a.put(ctx, d, attempt, also...); err != nil || !written {
 		return a.standing(d), err
 	}
@@ -26,16 +28,18 @@ func (a *Activities) commit(ctx context.Context, e *hiring.Export, d *hiring.Del
 			zap.String("workflow", e.WorkflowID), zap.Int("attempt", d.Attempts), zap.Int("status", attempt.Status),
 			zap.String("class", string(d.Fault)), zap.Duration("next_in", next.until.Sub(d.UpdatedAt)))
 	case (d.Outcome == hiring.Failed || d.Outcome == hiring.Expired) && e.ErasedAt.IsZero():
-		a.Log.Error("delivery given up; it can be redelivered", zap.String("tenant", d.Tenant), zap.String("integration", d.Integration),
-			zap.Int64("export", d.ExportID), zap.Int("attempts", d.Attempts), zap.String("outcome", string(d.Outcome)),
-			zap.String("class", string(d.Class())))
+		a.Log.Error("delivery given up; it can be redelivered", zap.String("tenant", d.Tenant),
+			zap.String("integration", d.Integration), zap.Int64("export", d.ExportID), zap.Int("attempts", d.Attempts),
+			zap.String("outcome", string(d.Outcome)), zap.String("class", string(d.Class())))
 	}
 	return next, nil
 }
 
-// put writes a delivery with its attempt, if there is one, and counts it. Another node may have written the delivery since it was
-// read, while this one stood still: then that stands, d becomes it, and put reports false. The attempt was made, and is kept.
-func (a *Activities) put(ctx context.Context, d *hiring.Delivery, attempt *hiring.Attempt, also ...func(*store.Tx) error) (written bool, err error) {
+// put writes a delivery with its attempt, if there is one, and counts it. Another node may have written the delivery
+// since it was read, while this one stood still: then that stands, d becomes it, and put reports false. The attempt was
+// made, and is kept.
+func (a *Activities) put(ctx context.Context, d *hiring.Delivery, attempt *hiring.Attempt,
+	also ...func(*store.Tx) error) (written bool, err error) {
 	// What was done must be known, even when the activity is being cancelled.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 15*time.Second)
 	defer cancel()

@@ -25,8 +25,8 @@ const (
 	documentsDelay = 10 * time.Second
 )
 
-// pause says when the next step of a delivery is due, and why not before. The zero pause: there is no next step, since the delivery is
-// final or parked.
+// pause says when the next step of a delivery is due, and why not before. The zero pause: there is no next step, since
+// the delivery is final or parked.
 type pause struct {
 	class  string // a fixed word
 	status int    // HTTP status of the last answer, or 0
@@ -37,9 +37,9 @@ func (a *Activities) pauseFor(class string, delay time.Duration) pause {
 	return pause{class: class, until: a.Now().Add(delay)}
 }
 
-// deliver takes one delivery one step further: the attempt that is due, unless a gate defers it. It answers the delivery as the store
-// has it now, and when its next step is due. repeated: this is not the first run of the step that is due. The error is that of the
-// store; nothing was written then.
+// deliver takes one delivery one step further: the attempt that is due, unless a gate defers it. It answers the
+// delivery as it then is in the store, and when its next step is due. repeated means that this step was run before, and
+// may have been committed then. The error is that of the store.
 func (a *Activities) deliver(ctx context.Context, part Part, repeated bool) (*hiring.Delivery, pause, error) {
 	e, err := a.Store.Export(ctx, part.Export)
 	if err != nil {
@@ -54,7 +54,7 @@ func (a *Activities) deliver(ctx context.Context, part Part, repeated bool) (*hi
 	return d, next, err
 }
 
-// delivery reads how far a delivery is, or begins it. One that was not tried yet takes the document mode from the rounds before: a
+// delivery reads a delivery, or begins it. Before its first attempt it takes the document mode of the rounds before: a
 // redelivery has the same bytes.
 func (a *Activities) delivery(ctx context.Context, e *hiring.Export, part Part) (*hiring.Delivery, error) {
 	d, err := a.Store.Delivery(ctx, part.Export, part.Integration, part.Round)
@@ -62,7 +62,7 @@ func (a *Activities) delivery(ctx context.Context, e *hiring.Export, part Part) 
 		d, err = hiring.NewDelivery(e, part.Integration, part.Round, a.Now()), nil
 		switch {
 		case e.Origin == hiring.Triggered && part.Round == 0:
-			d.CreatedAt = e.ReceivedAt // it is meant for this integration since then, however late it is dispatched
+			d.CreatedAt = e.ReceivedAt // it is for this integration since then, however late it is dispatched
 		case part.Round == e.Round && !e.DispatchedAt.IsZero():
 			d.CreatedAt = e.DispatchedAt
 		}
@@ -75,7 +75,7 @@ func (a *Activities) delivery(ctx context.Context, e *hiring.Export, part Part) 
 	return d, err
 }
 
-// triedIn is the document mode in which an export was tried at an integration, in the rounds before; empty: it was not.
+// triedIn is the document mode in which an export was attempted at an integration before; empty: it was not.
 func triedIn(former []*hiring.Delivery, integration string) (mode hiring.DocumentMode) {
 	for _, d := range former {
 		if d.Integration == integration {
@@ -93,9 +93,10 @@ func (a *Activities) step(ctx context.Context, e *hiring.Export, d *hiring.Deliv
 	if !e.ErasedAt.IsZero() { // while its workflow was being started
 		return a.fail(ctx, e, d, hiring.ClassOurFault, store.ErasedReason)
 	}
-	// Temporal waits before it runs an activity again, unless it never heard of the last attempt, because the worker died or could not
-	// reach it. Whoever hurries a delivery resets its activity, and that run is the first. An attempt that is still to come by this
-	// node's clock was made on another node, and the clocks differ: that Temporal waited is all that is known.
+	// Temporal waits before it runs an activity again, unless it never heard of the last attempt, because the worker
+	// died or could not reach it. Whoever hurries a delivery resets its activity, and that run is the first. An attempt
+	// that is still to come by this node's clock was made on another node, and the clocks differ: that Temporal waited
+	// is all that is known.
 	if now := a.Now(); repeated && d.Outcome == hiring.Retrying && d.NextAt.After(now) && !now.Before(d.UpdatedAt) {
 		return pause{class: string(d.Fault), until: d.NextAt}, nil
 	}
@@ -115,7 +116,8 @@ func (a *Activities) step(ctx context.Context, e *hiring.Export, d *hiring.Deliv
 	if err != nil {
 		return pause{}, err
 	}
-	if !status.RemovedAt.IsZero() && !d.CreatedAt.After(status.RemovedAt) { // this is another one of that name, perhaps of another partner
+	if !status.RemovedAt.IsZero() && !d.CreatedAt.After(status.RemovedAt) {
+		// This is another integration of that name, perhaps of another partner.
 		return a.fail(ctx, e, d, hiring.ClassPartnerFault, removedReason(d.Integration))
 	}
 	if !status.Open(i) {
@@ -161,8 +163,8 @@ func (a *Activities) step(ctx context.Context, e *hiring.Export, d *hiring.Deliv
 	return a.record(ctx, e, d, i, status, answer, err)
 }
 
-// enter asks for a place at the gate of an integration, and for room to send that many bytes. When both are given, done must be told
-// how the integration was found; otherwise closed says, in a fixed word, why not.
+// enter takes a place at the gate of an integration, and room to send that many bytes. Then done must be called with
+// how the integration was found. Otherwise closed says why not, in a fixed word.
 func (a *Activities) enter(i *hiring.Integration, size int64) (done func(found error), closed string) {
 	tell, closed := a.gates.enter(i)
 	if closed != "" {
@@ -179,7 +181,8 @@ func (a *Activities) enter(i *hiring.Integration, size int64) (done func(found e
 	}, ""
 }
 
-// unknown ends a delivery to an integration that was removed, and holds one to an integration that is only not known here.
+// unknown ends a delivery to an integration that was removed, and holds one to an integration that is only not known
+// here.
 func (a *Activities) unknown(ctx context.Context, e *hiring.Export, d *hiring.Delivery) (pause, error) {
 	removed, err := a.Store.IntegrationRemoved(ctx, d.Tenant, d.Integration)
 	switch {
@@ -197,9 +200,10 @@ func removedReason(integration string) string {
 	return fmt.Sprintf("integration %s was removed", integration)
 }
 
-// hold defers a delivery at a closed gate, without an attempt. Held does not run out: a delivery that is held for too long is parked.
-// Only a triggered export has an end that nothing moves: that of its document URLs. Whoever opens the gate hurries the deliveries that
-// wait at it, and TendHeld those that were missed: thousands that looked by themselves again and again would leave Temporal no room.
+// hold defers a delivery at a closed gate, without an attempt. Held does not run out: a delivery that is held for too
+// long is parked. Only a triggered export has an end that nothing moves: that of its document URLs. Whoever opens the
+// gate hurries the deliveries that wait at it, and TendHeld those that were missed: thousands that looked by themselves
+// again and again would leave Temporal no room.
 func (a *Activities) hold(ctx context.Context, e *hiring.Export, d *hiring.Delivery, reason string) (pause, error) {
 	now := a.Now()
 	begins := d.HeldSince.IsZero()
@@ -230,9 +234,10 @@ func (a *Activities) hold(ctx context.Context, e *hiring.Export, d *hiring.Deliv
 	return pause{class: string(hiring.ClassHeld), until: now.Add(left)}, nil
 }
 
-// wait defers a delivery at a gate that opens by itself. That leaves no trace but one: a held delivery is released, so that nobody
-// releases it again before its turn.
-func (a *Activities) wait(ctx context.Context, e *hiring.Export, d *hiring.Delivery, gate string, delay time.Duration) (pause, error) {
+// wait defers a delivery at a gate that opens by itself. That leaves no trace but one: a held delivery is released, so
+// that nobody releases it again before its turn.
+func (a *Activities) wait(ctx context.Context, e *hiring.Export, d *hiring.Delivery, gate string,
+	delay time.Duration) (pause, error) {
 	next := a.pauseFor(gate, delay)
 	if d.Outcome != hiring.Held {
 		return next, nil
@@ -242,17 +247,20 @@ func (a *Activities) wait(ctx context.Context, e *hiring.Export, d *hiring.Deliv
 }
 
 // fail ends a delivery that can't go on, without an attempt.
-func (a *Activities) fail(ctx context.Context, e *hiring.Export, d *hiring.Delivery, fault hiring.Class, reason string) (pause, error) {
+func (a *Activities) fail(ctx context.Context, e *hiring.Export, d *hiring.Delivery, fault hiring.Class,
+	reason string) (pause, error) {
 	d.Fail(fault, reason)
 	return a.commit(ctx, e, d, nil, pause{})
 }
 
 // expire ends a delivery whose time is over, with its last attempt, if that was just made.
-func (a *Activities) expire(ctx context.Context, e *hiring.Export, d *hiring.Delivery, attempt *hiring.Attempt) (pause, error) {
+func (a *Activities) expire(ctx context.Context, e *hiring.Export, d *hiring.Delivery,
+	attempt *hiring.Attempt) (pause, error) {
 	then := "redeliver it"
 	if e.Origin == hiring.Triggered {
 		then = "export the candidate again"
 	}
-	d.Expire(e.Origin, "its time was over before its turn came: the gateway, Temporal or the integration was down, or had too much to do; "+then)
+	d.Expire(e.Origin, "its time was over before its turn came: "+
+		"the gateway, Temporal or the integration was down, or had too much to do; "+then)
 	return a.commit(ctx, e, d, attempt, pause{})
 }

@@ -23,15 +23,15 @@ const (
 	lostAge   = 10 * time.Minute
 	lostEvery = 20 * time.Second
 	lostPage  = 200
-	// Twenty questions a second, as many as there are rescues: a breaker that is open makes many deliveries overdue, and none of
-	// them is lost.
+	// Twenty exports a second, as many as rescue takes: an open breaker makes many deliveries overdue, and none of them
+	// is lost.
 	lostPause = 50 * time.Millisecond
 	// lostWithin is how far back the first look goes: a gateway may have been down for longer than a delivery has.
 	lostWithin = 30 * 24 * time.Hour
 )
 
-// Watch compares the store with Temporal, over and over: Temporal may be given an empty database, or an old one, and the gateway may
-// be down when a workflow ends. What waits and has no workflow any more begins another round.
+// Watch compares the store with Temporal every 20 s: Temporal may be given an empty database, or an old one, and the
+// gateway may be down when a workflow ends. A delivery that waits and has no workflow any more begins another round.
 func (r *Redeliverer) Watch(ctx context.Context) {
 	for wait.For(ctx, lostEvery) {
 		if r.Dispatcher.InForce.Current() == nil || r.Dispatcher.away.Load() {
@@ -43,27 +43,27 @@ func (r *Redeliverer) Watch(ctx context.Context) {
 	}
 }
 
-// FindLost looks once at each export that has a delivery, or documents, for which something should have happened by now. Nobody else
-// may be looking.
+// FindLost looks once at each export that has an overdue delivery, or overdue documents. It must not run twice at a
+// time.
 func (r *Redeliverer) FindLost(ctx context.Context) error {
-	var fetching errgroup.Group
-	fetching.SetLimit(rescueAtOnce)
-	defer fetching.Wait()
+	var fetches errgroup.Group
+	fetches.SetLimit(rescueAtOnce)
+	defer fetches.Wait()
 	due := r.Now().Add(-lostAge)
 	look := func(ids []int64) error {
 		for _, id := range ids {
 			if !wait.For(ctx, lostPause) {
 				return ctx.Err()
 			}
-			if err := r.find(ctx, id, &fetching); err != nil {
+			if err := r.find(ctx, id, &fetches); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
 	for _, outcome := range []hiring.Outcome{hiring.Pending, hiring.Retrying, hiring.Held} {
-		for behind := int64(0); ; {
-			ids, err := r.Store.Overdue(ctx, outcome, due, holdFor, behind, lostPage)
+		for after := int64(0); ; {
+			ids, err := r.Store.Overdue(ctx, outcome, due, holdFor, after, lostPage)
 			if err != nil {
 				return err
 			}
@@ -73,23 +73,24 @@ func (r *Redeliverer) FindLost(ctx context.Context) error {
 			if len(ids) < lostPage {
 				break
 			}
-			behind = ids[len(ids)-1]
+			after = ids[len(ids)-1]
 		}
 	}
-	// What has no delivery yet is found by its age. What was due at the last look was found then, and what had ended before it as well.
+	// Exports without a delivery are found by their age. Whatever was due at the last look, or had ended before it, was
+	// found then.
 	from := r.looked.Add(-hiring.DeliveryWindow)
 	if first := due.Add(-lostWithin); from.Before(first) {
 		from = first
 	}
-	for behind := hiring.FirstID(from); behind != 0; {
-		ids, next, err := r.Store.Unfinished(ctx, behind, due)
+	for after := hiring.FirstID(from); after != 0; {
+		ids, next, err := r.Store.Unfinished(ctx, after, due)
 		if err != nil {
 			return err
 		}
 		if err := look(ids); err != nil {
 			return err
 		}
-		behind = next
+		after = next
 		wait.For(ctx, lostPause)
 	}
 	if ctx.Err() == nil {
@@ -98,8 +99,8 @@ func (r *Redeliverer) FindLost(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// find asks Temporal for the workflows of an export that are not through by what the store says.
-func (r *Redeliverer) find(ctx context.Context, id int64, fetching *errgroup.Group) error {
+// find asks Temporal for the workflows of an export that have not ended according to the store.
+func (r *Redeliverer) find(ctx context.Context, id int64, fetches *errgroup.Group) error {
 	e, err := r.Store.Export(ctx, id)
 	if err != nil {
 		return err
@@ -122,7 +123,7 @@ func (r *Redeliverer) find(ctx context.Context, id int64, fetching *errgroup.Gro
 			return err
 		case status == enums.WORKFLOW_EXECUTION_STATUS_RUNNING:
 		case status == enums.WORKFLOW_EXECUTION_STATUS_TERMINATED, status == enums.WORKFLOW_EXECUTION_STATUS_CANCELED:
-			// Somebody did that: to begin anew would be against their will.
+			// A person did that: another round would be against their will.
 			d.Fail(hiring.ClassOurFault, "its workflow was terminated or cancelled in Temporal; it can be redelivered")
 			ended = append(ended, d)
 		case status == enums.WORKFLOW_EXECUTION_STATUS_COMPLETED:
@@ -152,26 +153,27 @@ func (r *Redeliverer) find(ctx context.Context, id int64, fetching *errgroup.Gro
 		return nil
 	}
 	documents, err := r.Store.Documents(ctx, id)
-	if err != nil || len(documents) >= e.Attachments && !slices.ContainsFunc(documents, func(d *hiring.Document) bool { return d.State == hiring.Fetching }) {
+	fetching := func(d *hiring.Document) bool { return d.State == hiring.Fetching }
+	if err != nil || len(documents) >= e.Attachments && !slices.ContainsFunc(documents, fetching) {
 		return err
 	}
 	status, err := r.status(ctx, e, e.Round)
-	if err == nil && status != enums.WORKFLOW_EXECUTION_STATUS_RUNNING { // what has run out is given up
-		fetching.Go(func() error { r.Dispatcher.fetch(ctx, e); return nil })
+	if err == nil && status != enums.WORKFLOW_EXECUTION_STATUS_RUNNING { // Fetch gives up what has run out
+		fetches.Go(func() error { r.Dispatcher.fetch(ctx, e); return nil })
 	}
 	return err
 }
 
-// status is what Temporal knows of a round, unspecified when it knows nothing of it.
+// status is the status of the workflow of a round; unspecified when Temporal knows of none.
 func (r *Redeliverer) status(ctx context.Context, e *hiring.Export, round int) (enums.WorkflowExecutionStatus, error) {
 	return workflows.Status(ctx, r.Client, r.Namespace, hiring.WorkflowID(e.Tenant, e.Key, round))
 }
 
-// restart moves deliveries whose workflow is gone into the next round. They keep their attempts, and their end; if that is over, they
-// end in it.
+// restart moves deliveries whose workflow is gone into the next round. They keep their attempts and their end, and end
+// there if that is over. What is held does not run out: with such a delivery the round has another 72 hours.
 func (r *Redeliverer) restart(ctx context.Context, e *hiring.Export, lost []*hiring.Delivery) error {
 	names := make([]string, len(lost))
-	held := false // does not run out
+	held := false
 	for n, d := range lost {
 		names[n] = d.Integration
 		held = held || d.Outcome == hiring.Held
@@ -184,12 +186,14 @@ func (r *Redeliverer) restart(ctx context.Context, e *hiring.Export, lost []*hir
 		return err
 	}
 	metrics.Dispatched("lost")
-	r.Log.Warn("an export waited without a workflow; it goes on in another", zap.String("tenant", e.Tenant), zap.Int64("export", e.ID), zap.String("workflow", next.WorkflowID))
+	r.Log.Warn("an export waited without a workflow; it goes on in another", zap.String("tenant", e.Tenant),
+		zap.Int64("export", e.ID), zap.String("workflow", next.WorkflowID))
 	return nil
 }
 
-// delivered tells whether a completed workflow says that it delivered. The store does not know it when it was restored from a backup. The
-// error is that Temporal did not answer, or the process ends: to begin anew then would deliver twice.
+// delivered reports whether a completed workflow delivered, by its result. The store does not know it if it was
+// restored from a backup. The error is that Temporal did not answer, or that the gateway stops: another round would
+// then deliver twice.
 func (r *Redeliverer) delivered(ctx context.Context, e *hiring.Export, d *hiring.Delivery) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
@@ -199,7 +203,7 @@ func (r *Redeliverer) delivered(ctx context.Context, e *hiring.Export, d *hiring
 	case err == nil:
 	case ctx.Err() != nil, workflows.Unanswered(err):
 		return false, fmt.Errorf("reading what a workflow delivered: %w", err)
-	default: // it is somebody else's, or gone
+	default: // it is not a gateway's, or gone
 		return false, nil
 	}
 	said := func(res DeliverResult) bool {
@@ -208,18 +212,19 @@ func (r *Redeliverer) delivered(ctx context.Context, e *hiring.Export, d *hiring
 	return slices.ContainsFunc(result.Deliveries, said), nil
 }
 
-// conclude writes what Temporal knows of a delivery, and the store did not.
+// conclude writes the end of a delivery that Temporal knows and the store does not.
 func (r *Redeliverer) conclude(ctx context.Context, d *hiring.Delivery) error {
 	d.UpdatedAt = r.Now()
 	err := r.Store.Write(ctx, func(tx *store.Tx) error { return tx.PutDelivery(d) })
-	if errors.Is(err, store.ErrStale) { // it goes on
+	if errors.Is(err, store.ErrStale) { // it was written meanwhile, and goes on
 		return nil
 	}
 	if err != nil {
 		return fmt.Errorf("concluding a delivery: %w", err)
 	}
 	metrics.Delivery(d.Tenant, d.Integration, d.Class())
-	r.Log.Warn("a delivery had ended in Temporal, and not in the store", zap.String("tenant", d.Tenant), zap.String("integration", d.Integration),
-		zap.Int64("export", d.ExportID), zap.String("outcome", string(d.Outcome)), zap.String("reason", d.Reason))
+	r.Log.Warn("a delivery had ended in Temporal, and not in the store", zap.String("tenant", d.Tenant),
+		zap.String("integration", d.Integration), zap.Int64("export", d.ExportID),
+		zap.String("outcome", string(d.Outcome)), zap.String("reason", d.Reason))
 	return nil
 }

@@ -8,15 +8,15 @@ import (
 	"github.com/hiregate/hiregate/internal/hiring"
 )
 
-// offers are exports that wait for a starter. Tenants take turns, and share the room: one that hands in a thousand at once holds up
-// no other.
+// offers are exports that wait for a starter. Tenants take turns and share the room: a tenant that offers a thousand at
+// once delays no other.
 type offers struct {
 	room   *fair.Pool
-	queued chan struct{} // as many as wait
+	queued chan struct{} // one for each offer that waits
 
 	mu      sync.Mutex
 	waiting map[string][]offer // by tenant
-	turns   []string           // the tenants of these, the next one first
+	turns   []string           // the tenants of waiting, the next one first
 }
 
 type offer struct {
@@ -28,7 +28,7 @@ func newOffers(room int64) *offers {
 	return &offers{room: fair.NewPool(room), queued: make(chan struct{}, room), waiting: map[string][]offer{}}
 }
 
-// add lets an export wait, unless there is no room for it.
+// add queues an export, unless there is no room for it.
 func (q *offers) add(e *hiring.Export, at time.Time) {
 	if !q.room.TryTake(e.Tenant, 1) {
 		return
@@ -42,7 +42,7 @@ func (q *offers) add(e *hiring.Export, at time.Time) {
 	q.queued <- struct{}{}
 }
 
-// next is the offer whose turn it is. The caller received from queued before.
+// next removes the offer whose turn it is. The caller has received from queued.
 func (q *offers) next() offer {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -13,13 +13,13 @@ import (
 	"github.com/hiregate/hiregate/internal/store"
 )
 
-// Released is what EndQuarantine did for each integration.
+// Released is what EndQuarantine did, and for which integrations.
 type Released struct {
 	Round    int      `json:"round"`
-	Released []string `json:"released"` // the integrations whose deliveries are on their way now
+	Released []string `json:"released"` // the integrations whose deliveries go on
 }
 
-// CountQuarantined tells the metrics what is in quarantine.
+// CountQuarantined updates the gauge of exports in quarantine.
 func (r *Redeliverer) CountQuarantined(ctx context.Context) error {
 	all, err := r.Store.Quarantined(ctx)
 	if err == nil {
@@ -28,8 +28,9 @@ func (r *Redeliverer) CountQuarantined(ctx context.Context) error {
 	return err
 }
 
-// EndQuarantine lets an export go that was put in quarantine: it is delivered as it came. What waits at the gate is hurried, what
-// was parked there begins the next round. The error is a *RefusedError, when it is not in quarantine, or store.ErrNotFound.
+// EndQuarantine releases an export from quarantine: it is delivered as it came. Deliveries that are held are hurried,
+// parked ones begin the next round. The error is a *RefusedError when the export is not in quarantine, or
+// store.ErrNotFound.
 func (r *Redeliverer) EndQuarantine(ctx context.Context, tenant, key string) (Released, error) {
 	e, err := r.Store.ExportByKey(ctx, tenant, key)
 	if err != nil {
@@ -49,7 +50,7 @@ func (r *Redeliverer) EndQuarantine(ctx context.Context, tenant, key string) (Re
 		switch {
 		case d.Parked:
 			parked, names = append(parked, d), append(names, d.Integration)
-		case d.Outcome == hiring.Held && r.hasNone(ctx, e, d):
+		case d.Outcome == hiring.Held && r.orphaned(ctx, e, d):
 			parked, names = append(parked, d), append(names, d.Integration)
 		case d.Outcome == hiring.Held:
 			waiting = append(waiting, d)
@@ -59,8 +60,7 @@ func (r *Redeliverer) EndQuarantine(ctx context.Context, tenant, key string) (Re
 		res.Released = append(res.Released, d.Integration)
 	}
 	released := e
-	// In one write, so that nothing stays behind parked. A delivery that is parked meanwhile, or can't be
-	// hurried, is found by TendHeld.
+	// In one write, so that no delivery stays parked. TendHeld finds one that is parked meanwhile, or can't be hurried.
 	err = r.Store.Write(ctx, func(tx *store.Tx) error {
 		released = e
 		ended, err := tx.EndQuarantine(e.ID)
@@ -92,15 +92,15 @@ func (r *Redeliverer) EndQuarantine(ctx context.Context, tenant, key string) (Re
 	}
 	for _, d := range waiting {
 		if err := r.hurry(ctx, e, d); err != nil && ctx.Err() == nil {
-			r.Log.Debug("a released delivery could not be hurried; it is tried again in a moment", zap.Error(err))
+			r.Log.Debug("a released delivery could not be hurried; it is hurried again in a moment", zap.Error(err))
 		}
 	}
 	return res, nil
 }
 
-// hasNone tells that a held delivery has no workflow any more, though it was not parked. Where Temporal can't be asked, that is found
-// later.
-func (r *Redeliverer) hasNone(ctx context.Context, e *hiring.Export, d *hiring.Delivery) bool {
+// orphaned reports whether a held delivery has no workflow any more, though it was not parked. While Temporal does not
+// answer that is not known: FindLost finds it later.
+func (r *Redeliverer) orphaned(ctx context.Context, e *hiring.Export, d *hiring.Delivery) bool {
 	status, err := r.status(ctx, e, d.Round)
 	return err == nil && status != enums.WORKFLOW_EXECUTION_STATUS_RUNNING && !e.DispatchedAt.IsZero()
 }

@@ -14,12 +14,13 @@ import (
 	"github.com/hiregate/hiregate/workflows"
 )
 
-// RefusedError says why an export can't be redelivered now: a sentence for the person who asked.
+// RefusedError says why an export can't be redelivered or released now, in a sentence for the person who asked.
 type RefusedError struct{ Reason string }
 
 func (e *RefusedError) Error() string { return e.Reason }
 
-// Redeliverer brings deliveries on their way once more: redelivery of what is final, and release of what was held.
+// Redeliverer delivers once more: it redelivers what is final, releases what was held, and finds what lost its
+// workflow.
 type Redeliverer struct {
 	Store      *store.DB
 	Client     client.Client
@@ -28,20 +29,22 @@ type Redeliverer struct {
 	Now        func() time.Time
 	Log        *zap.Logger
 
-	looked time.Time // what was due then, FindLost has found; zero: it did not look yet
+	looked time.Time // FindLost has found everything that was due then; zero: it has not looked yet
 }
 
 // Redelivery is what Redeliver did for each integration.
 type Redelivery struct {
 	Round   int      `json:"round"`
-	Started []string `json:"started,omitempty"` // delivered anew, in this round
+	Started []string `json:"started,omitempty"` // delivered again, in this round
 	Hurried []string `json:"hurried,omitempty"` // under way already: the next attempt is made now
 }
 
-// Redeliver delivers an export anew to integrations, all of the tenant's when none is named. One that is still under way is
-// tried at once instead. Its documents can then be downloaded for a while longer. begun runs in the transaction that begins a round, and
-// may run more than once. The error is a *RefusedError, or store.ErrNotFound, when it can't be.
-func (r *Redeliverer) Redeliver(ctx context.Context, tenant, key string, integrations []string, begun func(*store.Tx, Redelivery) error) (Redelivery, error) {
+// Redeliver delivers an export again to integrations, each named once; none named: to all of the tenant's. A delivery
+// that is still under way is attempted at once instead. The links to its documents are extended. begun runs in the
+// transaction that begins a round, and may run more than once. The error is a *RefusedError or store.ErrNotFound when
+// the export can't be redelivered.
+func (r *Redeliverer) Redeliver(ctx context.Context, tenant, key string, integrations []string,
+	begun func(*store.Tx, Redelivery) error) (Redelivery, error) {
 	e, err := r.Store.ExportByKey(ctx, tenant, key)
 	if err != nil {
 		return Redelivery{}, err
@@ -50,11 +53,13 @@ func (r *Redeliverer) Redeliver(ctx context.Context, tenant, key string, integra
 	case !e.ErasedAt.IsZero():
 		return Redelivery{}, errErased
 	case e.Quarantined:
-		return Redelivery{}, &RefusedError{fmt.Sprintf("this export is in quarantine, because its body breaks the schema: release it with hiregate export release %s/%s", tenant, key)}
+		return Redelivery{}, &RefusedError{fmt.Sprintf("this export is in quarantine, because its body breaks the schema: "+
+			"release it with hiregate export release %s/%s", tenant, key)}
 	case e.Origin == hiring.Triggered && !r.Now().Before(e.DocumentsTill):
 		return Redelivery{}, &RefusedError{"the addresses of this export's documents have ended: export the candidate again"}
 	case e.DispatchedAt.IsZero() && e.Fault == "":
-		return Redelivery{}, &RefusedError{"this export was not delivered yet: it waits for Temporal and goes out as soon as that answers"}
+		return Redelivery{}, &RefusedError{"this export was not delivered yet: " +
+			"it waits for Temporal, and is delivered as soon as Temporal answers"}
 	}
 	integrations, err = r.named(tenant, integrations)
 	if err != nil {
@@ -73,12 +78,16 @@ func (r *Redeliverer) Redeliver(ctx context.Context, tenant, key string, integra
 			res.Started = append(res.Started, name)
 		default:
 			switch err := r.hurry(ctx, e, last); {
-			case errors.Is(err, workflows.ErrNotRunning) && !last.Parked, errors.Is(err, workflows.ErrNoActivity) && last.Outcome == hiring.Retrying:
+			case errors.Is(err, workflows.ErrNotRunning) && !last.Parked,
+				errors.Is(err, workflows.ErrNoActivity) && last.Outcome == hiring.Retrying:
 				res.Started, gone = append(res.Started, name), append(gone, last)
 			case last.Outcome == hiring.Held:
-				return Redelivery{}, &RefusedError{fmt.Sprintf("%s: the export goes out by itself once the integration answers VERIFY with 200; hiregate integration enable %s/%s asks it anew", last.Reason, tenant, name)}
+				return Redelivery{}, &RefusedError{fmt.Sprintf("%s: the export is delivered by itself "+
+					"once the integration answers VERIFY with 200; "+
+					"hiregate integration enable %s/%s asks it again", last.Reason, tenant, name)}
 			case errors.Is(err, workflows.ErrNoActivity):
-				return Redelivery{}, &RefusedError{fmt.Sprintf("the first attempt at integration %s is still to come: it waits for the documents of this export and is made by itself", name)}
+				return Redelivery{}, &RefusedError{fmt.Sprintf("the first attempt at integration %s is still to come: "+
+					"it waits for the documents of this export and is made by itself", name)}
 			case err != nil:
 				return Redelivery{}, err
 			default:
@@ -105,11 +114,14 @@ func (r *Redeliverer) Redeliver(ctx context.Context, tenant, key string, integra
 	return res, nil
 }
 
-var errErased = &RefusedError{"what this export held was erased, as retention says or somebody asked: have its service export the candidate again"}
+var errErased = &RefusedError{"the content of this export was erased, by retention or on request: " +
+	"have its service export the candidate again"}
 
-var errJustMoved = &RefusedError{"this export has just been tried, or begun anew: look at it, and ask again if need be"}
+var errJustMoved = &RefusedError{"this export was attempted or redelivered just now: " +
+	"look at it, and ask again if you still need to"}
 
-// named checks the integrations that were asked for, or gives all of the tenant's.
+// named returns the integrations that were asked for, or all of the tenant's. The error is a *RefusedError for one that
+// the tenant does not have.
 func (r *Redeliverer) named(tenant string, integrations []string) ([]string, error) {
 	c := r.Dispatcher.InForce.Current()
 	if c == nil {
@@ -135,7 +147,7 @@ func (r *Redeliverer) named(tenant string, integrations []string) ([]string, err
 func latest(all []*hiring.Delivery, integration string) (last *hiring.Delivery) {
 	for _, d := range all {
 		if d.Integration == integration {
-			last = d // they come by round
+			last = d // they are ordered by round
 		}
 	}
 	return last

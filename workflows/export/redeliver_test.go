@@ -232,7 +232,7 @@ func TestRedeliveryThatIsRefused(t *testing.T) {
 		"held": {func(b *lossBench) *hiring.Export {
 			b.set(hiring.Disabled)
 			return b.held("u-1")
-		}, "hris", "integration hris is disabled: as the test has it: the export goes out by itself once the integration answers VERIFY with 200; hiregate integration enable acme/hris asks it anew"},
+		}, "hris", "integration hris is disabled: as the test has it: the export is delivered by itself once the integration answers VERIFY with 200; hiregate integration enable acme/hris asks it again"},
 		"parked": {func(b *lossBench) *hiring.Export {
 			b.set(hiring.Disabled)
 			e := b.dispatched("u-1", "hris")
@@ -246,7 +246,7 @@ func TestRedeliveryThatIsRefused(t *testing.T) {
 			b.status.Store(http.StatusOK)
 			b.temporal.asked = sync.OnceFunc(func() { b.deliver(e) })
 			return e
-		}, "hris", "has just been tried"},
+		}, "hris", "attempted or redelivered just now"},
 		"erased while it was asked for": {func(b *lossBench) *hiring.Export {
 			e := b.retrying("u-1")
 			b.lose(e)

@@ -13,7 +13,7 @@ import (
 	"github.com/hiregate/hiregate/workflows"
 )
 
-// Release brings an integration's held deliveries on their way, now that it is configured: those whose workflow still waits
+// Release releases the held deliveries of an integration, now that it is configured: those whose workflow still waits
 // are hurried, those whose workflow ended, or is gone, begin the next round.
 func (r *Redeliverer) Release(ctx context.Context, i *hiring.Integration) error {
 	const page = 200
@@ -42,7 +42,7 @@ func (r *Redeliverer) release(ctx context.Context, d *hiring.Delivery) error {
 	if d.Round == e.Round && e.DispatchedAt.IsZero() { // its round is about to start
 		return nil
 	}
-	// Read again, since a page takes its time: it may be released by now, and wait for its next attempt.
+	// Read it again, since a page takes its time: it may be released by now, and wait for its next attempt.
 	d, err = r.Store.Delivery(ctx, d.ExportID, d.Integration, d.Round)
 	switch {
 	case errors.Is(err, store.ErrNotFound): // it was moved into another round
@@ -53,30 +53,33 @@ func (r *Redeliverer) release(ctx context.Context, d *hiring.Delivery) error {
 	if !d.Parked {
 		err := r.hurry(ctx, e, d)
 		if workflows.Unanswered(err) {
-			return err // the others would find no more
+			return err // it would not answer for the others either
 		}
 		if !errors.Is(err, workflows.ErrNotRunning) || e.DispatchedAt.IsZero() {
 			if err != nil && ctx.Err() == nil {
-				r.Log.Debug("a held delivery could not be hurried; it is tried again in a moment", zap.Error(err))
+				r.Log.Debug("a held delivery could not be hurried; it is hurried again in a moment", zap.Error(err))
 			}
 			return ctx.Err()
 		}
 	}
-	if _, err := r.begin(ctx, e, []string{d.Integration}, []*hiring.Delivery{d}, true, nil); err != nil && !errors.Is(err, errMoved) && !errors.Is(err, store.ErrErased) {
-		return fmt.Errorf("releasing a held delivery: %w", err)
+	_, err = r.begin(ctx, e, []string{d.Integration}, []*hiring.Delivery{d}, true, nil)
+	if err == nil || errors.Is(err, errMoved) || errors.Is(err, store.ErrErased) {
+		return nil
 	}
-	return nil
+	return fmt.Errorf("releasing a held delivery: %w", err)
 }
 
-// hurry lets the activity of a delivery that is under way run at once. The error is workflows.ErrNotRunning when Temporal runs no workflow
-// for it any more: it lost it, or was given a new database, or the gateway was down when the delivery's time ended. It is
-// workflows.ErrNoActivity when that has no activity for it.
+// hurry has Temporal run the activity of a delivery now. The error is workflows.ErrNotRunning when Temporal runs no
+// workflow for it any more: Temporal lost it, or was given a new database, or the gateway was down when the delivery's
+// time ended. It is workflows.ErrNoActivity when the workflow has no activity for the delivery.
 func (r *Redeliverer) hurry(ctx context.Context, e *hiring.Export, d *hiring.Delivery) error {
-	return workflows.RunNow(ctx, r.Client, r.Namespace, hiring.WorkflowID(e.Tenant, e.Key, d.Round), DeliverName+"/"+d.Integration)
+	id := hiring.WorkflowID(e.Tenant, e.Key, d.Round)
+	return workflows.RunNow(ctx, r.Client, r.Namespace, id, DeliverName+"/"+d.Integration)
 }
 
-// TendHeld releases what is held for integrations that are configured by now, and ends what is held for those that were removed: it
-// finds what an earlier release, or the removal, did not get to, or what no release was for, as when the configuration changed.
+// TendHeld releases the deliveries that are held for integrations that are configured by now, and ends those for
+// integrations that were removed. It finds what an earlier release or removal did not get to, and what no release was
+// for: after a change of the configuration.
 func (r *Redeliverer) TendHeld(ctx context.Context) error {
 	held, err := r.Store.HeldAt(ctx)
 	if err != nil {
@@ -108,7 +111,7 @@ func (r *Redeliverer) releaseOpen(ctx context.Context, i *hiring.Integration) er
 	return r.Release(ctx, i)
 }
 
-// End ends the deliveries that are on their way to an integration that was removed. It may be called again at any time.
+// End ends the deliveries to an integration that was removed. It may be called again at any time.
 func (r *Redeliverer) End(ctx context.Context, tenant, integration string) error {
 	for ended := int64(1); ended > 0; {
 		err := r.Store.Write(ctx, func(tx *store.Tx) (err error) {

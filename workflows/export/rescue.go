@@ -15,18 +15,18 @@ import (
 const (
 	// rescueAge is how long an export waits for Temporal before its documents are fetched without it.
 	rescueAge = time.Minute
-	// Of those that wait, twenty a second have their turn: 180,000 within the life of a document's URL, and few enough to go
-	// unnoticed beside what else comes in.
+	// Twenty waiting exports a second have their turn: 180,000 within the life of a document's URL, and few enough not
+	// to slow down what else comes in.
 	rescuePage  = 20
 	rescuePause = time.Second
-	rescueEvery = 10 * time.Second // once all had their turn
-	// rescueAtOnce is more than can be fetched at once and come meanwhile: the archive gives each tenant its share, and those it
+	rescueEvery = 10 * time.Second // after all had their turn
+	// rescueAtOnce is more than the archive fetches at once: it gives each tenant a share, and the exports that it
 	// turns away have their turn next time.
 	rescueAtOnce = 128
 )
 
-// rescue fetches documents without Temporal: an outage of Temporal must not cost documents. It goes through all exports that wait,
-// those first that have waited longest, and then from the start again, for what could not be fetched the last time.
+// rescue fetches documents without Temporal: an outage of Temporal must not cost documents. It goes through all exports
+// that wait for their workflow, the oldest first, and then starts over, for what could not be fetched before.
 func (d *Dispatcher) rescue(ctx context.Context) {
 	var underway errgroup.Group
 	underway.SetLimit(rescueAtOnce)

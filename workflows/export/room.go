@@ -8,25 +8,25 @@ import (
 const (
 	// AttemptsAtOnce is how many attempts are under way at once, over all integrations.
 	AttemptsAtOnce = 512
-	// BytesAtOnce is how many bytes their bodies take, about.
+	// BytesAtOnce is about how many bytes their bodies take.
 	BytesAtOnce = 256 << 20
 )
 
-// Room is what the attempts under way share: places, and memory for their bodies. Each tenant gets a fair share of both, over all its
-// integrations, so a partner that is slow holds up no other tenant.
+// Room is what the attempts under way share: places, and memory for their bodies. Each tenant gets a fair share of
+// both, over all its integrations, so a slow partner delays no other tenant.
 type Room struct {
 	places, bytes *fair.Pool
-	largest       int64 // that a body counts for
+	largest       int64 // the most bytes that one body counts for
 }
 
-// NewRoom returns room for that many attempts, and for bodies of that many bytes. A body counts for a quarter of the bytes at most:
-// a larger one would hardly ever find room.
+// NewRoom returns room for a number of attempts, and for bodies of a number of bytes. A body counts for a quarter of
+// the bytes at most: a larger one would hardly ever find room.
 func NewRoom(attempts, bytes int64) *Room {
 	return &Room{places: fair.NewPool(attempts), bytes: fair.NewPool(bytes), largest: bytes / 4}
 }
 
-// enter takes a place, and room for a body. When it is given, leave gives both back; otherwise full says, in a fixed word, what is
-// missing.
+// enter takes a place, and room for a body. Then leave gives both back. Otherwise full says what is missing, in a fixed
+// word.
 func (r *Room) enter(tenant string, bytes int64) (leave func(), full string) {
 	bytes = min(bytes, r.largest)
 	if !r.places.TryTake(tenant, 1) {

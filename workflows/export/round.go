@@ -11,10 +11,10 @@ import (
 	"github.com/hiregate/hiregate/internal/store"
 )
 
-// begin begins the next round of an export, as beginRound does, and offers it to the dispatcher. also runs in the same transaction, and
-// may run more than once; it may be nil.
-func (r *Redeliverer) begin(ctx context.Context, e *hiring.Export, integrations []string, moved []*hiring.Delivery, more bool,
-	also func(*store.Tx, *hiring.Export) error) (next *hiring.Export, err error) {
+// begin begins the next round of an export, as beginRound does, and offers it to the dispatcher. also runs in the same
+// transaction, and may run more than once; it may be nil.
+func (r *Redeliverer) begin(ctx context.Context, e *hiring.Export, integrations []string,
+	moved []*hiring.Delivery, more bool, also func(*store.Tx, *hiring.Export) error) (next *hiring.Export, err error) {
 	err = r.Store.Write(ctx, func(tx *store.Tx) (err error) {
 		if next, err = beginRound(tx, e, integrations, moved, more, r.Now()); err != nil || also == nil {
 			return err
@@ -28,10 +28,11 @@ func (r *Redeliverer) begin(ctx context.Context, e *hiring.Export, integrations 
 	return next, nil
 }
 
-// beginRound begins the next round of an export for integrations, with another 72 hours when there is to be more time. Deliveries that
-// are moved go on in it with the attempts they had. The error is errMoved when one of them is not what it was, and store.ErrErased when
-// nothing is left to deliver.
-func beginRound(tx *store.Tx, e *hiring.Export, integrations []string, moved []*hiring.Delivery, more bool, now time.Time) (next *hiring.Export, err error) {
+// beginRound begins the next round of an export for integrations, with another 72 hours if more is set. The moved
+// deliveries go on in it, with the attempts they had. The error is errMoved when one of them is not what it was, and
+// store.ErrErased when nothing is left to deliver.
+func beginRound(tx *store.Tx, e *hiring.Export, integrations []string, moved []*hiring.Delivery, more bool,
+	now time.Time) (next *hiring.Export, err error) {
 	if more {
 		next, err = nextRound(tx, e, integrations, now)
 	} else {
@@ -56,11 +57,12 @@ func beginRound(tx *store.Tx, e *hiring.Export, integrations []string, moved []*
 	return next, nil
 }
 
-// errMoved says that a delivery is not what it was a moment ago: somebody else began its next round, or ended it.
+// errMoved means that a delivery is not what it was a moment ago: another request or node began its next round, or
+// ended it.
 var errMoved = errors.New("the delivery was moved or written meanwhile")
 
-// nextRound begins the next round of an export for integrations, with another 72 hours, and lets its documents be downloaded for
-// another 96. An export that was triggered here keeps its end, and that of its documents.
+// nextRound begins the next round of an export for integrations, with another 72 hours, and extends the links to its
+// documents by 96 hours from now. A triggered export keeps its end, and that of its documents.
 func nextRound(tx *store.Tx, e *hiring.Export, integrations []string, now time.Time) (*hiring.Export, error) {
 	if e.Origin == hiring.Triggered {
 		return tx.NextRound(e.ID, integrations, now, e.DocumentsTill)

@@ -15,53 +15,75 @@ import (
 	"github.com/hiregate/hiregate/internal/wait"
 )
 
-// sweep finds accepted exports whose workflow was not started: Temporal was away, or their node ended too early.
-func (d *Dispatcher) sweep(ctx context.Context) {
+const (
+	sweepEvery = time.Second
+	sweepAge   = 3 * time.Second // the node that accepted a younger export is starting it
+	sweepPage  = 500
+	minBackoff = 500 * time.Millisecond
+	maxBackoff = 10 * time.Second
+)
+
+// sweeper finds accepted exports whose workflow was not started: Temporal was away, or their node stopped too early.
+type sweeper struct {
+	dispatcher *Dispatcher
+
+	// Of the tenants that are not in the configuration:
+	found  map[string]int  // how many exports of each the sweep met since it logged
+	logged map[string]bool // the tenants that were logged
+}
+
+func newSweeper(d *Dispatcher) *sweeper {
+	return &sweeper{dispatcher: d, found: map[string]int{}, logged: map[string]bool{}}
+}
+
+func (s *sweeper) run(ctx context.Context) {
 	backoff := time.Duration(0)
 	for wait.For(ctx, max(sweepEvery, backoff)) {
-		err := d.pass(ctx)
-		d.tellAbsent()
+		err := s.sweep(ctx)
+		s.logUnknown()
 		if err == nil {
 			backoff = 0
 			continue
 		}
 		backoff = min(max(2*backoff, minBackoff), maxBackoff)
 		if !errors.Is(err, context.Canceled) {
-			d.Log.Warn("exports wait for their workflow", zap.Error(err), zap.Duration("next_try_in", max(sweepEvery, backoff)))
+			s.dispatcher.Log.Warn("exports wait for their workflow", zap.Error(err),
+				zap.Duration("next_try_in", max(sweepEvery, backoff)))
 		}
 	}
 }
 
-// pass starts what waits, until nothing does.
-func (d *Dispatcher) pass(ctx context.Context) error {
+// sweep dispatches the exports that wait, until none does.
+func (s *sweeper) sweep(ctx context.Context) error {
 	for {
-		waiting, err := d.Store.Undispatched(ctx, d.Now().Add(-sweepAge), sweepPage)
+		waiting, err := s.dispatcher.Store.Undispatched(ctx, s.dispatcher.Now().Add(-sweepAge), sweepPage)
 		if err != nil {
 			return err
 		}
-		if waiting = slices.DeleteFunc(waiting, d.isUnderway); len(waiting) == 0 {
+		if waiting = slices.DeleteFunc(waiting, s.isUnderway); len(waiting) == 0 {
 			return nil
 		}
-		if waiting, err = d.setAside(ctx, waiting); err != nil {
+		if waiting, err = s.postponeUnknown(ctx, waiting); err != nil {
 			return err
 		}
 		if len(waiting) == 0 {
 			continue
 		}
-		if err := d.startAll(ctx, waiting); err != nil {
+		if err := s.dispatchAll(ctx, waiting); err != nil {
 			return err
 		}
 	}
 }
 
-func (d *Dispatcher) isUnderway(e *hiring.Export) bool {
-	_, yes := d.underway.Load(e.ID)
+func (s *sweeper) isUnderway(e *hiring.Export) bool {
+	_, yes := s.dispatcher.underway.Load(e.ID)
 	return yes
 }
 
-// startAll starts a page of exports: the first alone, to learn whether Temporal is there, the others side by side.
-func (d *Dispatcher) startAll(ctx context.Context, page []*hiring.Export) error {
-	if err := d.start(ctx, page[0]); err != nil {
+// dispatchAll dispatches a page of exports: the first alone, to learn whether Temporal answers, the others side by
+// side.
+func (s *sweeper) dispatchAll(ctx context.Context, page []*hiring.Export) error {
+	if err := s.dispatcher.dispatch(ctx, page[0]); err != nil {
 		return err
 	}
 	group, failed := errgroup.WithContext(ctx)
@@ -71,7 +93,7 @@ func (d *Dispatcher) startAll(ctx context.Context, page []*hiring.Export) error 
 			if failed.Err() != nil { // leave the rest to the next sweep
 				return nil
 			}
-			return d.start(ctx, e)
+			return s.dispatcher.dispatch(ctx, e)
 		})
 	}
 	if err := group.Wait(); err != nil {
@@ -80,15 +102,10 @@ func (d *Dispatcher) startAll(ctx context.Context, page []*hiring.Export) error 
 	return ctx.Err()
 }
 
-// absent are the tenants of exports that wait for one to come back.
-type absent struct {
-	found map[string]int  // how many exports of each the sweep met since it told
-	told  map[string]bool // those that were told of
-}
-
-// setAside lets the exports wait for another minute whose tenant is not in this gateway's configuration, and gives the others.
-func (d *Dispatcher) setAside(ctx context.Context, page []*hiring.Export) ([]*hiring.Export, error) {
-	c := d.InForce.Current()
+// postponeUnknown postpones the exports of tenants that are not in this gateway's configuration by a minute. It returns
+// the others.
+func (s *sweeper) postponeUnknown(ctx context.Context, page []*hiring.Export) ([]*hiring.Export, error) {
+	c := s.dispatcher.InForce.Current()
 	if c == nil {
 		return nil, context.Canceled
 	}
@@ -103,8 +120,8 @@ func (d *Dispatcher) setAside(ctx context.Context, page []*hiring.Export) ([]*hi
 	if len(unknown) == 0 {
 		return page, nil
 	}
-	until := d.Now().Add(time.Minute)
-	err := d.write(ctx, func(tx *store.Tx) error {
+	until := s.dispatcher.Now().Add(time.Minute)
+	err := s.dispatcher.write(ctx, func(tx *store.Tx) error {
 		for _, e := range unknown {
 			if err := tx.PostponeDispatch(e.ID, until); err != nil {
 				return err
@@ -115,27 +132,26 @@ func (d *Dispatcher) setAside(ctx context.Context, page []*hiring.Export) ([]*hi
 	if err != nil {
 		return nil, err
 	}
-	if d.absent.found == nil {
-		d.absent = absent{found: map[string]int{}, told: map[string]bool{}}
-	}
 	for _, e := range unknown {
-		d.absent.found[e.Tenant]++
+		s.found[e.Tenant]++
 	}
 	return page, nil
 }
 
-// tellAbsent logs once of each tenant that is not there how many of its exports wait, until it was there again.
-func (d *Dispatcher) tellAbsent() {
-	c := d.InForce.Current()
+// logUnknown logs for each tenant that is not in the configuration how many of its exports wait: once, until the tenant
+// was there again.
+func (s *sweeper) logUnknown() {
+	c := s.dispatcher.InForce.Current()
 	if c == nil {
 		return
 	}
-	maps.DeleteFunc(d.absent.told, func(name string, _ bool) bool { _, back := c.Tenant(name); return back })
-	for name, n := range d.absent.found {
-		if !d.absent.told[name] {
-			d.Log.Warn("exports wait: their tenant is not in this gateway's configuration; add it, and they go on their way", zap.String("tenant", name), zap.Int("exports", n))
+	maps.DeleteFunc(s.logged, func(name string, _ bool) bool { _, back := c.Tenant(name); return back })
+	for name, n := range s.found {
+		if !s.logged[name] {
+			s.dispatcher.Log.Warn("exports wait: their tenant is not in this gateway's configuration; add it, and they are delivered",
+				zap.String("tenant", name), zap.Int("exports", n))
 		}
-		d.absent.told[name] = true
+		s.logged[name] = true
 	}
-	clear(d.absent.found)
+	clear(s.found)
 }

@@ -1,7 +1,8 @@
-// Package export carries an accepted export: it fetches the documents and delivers to each integration of the tenant.
+// Package export delivers accepted exports: it starts a workflow for each, which fetches the documents and delivers to
+// each integration of the tenant.
 //
-// The store is the truth, Temporal the engine: an activity reads where things stand, does one step, commits what came of it,
-// and asks to be run again until it is final. Retries add nothing to a workflow's history.
+// The store is the truth, Temporal the engine: an activity reads a delivery, takes it one step further, commits it, and
+// asks to be run again until the delivery is final. Retries add nothing to a workflow's history.
 package export
 
 import (
@@ -14,14 +15,15 @@ import (
 	"github.com/hiregate/hiregate/workflows"
 )
 
-// The names under which the workflow and its activities are registered. Recorded histories hold them: they don't change.
+// The names under which the workflow and its activities are registered. Recorded histories hold them: they don't
+// change.
 const (
 	WorkflowName       = "export"
 	FetchDocumentsName = "fetch-documents"
 	DeliverName        = "deliver"
 )
 
-// Input is what a round of an export starts with. The ends are in it, so that a late start does not extend them.
+// Input is the input of one round of an export. It holds the deadlines, so that a late start does not extend them.
 type Input struct {
 	Tenant        string    `json:"tenant"`
 	Export        int64     `json:"export"`
@@ -39,26 +41,26 @@ type Target struct {
 	Wait        time.Duration `json:"wait,omitempty"`
 }
 
-// Result is what became of a round.
+// Result is the result of a round.
 type Result struct {
 	Deliveries []DeliverResult `json:"deliveries,omitempty"`
 	Documents  FetchResult     `json:"documents"`
 }
 
-// DeliverResult is what became of a delivery.
+// DeliverResult is the result of a delivery.
 type DeliverResult struct {
 	Integration string       `json:"integration"`
 	Class       hiring.Class `json:"class"`
 	Attempts    int          `json:"attempts"`
 }
 
-// FetchResult counts an export's documents by what became of them.
+// FetchResult counts the documents of an export by their final state.
 type FetchResult struct {
 	Fetched int `json:"fetched"`
 	GivenUp int `json:"givenUp"`
 }
 
-// Part tells an activity what it is about.
+// Part is the input of an activity: a part of the round.
 type Part struct {
 	Export      int64     `json:"export"`
 	Round       int       `json:"round"`
@@ -66,11 +68,11 @@ type Part struct {
 	Till        time.Time `json:"till,omitzero"` // end of the round's attempts
 }
 
-// rehostWait is how long a rehosting delivery waits for the documents; then our URLs go out all the same.
+// rehostWait is how long a rehosting delivery waits for the documents; then it sends our URLs without them.
 const rehostWait = time.Minute
 
-// net is how long after its end an activity is given up by Temporal, should our own end not have come about.
-const net = 5 * time.Minute
+// safetyNet is how long after its own end Temporal gives an activity up, should that not have ended by itself.
+const safetyNet = 5 * time.Minute
 
 // Workflow is one round of an export.
 func Workflow(ctx workflow.Context, in Input) (Result, error) {
@@ -92,13 +94,14 @@ func Workflow(ctx workflow.Context, in Input) (Result, error) {
 	}
 	group.Wait(ctx)
 	if documents != nil {
-		// A failure here is that of the net; the deliveries have gone their way, and the store tells which documents are missing.
+		// The only failure is that of the safety net. The deliveries have ended, and the store knows which documents
+		// are missing.
 		if err := documents.Get(ctx, &res.Documents); err != nil {
 			workflow.GetLogger(ctx).Warn("fetching documents ended without a result")
 		}
 	}
-	// What was delivered is told from the rest by having no outcome: writing one would cost every export an event and an update
-	// of Temporal's list.
+	// A round that delivered everything has no outcome: writing one would cost every export an event and an update of
+	// Temporal's list.
 	if class := worst(res.Deliveries); in.Attributes && class != hiring.ClassDelivered {
 		if err := workflow.UpsertTypedSearchAttributes(ctx, workflows.AttributeOutcome.ValueSet(string(class))); err != nil {
 			return res, err
@@ -116,19 +119,23 @@ func deliver(ctx workflow.Context, in Input, to Target) DeliverResult {
 	return res
 }
 
-// await waits for the documents, but no longer than a while.
-func await(ctx workflow.Context, documents workflow.Future, while time.Duration) {
+// await waits for the documents, but no longer than limit.
+func await(ctx workflow.Context, documents workflow.Future, limit time.Duration) {
 	timed, cancel := workflow.WithCancel(ctx)
 	defer cancel()
 	workflow.NewSelector(ctx).
 		AddFuture(documents, func(workflow.Future) {}).
-		AddFuture(workflow.NewTimer(timed, while), func(workflow.Future) {}).
+		AddFuture(workflow.NewTimer(timed, limit), func(workflow.Future) {}).
 		Select(ctx)
 }
 
-// worst is the class that someone has to look at first.
+// worstFirst are the classes that a person has to look at.
+var worstFirst = []hiring.Class{
+	hiring.ClassOurFault, hiring.ClassDataFault, hiring.ClassPartnerFault, hiring.ClassExpired, hiring.ClassHeld}
+
+// worst is the class that a person has to look at first.
 func worst(all []DeliverResult) hiring.Class {
-	for _, class := range []hiring.Class{hiring.ClassOurFault, hiring.ClassDataFault, hiring.ClassPartnerFault, hiring.ClassExpired, hiring.ClassHeld} {
+	for _, class := range worstFirst {
 		for _, one := range all {
 			if one.Class == class {
 				return class
@@ -138,8 +145,8 @@ func worst(all []DeliverResult) hiring.Class {
 	return hiring.ClassDelivered
 }
 
-// Our own errors carry their delay with them. What is set here serves a worker that died or hung: its heartbeats end, and the
-// activity is run elsewhere half a minute later.
+// retry is for a worker that died or hung: its heartbeats end, and the activity runs elsewhere half a minute later.
+// Errors of our own carry their delay (workflows.RetryAfter).
 var retry = &temporal.RetryPolicy{InitialInterval: 30 * time.Second, BackoffCoefficient: 1, MaximumAttempts: 0}
 
 func fetchOptions(ctx workflow.Context, in Input) workflow.Context {
@@ -165,5 +172,5 @@ func deliverOptions(ctx workflow.Context, in Input, to Target) workflow.Context 
 }
 
 func untilEnd(ctx workflow.Context, end time.Time) time.Duration {
-	return max(0, end.Sub(workflow.Now(ctx))) + net
+	return max(0, end.Sub(workflow.Now(ctx))) + safetyNet
 }

@@ -1,5 +1,5 @@
-// Package replaytest looks at recorded histories: that the code of today agrees with them, and that they hold nothing of a
-// candidate. The histories are the JSON that Temporal's tools write.
+// Package replaytest looks at recorded histories: that the code of today agrees with them, and that they hold nothing
+// of a candidate. The histories are the JSON that Temporal's tools write.
 package replaytest
 
 import (
@@ -50,7 +50,7 @@ func RequireNothingOf(t *testing.T, words []string, history []byte) {
 	}
 }
 
-// Texts are all strings of a history; those that are a payload's data in base64 also as what they decode to.
+// Texts are all strings of a history; the base64 data of a payload also decoded.
 func Texts(t *testing.T, history []byte) (texts []string) {
 	t.Helper()
 	eachString(t, history, func(s string) {
@@ -62,8 +62,8 @@ func Texts(t *testing.T, history []byte) (texts []string) {
 	return texts
 }
 
-// Personal are the texts of an export that must be nowhere but in the store: everything but the contract's own words and what
-// is too short to tell apart.
+// Personal are the texts of an export that must be nowhere but in the store: everything but the contract's own words
+// and what is too short to tell apart.
 func Personal(t *testing.T, export []byte) (words []string) {
 	t.Helper()
 	eachString(t, export, func(s string) {
@@ -75,7 +75,8 @@ func Personal(t *testing.T, export []byte) (words []string) {
 	return words
 }
 
-// What a time, a port or a UUID of no candidate may hold: short ids, where the contract leaves the text free, and dates.
+// What a time, a port or a UUID of no candidate may hold: short ids, where the contract leaves the text free, and
+// dates.
 var (
 	shortID = regexp.MustCompile(`("value"|"postalCode"): "([0-9a-f]{1,8}(-[0-9a-f]{1,4})?)"`)
 	date    = regexp.MustCompile(`"\d{4}(-\d\d-\d\d)"`)

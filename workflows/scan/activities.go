@@ -24,18 +24,18 @@ import (
 const (
 	// scanTime is how long a scanner may take for one document.
 	scanTime = 5 * time.Minute
-	// scansAtOnce are few of the worker's places, which the fetching of documents needs as well: a scanner that hangs must not take
-	// them all.
+	// scansAtOnce is small beside the worker's places, which fetching documents needs as well: a scanner that hangs
+	// must not take them all.
 	scansAtOnce = 16
-	// scanLater is how long a document waits that finds no place.
+	// scanLater is how long a document waits if it finds no place.
 	scanLater = 5 * time.Second
-	// startAgain is how long after its start a scan that has not ended is started again: its workflow may be gone.
+	// startAgain is after how long a scan that has not ended is started again: its workflow may be gone.
 	startAgain = 10 * time.Minute
 	startEvery = time.Second
 	startPage  = 100
 )
 
-// Activities are the step of the scan workflow, and what starts it.
+// Activities are the activity of the scan workflow, and the loop that starts it.
 type Activities struct {
 	Store   *store.DB
 	Archive *documents.Archive
@@ -53,7 +53,7 @@ func (a *Activities) Register(deliver, fetch worker.Registry) {
 	fetch.RegisterActivityWithOptions(a.Scan, activity.RegisterOptions{Name: ScanName})
 }
 
-// Scan asks the scanner about a document and writes what it says. Until it says something the activity asks to be run again.
+// Scan has a document scanned and writes the result. Until the scanner answers, it asks to be run again.
 func (a *Activities) Scan(ctx context.Context, in Input) (Result, error) {
 	defer workflows.Beat(ctx)()
 	c := a.InForce.Current()
@@ -61,7 +61,8 @@ func (a *Activities) Scan(ctx context.Context, in Input) (Result, error) {
 		return Result{}, workflows.RetryAfter("stopping", 0, 5*time.Second)
 	}
 	if c.Scanner == nil {
-		a.Log.Warn("a document waits for a scanner, and none is configured: add the option scan again, or delete the document", zap.Int64("document", in.Document))
+		a.Log.Warn("a document waits for a scanner, and none is configured: add the option scan again, or delete the document",
+			zap.Int64("document", in.Document))
 		return Result{}, workflows.RetryAfter("no_scanner", 0, workflows.Jittered(time.Minute))
 	}
 	defer a.underway.Add(-1)
@@ -90,14 +91,15 @@ func (a *Activities) Scan(ctx context.Context, in Input) (Result, error) {
 	if err != nil {
 		if ctx.Err() == nil {
 			metrics.Scan("unknown")
-			a.Log.Warn("a document could not be scanned; nobody gets it until it is", zap.Int64("document", d.Key), zap.Error(err))
+			a.Log.Warn("a document could not be scanned; it is not served until it is",
+				zap.Int64("document", d.Key), zap.Error(err))
 		}
 		return Result{}, workflows.RetryAfter("scanner_unavailable", 0, workflows.Jittered(10*time.Second))
 	}
 	return a.end(ctx, d, found)
 }
 
-// end writes what a scanner said.
+// end writes the result of a scan. found is what the scanner found; empty: nothing.
 func (a *Activities) end(ctx context.Context, d *hiring.ApplicationDocument, found string) (res Result, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 15*time.Second)
 	defer cancel()
@@ -117,8 +119,8 @@ func (a *Activities) end(ctx context.Context, d *hiring.ApplicationDocument, fou
 		return Result{Scan: hiring.Clean}, nil
 	}
 	metrics.Scan(string(hiring.Refused))
-	a.Log.Warn("a document was refused: the scanner found something in it", zap.String("tenant", d.Tenant), zap.String("application", d.Application),
-		zap.Int64("document", d.Key), zap.String("finding", found))
+	a.Log.Warn("a document was refused: the scanner found something in it", zap.String("tenant", d.Tenant),
+		zap.String("application", d.Application), zap.Int64("document", d.Key), zap.String("finding", found))
 	if err := a.Archive.Forget(ctx, []string{d.Blob}); err != nil {
 		a.Log.Warn("the file of a refused document could not be removed yet", zap.Int64("document", d.Key), zap.Error(err))
 	}
@@ -130,7 +132,7 @@ func (a *Activities) storeAway(err error) error {
 	return workflows.RetryAfter("store_unavailable", 0, workflows.Jittered(5*time.Second))
 }
 
-// Run starts the scans that are due until ctx ends. While Temporal is away they wait in the store.
+// Run starts the scans that are due, until ctx ends. While Temporal is away they wait in the store.
 func (a *Activities) Run(ctx context.Context) {
 	tick := time.NewTicker(startEvery)
 	defer tick.Stop()

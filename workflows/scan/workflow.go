@@ -1,4 +1,4 @@
-// Package scan has the documents of job applications scanned: until one is known to be clean nobody gets it.
+// Package scan has the documents of job applications scanned. No document is served before it is known to be clean.
 package scan
 
 import (
@@ -27,12 +27,12 @@ type Input struct {
 	Document int64 `json:"document"`
 }
 
-// Result is how a scan ended. Scan is empty when somebody else ended it, or the document is gone.
+// Result is the result of a scan. Scan is empty when another node ended it, or the document is gone.
 type Result struct {
 	Scan hiring.ScanState `json:"scan,omitempty"`
 }
 
-// span is how long one workflow goes on; what is still pending then gets the next.
+// span is how long one workflow runs; a document that is still pending then gets the next.
 const span = 24 * time.Hour
 
 // Workflow is the scan of one document.
@@ -48,7 +48,7 @@ func Workflow(ctx workflow.Context, in Input) (res Result, err error) {
 	return res, err
 }
 
-// start has a document scanned, unless that is going on.
+// start starts the scan of a document, unless it runs already.
 func start(ctx context.Context, c client.Client, document int64) error {
 	_, err := c.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
 		ID:                       "scan/" + strconv.FormatInt(document, 10),

@@ -14,15 +14,17 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Start runs temporal-dev, of TEMPORAL_DEV_BIN, else bin/temporal-dev, at a port of 127.0.0.1 until it is stopped or the test ends, and
-// waits until it can be used. Its database is in the folder. The test's package lies two folders below the repository's.
+// Start runs temporal-dev, of TEMPORAL_DEV_BIN, else bin/temporal-dev, at a port of 127.0.0.1 until it is stopped or
+// the test ends, and waits until it can be used. Its database is in the folder. The test's package lies two folders
+// below the repository's.
 func Start(t *testing.T, folder string, port int) (stop func()) {
 	t.Helper()
 	path, err := filepath.Abs(cmp.Or(os.Getenv("TEMPORAL_DEV_BIN"), "../../bin/temporal-dev"))
 	require.NoError(t, err)
 	require.FileExists(t, path, "run make build first, or name it in TEMPORAL_DEV_BIN")
 	var out bytes.Buffer
-	server := exec.Command(path, "--lifeline", "--db", filepath.Join(folder, "temporal.db"), "--port", strconv.Itoa(port), "--ui-port", "0")
+	database := filepath.Join(folder, "temporal.db")
+	server := exec.Command(path, "--lifeline", "--db", database, "--port", strconv.Itoa(port), "--ui-port", "0")
 	server.Stderr = &out
 	said, err := server.StdoutPipe()
 	require.NoError(t, err)

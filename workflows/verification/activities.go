@@ -20,15 +20,16 @@ import (
 	"github.com/hiregate/hiregate/workflows"
 )
 
-// AtOnce is how many VERIFY events are under way at once. Tenants share them: one whose partners hang leaves the worker to others.
+// AtOnce is how many VERIFY events are under way at once. Tenants share these places: a tenant whose partners hang
+// leaves the worker to others.
 const AtOnce = 128
 
-// Activities are the steps of the verification workflow.
+// Activities are the activity of the verification workflow.
 type Activities struct {
 	Store   *store.DB
 	InForce *config.InForce
 	Places  *fair.Pool // of AtOnce
-	// Release lets the exports go that were held for an integration.
+	// Release releases the exports that are held for an integration.
 	Release func(context.Context, *hiring.Integration) error
 	Now     func() time.Time
 	Log     *zap.Logger
@@ -40,7 +41,7 @@ func (a *Activities) Register(r worker.Registry) {
 	r.RegisterActivityWithOptions(a.Verify, activity.RegisterOptions{Name: VerifyName})
 }
 
-// Verify sends one VERIFY event and writes what came of it. Until the answer is exactly 200 it asks to be run again, on the
+// Verify sends one VERIFY event and writes the result. Until the answer is exactly 200 it asks to be run again, on the
 // integration's retry schedule.
 func (a *Activities) Verify(ctx context.Context, in Input) (Result, error) {
 	c := a.InForce.Current()
@@ -55,7 +56,7 @@ func (a *Activities) Verify(ctx context.Context, in Input) (Result, error) {
 		return Result{State: hiring.Removed}, nil // another setting is in force, with a verification of its own
 	}
 	if !i.Verify {
-		return Result{State: hiring.NotConfigured}, nil // somebody wrote `verify off` meanwhile: it is trusted without being asked
+		return Result{State: hiring.NotConfigured}, nil // it has `verify off` by now: it is trusted without being asked
 	}
 	status, err := a.Store.IntegrationStatus(ctx, i)
 	if err != nil {
@@ -75,7 +76,8 @@ func (a *Activities) Verify(ctx context.Context, in Input) (Result, error) {
 	return a.record(ctx, i, status, answer, reason)
 }
 
-func (a *Activities) record(ctx context.Context, i *hiring.Integration, asked store.IntegrationStatus, answer webhook.Answer, reason string) (Result, error) {
+func (a *Activities) record(ctx context.Context, i *hiring.Integration, asked store.IntegrationStatus, answer webhook.Answer,
+	reason string) (Result, error) {
 	status := asked
 	status.Attempts++
 	status.UpdatedAt, status.Reason = a.Now(), reason
@@ -85,13 +87,18 @@ func (a *Activities) record(ctx context.Context, i *hiring.Integration, asked st
 	}
 	metrics.Verification(i.Tenant, i.Name, configured)
 	moved := false
-	if err := a.Store.Write(ctx, func(tx *store.Tx) (err error) { moved, err = tx.MoveIntegrationStatus(i, asked, status); return err }); err != nil {
+	err := a.Store.Write(ctx, func(tx *store.Tx) (err error) {
+		moved, err = tx.MoveIntegrationStatus(i, asked, status)
+		return err
+	})
+	if err != nil {
 		return Result{}, workflows.RetryAfter("store_unavailable", 0, 5*time.Second)
 	}
 	if !moved { // it was changed or removed while it was asked
 		return Result{}, workflows.RetryAfter("changed", answer.Status, 5*time.Second)
 	}
-	log := a.Log.With(zap.String("tenant", i.Tenant), zap.String("integration", i.Name), zap.Int("status", answer.Status), zap.Int("attempt", status.Attempts))
+	log := a.Log.With(zap.String("tenant", i.Tenant), zap.String("integration", i.Name),
+		zap.Int("status", answer.Status), zap.Int("attempt", status.Attempts))
 	if !configured {
 		wait := max(webhook.Schedule(i.Retry).Gap(status.Attempts, rand.Float64()), answer.RetryAfter)
 		log.Warn("integration not configured: "+status.Reason, zap.Duration("next_in", wait))
@@ -99,7 +106,7 @@ func (a *Activities) record(ctx context.Context, i *hiring.Integration, asked st
 	}
 	log.Info("integration configured: it answered VERIFY with 200")
 	if err := a.Release(ctx, i); err != nil {
-		log.Warn("what was held goes out a little later", zap.Error(err))
+		log.Warn("what is held could not all be released; it is released in a moment", zap.Error(err))
 	}
 	return Result{State: status.State}, nil
 }

@@ -1,4 +1,5 @@
-// Package verification asks an integration for its VERIFY answer until it is exactly 200; no export goes there before.
+// Package verification sends VERIFY to an integration until it answers with exactly 200. No export is delivered to it
+// before.
 package verification
 
 import (
@@ -25,20 +26,20 @@ const (
 	VerifyName   = "verify"
 )
 
-// Input names what is to be verified. Setting is the hash of tenant, name, URL and secret, in hex: a verification ends when
-// its setting is no longer the one in force.
+// Input names the integration to verify. Setting is the hash of tenant, name, URL and secret, in hex: a verification
+// ends when its setting is no longer the one in force.
 type Input struct {
 	Tenant      string `json:"tenant"`
 	Integration string `json:"integration"`
 	Setting     string `json:"setting"`
 }
 
-// Result is how a verification ended.
+// Result is the result of a verification.
 type Result struct {
 	State hiring.IntegrationState `json:"state"`
 }
 
-// span is how long one workflow goes on; the gateway starts the next while the integration is not configured.
+// span is how long one workflow runs; the gateway starts the next while the integration is not configured.
 const span = 7 * 24 * time.Hour
 
 // Workflow is one verification of one setting.
@@ -57,7 +58,7 @@ func Workflow(ctx workflow.Context, in Input) (Result, error) {
 	return res, nil
 }
 
-// Start has an integration verified, unless that is going on already with the same setting.
+// Start starts the verification of an integration, unless one of the same setting runs already.
 func Start(ctx context.Context, c client.Client, i *hiring.Integration, attributes bool) error {
 	setting := hex.EncodeToString(i.Setting())
 	o := client.StartWorkflowOptions{
@@ -83,7 +84,7 @@ func Start(ctx context.Context, c client.Client, i *hiring.Integration, attribut
 	return nil
 }
 
-// Hurry lets a verification that waits for its next attempt make it now.
+// Hurry has a verification that waits for its next attempt make it now.
 func Hurry(ctx context.Context, c client.Client, namespace string, i *hiring.Integration) error {
 	err := workflows.RunNow(ctx, c, namespace, workflowID(i, hex.EncodeToString(i.Setting())), VerifyName)
 	if errors.Is(err, workflows.ErrNotRunning) || errors.Is(err, workflows.ErrNoActivity) {
