@@ -318,7 +318,7 @@ func TestOneKeyManyNodes(t *testing.T) {
 	for n := range ids {
 		api := *b.API
 		api.Guards = apply.NewGuards(b.Clock.Now)
-		node := &bench{Bench: b.Bench, API: &api, t: t}
+		node := &bench{Bench: b.Bench, API: apply.New(api), t: t}
 		group.Go(func() { ids[n] = node.requireTaken(node.apply(body, headers...)) })
 	}
 	group.Wait()
@@ -378,7 +378,7 @@ func TestTheLogTellsWhoApplied(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	id := b.requireTaken(b.apply(application(t, code, fine(t)), append(b.bearer(partner), "X-Request-Id", "r-1")...))
-	told := b.Logged.FilterMessage("an application was taken in").All()
+	told := b.Logged.FilterMessage("an application was accepted").All()
 	require.Len(t, told, 1)
 	require.Equal(t, map[string]any{"user": "u-1", "tenant": "acme", "application": id, "result": "accepted", "request": "r-1"}, told[0].ContextMap())
 }

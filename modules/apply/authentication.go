@@ -2,7 +2,9 @@ package apply
 
 import (
 	"bytes"
+	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"os"
 	"slices"
@@ -27,24 +29,28 @@ const (
 type credentials struct{ userName, password string }
 
 // authenticate gives a token for a user name and a password.
-func (x *exchange) authenticate() *refusal {
-	c, refused := x.credentials()
-	if refused != nil {
-		return refused
+func (a *API) authenticate(w http.ResponseWriter, r *http.Request) error {
+	if err := checkJSON(r); err != nil {
+		return err
 	}
-	token, refused := x.issue(c)
-	if refused != nil {
+	c, err := a.credentials(w, r)
+	if err != nil {
+		return err
+	}
+	token, err := a.issue(r, c)
+	if err != nil {
+		refused := a.refusalOf(w, r, err)
 		metrics.TokenRefused(refused.status)
 		return refused
 	}
 	metrics.TokenIssued()
-	return x.json(struct {
+	return writeJSON(w, struct {
 		Token string `json:"token"`
 	}{token})
 }
 
-func (x *exchange) credentials() (c credentials, refused *refusal) {
-	body, err := x.Gateway.Runtime.Unverified.Read(x.w, x.r, bodyName, maxCredentials)
+func (a *API) credentials(w http.ResponseWriter, r *http.Request) (c credentials, err error) {
+	body, err := a.Gateway.Runtime.Unverified.Read(w, r, bodyName, maxCredentials)
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &large):
@@ -54,7 +60,7 @@ func (x *exchange) credentials() (c credentials, refused *refusal) {
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return c, refuse(http.StatusRequestTimeout, "the body came too slowly, or stood still: send it again, without pauses").closing()
 	case err != nil:
-		return c, refuse(http.StatusBadRequest, "the body broke off: send it again").closing()
+		return c, errBrokeOff
 	}
 	defer body.Release()
 	in := jsonstream.NewReader(bytes.NewReader(body.Bytes()))
@@ -80,60 +86,59 @@ func (x *exchange) credentials() (c credentials, refused *refusal) {
 	return c, nil
 }
 
-// issue checks who asks, and keeps a token for them. An unknown user takes as long as a wrong password, and gets the same answer.
-func (x *exchange) issue(c credentials) (token string, refused *refusal) {
-	attempt, wait := x.Guards.Failures.Try(identity.Fold(c.userName), x.Address(x.r))
+// issue checks the password, and stores a token. An unknown user takes as long as a wrong password, and gets the same answer.
+func (a *API) issue(r *http.Request, c credentials) (token string, err error) {
+	attempt, wait := a.Guards.Failures.Try(identity.Fold(c.userName), a.Address(r))
 	if wait > 0 {
 		return "", refuse(http.StatusTooManyRequests, "too many wrong passwords came from your address: wait as long as the header Retry-After says").after(wait)
 	}
-	namesakes, err := x.db.APIUsersByName(x.r.Context(), c.userName)
+	wrong := unauthorized(`Bearer realm="apply"`, "user name or password is wrong")
+	defer func() {
+		if err != nil && err != error(wrong) {
+			attempt.Withdrawn()
+		}
+	}()
+	namesakes, err := a.db().APIUsersByName(r.Context(), c.userName)
 	if err != nil {
-		attempt.Withdrawn()
-		return "", x.away(err)
+		return "", err
 	}
-	user, err := x.whose(attempt, namesakes, c.password)
-	switch {
-	case errors.Is(err, password.ErrBusy):
-		attempt.Withdrawn()
+	user, err := a.userWith(r.Context(), attempt, namesakes, c.password)
+	if errors.Is(err, password.ErrBusy) {
 		return "", refuse(http.StatusTooManyRequests, "too many ask for a token at this moment: wait as long as the header Retry-After says").after(time.Second)
-	case err != nil && x.r.Context().Err() != nil:
-		attempt.Withdrawn()
-		return "", storeAway()
-	case err != nil:
-		attempt.Withdrawn()
-		return "", x.broken("a password could not be checked", err)
+	}
+	if err != nil {
+		return "", fmt.Errorf("checking a password: %w", err)
 	}
 	token, hash := identity.NewSecret()
 	issued := false
 	if user != nil {
-		now := x.Gateway.Now()
-		err = x.db.Write(x.r.Context(), func(tx *store.Tx) (err error) {
+		now := a.Gateway.Now()
+		err = a.db().Write(r.Context(), func(tx *store.Tx) (err error) {
 			issued, err = tx.IssueAPIToken(user, hash, now) // not to a user who is disabled
 			return err
 		})
 		if err != nil {
-			attempt.Withdrawn()
-			return "", x.away(err)
+			return "", err
 		}
 	}
 	if !issued {
-		return "", x.unauthorized(`Bearer realm="apply"`, "user name or password is wrong")
+		return "", wrong
 	}
 	attempt.Succeeded()
 	return token, nil
 }
 
-// whose gives that one of the users of a name whose password it is; nil when it is nobody's. A partner may have the same name with several
-// tenants, and it is the password that tells which is meant: one that is right for two of them is good for neither.
-func (x *exchange) whose(attempt *password.Attempt, namesakes []*hiring.APIUser, plain string) (user *hiring.APIUser, err error) {
-	namesakes = slices.DeleteFunc(namesakes, func(u *hiring.APIUser) bool { return !x.serves(u.Tenant) })
+// userWith returns the user of a name whose password it is; nil if it is nobody's. A partner may have the same name with several tenants,
+// and the password tells them apart: one that is right for two of them is refused.
+func (a *API) userWith(ctx context.Context, attempt *password.Attempt, namesakes []*hiring.APIUser, plain string) (user *hiring.APIUser, err error) {
+	namesakes = slices.DeleteFunc(namesakes, func(u *hiring.APIUser) bool { return !a.serves(u.Tenant) })
 	if len(namesakes) == 0 { // to take as long as for one
-		_, err := attempt.Verify(x.r.Context(), "", plain)
+		_, err := attempt.Verify(ctx, "", plain)
 		return nil, err
 	}
 	found := 0
 	for _, one := range namesakes {
-		right, err := attempt.Verify(x.r.Context(), one.Password, plain)
+		right, err := attempt.Verify(ctx, one.Password, plain)
 		if err != nil {
 			return nil, err
 		}
@@ -143,7 +148,7 @@ func (x *exchange) whose(attempt *password.Attempt, namesakes []*hiring.APIUser,
 		}
 	}
 	if found > 1 {
-		x.Log.Warn("a user of the Apply API has one password with several tenants, and gets no token: have one of them give another password",
+		a.Log.Warn("a user of the Apply API has the same password with several tenants, and gets no token: change one of them",
 			zap.String("tenant", user.Tenant), zap.String("user", user.ID))
 		return nil, nil
 	}

@@ -48,8 +48,8 @@ func setup(t testing.TB) *bench {
 func setupOn(t testing.TB, g *gatewaytest.Bench) *bench {
 	t.Helper()
 	b := &bench{Bench: g, t: t}
-	b.API = &apply.API{Gateway: g.Gateway, Rate: hiring.Rate{PerSecond: 1e6, Burst: 1e6}, Guards: apply.NewGuards(g.Clock.Now), Log: g.Log,
-		Address: func(r *http.Request) string { return r.RemoteAddr }}
+	b.API = apply.New(apply.API{Gateway: g.Gateway, Rate: hiring.Rate{PerSecond: 1e6, Burst: 1e6}, Guards: apply.NewGuards(g.Clock.Now), Log: g.Log,
+		Address: func(r *http.Request) string { return r.RemoteAddr }})
 	hash, err := hashed()
 	require.NoError(t, err)
 	b.Write(t, func(tx *store.Tx) error {

@@ -90,6 +90,34 @@ func (b *body) read() error {
 	return b.shape()
 }
 
+// shape applies the schema of applications to what was read, without the answers' values.
+func (b *body) shape() error {
+	application, answers := map[string]any{}, make([]any, len(b.answers))
+	for n := range b.answers {
+		a := map[string]any{}
+		if b.answers[n].hasID {
+			a["questionId"] = b.answers[n].questionID
+		}
+		if b.answers[n].hasValue {
+			a["value"] = ""
+		}
+		answers[n] = a
+	}
+	if b.hasCode {
+		application["jobBoardCode"] = b.code
+	}
+	if b.hasSource {
+		application["source"] = b.source
+	}
+	if b.list {
+		application["answers"] = answers
+	}
+	if faults := schemas.CheckApplication(application); len(faults) > 0 {
+		return shapeError(strings.Join(faults, "; "))
+	}
+	return nil
+}
+
 func (b *body) member(name string) error {
 	switch name {
 	case "jobBoardCode":
@@ -182,7 +210,7 @@ func (b *body) value(known bool, id string, r io.Reader) (content, error) {
 	if !known {
 		return b.keep(r)
 	}
-	q, asked := b.sheet.answers.Question(id)
+	q, asked := b.sheet.schema.Question(id)
 	switch {
 	case !asked || b.answered(id):
 		return content{}, nil

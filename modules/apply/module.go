@@ -19,7 +19,7 @@ type Handler struct {
 	// Rate is how many requests a user may send. Default: 20 a second, 100 at once.
 	Rate *gateway.Rate `json:"rate,omitempty"`
 
-	api API
+	api *API
 }
 
 // guards outlive a configuration: a reload must not make anybody's failures forgotten.
@@ -48,7 +48,7 @@ func (h *Handler) Provision(ctx caddy.Context) error {
 	if err != nil {
 		return err
 	}
-	h.api = API{Gateway: g, Tenant: h.Tenant, Rate: limit, Guards: guards, Address: gateway.ClientAddress(ctx), Log: ctx.Logger()}
+	h.api = New(API{Gateway: g, Tenant: h.Tenant, Rate: limit, Guards: guards, Address: gateway.ClientAddress(ctx), Log: ctx.Logger()})
 	return nil
 }
 

@@ -2,9 +2,11 @@ package apply
 
 import (
 	"bufio"
+	"context"
 	_ "embed"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"strconv"
 	"strings"
@@ -30,16 +32,16 @@ type shown struct {
 }
 
 // questions answers with what a job asks.
-func (x *exchange) questions() *refusal {
-	job, err := x.openJob(x.r.Context(), x.code)
+func (a *API) questions(w http.ResponseWriter, r *http.Request, c *caller) error {
+	job, err := openJob(r.Context(), a.db(), c.user.Tenant, r.PathValue("code"))
 	if err != nil {
-		return x.away(err)
+		return err
 	}
 	if job == nil {
 		return noJob()
 	}
 	for _, group := range job.ComplianceGroups {
-		x.noteExpiry(group)
+		a.noteExpiry(group)
 	}
 	all := []shown{}
 	for _, q := range compliance.Ask(job) {
@@ -49,31 +51,31 @@ func (x *exchange) questions() *refusal {
 		}
 		all = append(all, s)
 	}
-	return x.json(all)
+	return writeJSON(w, all)
 }
 
 // noteExpiry tells the operator that a form which is served has expired. It is served all the same.
-func (x *exchange) noteExpiry(group string) {
+func (a *API) noteExpiry(group string) {
 	form, ok := compliance.Find(group)
 	if !ok {
 		return
 	}
-	expired := form.Expired(x.Gateway.Now())
+	expired := form.Expired(a.Gateway.Now())
 	metrics.ComplianceForm(group, expired)
-	if expired && x.Guards.tellOnce(group, x.Gateway.Now()) {
-		x.Log.Warn("the form of a compliance group has expired and is served all the same: update hiregate", zap.String("group", group), zap.String("form", form.Form), zap.String("expired", form.Expires))
+	if expired && a.Guards.tellOnce(group, a.Gateway.Now()) {
+		a.Log.Warn("the form of a compliance group has expired and is served all the same: update hiregate", zap.String("group", group), zap.String("form", form.Form), zap.String("expired", form.Expires))
 	}
 }
 
 // compliance answers with the legal text of a compliance group.
-func (x *exchange) compliance() *refusal {
-	form, ok := compliance.Find(x.code)
+func (a *API) compliance(w http.ResponseWriter, r *http.Request) error {
+	form, ok := compliance.Find(r.PathValue("group"))
 	if !ok {
 		return refuse(http.StatusNotFound, "there is no compliance group of this name")
 	}
-	x.noteExpiry(x.code)
-	x.w.Header().Set("Cache-Control", "public, max-age=3600")
-	return x.json(struct {
+	a.noteExpiry(form.Group)
+	w.Header().Set("Cache-Control", "public, max-age=3600")
+	return writeJSON(w, struct {
 		Group   string   `json:"group"`
 		Title   string   `json:"title"`
 		Form    string   `json:"form"`
@@ -93,9 +95,9 @@ func orNull(s string) *string {
 //go:embed openapi.json
 var description []byte
 
-func (x *exchange) openAPI() *refusal {
-	x.w.Header().Set("Cache-Control", "public, max-age=3600")
-	send(x.w, http.StatusOK, description)
+func (a *API) openAPI(w http.ResponseWriter, _ *http.Request) error {
+	w.Header().Set("Cache-Control", "public, max-age=3600")
+	send(w, http.StatusOK, description)
 	return nil
 }
 
@@ -113,45 +115,45 @@ type identifier struct {
 }
 
 // feed answers with the open jobs of a tenant that are syndicated, a page of the store at a time.
-func (x *exchange) feed() *refusal {
-	tenant, refused := x.feedTenant()
-	if refused != nil {
-		return refused
-	}
-	ctx := x.r.Context()
-	state, err := x.db.FeedState(ctx, tenant)
+func (a *API) feed(w http.ResponseWriter, r *http.Request) error {
+	tenant, err := a.feedTenant(r)
 	if err != nil {
-		return x.away(err)
+		return err
 	}
-	sum := digest.Of(tenant, strconv.FormatInt(state.Jobs, 10), strconv.FormatInt(state.Versions, 10), strconv.FormatInt(state.UpdatedAt, 10), x.Gateway.Config.Names.Service)
+	ctx := r.Context()
+	state, err := a.db().FeedState(ctx, tenant)
+	if err != nil {
+		return err
+	}
+	sum := digest.Of(tenant, strconv.FormatInt(state.Jobs, 10), strconv.FormatInt(state.Versions, 10), strconv.FormatInt(state.UpdatedAt, 10), a.Gateway.Config.Names.Service)
 	tag := fmt.Sprintf(`"%.16x"`, sum)
-	h := x.w.Header()
+	h := w.Header()
 	h.Set("ETag", tag)
 	h.Set("Cache-Control", "public, no-cache")
-	if matches(x.r.Header.Values("If-None-Match"), tag) {
-		x.w.WriteHeader(http.StatusNotModified)
+	if matches(r.Header.Values("If-None-Match"), tag) {
+		w.WriteHeader(http.StatusNotModified)
 		return nil
 	}
-	page, next, err := x.db.FeedJobs(ctx, tenant, store.Page{Limit: store.MaxPage})
+	page, next, err := a.db().FeedJobs(ctx, tenant, store.Page{Limit: store.MaxPage})
 	if err != nil {
-		return x.away(err)
+		return err
 	}
 	h.Set("Content-Type", "application/json")
 	h.Set("X-Content-Type-Options", "nosniff")
-	x.w.WriteHeader(http.StatusOK)
-	if err := x.writeFeed(tenant, page, next); err != nil {
+	w.WriteHeader(http.StatusOK)
+	if err := a.writeFeed(ctx, w, tenant, page, next); err != nil {
 		if ctx.Err() == nil && errors.Is(err, store.ErrUnavailable) {
-			x.Log.Error("a job feed was cut off", zap.String("request", x.id()), zap.Error(err))
+			a.Log.Error("a job feed was cut off", zap.String("request", h.Get(requestID)), zap.Error(err))
 		}
 		panic(http.ErrAbortHandler) // what is half there must not look whole
 	}
 	return nil
 }
 
-func (x *exchange) writeFeed(tenant string, page []*store.Position, next string) error {
-	out := bufio.NewWriter(x.w)
+func (a *API) writeFeed(ctx context.Context, w io.Writer, tenant string, page []*store.Position, next string) error {
+	out := bufio.NewWriter(w)
 	out.WriteString(`{"positionProfiles":[`)
-	agency := x.Gateway.Config.Names.Service
+	agency := a.Gateway.Config.Names.Service
 	for first := true; ; {
 		for _, j := range page {
 			if !first {
@@ -168,7 +170,7 @@ func (x *exchange) writeFeed(tenant string, page []*store.Position, next string)
 			break
 		}
 		var err error
-		if page, next, err = x.db.FeedJobs(x.r.Context(), tenant, store.Page{After: next, Limit: store.MaxPage}); err != nil {
+		if page, next, err = a.db().FeedJobs(ctx, tenant, store.Page{After: next, Limit: store.MaxPage}); err != nil {
 			return err
 		}
 	}
@@ -187,16 +189,16 @@ func matches(header []string, tag string) bool {
 }
 
 // feedTenant is whose feed is asked for.
-func (x *exchange) feedTenant() (string, *refusal) {
-	asked := x.r.URL.Query()["tenant"]
-	tenant := x.Tenant
+func (a *API) feedTenant(r *http.Request) (string, error) {
+	asked := r.URL.Query()["tenant"]
+	tenant := a.Tenant
 	if len(asked) > 0 {
 		tenant = asked[0]
 	}
 	if tenant == "" || len(asked) > 1 {
 		return "", refuse(http.StatusBadRequest, "say whose jobs: add ?tenant= with the name of one tenant")
 	}
-	if !x.serves(tenant) {
+	if !a.serves(tenant) {
 		return "", refuse(http.StatusNotFound, "there is no tenant of this name here")
 	}
 	return tenant, nil

@@ -1,11 +1,19 @@
 package apply
 
 import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
+	"github.com/hiregate/hiregate/internal/metrics"
 	"github.com/hiregate/hiregate/internal/problem"
+	"github.com/hiregate/hiregate/internal/store"
 )
 
 // refusal is an error answer (contract, "Error body"). message and items are for people; nothing of the request's body is in them.
@@ -13,6 +21,8 @@ type refusal struct {
 	status     int
 	message    string
 	items      []Item
+	challenge  string // the header WWW-Authenticate
+	token      string // why a token was refused, for the metrics; empty: it was not
 	retryAfter time.Duration
 	close      bool
 }
@@ -23,6 +33,8 @@ type Item struct {
 	Messages   []string `json:"messages"`
 }
 
+func (f *refusal) Error() string { return f.message }
+
 func refuse(status int, message string) *refusal { return &refusal{status: status, message: message} }
 
 // after adds the header Retry-After, of a second at least.
@@ -31,27 +43,58 @@ func (f *refusal) after(d time.Duration) *refusal {
 	return f
 }
 
-// closing ends the connection soon after the answer: nobody waits for what is left of the body.
+// closing closes the connection soon after the answer, without waiting for the rest of the body.
 func (f *refusal) closing() *refusal {
 	f.close = true
 	return f
 }
 
+func notFound() *refusal {
+	return refuse(http.StatusNotFound, "the Apply API has nothing at this address")
+}
+
+// noJob refuses a job that nobody can apply for, for whatever reason.
+func noJob() *refusal {
+	return refuse(http.StatusBadRequest, "there is no open job with this job board code")
+}
+
+var errBrokeOff = refuse(http.StatusBadRequest, "the body broke off: send it again").closing()
+
 func storeAway() *refusal {
 	return refuse(http.StatusServiceUnavailable, "the service can't use its database now: send the same again in a moment").after(5 * time.Second).closing()
 }
 
+// unreachable reports whether an error means that the database did not answer, or not in time. A commit may have been made nevertheless.
+func unreachable(err error) bool {
+	return errors.Is(err, store.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded)
+}
+
+func unauthorized(challenge, message string) *refusal {
+	f := refuse(http.StatusUnauthorized, message)
+	f.challenge = challenge
+	return f
+}
+
+func badToken() *refusal {
+	f := unauthorized(`Bearer realm="apply", error="invalid_token"`, "the token is unknown, expired or revoked: ask /v2/authentication for a new one").closing()
+	f.token = metrics.KeyUnknown
+	return f
+}
+
 func (f *refusal) write(w http.ResponseWriter, r *http.Request) {
-	var body any = struct {
-		Code    int    `json:"code"`
-		Message string `json:"message"`
-	}{f.status, f.message}
+	body := struct {
+		Code    int     `json:"code"`
+		Message string  `json:"message"`
+		Errors  *[]Item `json:"errors,omitempty"`
+	}{Code: f.status, Message: f.message}
 	if strings.HasSuffix(r.URL.Path, "/v2/application") {
-		body = struct {
-			Code    int    `json:"code"`
-			Message string `json:"message"`
-			Errors  []Item `json:"errors"`
-		}{f.status, f.message, f.items}
+		body.Errors = &f.items
+	}
+	if f.token != "" {
+		metrics.KeyRefused("apply", f.token)
+	}
+	if f.challenge != "" {
+		w.Header().Set("WWW-Authenticate", f.challenge)
 	}
 	if f.retryAfter > 0 {
 		w.Header().Set("Retry-After", problem.Seconds(f.retryAfter))
@@ -64,4 +107,31 @@ func (f *refusal) write(w http.ResponseWriter, r *http.Request) {
 		raw = []byte("{}\n")
 	}
 	send(w, f.status, raw)
+}
+
+// writeJSON answers 200 with a value.
+func writeJSON(w http.ResponseWriter, v any) error {
+	body, err := encode(v)
+	if err == nil {
+		send(w, http.StatusOK, body)
+	}
+	return err
+}
+
+func encode(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(v)
+	return b.Bytes(), err
+}
+
+func send(w http.ResponseWriter, status int, body []byte) {
+	h := w.Header()
+	h.Set("Content-Type", "application/json")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Cache-Control", cmp.Or(h.Get("Cache-Control"), "no-store"))
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(status)
+	w.Write(body) // an error means that the client is gone
 }

@@ -17,95 +17,120 @@ import (
 	"github.com/hiregate/hiregate/schemas"
 )
 
-// sheet is what a job asks.
-type sheet struct {
-	job     *hiring.Job
-	answers *schemas.Answers // what checks the answers
-}
+// jobs caches the schemas of jobs' answers; it outlives a configuration.
+var jobs = schemas.NewJobs()
 
 // openJob finds a job that can be applied for: nil when there is none, it is closed or another tenant's.
-func (x *exchange) openJob(ctx context.Context, code string) (*hiring.Job, error) {
+func openJob(ctx context.Context, db *store.DB, tenant, code string) (*hiring.Job, error) {
 	if code == "" || !utf8.ValidString(code) || strings.ContainsRune(code, 0) {
 		return nil, nil
 	}
-	job, err := x.db.Job(ctx, x.user.Tenant, code)
+	job, err := db.Job(ctx, tenant, code)
 	if errors.Is(err, store.ErrNotFound) || err == nil && job.Closed {
 		return nil, nil
 	}
 	return job, err
 }
 
-func (s *submission) sheet(code string) (*sheet, error) {
-	job, err := s.openJob(s.r.Context(), code)
-	if job == nil || err != nil {
-		return nil, err
-	}
-	answers, err := jobs.Answers(job)
-	if err != nil {
-		return nil, err
-	}
-	return &sheet{job, answers}, nil
-}
+// sheet is what a job asks, and once it is filled what is stored of the answers.
+type sheet struct {
+	job    *hiring.Job
+	schema *schemas.Answers
 
-// filled is a sheet whose answers are all right: what is kept of them.
-type filled struct {
-	*sheet
-	candidate  hiring.Candidate // as far as the answers tell
+	candidate  hiring.Candidate // as far as the answers describe them
 	given      []hiring.Given
 	compliance []hiring.ComplianceAnswer
 	documents  []hiring.ApplicationDocument
-
-	first map[string]*answer       // to each question, the first answer
-	types map[string]filetype.Type // by question, of the files
 }
 
-// fill checks all answers. items say what is wrong, in the order of the questions, and after these what was not asked.
-func (s *sheet) fill(b *body, files *documents.Files) (f *filled, items []Item, err error) {
-	f = &filled{sheet: s, first: map[string]*answer{}, types: map[string]filetype.Type{}}
-	told, err := f.told(b, files)
-	if err != nil {
-		return nil, nil, err
+// newSheet makes the sheet of an open job; nil when there is none of that code.
+func newSheet(ctx context.Context, db *store.DB, tenant, code string) (*sheet, error) {
+	job, err := openJob(ctx, db, tenant, code)
+	if job == nil || err != nil {
+		return nil, err
 	}
-	for _, invalid := range s.answers.Check(told) {
+	schema, err := jobs.Answers(job)
+	return &sheet{job: job, schema: schema}, err
+}
+
+// fill checks all answers, and fills the sheet when all are valid. items say what is wrong, in the order of the questions; answers to what
+// was not asked come last.
+func (s *sheet) fill(b *body, files *documents.Files) (items []Item, err error) {
+	first, types := map[string]*answer{}, map[string]filetype.Type{} // by question: the first answer, the type of its file
+	facts := make([]schemas.Answer, len(b.answers))
+	for n := range b.answers {
+		a := &b.answers[n]
+		facts[n] = schemas.Answer{QuestionID: a.questionID}
+		q, asked := s.schema.Question(a.questionID)
+		if !asked || first[q.ID] != nil {
+			continue
+		}
+		first[q.ID] = a
+		if err := b.settle(a, q); err != nil {
+			return nil, err
+		}
+		facts[n].Text, facts[n].Fault = a.text, a.fault
+		if a.file != nil {
+			found, err := typeOf(a.file, files)
+			if err != nil {
+				return nil, err
+			}
+			types[q.ID] = found
+			facts[n].File = &schemas.File{MediaType: found.Name, Size: a.file.Size}
+		}
+	}
+	for _, invalid := range s.schema.Check(facts) {
 		metrics.InvalidAnswer(cmp.Or(string(invalid.Format), metrics.Unknown))
 		items = append(items, Item{invalid.QuestionID, invalid.Messages})
 	}
 	if len(items) > 0 {
-		return nil, items, nil
+		return items, nil
 	}
-	questions := s.answers.Questions()
+	questions := s.schema.Questions()
 	for n := range questions {
 		q := &questions[n]
-		switch a := f.first[q.ID]; {
+		switch a := first[q.ID]; {
 		case a == nil:
 		case a.file != nil:
-			f.document(q, a.file)
+			s.addDocument(q, a.file, types[q.ID])
 		case strings.TrimSpace(a.text) != "":
-			f.text(q, valuesOf(q, a.text))
+			s.addText(q, a.text)
 		}
 	}
-	return f, nil, nil
+	return nil, nil
 }
 
-// document keeps an answer that is a file.
-func (f *filled) document(q *hiring.Question, blob *documents.Blob) {
-	found := f.types[q.ID]
+// typeOf finds the type of a stored file.
+func typeOf(blob *documents.Blob, files *documents.Files) (t filetype.Type, err error) {
+	content, size, err := files.Open(blob.Name)
+	if err != nil {
+		return t, err
+	}
+	defer func() { err = errors.Join(err, content.Close()) }()
+	return filetype.Detect(content, size)
+}
+
+func (s *sheet) addDocument(q *hiring.Question, blob *documents.Blob, found filetype.Type) {
 	d := hiring.ApplicationDocument{
 		ID: uuid.NewString(), Descriptions: []string{q.Label}, FileName: strings.NewReplacer("/", "_", `\`, "_").Replace(q.ID) + found.Extension,
 		MediaType: found.Name, Blob: blob.Name, SHA256: blob.SHA256[:], Size: blob.Size,
 	}
-	f.documents = append(f.documents, d)
-	f.given = append(f.given, hiring.Given{Question: q.ID, Label: q.Label, Format: string(q.Format), Document: d.ID})
+	s.documents = append(s.documents, d)
+	s.given = append(s.given, hiring.Given{Question: q.ID, Label: q.Label, Format: string(q.Format), Document: d.ID})
 }
 
-// text keeps an answer that is no file: those of the compliance groups apart, some others as the candidate's own as well.
-func (f *filled) text(q *hiring.Question, values []string) {
+// addText adds an answer that is not a file. Answers of the compliance groups are stored apart, and some others describe the candidate.
+func (s *sheet) addText(q *hiring.Question, text string) {
+	values := []string{text}
+	if q.Format == hiring.Checkbox {
+		values = schemas.Choices(q, text)
+	}
 	if q.Group != nil {
-		f.compliance = append(f.compliance, hiring.ComplianceAnswer{Question: q.ID, Group: *q.Group, Choice: q.Format == hiring.Select, Value: strings.Join(values, "\n")})
+		s.compliance = append(s.compliance, hiring.ComplianceAnswer{Question: q.ID, Group: *q.Group, Choice: q.Format == hiring.Select, Value: strings.Join(values, "\n")})
 		return
 	}
 	value := values[0]
-	c := &f.candidate
+	c := &s.candidate
 	switch q.ID {
 	case "firstName":
 		c.Name.Given = value
@@ -119,5 +144,5 @@ func (f *filled) text(q *hiring.Question, values []string) {
 		c.CitizenShip = values
 	}
 	c.Name.Formatted = hiring.FormattedName(c.Name.Given, c.Name.Family)
-	f.given = append(f.given, hiring.Given{Question: q.ID, Label: q.Label, Format: string(q.Format), Values: values})
+	s.given = append(s.given, hiring.Given{Question: q.ID, Label: q.Label, Format: string(q.Format), Values: values})
 }

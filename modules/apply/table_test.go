@@ -76,7 +76,7 @@ func TestPasswordChoosesAmongTenants(t *testing.T) {
 	}
 	reset(hash)
 	require.Equal(t, http.StatusUnauthorized, b.authenticate(partner, right).Code, "nobody knows which of the two tenants it is")
-	require.Len(t, b.Logged.FilterMessageSnippet("one password with several tenants").All(), 1)
+	require.Len(t, b.Logged.FilterMessageSnippet("the same password with several tenants").All(), 1)
 	b.Write(t, func(tx *store.Tx) error { _, err := tx.DisableAPIUser("globex", "u-3", b.Clock.Now()); return err })
 	require.Equal(t, http.StatusOK, asks(right, code))
 }

@@ -24,12 +24,21 @@ func TestAnApplicationsTransactionLooksAtTheToken(t *testing.T) {
 		_, err := tx.IssueAPIToken(u, token, b.Clock.Now())
 		return err
 	})
-	x := &exchange{db: b.Runtime.Store(), user: u, token: token}
-	w := &writing{submission: &submission{exchange: x, id: "a-1", began: b.Clock.Now()}, filled: &filled{sheet: &sheet{job: &hiring.Job{BoardCode: "NURSE-1"}}}}
-	require.ErrorIs(t, x.db.Write(t.Context(), w.write), errClosed, "it went on, and there is no such job")
+	s := &submission{caller: &caller{u, token}, id: "a-1", began: b.Clock.Now()}
+	requireRefused := func(want *refusal) {
+		t.Helper()
+		err := b.Runtime.Store().Write(t.Context(), func(tx *store.Tx) error {
+			_, _, err := s.write(tx, &sheet{job: &hiring.Job{BoardCode: "NURSE-1"}}, nil, nil)
+			return err
+		})
+		var refused *refusal
+		require.ErrorAs(t, err, &refused)
+		require.Equal(t, want, refused)
+	}
+	requireRefused(noJob()) // it went on, and there is no such job
 	b.Write(t, func(tx *store.Tx) error {
 		_, err := tx.DisableAPIUser("acme", "u-1", b.Clock.Now())
 		return err
 	})
-	require.ErrorIs(t, x.db.Write(t.Context(), w.write), errRevoked)
+	requireRefused(badToken())
 }

@@ -1,0 +1,386 @@
+package apply
+
+import (
+	"cmp"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	"go.uber.org/zap"
+
+	"github.com/hiregate/hiregate/internal/digest"
+	"github.com/hiregate/hiregate/internal/documents"
+	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/inbound"
+	"github.com/hiregate/hiregate/internal/jsonstream"
+	"github.com/hiregate/hiregate/internal/metrics"
+	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/internal/trigger"
+	"github.com/hiregate/hiregate/internal/webhook"
+)
+
+// applicationID is the header of a 204 that names the job application.
+const applicationID = "X-Application-Id"
+
+const (
+	leastCap    = 64 << 20 // bytes of a body
+	capOfFile   = 14 << 20
+	capOfRest   = 2 << 20
+	receiveTime = documents.UploadTime / 2 // for a whole body
+	keptFor     = 24 * time.Hour           // the answer to an Idempotency-Key
+	patience    = 10 * time.Second         // with the database, after the body was read
+)
+
+// submission is an application on its way into the store.
+type submission struct {
+	api    *API
+	r      *http.Request
+	caller *caller
+	log    *zap.Logger
+	id     string // of the job application
+	began  time.Time
+
+	key      *store.Once // nil: without an Idempotency-Key
+	body     *body
+	size     int64 // bytes of the body that were read
+	repeated bool  // it was stored before, with the same Idempotency-Key
+}
+
+// apply stores an application durably before it answers.
+func (a *API) apply(w http.ResponseWriter, r *http.Request, c *caller) error {
+	s := &submission{
+		api: a, r: r, caller: c, id: uuid.NewString(), began: a.Gateway.Now().UTC().Truncate(time.Microsecond),
+		log: a.Log.With(zap.String("request", w.Header().Get(requestID))),
+	}
+	if err := checkJSON(r); err != nil {
+		return err
+	}
+	err := s.accept(w)
+	result := s.result(err)
+	metrics.Application(c.user.Tenant, result, s.size)
+	if err != nil {
+		return err
+	}
+	s.log.Info("an application was accepted", zap.String("user", c.user.ID), zap.String("tenant", c.user.Tenant), zap.String("application", s.id),
+		zap.String("result", result))
+	w.Header().Set(applicationID, s.id)
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+// result is the word under which a submission is counted.
+func (s *submission) result(err error) string {
+	refused, ok := errors.AsType[*refusal](err)
+	switch {
+	case err == nil && s.repeated:
+		return "repeated"
+	case err == nil:
+		return "accepted"
+	case !ok, refused.status >= http.StatusInternalServerError, refused == errBrokeOff:
+		return "failed"
+	case refused.items != nil:
+		return "invalid"
+	}
+	return "refused"
+}
+
+// accept reads the application, checks it and stores it.
+func (s *submission) accept(w http.ResponseWriter) (err error) {
+	key, err := idempotencyKey(s.r, s.caller.user)
+	if err != nil {
+		return err
+	}
+	if key != nil {
+		if !s.api.Guards.begin(*key) {
+			return refuse(http.StatusConflict, "an application with this Idempotency-Key is being taken in: send it again in a moment").after(time.Second).closing()
+		}
+		defer s.api.Guards.end(*key)
+	}
+	defer func() { s.clear(err) }()
+	fingerprint, err := s.read(w)
+	if err != nil {
+		return err
+	}
+	if _, err := s.api.holder(s.r, s.caller.token, s.began); err != nil { // the body may have been on its way for long
+		return err
+	}
+	if key != nil {
+		now := s.api.Gateway.Now()
+		s.key = &store.Once{ID: *key, Fingerprint: fingerprint, Lease: now, Till: now.Add(keptFor)}
+		// Before the job is looked at, which may be closed or ask something else by now.
+		before, err := s.api.db().Known(s.r.Context(), s.key, s.began)
+		if err != nil || before.Answered {
+			return s.repeat(before, err)
+		}
+	}
+	sheet := s.body.sheet
+	if sheet == nil {
+		return noJob()
+	}
+	items, err := sheet.fill(s.body, s.api.Gateway.Runtime.Archive.Files)
+	switch {
+	case err != nil:
+		return s.unread(err)
+	case len(items) > 0:
+		refused := refuse(http.StatusBadRequest, "some answers are not valid: see errors")
+		refused.items = items
+		return refused
+	}
+	return s.store(sheet)
+}
+
+// idempotencyKey reads the header Idempotency-Key; each user has keys of its own.
+func idempotencyKey(r *http.Request, user *hiring.APIUser) (*[32]byte, error) {
+	sent := r.Header.Values("Idempotency-Key")
+	if len(sent) == 0 {
+		return nil, nil
+	}
+	if len(sent) > 1 || !webhook.ValidUUID(sent[0]) {
+		return nil, refuse(http.StatusBadRequest, "send one Idempotency-Key, of 1 to 255 visible ASCII characters").closing()
+	}
+	id := digest.Of("application", user.ID, sent[0])
+	return &id, nil
+}
+
+// read reads the body. The fingerprint tells it from other bodies.
+func (s *submission) read(w http.ResponseWriter) (fingerprint [32]byte, err error) {
+	ctx, a := s.r.Context(), s.api
+	files, err := a.db().MostFiles(ctx, s.caller.user.Tenant) // of the open job that asks for most
+	if err != nil {
+		return fingerprint, err
+	}
+	most := max(leastCap, int64(files)*capOfFile+capOfRest)
+	if s.r.ContentLength > most {
+		return fingerprint, tooLarge()
+	}
+	inbound.Within(w, receiveTime)
+	// Keyed with what the database has only the hash of: otherwise a copy of the database would let anyone verify a guessed application.
+	sum := hmac.New(sha256.New, []byte(s.r.Header.Get("Idempotency-Key")))
+	s.body = &body{
+		ctx: ctx, archive: a.Gateway.Runtime.Archive,
+		job: func(code string) (*sheet, error) { return newSheet(ctx, a.db(), s.caller.user.Tenant, code) },
+		in:  jsonstream.NewReader(&counted{http.MaxBytesReader(w, s.r.Body, most), sum, &s.size}),
+	}
+	if err := s.body.read(); err != nil {
+		return fingerprint, s.unread(err)
+	}
+	return [32]byte(sum.Sum(nil)), nil
+}
+
+// counted hashes and counts what is read. Its errors are io.EOF and brokenOff.
+type counted struct {
+	io.Reader
+	sum  hash.Hash
+	read *int64
+}
+
+func (c *counted) Read(p []byte) (int, error) {
+	n, err := c.Reader.Read(p)
+	c.sum.Write(p[:n])
+	*c.read += int64(n)
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = brokenOff{err}
+	}
+	return n, err
+}
+
+// brokenOff is why a body could not be read to its end: its connection, its chunks (RFC 9112 section 7.1), its length, or its time.
+type brokenOff struct{ error }
+
+func (e brokenOff) Unwrap() error { return e.error }
+
+func tooLarge() *refusal {
+	return refuse(http.StatusRequestEntityTooLarge, "the application is larger than any job here asks for").closing()
+}
+
+// unread makes a refusal of why a body could not be read, unless that is our fault.
+func (s *submission) unread(err error) error {
+	var (
+		large *http.MaxBytesError
+		wrong *jsonstream.Error
+		shape shapeError
+		broke brokenOff
+	)
+	switch {
+	case errors.As(err, &large):
+		return tooLarge()
+	case errors.As(err, &wrong):
+		return refuse(http.StatusBadRequest, "the body is not valid JSON: "+wrong.Error()).closing()
+	case errors.As(err, &shape):
+		return refuse(http.StatusBadRequest, shape.Error()).closing()
+	case errors.Is(err, store.ErrUnavailable):
+		return err
+	case documents.Full(err):
+		s.log.Error("an application could not be stored", zap.Error(err))
+		return refuse(http.StatusServiceUnavailable, "the service has no room for documents now, and nothing was kept: send the same again later").after(time.Minute).closing()
+	case s.r.Context().Err() != nil, errors.As(err, &broke):
+		return errBrokeOff
+	}
+	return fmt.Errorf("reading an application: %w", err)
+}
+
+// repeat answers an Idempotency-Key that was used before: with the same application, or with another one.
+func (s *submission) repeat(before store.Kept, err error) error {
+	if errors.Is(err, store.ErrOtherRequest) {
+		return refuse(http.StatusUnprocessableEntity, "this Idempotency-Key was sent with another application before: take a new one for each")
+	}
+	if err == nil {
+		s.id, s.repeated = string(before.Answer), true
+	}
+	return err
+}
+
+// clear removes the files of an application that was not stored. While the database does not answer they are left to the sweep: a commit
+// may have been made nevertheless.
+func (s *submission) clear(err error) {
+	if s.body == nil {
+		return
+	}
+	s.body.close()
+	if err == nil && !s.repeated || unreachable(err) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.r.Context()), patience)
+	defer cancel()
+	if err := s.api.Gateway.Runtime.Archive.Forget(ctx, s.body.uploads); err != nil {
+		s.log.Warn("the files of a refused application could not be removed yet", zap.Error(err))
+	}
+}
+
+// store writes the application and all that belongs to it in one transaction: candidate, documents, answers, the entering of the first
+// step with what its helper exports, and the Idempotency-Key.
+func (s *submission) store(sheet *sheet) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.r.Context()), patience)
+	defer cancel()
+	g := s.api.Gateway
+	tenant, ok := g.Config.Tenant(s.caller.user.Tenant)
+	if !ok {
+		return noJob()
+	}
+	t := g.Trigger()
+	configured, err := t.Configured(ctx, tenant)
+	if err != nil {
+		return err
+	}
+	var before store.Kept
+	var export *hiring.Export
+	write := func(tx *store.Tx) (err error) {
+		before, export, err = s.write(tx, sheet, t, configured)
+		return err
+	}
+	err = s.api.db().WriteOrdered(ctx, tenant.Name, write)
+	if tooMuch := new(trigger.RefusedError); errors.As(err, &tooMuch) {
+		// The applicant can do nothing about it: the application is stored in no step.
+		s.log.Error("an application could not enter the first step: the helper's export was refused", zap.String("application", s.id), zap.Error(err))
+		t = nil
+		err = s.api.db().WriteOrdered(ctx, tenant.Name, write)
+	}
+	if err != nil || before.Answered {
+		return s.repeat(before, err)
+	}
+	if export != nil && export.Fault == "" {
+		g.Runtime.Dispatcher.Offer(export)
+	}
+	return nil
+}
+
+// write is the transaction, which may run more than once. before is the answer to an earlier request with the Idempotency-Key, and export
+// what the first step's helper exports. Without a trigger no step is entered.
+func (s *submission) write(tx *store.Tx, sheet *sheet, t *trigger.Trigger, configured []string) (before store.Kept, export *hiring.Export, err error) {
+	valid, err := tx.HoldAPIToken(s.caller.token, s.began)
+	if err == nil && !valid {
+		err = badToken()
+	}
+	if err != nil {
+		return before, nil, err
+	}
+	if s.key != nil {
+		if before, err = tx.Do(s.key, []byte(s.id), s.began); err != nil || before.Answered {
+			return before, nil, err
+		}
+	}
+	tenant := s.caller.user.Tenant
+	job, ok, err := tx.HoldJob(tenant, sheet.job.BoardCode)
+	if err == nil && (!ok || job.Closed) {
+		err = noJob()
+	}
+	if err != nil {
+		return before, nil, err
+	}
+	candidate, err := s.writeCandidate(tx, sheet.candidate)
+	if err != nil {
+		return before, nil, err
+	}
+	a := &hiring.JobApplication{Row: hiring.Row{Tenant: tenant}, ID: s.id, Candidate: candidate, Job: job.BoardCode, LanguageCode: hiring.DefaultLanguage}
+	if err := tx.PutJobApplication(a, s.began); err != nil {
+		return before, nil, err
+	}
+	if err := s.writeAnswers(tx, a, sheet); err != nil || t == nil {
+		return before, nil, err
+	}
+	export, err = s.enterFirstStep(tx, t, configured)
+	return before, export, err
+}
+
+// writeCandidate finds the candidate with the applicant's e-mail address, who is not overwritten, or inserts one.
+func (s *submission) writeCandidate(tx *store.Tx, c hiring.Candidate) (id string, err error) {
+	tenant := s.caller.user.Tenant
+	if len(c.Email) > 0 {
+		known, ok, err := tx.HoldCandidateByEmail(tenant, c.Email[0])
+		if err != nil {
+			return "", err
+		}
+		if ok {
+			return known.ID, nil
+		}
+	}
+	c.Row, c.ID, c.ApplyDate = hiring.Row{Tenant: tenant}, uuid.NewString(), s.began.Format(time.DateOnly)
+	return c.ID, tx.PutCandidate(&c, s.began)
+}
+
+// writeAnswers writes documents and answers.
+func (s *submission) writeAnswers(tx *store.Tx, a *hiring.JobApplication, sheet *sheet) error {
+	for _, d := range sheet.documents {
+		d.Key, d.Tenant, d.Application, d.CreatedAt = hiring.NewID(s.began), a.Tenant, a.ID, s.began
+		if _, err := s.api.Gateway.Runtime.Archive.Add(tx, &d); err != nil {
+			return err
+		}
+	}
+	for _, name := range s.body.uploads {
+		if err := documents.Take(tx, name); err != nil {
+			return fmt.Errorf("taking in a file of the application: %w", err)
+		}
+	}
+	if err := tx.AddSubmission(a.Tenant, a.ID, &hiring.Submission{Source: s.body.source, Answers: sheet.given}); err != nil {
+		return err
+	}
+	for _, c := range sheet.compliance {
+		if err := tx.AddComplianceAnswer(a, c, s.began); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// enterFirstStep enters the first step of the tenant's workflow, where there is one. export is what its helper exports.
+func (s *submission) enterFirstStep(tx *store.Tx, t *trigger.Trigger, configured []string) (export *hiring.Export, err error) {
+	tenant := s.caller.user.Tenant
+	steps, err := tx.Steps(tenant)
+	if err != nil || len(steps) == 0 {
+		return nil, err
+	}
+	first := slices.MinFunc(steps, func(a, b *hiring.Step) int { return cmp.Compare(a.Position, b.Position) })
+	in, err := t.Enter(tx, tenant, s.id, first.ID, configured)
+	if err != nil {
+		return nil, err
+	}
+	return in.Export, nil
+}
