@@ -26,7 +26,7 @@ var (
 
 // Application counts a submission and the bytes of its body.
 func Application(tenant, result string, bytes int64) {
-	applications.WithLabelValues(tenantLabel(tenant), result).Inc()
+	applications.WithLabelValues(tenants.value(tenant), result).Inc()
 	applicationBytes.Add(float64(bytes))
 }
 

@@ -5,18 +5,11 @@ package metrics
 
 import (
 	"errors"
-	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/hiregate/hiregate/internal/hiring"
-)
-
-// maxTenants is how many tenants get a label value of their own; all further ones share otherTenant.
-const (
-	maxTenants  = 200
-	otherTenant = "_other"
 )
 
 var (
@@ -100,10 +93,17 @@ var (
 	})
 )
 
-var all = []prometheus.Collector{received, bodyBytes, sameBody, ackSeconds, deliveries, attemptSeconds, attemptsUnderWay, attemptBytes, deferred, verifications, documents, documentBytes,
-	windowLeft, dispatched, erased, filesStuck, undispatched, undispatchedAge, walBytes, commits, writes, temporalUp,
-	applications, invalidAnswers, applicationBytes, tokens, formExpired, scans, scansPending, configured, held, quarantine,
-	unfetched, leastLeft, documentsFree, keysRefused}
+// all are the collectors of the package.
+var all = []prometheus.Collector{
+	received, bodyBytes, sameBody, ackSeconds,
+	deliveries, attemptSeconds, attemptsUnderWay, attemptBytes, deferred, verifications,
+	documents, documentBytes, windowLeft, unfetched, leastLeft, documentsFree, filesStuck, scans, scansPending,
+	dispatched, undispatched, undispatchedAge, temporalUp,
+	erased, walBytes, commits, writes,
+	applications, invalidAnswers, applicationBytes, tokens, formExpired,
+	signIns, tokenRequests, keysRefused,
+	configured, held, quarantine,
+}
 
 // Register adds the collectors to a registry; those it has already are left.
 func Register(r prometheus.Registerer) error {
@@ -116,46 +116,10 @@ func Register(r prometheus.Registerer) error {
 	return nil
 }
 
-var tenants = struct {
-	sync.RWMutex
-	seen map[string]struct{}
-}{seen: map[string]struct{}{}}
-
-// tenantLabel bounds the label values: beyond 200 tenants, the later ones share one.
-func tenantLabel(tenant string) string {
-	tenants.RLock()
-	_, ok := tenants.seen[tenant]
-	full := len(tenants.seen) >= maxTenants
-	tenants.RUnlock()
-	switch {
-	case ok:
-		return tenant
-	case full:
-		return otherTenant
-	}
-	tenants.Lock()
-	defer tenants.Unlock()
-	if len(tenants.seen) >= maxTenants {
-		return otherTenant
-	}
-	tenants.seen[tenant] = struct{}{}
-	return tenant
-}
-
-// knownTenantLabel is tenantLabel without giving a tenant a label of its own.
-func knownTenantLabel(tenant string) string {
-	tenants.RLock()
-	defer tenants.RUnlock()
-	if _, ok := tenants.seen[tenant]; ok {
-		return tenant
-	}
-	return otherTenant
-}
-
 // integrationLabels bounds those of an integration by those of its tenant.
 func integrationLabels(tenant, integration string) (string, string) {
-	if tenant = tenantLabel(tenant); tenant == otherTenant {
-		return otherTenant, otherTenant
+	if tenant = tenants.value(tenant); tenant == otherLabel {
+		return otherLabel, otherLabel
 	}
 	return tenant, integration
 }
@@ -167,7 +131,7 @@ const Unknown = "unknown"
 // Received counts a webhook request. tenant and event are Unknown where the request names none that we know.
 func Received(tenant, event, result string) {
 	if tenant != Unknown {
-		tenant = tenantLabel(tenant)
+		tenant = tenants.value(tenant)
 	}
 	received.WithLabelValues(tenant, event, result).Inc()
 }
@@ -176,7 +140,7 @@ func Received(tenant, event, result string) {
 func BodyBytes(change int64) { bodyBytes.Add(float64(change)) }
 
 // SameBody counts an export that was accepted though its body had come under another UUID.
-func SameBody(tenant string) { sameBody.WithLabelValues(tenantLabel(tenant)).Inc() }
+func SameBody(tenant string) { sameBody.WithLabelValues(tenants.value(tenant)).Inc() }
 
 // Acknowledged observes how long an export waited for its acknowledgement.
 func Acknowledged(d time.Duration) { ackSeconds.Observe(d.Seconds()) }
@@ -197,7 +161,7 @@ func UnderWay(attempts int, bytes int64) {
 }
 
 // Deferred counts an attempt that was due and had to wait.
-func Deferred(tenant, reason string) { deferred.WithLabelValues(tenantLabel(tenant), reason).Inc() }
+func Deferred(tenant, reason string) { deferred.WithLabelValues(tenants.value(tenant), reason).Inc() }
 
 // Verification counts a VERIFY event that was sent.
 func Verification(tenant, integration string, configured bool) {
@@ -211,7 +175,7 @@ func Verification(tenant, integration string, configured bool) {
 
 // DocumentFetched counts a document, its bytes, and how much of its window was left.
 func DocumentFetched(tenant string, bytes int64, left time.Duration) {
-	documents.WithLabelValues(tenantLabel(tenant), "fetched").Inc()
+	documents.WithLabelValues(tenants.value(tenant), "fetched").Inc()
 	documentBytes.Add(float64(bytes))
 	windowLeft.Observe(left.Seconds())
 }
@@ -222,7 +186,7 @@ func DocumentLost(tenant string, expired bool) {
 	if expired {
 		result = "expired"
 	}
-	documents.WithLabelValues(tenantLabel(tenant), result).Inc()
+	documents.WithLabelValues(tenants.value(tenant), result).Inc()
 }
 
 // DocumentsUnfetched sets how many documents are still to be fetched, and what is left until the first of their URLs ends.

@@ -47,16 +47,16 @@ func TestCountersOutliveARegistry(t *testing.T) {
 
 func TestTenantsBeyondTheBoundShareALabel(t *testing.T) {
 	forget(t)
-	for n := range 2 * maxTenants {
+	for n := range 2 * maxLabels {
 		SameBody(fmt.Sprint("tenant-", n))
 	}
-	require.Equal(t, maxTenants+1, testutil.CollectAndCount(sameBody))
-	require.EqualValues(t, maxTenants, testutil.ToFloat64(sameBody.WithLabelValues(otherTenant)))
+	require.Equal(t, maxLabels+1, testutil.CollectAndCount(sameBody))
+	require.EqualValues(t, maxLabels, testutil.ToFloat64(sameBody.WithLabelValues(otherLabel)))
 }
 
 func TestClientsBeyondTheBoundShareALabel(t *testing.T) {
 	forget(t)
-	for n := range 2 * maxClients {
+	for n := range 2 * maxLabels {
 		SignIn(fmt.Sprint("client-", n), "sign-in", "good")
 	}
 	SignIn("client-0", "sign-in", "good")
@@ -66,8 +66,8 @@ func TestClientsBeyondTheBoundShareALabel(t *testing.T) {
 	}
 	require.EqualValues(t, 2, count("client-0"))
 	require.EqualValues(t, 1, count("_unknown"))
-	require.EqualValues(t, maxClients, count("_other"))
-	require.Equal(t, maxClients+2, testutil.CollectAndCount(signIns))
+	require.EqualValues(t, maxLabels, count("_other"))
+	require.Equal(t, maxLabels+2, testutil.CollectAndCount(signIns))
 }
 
 // What is not there any more is shown no more, and what shares a label is added up; of integrations the worst counts.
@@ -109,7 +109,7 @@ func TestStandingsAreSetTogether(t *testing.T) {
 	require.Empty(t, shown("hiregate_exports_quarantined"))
 
 	others, open := map[hiring.Place]int64{}, map[hiring.Place]bool{}
-	for n := range 2 * maxTenants {
+	for n := range 2 * maxLabels {
 		others[at(fmt.Sprint("tenant-", n), "hris")] = 1
 		open[at(fmt.Sprint("tenant-", n), "hris")] = n > 0
 	}
@@ -118,8 +118,8 @@ func TestStandingsAreSetTogether(t *testing.T) {
 	for _, n := range shown("hiregate_deliveries_held") {
 		total += n
 	}
-	require.EqualValues(t, 2*maxTenants, total)
-	require.LessOrEqual(t, len(shown("hiregate_deliveries_held")), maxTenants+1)
+	require.EqualValues(t, 2*maxLabels, total)
+	require.LessOrEqual(t, len(shown("hiregate_deliveries_held")), maxLabels+1)
 	for range 20 { // maps have no order
 		Configured(open)
 		least := 1.0
@@ -135,7 +135,7 @@ func TestIntegrationsTakeNoLabelFromThoseWhoSend(t *testing.T) {
 	forget(t)
 	Received("active", "VERIFY", "verified")
 	all := map[hiring.Place]bool{{Tenant: "active", Integration: "hris"}: true}
-	for n := range maxTenants {
+	for n := range maxLabels {
 		all[hiring.Place{Tenant: fmt.Sprint("tenant-", n), Integration: "hris"}] = true
 	}
 	Configured(all)
@@ -143,5 +143,5 @@ func TestIntegrationsTakeNoLabelFromThoseWhoSend(t *testing.T) {
 	require.Len(t, tenants.seen, 1)
 	delete(all, hiring.Place{Tenant: "tenant-0", Integration: "hris"})
 	Configured(all)
-	require.Equal(t, maxTenants, testutil.CollectAndCount(configured))
+	require.Equal(t, maxLabels, testutil.CollectAndCount(configured))
 }

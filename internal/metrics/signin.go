@@ -1,10 +1,6 @@
 package metrics
 
-import (
-	"sync"
-
-	"github.com/prometheus/client_golang/prometheus"
-)
+import "github.com/prometheus/client_golang/prometheus"
 
 var (
 	signIns = prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -15,27 +11,11 @@ var (
 	}, []string{"client", "grant", "result"})
 )
 
-func init() { all = append(all, signIns, tokenRequests) }
-
-// maxClients is how many clients get a label value of their own; all further ones share _other.
-const maxClients = 200
-
-var clients = struct {
-	sync.Mutex
-	seen map[string]struct{}
-}{seen: map[string]struct{}{}}
-
 func clientLabel(client string) string {
 	if client == "" {
 		return "_unknown"
 	}
-	clients.Lock()
-	defer clients.Unlock()
-	if _, ok := clients.seen[client]; !ok && len(clients.seen) >= maxClients {
-		return "_other"
-	}
-	clients.seen[client] = struct{}{}
-	return client
+	return clients.value(client)
 }
 
 // SignIn counts what somebody did at sign-in. The client is one that is known, or empty.
@@ -48,7 +28,7 @@ func Token(client, grant, result string) {
 	switch grant {
 	case "authorization_code", "refresh_token", "revoke":
 	default:
-		grant = "_other"
+		grant = otherLabel
 	}
 	tokenRequests.WithLabelValues(clientLabel(client), grant, result).Inc()
 }

@@ -25,8 +25,8 @@ func Configured(all map[hiring.Place]bool) {
 	}
 	next := standings{}
 	for at, yes := range all {
-		labels := [2]string{otherTenant, otherTenant}
-		if len(there) <= maxTenants || knownTenantLabel(at.Tenant) != otherTenant {
+		labels := [2]string{otherLabel, otherLabel}
+		if len(there) <= maxLabels || tenants.known(at.Tenant) != otherLabel {
 			labels = place(at)
 		}
 		if value, ok := next[labels]; yes && (!ok || value == 1) {
@@ -51,7 +51,7 @@ func Held(all map[hiring.Place]int64) {
 func Quarantined(all map[string]int64) {
 	next := standings{}
 	for tenant, n := range all {
-		next[[2]string{tenantLabel(tenant)}] += float64(n)
+		next[[2]string{tenants.value(tenant)}] += float64(n)
 	}
 	quarantine.set(next)
 }
