@@ -34,9 +34,6 @@ type authorization struct {
 	locales     string
 }
 
-// refusal is an error of an authorization request. The application is told, at its redirect URI (RFC 6749 section 4.1.2.1).
-type refusal struct{ code, description string }
-
 // errUntrusted says that a request must not lead anywhere: its client or its redirect URI is not known here.
 var errUntrusted = errors.New("the client or its redirect URI is not known")
 
@@ -46,8 +43,8 @@ func (p *Provider) authorize(w http.ResponseWriter, r *http.Request) {
 		p.asGet(w, r, "/oauth/authorize")
 		return
 	}
-	a, refused, err := p.read(r, r.URL.RawQuery)
-	if p.stopped(w, r, a, refused, err) {
+	a, err := p.read(r, r.URL.RawQuery)
+	if p.stopped(w, r, a, err) {
 		return
 	}
 	s, err := p.session(r)
@@ -66,7 +63,7 @@ func (p *Provider) authorize(w http.ResponseWriter, r *http.Request) {
 // askToSignIn shows the sign-in page, where one may be shown.
 func (p *Provider) askToSignIn(w http.ResponseWriter, r *http.Request, a *authorization) {
 	if slices.Contains(a.prompt, "none") {
-		p.refuse(w, r, a, &refusal{"login_required", "nobody is signed in as it is asked for"})
+		p.refuse(w, r, a, "login_required", "nobody is signed in as it is asked for")
 		return
 	}
 	p.signInPage(w, r, http.StatusOK, a, signInForm{Email: a.loginHint})
@@ -79,22 +76,30 @@ func (p *Provider) asGet(w http.ResponseWriter, r *http.Request, path string) {
 		p.untrusted(w, r)
 		return
 	}
-	w.Header().Set("Location", p.Issuer+path+"?"+sent.Encode())
-	w.Header().Set("Cache-Control", "no-store")
-	w.WriteHeader(http.StatusSeeOther)
+	redirect(w, http.StatusSeeOther, p.Issuer+path+"?"+sent.Encode())
+}
+
+// redirect sends the browser to another address, which does not learn this one.
+func redirect(w http.ResponseWriter, status int, address string) {
+	h := w.Header()
+	h.Set("Location", address)
+	h.Set("Cache-Control", "no-store")
+	h.Set("Referrer-Policy", "no-referrer")
+	w.WriteHeader(status)
 }
 
 // stopped answers a request that can't go on. It reports whether it was one.
-func (p *Provider) stopped(w http.ResponseWriter, r *http.Request, a *authorization, refused *refusal, err error) bool {
+func (p *Provider) stopped(w http.ResponseWriter, r *http.Request, a *authorization, err error) bool {
+	refused, ok := errors.AsType[*fault](err)
 	switch {
+	case err == nil:
+		return false
+	case ok:
+		p.refuse(w, r, a, refused.code, refused.description)
 	case errors.Is(err, errUntrusted):
 		p.untrusted(w, r)
-	case err != nil:
-		p.brokenPage(w, r, err)
-	case refused != nil:
-		p.refuse(w, r, a, refused)
 	default:
-		return false
+		p.brokenPage(w, r, err)
 	}
 	return true
 }
@@ -113,7 +118,7 @@ func (p *Provider) proceed(w http.ResponseWriter, r *http.Request, a *authorizat
 	case !ask:
 		p.issue(w, r, a, s, false)
 	case slices.Contains(a.prompt, "none"):
-		p.refuse(w, r, a, &refusal{"consent_required", "the user was not asked yet"})
+		p.refuse(w, r, a, "consent_required", "the user was not asked yet")
 	default:
 		p.consentPage(w, r, a, s)
 	}
@@ -139,7 +144,7 @@ func covers(had, wanted string) bool {
 // issue sends the user back with a code. consented says that they have just agreed.
 func (p *Provider) issue(w http.ResponseWriter, r *http.Request, a *authorization, s *identity.Session, consented bool) {
 	if s.UserID != a.hint && a.hint != "" || s.UserID != a.named.subject && a.named.subject != "" {
-		p.refuse(w, r, a, &refusal{"login_required", "somebody else is signed in than is asked for"})
+		p.refuse(w, r, a, "login_required", "somebody else is signed in than is asked for")
 		return
 	}
 	code, hash := identity.NewSecret()
@@ -170,9 +175,9 @@ func (p *Provider) issue(w http.ResponseWriter, r *http.Request, a *authorizatio
 }
 
 // refuse sends the user back with an error.
-func (p *Provider) refuse(w http.ResponseWriter, r *http.Request, a *authorization, refused *refusal) {
-	metrics.SignIn(a.client.ID, "authorize", refused.code)
-	p.back(w, r, a, url.Values{"error": {refused.code}, "error_description": {refused.description}})
+func (p *Provider) refuse(w http.ResponseWriter, r *http.Request, a *authorization, code, description string) {
+	metrics.SignIn(a.client.ID, "authorize", code)
+	p.back(w, r, a, url.Values{"error": {code}, "error_description": {description}})
 }
 
 // back sends the user to the redirect URI, whose own query stays as it is. The answer says who gives it (RFC 9207).
@@ -193,15 +198,11 @@ func (p *Provider) leave(w http.ResponseWriter, r *http.Request, address string,
 	if len(more) > 0 {
 		address += separator + more.Encode()
 	}
-	h := w.Header()
-	h.Set("Location", address)
-	h.Set("Cache-Control", "no-store")
-	h.Set("Referrer-Policy", "no-referrer")
 	status := http.StatusFound
 	if r.Method == http.MethodPost {
 		status = http.StatusSeeOther
 	}
-	w.WriteHeader(status)
+	redirect(w, status, address)
 }
 
 // satisfiedBy tells whether a session is what the request wants: not a new one, young enough, and of whom it is about.
@@ -217,10 +218,10 @@ func (a *authorization) satisfiedBy(s *identity.Session, now time.Time) bool {
 	return true
 }
 
-// read looks at an authorization request. errUntrusted: it leads nowhere. A refusal goes to the application, which is known then.
-func (p *Provider) read(r *http.Request, raw string) (*authorization, *refusal, error) {
+// read looks at an authorization request. errUntrusted: it leads nowhere. A *fault goes to the application, which is known then.
+func (p *Provider) read(r *http.Request, raw string) (*authorization, error) {
 	if len(raw) > maxRequest {
-		return nil, nil, errUntrusted
+		return nil, errUntrusted
 	}
 	q, malformed := url.ParseQuery(raw) // with what is wrong left out
 	one := func(name string) string {
@@ -232,39 +233,39 @@ func (p *Provider) read(r *http.Request, raw string) (*authorization, *refusal, 
 	c, err := p.db().Client(r.Context(), one("client_id"))
 	switch {
 	case errors.Is(err, store.ErrNotFound), err == nil && (!c.DisabledAt.IsZero() || !slices.Contains(c.RedirectURIs, one("redirect_uri"))):
-		return nil, nil, errUntrusted
+		return nil, errUntrusted
 	case err != nil:
-		return nil, nil, err
+		return nil, err
 	}
 	a := &authorization{raw: raw, client: c, redirectURI: one("redirect_uri"), state: one("state"), nonce: one("nonce"), challenge: one("code_challenge"),
 		loginHint: one("login_hint"), locales: one("ui_locales")}
 	if malformed != nil {
-		return a, invalid("the request is not form-urlencoded: percent-encode each parameter"), nil
+		return a, invalid("the request is not form-urlencoded: percent-encode each parameter")
 	}
-	for _, check := range []func(url.Values) *refusal{a.checkForm, a.checkKind, a.checkScope, a.checkPKCE, a.checkPrompt, a.checkClaims} {
-		if refused := check(q); refused != nil {
-			return a, refused, nil
+	for _, check := range []func(url.Values) error{a.checkForm, a.checkKind, a.checkScope, a.checkPKCE, a.checkPrompt, a.checkClaims} {
+		if err := check(q); err != nil {
+			return a, err
 		}
 	}
 	if hint := one("id_token_hint"); hint != "" {
 		user, _, ok := p.hinted(r.Context(), hint)
 		if !ok {
-			return a, invalid("id_token_hint is no ID token of this provider"), nil
+			return a, invalid("id_token_hint is no ID token of this provider")
 		}
 		a.hint = user
 	}
-	return a, nil, nil
+	return a, nil
 }
 
-func invalid(description string) *refusal { return &refusal{"invalid_request", description} }
+func invalid(description string) error { return badRequest("invalid_request", description) }
 
-func (a *authorization) checkForm(q url.Values) *refusal {
+func (a *authorization) checkForm(q url.Values) error {
 	if repeated(q) {
 		return invalid("a parameter comes more than once")
 	}
 	for _, unsupported := range []string{"request", "request_uri", "registration"} {
 		if q.Get(unsupported) != "" {
-			return &refusal{unsupported + "_not_supported", "the parameter " + unsupported + " is not supported"}
+			return badRequest(unsupported+"_not_supported", "the parameter "+unsupported+" is not supported")
 		}
 	}
 	if !utf8.ValidString(a.nonce) || strings.ContainsRune(a.nonce, 0) {
@@ -273,13 +274,13 @@ func (a *authorization) checkForm(q url.Values) *refusal {
 	return nil
 }
 
-func (a *authorization) checkKind(q url.Values) *refusal {
+func (a *authorization) checkKind(q url.Values) error {
 	switch q.Get("response_type") {
 	case "":
 		return invalid("response_type is missing: it is code")
 	case "code":
 	default:
-		return &refusal{"unsupported_response_type", "response_type must be code"}
+		return badRequest("unsupported_response_type", "response_type must be code")
 	}
 	if mode := q.Get("response_mode"); mode != "" && mode != "query" {
 		return invalid("response_mode must be query")
@@ -287,10 +288,10 @@ func (a *authorization) checkKind(q url.Values) *refusal {
 	return nil
 }
 
-func (a *authorization) checkScope(q url.Values) *refusal {
+func (a *authorization) checkScope(q url.Values) error {
 	a.scope = knownScope(q.Get("scope"))
 	if !covers(a.scope, "openid") {
-		return &refusal{"invalid_scope", "scope must have openid"}
+		return badRequest("invalid_scope", "scope must have openid")
 	}
 	return nil
 }
@@ -309,7 +310,7 @@ func knownScope(scope string) string {
 var challenge = regexp.MustCompile(`^[A-Za-z0-9_-]{43}$`)
 
 // checkPKCE takes S256 alone (RFC 7636): plain, which is what a missing method means, protects nothing.
-func (a *authorization) checkPKCE(q url.Values) *refusal {
+func (a *authorization) checkPKCE(q url.Values) error {
 	method := q.Get("code_challenge_method")
 	switch {
 	case a.challenge == "" && method != "":
@@ -330,7 +331,7 @@ func (a *authorization) checkPKCE(q url.Values) *refusal {
 // time.Duration holds.
 const ages = 100 * 365 * 24 * 60 * 60
 
-func (a *authorization) checkPrompt(q url.Values) *refusal {
+func (a *authorization) checkPrompt(q url.Values) error {
 	a.prompt = strings.Fields(q.Get("prompt"))
 	for _, one := range a.prompt {
 		if !slices.Contains([]string{"none", "login", "consent", "select_account"}, one) {
@@ -351,13 +352,13 @@ func (a *authorization) checkPrompt(q url.Values) *refusal {
 	return nil
 }
 
-func (a *authorization) checkClaims(q url.Values) *refusal {
+func (a *authorization) checkClaims(q url.Values) error {
 	var ok bool
 	if a.named, ok = parseClaims(q.Get("claims")); !ok {
 		return invalid("claims is not the JSON object that goes there")
 	}
 	if a.named.mustHaveACR { // Core section 5.5.1.1: as a sign-in that failed
-		return &refusal{"unmet_authentication_requirements", "this provider knows no acr: ask for it as a voluntary claim"}
+		return badRequest("unmet_authentication_requirements", "this provider knows no acr: ask for it as a voluntary claim")
 	}
 	return nil
 }

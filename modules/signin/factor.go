@@ -96,12 +96,12 @@ func (p *Provider) factor(w http.ResponseWriter, r *http.Request) {
 		p.untrusted(w, r)
 		return
 	}
-	a, refused, err := p.read(r, k.Request)
-	if p.stopped(w, r, a, refused, err) {
+	a, err := p.read(r, k.Request)
+	if p.stopped(w, r, a, err) {
 		return
 	}
 	if r.PostForm.Get("action") == "cancel" {
-		p.refuse(w, r, a, &refusal{"access_denied", "the user does not want to sign in"})
+		p.refuse(w, r, a, "access_denied", "the user does not want to sign in")
 		return
 	}
 	u, err := p.userOf(r.Context(), k)

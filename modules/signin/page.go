@@ -163,11 +163,6 @@ func wantsPage(r *http.Request) bool {
 	return strings.Contains(strings.Join(r.Header.Values("Accept"), ","), "text/html")
 }
 
-// noPage tells somebody that an address is none for people.
-func (p *Provider) noPage(w http.ResponseWriter, r *http.Request, status int) {
-	p.message(w, r, status, func(t *texts) (string, string) { return t.NoPageTitle, t.NoPage })
-}
-
 // untrusted answers a request that must not lead anywhere.
 func (p *Provider) untrusted(w http.ResponseWriter, r *http.Request) {
 	p.message(w, r, http.StatusBadRequest, func(t *texts) (string, string) { return t.UntrustedTitle, t.Untrusted })

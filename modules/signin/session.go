@@ -64,12 +64,12 @@ func (p *Provider) ownForm(next http.HandlerFunc) http.HandlerFunc {
 // signIn takes the sign-in form. The authorization request that it goes on with is looked at anew: a form is as good as what the
 // browser sends.
 func (p *Provider) signIn(w http.ResponseWriter, r *http.Request) {
-	a, refused, err := p.read(r, r.PostForm.Get("request"))
-	if p.stopped(w, r, a, refused, err) {
+	a, err := p.read(r, r.PostForm.Get("request"))
+	if p.stopped(w, r, a, err) {
 		return
 	}
 	if r.PostForm.Get("action") == "cancel" || slices.Contains(a.prompt, "none") {
-		p.refuse(w, r, a, &refusal{"access_denied", "the user does not want to sign in"})
+		p.refuse(w, r, a, "access_denied", "the user does not want to sign in")
 		return
 	}
 	f := signInForm{Email: strings.TrimSpace(r.PostForm.Get("email"))}
@@ -189,12 +189,12 @@ func (p *Provider) consent(w http.ResponseWriter, r *http.Request) {
 		p.untrusted(w, r)
 		return
 	}
-	a, refused, err := p.read(r, asked.Request)
-	if p.stopped(w, r, a, refused, err) {
+	a, err := p.read(r, asked.Request)
+	if p.stopped(w, r, a, err) {
 		return
 	}
 	if r.PostForm.Get("action") != "allow" {
-		p.refuse(w, r, a, &refusal{"access_denied", "the user does not agree"})
+		p.refuse(w, r, a, "access_denied", "the user does not agree")
 		return
 	}
 	s, err := p.session(r)

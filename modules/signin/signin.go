@@ -7,11 +7,11 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
 	"net/url"
+	"path"
 	"strings"
 	"sync"
 	"time"
@@ -22,7 +22,6 @@ import (
 	"github.com/hiregate/hiregate/internal/identity"
 	"github.com/hiregate/hiregate/internal/inbound"
 	"github.com/hiregate/hiregate/internal/password"
-	"github.com/hiregate/hiregate/internal/problem"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/vault"
 	"github.com/hiregate/hiregate/modules/gateway"
@@ -45,13 +44,14 @@ type Provider struct {
 	guard  *http.CrossOriginProtection
 	cookie string
 	mount  string // the path of the issuer, escaped
-	routes map[string]route
+	mux    *http.ServeMux
 }
 
-type route struct {
-	methods string // those that are allowed, as the header Allow has them
-	serve   http.HandlerFunc
-}
+// The addresses that applications ask with their secret.
+const (
+	tokenPath  = "/openId/accessToken"
+	revokePath = "/oauth/revoke"
+)
 
 // New completes a provider.
 func New(p Provider) *Provider {
@@ -62,139 +62,84 @@ func New(p Provider) *Provider {
 	}
 	p.noted = new(sync.Map)
 	p.guard = http.NewCrossOriginProtection()
-	const read = "GET, HEAD"
-	p.routes = map[string]route{
-		"/oauth/authorize":                  {"GET, HEAD, POST", p.authorize},
-		"/oauth/sign-in":                    {http.MethodPost, p.ownForm(p.signIn)},
-		"/oauth/factor":                     {http.MethodPost, p.ownForm(p.factor)},
-		"/oauth/consent":                    {http.MethodPost, p.ownForm(p.consent)},
-		"/oauth/logout":                     {"GET, HEAD, POST", p.logout},
-		"/oauth/sign-out":                   {http.MethodPost, p.ownForm(p.signOut)},
-		"/openId/accessToken":               {http.MethodPost, p.token},
-		"/oauth/revoke":                     {http.MethodPost, p.revoke},
-		"/oauth/userinfo":                   {"GET, HEAD, POST, OPTIONS", p.userinfo},
-		"/oauth/jwks":                       {read, p.jwks},
-		"/.well-known/openid-configuration": {read, p.discovery},
-	}
+	p.mux = http.NewServeMux()
+	const get, post, both = "GET, HEAD", "POST", "GET, HEAD, POST"
+	p.handle("/oauth/authorize", both, p.authorize)
+	p.handle("/oauth/sign-in", post, p.ownForm(p.signIn))
+	p.handle("/oauth/factor", post, p.ownForm(p.factor))
+	p.handle("/oauth/consent", post, p.ownForm(p.consent))
+	p.handle("/oauth/logout", both, p.logout)
+	p.handle("/oauth/sign-out", post, p.ownForm(p.signOut))
+	p.handle(tokenPath, post, p.token)
+	p.handle(revokePath, post, p.revoke)
+	p.handle("/oauth/userinfo", "GET, HEAD, POST, OPTIONS", p.userinfo)
+	p.handle("/oauth/jwks", get, p.jwks)
+	p.handle("/.well-known/openid-configuration", get, p.discovery)
 	if p.Upstream != nil {
-		p.routes["/oauth/upstream"] = route{http.MethodPost, p.ownForm(p.toUpstream)}
-		p.routes[upstreamCallback] = route{read, p.fromUpstream}
+		p.handle("/oauth/upstream", post, p.ownForm(p.toUpstream))
+		p.handle(upstreamCallback, get, p.fromUpstream)
 	}
+	p.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { p.reject(w, r, errNotFound) })
 	return &p
+}
+
+// handle routes a path to a handler, for methods as the header Allow has them. Others are answered 405: people come here with the address
+// of a form that they sent before.
+func (p *Provider) handle(path, methods string, serve http.HandlerFunc) {
+	for _, method := range strings.Split(methods, ", ") {
+		p.mux.HandleFunc(method+" "+path, func(w http.ResponseWriter, r *http.Request) { p.serve(w, r, serve) })
+	}
+	p.mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Allow", methods)
+		p.reject(w, r, &fault{status: http.StatusMethodNotAllowed, code: "invalid_request", description: "this address takes " + methods + " only"})
+	})
 }
 
 // ServeHTTP answers what is below the base URL, which is taken off the path before.
 func (p *Provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	route, ok := p.routes[r.URL.Path]
-	if !ok {
-		p.notFound(w, r)
+	if path.Clean(r.URL.Path) != r.URL.Path { // which the mux would redirect
+		p.reject(w, r, errNotFound)
 		return
 	}
-	if !allows(route.methods, r.Method) {
-		p.notAllowed(w, r, route.methods)
-		return
-	}
+	p.mux.ServeHTTP(w, r)
+}
+
+// serve reads the body of a POST and calls the handler, while the gateway keeps its store open.
+func (p *Provider) serve(w http.ResponseWriter, r *http.Request, handler http.HandlerFunc) {
 	release, ok := p.Gateway.Hold(w)
 	if !ok {
-		p.closed(w, r)
+		p.reject(w, r, errStoreAway)
 		return
 	}
 	defer release()
 	if r.Method == http.MethodPost {
-		done, ok := p.body(w, r)
-		if !ok {
+		done, err := p.body(w, r)
+		if err != nil {
+			p.reject(w, r, errBusy)
 			return
 		}
 		defer done()
 	}
-	route.serve(w, r)
-}
-
-func allows(methods, method string) bool {
-	for _, one := range strings.Split(methods, ", ") {
-		if one == method {
-			return true
-		}
-	}
-	return false
-}
-
-// closed answers while the store is, at the addresses that applications ask in their errors' form, whatever they accept.
-func (p *Provider) closed(w http.ResponseWriter, r *http.Request) {
-	switch {
-	case forApplications(r):
-		unavailable(w, noDatabase)
-	case wantsPage(r):
-		p.broken(w, r)
-	default:
-		problem.Unavailable(w)
-	}
+	handler(w, r)
 }
 
 // bodyName shares the memory for bodies with tenants, whose names have no slash.
 const bodyName = "/signin"
 
-// body reads the body of a request, which is a form where it is anything, before anybody looks at it. One that is too large, too slow or
-// cut off is an error to whoever reads it. Call done when the request is answered.
-func (p *Provider) body(w http.ResponseWriter, r *http.Request) (done func(), ok bool) {
+// body reads the body of a request into memory; it is a form, if anything. One that is too large, too slow or cut off is an error to
+// the handler that reads it. Call done when the request is answered. The error is inbound.ErrBusy: there is no memory for another body.
+func (p *Provider) body(w http.ResponseWriter, r *http.Request) (done func(), err error) {
 	body, err := p.Gateway.Runtime.Unverified.Read(w, r, bodyName, maxForm)
 	switch {
 	case errors.Is(err, inbound.ErrBusy):
-		p.busy(w, r)
-		return nil, false
+		return nil, err
 	case err != nil:
-		r.Body = unreadable{err}
-		return func() {}, true
+		unread, failed := io.Pipe()
+		r.Body = unread
+		return func() {}, failed.CloseWithError(err)
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body.Bytes()))
-	return body.Release, true
-}
-
-// unreadable is a body that could not be read.
-type unreadable struct{ err error }
-
-func (u unreadable) Read([]byte) (int, error) { return 0, u.err }
-func (u unreadable) Close() error             { return nil }
-
-// busy answers while there is no memory for another body.
-func (p *Provider) busy(w http.ResponseWriter, r *http.Request) {
-	const detail = "sign-in is asked too much at this moment: ask again in a few seconds"
-	switch {
-	case forApplications(r):
-		unavailable(w, detail)
-	case wantsPage(r):
-		p.broken(w, r)
-	default:
-		problem.New(http.StatusServiceUnavailable, detail).RetryAfter(5 * time.Second).Write(w)
-	}
-}
-
-// forApplications tells whether an address is one that applications ask with their secret.
-func forApplications(r *http.Request) bool {
-	return r.URL.Path == "/openId/accessToken" || r.URL.Path == "/oauth/revoke"
-}
-
-func (p *Provider) notFound(w http.ResponseWriter, r *http.Request) {
-	if wantsPage(r) {
-		p.noPage(w, r, http.StatusNotFound)
-		return
-	}
-	problem.New(http.StatusNotFound, "sign-in has nothing at this address").Write(w)
-}
-
-// notAllowed answers 405, at the addresses that applications ask in their errors' form. People come here with the address of a form that
-// they sent before.
-func (p *Provider) notAllowed(w http.ResponseWriter, r *http.Request, methods string) {
-	switch {
-	case forApplications(r):
-		w.Header().Set("Allow", methods)
-		writeError(w, http.StatusMethodNotAllowed, "invalid_request", "this address takes POST only")
-	case wantsPage(r):
-		w.Header().Set("Allow", methods)
-		p.noPage(w, r, http.StatusMethodNotAllowed)
-	default:
-		problem.MethodNotAllowed(w, methods)
-	}
+	return body.Release, nil
 }
 
 func (p *Provider) db() *store.DB  { return p.Gateway.Runtime.Store() }
@@ -230,39 +175,10 @@ func repeated(v url.Values) bool {
 	return false
 }
 
-// writeJSON answers with JSON that nobody keeps.
-func writeJSON(w http.ResponseWriter, status int, v any) {
-	raw, err := json.Marshal(v)
-	if err != nil { // of maps of strings and numbers
-		status, raw = http.StatusInternalServerError, []byte(`{"error":"server_error"}`)
-	}
-	h := w.Header()
-	h.Set("Content-Type", "application/json")
-	if h.Get("Cache-Control") == "" {
-		h.Set("Cache-Control", "no-store")
-		h.Set("Pragma", "no-cache")
-	}
-	h.Set("X-Content-Type-Options", "nosniff")
-	w.WriteHeader(status)
-	w.Write(append(raw, '\n'))
-}
-
-// writeError answers with an error as RFC 6749 section 5.2 has them.
-func writeError(w http.ResponseWriter, status int, code, description string) {
-	writeJSON(w, status, map[string]string{"error": code, "error_description": description})
-}
-
 // storeAway answers an application that the store can't be used now.
 func (p *Provider) storeAway(w http.ResponseWriter, r *http.Request, err error) {
 	p.report(r, err)
-	unavailable(w, noDatabase)
-}
-
-const noDatabase = "sign-in can't use its database now: ask again in a moment"
-
-func unavailable(w http.ResponseWriter, description string) {
-	w.Header().Set("Retry-After", "5")
-	writeError(w, http.StatusServiceUnavailable, "temporarily_unavailable", description)
+	errStoreAway.write(w)
 }
 
 func (p *Provider) report(r *http.Request, err error) {

@@ -19,38 +19,39 @@ import (
 // token exchanges a code, or a refresh token, for tokens (OpenID Connect Core sections 3.1.3 and 12). The client is authenticated
 // before anything is consumed.
 func (p *Provider) token(w http.ResponseWriter, r *http.Request) {
-	sent, c, f, err := p.asked(w, r)
-	if f == nil && err == nil {
+	sent, c, err := p.asked(w, r)
+	if err == nil {
 		switch sent.Get("grant_type") {
 		case "authorization_code":
-			f, err = p.exchange(w, r, c, sent)
+			err = p.exchange(w, r, c, sent)
 		case "refresh_token":
-			f, err = p.refresh(w, r, c, sent)
+			err = p.refresh(w, r, c, sent)
 		case "":
-			f = &fault{http.StatusBadRequest, "invalid_request", "grant_type is missing"}
+			err = invalid("grant_type is missing")
 		default:
-			f = &fault{http.StatusBadRequest, "unsupported_grant_type", "grant_type must be authorization_code or refresh_token"}
+			err = badRequest("unsupported_grant_type", "grant_type must be authorization_code or refresh_token")
 		}
 	}
-	p.finish(w, r, c, sent.Get("grant_type"), f, err)
+	p.finish(w, r, c, sent.Get("grant_type"), err)
 }
 
 // finish answers what went wrong, and counts it.
-func (p *Provider) finish(w http.ResponseWriter, r *http.Request, c *identity.Client, grant string, f *fault, err error) {
+func (p *Provider) finish(w http.ResponseWriter, r *http.Request, c *identity.Client, grant string, err error) {
 	client := ""
 	if c != nil {
 		client = c.ID
 	}
+	f, refused := errors.AsType[*fault](err)
 	switch {
-	case err != nil:
-		metrics.Token(client, grant, "unavailable")
-		p.storeAway(w, r, err)
-	case f != nil:
+	case refused:
 		metrics.Token(client, grant, f.code)
 		if c != nil {
 			p.note(r, p.entry(r, "token", f.code, client, ""))
 		}
 		f.write(w)
+	case err != nil:
+		metrics.Token(client, grant, "unavailable")
+		p.storeAway(w, r, err)
 	default:
 		metrics.Token(client, grant, "success")
 	}
@@ -58,9 +59,9 @@ func (p *Provider) finish(w http.ResponseWriter, r *http.Request, c *identity.Cl
 
 var verifier = regexp.MustCompile(`^[A-Za-z0-9._~-]{43,128}$`)
 
-func (p *Provider) exchange(w http.ResponseWriter, r *http.Request, c *identity.Client, sent url.Values) (*fault, error) {
+func (p *Provider) exchange(w http.ResponseWriter, r *http.Request, c *identity.Client, sent url.Values) error {
 	if sent.Get("code") == "" || sent.Get("redirect_uri") == "" {
-		return &fault{http.StatusBadRequest, "invalid_request", "code and redirect_uri must be there"}, nil
+		return invalid("code and redirect_uri must be there")
 	}
 	made := ""
 	switch v := sent.Get("code_verifier"); {
@@ -73,7 +74,7 @@ func (p *Provider) exchange(w http.ResponseWriter, r *http.Request, c *identity.
 	// What can fail without the code is done before it is consumed.
 	k, err := p.Ring.current(r.Context(), c.Algorithm)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	now := p.now()
 	issued := newTokens("", now)
@@ -93,28 +94,26 @@ func (p *Provider) exchange(w http.ResponseWriter, r *http.Request, c *identity.
 		return tx.LogSignin(e)
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if g == nil {
-		return errGrant, nil
+		return errGrant
 	}
-	return nil, p.answer(w, k, g, u, issued, g.Scope, g.Nonce, now)
+	return p.answer(w, k, g, u, issued, g.Scope, g.Nonce, now)
 }
-
-var errScope = errors.New("the scope is not one that a token is refreshed with")
 
 // refresh exchanges a refresh token. The scope that comes with it may be a smaller one, and has nothing that was not granted (RFC 6749
 // section 6): here, other than in an authorization request, unknown scopes are refused as well.
-func (p *Provider) refresh(w http.ResponseWriter, r *http.Request, c *identity.Client, sent url.Values) (*fault, error) {
+func (p *Provider) refresh(w http.ResponseWriter, r *http.Request, c *identity.Client, sent url.Values) error {
 	if sent.Get("refresh_token") == "" {
-		return &fault{http.StatusBadRequest, "invalid_request", "refresh_token must be there"}, nil
+		return invalid("refresh_token must be there")
 	}
 	hash := identity.HashSecret(sent.Get("refresh_token"))
 	scope := knownScope(sent.Get("scope"))
 	tooFew := strings.TrimSpace(sent.Get("scope")) != "" && !covers(scope, "openid")
 	k, err := p.Ring.current(r.Context(), c.Algorithm)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	now := p.now()
 	issued := newTokens(scope, now)
@@ -126,7 +125,7 @@ func (p *Provider) refresh(w http.ResponseWriter, r *http.Request, c *identity.C
 			return err
 		}
 		if tooFew || !covers(g.Scope, sent.Get("scope")) { // asked now, so that a token's second use is seen whatever scope it comes with
-			return errScope
+			return errScope // and nothing is rotated
 		}
 		if u, err = tx.User(g.UserID); err != nil {
 			return err
@@ -134,19 +133,16 @@ func (p *Provider) refresh(w http.ResponseWriter, r *http.Request, c *identity.C
 		e.UserID = g.UserID
 		return tx.LogSignin(e)
 	})
-	if errors.Is(err, errScope) { // nothing was rotated
-		return &fault{http.StatusBadRequest, "invalid_scope", "scope must have openid, and nothing that was not granted"}, nil
-	}
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if g == nil {
-		return errGrant, nil
+		return errGrant
 	}
 	if scope == "" {
 		scope = g.Scope
 	}
-	return nil, p.answer(w, k, g, u, issued, scope, "", now)
+	return p.answer(w, k, g, u, issued, scope, "", now)
 }
 
 // issuedTokens are new tokens, and what is kept of them.
@@ -184,11 +180,11 @@ func (p *Provider) answer(w http.ResponseWriter, k *key, g *identity.Grant, u *i
 
 // revoke ends a token (RFC 7009). What is not the client's is left alone, and answered alike.
 func (p *Provider) revoke(w http.ResponseWriter, r *http.Request) {
-	sent, c, f, err := p.asked(w, r)
-	if f == nil && err == nil && sent.Get("token") == "" {
-		f = &fault{http.StatusBadRequest, "invalid_request", "token must be there"}
+	sent, c, err := p.asked(w, r)
+	if err == nil && sent.Get("token") == "" {
+		err = invalid("token must be there")
 	}
-	if f == nil && err == nil {
+	if err == nil {
 		e := p.entry(r, "revoke", "success", c.ID, "")
 		err = p.db().Write(r.Context(), func(tx *store.Tx) error {
 			known, err := tx.RevokeToken(identity.HashSecret(sent.Get("token")), p.Issuer, c.ID, p.now())
@@ -198,9 +194,9 @@ func (p *Provider) revoke(w http.ResponseWriter, r *http.Request) {
 			return tx.LogSignin(e)
 		})
 	}
-	if f == nil && err == nil {
+	if err == nil {
 		w.Header().Set("Cache-Control", "no-store")
 		w.WriteHeader(http.StatusOK)
 	}
-	p.finish(w, r, c, "revoke", f, err)
+	p.finish(w, r, c, "revoke", err)
 }

@@ -21,8 +21,8 @@ const upstreamCallback = "/oauth/upstream/callback"
 
 // toUpstream takes the form that sends somebody there.
 func (p *Provider) toUpstream(w http.ResponseWriter, r *http.Request) {
-	a, refused, err := p.read(r, r.PostForm.Get("request"))
-	if p.stopped(w, r, a, refused, err) {
+	a, err := p.read(r, r.PostForm.Get("request"))
+	if p.stopped(w, r, a, err) {
 		return
 	}
 	found, err := p.Upstream.discovered(r.Context())
@@ -42,11 +42,7 @@ func (p *Provider) toUpstream(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	options := append(a.wishes(), oidc.Nonce(v.Nonce), oauth2.S256ChallengeOption(v.Verifier))
-	h := w.Header()
-	h.Set("Location", p.Upstream.config(found, p.Issuer).AuthCodeURL(v.State, options...))
-	h.Set("Cache-Control", "no-store")
-	h.Set("Referrer-Policy", "no-referrer")
-	w.WriteHeader(http.StatusSeeOther)
+	redirect(w, http.StatusSeeOther, p.Upstream.config(found, p.Issuer).AuthCodeURL(v.State, options...))
 }
 
 // maxHint is the longest login_hint that is handed on, in bytes: providers take only so long an address, and it is no more than a hint.
@@ -116,8 +112,8 @@ func (p *Provider) fromUpstream(w http.ResponseWriter, r *http.Request) {
 		p.message(w, r, http.StatusBadRequest, func(t *texts) (string, string) { return t.OverTitle, t.Over })
 		return
 	}
-	a, refused, err := p.read(r, request)
-	if p.stopped(w, r, a, refused, err) {
+	a, err := p.read(r, request)
+	if p.stopped(w, r, a, err) {
 		return
 	}
 	them, err := p.told(r, q, v)
@@ -128,7 +124,7 @@ func (p *Provider) fromUpstream(w http.ResponseWriter, r *http.Request) {
 	at, ok := a.signedInUpstream(them.AuthTime, v.At, p.now())
 	if !ok {
 		p.Log.Warn("an upstream did not let somebody sign in as an application asked for", zap.String("client", a.client.ID), zap.Bool("auth_time", them.AuthTime > 0))
-		p.refuse(w, r, a, &refusal{"login_required", "the user's provider did not say that they signed in anew, or as lately as max_age asks for"})
+		p.refuse(w, r, a, "login_required", "the user's provider did not say that they signed in anew, or as lately as max_age asks for")
 		return
 	}
 	u, err := p.joined(r.Context(), them)
@@ -170,16 +166,16 @@ var passedOn = []upstreamError{"login_required", "interaction_required", "consen
 
 // upstreamFailed sends somebody back who could not sign in upstream.
 func (p *Provider) upstreamFailed(w http.ResponseWriter, r *http.Request, a *authorization, err error) {
-	refused := &refusal{"server_error", "signing in at the user's provider did not work"}
+	code, description := "server_error", "signing in at the user's provider did not work"
 	if told, ok := errors.AsType[upstreamError](err); ok && slices.Contains(passedOn, told) {
-		refused.code = string(told)
+		code = string(told)
 	}
-	if refused.code == "access_denied" { // that is no failure
-		refused.description = "the user does not want to sign in"
+	if code == "access_denied" { // that is no failure
+		description = "the user does not want to sign in"
 	} else {
 		p.Log.Warn("signing in upstream did not work", zap.Error(err))
 		metrics.SignIn(a.client.ID, "sign-in", "upstream_failed")
 		p.note(r, p.entry(r, "sign-in", "upstream_failed", a.client.ID, ""))
 	}
-	p.refuse(w, r, a, refused)
+	p.refuse(w, r, a, code, description)
 }
