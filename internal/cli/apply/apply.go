@@ -242,22 +242,12 @@ func typedPassword(ctx context.Context, fd int) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("reading the password: %w", terminal.Cause(err))
 	}
-	type typed struct {
-		line []byte
-		err  error
-	}
-	got := make(chan typed, 1)
-	go func() {
-		line, err := term.ReadPassword(fd)
-		got <- typed{line, err}
-	}()
-	select {
-	case <-ctx.Done():
+	line, err := terminal.Await(ctx, func() ([]byte, error) { return term.ReadPassword(fd) })
+	switch {
+	case ctx.Err() != nil:
 		return "", errors.Join(errors.New("interrupted before there was a password"), term.Restore(fd, before))
-	case t := <-got:
-		if t.err != nil {
-			return "", fmt.Errorf("reading the password: %w", terminal.Cause(t.err))
-		}
-		return string(t.line), nil
+	case err != nil:
+		return "", fmt.Errorf("reading the password: %w", terminal.Cause(err))
 	}
+	return string(line), nil
 }

@@ -84,22 +84,10 @@ func (c *client) cache() string {
 	return filepath.Join(folder, "hiregate", "apply", fmt.Sprintf("%x.token", sha256.Sum256([]byte(c.base+"\x00"+strings.ToLower(c.user)))))
 }
 
-// keep puts the token into the cache, for its owner alone. Where that can't be done, the next command signs in again.
+// keep puts the token into the cache. If that fails, the next command signs in again.
 func (c *client) keep() {
-	name := c.cache()
-	if name == "" || os.MkdirAll(filepath.Dir(name), 0o700) != nil {
-		return
-	}
-	f, err := os.CreateTemp(filepath.Dir(name), "new-*") // 0600
-	if err != nil {
-		return
-	}
-	_, err = f.WriteString(c.token + "\n")
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), name)
-	}
-	if err != nil {
-		os.Remove(f.Name())
+	if name := c.cache(); name != "" && os.MkdirAll(filepath.Dir(name), 0o700) == nil {
+		_ = terminal.WriteFile(name, c.token+"\n")
 	}
 }
 
@@ -270,33 +258,28 @@ func (c *client) elsewhere() error {
 
 // questions reads what a job asks.
 func (c *client) questions(ctx context.Context, job string) (all []asked, err error) {
-	a, err := c.ask(ctx, http.MethodGet, "/v2/job/"+terminal.PathSegment(job)+"/question", content{}, nil)
-	if err != nil {
-		return nil, err
-	}
-	if a.status != http.StatusOK {
-		return nil, a.sentence("reading what " + terminal.Printable(job) + " asks")
-	}
-	if err := json.Unmarshal(a.body, &all); err != nil {
-		return nil, fmt.Errorf("reading what %s asks: %w", terminal.Printable(job), err)
-	}
-	return all, nil
+	err = c.get(ctx, "/v2/job/"+terminal.PathSegment(job)+"/question", "reading what "+terminal.Printable(job)+" asks", &all)
+	return all, err
 }
 
 // legalText reads the text of a compliance group, which is public.
 func (c *client) legalText(ctx context.Context, group string) (*legalText, error) {
-	a, err := c.ask(ctx, http.MethodGet, "/compliance/"+terminal.PathSegment(group), content{}, nil)
+	t := new(legalText)
+	return t, c.get(ctx, "/compliance/"+terminal.PathSegment(group), "reading the text of "+terminal.Printable(group), t)
+}
+
+func (c *client) get(ctx context.Context, path, doing string, into any) error {
+	a, err := c.ask(ctx, http.MethodGet, path, content{}, nil)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if a.status != http.StatusOK {
-		return nil, a.sentence("reading the text of " + terminal.Printable(group))
+		return a.sentence(doing)
 	}
-	t := new(legalText)
-	if err := json.Unmarshal(a.body, t); err != nil {
-		return nil, fmt.Errorf("reading the text of %s: %w", terminal.Printable(group), err)
+	if err := json.Unmarshal(a.body, into); err != nil {
+		return fmt.Errorf("%s: %w", doing, err)
 	}
-	return t, nil
+	return nil
 }
 
 // apply sends an application, under an Idempotency-Key. It gives the application's id, or what is not valid.

@@ -158,24 +158,11 @@ func (f *form) answer(ctx context.Context, q *asked) (a givenAnswer, err error) 
 
 // line reads a line, without its end. An interrupt ends the waiting; the line that comes later is nobody's.
 func (f *form) line(ctx context.Context) (string, error) {
-	type read struct {
-		line string
-		err  error
-	}
-	got := make(chan read, 1)
-	go func() {
-		line, err := f.in.ReadString('\n')
-		got <- read{line, err}
-	}()
-	select {
-	case <-ctx.Done():
+	line, err := terminal.Await(ctx, func() (string, error) { return f.in.ReadString('\n') })
+	if err != nil && line == "" {
 		return "", errFormEnded
-	case r := <-got:
-		if r.err != nil && r.line == "" {
-			return "", errFormEnded
-		}
-		return strings.TrimRight(r.line, "\r\n"), nil
 	}
+	return strings.TrimRight(line, "\r\n"), nil
 }
 
 // rest reads the further lines of a text, up to an empty one.

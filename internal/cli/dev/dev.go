@@ -52,12 +52,7 @@ ends everything at once.`,
   hiregate dev --http 9080 --dir /tmp/hiregate
   hiregate dev --no-partner   # and, from another terminal: hiregate listen --secret hris-secret --fail-rate 0.5`,
 		SilenceUsage: true, // it would hide the sentence that says what is wrong
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return errors.New("dev takes no arguments: `hiregate dev --help` lists the flags")
-			}
-			return nil
-		},
+		Args:         terminal.Exactly(0, "dev takes no arguments: `hiregate dev --help` lists the flags"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if runtime.GOOS == "windows" {
 				return errors.New("hiregate dev runs on Linux and macOS: on Windows use WSL, or start a gateway with hiregate run")

@@ -47,7 +47,12 @@ type seeding struct {
 // make puts a resource that is not there yet.
 func (s *seeding) make(ctx context.Context, path string, resource any) error {
 	_, err := s.Send(ctx, http.MethodPut, s.base+path, http.Header{"If-None-Match": {"*"}}, resource, nil)
-	if refused := new(admin.Refusal); errors.As(err, &refused) && refused.Status == http.StatusPreconditionFailed {
+	return unless(http.StatusPreconditionFailed, err)
+}
+
+// unless leaves out the error of a request that was answered with a status.
+func unless(status int, err error) error {
+	if refused := new(admin.Refusal); errors.As(err, &refused) && refused.Status == status {
 		return nil
 	}
 	return err
@@ -85,11 +90,7 @@ func (s *seeding) moved(ctx context.Context, path, origin string, here map[strin
 			next[kept] = v
 		}
 	}
-	err := s.Call(ctx, http.MethodPut, s.base+path, next, nil)
-	if refused := new(admin.Refusal); errors.As(err, &refused) && refused.Status == http.StatusUnprocessableEntity {
-		return nil
-	}
-	return err
+	return unless(http.StatusUnprocessableEntity, s.Call(ctx, http.MethodPut, s.base+path, next, nil))
 }
 
 func (s *seeding) workflow(ctx context.Context) error {
@@ -126,7 +127,7 @@ func (s *seeding) people(ctx context.Context) error {
 // partners makes the users of the Apply API.
 func (s *seeding) partners(ctx context.Context) error {
 	for _, p := range s.data.Partners {
-		if err := unlessThere(s.Call(ctx, http.MethodPost, s.base+"/api-users", p, nil)); err != nil {
+		if err := unless(http.StatusConflict, s.Call(ctx, http.MethodPost, s.base+"/api-users", p, nil)); err != nil {
 			return err
 		}
 	}

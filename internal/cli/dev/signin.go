@@ -33,7 +33,7 @@ func (f *flags) home() string   { return fmt.Sprintf("http://localhost:%d", f.pa
 func (s *seeding) signIn(home string) func(context.Context) error {
 	return func(ctx context.Context) error {
 		ada := map[string]any{"email": demoEmail, "emailVerified": true, "name": "Ada Lovelace", "givenName": "Ada", "familyName": "Lovelace", "password": demoPassword}
-		if err := unlessThere(s.Call(ctx, http.MethodPost, "/v1/users", ada, nil)); err != nil {
+		if err := unless(http.StatusConflict, s.Call(ctx, http.MethodPost, "/v1/users", ada, nil)); err != nil {
 			return err
 		}
 		var settings map[string]any
@@ -42,7 +42,7 @@ func (s *seeding) signIn(home string) func(context.Context) error {
 		if refused := new(admin.Refusal); errors.As(err, &refused) && refused.Status == http.StatusNotFound {
 			demo := demoSettings(map[string]any{"name": "Sample partner"}, home)
 			demo["id"], demo["secret"] = partner.DemoClient, demoSecret
-			return unlessThere(s.Call(ctx, http.MethodPost, "/v1/oauth-clients", demo, nil))
+			return unless(http.StatusConflict, s.Call(ctx, http.MethodPost, "/v1/oauth-clients", demo, nil))
 		}
 		if err != nil {
 			return err
@@ -60,14 +60,6 @@ func demoSettings(settings map[string]any, home string) map[string]any {
 	return settings
 }
 
-// unlessThere takes it for done when there is one already.
-func unlessThere(err error) error {
-	if refused := new(admin.Refusal); errors.As(err, &refused) && refused.Status == http.StatusConflict {
-		return nil
-	}
-	return err
-}
-
 // signinKey is what the gateway's signing keys are sealed with, in a file of the data's folder: one that was made at the first
 // start, so that the keys of a folder are good as long as the folder is.
 func (f *flags) signinKey() (string, error) {
@@ -82,22 +74,8 @@ func (f *flags) signinKey() (string, error) {
 	var random [32]byte
 	rand.Read(random[:])
 	key := base64.StdEncoding.EncodeToString(random[:])
-	if err := writeWhole(path, key+"\n"); err != nil {
+	if err := terminal.WriteFile(path, key+"\n"); err != nil {
 		return "", fmt.Errorf("keeping the key of sign-in in %s: %w", path, terminal.Cause(err))
 	}
 	return key, nil
-}
-
-// writeWhole writes a file that is there with all of its text or not at all, for its owner alone.
-func writeWhole(path, text string) error {
-	half, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)) // of mode 0600
-	if err != nil {
-		return err
-	}
-	defer os.Remove(half.Name()) // which is gone once it has its name
-	_, err = half.WriteString(text)
-	if err := errors.Join(err, half.Sync(), half.Close()); err != nil {
-		return err
-	}
-	return os.Rename(half.Name(), path)
 }

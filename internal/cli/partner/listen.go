@@ -61,12 +61,7 @@ With --json every line is a JSON object: "kind" is "listening" (the first), "ver
   hiregate listen --secret hris-secret --addr 127.0.0.1:9090 --save received --json
   hiregate listen --secret hris-secret --issuer http://localhost:8080/signin --client-secret demo-secret`,
 		SilenceUsage: true, // it would hide the sentence that says what is wrong
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return errors.New("listen takes no arguments: the address goes into --addr")
-			}
-			return nil
-		},
+		Args:         terminal.Exactly(0, "listen takes no arguments: the address goes into --addr"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, stop := terminal.Interruptible(cmd)
 			defer stop()

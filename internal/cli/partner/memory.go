@@ -1,13 +1,15 @@
 package partner
 
-import "sync"
+import (
+	"sync"
+
+	"github.com/hashicorp/golang-lru/v2/simplelru"
+)
 
 // memory knows which exports arrived before, up to a bound: the oldest is forgotten first.
 type memory struct {
-	mu    sync.Mutex
-	seen  map[string]*sighting
-	order []string // a ring of the keys in seen
-	next  int      // where in the ring the next key goes
+	mu   sync.Mutex
+	seen *simplelru.LRU[string, *sighting]
 }
 
 type sighting struct {
@@ -16,7 +18,8 @@ type sighting struct {
 }
 
 func newMemory(bound int) *memory {
-	return &memory{seen: make(map[string]*sighting), order: make([]string, bound)}
+	seen, _ := simplelru.NewLRU[string, *sighting](bound, nil) // the only error is that of a bound that is not positive
+	return &memory{seen: seen}
 }
 
 // arrive counts an arrival. It returns which one it is, from 1, and whether an earlier one was acknowledged.
@@ -39,15 +42,10 @@ func (m *memory) acknowledge(key string) bool {
 }
 
 func (m *memory) sighting(key string) *sighting {
-	s, known := m.seen[key]
+	s, known := m.seen.Peek(key) // Get would move it to the front
 	if !known {
 		s = new(sighting)
-		if len(m.seen) == len(m.order) {
-			delete(m.seen, m.order[m.next])
-		}
-		m.seen[key] = s
-		m.order[m.next] = key
-		m.next = (m.next + 1) % len(m.order)
+		m.seen.Add(key, s)
 	}
 	return s
 }

@@ -352,11 +352,11 @@ func TestMemoryIsBounded(t *testing.T) {
 	require.True(t, m.acknowledge("a"))
 	require.False(t, m.acknowledge("a"))
 	m.arrive("d") // forgets a, the oldest
-	require.Len(t, m.seen, 3)
+	require.Equal(t, 3, m.seen.Len())
 	attempt, acknowledged := m.arrive("a") // forgets b
 	require.Equal(t, 1, attempt)
 	require.False(t, acknowledged)
 	attempt, _ = m.arrive("c")
 	require.Equal(t, 2, attempt)
-	require.Len(t, m.seen, 3)
+	require.Equal(t, 3, m.seen.Len())
 }

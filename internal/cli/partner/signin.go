@@ -146,7 +146,7 @@ func (s *signIn) finish(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.attempts.Remove(cookie.Value) // an answer is taken once
-	dropCookie(w, attemptCookie)
+	setCookie(w, attemptCookie, "")
 	provider, _, err := s.discover()
 	if err != nil {
 		s.failed(w, http.StatusBadGateway, fmt.Sprintf("The provider does not tell how to sign in: %v", err))
@@ -220,7 +220,7 @@ func (s *signIn) end(w http.ResponseWriter, r *http.Request) {
 	if cookie, err := r.Cookie(personCookie); err == nil {
 		s.people.Remove(cookie.Value)
 	}
-	dropCookie(w, personCookie)
+	setCookie(w, personCookie, "")
 	to := s.home + HomePath
 	if provider, _, err := s.discover(); err == nil && who != nil {
 		var metadata struct {
@@ -245,10 +245,11 @@ func (s *signIn) who(r *http.Request) *person {
 	return &who
 }
 
+// setCookie sets a cookie, or removes it if the value is empty.
 func setCookie(w http.ResponseWriter, name, value string) {
-	http.SetCookie(w, &http.Cookie{Name: name, Value: value, Path: "/", HttpOnly: true, SameSite: http.SameSiteLaxMode})
-}
-
-func dropCookie(w http.ResponseWriter, name string) {
-	http.SetCookie(w, &http.Cookie{Name: name, Path: "/", HttpOnly: true, SameSite: http.SameSiteLaxMode, MaxAge: -1})
+	c := &http.Cookie{Name: name, Value: value, Path: "/", HttpOnly: true, SameSite: http.SameSiteLaxMode}
+	if value == "" {
+		c.MaxAge = -1
+	}
+	http.SetCookie(w, c)
 }

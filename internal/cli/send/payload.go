@@ -77,47 +77,21 @@ func exportContext(body []byte) string {
 	return ""
 }
 
-type identifier struct {
-	Value          string `json:"value"`
-	SchemeID       string `json:"schemeId"`
-	SchemeAgencyID string `json:"schemeAgencyId"`
-}
-
-type attachment struct {
-	ID           identifier `json:"id"`
-	Descriptions []string   `json:"descriptions"`
-	URL          string     `json:"url"`
-}
-
-type profile struct {
-	Attachments []attachment `json:"attachments"`
-}
-
-type minimal struct {
-	Candidate struct {
-		Person struct {
-			ID identifier `json:"id"`
-		} `json:"person"`
-		Profiles []profile `json:"profiles"`
-	} `json:"candidate"`
-}
-
 // minimalExport is the least that is valid, with a random candidate id.
 func minimalExport(serviceName string, attachments int) ([]byte, error) {
-	id := func(kind string) identifier {
-		return identifier{Value: uuid.NewString(), SchemeID: serviceName + " " + kind, SchemeAgencyID: serviceName}
+	type object map[string]any
+	id := func(kind string) object {
+		return object{"value": uuid.NewString(), "schemeId": serviceName + " " + kind, "schemeAgencyId": serviceName}
 	}
-	var export minimal
-	export.Candidate.Person.ID = id("Candidate")
-	export.Candidate.Profiles = []profile{}
-	for range attachments {
-		if len(export.Candidate.Profiles) == 0 {
-			export.Candidate.Profiles = []profile{{}}
+	profiles := []object{}
+	if attachments > 0 {
+		all := make([]object, attachments)
+		for n := range all {
+			all[n] = object{"id": id("Document to Candidate"), "descriptions": []string{}, "url": ""}
 		}
-		p := &export.Candidate.Profiles[0]
-		p.Attachments = append(p.Attachments, attachment{ID: id("Document to Candidate"), Descriptions: []string{}})
+		profiles = append(profiles, object{"attachments": all})
 	}
-	body, err := json.Marshal(export)
+	body, err := json.Marshal(object{"candidate": object{"person": object{"id": id("Candidate")}, "profiles": profiles}})
 	if err != nil {
 		return nil, fmt.Errorf("building a minimal export: %w", err)
 	}

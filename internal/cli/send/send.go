@@ -49,12 +49,7 @@ The exit code is 1 when anything was not acknowledged: with 2xx an export, with 
   hiregate send http://localhost:8080/hooks/acme --secret acme-secret --payload export.json --document resume.pdf
   HIREGATE_SECRET=acme-secret hiregate send http://localhost:8080/hooks/acme --count 1000 --concurrency 16 --rate 200/s`,
 		SilenceUsage: true, // it would hide the sentence that says what is wrong
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return errors.New("send takes one URL, such as: hiregate send http://localhost:8080/hooks/acme --secret acme-secret")
-			}
-			return nil
-		},
+		Args:         terminal.Exactly(1, "send takes one URL, such as: hiregate send http://localhost:8080/hooks/acme --secret acme-secret"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, stop := terminal.Interruptible(cmd)
 			defer stop()

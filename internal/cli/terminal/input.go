@@ -2,9 +2,12 @@ package terminal
 
 import (
 	"cmp"
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 )
 
@@ -25,15 +28,7 @@ const maxSecret = 4 << 10
 
 // ReadSecret reads a secret from a file, or from in if the file is "-". A line end after the secret is not part of it.
 func ReadSecret(in io.Reader, file string) (string, error) {
-	if file != "-" {
-		f, err := os.Open(file)
-		if err != nil {
-			return "", fmt.Errorf("reading a secret from %s: %w", Printable(file), Cause(err))
-		}
-		defer f.Close()
-		in = f
-	}
-	raw, err := io.ReadAll(io.LimitReader(in, maxSecret+1))
+	raw, err := readUpTo(in, file, maxSecret+1)
 	if err != nil {
 		return "", fmt.Errorf("reading a secret from %s: %w", Printable(file), Cause(err))
 	}
@@ -55,15 +50,7 @@ func ReadSecret(in io.Reader, file string) (string, error) {
 
 // ReadInput reads a file of up to most bytes, or in if the file is "-".
 func ReadInput(in io.Reader, file string, most int64) ([]byte, error) {
-	if file != "-" {
-		f, err := os.Open(file)
-		if err != nil {
-			return nil, fmt.Errorf("reading %s: %w", Printable(file), Cause(err))
-		}
-		defer f.Close()
-		in = f
-	}
-	raw, err := io.ReadAll(io.LimitReader(in, most+1))
+	raw, err := readUpTo(in, file, most+1)
 	if err != nil {
 		return nil, fmt.Errorf("reading %s: %w", Printable(file), Cause(err))
 	}
@@ -71,4 +58,50 @@ func ReadInput(in io.Reader, file string, most int64) ([]byte, error) {
 		return nil, fmt.Errorf("%s is larger than %d KiB: make it smaller", Printable(file), most>>10)
 	}
 	return raw, nil
+}
+
+func readUpTo(in io.Reader, file string, n int64) ([]byte, error) {
+	if file != "-" {
+		f, err := os.Open(file)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		in = f
+	}
+	return io.ReadAll(io.LimitReader(in, n))
+}
+
+// WriteFile writes a file with all of the text or not at all, readable by its owner alone.
+func WriteFile(path, text string) error {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*") // of mode 0600
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name()) // unless it was renamed
+	_, err = f.WriteString(text)
+	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}
+
+// Await returns what a blocking read returns, or the error of ctx when that ends first. The read goes on then, and its result is lost.
+func Await[T any](ctx context.Context, read func() (T, error)) (T, error) {
+	type result struct {
+		value T
+		err   error
+	}
+	done := make(chan result, 1)
+	go func() {
+		value, err := read()
+		done <- result{value, err}
+	}()
+	select {
+	case <-ctx.Done():
+		var none T
+		return none, ctx.Err()
+	case r := <-done:
+		return r.value, r.err
+	}
 }
