@@ -140,8 +140,8 @@ func TestSamplePartnerBelievesNoForeignAnswer(t *testing.T) {
 	}
 
 	for name, c := range map[string]struct{ issuer, secret, says string }{
-		"provider that is away":  {"http://localhost:1/signin", "demo-secret", "does not tell how to sign in"},
-		"another than it says":   {fmt.Sprintf("http://127.0.0.1:%d/signin", ports.http), "demo-secret", "does not tell how to sign in"},
+		"provider that is away":  {"http://localhost:1/signin", "demo-secret", "metadata"},
+		"another than it says":   {fmt.Sprintf("http://127.0.0.1:%d/signin", ports.http), "demo-secret", "metadata"},
 		"a secret that is wrong": {issuer, "no-secret", "invalid_client"},
 	} {
 		port := freePorts(t, 1)[0]

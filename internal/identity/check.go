@@ -17,16 +17,17 @@ import (
 	"golang.org/x/text/cases"
 )
 
-// maxText is the length of a name, an e-mail address or a client's id, in characters; maxURI that of an address, in bytes.
+// maxText is the length of a name, an e-mail address or a client's id, in characters; maxURI the length of an address,
+// in bytes.
 const (
 	maxText = 255
 	maxURI  = 2 << 10
 	maxURIs = 50
 )
 
-// Fold is an e-mail address as it is looked up: browsers send the A-labels of a domain (RFC 5890) from a field for e-mail addresses,
-// whatever was typed. What it finds for somebody who shows a password is theirs; where an address alone is to show whose something is,
-// SameAddress decides.
+// Fold returns the form of an e-mail address that it is looked up by: browsers send the A-labels of a domain (RFC 5890)
+// from an e-mail field, however it was typed. It is good enough where a password is checked as well; where the address
+// alone is the proof, use SameAddress.
 func Fold(email string) string {
 	email = strings.TrimSpace(email)
 	if at := strings.LastIndexByte(email, '@'); at >= 0 {
@@ -37,7 +38,7 @@ func Fold(email string) string {
 	return cases.Fold().String(email)
 }
 
-// Check says what is wrong with a user, or nil. The error is a sentence that says what to do.
+// Check returns what is wrong with a user, or nil. The error is a sentence that says what to do.
 func (u *User) Check() error {
 	address, err := mail.ParseAddress(u.Email)
 	if err != nil || address.Address != u.Email || utf8.RuneCountInString(u.Email) > maxText {
@@ -53,12 +54,12 @@ func (u *User) Check() error {
 
 var clientID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,255}$`)
 
-// Check says what is wrong with a client, or nil. The error is a sentence that says what to do.
+// Check returns what is wrong with a client, or nil. The error is a sentence that says what to do.
 func (c *Client) Check() error {
 	switch {
 	case !clientID.MatchString(c.ID):
-		return errors.New("id is no client id: use 1 to 255 of the characters A-Z, a-z, 0-9, ., _ and -")
-	case c.ID == "." || c.ID == "..": // the address of the management API that would change or disable it leads elsewhere
+		return errors.New("id is not a client id: use 1 to 255 of the characters A-Z, a-z, 0-9, ., _ and -")
+	case c.ID == "." || c.ID == "..": // it can't stand in a path of the management API
 		return errors.New("id is only . or .., which an address can't hold: choose another")
 	case c.Name == "":
 		return errors.New("name is missing: write what people know the application as")
@@ -80,26 +81,26 @@ func (c *Client) Check() error {
 // answers are the parameters of the answers that come to a redirect URI (RFC 6749 section 4.1.2, RFC 9207 section 2).
 var answers = []string{"code", "state", "iss", "error", "error_description", "error_uri"}
 
-// CheckRedirectURI says what is wrong with an address that people may be sent to, or nil: it is https, or http on this machine,
-// absolute and without a fragment (RFC 6749 section 3.1.2, RFC 9700 section 2.1), of a host that there can be, and without what an
-// answer adds to it.
+// CheckRedirectURI returns what is wrong with a redirect URI, or nil. It must be https, or http on this machine,
+// absolute, without a fragment (RFC 6749 section 3.1.2, RFC 9700 section 2.1), with a possible host, and without the
+// parameters of an answer.
 func CheckRedirectURI(s string) error {
 	u, err := url.Parse(s)
 	switch {
 	case err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || len(s) > maxURI || strings.ContainsFunc(s, notInURI):
-		return fmt.Errorf("%q is no address to send people to: write one such as https://app.example.com/callback", s)
+		return fmt.Errorf("%q is not a redirect URI: write one such as https://app.example.com/callback", s)
 	case u.User != nil || strings.Contains(s, "#"):
 		return fmt.Errorf("%q has a user name or a fragment: leave it out", s)
 	case u.Scheme == "http" && !loopback(u.Hostname()):
 		return fmt.Errorf("%q is not encrypted: use https; http is for localhost alone", s)
 	case !possibleHost(u.Hostname()) || !possiblePort(u.Port()):
-		return fmt.Errorf("%q has a host or a port that there can't be: write one such as https://app.example.com/callback", s)
+		return fmt.Errorf("%q has an impossible host or port: write one such as https://app.example.com/callback", s)
 	case strings.Contains(u.Path, "*"):
 		return fmt.Errorf("%q has a * in its path: addresses are compared byte for byte, so write each of them out", s)
 	}
 	for name := range u.Query() {
 		if slices.Contains(answers, name) {
-			return fmt.Errorf("%q has the parameter %s, which answers have: use another name", s, name)
+			return fmt.Errorf("%q has the parameter %s, which is one of an answer: use another name", s, name)
 		}
 	}
 	return nil
@@ -118,7 +119,7 @@ func possiblePort(port string) bool {
 	return port == "" || err == nil && n > 0
 }
 
-// notInURI tells whether a character has to be percent-encoded in a URI; what browsers read otherwise than we do is among them.
+// notInURI reports whether a character has to be percent-encoded in a URI, or browsers read it differently.
 func notInURI(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune(`"<>\^{|}`+"`", r) }
 
 func loopback(host string) bool {
@@ -126,7 +127,7 @@ func loopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// Tidy makes a name of what others wrote: one that Check takes.
+// Tidy turns a name from another system into one that Check accepts.
 func Tidy(name string) string {
 	name = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {

@@ -1,4 +1,5 @@
-// Package identity holds the words of sign-in: users, OAuth clients, what is granted and issued. It imports nothing of ours.
+// Package identity holds the types of sign-in: users, OAuth clients, grants, tokens and keys. It imports no other
+// package of hiregate.
 package identity
 
 import (
@@ -8,7 +9,7 @@ import (
 	"time"
 )
 
-// User is somebody who signs in.
+// User is a person who signs in.
 type User struct {
 	ID            string // the claim sub
 	Email         string
@@ -18,13 +19,13 @@ type User struct {
 	FamilyName    string
 	Password      string // its hash; see package password
 	CreatedAt     time.Time
-	DisabledAt    time.Time // zero: they may sign in
+	DisabledAt    time.Time // zero: not disabled
 	TOTPRequired  bool      // they need a second factor: a time-based one-time password (RFC 6238)
-	TOTP          []byte    // its secret, sealed; nil: they have not set it up yet
-	TOTPStep      int64     // that of the last one-time password that was used
+	TOTP          []byte    // its secret, sealed; nil: not set up yet
+	TOTPStep      int64     // of the last one-time password that was used
 }
 
-// UpstreamAccount is an account at another provider that is joined to a user: whoever signs in to it there is the user here.
+// UpstreamAccount is an account at another provider that is joined to a user: signing in there signs in the user.
 type UpstreamAccount struct {
 	Issuer   string
 	Subject  string // the claim sub there
@@ -52,25 +53,25 @@ type Client struct {
 	Algorithm    Algorithm // of its ID tokens
 	SecretPost   bool      // it may send its secret in the body as well
 	RequirePKCE  bool
-	Consent      bool // people are asked before it learns who they are
+	Consent      bool // users are asked before it learns who they are
 	CreatedAt    time.Time
-	DisabledAt   time.Time // zero: it may ask
+	DisabledAt   time.Time // zero: not disabled
 }
 
-// MaxSecrets is how many secrets of a client are good at once: two, during a rotation.
+// MaxSecrets is how many secrets of a client are valid at once: two, during a rotation.
 const MaxSecrets = 2
 
-// Session is somebody who is signed in at an issuer.
+// Session is a user's session at an issuer.
 type Session struct {
-	Hash       Hash // of what their cookie has
+	Hash       Hash // of the cookie's value
 	Issuer     string
 	UserID     string
 	SignedInAt time.Time
 	Till       time.Time
-	Account    UpstreamAccount // that they signed in with; zero: with a password. It is not kept
+	Account    UpstreamAccount // that they signed in with; zero: with a password. Not stored
 }
 
-// Grant is what a person granted a client, and what the code stands for that the client is sent.
+// Grant is what a user granted a client; the client gets a code for it.
 type Grant struct {
 	Issuer      string
 	Client      string
@@ -84,7 +85,7 @@ type Grant struct {
 	IssuedAt    time.Time
 }
 
-// How long what is issued is good.
+// The lifetimes.
 const (
 	CodeLife    = 5 * time.Minute
 	AccessLife  = time.Hour
@@ -95,7 +96,7 @@ const (
 	RefreshGrace = 30 * time.Second // for a rotated refresh token, once
 )
 
-// Kind is that of a token.
+// Kind is the kind of a token.
 type Kind string
 
 // The kinds.
@@ -104,7 +105,7 @@ const (
 	Refresh Kind = "refresh"
 )
 
-// Token is an access or refresh token, by the hash of which it is found.
+// Token is an access or refresh token, found by its hash.
 type Token struct {
 	Hash  Hash
 	Kind  Kind
@@ -112,7 +113,7 @@ type Token struct {
 	Till  time.Time
 }
 
-// Key is what ID tokens are signed with from a time on, until the next generation takes over.
+// Key signs ID tokens from a time on, until the next generation replaces it.
 type Key struct {
 	Algorithm  Algorithm
 	Generation int
@@ -122,22 +123,23 @@ type Key struct {
 	CreatedAt  time.Time
 }
 
-// Entry is one of the log of sign-ins: what was asked, and what came of it. It has neither names nor secrets.
+// Entry is one of the log of sign-ins: the request and its result. It has neither names nor secrets.
 type Entry struct {
 	ID      int64
 	At      time.Time
 	Event   string // sign-in, authorize, sign-out, token, refresh, revoke
 	Result  string // success, or the reason
 	Issuer  string
-	Client  string // empty: none that is known
-	UserID  string // empty: none that is known
+	Client  string // empty: unknown
+	UserID  string // empty: unknown
 	Address string // where the request came from
 }
 
-// Hash is what a code, a token, a session or a client's secret is kept as.
+// Hash is the stored form of a code, a token, a session or a client's secret.
 type Hash = [sha256.Size]byte
 
-// NewSecret makes 32 random bytes in base64url, and the hash they are kept as. A slow hash would add nothing to 256 random bits.
+// NewSecret makes 32 random bytes in base64url, and the hash to store. A slow hash would add nothing to 256 random
+// bits.
 func NewSecret() (secret string, hash Hash) {
 	var random [32]byte
 	rand.Read(random[:])
@@ -145,5 +147,5 @@ func NewSecret() (secret string, hash Hash) {
 	return secret, HashSecret(secret)
 }
 
-// HashSecret is what a secret of NewSecret is found by.
+// HashSecret returns the hash of a secret of NewSecret.
 func HashSecret(secret string) Hash { return sha256.Sum256([]byte(secret)) }

@@ -2,7 +2,7 @@
 // a caller walks the document in the order in which it arrives and gets each string as an io.Reader.
 //
 // It is strict (RFC 8259): no raw control characters, no bad UTF-8, no lone surrogates, no member twice in an object
-// that the caller walks. Nothing it keeps grows with the document.
+// that the caller walks. Its memory does not grow with the document.
 package jsonstream
 
 import (
@@ -21,7 +21,7 @@ const (
 	MaxDepth = 64
 )
 
-// Kind tells what value comes next: its first byte, with '0' for every number and 't' for both booleans.
+// Kind is the kind of a value: its first byte, with '0' for every number and 't' for both booleans.
 type Kind byte
 
 // The kinds of JSON values.
@@ -43,7 +43,7 @@ type Error struct {
 func (e *Error) Error() string { return fmt.Sprintf("%s (byte %d)", e.Reason, e.Offset) }
 
 // Reader walks one JSON document. Every method but Next consumes the value that it names. A document that is not JSON,
-// breaks a bound or holds another kind of value than asked for gives an *Error; errors of the underlying reader are
+// exceeds a limit or has another kind of value than expected is an *Error; errors of the underlying reader are
 // returned as they are. After an error the Reader is of no further use.
 type Reader struct {
 	in    *bufio.Reader
@@ -56,7 +56,7 @@ func NewReader(r io.Reader) *Reader {
 	return &Reader{in: bufio.NewReaderSize(r, 16<<10)}
 }
 
-// Next tells the kind of the value that comes next, without consuming it.
+// Next returns the kind of the next value, without consuming it.
 func (r *Reader) Next() (Kind, error) {
 	c, err := r.token()
 	if err != nil {
@@ -114,8 +114,8 @@ func (r *Reader) String(limit int) (string, error) {
 	return string(value), err
 }
 
-// Text calls read with the unescaped content of a string, as it arrives. What read leaves is checked and dropped. The
-// io.Reader ends with the call.
+// Text calls read with the unescaped content of a string, as it arrives. The rest is checked and dropped. The io.Reader
+// ends with the call.
 func (r *Reader) Text(read func(io.Reader) error) error {
 	c, err := r.token()
 	if err != nil {
@@ -171,7 +171,7 @@ func (r *Reader) End() error {
 	return r.fail("something follows the end of the document")
 }
 
-// list reads what stands between two brackets, calling each where an item has to begin.
+// list reads what is between two brackets, and calls each at the start of an item.
 func (r *Reader) list(opening, closing byte, expected string, each func() error) error {
 	c, err := r.token()
 	if err != nil {
@@ -265,7 +265,7 @@ func (r *Reader) number() error {
 	return r.digits(1)
 }
 
-// digits reads as many digits as there are, and fails where there are fewer than least.
+// digits reads all digits that follow, and fails if there are fewer than least.
 func (r *Reader) digits(least int) error {
 	for n := 0; ; n++ {
 		c, err := r.in.ReadByte()
@@ -336,7 +336,7 @@ func (r *Reader) next() (byte, error) {
 	return c, err
 }
 
-// back gives back the byte that was read last.
+// back unreads the last byte.
 func (r *Reader) back() {
 	_ = r.in.UnreadByte() // only called after a byte was read
 	r.read--

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// text reads the content of one string, from behind its opening quote to its closing one, unescaped.
+// text reads the content of one string, from its opening quote to its closing one, unescaped.
 type text struct {
 	r    *Reader
 	rune [utf8.UTFMax]byte
@@ -47,8 +47,8 @@ func (t *text) Read(p []byte) (int, error) {
 	return 0, t.err
 }
 
-// plain copies what the buffer holds up to the first byte that needs a closer look: nearly all of a base64 content, with
-// the \/ and \n that some senders put into it.
+// plain copies what the buffer holds up to the first byte that needs more work: nearly all of a base64 content,
+// including the \/ and \n that some senders escape.
 func (t *text) plain(p []byte) (int, error) {
 	in := t.r.in
 	if _, err := in.Peek(1); err != nil {
@@ -79,7 +79,7 @@ func (t *text) plain(p []byte) (int, error) {
 
 func isPlain(c byte) bool { return c >= ' ' && c < utf8.RuneSelf && c != '"' && c != '\\' }
 
-// escapes is what stands for one byte behind a backslash (RFC 8259 section 7).
+// escapes are the characters that a single letter after a backslash stands for (RFC 8259 section 7).
 var escapes = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
 
 // special reads one character that is not plain; io.EOF is the closing quote.

@@ -2,10 +2,10 @@ package metrics
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// Why a key or token is refused.
+// The reasons for which a key or token is refused.
 const (
 	KeyMissing         = "missing"
-	KeyUnknown         = "unknown" // a token of the Apply API is that as well once it is over or revoked
+	KeyUnknown         = "unknown" // or an expired or revoked token of the Apply API
 	KeyRevoked         = "revoked"
 	KeyOfAnotherTenant = "tenant"
 	KeyOfAnotherRole   = "role"
@@ -16,5 +16,5 @@ var keysRefused = prometheus.NewCounterVec(prometheus.CounterOpts{
 	Help: "Requests whose key or token was refused, by API (manage, apply) and reason: missing, unknown, revoked, tenant, role.",
 }, []string{"api", "reason"})
 
-// KeyRefused counts a request whose key or token was refused, for one of the reasons above.
+// KeyRefused counts a request whose key or token was refused, by one of these reasons.
 func KeyRefused(api, reason string) { keysRefused.WithLabelValues(api, reason).Inc() }

@@ -1,6 +1,6 @@
-// Package metrics holds the Prometheus collectors. They are made once per process and registered anew on the registry of
-// every configuration, so that a counter never falls at a reload. Labels hold names from the configuration and fixed words,
-// never anything of a candidate.
+// Package metrics holds the Prometheus collectors. They are made once per process and registered again on the registry
+// of every configuration, so that a counter never falls at a reload. Labels hold names from the configuration and fixed
+// words, never anything of a candidate.
 package metrics
 
 import (
@@ -116,7 +116,7 @@ func Register(r prometheus.Registerer) error {
 	return nil
 }
 
-// integrationLabels bounds those of an integration by those of its tenant.
+// integrationLabels bounds the labels of an integration by those of its tenant.
 func integrationLabels(tenant, integration string) (string, string) {
 	if tenant = tenants.value(tenant); tenant == otherLabel {
 		return otherLabel, otherLabel
@@ -124,11 +124,11 @@ func integrationLabels(tenant, integration string) (string, string) {
 	return tenant, integration
 }
 
-// Unknown stands for the tenant or event of a request that names none of ours: its own words must not become a label. No tenant has
-// that name (hiring.CheckTenantName).
+// Unknown stands for the tenant or event of a request that names none of ours: its own words must not become a label.
+// No tenant has this name (hiring.CheckTenantName).
 const Unknown = "unknown"
 
-// Received counts a webhook request. tenant and event are Unknown where the request names none that we know.
+// Received counts a webhook request. tenant and event are Unknown if the request names none of ours.
 func Received(tenant, event, result string) {
 	if tenant != Unknown {
 		tenant = tenants.value(tenant)
@@ -136,16 +136,16 @@ func Received(tenant, event, result string) {
 	received.WithLabelValues(tenant, event, result).Inc()
 }
 
-// BodyBytes changes how much memory unverified bodies take.
+// BodyBytes adds to the memory of unverified bodies.
 func BodyBytes(change int64) { bodyBytes.Add(float64(change)) }
 
-// SameBody counts an export that was accepted though its body had come under another UUID.
+// SameBody counts an export that was accepted with a body that had come under another UUID.
 func SameBody(tenant string) { sameBody.WithLabelValues(tenants.value(tenant)).Inc() }
 
 // Acknowledged observes how long an export waited for its acknowledgement.
 func Acknowledged(d time.Duration) { ackSeconds.Observe(d.Seconds()) }
 
-// Delivery counts that a delivery came to a class.
+// Delivery counts a delivery that reached a class.
 func Delivery(tenant, integration string, class hiring.Class) {
 	tenant, integration = integrationLabels(tenant, integration)
 	deliveries.WithLabelValues(tenant, integration, string(class)).Inc()
@@ -154,7 +154,7 @@ func Delivery(tenant, integration string, class hiring.Class) {
 // Attempt observes how long a delivery attempt took.
 func Attempt(d time.Duration) { attemptSeconds.Observe(d.Seconds()) }
 
-// UnderWay adds to the attempts that are under way, and to the bytes of their bodies.
+// UnderWay adds to the attempts that are being made, and to the bytes of their bodies.
 func UnderWay(attempts int, bytes int64) {
 	attemptsUnderWay.Add(float64(attempts))
 	attemptBytes.Add(float64(bytes))
@@ -180,7 +180,7 @@ func DocumentFetched(tenant string, bytes int64, left time.Duration) {
 	windowLeft.Observe(left.Seconds())
 }
 
-// DocumentLost counts a document that will not come: its window ended, or it was given up for another reason.
+// DocumentLost counts a document that will not come: its window ended, or fetching it was given up.
 func DocumentLost(tenant string, expired bool) {
 	result := "given_up"
 	if expired {
@@ -189,13 +189,14 @@ func DocumentLost(tenant string, expired bool) {
 	documents.WithLabelValues(tenants.value(tenant), result).Inc()
 }
 
-// DocumentsUnfetched sets how many documents are still to be fetched, and what is left until the first of their URLs ends.
+// DocumentsUnfetched sets how many documents are still to be fetched, and how long until the first of their URLs
+// expires.
 func DocumentsUnfetched(n int64, left time.Duration) {
 	unfetched.Set(float64(n))
 	leastLeft.Set(max(0, left.Seconds()))
 }
 
-// DocumentsFree sets how much room there is for documents.
+// DocumentsFree sets the free space for documents.
 func DocumentsFree(bytes int64) { documentsFree.Set(float64(bytes)) }
 
 // Dispatched counts a workflow start by its result.
@@ -207,7 +208,7 @@ func Erased() { erased.Inc() }
 // FilesStuck sets how many files could not be removed.
 func FilesStuck(n int) { filesStuck.Set(float64(n)) }
 
-// Backlog sets how many exports wait for their workflow and for how long the oldest does.
+// Backlog sets how many exports wait for their workflow, and for how long the oldest has waited.
 func Backlog(n int, age time.Duration) {
 	undispatched.Set(float64(n))
 	undispatchedAge.Set(max(0, age.Seconds()))

@@ -11,7 +11,7 @@ var (
 	})
 )
 
-// A counter that is there from the beginning has a rate when it first counts.
+// init makes the counters exist from the start: only then does the first count show in a rate.
 func init() {
 	for _, result := range []string{"clean", "refused", "unknown"} {
 		scans.WithLabelValues(result)

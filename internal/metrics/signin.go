@@ -18,12 +18,12 @@ func clientLabel(client string) string {
 	return clients.value(client)
 }
 
-// SignIn counts what somebody did at sign-in. The client is one that is known, or empty.
+// SignIn counts an event of sign-in. The client is a known one, or empty.
 func SignIn(client, event, result string) {
 	signIns.WithLabelValues(clientLabel(client), event, result).Inc()
 }
 
-// Token counts a request of an application. The client is one that is known, or empty; a grant that is not known counts as other.
+// Token counts a token request. The client is a known one, or empty; an unknown grant counts as other.
 func Token(client, grant, result string) {
 	switch grant {
 	case "authorization_code", "refresh_token", "revoke":

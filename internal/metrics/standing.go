@@ -9,15 +9,15 @@ import (
 	"github.com/hiregate/hiregate/internal/hiring"
 )
 
-// What the database holds at the moment, the same on every node that shares it.
+// The current state of the database, the same on every node that shares it.
 var (
 	configured = newStanding("hiregate_integration_configured", "1 when exports may go to an integration, 0 while they are held for it.", "tenant", "integration")
 	held       = newStanding("hiregate_deliveries_held", "Deliveries that are held until their integration is configured.", "tenant", "integration")
 	quarantine = newStanding("hiregate_exports_quarantined", "Exports in quarantine, which wait for somebody to release them.", "tenant")
 )
 
-// Configured sets which integrations there are, and whether exports may go to them. Of those that share a label the least counts. Where
-// there are more tenants than labels, those have one that something came for or went to.
+// Configured sets which integrations exist, and whether exports may go to them. Among those that share a label the
+// lowest value counts. If there are more tenants than labels, only tenants with traffic have one.
 func Configured(all map[hiring.Place]bool) {
 	there := map[string]bool{}
 	for at := range all {
@@ -64,7 +64,8 @@ func place(at hiring.Place) [2]string {
 // standings are values by the labels that they have.
 type standings map[[2]string]float64
 
-// standing is a gauge whose values are all set at once: a label that is not among them any more is gone, and none is missing meanwhile.
+// standing is a gauge whose values are set all at once: labels that are not among them disappear, and a scrape never
+// sees some of them missing.
 type standing struct {
 	desc   *prometheus.Desc
 	labels int

@@ -20,7 +20,8 @@ const (
 	remembered    = 1 << 16   // pairs, addresses, accounts, and those that succeeded
 )
 
-// maxDelayOfAddress is for all accounts at one address together: colleagues who mistype keep nobody in their office out for long.
+// maxDelayOfAddress is for all accounts at one address together: colleagues who mistype delay the others in their
+// office briefly.
 const maxDelayOfAddress = 4 * time.Second
 
 // What it is for an account alone, where that is counted.
@@ -30,10 +31,11 @@ const (
 	forgottenOfAccount = 24 * time.Hour
 )
 
-// Failures slows down whoever guesses passwords. They are counted for each account at each address, and for each address, never
-// for an account alone: nobody can be locked out by somebody else. Nor is anybody locked out for good: after half a minute at most
-// the next try is let through. An account that succeeded at an address before does not wait for the failures of others there, as long as
-// its own are free. One-time passwords are few enough to be guessed from many addresses: see TryCode. It is safe for concurrent use.
+// Failures slows down password guessing. It counts failures per account and address, and per address, never per account
+// alone: nobody can lock out another user. Nor is anybody locked out for good: after half a minute at most the next try
+// is allowed. An account that succeeded at an address before does not wait for the failures of others there, as long as
+// its own cost nothing. One-time passwords are few enough to be guessed from many addresses: see TryCode. It is safe
+// for concurrent use.
 type Failures struct {
 	now func() time.Time
 
@@ -44,7 +46,7 @@ type Failures struct {
 	known     *simplelru.LRU[digest, struct{}] // pairs and addresses that succeeded
 }
 
-// counter has the failures of one kind.
+// counter counts the failures of one kind.
 type counter struct {
 	*simplelru.LRU[digest, tally]
 	free            int
@@ -59,7 +61,7 @@ type (
 	}
 )
 
-// NewFailures makes one that knows of no failure.
+// NewFailures makes one without failures.
 func NewFailures(now func() time.Time) *Failures {
 	f := &Failures{
 		now:       now,
@@ -67,7 +69,7 @@ func NewFailures(now func() time.Time) *Failures {
 		addresses: newCounter(freeOfAddress, maxDelayOfAddress, forgotten),
 		accounts:  newCounter(freeOfAccount, maxDelayOfAccount, forgottenOfAccount),
 	}
-	// The only error is that of a size that is not positive.
+	// It fails only for a size that is not positive.
 	f.known, _ = simplelru.NewLRU[digest, struct{}](remembered, nil)
 	return f
 }
@@ -77,14 +79,14 @@ func newCounter(free int, most, forgotten time.Duration) *counter {
 	return &counter{kept, free, most, forgotten}
 }
 
-// Attempt is a try that was let through. It counts as a failure until it is said otherwise, so that many at the same time are
-// no way around the delay.
+// Attempt is a try that was allowed. It counts as a failure until it is reported otherwise, so that concurrent tries do
+// not evade the delay.
 type Attempt struct {
 	failures *Failures
 	at       time.Time
 	counted  []counted
 	network  string
-	known    bool // somebody succeeded at this address before
+	known    bool // someone succeeded at this address before
 }
 
 // counted is where an attempt counts.
@@ -94,16 +96,17 @@ type counted struct {
 	before time.Time // the last failure before it
 }
 
-// Try lets an attempt at an account from an address through, or says how long to wait before the next one: the answer is 429 then.
-// The account is as the caller compares it, with its letters' case folded. An IPv6 address stands for its /64.
+// Try allows an attempt at an account from an address, or returns how long to wait before the next one: the answer is
+// 429 then. The account is in the form that the caller compares, with its case folded. An IPv6 address stands for its
+// /64.
 func (f *Failures) Try(account, address string) (a *Attempt, wait time.Duration) {
 	return f.try(account, address, false)
 }
 
-// TryCode is Try for the one-time password of somebody whose password is known to whoever tries. It is counted for the account alone
-// as well: nobody else can slow them down, and with many addresses a million codes would soon be tried. The delay grows to four
-// minutes, and a day passes before it is forgotten. It is not for an address where they have given a right one: whoever guesses
-// elsewhere does not keep them out.
+// TryCode is Try for a one-time password, after the right password. It counts failures per account as well: only
+// someone who knows the password can cause them, and from many addresses a million codes would soon be tried. The delay
+// grows to four minutes, and is forgotten after a day. It does not apply at an address where the account succeeded
+// before: guesses from elsewhere do not lock the user out.
 func (f *Failures) TryCode(account, address string) (a *Attempt, wait time.Duration) {
 	return f.try(account, address, true)
 }
@@ -139,9 +142,9 @@ func (f *Failures) try(account, address string, code bool) (*Attempt, time.Durat
 	return a, 0
 }
 
-// Verify reports whether a password is the one that a string of Hash was made from. An empty string stands for a user who does not
-// exist: the answer is false, and takes as long. It waits for its turn; those who guess at other addresses don't keep the turns from an
-// address where somebody succeeded before. Errors: ErrBusy, that of ctx, and that of a string that Hash never made.
+// Verify reports whether a password matches a string of Hash. An empty string stands for a user who does not exist: the
+// result is false, after the same time. It waits for its turn; guesses at other addresses do not use up the turns of an
+// address where someone succeeded before. Errors: ErrBusy, that of ctx, and that of a string that Hash never made.
 func (a *Attempt) Verify(ctx context.Context, hash, plain string) (bool, error) {
 	leave, err := turns.enter(ctx, a.network, a.known)
 	if err != nil {
@@ -168,7 +171,7 @@ func (a *Attempt) Succeeded() {
 	}
 }
 
-// Withdrawn says that the password was not looked at.
+// Withdrawn reports that the password was not checked.
 func (a *Attempt) Withdrawn() {
 	a.failures.mu.Lock()
 	defer a.failures.mu.Unlock()
@@ -185,8 +188,8 @@ func (c *counter) tally(key digest, now time.Time) tally {
 	return t
 }
 
-// takeBack makes a tally what it was before the attempt, but for what others added meanwhile. The time goes back as well: where it
-// stayed, those who know their passwords would renew the delay for all others at their address.
+// takeBack removes an attempt from a tally, and keeps what others added meanwhile. It resets the time, too: otherwise successful users
+// would renew the delay for all others at their address.
 func (c counted) takeBack(at time.Time) {
 	t, ok := c.by.Get(c.key)
 	switch {
@@ -200,7 +203,7 @@ func (c counted) takeBack(at time.Time) {
 	}
 }
 
-// wait is how long the next try has to wait.
+// wait returns how long the next try has to wait.
 func (c *counter) wait(t tally, now time.Time) time.Duration {
 	if t.failures < c.free {
 		return 0
@@ -212,7 +215,8 @@ func (c *counter) wait(t tally, now time.Time) time.Duration {
 	return max(0, t.last.Add(delay).Sub(now))
 }
 
-// NetworkOf is what counts as one place: an IPv4 address, or the /64 of an IPv6 address, of which whoever has one has all.
+// NetworkOf returns what counts as one place: an IPv4 address, or the /64 of an IPv6 address, which belongs to one
+// subscriber.
 func NetworkOf(address string) string {
 	ip, err := netip.ParseAddr(address)
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package password hashes and checks the passwords of people and of users of the Apply API, and slows down whoever guesses.
+// Package password hashes and checks the passwords of people and of users of the Apply API, and slows down guessing.
 package password
 
 import (
@@ -15,7 +15,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// ErrBusy says that too many passwords are being hashed already: the answer is 429, and the same may be tried in a second.
+// ErrBusy means that too many passwords are being hashed already: the answer is 429, and the request may be repeated
+// after a second.
 var ErrBusy = errors.New("too many passwords are being checked at once")
 
 // What a hash costs: argon2id with 19 MiB, two passes and one lane.
@@ -33,7 +34,7 @@ const (
 	maxBytes = 1 << 10
 )
 
-// Check says what is wrong with a password that somebody wants to have, or nil.
+// Check returns what is wrong with a new password, or nil.
 func Check(plain string) error {
 	if !utf8.ValidString(plain) {
 		return errors.New("the password is not valid UTF-8: encode it as UTF-8")
@@ -48,11 +49,11 @@ func Check(plain string) error {
 	return nil
 }
 
-// Hash makes the string that a password is kept as, in PHC form: $argon2id$v=19$m=19456,t=2,p=1$salt$hash. Of the ways to write a
-// character it takes the composed one (NFC, as in RFC 8265 section 4.2): keyboards differ in what they send. It waits for its turn.
+// Hash returns the stored form of a password, in PHC form: $argon2id$v=19$m=19456,t=2,p=1$salt$hash. It composes
+// characters first (NFC, as in RFC 8265 section 4.2): keyboards differ in what they send. It waits for its turn.
 // Errors: ErrBusy, and that of ctx.
 func Hash(ctx context.Context, plain string) (string, error) {
-	leave, err := turns.enter(ctx, "", true) // somebody with a key of the management API asks
+	leave, err := turns.enter(ctx, "", true) // the caller has a key of the management API
 	if err != nil {
 		return "", err
 	}
@@ -62,7 +63,7 @@ func Hash(ctx context.Context, plain string) (string, error) {
 	return c.encode(c.key(norm.NFC.String(plain), keyLen)), nil
 }
 
-// verify is Attempt.Verify when its turn has come.
+// verify is Attempt.Verify after its wait.
 func verify(hash, plain string) (bool, error) {
 	known := hash != ""
 	if !known {
@@ -74,10 +75,10 @@ func verify(hash, plain string) (bool, error) {
 	}
 	ways := []string{norm.NFC.String(plain)}
 	if ways[0] != plain {
-		ways = append(ways, plain) // as passwords were kept before they were composed
+		ways = append(ways, plain) // as passwords were stored before they were composed
 	}
 	right := false
-	for _, way := range ways { // all of them, so that the time tells nothing
+	for _, way := range ways { // all of them, so that the time reveals nothing
 		possible := len(way) <= maxBytes
 		if !possible {
 			way = ""
@@ -88,7 +89,7 @@ func verify(hash, plain string) (bool, error) {
 	return right && known, nil
 }
 
-// nobody is what the password of a user who does not exist is compared with: a hash of the usual cost, which none has.
+// nobody is the hash that is compared for a user who does not exist: of the usual cost, and of no password.
 var nobody = func() string {
 	c := cost{memory: memory, passes: passes, lanes: lanes, salt: make([]byte, saltLen)}
 	key := make([]byte, keyLen)
@@ -97,7 +98,7 @@ var nobody = func() string {
 	return c.encode(key)
 }()
 
-// cost is what a hash was made with.
+// cost holds the parameters of a hash.
 type cost struct {
 	memory, passes uint32
 	lanes          uint8
@@ -113,9 +114,10 @@ func (c cost) encode(key []byte) string {
 		base64.RawStdEncoding.EncodeToString(c.salt), base64.RawStdEncoding.EncodeToString(key))
 }
 
-var errForm = errors.New("a password's hash is not argon2id in PHC form, or of a cost that is not borne here")
+var errForm = errors.New("a password's hash is not argon2id in PHC form, or its cost is too high")
 
-// decode reads a PHC string. What would cost much more than ours is refused: the row of one user must not take the memory of all.
+// decode reads a PHC string. It refuses parameters that cost much more than ours: one user's row must not use up the
+// memory.
 func decode(s string) (c cost, key []byte, err error) {
 	parts := strings.Split(s, "$")
 	if len(parts) != 6 || parts[0] != "" || parts[1] != "argon2id" || parts[2] != fmt.Sprintf("v=%d", argon2.Version) {

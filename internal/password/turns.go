@@ -8,11 +8,12 @@ import (
 	"github.com/hiregate/hiregate/internal/fair"
 )
 
-// turns lets two passwords be hashed at once in this process, and 32 more wait for it in each line: each takes 19 MiB and a processor.
+// turns lets two passwords be hashed at once in this process, while up to 32 more wait in each line: each takes 19 MiB
+// and a processor.
 var turns = newQueue(2, 32)
 
-// queue lets some in at once, and some more wait. Those from addresses where somebody succeeded before have a line of their own. The two
-// lines take turns, and the addresses of a line share its places: nobody keeps the others out.
+// queue admits a few callers at once while more wait. Callers from addresses where someone succeeded before have a line
+// of their own. The two lines alternate, and the addresses of a line share its places: nobody crowds out the others.
 type queue struct {
 	mu    sync.Mutex
 	free  int
@@ -20,7 +21,7 @@ type queue struct {
 	next  int     // the line whose turn it is
 }
 
-// line has those who wait, in order of arrival.
+// line holds the waiting callers, in order of arrival.
 type line struct {
 	places  *fair.Pool
 	waiting []chan struct{} // closed when the turn has come
@@ -34,14 +35,15 @@ func newQueue(atOnce int, waiting int64) *queue {
 	return q
 }
 
-// enter waits for a turn, which ends with leave. Errors: ErrBusy when too many wait in the line, or from the network, and that of ctx.
+// enter waits for a turn; call leave at its end. Errors: ErrBusy if too many wait in the line, or from the network, and
+// that of ctx.
 func (q *queue) enter(ctx context.Context, network string, known bool) (leave func(), err error) {
 	l := &q.lines[0]
 	if known {
 		l = &q.lines[1]
 	}
 	q.mu.Lock()
-	if q.free > 0 { // and so nobody waits
+	if q.free > 0 { // then nobody waits
 		q.free--
 		q.mu.Unlock()
 		return q.leave, nil
@@ -71,7 +73,7 @@ func (q *queue) enter(ctx context.Context, network string, known bool) (leave fu
 	return nil, ctx.Err()
 }
 
-// leave gives the turn to whoever waits.
+// leave passes the turn on to the next caller.
 func (q *queue) leave() {
 	q.mu.Lock()
 	defer q.mu.Unlock()

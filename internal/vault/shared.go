@@ -5,15 +5,15 @@ import (
 	"sync"
 )
 
-// Shared are the vaults of the configurations that use one database: during a reload there are two. One without a key is there, too, as
-// the zero Vault. The zero Shared has none.
+// Shared holds the vaults of the configurations that use one database: during a reload there are two. A configuration
+// without a key adds the zero Vault. The zero Shared is empty.
 type Shared struct {
 	mu      sync.Mutex
 	all     []*Vault // the newest one last
 	changes int
 }
 
-// Add adds the vault of a configuration that begins.
+// Add adds the vault of a new configuration.
 func (s *Shared) Add(v *Vault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -21,7 +21,7 @@ func (s *Shared) Add(v *Vault) {
 	s.changes++
 }
 
-// Remove removes that of a configuration that has ended. One that is not there changes nothing.
+// Remove removes the vault of a configuration that has ended, if it is there.
 func (s *Shared) Remove(v *Vault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -29,15 +29,15 @@ func (s *Shared) Remove(v *Vault) {
 	s.changes++
 }
 
-// Has tells whether a vault is there.
+// Has reports whether a vault is there.
 func (s *Shared) Has(v *Vault) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Contains(s.all, v)
 }
 
-// Settled gives the vault that is alone, and a number that is another one whenever some came or went. It is nil while there are several,
-// of which one may fail yet, and what it sealed with a key of its own could not be opened any more.
+// Settled returns the only vault, and a number that changes with every Add and Remove. It returns nil while there are
+// several: one may fail yet, and what it sealed with its own key could not be opened any more.
 func (s *Shared) Settled() (v *Vault, changes int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -47,7 +47,7 @@ func (s *Shared) Settled() (v *Vault, changes int) {
 	return v, s.changes
 }
 
-// Seal seals with a text that all of them have, so that each can open it, whichever is left in the end. It gives nil where there is none.
+// Seal seals with a text that all vaults have, so that each can open it. It returns nil if there is none.
 func (s *Shared) Seal(purpose, owner string, plain []byte) ([]byte, error) {
 	v := s.common()
 	if !v.HasKey() {
@@ -56,7 +56,7 @@ func (s *Shared) Seal(purpose, owner string, plain []byte) ([]byte, error) {
 	return v.Seal(purpose, owner, plain)
 }
 
-// HasKey tells whether there is a text that all of them have.
+// HasKey reports whether there is a text that all vaults have.
 func (s *Shared) HasKey() bool { return s.common().HasKey() }
 
 func (s *Shared) common() *Vault {
@@ -72,7 +72,7 @@ func (s *Shared) common() *Vault {
 	return &Vault{texts: texts}
 }
 
-// Open opens what any of them can open.
+// Open opens what any vault can open.
 func (s *Shared) Open(purpose, owner string, sealed []byte) ([]byte, error) {
 	s.mu.Lock()
 	all := slices.Clone(s.all)

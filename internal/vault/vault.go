@@ -1,4 +1,4 @@
-// Package vault seals what must not stand open in the database or in a browser.
+// Package vault encrypts values for the database and for browsers.
 package vault
 
 import (
@@ -14,21 +14,21 @@ import (
 	"sync"
 )
 
-// MinText is the length of a text that things are sealed with, in bytes.
+// MinText is the least length of a seal text, in bytes.
 const MinText = 32
 
-// Vault seals with texts that all nodes have. Each purpose has a key of its own, derived from them: what is sealed for one opens for no
-// other. The zero value has no text, and opens nothing.
+// Vault seals with texts that all nodes share. Each purpose has its own key, derived from them: a value sealed for one
+// purpose does not open for another. The zero value has no text, and opens nothing.
 type Vault struct {
 	texts []string
-	keys  sync.Map // of a derivation, a cipher.AEAD: deriving takes ten times as long as opening, and ten thousand tenants are read at once
+	keys  sync.Map // cipher.AEAD by derivation: deriving takes ten times as long as opening, and all tenants are read at once
 }
 
 type derivation struct{ text, purpose string }
 
 var errEmpty = errors.New("there is nothing to seal with")
 
-// New makes one of texts of at least MinText bytes. The first one seals; the others are there to open what was sealed before it was
+// New makes a vault of texts of at least MinText bytes. The first seals; the others open what was sealed before it was
 // changed.
 func New(texts ...string) (*Vault, error) {
 	if len(texts) == 0 {
@@ -61,15 +61,15 @@ func (v *Vault) aead(text, purpose string) (cipher.AEAD, error) {
 	return a, err
 }
 
-// Overhead is how much longer than what is sealed it is then, in bytes: a nonce in front, and a tag behind.
+// Overhead is how many bytes sealing adds: a nonce before, and a tag after.
 const Overhead = 12 + 16
 
-// Seal seals for a purpose and for whom or what it belongs to.
+// Seal seals a value for a purpose and its owner.
 func (v *Vault) Seal(purpose, owner string, plain []byte) ([]byte, error) {
 	return v.AppendSealed(nil, purpose, owner, plain)
 }
 
-// AppendSealed is Seal, behind what dst has.
+// AppendSealed appends a sealed value to dst.
 func (v *Vault) AppendSealed(dst []byte, purpose, owner string, plain []byte) ([]byte, error) {
 	if len(v.texts) == 0 {
 		return nil, errEmpty
@@ -81,10 +81,10 @@ func (v *Vault) AppendSealed(dst []byte, purpose, owner string, plain []byte) ([
 	return a.Seal(dst, nil, plain, []byte(owner)), nil
 }
 
-// ErrSealed says that something can't be opened.
+// ErrSealed means that a value can't be opened.
 var ErrSealed = errors.New("what is sealed can't be opened with the key that is configured: configure the one that it was sealed with beside it")
 
-// Open opens what Seal sealed; ErrSealed for all else.
+// Open opens a value of Seal; otherwise ErrSealed.
 func (v *Vault) Open(purpose, owner string, sealed []byte) ([]byte, error) {
 	for _, text := range v.texts {
 		a, err := v.aead(text, purpose)
@@ -98,18 +98,18 @@ func (v *Vault) Open(purpose, owner string, sealed []byte) ([]byte, error) {
 	return nil, ErrSealed
 }
 
-// HasKey tells whether there is a text to seal with.
+// HasKey reports whether there is a text to seal with.
 func (v *Vault) HasKey() bool { return len(v.texts) > 0 }
 
-// Newest is a vault of the first text alone, which seals.
+// Newest returns a vault of the first text alone, which seals.
 func (v *Vault) Newest() *Vault { return &Vault{texts: v.texts[:min(1, len(v.texts))]} }
 
-// Covers tells whether v opens all that another one does.
+// Covers reports whether v opens all that another vault does.
 func (v *Vault) Covers(other *Vault) bool {
 	return !slices.ContainsFunc(other.texts, func(text string) bool { return !slices.Contains(v.texts, text) })
 }
 
-// Ticket seals something for the browser to bring back, to the issuer that owns it.
+// Ticket seals a value for the browser to return to the issuer that owns it.
 func (v *Vault) Ticket(purpose, owner string, content any) (string, error) {
 	plain, err := json.Marshal(content)
 	if err != nil {
@@ -119,7 +119,7 @@ func (v *Vault) Ticket(purpose, owner string, content any) (string, error) {
 	return base64.RawURLEncoding.EncodeToString(sealed), err
 }
 
-// Read opens a ticket. It is false for what is none, or one for another purpose or issuer.
+// Read opens a ticket. It reports false for anything else, and for a ticket of another purpose or issuer.
 func (v *Vault) Read(purpose, owner, ticket string, into any) bool {
 	sealed, err := base64.RawURLEncoding.DecodeString(ticket)
 	if err != nil {

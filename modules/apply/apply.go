@@ -17,7 +17,7 @@ import (
 	"github.com/hiregate/hiregate/modules/gateway"
 )
 
-// API serves the Apply API, below whatever path it is mounted; that path is taken off before. Make it with New.
+// API serves the Apply API, below any path, which is stripped before. Make it with New.
 type API struct {
 	Gateway *gateway.Gateway
 	// Tenant is the only tenant that is served here; empty: each user is served as its own tenant's.
@@ -122,7 +122,8 @@ type caller struct {
 	token identity.Hash
 }
 
-// forUsers makes a handler of one that needs to know the user. It refuses requests without a valid token, and those above the user's rate.
+// forUsers makes a handler that needs the user. It refuses requests without a valid token, and those above the user's
+// rate.
 func (a *API) forUsers(serve func(http.ResponseWriter, *http.Request, *caller) error) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		token, ok := tokenOf(r)
@@ -136,8 +137,8 @@ func (a *API) forUsers(serve func(http.ResponseWriter, *http.Request, *caller) e
 		if c.user, err = a.holder(r, c.token, a.Gateway.Now()); err != nil {
 			return err
 		}
-		allowance := a.Guards.take(c.user.ID, a.Rate, a.Gateway.Now())
-		allowance.tell(w.Header())
+		allowance := a.Guards.limit(c.user.ID, a.Rate, a.Gateway.Now())
+		allowance.writeHeaders(w.Header())
 		if allowance.wait > 0 {
 			return refuse(http.StatusTooManyRequests, "too many requests: wait as long as the header Retry-After says").after(allowance.wait)
 		}

@@ -23,12 +23,12 @@ import (
 
 const (
 	maxCredentials = 16 << 10     // bytes of the body
-	bodyName       = "/apply_api" // shares the memory for bodies with tenants, whose names have no slash
+	bodyName       = "/apply_api" // beside the names of tenants, which have no slash
 )
 
 type credentials struct{ userName, password string }
 
-// authenticate gives a token for a user name and a password.
+// authenticate answers a user name and a password with a token.
 func (a *API) authenticate(w http.ResponseWriter, r *http.Request) error {
 	if err := checkJSON(r); err != nil {
 		return err

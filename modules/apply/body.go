@@ -16,24 +16,24 @@ import (
 )
 
 const (
-	maxName     = 4 * 255 // bytes of what is a name or a source, which has up to 255 characters
-	maxText     = 1 << 20 // bytes of an answer that is no file,
-	maxTexts    = 4 << 20 // and of those of an application together
-	keptAnswer  = 8 << 10 // bytes of an answer that are kept in memory,
-	keptAnswers = 1 << 18 // and of an application's answers together
+	maxName         = 4 * 255 // bytes of a name or a source of up to 255 characters
+	maxText         = 1 << 20 // bytes of an answer that is not a file,
+	maxTexts        = 4 << 20 // and of those of an application together
+	bufferedAnswer  = 8 << 10 // bytes of an answer that are buffered in memory,
+	bufferedAnswers = 1 << 18 // and of an application's answers together
 )
 
-// shapeError says why a body that is JSON is no application.
+// shapeError says why a JSON body is not an application.
 type shapeError string
 
 func (e shapeError) Error() string { return string(e) }
 
-// content is the value of an answer: a text, or a file that is in the document store already. Where the question is not known yet,
-// a text that is not small waits in the scratch file.
+// content is the value of an answer: a text, or a file that is in the document store already. While the question is not
+// known yet, a large text waits in the scratch file.
 type content struct {
 	text  string
 	rest  *io.SectionReader // instead of text
-	file  *documents.Blob   // instead of text: it was known to be a file
+	file  *documents.Blob   // instead of text
 	fault string            // why it is neither
 	blank bool
 }
@@ -45,24 +45,24 @@ type answer struct {
 	content
 }
 
-// body reads an application as it arrives, in whatever order its members come. What it puts into the document store is noted in
-// uploads first, so that it can be removed.
+// body reads an application as it arrives, with its members in any order. Uploads lists what it puts into the document
+// store, before it does, so that it can be removed.
 type body struct {
 	ctx     context.Context
 	in      *jsonstream.Reader
 	archive *documents.Archive
-	// job finds the questions of a job. It gives nil for one that nobody can apply for.
+	// job finds the questions of a job; nil: nobody can apply for it.
 	job func(code string) (*sheet, error)
 
 	code, source             string
 	hasCode, hasSource, list bool
-	sheet                    *sheet // nil: not known, yet or at all
+	sheet                    *sheet // nil: not known yet, or no such job
 	answers                  []answer
 	uploads                  []string
-	kept                     int
+	buffered                 int // bytes in memory
 	scratch                  *documents.Scratch
 	scratched                int64
-	texts                    int64 // bytes of the answers that are no files
+	texts                    int64 // bytes of the answers that are not files
 }
 
 // close ends the scratch file.
@@ -72,7 +72,8 @@ func (b *body) close() {
 	}
 }
 
-// read reads all of it. Errors: *jsonstream.Error, shapeError, and those of the reader, the store and the documents.
+// read reads the whole body. Errors: *jsonstream.Error, shapeError, and those of the reader, the store and the
+// documents.
 func (b *body) read() error {
 	kind, err := b.in.Next()
 	if err != nil {
@@ -90,7 +91,7 @@ func (b *body) read() error {
 	return b.shape()
 }
 
-// shape applies the schema of applications to what was read, without the answers' values.
+// shape applies the schema of applications to what was read, without the values of the answers.
 func (b *body) shape() error {
 	application, answers := map[string]any{}, make([]any, len(b.answers))
 	for n := range b.answers {
@@ -154,8 +155,8 @@ func (b *body) expect(kind jsonstream.Kind, sentence string) error {
 	return err
 }
 
-// string reads a member that is a short text, or says that it is none. long tells that it has more than maxName bytes, and then s is
-// without the rest.
+// string reads a member that is a short text; noText is the error for any other value. long reports that it has more
+// than maxName bytes, which s lacks.
 func (b *body) string(noText string) (s string, long bool, err error) {
 	if err := b.expect(jsonstream.String, noText); err != nil {
 		return "", false, err
@@ -170,7 +171,7 @@ func (b *body) string(noText string) (s string, long bool, err error) {
 }
 
 func (b *body) answer() error {
-	if len(b.answers) > schemas.MaxAnswers { // one more than the schema takes is enough for it to say so
+	if len(b.answers) > schemas.MaxAnswers { // one more than the schema allows is enough for its error
 		return b.in.Skip()
 	}
 	if err := b.expect(jsonstream.Object, schemas.NoAnswer); err != nil {
@@ -204,11 +205,11 @@ func (b *body) answer() error {
 	return err
 }
 
-// value takes the value of an answer in. Where its question is known, a file goes to the document store, and what nobody asked for
-// nowhere; else it has to be kept as it came.
+// value reads the value of an answer. If its question is known, a file goes to the document store, and an answer that
+// was not asked for is dropped. Otherwise the value is buffered.
 func (b *body) value(known bool, id string, r io.Reader) (content, error) {
 	if !known {
-		return b.keep(r)
+		return b.buffer(r)
 	}
 	q, asked := b.sheet.schema.Question(id)
 	switch {
@@ -229,23 +230,23 @@ func (b *body) answered(id string) bool {
 	return false
 }
 
-// text keeps an answer that is no file.
+// text buffers an answer that is not a file.
 func (b *body) text(r io.Reader) (content, error) {
-	c, err := b.keep(io.LimitReader(r, maxText+1))
+	c, err := b.buffer(io.LimitReader(r, maxText+1))
 	if err == nil && c.rest != nil && c.rest.Size() > maxText {
 		return content{fault: schemas.TooLarge}, nil
 	}
 	return c, err
 }
 
-// keep keeps a value as it came: in memory where it is small, else in the scratch file.
-func (b *body) keep(r io.Reader) (content, error) {
-	head, err := io.ReadAll(io.LimitReader(r, keptAnswer+1))
+// buffer stores a value as it is: in memory if it is small, else in the scratch file.
+func (b *body) buffer(r io.Reader) (content, error) {
+	head, err := io.ReadAll(io.LimitReader(r, bufferedAnswer+1))
 	if err != nil {
 		return content{}, err
 	}
-	if len(head) <= keptAnswer && b.kept+len(head) <= keptAnswers {
-		b.kept += len(head)
+	if len(head) <= bufferedAnswer && b.buffered+len(head) <= bufferedAnswers {
+		b.buffered += len(head)
 		return content{text: string(head)}, nil
 	}
 	if b.scratch == nil {
@@ -265,7 +266,7 @@ func (w noted) Write(p []byte) (int, error) {
 	n, err := w.scratch.WriteAt(p, w.scratched)
 	w.scratched += int64(n)
 	if err != nil {
-		return n, fmt.Errorf("keeping a part of an application: %w", diskError{err})
+		return n, fmt.Errorf("buffering a part of an application: %w", diskError{err})
 	}
 	return n, nil
 }
@@ -274,10 +275,10 @@ type diskError struct{ error }
 
 func (e diskError) Unwrap() error { return e.error }
 
-// dataURL begins a value that is no base64 alone.
+// dataURL is the prefix of a data URL, which is not base64 alone.
 const dataURL = "data:"
 
-// skipSpace skips white space. over tells that there is nothing else.
+// skipSpace skips white space. over reports that there is nothing else.
 func skipSpace(in *bufio.Reader) (over bool, err error) {
 	for {
 		c, _, err := in.ReadRune()
@@ -297,7 +298,7 @@ func unlessEOF(err error) error {
 	return err
 }
 
-// file decodes a file's value into the document store.
+// file decodes a file into the document store.
 func (b *body) file(q *hiring.Question, r io.Reader) (content, error) {
 	in := bufio.NewReader(r)
 	blank, err := skipSpace(in)
@@ -328,7 +329,7 @@ func (b *body) file(q *hiring.Question, r io.Reader) (content, error) {
 	return content{file: &blob}, nil
 }
 
-// settle makes of what waits a text or a file, now that the questions are known.
+// settle makes a text or a file of a buffered value, when its question is known.
 func (b *body) settle(a *answer, q *hiring.Question) (err error) {
 	if a.file != nil || a.fault != "" || a.blank {
 		return nil

@@ -240,7 +240,7 @@ func TestApplyCommandTellsWhatIsNotValid(t *testing.T) {
 	require.Regexp(t, `(?m)^colour +`, out)
 	require.Empty(t, l.applications("acme"))
 	for content, want := range map[string]string{
-		`[]`: "is no JSON object", `{"resume":"none.pdf"}`: "none.pdf, which can't be sent: no such file", `{"resume":"."}`: "it is no file",
+		`[]`: "is not a JSON object", `{"resume":"none.pdf"}`: "none.pdf, which can't be sent: no such file", `{"resume":"."}`: "it is not a file",
 		`{"firstName":{"a":1}}`: "neither a text, an array of options nor", `{"answers":[{"questionId":1}]}`: "write each value as a string",
 	} {
 		_, _, err := l.run("", "--job", code, "--answers", l.answersFile(content))

@@ -14,47 +14,48 @@ import (
 	"github.com/hiregate/hiregate/internal/problem"
 )
 
-// remembered is how many users' limiters, and how many jobs' questions, are kept.
+// remembered is how many users' limiters are stored.
 const remembered = 4096
 
-// Guards is what the API remembers of who asked how often, and what is being answered. It is bounded, and safe for concurrent use.
+// Guards holds the rate limiters of users, the failed passwords, and the requests that are being answered. It is
+// bounded, and safe for concurrent use.
 type Guards struct {
 	Failures *password.Failures
 
 	mu       sync.Mutex
 	limiters *lru.Cache[limited, *rate.Limiter]
 	running  map[[32]byte]struct{} // requests with an Idempotency-Key
-	told     map[string]time.Time  // of which expired form the log was told, and when
+	warned   map[string]time.Time  // when it was logged that a group's form has expired
 }
 
-// limited is a user under a rate: where sites have different ones, each of them holds.
+// limited is a user under a rate: sites may have different rates, and each applies.
 type limited struct {
 	user string
 	rate hiring.Rate
 }
 
-// NewGuards makes one that remembers nothing.
+// NewGuards makes one without any state.
 func NewGuards(now func() time.Time) *Guards {
-	limiters, _ := lru.New[limited, *rate.Limiter](remembered) // the only error is that of a size that is not positive
-	return &Guards{Failures: password.NewFailures(now), limiters: limiters, running: map[[32]byte]struct{}{}, told: map[string]time.Time{}}
+	limiters, _ := lru.New[limited, *rate.Limiter](remembered) // it fails only for a size that is not positive
+	return &Guards{Failures: password.NewFailures(now), limiters: limiters, running: map[[32]byte]struct{}{}, warned: map[string]time.Time{}}
 }
 
 // allowance is what a user may still send.
 type allowance struct {
 	limit, remaining int
-	reset            time.Duration // until all of it is there again
+	reset            time.Duration // until all of it is available again
 	wait             time.Duration // until the next request; 0: it may be sent now
 }
 
-// tell writes the headers of draft-ietf-httpapi-ratelimit-headers.
-func (a allowance) tell(h http.Header) {
+// writeHeaders writes the headers of draft-ietf-httpapi-ratelimit-headers.
+func (a allowance) writeHeaders(h http.Header) {
 	h.Set("RateLimit-Limit", strconv.Itoa(a.limit))
 	h.Set("RateLimit-Remaining", strconv.Itoa(a.remaining))
 	h.Set("RateLimit-Reset", problem.Seconds(a.reset))
 }
 
-// take takes the allowance for one request.
-func (g *Guards) take(user string, of hiring.Rate, now time.Time) allowance {
+// limit uses up one request of a user's allowance, if there is one left.
+func (g *Guards) limit(user string, of hiring.Rate, now time.Time) allowance {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	l, ok := g.limiters.Get(limited{user, of})
@@ -73,7 +74,8 @@ func (g *Guards) take(user string, of hiring.Rate, now time.Time) allowance {
 	return a
 }
 
-// begin says that a request with an Idempotency-Key is being answered. It reports false when it is already; end ends it.
+// begin marks a request with an Idempotency-Key as being answered. It reports false if it is already; end removes the
+// mark.
 func (g *Guards) begin(id [32]byte) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -90,13 +92,13 @@ func (g *Guards) end(id [32]byte) {
 	delete(g.running, id)
 }
 
-// tellOnce tells whether the log is to be told of a compliance group's form: once a day.
-func (g *Guards) tellOnce(group string, now time.Time) bool {
+// warns reports whether to log that a compliance group's form has expired: once a day.
+func (g *Guards) warns(group string, now time.Time) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if last, ok := g.told[group]; ok && now.Sub(last) < 24*time.Hour {
+	if last, ok := g.warned[group]; ok && now.Sub(last) < 24*time.Hour {
 		return false
 	}
-	g.told[group] = now
+	g.warned[group] = now
 	return true
 }

@@ -12,7 +12,8 @@ import (
 	"github.com/hiregate/hiregate/modules/gateway"
 )
 
-// Handler is the directive apply_api: it serves the Apply API. Put it into handle_path, which takes the path of the mount off.
+// Handler is the directive apply_api: it serves the Apply API. Put it into handle_path, which strips the path of the
+// mount.
 type Handler struct {
 	// Tenant is the only tenant that is served here. Default: each user is served as its own tenant's.
 	Tenant string `json:"tenant,omitempty"`
@@ -22,7 +23,7 @@ type Handler struct {
 	api *API
 }
 
-// guards outlive a configuration: a reload must not make anybody's failures forgotten.
+// guards outlive a configuration: a reload must not reset anybody's failures.
 var guards = NewGuards(time.Now)
 
 // CaddyModule implements caddy.Module.
@@ -30,7 +31,7 @@ func (Handler) CaddyModule() caddy.ModuleInfo {
 	return caddy.ModuleInfo{ID: "http.handlers.apply_api", New: func() caddy.Module { return new(Handler) }}
 }
 
-// Provision joins the handler to the gateway.
+// Provision connects the handler to the gateway.
 func (h *Handler) Provision(ctx caddy.Context) error {
 	if h.Tenant != "" {
 		if err := hiring.CheckTenantName(h.Tenant); err != nil {

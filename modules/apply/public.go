@@ -20,7 +20,7 @@ import (
 	"github.com/hiregate/hiregate/internal/store"
 )
 
-// shown is a question as the contract has it: these fields, and no others.
+// shown is a question with the fields of the contract, and no others.
 type shown struct {
 	ID         string        `json:"id"`
 	Format     hiring.Format `json:"format"`
@@ -54,7 +54,7 @@ func (a *API) questions(w http.ResponseWriter, r *http.Request, c *caller) error
 	return writeJSON(w, all)
 }
 
-// noteExpiry tells the operator that a form which is served has expired. It is served all the same.
+// noteExpiry logs that a form which is still served has expired.
 func (a *API) noteExpiry(group string) {
 	form, ok := compliance.Find(group)
 	if !ok {
@@ -62,8 +62,8 @@ func (a *API) noteExpiry(group string) {
 	}
 	expired := form.Expired(a.Gateway.Now())
 	metrics.ComplianceForm(group, expired)
-	if expired && a.Guards.tellOnce(group, a.Gateway.Now()) {
-		a.Log.Warn("the form of a compliance group has expired and is served all the same: update hiregate", zap.String("group", group), zap.String("form", form.Form), zap.String("expired", form.Expires))
+	if expired && a.Guards.warns(group, a.Gateway.Now()) {
+		a.Log.Warn("the form of a compliance group has expired and is still served: update hiregate", zap.String("group", group), zap.String("form", form.Form), zap.String("expired", form.Expires))
 	}
 }
 
@@ -145,7 +145,7 @@ func (a *API) feed(w http.ResponseWriter, r *http.Request) error {
 		if ctx.Err() == nil && errors.Is(err, store.ErrUnavailable) {
 			a.Log.Error("a job feed was cut off", zap.String("request", h.Get(requestID)), zap.Error(err))
 		}
-		panic(http.ErrAbortHandler) // what is half there must not look whole
+		panic(http.ErrAbortHandler) // a partial feed must not look complete
 	}
 	return nil
 }
@@ -178,7 +178,7 @@ func (a *API) writeFeed(ctx context.Context, w io.Writer, tenant string, page []
 	return out.Flush()
 }
 
-// matches tells whether If-None-Match names a tag; a cache on the way may have weakened it.
+// matches reports whether If-None-Match names a tag; a cache may have weakened it.
 func matches(header []string, tag string) bool {
 	for _, one := range strings.Split(strings.Join(header, ","), ",") {
 		if one = strings.TrimPrefix(strings.TrimSpace(one), "W/"); one == "*" || one == tag {
@@ -188,7 +188,7 @@ func matches(header []string, tag string) bool {
 	return false
 }
 
-// feedTenant is whose feed is asked for.
+// feedTenant returns the tenant whose feed is requested.
 func (a *API) feedTenant(r *http.Request) (string, error) {
 	asked := r.URL.Query()["tenant"]
 	tenant := a.Tenant

@@ -119,7 +119,7 @@ func TestAnExpiredFormIsServedAndTold(t *testing.T) {
 	t.Parallel()
 	b := setup(t) // in November 2026; CC-305 expired in April
 	warned := func() int {
-		return b.Logged.FilterMessage("the form of a compliance group has expired and is served all the same: update hiregate").Len()
+		return b.Logged.FilterMessage("the form of a compliance group has expired and is still served: update hiregate").Len()
 	}
 	for range 3 {
 		require.Equal(t, http.StatusOK, b.ask(http.MethodGet, "/compliance/complianceOfccp", "").Code)

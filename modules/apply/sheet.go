@@ -32,7 +32,7 @@ func openJob(ctx context.Context, db *store.DB, tenant, code string) (*hiring.Jo
 	return job, err
 }
 
-// sheet is what a job asks, and once it is filled what is stored of the answers.
+// sheet holds what a job asks and, once it is filled, what is stored of the answers.
 type sheet struct {
 	job    *hiring.Job
 	schema *schemas.Answers
@@ -43,7 +43,7 @@ type sheet struct {
 	documents  []hiring.ApplicationDocument
 }
 
-// newSheet makes the sheet of an open job; nil when there is none of that code.
+// newSheet makes the sheet of an open job; nil if there is no such job.
 func newSheet(ctx context.Context, db *store.DB, tenant, code string) (*sheet, error) {
 	job, err := openJob(ctx, db, tenant, code)
 	if job == nil || err != nil {
@@ -53,8 +53,8 @@ func newSheet(ctx context.Context, db *store.DB, tenant, code string) (*sheet, e
 	return &sheet{job: job, schema: schema}, err
 }
 
-// fill checks all answers, and fills the sheet when all are valid. items say what is wrong, in the order of the questions; answers to what
-// was not asked come last.
+// fill checks all answers, and fills the sheet if all are valid. items say what is wrong, in the order of the
+// questions; answers to unknown questions come last.
 func (s *sheet) fill(b *body, files *documents.Files) (items []Item, err error) {
 	first, types := map[string]*answer{}, map[string]filetype.Type{} // by question: the first answer, the type of its file
 	facts := make([]schemas.Answer, len(b.answers))

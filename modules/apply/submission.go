@@ -150,7 +150,7 @@ func idempotencyKey(r *http.Request, user *hiring.APIUser) (*[32]byte, error) {
 	return &id, nil
 }
 
-// read reads the body. The fingerprint tells it from other bodies.
+// read reads the body. The fingerprint identifies it.
 func (s *submission) read(w http.ResponseWriter) (fingerprint [32]byte, err error) {
 	ctx, a := s.r.Context(), s.api
 	files, err := a.db().MostFiles(ctx, s.caller.user.Tenant) // of the open job that asks for most
@@ -192,7 +192,8 @@ func (c *counted) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// brokenOff is why a body could not be read to its end: its connection, its chunks (RFC 9112 section 7.1), its length, or its time.
+// brokenOff is why a body could not be read to its end: a fault of its connection, its chunks (RFC 9112 section 7.1) or
+// its length, or a timeout.
 type brokenOff struct{ error }
 
 func (e brokenOff) Unwrap() error { return e.error }
@@ -201,7 +202,7 @@ func tooLarge() *refusal {
 	return refuse(http.StatusRequestEntityTooLarge, "the application is larger than any job here asks for").closing()
 }
 
-// unread makes a refusal of why a body could not be read, unless that is our fault.
+// unread makes a refusal of an error of reading the body, unless that is our fault.
 func (s *submission) unread(err error) error {
 	var (
 		large *http.MaxBytesError
@@ -238,8 +239,8 @@ func (s *submission) repeat(before store.Kept, err error) error {
 	return err
 }
 
-// clear removes the files of an application that was not stored. While the database does not answer they are left to the sweep: a commit
-// may have been made nevertheless.
+// clear removes the files of an application that was not stored. While the database does not answer they are left to
+// the sweep: a commit may have been made nevertheless.
 func (s *submission) clear(err error) {
 	if s.body == nil {
 		return
@@ -255,8 +256,8 @@ func (s *submission) clear(err error) {
 	}
 }
 
-// store writes the application and all that belongs to it in one transaction: candidate, documents, answers, the entering of the first
-// step with what its helper exports, and the Idempotency-Key.
+// store writes the application and all that belongs to it in one transaction: candidate, documents, answers, the entry
+// into the first step with what its helper exports, and the Idempotency-Key.
 func (s *submission) store(sheet *sheet) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.r.Context()), patience)
 	defer cancel()
@@ -292,8 +293,8 @@ func (s *submission) store(sheet *sheet) error {
 	return nil
 }
 
-// write is the transaction, which may run more than once. before is the answer to an earlier request with the Idempotency-Key, and export
-// what the first step's helper exports. Without a trigger no step is entered.
+// write is the transaction, which may run more than once. before is the answer to an earlier request with the
+// Idempotency-Key, and export what the first step's helper exports. Without a trigger no step is entered.
 func (s *submission) write(tx *store.Tx, sheet *sheet, t *trigger.Trigger, configured []string) (before store.Kept, export *hiring.Export, err error) {
 	valid, err := tx.HoldAPIToken(s.caller.token, s.began)
 	if err == nil && !valid {
@@ -330,7 +331,7 @@ func (s *submission) write(tx *store.Tx, sheet *sheet, t *trigger.Trigger, confi
 	return before, export, err
 }
 
-// writeCandidate finds the candidate with the applicant's e-mail address, who is not overwritten, or inserts one.
+// writeCandidate returns the candidate with the applicant's e-mail address, unchanged, or inserts one.
 func (s *submission) writeCandidate(tx *store.Tx, c hiring.Candidate) (id string, err error) {
 	tenant := s.caller.user.Tenant
 	if len(c.Email) > 0 {

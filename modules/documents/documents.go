@@ -23,8 +23,8 @@ type Server struct {
 	Log     *zap.Logger
 }
 
-// ServeHTTP answers 200 with the document, 404 for an unknown URL, 410 for one that has ended or whose document will never
-// come, and 503 while it is still being fetched.
+// ServeHTTP answers 200 with the document, 404 for an unknown URL, 410 for one that has expired or whose document will
+// never come, and 503 while it is being fetched.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		problem.MethodNotAllowed(w, "GET, HEAD")
@@ -43,10 +43,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		problem.Unavailable(w)
 	case !now.Before(till):
 		problem.New(http.StatusGone, "this document's address has ended: ask for the export to be redelivered, or for the candidate to be exported again").Write(w)
-	case d.State == hiring.GivenUp && len(d.SourceURL) == 0: // an export anew would be without it as well
+	case d.State == hiring.GivenUp && len(d.SourceURL) == 0: // a new export would lack it as well
 		problem.New(http.StatusGone, "nobody gets this document: "+d.Reason+"; go on without it").Write(w)
 	case d.State == hiring.GivenUp:
-		problem.New(http.StatusGone, "this document could not be had from where it was: ask for the export to be sent anew").Write(w)
+		problem.New(http.StatusGone, "this document could not be had from where it was: ask for a new export").Write(w)
 	case d.State == hiring.Fetching:
 		problem.New(http.StatusServiceUnavailable, "this document is still being fetched: ask again after the time in Retry-After").
 			RetryAfter(min(max(d.NextAt.Sub(now), time.Second), time.Minute)).Write(w)
@@ -57,8 +57,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// find reads what is known of a document. The database is held for that alone: a slow download must not keep a reload that opens
-// another, or the end of the process.
+// find reads the document's row. The database is held for that alone: a slow download must not delay a reload that
+// opens another one, or the end of the process.
 func (s *Server) find(w http.ResponseWriter, r *http.Request, hash [32]byte) (*hiring.Document, time.Time, error) {
 	release, ok := s.Gateway.Hold(w)
 	if !ok {
@@ -86,6 +86,6 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, d *hiring.Documen
 		if r.Context().Err() == nil {
 			s.Log.Warn("a document was cut off", zap.Int64("document", d.ID), zap.Error(err))
 		}
-		panic(http.ErrAbortHandler) // what compresses the answer would end it as a whole one
+		panic(http.ErrAbortHandler) // otherwise a compressing middleware would end it as complete
 	}
 }

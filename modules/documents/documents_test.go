@@ -27,7 +27,7 @@ import (
 const (
 	unknown  = "there is no document at this address"
 	ended    = "this document's address has ended: ask for the export to be redelivered, or for the candidate to be exported again"
-	lost     = "this document could not be had from where it was: ask for the export to be sent anew"
+	lost     = "this document could not be had from where it was: ask for a new export"
 	scanning = "this document is still being scanned: ask again after the time in Retry-After"
 	fetching = "this document is still being fetched: ask again after the time in Retry-After"
 	unread   = "this document can't be read now: ask again later"

@@ -10,8 +10,8 @@ import (
 	"github.com/hiregate/hiregate/modules/gateway"
 )
 
-// Handler is the directive documents: it serves documents under the public URLs that exports carry, which are
-// <public_url>/documents/<token>. It takes no options.
+// Handler is the directive documents: it serves documents under the public URLs in exports,
+// <public_url>/documents/<token>. It has no options.
 type Handler struct {
 	server Server
 }
@@ -30,7 +30,7 @@ func ParseDirective(h httpcaddyfile.Helper) (caddyhttp.MiddlewareHandler, error)
 	return new(Handler), nil
 }
 
-// Provision joins the handler to the gateway.
+// Provision connects the handler to the gateway.
 func (h *Handler) Provision(ctx caddy.Context) error {
 	g, err := gateway.Of(ctx, "documents")
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package healthz tells what the gateway can reach.
+// Package healthz reports what the gateway can reach.
 package healthz
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/hiregate/hiregate/modules/gateway"
 )
 
-// patience is how long an answer of one of the parts is waited for.
+// patience is how long to wait for the answer of a part.
 const patience = 3 * time.Second
 
 // Health is the answer: whether exports can be accepted, and what is reachable, by name.
@@ -30,8 +30,8 @@ type Check struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// Server answers 200 while exports can be accepted, else 503. At an address that ends with /ready it looks at that
-// alone, for a load balancer; at one that ends with /live it answers 200 as long as the process does.
+// Server answers 200 while exports can be accepted, else 503. At an address that ends with /ready it checks the
+// database alone, for a load balancer; at one that ends with /live it answers 200 as long as the process does.
 type Server struct {
 	Gateway *gateway.Gateway
 	// Stopping reports whether the process is about to end. Nil: it is not.
@@ -40,10 +40,11 @@ type Server struct {
 	database lastAnswer
 }
 
-// freshFor is how long an answer of the database is good for others who ask: each one costs it a write, and anybody may ask.
+// freshFor is how long an answer of the database is shared: each costs it a write, and anyone may ask.
 const freshFor = time.Second
 
-// lastAnswer is what the database answered last. One request at a time asks it, for all: that it hangs up ends nothing.
+// lastAnswer is the database's last answer. One request at a time asks, for all; the end of that request does not end
+// the question.
 type lastAnswer struct {
 	mu    sync.Mutex
 	known bool
@@ -63,7 +64,7 @@ func (l *lastAnswer) or(ask func(context.Context) error, now func() time.Time) e
 	return l.err
 }
 
-// ServeHTTP says how the gateway is.
+// ServeHTTP answers with the health of the gateway.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		problem.MethodNotAllowed(w, "GET, HEAD")
@@ -89,7 +90,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	json.NewEncoder(w).Encode(h)
 }
 
-// ask asks the database and, for all of it, Temporal, side by side.
+// ask asks the database and, if all is set, Temporal, concurrently.
 func (s *Server) ask(w http.ResponseWriter, r *http.Request, all bool) Health {
 	database, temporal := make(chan error, 1), make(chan error, 1)
 	ctx, cancel := context.WithTimeout(r.Context(), patience)
@@ -97,7 +98,7 @@ func (s *Server) ask(w http.ResponseWriter, r *http.Request, all bool) Health {
 	release, held := s.Gateway.Hold(w)
 	if held {
 		go func() {
-			defer release() // what asks may hang for longer than we do
+			defer release() // the question may take longer than this request
 			database <- s.database.or(s.Gateway.Runtime.Ready, s.Gateway.Now)
 		}()
 	} else {
@@ -131,7 +132,7 @@ func (s *Server) ask(w http.ResponseWriter, r *http.Request, all bool) Health {
 	return h
 }
 
-// answerOf waits for a part. One that answered in time is heard, however long the other one took.
+// answerOf waits for a part. An answer that came in time counts, however long the other part took.
 func answerOf(ctx context.Context, part <-chan error) error {
 	select {
 	case err := <-part:
@@ -146,7 +147,7 @@ func answerOf(ctx context.Context, part <-chan error) error {
 	}
 }
 
-// check keeps an error's own words, which may name addresses, out of a public answer.
+// check leaves out the text of an error, which may contain addresses: the answer is public.
 func check(err error, reason string) Check {
 	if err != nil {
 		return Check{Reason: reason}

@@ -10,8 +10,8 @@ import (
 	"github.com/hiregate/hiregate/modules/gateway"
 )
 
-// Handler is the directive healthz: it says what is reachable, and answers 503 when exports can't be accepted, or the process ends. What
-// is asked for is the last part of the path: see Server. It takes no options.
+// Handler is the directive healthz: it reports what is reachable, and answers 503 when exports can't be accepted, or
+// the process ends. The last segment of the path selects the question: see Server. It has no options.
 type Handler struct {
 	server *Server
 }
@@ -30,7 +30,7 @@ func ParseDirective(h httpcaddyfile.Helper) (caddyhttp.MiddlewareHandler, error)
 	return new(Handler), nil
 }
 
-// Provision joins the handler to the gateway.
+// Provision connects the handler to the gateway.
 func (h *Handler) Provision(ctx caddy.Context) error {
 	g, err := gateway.Of(ctx, "healthz")
 	if err != nil {

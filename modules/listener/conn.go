@@ -9,18 +9,18 @@ import (
 	"sync"
 )
 
-// conn is a connection that a server took. Between two requests it moves on to the server of the configuration that
-// replaced this one: when its next request comes or, without one, when the former server is shut down. To that server
-// it ends; its client notices nothing. A server that hung up on it instead would lose a request that is on its way.
+// conn is an accepted connection. Between two requests it moves to the server of the configuration that replaced its
+// own: when its next request comes or, without one, when the old server shuts down. To the old server it ends; its
+// client notices nothing. Closing it instead would lose a request that is on its way.
 //
-// A connection with TLS or HTTP/2 does not move once it has begun: its state is the server's. The former server tells
-// its client to open another one with its next answer (gateway.Gateway.Hold).
+// A connection with TLS or HTTP/2 does not move once it was used: its state is the server's. The old server asks its
+// client to open a new one with its next answer (gateway.Gateway.Hold).
 type conn struct {
 	*net.TCPConn
 	listener *listener // that took it
 
 	mu      sync.Mutex
-	read    []byte // of the next request, by the server that had the connection before
+	read    []byte // of the next request, by the previous server
 	ahead   []byte // of the next request, by this server while it answered
 	idle    bool   // between two requests, or before the first
 	wrote   bool
@@ -29,7 +29,7 @@ type conn struct {
 	moved   bool
 }
 
-// ConnState is what the server tells of the connection: see http.Server.ConnState.
+// ConnState receives the state of the connection from the server: see http.Server.ConnState.
 func (c *conn) ConnState(state http.ConnState) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -58,8 +58,8 @@ func (c *conn) Read(p []byte) (int, error) {
 		return 0, io.EOF
 	}
 	if n > 0 {
-		// While net/http answers, it waits for a single byte, to notice when its client goes. A client that has its
-		// answer may be that fast.
+		// While net/http answers, it reads a single byte, to notice when its client disconnects. A fast client may
+		// have sent its next request.
 		if !c.idle && len(p) == 1 {
 			c.ahead = slices.Clone(p)
 		}
@@ -68,8 +68,7 @@ func (c *conn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// begin does what can be done without reading from the network. done says that this is all: n is 0 when the connection
-// has moved on.
+// begin handles what needs no read from the network. done means that this is all: n is 0 if the connection has moved.
 func (c *conn) begin(p []byte) (n int, done bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -92,7 +91,7 @@ func (c *conn) begin(p []byte) (n int, done bool) {
 func (c *conn) moveOn() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.idle && c.reading && c.SetReadDeadline(past) == nil { // wakes the one that reads, which hands it over
+	if c.idle && c.reading && c.SetReadDeadline(past) == nil { // wakes the reader, which hands it over
 		c.moved = true
 	}
 }

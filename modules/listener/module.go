@@ -1,4 +1,4 @@
-// Package listener keeps listening sockets, and the connections that were taken from them, open across reloads.
+// Package listener keeps listening sockets, and their connections, open across reloads.
 package listener
 
 import (
@@ -14,18 +14,18 @@ import (
 	"github.com/hiregate/hiregate/modules/gateway"
 )
 
-// Network is the word before the slash of an address that is listened at this way: bind shared/0.0.0.0
+// Network is the word before the slash of an address that is shared: bind shared/0.0.0.0
 //
-// At a reload, Caddy opens a second socket on the same port (SO_REUSEPORT) and closes the first; connections that wait
-// in the queue of the first are reset then. Under load that costs a request at every few reloads. A shared socket
-// stays open while any configuration listens at its address, and a connection in its queue is taken by the latest one.
+// At a reload, Caddy opens a second socket on the same port (SO_REUSEPORT) and closes the first; connections in the
+// queue of the first are reset. Under load that costs a request every few reloads. A shared socket stays open while any
+// configuration listens at its address, and the latest one accepts the connections in its queue.
 //
-// The former one takes no more from the moment the latest is there. What it took moves on to the latest between two
-// requests (see conn), while Caddy's global option shutdown_delay lets it read the requests that had begun: net/http
-// drops a request whose header was not read when the server is shut down.
+// The old one stops accepting when the latest is there. Its connections move to the latest between two requests (see
+// conn), while Caddy's global option shutdown_delay lets it read the requests that had begun: net/http drops a request
+// whose header was not read when the server is shut down.
 //
-// A configuration that fails to start must not take connections from the one in force: its gateway is opened before
-// anything is listened at, and its sockets are left as soon as it is given up.
+// A configuration that fails to start must not accept connections of the one in force: its gateway is opened before it
+// listens anywhere, and its sockets are closed as soon as it is given up.
 const Network = "shared"
 
 // sockets are the open ones, by address.

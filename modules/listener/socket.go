@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// socket is one queue of connections, and the listeners that may take them. The last of them does.
+// socket is one queue of connections, and the listeners that accept from it. Only the latest does.
 type socket struct {
 	master *net.TCPListener
 
 	mu        sync.Mutex
 	changed   *sync.Cond
 	listeners []*listener
-	moving    []*conn // were taken before by a listener that is not the last any more
+	moving    []*conn // accepted by an older listener
 }
 
 func newSocket(master *net.TCPListener) *socket {
@@ -28,11 +28,11 @@ func newSocket(master *net.TCPListener) *socket {
 // Destruct closes the socket once no configuration listens at it.
 func (s *socket) Destruct() error { return s.master.Close() }
 
-// past is a deadline that wakes whoever waits.
+// past is a deadline that wakes blocked calls.
 var past = time.Unix(1, 0)
 
-// listen adds a listener, which takes all connections from now on. It is another descriptor of the same socket, so
-// that closing it leaves the queue to the others.
+// listen adds a listener, which accepts all connections from now on. It is another descriptor of the same socket, so
+// closing it leaves the queue to the others.
 func (s *socket) listen(address string, inForce func() bool) (*listener, error) {
 	f, err := s.master.File()
 	if err != nil {
@@ -47,7 +47,7 @@ func (s *socket) listen(address string, inForce func() bool) (*listener, error) 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, former := range s.listeners {
-		if err := former.SetDeadline(past); err != nil { // wakes it; it then waits for its turn
+		if err := former.SetDeadline(past); err != nil { // wakes it, to wait for its turn
 			return nil, errors.Join(err, l.TCPListener.Close())
 		}
 	}
@@ -63,7 +63,7 @@ func (s *socket) latest() *listener {
 	return s.listeners[len(s.listeners)-1]
 }
 
-// next waits for a listener's turn. It returns a connection that moves to it; nil when it is to take one from the
+// next waits for a listener's turn. It returns a connection that moves to it; nil when it is to accept one from the
 // queue. ok is false when the listener was closed.
 func (s *socket) next(l *listener) (c *conn, ok bool, err error) {
 	s.mu.Lock()
@@ -94,8 +94,8 @@ func (s *socket) hand(c *net.TCPConn, read []byte) {
 	s.moving = append(s.moving, &conn{TCPConn: c, read: read, idle: true})
 }
 
-// leave removes a listener; the latest of the others takes the connections then, if it did not yet. It returns the
-// listener's own connections when there is another one for them.
+// leave removes a listener; the latest of the others accepts connections then. It returns the listener's own
+// connections if there is another listener for them.
 func (s *socket) leave(l *listener) (left []*conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -121,10 +121,10 @@ type listener struct {
 	inForce func() bool // its configuration has started, and was not replaced since
 	once    sync.Once
 
-	conns map[*conn]struct{} // those that it took and that are open; socket.mu guards it
+	conns map[*conn]struct{} // its open connections; guarded by socket.mu
 }
 
-// Accept takes the next connection, when it is this listener's turn.
+// Accept returns the next connection when it is this listener's turn.
 func (l *listener) Accept() (net.Conn, error) {
 	for {
 		c, ok, err := l.socket.next(l)

@@ -52,7 +52,7 @@ func ParseDirective(h httpcaddyfile.Helper) (caddyhttp.MiddlewareHandler, error)
 	return handler, nil
 }
 
-// largestMaxBody keeps a slip of the pen from taking all memory.
+// largestMaxBody keeps a typing error from using all memory.
 const largestMaxBody = 1 << 30
 
 func parseMaxBody(args []string) (int64, error) {
@@ -66,7 +66,8 @@ func parseMaxBody(args []string) (int64, error) {
 	return int64(size), nil
 }
 
-// checkMemory refuses a max_body that does not fit into the share that a tenant has of the memory for bodies while it is alone.
+// checkMemory refuses a max_body that is larger than one tenant's share of the memory for bodies while no other tenant
+// uses it.
 func checkMemory(maxBody, bodyMemory int64) error {
 	if maxBody <= bodyMemory/2 {
 		return nil
@@ -76,7 +77,7 @@ func checkMemory(maxBody, bodyMemory int64) error {
 		"max_body here, or `body_memory %dMiB` into the global option hiregate", maxBody, bodyMemory, (2*maxBody+mebibyte-1)/mebibyte)
 }
 
-// mostMaxAttachments is what an array may hold at most.
+// mostMaxAttachments is the largest max_attachments: what an array may hold.
 const mostMaxAttachments = 10_000
 
 func parseMaxAttachments(args []string) (int, error) {

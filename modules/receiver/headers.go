@@ -9,10 +9,10 @@ import (
 	"github.com/hiregate/hiregate/internal/webhook"
 )
 
-// headers are what an export brings beside its body. They are not covered by the signature, so they are bounded and opaque.
+// headers are those of an export. The signature does not cover them, so they are bounded and opaque.
 type headers struct {
 	uuid                string // empty: absent
-	link, exportContext []byte // nil: absent, or empty, which says no more
+	link, exportContext []byte // nil: absent or empty
 }
 
 func readHeaders(r *http.Request, names webhook.Names) (h headers, p *problem.Problem) {
@@ -43,7 +43,7 @@ func opaque(values []string) []byte {
 	return []byte(values[0])
 }
 
-// header gives a header that must be there once; empty when it is not.
+// header returns a header that occurs exactly once; otherwise empty.
 func header(r *http.Request, name string) string {
 	if values := r.Header.Values(name); len(values) == 1 {
 		return values[0]

@@ -17,10 +17,11 @@ import (
 	"github.com/hiregate/hiregate/schemas"
 )
 
-// hops counts the exports of ours that a body follows from. A body whose documents have URLs of ours was delivered from here, and an
-// integration leads back. Each such way makes new URLs, and so another body: without a bound it would go round for ever.
+// hops counts the exports of ours that a body derives from. If its documents have URLs of ours, it was delivered from
+// here, and an integration leads back. Each round makes new URLs, and so another body: without a bound it would go on
+// forever.
 //
-// One URL is enough to tell: a delivery replaces all of a body's URLs, or none.
+// One URL is enough to detect that: a delivery replaces all of a body's URLs, or none.
 func (in *intake) hops(doc *schemas.Document) (hops int, result string) {
 	for _, a := range doc.Attachments {
 		hash, ok := documents.HashURL(a.URL)
@@ -45,8 +46,8 @@ func (in *intake) hops(doc *schemas.Document) (hops int, result string) {
 	return 0, ""
 }
 
-// loop refuses an export that came out of one of a tenant's, and has gone round too often. The answer names the integration and not
-// the tenant: it may be another one than its sender is.
+// loop refuses an export that has gone round too often. The answer names the integration and not the tenant, which may
+// be another one than the sender.
 func (in *intake) loop(from string) (result string) {
 	var names []string
 	if t, ok := in.Gateway.Config.Tenant(from); ok {
@@ -62,8 +63,8 @@ func (in *intake) loop(from string) (result string) {
 		"this export has gone through this gateway %d times already: %s leads back to this address; have it lead elsewhere, or remove it", hiring.MaxHops, who)))
 }
 
-// leadingHere names the integrations of a tenant that have the path of this request; all that it has if none does, since a proxy may
-// have changed the path.
+// leadingHere names the integrations of a tenant that have the path of this request. If none has, it names all of them:
+// a proxy may have changed the path.
 func (in *intake) leadingHere(t *hiring.Tenant) []string {
 	var all, here []string
 	for _, i := range t.Integrations {

@@ -10,9 +10,9 @@ import (
 	"github.com/hiregate/hiregate/modules/gateway"
 )
 
-// Handler is the directive export_receiver: it takes the candidate export webhook in, for every tenant.
+// Handler is the directive export_receiver: it receives the candidate export webhook, for every tenant.
 type Handler struct {
-	// TenantFrom tells where in the URL the tenant's identifier stands. Required.
+	// TenantFrom is where the URL has the tenant's identifier. Required.
 	TenantFrom TenantFrom `json:"tenant_from"`
 	// MaxBody is the largest body in bytes. Default: 5 MiB.
 	MaxBody int64 `json:"max_body,omitempty"`
@@ -27,7 +27,7 @@ func (Handler) CaddyModule() caddy.ModuleInfo {
 	return caddy.ModuleInfo{ID: "http.handlers.export_receiver", New: func() caddy.Module { return new(Handler) }}
 }
 
-// Provision joins the handler to the gateway.
+// Provision connects the handler to the gateway.
 func (h *Handler) Provision(ctx caddy.Context) error {
 	if err := h.TenantFrom.check(); err != nil {
 		return err

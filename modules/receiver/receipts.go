@@ -14,7 +14,7 @@ import (
 // receipts is the path segment between a hook's path and a receipt.
 const receipts = "receipts"
 
-// receiptOf takes the receipt out of <hook path>/receipts/<receipt>.
+// receiptOf extracts the receipt from <hook path>/receipts/<receipt>.
 func receiptOf(path string) (receipt string, ok bool) {
 	before, receipt, ok := cutLast(path)
 	if !ok || receipt == "" {
@@ -32,10 +32,10 @@ func cutLast(path string) (before, last string, ok bool) {
 	return path[:i], path[i+1:], true
 }
 
-// status is what became of an export: nothing of the candidate is in it.
+// status is the state of an export: nothing of the candidate is in it.
 type status struct {
 	receipt
-	Quarantined bool             `json:"quarantined,omitempty"` // it breaks the schema, and waits for somebody to release it
+	Quarantined bool             `json:"quarantined,omitempty"` // it breaks the schema, and waits to be released
 	Deliveries  []deliveryStatus `json:"deliveries"`
 	Documents   documentStatus   `json:"documents"`
 }
@@ -53,7 +53,7 @@ type documentStatus struct {
 	GivenUp    int `json:"givenUp"`
 }
 
-// serveReceipt tells what became of the export that a receipt was given for.
+// serveReceipt answers with the status of an export, by its receipt.
 func (h *Receiver) serveReceipt(w http.ResponseWriter, r *http.Request, id string) {
 	unknown := problem.New(http.StatusNotFound, "there is no such receipt")
 	release, ok := h.Gateway.Hold(w)

@@ -1,4 +1,4 @@
-// Package receiver takes the candidate export webhook in: the contract's part B, from the partner's side.
+// Package receiver receives the candidate export webhook: the contract's part B, on the partner's side.
 package receiver
 
 import (
@@ -32,19 +32,20 @@ const DefaultMaxBody = 5 << 20
 // DefaultMaxAttachments is how many attachments an export has at most, unless configured otherwise.
 const DefaultMaxAttachments = 500
 
-// readyWithin bounds how long the sender of a VERIFY waits for the database. An export waits for its turn to be written
-// for less, see store.DB.Write.
+// readyWithin bounds how long the sender of a VERIFY waits for the database. An export waits less for its write, see
+// store.DB.Write.
 const readyWithin = 10 * time.Second
 
-// Receiver is the webhook's endpoint. Its checks come in an order: method, tenant, cap, signature, event, rate, JSON guard,
-// schema, duplicate; what fails one costs nothing of the next.
+// Receiver is the webhook's endpoint. Its checks have an order: method, tenant, cap, signature, event, rate, JSON
+// guard, schema, duplicate; a request that fails one costs nothing of the next.
 type Receiver struct {
 	Gateway *gateway.Gateway
 	Tenant  TenantFrom
 	MaxBody int64
-	// MaxAttachments is how many attachments an export has at most. Of one in quarantine that has more, the first ones are fetched.
+	// MaxAttachments is how many attachments an export has at most. Of an export in quarantine that has more, the first
+	// ones are fetched.
 	MaxAttachments int
-	// HookPath gives the path of a request as its sender wrote it, before the server stripped a prefix.
+	// HookPath returns the path of a request as its sender wrote it, before the server stripped a prefix.
 	HookPath func(*http.Request) string
 	Log      *zap.Logger
 }
@@ -68,8 +69,8 @@ func (h *Receiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// intake is one webhook request on its way through the checks. Each check answers by itself when it refuses, and then gives
-// the word under which that is counted.
+// intake is one webhook request on its way through the checks. A check that refuses writes the answer itself, and
+// returns the word under which that is counted.
 type intake struct {
 	*Receiver
 	w     http.ResponseWriter
@@ -98,7 +99,7 @@ func (in *intake) take() (result string) {
 	}
 	defer body.Release()
 	in.body = body.Bytes()
-	if in.tenant, ok = in.inForce().Tenant(name); !ok { // it was removed while the body was on its way
+	if in.tenant, ok = in.inForce().Tenant(name); !ok { // it was removed while the body arrived
 		return in.refuse("tenant", noTenant())
 	}
 	names := in.Gateway.Config.Names
@@ -127,7 +128,7 @@ func noTenant() *problem.Problem {
 	return problem.New(http.StatusNotFound, "nobody receives exports at this address: check the identifier in the URL").Closing()
 }
 
-// inForce is the configuration that is in force by now: another one may have taken this one's place since the request came.
+// inForce is the configuration that is in force now: it may have been replaced since the request came.
 func (h *Receiver) inForce() *config.Config {
 	return cmp.Or(h.Gateway.Runtime.InForce.Current(), h.Gateway.Config)
 }
@@ -137,10 +138,10 @@ func (in *intake) refuse(result string, p *problem.Problem) string {
 	return result
 }
 
-// busyFor is how long the sender of a body is to wait for which there is no memory.
+// busyFor is when a sender may retry for whose body there is no memory.
 const busyFor = 5 * time.Second
 
-// read takes a tenant's body in, up to the cap.
+// read reads the body of a tenant's request, up to the cap.
 func (in *intake) read(tenant string) (body *inbound.Body, result string) {
 	tooLarge := problem.New(http.StatusRequestEntityTooLarge, "the body is larger than this address takes").Closing()
 	if in.r.ContentLength > in.MaxBody {
@@ -165,8 +166,8 @@ func (in *intake) read(tenant string) (body *inbound.Body, result string) {
 	return body, ""
 }
 
-// verify answers a VERIFY event. It is never stored, deduplicated, rate-limited or dispatched; what it asks is whether exports
-// would be taken.
+// verify answers a VERIFY event. It is never stored, deduplicated, rate-limited or dispatched; it asks whether exports
+// would be accepted.
 func (in *intake) verify() (result string) {
 	doc, result := in.guard()
 	if result != "" {
@@ -185,7 +186,7 @@ func (in *intake) verify() (result string) {
 	return "verified"
 }
 
-// export accepts an export, durably, or says why not.
+// export accepts an export durably, or refuses it.
 func (in *intake) export() (result string) {
 	if wait := in.Gateway.Runtime.Rates.Take(in.tenant, in.Gateway.Now()); wait > 0 {
 		return in.refuse("rate", problem.New(http.StatusTooManyRequests, "too many exports at once: send again after the time in Retry-After").RetryAfter(wait))
@@ -239,10 +240,10 @@ type receipt struct {
 	ReceivedAt time.Time `json:"receivedAt"`
 }
 
-// accept puts the export through the door and answers once it is on disk.
+// accept stores the export, and answers once it is on disk.
 func (in *intake) accept(e *hiring.Export) (result string) {
 	res, err := inbox.Accept(in.r.Context(), in.Gateway.Runtime.Store(), e)
-	e.Body = nil // it is released
+	e.Body = nil // its memory is released
 	if err != nil {
 		in.Gateway.Runtime.Outage.Refused(e.Tenant, err, in.Gateway.Now(), in.Log)
 		problem.Unavailable(in.w)
@@ -274,7 +275,7 @@ func (in *intake) accept(e *hiring.Export) (result string) {
 }
 
 func (in *intake) location(receipt string) string {
-	// One slash at the head, also where the hook is the root: behind two of them a client would read a host.
+	// One slash at the start, also if the hook is the root: after two, clients expect a host.
 	u := url.URL{Path: strings.TrimRight("/"+strings.Trim(in.HookPath(in.r), "/"), "/") + "/" + receipts + "/" + receipt}
 	return u.EscapedPath()
 }

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// TenantFrom tells where in the URL the tenant's identifier stands (contract, part B: "as a path segment or a query parameter").
+// TenantFrom is where the URL has the tenant's identifier (contract, part B: "as a path segment or a query parameter").
 type TenantFrom struct {
 	Segment *int   `json:"path,omitempty"` // index of the path segment, the first one being 0
 	Query   string `json:"query,omitempty"`
@@ -40,7 +40,7 @@ func ParseTenantFrom(args []string) (t TenantFrom, err error) {
 	return t, nil
 }
 
-// check says what is wrong, or nil.
+// check returns what is wrong, or nil.
 func (t TenantFrom) check() error {
 	switch {
 	case t.Segment == nil && t.Query == "":
@@ -64,13 +64,13 @@ func (t TenantFrom) of(r *http.Request) string {
 	return segments[*t.Segment]
 }
 
-// last tells whether the identifier is the last segment of the path: /receipts/acme is a hook then, and no receipt's address.
+// last reports whether the identifier is the last segment of the path: then /receipts/acme is a hook, not a receipt.
 func (t TenantFrom) last(r *http.Request) bool {
 	return t.Segment != nil && *t.Segment == strings.Count(strings.TrimPrefix(r.URL.Path, "/"), "/")
 }
 
-// parameter is the value of a query's parameter; empty unless it is there once and can be read. The others need not be readable.
-// url.ParseQuery leaves out what it can't read, and so would not tell that the parameter is there again.
+// parameter returns the value of a query parameter; empty unless it occurs exactly once and can be decoded. The others
+// need not be decodable. url.ParseQuery drops what it can't decode, and so would hide a second occurrence.
 func parameter(query, name string) (value string) {
 	for pair := range strings.SplitSeq(query, "&") {
 		key, raw, _ := strings.Cut(pair, "=")

@@ -16,28 +16,28 @@ import (
 	"github.com/hiregate/hiregate/internal/store"
 )
 
-// authorization is an authorization request that was looked at (OpenID Connect Core section 3.1.2.1). Its client and redirectURI
-// are known to belong together before anything else of it is.
+// authorization is a parsed authorization request (OpenID Connect Core section 3.1.2.1). Its client and redirectURI are
+// checked before anything else.
 type authorization struct {
-	raw         string // as it came, for the form that goes on with it
+	raw         string // as it came, for the forms that continue it
 	client      *identity.Client
 	redirectURI string
 	state       string // empty: none was sent
-	scope       string // what is known of it, without repetition
+	scope       string // the scopes that we know, without repetition
 	nonce       string
 	challenge   string
 	prompt      []string
 	maxAge      time.Duration // negative: any
-	hint        string        // whom the ID token is about that was sent as a hint; empty: none was
+	hint        string        // the user of the ID token that was sent as a hint; empty: none
 	named       named
 	loginHint   string
 	locales     string
 }
 
-// errUntrusted says that a request must not lead anywhere: its client or its redirect URI is not known here.
+// errUntrusted means that the request must not lead anywhere: its client or its redirect URI is unknown.
 var errUntrusted = errors.New("the client or its redirect URI is not known")
 
-// authorize begins the flow. A POST is sent on as a GET: coming from another site it has no cookie.
+// authorize starts the flow. A POST is redirected to a GET: a POST from another site carries no cookie.
 func (p *Provider) authorize(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodPost {
 		p.asGet(w, r, "/oauth/authorize")
@@ -60,16 +60,16 @@ func (p *Provider) authorize(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// askToSignIn shows the sign-in page, where one may be shown.
+// askToSignIn shows the sign-in page, unless the request forbids it.
 func (p *Provider) askToSignIn(w http.ResponseWriter, r *http.Request, a *authorization) {
 	if slices.Contains(a.prompt, "none") {
-		p.refuse(w, r, a, "login_required", "nobody is signed in as it is asked for")
+		p.refuse(w, r, a, "login_required", "no user is signed in as requested")
 		return
 	}
 	p.signInPage(w, r, http.StatusOK, a, signInForm{Email: a.loginHint})
 }
 
-// asGet sends a form on to an address of ours, as a query.
+// asGet redirects a form to one of our addresses, with the form as the query.
 func (p *Provider) asGet(w http.ResponseWriter, r *http.Request, path string) {
 	sent, ok := form(r)
 	if !ok {
@@ -88,7 +88,7 @@ func redirect(w http.ResponseWriter, status int, address string) {
 	w.WriteHeader(status)
 }
 
-// stopped answers a request that can't go on. It reports whether it was one.
+// stopped answers a request for which read returned an error. It reports whether there was one.
 func (p *Provider) stopped(w http.ResponseWriter, r *http.Request, a *authorization, err error) bool {
 	refused, ok := errors.AsType[*fault](err)
 	switch {
@@ -104,7 +104,7 @@ func (p *Provider) stopped(w http.ResponseWriter, r *http.Request, a *authorizat
 	return true
 }
 
-// proceed goes on with somebody who is signed in: they are asked, where that is needed, or the application gets its code.
+// proceed continues with a user who is signed in: it asks for their consent if that is needed, or sends the code.
 func (p *Provider) proceed(w http.ResponseWriter, r *http.Request, a *authorization, s *identity.Session, ask bool) {
 	if !ask && a.client.Consent {
 		had, err := p.db().Consented(r.Context(), s.UserID, a.client.ID)
@@ -124,7 +124,7 @@ func (p *Provider) proceed(w http.ResponseWriter, r *http.Request, a *authorizat
 	}
 }
 
-// learns is the scope that tells the application as much as it asks for: its scope, and those of the claims that it names.
+// learns returns the scope of all that the application asks for: its scope, and the scopes of the claims that it names.
 func (a *authorization) learns() string {
 	all := strings.Fields(a.scope)
 	for _, c := range userClaims {
@@ -135,16 +135,16 @@ func (a *authorization) learns() string {
 	return strings.Join(all, " ")
 }
 
-// covers tells whether a scope has all of another one.
+// covers reports whether a scope contains all of another one.
 func covers(had, wanted string) bool {
 	all := strings.Fields(had)
 	return !slices.ContainsFunc(strings.Fields(wanted), func(s string) bool { return !slices.Contains(all, s) })
 }
 
-// issue sends the user back with a code. consented says that they have just agreed.
+// issue sends the user back with a code. consented means that they have just agreed.
 func (p *Provider) issue(w http.ResponseWriter, r *http.Request, a *authorization, s *identity.Session, consented bool) {
 	if s.UserID != a.hint && a.hint != "" || s.UserID != a.named.subject && a.named.subject != "" {
-		p.refuse(w, r, a, "login_required", "somebody else is signed in than is asked for")
+		p.refuse(w, r, a, "login_required", "another user is signed in than requested")
 		return
 	}
 	code, hash := identity.NewSecret()
@@ -180,7 +180,7 @@ func (p *Provider) refuse(w http.ResponseWriter, r *http.Request, a *authorizati
 	p.back(w, r, a, url.Values{"error": {code}, "error_description": {description}})
 }
 
-// back sends the user to the redirect URI, whose own query stays as it is. The answer says who gives it (RFC 9207).
+// back sends the user to the redirect URI, and keeps its query. The answer names its issuer (RFC 9207).
 func (p *Provider) back(w http.ResponseWriter, r *http.Request, a *authorization, answer url.Values) {
 	if a.state != "" {
 		answer.Set("state", a.state)
@@ -189,7 +189,7 @@ func (p *Provider) back(w http.ResponseWriter, r *http.Request, a *authorization
 	p.leave(w, r, a.redirectURI, answer)
 }
 
-// leave sends the user to an address that was registered, with parameters added.
+// leave sends the user to a registered address, with parameters added.
 func (p *Provider) leave(w http.ResponseWriter, r *http.Request, address string, more url.Values) {
 	separator := "?"
 	if strings.Contains(address, "?") {
@@ -205,7 +205,8 @@ func (p *Provider) leave(w http.ResponseWriter, r *http.Request, address string,
 	redirect(w, status, address)
 }
 
-// satisfiedBy tells whether a session is what the request wants: not a new one, young enough, and of whom it is about.
+// satisfiedBy reports whether a session meets the request: no new sign-in is demanded, it is young enough, and it is of
+// the user that is asked for.
 func (a *authorization) satisfiedBy(s *identity.Session, now time.Time) bool {
 	switch {
 	case slices.Contains(a.prompt, "login") || slices.Contains(a.prompt, "select_account"):
@@ -218,12 +219,13 @@ func (a *authorization) satisfiedBy(s *identity.Session, now time.Time) bool {
 	return true
 }
 
-// read looks at an authorization request. errUntrusted: it leads nowhere. A *fault goes to the application, which is known then.
+// read parses and checks an authorization request. errUntrusted: it must lead nowhere. A *fault goes to the
+// application, which is known then.
 func (p *Provider) read(r *http.Request, raw string) (*authorization, error) {
 	if len(raw) > maxRequest {
 		return nil, errUntrusted
 	}
-	q, malformed := url.ParseQuery(raw) // with what is wrong left out
+	q, malformed := url.ParseQuery(raw) // without what can't be parsed
 	one := func(name string) string {
 		if len(q[name]) != 1 {
 			return ""
@@ -250,7 +252,7 @@ func (p *Provider) read(r *http.Request, raw string) (*authorization, error) {
 	if hint := one("id_token_hint"); hint != "" {
 		user, _, ok := p.hinted(r.Context(), hint)
 		if !ok {
-			return a, invalid("id_token_hint is no ID token of this provider")
+			return a, invalid("id_token_hint is not an ID token of this provider")
 		}
 		a.hint = user
 	}
@@ -296,7 +298,7 @@ func (a *authorization) checkScope(q url.Values) error {
 	return nil
 }
 
-// knownScope is what is known of a scope, without repetition.
+// knownScope returns the scopes that we know, without repetition.
 func knownScope(scope string) string {
 	var known []string
 	for _, s := range strings.Fields(scope) {
@@ -309,7 +311,7 @@ func knownScope(scope string) string {
 
 var challenge = regexp.MustCompile(`^[A-Za-z0-9_-]{43}$`)
 
-// checkPKCE takes S256 alone (RFC 7636): plain, which is what a missing method means, protects nothing.
+// checkPKCE accepts S256 alone (RFC 7636): plain, the default when the method is missing, protects nothing.
 func (a *authorization) checkPKCE(q url.Values) error {
 	method := q.Get("code_challenge_method")
 	switch {
@@ -327,8 +329,8 @@ func (a *authorization) checkPKCE(q url.Values) error {
 	return nil
 }
 
-// ages, in seconds, are longer than any session: a century. What max_age has beyond that means the same, and stays within what a
-// time.Duration holds.
+// ages is a century in seconds, longer than any session. A larger max_age is cut to it, so that it fits into a
+// time.Duration.
 const ages = 100 * 365 * 24 * 60 * 60
 
 func (a *authorization) checkPrompt(q url.Values) error {

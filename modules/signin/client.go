@@ -12,7 +12,8 @@ import (
 	"github.com/hiregate/hiregate/internal/store"
 )
 
-// asked reads the body of an application's request, and finds out who asks.
+// asked reads the body of an application's request, and authenticates the client. After a wrong secret the client is
+// returned as well.
 func (p *Provider) asked(w http.ResponseWriter, r *http.Request) (url.Values, *identity.Client, error) {
 	sent, ok := form(r)
 	if !ok {
@@ -25,7 +26,7 @@ func (p *Provider) asked(w http.ResponseWriter, r *http.Request) (url.Values, *i
 	return sent, c, err
 }
 
-// authenticate finds out which client asks (RFC 6749 section 2.3.1).
+// authenticate returns the client that sent the request (RFC 6749 section 2.3.1).
 func (p *Provider) authenticate(r *http.Request, sent url.Values) (*identity.Client, error) {
 	headers := r.Header.Values("Authorization")
 	inBody, asserted := sent.Get("client_secret") != "", sent.Get("client_assertion") != ""
@@ -67,7 +68,7 @@ func (p *Provider) authenticate(r *http.Request, sent url.Values) (*identity.Cli
 	return c, nil
 }
 
-// basic reads HTTP Basic as OAuth has it: id and secret are form-encoded within it.
+// basic reads HTTP Basic as OAuth defines it: id and secret are form-encoded within it.
 func basic(header string) (id, secret string, ok bool) {
 	scheme, credentials, _ := strings.Cut(header, " ")
 	raw, err := base64.StdEncoding.DecodeString(strings.TrimSpace(credentials))

@@ -8,7 +8,7 @@ import (
 	"github.com/hiregate/hiregate/internal/identity"
 )
 
-// shared lets applications keep what is the same for all of them, for less time than keys are published ahead.
+// shared lets applications cache what is the same for all of them, for less time than keys are published ahead.
 func shared(w http.ResponseWriter) {
 	w.Header().Set("Cache-Control", "public, max-age=300")
 	w.Header().Set("Access-Control-Allow-Origin", "*")
@@ -50,7 +50,7 @@ func (p *Provider) discovery(w http.ResponseWriter, _ *http.Request) {
 	})
 }
 
-// jwks answers with the public keys (RFC 7517): those that signed lately, and the next ones.
+// jwks answers with the public keys (RFC 7517): those whose tokens may still be valid, and the next ones.
 func (p *Provider) jwks(w http.ResponseWriter, r *http.Request) {
 	keys, err := p.Ring.all(r.Context())
 	if err != nil {

@@ -23,8 +23,8 @@ import (
 	"github.com/hiregate/hiregate/internal/store"
 )
 
-// The one-time passwords are those that all authenticator apps make: six digits of HMAC-SHA1, a new one each half minute (RFC 6238).
-// One before and one after the present are good, since clocks differ.
+// The one-time passwords are those of all authenticator apps: six digits of HMAC-SHA1, a new one each half minute (RFC 6238). The ones
+// before and after the current one are valid too, because clocks differ.
 const (
 	totpPeriod = 30 // seconds
 	totpDigits = 6
@@ -32,23 +32,23 @@ const (
 	totpSecret = 20 // bytes
 )
 
-// first is how somebody passed the first factor.
+// first is how a user passed the first factor.
 type first struct {
 	At              time.Time
-	Issuer, Subject string // of the account upstream that they signed in with; empty: it was their password
+	Issuer, Subject string // of the upstream account; empty: it was the password
 }
 
-// passed is a ticket: somebody has passed the first factor. The browser brings it back, sealed, with the second.
+// passed is a ticket: the user has passed the first factor. The browser returns it, sealed, with the second.
 type passed struct {
 	User     string
-	Password string // a hash of what the password was kept as; another one ends the ticket
-	First    first  // an account that was taken from them since ends it as well
+	Password string // a hash of the stored password hash; another password ends the ticket
+	First    first  // the ticket ends when the upstream account is removed
 	Request  string // the authorization request
 	At       time.Time
-	Secret   []byte // of a second factor that is being set up; nil: there is one
+	Secret   []byte // of a second factor that is being set up; nil: it is set up
 }
 
-// toSetUp is how long somebody may take to set up a second factor: they may have to find and install an app first.
+// toSetUp is how long a user may take to set up a second factor, which can include installing an app.
 const toSetUp = 20 * time.Minute
 
 func (k *passed) life() time.Duration {
@@ -58,7 +58,7 @@ func (k *passed) life() time.Duration {
 	return justNow
 }
 
-// admit goes on with somebody who has passed the first factor: to the second, where they need one.
+// admit continues after the first factor: with the second, if the user needs one.
 func (p *Provider) admit(w http.ResponseWriter, r *http.Request, a *authorization, u *identity.User, f first) {
 	if !u.TOTPRequired {
 		p.signedIn(w, r, a, u, f)
@@ -77,7 +77,7 @@ func stamp(u *identity.User) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// userOf reads whom a ticket is about. ErrNotFound: there is no such user, or the account that they came with is theirs no more.
+// userOf returns the user of a ticket. ErrNotFound: there is no such user, or their upstream account was removed.
 func (p *Provider) userOf(ctx context.Context, k *passed) (*identity.User, error) {
 	if k.First.Subject == "" {
 		return p.db().User(ctx, k.User)
@@ -89,7 +89,7 @@ func (p *Provider) userOf(ctx context.Context, k *passed) (*identity.User, error
 	return u, err
 }
 
-// factor takes the form with the one-time password.
+// factor handles the form with the one-time password.
 func (p *Provider) factor(w http.ResponseWriter, r *http.Request) {
 	k := new(passed)
 	if !p.Vault.Read(forPassed, p.Issuer, r.PostForm.Get("ticket"), k) {
@@ -110,7 +110,7 @@ func (p *Provider) factor(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if err != nil || !u.DisabledAt.IsZero() || !u.TOTPRequired || (u.TOTP == nil) != (k.Secret != nil) || stamp(u) != k.Password {
-		p.signInPage(w, r, http.StatusOK, a, signInForm{Email: a.loginHint}) // from the beginning
+		p.signInPage(w, r, http.StatusOK, a, signInForm{Email: a.loginHint}) // start again
 		return
 	}
 	if p.now().Sub(k.At) > k.life() {
@@ -141,14 +141,14 @@ func (p *Provider) factor(w http.ResponseWriter, r *http.Request) {
 		p.factorPage(w, r, http.StatusForbidden, a, u, k, t.WrongCode)
 	default:
 		attempt.Succeeded()
-		if k.First.Subject == "" { // it is now that they have shown who they are; upstream tells when they did so there
+		if k.First.Subject == "" { // they are authenticated from now on; an upstream reports its own time
 			k.First.At = p.now()
 		}
 		p.signedIn(w, r, a, u, k.First)
 	}
 }
 
-// useCode consumes a one-time password. It is false for one that is wrong, or that was used.
+// useCode consumes a one-time password. It reports false for a wrong or used one.
 func (p *Provider) useCode(r *http.Request, u *identity.User, k *passed, code string) (right bool, err error) {
 	secret := k.Secret
 	if secret == nil {
@@ -175,7 +175,7 @@ func (p *Provider) useCode(r *http.Request, u *identity.User, k *passed, code st
 	return right, err
 }
 
-// stepOf is the step of time that a one-time password is good at. It is false for a wrong one.
+// stepOf returns the time step of a one-time password. It reports false for a wrong one.
 func stepOf(secret []byte, code string, now time.Time) (step int64, ok bool) {
 	present := now.Unix() / totpPeriod
 	for s := present - totpSkew; s <= present+totpSkew; s++ {
@@ -195,7 +195,7 @@ func inBase32(secret []byte) string {
 // factorForm is the form that asks for a one-time password.
 type factorForm struct {
 	Ticket, Error string
-	SetUp         *setUp // what an app is set up with; nil: it is
+	SetUp         *setUp // what an app is set up with; nil: it is set up
 }
 
 // setUp is the secret, to be typed, and as a picture: the modules of a QR code in an SVG of Size by Size, with a margin.
@@ -221,7 +221,7 @@ func (p *Provider) factorPage(w http.ResponseWriter, r *http.Request, status int
 	p.render(w, r, status, v)
 }
 
-// setUp draws what an app reads: an otpauth URI (Google Authenticator's key URI format).
+// setUp draws what an app scans: an otpauth URI (Google Authenticator's key URI format).
 func (p *Provider) setUp(u *identity.User, secret []byte) (*setUp, error) {
 	key, err := totp.Generate(totp.GenerateOpts{Issuer: p.Title, AccountName: u.Email, Secret: secret})
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/hiregate/hiregate/internal/identity"
 )
 
-// scopes are those that are known. What else is asked for is passed over (OpenID Connect Core section 3.1.2.1).
+// scopes are the scopes that we know. Others are ignored (OpenID Connect Core section 3.1.2.1).
 var scopes = []string{"openid", "profile", "email", "offline_access"}
 
 // userClaims are the claims about a user, and the scope that each comes with.
@@ -28,7 +28,8 @@ var userClaims = []struct {
 	{"email_verified", "email", func(u *identity.User) any { return u.EmailVerified }},
 }
 
-// claimsAbout are the claims about a user that a scope and names bring. What is not known of them is left out.
+// claimsAbout returns the claims about a user that a scope and a list of claim names ask for. Empty claims are left
+// out.
 func claimsAbout(u *identity.User, scope string, names []string) map[string]any {
 	claims := map[string]any{"sub": u.ID}
 	granted := strings.Fields(scope)
@@ -49,8 +50,8 @@ type named struct {
 	mustHaveACR bool   // acr is essential, with a value
 }
 
-// parseClaims reads the parameter claims. Claims that we don't have are passed over. It is false for what is no such object, or wants
-// two users at once.
+// parseClaims reads the parameter claims. Unknown claims are ignored. It reports false if it is not such an object, or
+// names two users.
 func parseClaims(s string) (n named, ok bool) {
 	if s == "" {
 		return n, true
@@ -97,7 +98,7 @@ func parseClaims(s string) (n named, ok bool) {
 	return n, true
 }
 
-// kept is how the names are kept with a grant.
+// kept formats the names as they are stored with a grant; namedOf parses them.
 func (n named) kept() string {
 	if n.IDToken == nil && n.Userinfo == nil {
 		return ""
@@ -113,7 +114,7 @@ func namedOf(kept string) (n named) {
 	return n
 }
 
-// idToken makes an ID token (OpenID Connect Core section 2) for what a user granted. nonce is empty where it is refreshed.
+// idToken makes an ID token (OpenID Connect Core section 2) for a grant. nonce is empty when it is refreshed.
 func (p *Provider) idToken(k *key, g *identity.Grant, u *identity.User, scope, nonce, access string, now time.Time) (string, error) {
 	claims := claimsAbout(u, scope, namedOf(g.Claims).IDToken)
 	claims["iss"] = p.Issuer
@@ -133,8 +134,8 @@ func (p *Provider) idToken(k *key, g *identity.Grant, u *identity.User, scope, n
 	return k.sign(raw)
 }
 
-// hinted gives whom an ID token of ours was about, and the client it was for. It may be over (OpenID Connect RP-Initiated Logout
-// section 2); false for what we did not sign here.
+// hinted returns the user and the client of an ID token of ours. It may have expired (OpenID Connect RP-Initiated
+// Logout section 2). It reports false for tokens that we did not sign.
 func (p *Provider) hinted(ctx context.Context, token string) (user, client string, ok bool) {
 	raw, ok := p.Ring.verify(ctx, token)
 	if !ok {

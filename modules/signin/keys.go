@@ -22,15 +22,15 @@ import (
 	"github.com/hiregate/hiregate/internal/vault"
 )
 
-// How keys take turns. A key is published a day before it signs, so that clients which keep the key set for some time know it by
-// then, and a day longer than what it signed is good. It is kept longer than that: an application sends the ID token that it has as a hint,
-// however old, and one whose refresh token is still good has none that is older.
+// How keys rotate. A key is published a day before it signs, so that clients that cache the key set know it by then, and until a day
+// after the last token that it signed expires. It is stored longer than that: applications send old ID tokens as hints, up to the life of
+// a refresh token.
 const (
 	keysAhead  = 24 * time.Hour
 	keysBehind = identity.IDTokenLife + 24*time.Hour
 	keysKept   = identity.RefreshLife + 24*time.Hour
-	keysFresh  = time.Minute // how long they are not read anew
-	keysPause  = time.Second // how long they are not where there are none yet, and they could not be read
+	keysFresh  = time.Minute // how long they are cached
+	keysPause  = time.Second // the same where the first read failed
 	rsaBits    = 2048
 
 	// RotateEvery is how long a key signs, unless the configuration says otherwise.
@@ -39,32 +39,32 @@ const (
 	MinRotate = 7 * 24 * time.Hour
 )
 
-// Ring holds the keys that ID tokens are signed with. They are the database's: all nodes have the same. The first of each
-// algorithm is made when it is first needed, each further one a day before the end of its predecessor's time.
+// Ring holds the keys that ID tokens are signed with. They are stored in the database, so that all nodes have the same.
+// The first of each algorithm is made on demand, each further one a day before its predecessor expires.
 type Ring struct {
 	Store func() *store.DB
 	Now   func() time.Time
 	Log   *zap.Logger
 	// Every is how long a key signs.
 	Every time.Duration
-	// Vault is what the private keys are sealed with in the database.
+	// Vault seals the private keys in the database.
 	Vault *vault.Vault
 
 	mu   sync.Mutex
-	read time.Time     // when that was tried last
-	good time.Duration // for how long what came of it is good
+	read time.Time     // when the last read was tried
+	good time.Duration // how long its result is valid
 	keys []*key
-	err  error // nil where there are keys
+	err  error // nil when there are keys
 }
 
 // key is a key of the ring, opened.
 type key struct {
 	*identity.Key
 	private   crypto.Signer
-	published bool // false: it is kept for hints alone
+	published bool // false: it is stored to verify hints
 }
 
-// current gives the key that signs now.
+// current returns the key that signs now.
 func (r *Ring) current(ctx context.Context, a identity.Algorithm) (*key, error) {
 	keys, err := r.all(ctx)
 	if err != nil {
@@ -83,8 +83,9 @@ func (r *Ring) current(ctx context.Context, a identity.Algorithm) (*key, error) 
 	return best, nil
 }
 
-// all gives the keys, by algorithm and generation. Those that were read before serve while the database is away. It
-// is asked once for all who wait, and for whoever comes behind them: where it hangs, each of them would wait as long, one after the other.
+// all returns the keys, by algorithm and generation. Cached keys serve while the database does not answer. One read
+// serves all callers that wait, and those that follow: if the database hangs, they must not wait for it one after the
+// other.
 func (r *Ring) all(ctx context.Context) ([]*key, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -92,12 +93,12 @@ func (r *Ring) all(ctx context.Context) ([]*key, error) {
 	if now.Sub(r.read).Abs() < r.good {
 		return r.keys, r.err
 	}
-	keys, err := r.load(context.WithoutCancel(ctx), now) // since it is not for this request alone
+	keys, err := r.load(context.WithoutCancel(ctx), now) // because it is not for this request alone
 	switch {
 	case err == nil:
 		r.keys, r.err, r.good = keys, nil, keysFresh
 	case len(r.keys) > 0:
-		r.Log.Warn("the signing keys could not be read anew", zap.Error(err))
+		r.Log.Warn("the signing keys could not be read again", zap.Error(err))
 		r.good = keysFresh
 	default:
 		r.err, r.good = err, keysPause
@@ -106,7 +107,7 @@ func (r *Ring) all(ctx context.Context) ([]*key, error) {
 	return r.keys, r.err
 }
 
-// load reads the keys, after it made those that are due and removed those that are over.
+// load reads the keys, after it has made those that are due and deleted those that have expired.
 func (r *Ring) load(ctx context.Context, now time.Time) ([]*key, error) {
 	stored, err := r.Store().Keys(ctx)
 	if err != nil {
@@ -132,7 +133,7 @@ func (r *Ring) load(ctx context.Context, now time.Time) ([]*key, error) {
 		if err != nil && published {
 			return nil, err
 		}
-		if err == nil { // otherwise the text that it was sealed with is gone, and its hints with it
+		if err == nil { // an old key whose seal key is gone is skipped
 			opened.published = published
 			keys = append(keys, opened)
 		}
@@ -140,7 +141,8 @@ func (r *Ring) load(ctx context.Context, now time.Time) ([]*key, error) {
 	return keys, nil
 }
 
-// oldest gives the generation of an algorithm's keys before which none is needed: it has signed for a time.
+// oldest returns the oldest generation of an algorithm that is still needed: later ones have not signed for long
+// enough.
 func oldest(keys []*identity.Key, signed time.Duration, now time.Time) (generation int) {
 	for _, k := range keys {
 		if !k.SignsFrom.Add(signed).After(now) {
@@ -159,7 +161,7 @@ func of(a identity.Algorithm, keys []*identity.Key) (mine []*identity.Key) {
 	return mine
 }
 
-// turn makes an algorithm's next key when it is due, and removes those that are over. It reports whether anything changed.
+// turn makes an algorithm's next key when it is due, and deletes expired ones. It reports whether anything changed.
 func (r *Ring) turn(ctx context.Context, a identity.Algorithm, keys []*identity.Key, now time.Time) (changed bool, err error) {
 	generation, from := 1, now
 	if len(keys) > 0 {
@@ -177,7 +179,7 @@ func (r *Ring) turn(ctx context.Context, a identity.Algorithm, keys []*identity.
 		if err != nil {
 			return false, err
 		}
-		// Another node may be quicker: its key is the one then.
+		// Another node may be faster: then its key is used.
 		if err := r.Store().Write(ctx, func(tx *store.Tx) error { _, err := tx.AddKey(k); return err }); err != nil {
 			return false, err
 		}
@@ -230,12 +232,12 @@ func (r *Ring) open(k *identity.Key) (*key, error) {
 	return &key{Key: k, private: private}, nil
 }
 
-// public is the key as clients see it (RFC 7517).
+// public returns the key as clients see it (RFC 7517).
 func (k *key) public() jose.JSONWebKey {
 	return jose.JSONWebKey{Key: k.private.Public(), KeyID: k.ID, Algorithm: string(k.Algorithm), Use: "sig"}
 }
 
-// sign makes a JWT of claims, in JSON.
+// sign makes a JWT of claims in JSON.
 func (k *key) sign(claims []byte) (string, error) {
 	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.SignatureAlgorithm(k.Algorithm), Key: jose.JSONWebKey{Key: k.private, KeyID: k.ID}},
 		new(jose.SignerOptions).WithType("JWT"))
@@ -249,7 +251,7 @@ func (k *key) sign(claims []byte) (string, error) {
 	return signed.CompactSerialize()
 }
 
-// verify gives the claims of a JWT that one of our keys signed, whatever its time; false for any other.
+// verify returns the claims of a JWT that one of our keys signed, expired or not; false for any other.
 func (r *Ring) verify(ctx context.Context, token string) ([]byte, bool) {
 	signed, err := jose.ParseSignedCompact(token, []jose.SignatureAlgorithm{jose.RS256, jose.ES256})
 	if err != nil {

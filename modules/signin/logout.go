@@ -10,10 +10,10 @@ import (
 	"github.com/hiregate/hiregate/internal/store"
 )
 
-// logout signs somebody out for an application (OpenID Connect RP-Initiated Logout 1.0). Where an ID token says that it is about
-// whom is signed in, it is done at once; otherwise they are asked, since any site could send them here. A POST is sent on as a GET:
-// coming from another site it has no cookie. A request that can't be read, or has a parameter twice, gets a page: it may name two
-// addresses.
+// logout signs a user out for an application (OpenID Connect RP-Initiated Logout 1.0): at once if an ID token proves
+// that it is about the user who is signed in; otherwise it asks them, because any site could send them here. A POST is
+// redirected to a GET: a POST from another site carries no cookie. A request that can't be parsed, or that repeats a
+// parameter, gets a page: it may name two addresses.
 func (p *Provider) logout(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodPost {
 		p.asGet(w, r, "/oauth/logout")
@@ -50,7 +50,7 @@ func (p *Provider) logout(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// signOut takes the form that asks whether somebody wants to be signed out.
+// signOut handles the form that asks the user whether to sign out.
 func (p *Provider) signOut(w http.ResponseWriter, r *http.Request) {
 	q := url.Values{"post_logout_redirect_uri": {r.PostForm.Get("to")}}
 	client := r.PostForm.Get("client_id")
@@ -65,10 +65,10 @@ func (p *Provider) signOut(w http.ResponseWriter, r *http.Request) {
 	p.endSession(w, r, to, client)
 }
 
-// destination is where somebody goes after signing out; without an address they stay here.
+// destination is where the user goes after signing out; without an address they stay here.
 type destination struct{ address, state string }
 
-// afterLogout is where the application wants somebody to go, if that is registered for it, byte for byte.
+// afterLogout returns the address that the application asks for, if it is registered, byte for byte.
 func (p *Provider) afterLogout(r *http.Request, client string, q url.Values) (destination, error) {
 	address := q.Get("post_logout_redirect_uri")
 	if address == "" || client == "" {
@@ -83,14 +83,14 @@ func (p *Provider) afterLogout(r *http.Request, client string, q url.Values) (de
 
 func (p *Provider) endSession(w http.ResponseWriter, r *http.Request, to destination, client string) {
 	s, err := p.session(r)
-	if err != nil { // nobody is told that they are signed out who may not be
+	if err != nil { // a user who may still be signed in must not read that they are not
 		p.brokenPage(w, r, err)
 		return
 	}
 	if s != nil {
 		e := p.entry(r, "sign-out", "success", client, s.UserID)
 		if to.address == "" {
-			e.Client = "" // it may be anything that the request says
+			e.Client = "" // it is not verified
 		}
 		if err := p.db().Write(r.Context(), func(tx *store.Tx) error {
 			if err := tx.EndSession(s.Hash); err != nil {

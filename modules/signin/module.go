@@ -99,7 +99,7 @@ func (h *Handler) Provision(ctx caddy.Context) error {
 	return nil
 }
 
-// check says what is wrong with what is written, or nil.
+// check returns what is wrong with the configuration, or nil.
 func (c *UpstreamOIDC) check(dev bool) error {
 	issuer, err := url.Parse(c.Issuer)
 	switch {
@@ -142,7 +142,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request, _ caddyhttp.
 
 var errRotate = errors.New("signin: rotate is how long a signing key signs: write at least 7d, such as `rotate 90d`")
 
-// checkIssuer says what is wrong with the issuer, or nil (OpenID Connect Discovery section 3).
+// checkIssuer returns what is wrong with an issuer, or nil (OpenID Connect Discovery section 3).
 func checkIssuer(s string, dev bool) error {
 	u, err := url.Parse(s)
 	switch {
@@ -152,8 +152,8 @@ func checkIssuer(s string, dev bool) error {
 		return fmt.Errorf("signin: base_url %q is not encrypted: write an https address here, or in public_url", s)
 	case strings.ContainsAny(s, "?#") || u.User != nil || strings.HasSuffix(s, "/"):
 		return errors.New("signin: base_url: write the address alone, such as https://gate.example.com/signin, without query, fragment, user name and slash at the end")
-	case strings.HasPrefix(u.Path, "//"): // our forms lead to this path, which browsers would take for a host
-		return fmt.Errorf("signin: base_url %q has two slashes behind the host: write one, such as https://gate.example.com/signin", s)
+	case strings.HasPrefix(u.Path, "//"): // browsers would take the path of our forms for a host
+		return fmt.Errorf("signin: base_url %q has two slashes after the host: write one, such as https://gate.example.com/signin", s)
 	}
 	return nil
 }

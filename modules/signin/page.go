@@ -39,10 +39,11 @@ type page struct {
 	permitted string // further schemes that the form may lead to; see policy
 }
 
-// signInForm is the sign-in form as somebody filled it in, with what is wrong beside each field. It never has a password.
+// signInForm is the sign-in form as it was filled in, with what is wrong beside each field. It never holds the
+// password.
 type signInForm struct {
 	Email, EmailError, PasswordError string
-	Notice                           string // why they have to sign in once more; empty: it needs no word
+	Notice                           string // why they have to sign in again; empty: no reason is shown
 }
 
 type consentForm struct {
@@ -54,19 +55,19 @@ type signOutForm struct {
 	To, State, Client, Locales string
 }
 
-// styleHash lets our style through the policy, and no other.
+// styleHash lets our style pass the policy, and no other.
 var styleHash = func() string {
 	sum := sha256.Sum256([]byte(style))
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }()
 
-// policy is the pages' Content-Security-Policy: no script, no frame, nothing from elsewhere. A form leads to us and then on to the
-// application, which may lead further: browsers hold each of these against form-action.
+// policy is the pages' Content-Security-Policy: no script, no frame, nothing from elsewhere. A form leads to us and
+// then on to the application, which may redirect further: browsers check each step against form-action.
 func policy(permitted string) string {
 	return "default-src 'none'; style-src " + styleHash + "; form-action 'self'" + permitted + "; frame-ancestors 'none'; base-uri 'none'"
 }
 
-// leading is what form-action must permit for a form that ends at one of these addresses.
+// leading returns what form-action must permit for a form that ends at one of these addresses.
 func leading(addresses ...string) string {
 	for _, address := range addresses {
 		if u, err := url.Parse(address); err == nil && u.Scheme == "http" {
@@ -140,17 +141,17 @@ func (p *Provider) signOutPage(w http.ResponseWriter, r *http.Request, to destin
 	p.render(w, r, http.StatusOK, v)
 }
 
-// locales are those that an application wants, or our form brings back.
+// locales are the languages that an application asks for, or that our form returns.
 func locales(r *http.Request) string {
 	return cmp.Or(r.URL.Query().Get("ui_locales"), r.PostForm.Get("ui_locales"))
 }
 
-// message is a page that says something, in the language that the request asks for.
+// message shows a text, in the language that the request asks for.
 func (p *Provider) message(w http.ResponseWriter, r *http.Request, status int, text func(*texts) (title, lead string)) {
 	p.messageIn(w, r, locales(r), status, text)
 }
 
-// messageIn is one in the language that an application asked for.
+// messageIn shows a text in the language that an application asked for.
 func (p *Provider) messageIn(w http.ResponseWriter, r *http.Request, locales string, status int, text func(*texts) (title, lead string)) {
 	t := textsFor(locales, r)
 	v := &page{Text: t}
@@ -158,7 +159,7 @@ func (p *Provider) messageIn(w http.ResponseWriter, r *http.Request, locales str
 	p.render(w, r, status, v)
 }
 
-// wantsPage tells whether it is a browser that asks, for somebody to read.
+// wantsPage reports whether a browser asks, for a person to read.
 func wantsPage(r *http.Request) bool {
 	return strings.Contains(strings.Join(r.Header.Values("Accept"), ","), "text/html")
 }
@@ -168,7 +169,7 @@ func (p *Provider) untrusted(w http.ResponseWriter, r *http.Request) {
 	p.message(w, r, http.StatusBadRequest, func(t *texts) (string, string) { return t.UntrustedTitle, t.Untrusted })
 }
 
-// brokenPage tells somebody that the store can't be used now.
+// brokenPage logs an error, and shows that the store can't be used now.
 func (p *Provider) brokenPage(w http.ResponseWriter, r *http.Request, err error) {
 	p.report(r, err)
 	p.broken(w, r)

@@ -1,6 +1,6 @@
 package signin
 
-// What is sealed here, and for what. What is sealed for one purpose opens for no other.
+// The purposes that values are sealed for. A value sealed for one purpose does not open for another.
 const (
 	forSigningKeys = "hiregate signing keys"
 	forFactors     = "hiregate second factors"

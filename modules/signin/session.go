@@ -14,7 +14,7 @@ import (
 	"github.com/hiregate/hiregate/internal/store"
 )
 
-// session is who is signed in; nil: nobody.
+// session returns the session of the request; nil: no user is signed in.
 func (p *Provider) session(r *http.Request) (*identity.Session, error) {
 	hash, ok := p.sessionHash(r)
 	if !ok {
@@ -35,8 +35,8 @@ func (p *Provider) sessionHash(r *http.Request) (identity.Hash, bool) {
 	return identity.HashSecret(c.Value), true
 }
 
-// setCookie gives the browser a session, or takes it away when it is empty. With its prefix, browsers take the cookie from us alone,
-// for all paths of this host, and only when it is Secure, which they grant http://localhost as well.
+// setCookie sets the session cookie, or removes it if session is empty. Because of its prefix, browsers accept the
+// cookie from us alone, for all paths of this host, and only if it is Secure, which http://localhost counts as.
 func (p *Provider) setCookie(w http.ResponseWriter, session string) {
 	c := &http.Cookie{Name: p.cookie, Value: session, Path: "/", Secure: true, HttpOnly: true, SameSite: http.SameSiteLaxMode}
 	if session == "" {
@@ -45,8 +45,8 @@ func (p *Provider) setCookie(w http.ResponseWriter, session string) {
 	http.SetCookie(w, c)
 }
 
-// ownForm lets a form through that was sent from a page of ours: a browser says where a form comes from. What is not a browser has
-// no cookie to abuse.
+// ownForm passes on forms that were sent from a page of ours: browsers report where a form comes from. Other clients
+// have no cookie to abuse.
 func (p *Provider) ownForm(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if p.guard.Check(r) != nil {
@@ -61,8 +61,8 @@ func (p *Provider) ownForm(next http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// signIn takes the sign-in form. The authorization request that it goes on with is looked at anew: a form is as good as what the
-// browser sends.
+// signIn handles the sign-in form. The authorization request in it is checked again: the form is as trustworthy as the
+// browser.
 func (p *Provider) signIn(w http.ResponseWriter, r *http.Request) {
 	a, err := p.read(r, r.PostForm.Get("request"))
 	if p.stopped(w, r, a, err) {
@@ -108,7 +108,7 @@ func (p *Provider) signIn(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// slow tells somebody to wait.
+// slow asks the user to wait.
 func (p *Provider) slow(w http.ResponseWriter, r *http.Request, a *authorization, f signInForm, wait time.Duration) {
 	metrics.SignIn(a.client.ID, "sign-in", "throttled")
 	w.Header().Set("Retry-After", problem.Seconds(wait))
@@ -118,8 +118,8 @@ func (p *Provider) slow(w http.ResponseWriter, r *http.Request, a *authorization
 
 var errWrong = errors.New("there is no such user, or the password is another")
 
-// check finds the user of an e-mail address and compares the password, in the same time whether or not there is one. With errWrong
-// the user is given as well where there is one.
+// check finds the user of an e-mail address and compares the password, in the same time whether or not they exist. With
+// errWrong it returns the user as well, if they exist.
 func (p *Provider) check(r *http.Request, attempt *password.Attempt, email, plain string) (*identity.User, error) {
 	u, err := p.db().UserByEmail(r.Context(), email)
 	if errors.Is(err, store.ErrNotFound) {
@@ -139,7 +139,7 @@ func (p *Provider) signInFailed(r *http.Request, a *authorization, u *identity.U
 	p.note(r, p.entry(r, "sign-in", "wrong_password", a.client.ID, u.ID))
 }
 
-// signedIn begins a session of somebody who showed who they are, under a new id, and goes on.
+// signedIn starts a session under a new id for a user who was authenticated, and continues.
 func (p *Provider) signedIn(w http.ResponseWriter, r *http.Request, a *authorization, u *identity.User, f first) {
 	cookie, hash := identity.NewSecret()
 	s := &identity.Session{Hash: hash, Issuer: p.Issuer, UserID: u.ID, SignedInAt: f.At, Till: p.now().Add(identity.SessionLife),
@@ -165,24 +165,24 @@ func (p *Provider) signedIn(w http.ResponseWriter, r *http.Request, a *authoriza
 	p.proceed(w, r, a, s, slices.Contains(a.prompt, "consent"))
 }
 
-// justNow is how long after a step of signing in the form of the next one may be sent.
+// justNow is how long the form of a further step may take.
 const justNow = 5 * time.Minute
 
-// tooLate lets somebody begin again who took longer than a ticket is good, and tells them why (WCAG 2.2, criterion 2.2.1).
+// tooLate asks a user whose ticket has expired to sign in again, and tells them why (WCAG 2.2, criterion 2.2.1).
 func (p *Provider) tooLate(w http.ResponseWriter, r *http.Request, a *authorization) {
 	p.signInPage(w, r, http.StatusOK, a, signInForm{Email: a.loginHint, Notice: textsFor(a.locales, r).Late})
 }
 
-// consentAsked is a ticket: the page was shown that asks for somebody's consent, when they were signed in as the application wants it.
-// The browser brings it back, sealed, with their answer. So nobody agrees for who has signed in since in another tab, and a
-// request that asks for a new sign-in is not answered without.
+// consentAsked is a ticket: the consent page was shown to this session, at a time when it met the request. The browser
+// returns it, sealed, with the answer. So a user who has signed in since in another tab does not agree for the first,
+// and a request that demands a new sign-in is not answered without one.
 type consentAsked struct {
 	Session identity.Hash
 	Request string // the authorization request
 	At      time.Time
 }
 
-// consent takes the form that asks whether an application may know who somebody is.
+// consent handles the form that asks for consent.
 func (p *Provider) consent(w http.ResponseWriter, r *http.Request) {
 	var asked consentAsked
 	if !p.Vault.Read(forAsked, p.Issuer, r.PostForm.Get("ticket"), &asked) {

@@ -1,4 +1,4 @@
-// Package signin is the OpenID provider: people of the service sign in here, for the applications of its partners. It knows the
+// Package signin is the OpenID provider: people of the service sign in here, for the applications of its partners. It supports the
 // authorization code flow (OpenID Connect Core 1.0 section 3.1) and confidential clients only.
 package signin
 
@@ -27,15 +27,15 @@ import (
 	"github.com/hiregate/hiregate/modules/gateway"
 )
 
-// Provider is the OpenID provider of one issuer. Several of a process share users, clients and keys with the database; sessions,
-// codes and tokens are good at their issuer alone. Make it with New.
+// Provider is the OpenID provider of one issuer. Several in a process share users, clients and keys with the database;
+// sessions, codes and tokens are valid at their issuer alone. Make it with New.
 type Provider struct {
 	Gateway  *gateway.Gateway
 	Issuer   string // {base_url} of the contract: https, without a slash at the end
 	Title    string // the service, for people
 	Ring     *Ring
 	Vault    *vault.Vault
-	Upstream *Upstream // where people may sign in instead; nil: nowhere
+	Upstream *Upstream // another provider where people may sign in; nil: none
 	Failures *password.Failures
 	Address  func(*http.Request) string // where a request comes from
 	Log      *zap.Logger
@@ -104,7 +104,7 @@ func (p *Provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.mux.ServeHTTP(w, r)
 }
 
-// serve reads the body of a POST and calls the handler, while the gateway keeps its store open.
+// serve reads the body of a POST and calls the handler. The store stays open until it returns.
 func (p *Provider) serve(w http.ResponseWriter, r *http.Request, handler http.HandlerFunc) {
 	release, ok := p.Gateway.Hold(w)
 	if !ok {
@@ -126,8 +126,9 @@ func (p *Provider) serve(w http.ResponseWriter, r *http.Request, handler http.Ha
 // bodyName shares the memory for bodies with tenants, whose names have no slash.
 const bodyName = "/signin"
 
-// body reads the body of a request into memory; it is a form, if anything. One that is too large, too slow or cut off is an error to
-// the handler that reads it. Call done when the request is answered. The error is inbound.ErrBusy: there is no memory for another body.
+// body reads the body of a request, a form, into memory. A handler gets an error when it reads a body that is too
+// large, too slow or cut off. Call done after the request is answered. The error is inbound.ErrBusy: there is no memory
+// for another body.
 func (p *Provider) body(w http.ResponseWriter, r *http.Request) (done func(), err error) {
 	body, err := p.Gateway.Runtime.Unverified.Read(w, r, bodyName, maxForm)
 	switch {
@@ -151,21 +152,21 @@ const (
 	maxRequest = 16 << 10
 )
 
-// form reads a body of type application/x-www-form-urlencoded, and nothing of the query. It is false for any other, for one that is
-// too large and for one that is cut off.
+// form reads a body of type application/x-www-form-urlencoded, and nothing of the query. It reports false for any other
+// body, and for one that is too large or cut off.
 func form(r *http.Request) (url.Values, bool) {
 	kind, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";")
 	if !strings.EqualFold(strings.TrimSpace(kind), "application/x-www-form-urlencoded") {
 		return nil, false
 	}
 	if r.ParseForm() != nil {
-		// A body that is wrong gives an error as well as a query that is; the query is none of our business here.
+		// ParseForm fails for an invalid query, too.
 		return nil, false
 	}
 	return r.PostForm, true
 }
 
-// repeated tells whether a parameter comes more than once (RFC 6749 section 3.1 and 3.2).
+// repeated reports whether a parameter occurs more than once (RFC 6749 section 3.1 and 3.2).
 func repeated(v url.Values) bool {
 	for _, values := range v {
 		if len(values) > 1 {
@@ -175,7 +176,7 @@ func repeated(v url.Values) bool {
 	return false
 }
 
-// storeAway answers an application that the store can't be used now.
+// storeAway logs an error, and answers an application that the store can't be used now.
 func (p *Provider) storeAway(w http.ResponseWriter, r *http.Request, err error) {
 	p.report(r, err)
 	errStoreAway.write(w)
@@ -187,19 +188,19 @@ func (p *Provider) report(r *http.Request, err error) {
 	}
 }
 
-// entry begins an entry of the log of sign-ins.
+// entry makes an entry of the log of sign-ins.
 func (p *Provider) entry(r *http.Request, event, result, client, user string) *identity.Entry {
 	return &identity.Entry{At: p.now(), Event: event, Result: result, Issuer: p.Issuer, Client: client, UserID: user, Address: p.Address(r)}
 }
 
-// Of what goes wrong for a client, the log takes in a hundred entries at once, and one a second: whoever knows a client's id can
-// have it go wrong. The metrics count all.
+// The log accepts a hundred failures of a client at once, and then one a second: anyone who knows a client's id can cause them. The
+// metrics count all.
 const (
 	notedAtOnce    = 100
 	notedPerSecond = 1
 )
 
-// note writes what went wrong into the log of sign-ins. A request is not refused because that failed.
+// note writes a failure into the log of sign-ins. The request is answered even if that fails.
 func (p *Provider) note(r *http.Request, e *identity.Entry) {
 	limit, _ := p.noted.LoadOrStore(e.Event+" "+e.Client, rate.NewLimiter(notedPerSecond, notedAtOnce))
 	if !limit.(*rate.Limiter).AllowN(e.At, 1) {

@@ -84,7 +84,7 @@ var german = texts{
 	NoPageTitle: "Hier ist keine Seite", NoPage: "Gehen Sie zu der Anwendung zurück, die Sie nutzen möchten, und beginnen Sie dort noch einmal.",
 }
 
-// translations are all languages; the first serves whoever reads none of them.
+// translations are all languages; the first is the default.
 var translations = []*texts{&english, &german}
 
 var matcher = language.NewMatcher([]language.Tag{language.English, language.German})
@@ -96,7 +96,7 @@ func languages() (tags []string) {
 	return tags
 }
 
-// textsFor finds the language for somebody: what the application asks for (ui_locales), then what their browser does.
+// textsFor finds the language: what the application asks for (ui_locales), then what the browser accepts.
 func textsFor(locales string, r *http.Request) *texts {
 	var wanted []language.Tag
 	for _, one := range strings.Fields(locales) {

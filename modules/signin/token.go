@@ -16,8 +16,8 @@ import (
 	"github.com/hiregate/hiregate/internal/store"
 )
 
-// token exchanges a code, or a refresh token, for tokens (OpenID Connect Core sections 3.1.3 and 12). The client is authenticated
-// before anything is consumed.
+// token exchanges a code or a refresh token for tokens (OpenID Connect Core sections 3.1.3 and 12). The client is
+// authenticated before anything is consumed.
 func (p *Provider) token(w http.ResponseWriter, r *http.Request) {
 	sent, c, err := p.asked(w, r)
 	if err == nil {
@@ -35,7 +35,7 @@ func (p *Provider) token(w http.ResponseWriter, r *http.Request) {
 	p.finish(w, r, c, sent.Get("grant_type"), err)
 }
 
-// finish answers what went wrong, and counts it.
+// finish answers an error, and counts the result.
 func (p *Provider) finish(w http.ResponseWriter, r *http.Request, c *identity.Client, grant string, err error) {
 	client := ""
 	if c != nil {
@@ -69,9 +69,9 @@ func (p *Provider) exchange(w http.ResponseWriter, r *http.Request, c *identity.
 		sum := sha256.Sum256([]byte(v))
 		made = base64.RawURLEncoding.EncodeToString(sum[:])
 	case v != "":
-		made = "-" // no challenge is that; a code that was used before is still seen
+		made = "-" // matches no challenge; the repeated use of a code is still detected
 	}
-	// What can fail without the code is done before it is consumed.
+	// Whatever can fail is done before the code is consumed.
 	k, err := p.Ring.current(r.Context(), c.Algorithm)
 	if err != nil {
 		return err
@@ -86,7 +86,7 @@ func (p *Provider) exchange(w http.ResponseWriter, r *http.Request, c *identity.
 		if g, err = tx.ExchangeCode(x, now); err != nil || g == nil {
 			return err
 		}
-		// Here, since a code that is consumed and not answered would be sent again, and revoke what was issued for it.
+		// In this transaction: the client would repeat a code whose answer failed, and so revoke what was issued for it.
 		if u, err = tx.User(g.UserID); err != nil {
 			return err
 		}
@@ -102,8 +102,8 @@ func (p *Provider) exchange(w http.ResponseWriter, r *http.Request, c *identity.
 	return p.answer(w, k, g, u, issued, g.Scope, g.Nonce, now)
 }
 
-// refresh exchanges a refresh token. The scope that comes with it may be a smaller one, and has nothing that was not granted (RFC 6749
-// section 6): here, other than in an authorization request, unknown scopes are refused as well.
+// refresh exchanges a refresh token. The scope in the request may be smaller than what was granted, not larger (RFC
+// 6749 section 6). Unlike in an authorization request, unknown scopes are refused as well.
 func (p *Provider) refresh(w http.ResponseWriter, r *http.Request, c *identity.Client, sent url.Values) error {
 	if sent.Get("refresh_token") == "" {
 		return invalid("refresh_token must be there")
@@ -124,7 +124,7 @@ func (p *Provider) refresh(w http.ResponseWriter, r *http.Request, c *identity.C
 		if g, err = tx.Rotate(hash, p.Issuer, c.ID, issued.kept, now); err != nil || g == nil {
 			return err
 		}
-		if tooFew || !covers(g.Scope, sent.Get("scope")) { // asked now, so that a token's second use is seen whatever scope it comes with
+		if tooFew || !covers(g.Scope, sent.Get("scope")) { // checked after Rotate, which detects a token's second use
 			return errScope // and nothing is rotated
 		}
 		if u, err = tx.User(g.UserID); err != nil {
@@ -145,13 +145,13 @@ func (p *Provider) refresh(w http.ResponseWriter, r *http.Request, c *identity.C
 	return p.answer(w, k, g, u, issued, scope, "", now)
 }
 
-// issuedTokens are new tokens, and what is kept of them.
+// issuedTokens are new tokens, and what is stored of them.
 type issuedTokens struct {
 	access, refresh string
 	kept            []identity.Token
 }
 
-// newTokens makes an access token of a scope, and a refresh token that keeps all that was granted.
+// newTokens makes an access token of a scope, and a refresh token for all that was granted.
 func newTokens(scope string, now time.Time) issuedTokens {
 	access, accessHash := identity.NewSecret()
 	refresh, refreshHash := identity.NewSecret()
@@ -161,7 +161,7 @@ func newTokens(scope string, now time.Time) issuedTokens {
 	}}
 }
 
-// answer is the token response of the contract (part A).
+// answer writes the token response of the contract (part A).
 func (p *Provider) answer(w http.ResponseWriter, k *key, g *identity.Grant, u *identity.User, issued issuedTokens, scope, nonce string, now time.Time) error {
 	token, err := p.idToken(k, g, u, scope, nonce, issued.access, now)
 	if err != nil {
@@ -178,7 +178,7 @@ func (p *Provider) answer(w http.ResponseWriter, k *key, g *identity.Grant, u *i
 	return nil
 }
 
-// revoke ends a token (RFC 7009). What is not the client's is left alone, and answered alike.
+// revoke ends a token (RFC 7009). A token of another client is left alone, and the answer is the same.
 func (p *Provider) revoke(w http.ResponseWriter, r *http.Request) {
 	sent, c, err := p.asked(w, r)
 	if err == nil && sent.Get("token") == "" {

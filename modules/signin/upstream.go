@@ -19,7 +19,7 @@ import (
 
 const upstreamCallback = "/oauth/upstream/callback"
 
-// toUpstream takes the form that sends somebody there.
+// toUpstream handles the form that sends a user to the upstream.
 func (p *Provider) toUpstream(w http.ResponseWriter, r *http.Request) {
 	a, err := p.read(r, r.PostForm.Get("request"))
 	if p.stopped(w, r, a, err) {
@@ -45,15 +45,15 @@ func (p *Provider) toUpstream(w http.ResponseWriter, r *http.Request) {
 	redirect(w, http.StatusSeeOther, p.Upstream.config(found, p.Issuer).AuthCodeURL(v.State, options...))
 }
 
-// maxHint is the longest login_hint that is handed on, in bytes: providers take only so long an address, and it is no more than a hint.
+// maxHint is the longest login_hint that is passed on, in bytes: providers limit the length of addresses.
 const maxHint = 1 << 10
 
-// wishes is what the application asked for, as it is asked of the upstream. With a max_age the upstream must tell auth_time, which
-// prompt=login alone does not make it (OpenID Connect Core section 3.1.2.1).
+// wishes returns what the application asked for, as parameters for the upstream. With a max_age the upstream must
+// report auth_time, which prompt=login alone does not demand (OpenID Connect Core section 3.1.2.1).
 func (a *authorization) wishes() (options []oauth2.AuthCodeOption) {
 	var prompt []string
 	for _, one := range a.prompt {
-		if one == "login" || one == "select_account" { // consent is asked for here
+		if one == "login" || one == "select_account" { // we ask for consent ourselves
 			prompt = append(prompt, one)
 		}
 	}
@@ -61,7 +61,7 @@ func (a *authorization) wishes() (options []oauth2.AuthCodeOption) {
 		options = append(options, oauth2.SetAuthURLParam("prompt", strings.Join(prompt, " ")))
 	}
 	age := a.maxAge
-	if a.anew() {
+	if a.newSignIn() {
 		age = 0
 	}
 	if age >= 0 {
@@ -73,18 +73,19 @@ func (a *authorization) wishes() (options []oauth2.AuthCodeOption) {
 	return options
 }
 
-// anew tells whether the application wants somebody to sign in whoever is signed in.
-func (a *authorization) anew() bool { return slices.Contains(a.prompt, "login") }
+// newSignIn reports whether the application demands a new sign-in.
+func (a *authorization) newSignIn() bool { return slices.Contains(a.prompt, "login") }
 
-// upstreamClocks is how far an upstream's clock may be from ours, with the part of a second that auth_time leaves out.
+// upstreamClocks is how far an upstream's clock may be from ours, including the fraction of a second that auth_time
+// drops.
 const upstreamClocks = 10 * time.Second
 
-// signedInUpstream is when somebody signed in who left for the upstream at a time and is back now, by the auth_time that it tells; 0:
-// it tells none. It is false where that is not what the application asked for. Who signed in since they left did what max_age
-// asks for, however long they took to come back.
+// signedInUpstream returns when a user signed in upstream, from the auth_time that it reports; 0: none. left is when
+// they left for it. It reports false if that does not meet the request. A user who signed in after they left meets
+// max_age, however long they took to come back.
 func (a *authorization) signedInUpstream(told int64, left, now time.Time) (at time.Time, ok bool) {
 	if told <= 0 {
-		return now, a.maxAge < 0 && !a.anew()
+		return now, a.maxAge < 0 && !a.newSignIn()
 	}
 	at = time.Unix(told, 0).UTC()
 	if at.After(now) {
@@ -93,14 +94,14 @@ func (a *authorization) signedInUpstream(told int64, left, now time.Time) (at ti
 	switch {
 	case !at.Before(left.Add(-upstreamClocks)):
 		return at, true
-	case a.anew():
+	case a.newSignIn():
 		return at, false
 	default:
 		return at, a.maxAge < 0 || now.Sub(at) <= a.maxAge+upstreamClocks
 	}
 }
 
-// fromUpstream takes somebody back who was there.
+// fromUpstream handles the return of a user from the upstream.
 func (p *Provider) fromUpstream(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	v, request, err := p.endVisit(w, r)
@@ -124,7 +125,7 @@ func (p *Provider) fromUpstream(w http.ResponseWriter, r *http.Request) {
 	at, ok := a.signedInUpstream(them.AuthTime, v.At, p.now())
 	if !ok {
 		p.Log.Warn("an upstream did not let somebody sign in as an application asked for", zap.String("client", a.client.ID), zap.Bool("auth_time", them.AuthTime > 0))
-		p.refuse(w, r, a, "login_required", "the user's provider did not say that they signed in anew, or as lately as max_age asks for")
+		p.refuse(w, r, a, "login_required", "the user's provider did not confirm a new sign-in, or one as recent as max_age demands")
 		return
 	}
 	u, err := p.joined(r.Context(), them)
@@ -142,13 +143,13 @@ func (p *Provider) fromUpstream(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// named puts the names into a text.
+// named fills the names into a text.
 func (p *Provider) named(text string) string {
 	return strings.ReplaceAll(p.fill(text, ""), "{provider}", p.Upstream.Name)
 }
 
-// upstreamError is the error that an upstream answers with (RFC 6749 section 4.1.2.1). Anybody may have written it, so that its text
-// has it only where it looks like one.
+// upstreamError is the error code that an upstream answers with (RFC 6749 section 4.1.2.1). Anyone may have written it,
+// so its text is only shown if it looks like a code.
 type upstreamError string
 
 var errorCode = regexp.MustCompile(`^[a-z_]{1,40}$`)
@@ -160,17 +161,17 @@ func (e upstreamError) Error() string {
 	return "the upstream answered with the error " + string(e)
 }
 
-// passedOn are the upstream's errors that are about the person, or over soon: they tell the application what to do. Others are about
-// us there, which is no business of the application's.
+// passedOn are the upstream's errors that are about the user, or temporary: the application learns them. Others are
+// about our own registration there.
 var passedOn = []upstreamError{"login_required", "interaction_required", "consent_required", "account_selection_required", "access_denied", "temporarily_unavailable"}
 
-// upstreamFailed sends somebody back who could not sign in upstream.
+// upstreamFailed sends a user back who could not sign in upstream.
 func (p *Provider) upstreamFailed(w http.ResponseWriter, r *http.Request, a *authorization, err error) {
 	code, description := "server_error", "signing in at the user's provider did not work"
 	if told, ok := errors.AsType[upstreamError](err); ok && slices.Contains(passedOn, told) {
 		code = string(told)
 	}
-	if code == "access_denied" { // that is no failure
+	if code == "access_denied" { // which is not a failure
 		description = "the user does not want to sign in"
 	} else {
 		p.Log.Warn("signing in upstream did not work", zap.Error(err))

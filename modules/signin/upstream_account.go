@@ -20,20 +20,20 @@ import (
 	"github.com/hiregate/hiregate/internal/store"
 )
 
-// account is what an upstream tells of somebody.
+// account is what an upstream reports about a user.
 type account struct {
 	Subject       string
-	AuthTime      int64 // when they signed in there, in seconds since 1970; 0: it does not tell
+	AuthTime      int64 // when they signed in there, in seconds since 1970; 0: unknown
 	Email         string
 	EmailVerified bool
 	Name          string
 	GivenName     string
 	FamilyName    string
 
-	access *oauth2.Token // for what UserInfo tells
+	access *oauth2.Token // for UserInfo
 }
 
-// claims are those of an ID token, or of UserInfo. An optional one that is malformed is as good as none.
+// claims are those of an ID token, or of UserInfo. A malformed optional claim counts as absent.
 type claims map[string]json.RawMessage
 
 func (c claims) text(name string) (s string) {
@@ -43,7 +43,7 @@ func (c claims) text(name string) (s string) {
 	return s
 }
 
-// seconds reads a NumericDate, which may have a fraction (RFC 7519 section 2); 0: there is none.
+// seconds reads a NumericDate, which may have a fraction (RFC 7519 section 2); 0: absent.
 func (c claims) seconds(name string) int64 {
 	var s float64
 	if json.Unmarshal(c[name], &s) != nil || s < 0 || s > 1<<40 {
@@ -52,19 +52,19 @@ func (c claims) seconds(name string) int64 {
 	return int64(s)
 }
 
-// yes reads a truth. Some providers write email_verified as a string; what is neither true nor "true" is not verified.
+// yes reads a boolean. Some providers write email_verified as a string; anything but true and "true" is false.
 func (c claims) yes(name string) bool {
 	text := string(c[name])
 	return text == `true` || text == `"true"`
 }
 
-// describe takes what claims tell of somebody.
+// describe copies the claims that describe the user.
 func (a *account) describe(c claims) {
 	a.Email, a.EmailVerified = c.text("email"), c.yes("email_verified")
 	a.Name, a.GivenName, a.FamilyName = cmp.Or(c.text("name"), a.Name), cmp.Or(c.text("given_name"), a.GivenName), cmp.Or(c.text("family_name"), a.FamilyName)
 }
 
-// told exchanges the upstream's code, and checks what it tells.
+// told exchanges the upstream's code, and checks the answer.
 func (p *Provider) told(r *http.Request, q url.Values, v *visit) (*account, error) {
 	found, err := p.Upstream.discovered(r.Context())
 	if err != nil {
@@ -80,7 +80,7 @@ func (p *Provider) told(r *http.Request, q url.Values, v *visit) (*account, erro
 	issued, err := p.Upstream.config(found, p.Issuer).Exchange(ctx, q.Get("code"), oauth2.VerifierOption(v.Verifier))
 	if err != nil {
 		var refused *oauth2.RetrieveError
-		if errors.As(err, &refused) && refused.Response != nil { // its text has the upstream's body
+		if errors.As(err, &refused) && refused.Response != nil { // its text contains the upstream's body
 			return nil, fmt.Errorf("exchanging the upstream's code: it was answered %d", refused.Response.StatusCode)
 		}
 		return nil, fmt.Errorf("exchanging the upstream's code: %w", err)
@@ -98,7 +98,8 @@ func (p *Provider) told(r *http.Request, q url.Values, v *visit) (*account, erro
 	return them, nil
 }
 
-// account reads an ID token that is verified, and checks what go-oidc leaves to us (OpenID Connect Core sections 2 and 3.1.3.7).
+// account reads a verified ID token, and makes the checks that go-oidc leaves to us (OpenID Connect Core sections 2 and
+// 3.1.3.7).
 func (u *Upstream) account(token *oidc.IDToken, nonce string) (*account, error) {
 	var c claims
 	if err := token.Claims(&c); err != nil {
@@ -123,11 +124,11 @@ func (u *Upstream) account(token *oidc.IDToken, nonce string) (*account, error) 
 // maxSubject is the length of a sub, in bytes (OpenID Connect Core section 2).
 const maxSubject = 255
 
-// errUserinfo says that UserInfo did not tell what it should.
+// errUserinfo means that UserInfo did not answer as it should.
 var errUserinfo = errors.New("asking the upstream's UserInfo")
 
-// complete asks UserInfo who somebody is where the ID token tells no e-mail address: it may be told there alone (OpenID Connect Core
-// section 5.4). Errors: errUserinfo.
+// complete asks UserInfo about the user if the ID token has no e-mail address: some providers put it there alone
+// (OpenID Connect Core section 5.4). Errors: errUserinfo.
 func (u *Upstream) complete(ctx context.Context, them *account) error {
 	found, err := u.discovered(ctx)
 	if err != nil {
@@ -151,7 +152,7 @@ func (u *Upstream) complete(ctx context.Context, them *account) error {
 	case answer.StatusCode != http.StatusOK:
 		return fmt.Errorf("%w: it was answered %d", errUserinfo, answer.StatusCode)
 	case json.NewDecoder(answer.Body).Decode(&c) != nil:
-		return fmt.Errorf("%w: the answer is no JSON object", errUserinfo)
+		return fmt.Errorf("%w: the answer is not a JSON object", errUserinfo)
 	case c.text("sub") != them.Subject: // section 5.3.2
 		return fmt.Errorf("%w: it tells of somebody else", errUserinfo)
 	}
@@ -159,16 +160,17 @@ func (u *Upstream) complete(ctx context.Context, them *account) error {
 	return nil
 }
 
-// errStranger says that an account upstream is nobody's here.
+// errStranger means that an upstream account belongs to no user here.
 var errStranger = errors.New("the account is nobody's")
 
-// joined is whose an account is: by issuer and subject alone, once it is joined. Errors: errStranger, errUserinfo.
+// joined returns the user of an upstream account: by issuer and subject alone, once it is joined. Errors: errStranger,
+// errUserinfo.
 func (p *Provider) joined(ctx context.Context, them *account) (*identity.User, error) {
 	u, err := p.known(ctx, them)
 	if errors.Is(err, store.ErrNotFound) {
 		u, err = p.join(ctx, them)
 	}
-	if errors.Is(err, store.ErrTaken) { // by them in another tab, or by somebody else
+	if errors.Is(err, store.ErrTaken) { // in another tab, or by another user
 		u, err = p.known(ctx, them)
 	}
 	if errors.Is(err, store.ErrNotFound) {
@@ -177,7 +179,8 @@ func (p *Provider) joined(ctx context.Context, them *account) (*identity.User, e
 	return u, err
 }
 
-// known is whose an account is that came before. Errors: store.ErrNotFound: it is nobody's; errStranger: of somebody who is disabled.
+// known returns the user that an upstream account is joined to. Errors: store.ErrNotFound: none; errStranger: the user
+// is disabled.
 func (p *Provider) known(ctx context.Context, them *account) (*identity.User, error) {
 	u, err := p.db().UpstreamUser(ctx, p.Upstream.Issuer, them.Subject)
 	if err == nil && !u.DisabledAt.IsZero() {
@@ -186,8 +189,9 @@ func (p *Provider) known(ctx context.Context, them *account) (*identity.User, er
 	return u, err
 }
 
-// join joins an account that comes for the first time, by an e-mail address that was verified on both sides; with one that nobody has
-// here, a user is made. Errors: errStranger, errUserinfo; store.ErrTaken: it was joined meanwhile, or theirs is another account.
+// join joins a new upstream account to the user with the same e-mail address, if it is verified on both sides; if there
+// is none, it inserts a user. Errors: errStranger, errUserinfo; store.ErrTaken: it was joined meanwhile, or the user
+// has another account.
 func (p *Provider) join(ctx context.Context, them *account) (*identity.User, error) {
 	if err := p.Upstream.complete(ctx, them); err != nil {
 		return nil, err

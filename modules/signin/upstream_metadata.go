@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sync/singleflight"
 )
 
-// Upstream is another OpenID provider, that of people's company, where they may sign in instead of here.
+// Upstream is another OpenID provider, such as that of a company, where people may sign in.
 type Upstream struct {
 	Name     string // as people know it
 	Issuer   string
@@ -29,27 +29,27 @@ type Upstream struct {
 }
 
 const (
-	upstreamPatience = 15 * time.Second // is how long an upstream may take to answer
-	metadataGood     = time.Hour        // is how long its metadata is good before it is read again
-	metadataPause    = 10 * time.Second // is how long it is not asked after it could not be read
+	upstreamPatience = 15 * time.Second // how long an upstream may take to answer
+	metadataGood     = time.Hour        // how long its metadata is valid
+	metadataPause    = 10 * time.Second // before it is read again after a failure
 )
 
-// metadata is what an upstream tells of itself (OpenID Connect Discovery section 3).
+// metadata is an upstream's metadata (OpenID Connect Discovery section 3).
 type metadata struct {
 	*oidc.Provider
 	AuthMethods []string `json:"token_endpoint_auth_methods_supported"`
 	TellsIssuer bool     `json:"authorization_response_iss_parameter_supported"` // RFC 9207 section 3
 }
 
-// reading is what came of reading metadata, good till a time.
+// reading is the result of reading metadata, valid until a time.
 type reading struct {
 	found *metadata
 	err   error
 	till  time.Time
 }
 
-// discovered is the upstream's metadata. It is read when it is first needed, once for all who wait, each as long as their own context
-// lets them; later it is read again behind what is known, which stays where that fails.
+// discovered returns the upstream's metadata. It is read on first use, once for all callers, each of whom waits as long
+// as its own context. Later it is refreshed in the background, and the old metadata stays if that fails.
 func (u *Upstream) discovered(ctx context.Context) (*metadata, error) {
 	last := u.last.Load()
 	if last != nil && u.Now().Before(last.till) {
@@ -68,7 +68,7 @@ func (u *Upstream) discovered(ctx context.Context) (*metadata, error) {
 	}
 }
 
-// read reads the metadata, and keeps what came of it.
+// read reads the metadata, and stores the result.
 func (u *Upstream) read() {
 	next := new(reading)
 	next.found, next.err = u.ask()
@@ -82,7 +82,7 @@ func (u *Upstream) read() {
 	u.last.Store(next)
 }
 
-// ask asks for the metadata. Its context has no end: the upstream's keys are read with it later.
+// ask requests the metadata. Its context has no end: the upstream's keys are read with it later.
 func (u *Upstream) ask() (*metadata, error) {
 	found, err := oidc.NewProvider(oidc.ClientContext(context.Background(), u.client()), u.Issuer)
 	if err != nil {
@@ -105,7 +105,7 @@ func (u *Upstream) client() *http.Client {
 // maxUpstreamAnswer is how much of an upstream's answer is read, in bytes.
 const maxUpstreamAnswer = 1 << 20
 
-// bounded lets no more of an answer through: the libraries that read them read to the end.
+// bounded limits the size of answers: the libraries that read them read to the end.
 type bounded struct{ http.RoundTripper }
 
 func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -122,7 +122,7 @@ func (u *Upstream) config(found *metadata, here string) *oauth2.Config {
 	return &oauth2.Config{ClientID: u.ClientID, ClientSecret: u.Secret, Endpoint: at, RedirectURL: here + upstreamCallback, Scopes: []string{oidc.ScopeOpenID, "profile", "email"}}
 }
 
-// authStyle is how the upstream takes our secret: as client_secret_basic, which is meant where it tells nothing, or else in the body.
+// authStyle returns how the upstream takes our secret: with client_secret_basic, the default, or else in the body.
 // Trying both would send the code twice.
 func (m *metadata) authStyle() oauth2.AuthStyle {
 	if slices.Contains(m.AuthMethods, "client_secret_post") && !slices.Contains(m.AuthMethods, "client_secret_basic") {

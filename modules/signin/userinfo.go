@@ -9,7 +9,7 @@ import (
 	"github.com/hiregate/hiregate/internal/store"
 )
 
-// userinfo answers whoever has an access token with what its scope tells of the user (OpenID Connect Core section 5.3).
+// userinfo answers the holder of an access token with the claims of its scope (OpenID Connect Core section 5.3).
 func (p *Provider) userinfo(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Access-Control-Allow-Origin", "*")
 	if r.Method == http.MethodOptions { // a browser asks first whether a script elsewhere may send the header

@@ -14,20 +14,20 @@ import (
 )
 
 const (
-	upstreamVisit = 15 * time.Minute // is how long somebody may take to sign in upstream
-	maxVisits     = 8                // of one browser at a time, each in a tab; the oldest gives way, since servers take only so many bytes of cookies
+	upstreamVisit = 15 * time.Minute // how long a user may take to sign in upstream
+	maxVisits     = 8                // of one browser; the oldest is dropped, because servers limit the bytes of cookies
 )
 
-// visit is a ticket: somebody is signing in upstream. It is in a cookie of its own, so that tabs don't take each other's. The
-// authorization request to go on with can be larger than the 4,096 bytes that browsers keep of a cookie, and than what providers
-// take as state: it waits in the database, sealed.
+// visit is a ticket: a user is signing in upstream. Each has a cookie of its own, so that tabs don't overwrite each
+// other's. The authorization request can be larger than the 4,096 bytes that browsers store of a cookie, and than the
+// state that providers accept: it is stored in the database, sealed.
 type visit struct {
 	State, Nonce, Verifier string
 	At                     time.Time
 }
 
-// beginVisit gives the browser a visit, and keeps what it goes on with. The visit is nil where too many have left from the same network
-// and are not back: until says when the first of theirs ends.
+// beginVisit gives the browser a visit, and stores its authorization request. The visit is nil when too many from the
+// same network are not back yet: until is when the first of these ends.
 func (p *Provider) beginVisit(w http.ResponseWriter, r *http.Request, a *authorization) (v *visit, until time.Time, err error) {
 	state, hash := identity.NewSecret()
 	nonce, _ := identity.NewSecret()
@@ -62,8 +62,8 @@ func (p *Provider) beginVisit(w http.ResponseWriter, r *http.Request, a *authori
 	return v, until, nil
 }
 
-// endVisit ends the visit that an answer of the upstream's is for, and gives the authorization request to go on with. The visit is nil
-// when it was not begun in this browser, or too long ago, or has ended before. With an error it has not ended.
+// endVisit ends the visit of an upstream's answer, and returns the authorization request to continue. The visit is nil
+// if it was started in another browser, has expired or has ended before. With an error it has not ended.
 func (p *Provider) endVisit(w http.ResponseWriter, r *http.Request) (v *visit, request string, err error) {
 	state := r.URL.Query().Get("state")
 	c, err := r.Cookie(p.visitCookie(state))
@@ -87,12 +87,12 @@ func (p *Provider) endVisit(w http.ResponseWriter, r *http.Request) (v *visit, r
 	return v, string(plain), err
 }
 
-// visitCookie is the name of a visit's cookie: the start of its state tells it from those of other tabs.
+// visitCookie is the name of a visit's cookie, with the first characters of its state.
 func (p *Provider) visitCookie(state string) string {
 	return p.cookie + "-upstream-" + state[:min(8, len(state))]
 }
 
-// setVisit gives the browser a visit, or takes it away when it is empty.
+// setVisit sets a visit's cookie, or removes it if the ticket is empty.
 func (p *Provider) setVisit(w http.ResponseWriter, name, ticket string) {
 	c := &http.Cookie{Name: name, Value: ticket, Path: "/", MaxAge: int(upstreamVisit / time.Second), Secure: true, HttpOnly: true, SameSite: http.SameSiteLaxMode}
 	if ticket == "" {

@@ -24,8 +24,8 @@ type givenAnswer struct {
 
 const maxAnswersFile = 64 << 20 // bytes; a file may be in it, encoded
 
-// readAnswers reads a file of answers: an object by question id, for which it asks the questions, or an application. source is nil
-// where it has none.
+// readAnswers reads a file of answers: an object by question id, for which it calls ask, or an application. source is
+// nil if the file has none.
 func readAnswers(in io.Reader, name string, ask func() ([]asked, error)) (all []givenAnswer, source *string, err error) {
 	raw, err := terminal.ReadInput(in, name, maxAnswersFile)
 	if err != nil {
@@ -33,7 +33,7 @@ func readAnswers(in io.Reader, name string, ask func() ([]asked, error)) (all []
 	}
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &members); err != nil {
-		return nil, nil, fmt.Errorf("%s is no JSON object: write one with the question ids as names", terminal.Printable(name))
+		return nil, nil, fmt.Errorf("%s is not a JSON object: write one with the question ids as names", terminal.Printable(name))
 	}
 	folder := "."
 	if name != "-" {
@@ -41,10 +41,10 @@ func readAnswers(in io.Reader, name string, ask func() ([]asked, error)) (all []
 	}
 	if list, ok := members["answers"]; ok && strings.HasPrefix(strings.TrimSpace(string(list)), "[") {
 		if err := json.Unmarshal(list, &all); err != nil {
-			return nil, nil, fmt.Errorf(`the answers of %s are no array of {"questionId": …, "value": …}: write each value as a string`, terminal.Printable(name))
+			return nil, nil, fmt.Errorf(`the answers of %s are not an array of {"questionId": …, "value": …}: write each value as a string`, terminal.Printable(name))
 		}
 		if s, ok := members["source"]; ok && json.Unmarshal(s, &source) != nil {
-			return nil, nil, fmt.Errorf("the source of %s is no string", terminal.Printable(name))
+			return nil, nil, fmt.Errorf("the source of %s is not a string", terminal.Printable(name))
 		}
 	} else {
 		questions, err := ask()
@@ -63,7 +63,7 @@ func readAnswers(in io.Reader, name string, ask func() ([]asked, error)) (all []
 	return all, source, nil
 }
 
-// byQuestion makes answers of values by question id: in the questions' order, and then what was not asked.
+// byQuestion makes answers of values by question id: in the order of the questions, with unknown ones last.
 func byQuestion(values map[string]json.RawMessage, questions []asked) (all []givenAnswer, err error) {
 	for _, q := range questions {
 		raw, ok := values[q.ID]
@@ -87,7 +87,7 @@ func byQuestion(values map[string]json.RawMessage, questions []asked) (all []giv
 		strangers = append(strangers, id)
 	}
 	slices.Sort(strangers)
-	for _, id := range strangers { // the API says what is wrong with them
+	for _, id := range strangers { // the API refuses them
 		a, err := answerOf(id, values[id])
 		if err != nil {
 			return nil, err
@@ -115,7 +115,7 @@ func answerOf(id string, raw json.RawMessage) (givenAnswer, error) {
 	return a, nil
 }
 
-// answerFileError is a file that can't be sent.
+// answerFileError is about a file that can't be sent.
 type answerFileError struct{ error }
 
 func (e *answerFileError) Unwrap() error { return e.error }
@@ -124,7 +124,7 @@ func (e *answerFileError) Unwrap() error { return e.error }
 func applicationBody(job, source string, answers []givenAnswer) (content, error) {
 	type part struct {
 		text string
-		file string // behind it
+		file string // after the text
 		size int64
 	}
 	quoted := func(s string) string {
@@ -145,7 +145,7 @@ func applicationBody(job, source string, answers []givenAnswer) (content, error)
 		}
 		about, err := os.Stat(a.File)
 		if err == nil && !about.Mode().IsRegular() {
-			err = errors.New("it is no file")
+			err = errors.New("it is not a file")
 		}
 		if err != nil {
 			return content{}, &answerFileError{fmt.Errorf("the answer to %s is the file %s, which can't be sent: %w", terminal.Printable(a.QuestionID), terminal.Printable(a.File), terminal.Cause(err))}

@@ -125,7 +125,7 @@ func (f *flags) file(ctx context.Context, cmd *cobra.Command, c *client) error {
 	if err != nil || len(items) == 0 {
 		return err
 	}
-	if err := f.tell(cmd, items); err != nil {
+	if err := f.showItems(cmd, items); err != nil {
 		return err
 	}
 	return fmt.Errorf("%d answers are not valid, and nothing was kept: mend them, and apply again", len(items))
@@ -144,7 +144,7 @@ func (f *flags) form(ctx context.Context, cmd *cobra.Command, c *client, questio
 			return err
 		}
 		if !form.has(items) {
-			if err := f.tell(cmd, items); err != nil {
+			if err := f.showItems(cmd, items); err != nil {
 				return err
 			}
 			return errors.New("the job asks something else by now: apply again")
@@ -153,7 +153,7 @@ func (f *flags) form(ctx context.Context, cmd *cobra.Command, c *client, questio
 	}
 }
 
-// submit sends an application, and prints its id; or gives what is not valid.
+// submit sends an application, and prints its id; otherwise it returns what is not valid.
 func (f *flags) submit(ctx context.Context, cmd *cobra.Command, c *client, source string, answers []givenAnswer) ([]invalidItem, error) {
 	key := f.key
 	if key == "" {
@@ -199,8 +199,8 @@ func (f *flags) show(cmd *cobra.Command, questions []asked) error {
 	return table.Flush()
 }
 
-// tell prints what is not valid, beside the questions.
-func (f *flags) tell(cmd *cobra.Command, items []invalidItem) error {
+// showItems prints what is not valid, by question.
+func (f *flags) showItems(cmd *cobra.Command, items []invalidItem) error {
 	table := terminal.NewTable(cmd.OutOrStdout(), "question", "what is wrong")
 	for _, item := range items {
 		if f.json {
@@ -219,7 +219,7 @@ func (f *flags) tell(cmd *cobra.Command, items []invalidItem) error {
 	return table.Flush()
 }
 
-// password finds the password, when there is no token.
+// password reads the password; it is called if there is no token.
 func (f *flags) password(ctx context.Context, cmd *cobra.Command) (string, error) {
 	if f.passwordFile != "" {
 		return terminal.ReadSecret(cmd.InOrStdin(), f.passwordFile)
@@ -236,7 +236,7 @@ func (f *flags) password(ctx context.Context, cmd *cobra.Command) (string, error
 	return typedPassword(ctx, int(in.Fd()))
 }
 
-// typedPassword reads a line that the terminal does not show. An interrupt ends that, and the terminal shows again what is typed.
+// typedPassword reads a line that the terminal does not show. An interrupt ends that, and restores the terminal.
 func typedPassword(ctx context.Context, fd int) (string, error) {
 	before, err := term.GetState(fd)
 	if err != nil {

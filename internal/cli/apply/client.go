@@ -84,8 +84,8 @@ func (c *client) cache() string {
 	return filepath.Join(folder, "hiregate", "apply", fmt.Sprintf("%x.token", sha256.Sum256([]byte(c.base+"\x00"+strings.ToLower(c.user)))))
 }
 
-// keep puts the token into the cache. If that fails, the next command signs in again.
-func (c *client) keep() {
+// store writes the token into the cache. If that fails, the next command signs in again.
+func (c *client) store() {
 	if name := c.cache(); name != "" && os.MkdirAll(filepath.Dir(name), 0o700) == nil {
 		_ = terminal.WriteFile(name, c.token+"\n")
 	}
@@ -105,7 +105,7 @@ func (c *client) authenticate(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if a.status == http.StatusNotFound || a.status == http.StatusMethodNotAllowed { // of this address no Apply API says so
+	if a.status == http.StatusNotFound || a.status == http.StatusMethodNotAllowed { // an Apply API has this address
 		return c.elsewhere()
 	}
 	if a.status != http.StatusOK {
@@ -116,7 +116,7 @@ func (c *client) authenticate(ctx context.Context) error {
 		return c.elsewhere()
 	}
 	c.token = got.Token
-	c.keep()
+	c.store()
 	return nil
 }
 
@@ -176,8 +176,8 @@ func (c *client) send(ctx context.Context, method, path string, body content, he
 	return &reply{status: answer.StatusCode, header: answer.Header, body: raw}, err
 }
 
-// ask is send with a token, which is renewed when the answer is 401. What broke on the way, or is to be tried again, is sent again:
-// do that only with what may be repeated.
+// ask is send with a token, which is renewed when the answer is 401. It repeats requests that broke off, or whose
+// answer asks for that: use it only for requests that may be repeated.
 func (c *client) ask(ctx context.Context, method, path string, body content, header http.Header) (*reply, error) {
 	renewed, later := false, false
 	for attempt, gap := 1, firstGap; ; attempt++ {
@@ -226,7 +226,7 @@ func (c *client) ask(ctx context.Context, method, path string, body content, hea
 	}
 }
 
-// again tells whether an answer asks to try again.
+// again reports whether an answer asks for another try.
 func again(a *reply) bool {
 	return a.status == http.StatusTooManyRequests || a.status == http.StatusServiceUnavailable || a.status == http.StatusBadGateway ||
 		a.status == http.StatusConflict && a.header.Get("Retry-After") != ""
@@ -253,7 +253,7 @@ func (c *client) unreached(ctx context.Context, err error) error {
 }
 
 func (c *client) elsewhere() error {
-	return fmt.Errorf("what listens at %s is no Apply API: name its address with --url", c.base)
+	return fmt.Errorf("what listens at %s is not an Apply API: name its address with --url", c.base)
 }
 
 // questions reads what a job asks.
@@ -282,7 +282,7 @@ func (c *client) get(ctx context.Context, path, doing string, into any) error {
 	return nil
 }
 
-// apply sends an application, under an Idempotency-Key. It gives the application's id, or what is not valid.
+// apply sends an application with an Idempotency-Key. It returns the application's id, or what is not valid.
 func (c *client) apply(ctx context.Context, job, source string, answers []givenAnswer, key string) (id string, items []invalidItem, err error) {
 	body, err := applicationBody(job, source, answers)
 	if err != nil {
@@ -313,8 +313,8 @@ func (c *client) apply(ctx context.Context, job, source string, answers []givenA
 	return "", nil, err
 }
 
-// unknown is the error of an application of which nobody knows whether it was taken: not after a 503 either, for the database's answer
-// may have been lost.
+// unknown is the error of an application that may or may not have been accepted: also after a 503, because the
+// database's answer may have been lost.
 func unknown(err error, key string) error {
 	return fmt.Errorf("%w; whether the application was taken is not known: with --idempotency-key %s and the same answers it can be sent again, and is taken once", err, key)
 }

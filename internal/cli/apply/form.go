@@ -30,7 +30,7 @@ func newForm(in io.Reader, out io.Writer, text func(group string) (*legalText, e
 
 var errFormEnded = errors.New("the form ended before all questions were answered: nothing was sent")
 
-// ask asks all questions; or, of those that items name, again, with what is wrong.
+// ask asks all questions; or again those that items name, with what is wrong.
 func (f *form) ask(ctx context.Context, questions []asked, items []invalidItem) error {
 	if items == nil {
 		fmt.Fprintln(f.out, "Answers to questions with a * are required.")
@@ -59,12 +59,12 @@ func (f *form) ask(ctx context.Context, questions []asked, items []invalidItem) 
 	return nil
 }
 
-// has tells whether all items are of questions that were asked.
+// has reports whether all items are about questions that were asked.
 func (f *form) has(items []invalidItem) bool {
 	return !slices.ContainsFunc(items, func(i invalidItem) bool { _, ok := f.given[i.QuestionID]; return !ok })
 }
 
-// answers are those that were given, in the questions' order.
+// answers returns the given answers, in the order of the questions.
 func (f *form) answers(questions []asked) (all []givenAnswer) {
 	for _, q := range questions {
 		if a := f.given[q.ID]; a.Value != "" || a.File != "" {
@@ -113,7 +113,7 @@ func (f *form) show(q *asked) {
 	}
 }
 
-// answer reads an answer, and asks again for what can't be one.
+// answer reads an answer, and asks again for an impossible one.
 func (f *form) answer(ctx context.Context, q *asked) (a givenAnswer, err error) {
 	a.QuestionID = q.ID
 	for {
@@ -156,7 +156,7 @@ func (f *form) answer(ctx context.Context, q *asked) (a givenAnswer, err error) 
 	}
 }
 
-// line reads a line, without its end. An interrupt ends the waiting; the line that comes later is nobody's.
+// line reads a line, without its end. An interrupt ends the wait.
 func (f *form) line(ctx context.Context) (string, error) {
 	line, err := terminal.Await(ctx, func() (string, error) { return f.in.ReadString('\n') })
 	if err != nil && line == "" {
@@ -176,7 +176,7 @@ func (f *form) rest(ctx context.Context, text string) (string, error) {
 	}
 }
 
-// choose reads which options are meant: by number, or one as it is written where that is no number of one.
+// choose reads the chosen options: by number, or one by its text if that is no option's number.
 func choose(q *asked, line string) (value, fault string) {
 	chosen, fault := numbered(q, line)
 	switch {

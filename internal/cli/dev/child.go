@@ -35,14 +35,14 @@ type crew struct {
 	progress func(format string, args ...any) // prints a line
 	inherit  *os.File                         // held open by every child
 	children []*child
-	lost     chan *child // those that ended, whether or not they were told to
+	lost     chan *child // those that ended, stopped or not
 }
 
 // start starts a child, whose cmd has its path, arguments and environment.
 func (c *crew) start(ch *child) error {
 	ch.cmd.Stdout, ch.cmd.Stderr = ch.lines, ch.lines
 	ch.cmd.ExtraFiles = []*os.File{c.inherit}
-	ch.cmd.WaitDelay = 2 * time.Second // should it leave processes behind that hold its output
+	ch.cmd.WaitDelay = 2 * time.Second // in case it leaves processes behind that hold its output
 	ownGroup(ch.cmd)
 	if _, err := ch.cmd.StdinPipe(); err != nil {
 		return fmt.Errorf("starting %s: %w", ch.name, err)

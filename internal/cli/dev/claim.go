@@ -14,17 +14,17 @@ import (
 	"github.com/hiregate/hiregate/internal/filelock"
 )
 
-// orphansTimeout is how long the processes that a killed `hiregate dev` left behind may take to notice; it takes them
-// milliseconds.
+// orphansTimeout is how long the children of a killed `hiregate dev` may take to end; they need milliseconds.
 const orphansTimeout = 10 * time.Second
 
-// claim is a hold on a data directory: nobody else runs in it. It is made of two locks that the kernel drops with their last
-// holder: one is held by this process alone, the other by its children, too, who inherit it.
+// claim is an exclusive lock on a data directory. It consists of two locks that the kernel releases with their last
+// holder: this process alone holds one, and its children inherit the other.
 type claim struct {
 	own, children *os.File
 }
 
-// claimDir takes the directory. When a `hiregate dev` was killed there a moment ago, it waits until its children are gone.
+// claimDir locks the directory. If a `hiregate dev` was killed there a moment ago, it waits until its children have
+// ended.
 func claimDir(ctx context.Context, dir string) (*claim, error) {
 	own, err := openLock(dir, "dev.lock")
 	if err != nil {
@@ -69,7 +69,7 @@ func openLock(dir, name string) (*os.File, error) {
 	return f, nil
 }
 
-// holder names the process that a lock was written by, as far as it is known.
+// holder names the process that wrote a lock, if it is known.
 func holder(lock *os.File) string {
 	text, err := io.ReadAll(io.LimitReader(lock, 20))
 	if pid := strings.TrimSpace(string(text)); err == nil && pid != "" {

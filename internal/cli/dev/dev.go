@@ -51,7 +51,7 @@ ends everything at once.`,
 		Example: `  hiregate dev
   hiregate dev --http 9080 --dir /tmp/hiregate
   hiregate dev --no-partner   # and, from another terminal: hiregate listen --secret hris-secret --fail-rate 0.5`,
-		SilenceUsage: true, // it would hide the sentence that says what is wrong
+		SilenceUsage: true, // it would hide the error
 		Args:         terminal.Exactly(0, "dev takes no arguments: `hiregate dev --help` lists the flags"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if runtime.GOOS == "windows" {

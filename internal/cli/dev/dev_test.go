@@ -73,7 +73,7 @@ func TestPortThatIsLetGoAMomentLater(t *testing.T) {
 func TestPortsThatCanNotBeMeant(t *testing.T) {
 	t.Parallel()
 	for _, number := range []int{-1, 0, 65536} {
-		require.EqualError(t, checkPorts([]port{{flag: "ui", number: number}}), fmt.Sprintf("--ui %d is no port: choose one from 1 to 65535", number))
+		require.EqualError(t, checkPorts([]port{{flag: "ui", number: number}}), fmt.Sprintf("--ui %d is not a port: choose one from 1 to 65535", number))
 	}
 	require.EqualError(t, checkPorts([]port{{flag: "http", number: 8090}, {flag: "ui", number: 8233}, {flag: "partner", number: 8090}}),
 		"--http and --partner are both 8090: give each a port of its own")

@@ -29,7 +29,7 @@ type console struct {
 	held []string
 }
 
-// newConsole prints colours where somebody sees them, unless NO_COLOR says otherwise (no-color.org).
+// newConsole prints colours on a terminal, unless NO_COLOR is set (no-color.org).
 func newConsole(out io.Writer) *console {
 	colours := terminal.IsTerminal(out) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 	return &console{out: out, colours: colours, width: len("temporal")}
@@ -73,7 +73,7 @@ type lines struct {
 	// All of it belongs to the console's lock.
 	partial []byte   // of a line that has no end yet
 	last    []string // the newest lastLines
-	awaited string   // a line that begins so closes seen
+	awaited string   // a line with this prefix closes seen
 	seen    chan struct{}
 	shown   bool
 }
@@ -119,7 +119,7 @@ func (l *lines) flush() {
 	l.partial = nil
 }
 
-// add leaves blank lines out: between the lines of others they part nothing.
+// add leaves out blank lines: among the lines of other processes they separate nothing.
 func (l *lines) add(line string) {
 	if strings.TrimSpace(line) == "" {
 		return

@@ -24,7 +24,7 @@ func checkPorts(ports []port) error {
 	flags := map[int]string{}
 	for _, p := range ports {
 		if p.number < 1 || p.number > 65535 {
-			return fmt.Errorf("--%s %d is no port: choose one from 1 to 65535", p.flag, p.number)
+			return fmt.Errorf("--%s %d is not a port: choose one from 1 to 65535", p.flag, p.number)
 		}
 		if other, ok := flags[p.number]; ok {
 			return fmt.Errorf("--%s and --%s are both %d: give each a port of its own", other, p.flag, p.number)
@@ -34,8 +34,8 @@ func checkPorts(ports []port) error {
 	return nil
 }
 
-// tryPorts finds out whether all of them can be listened at, by doing so for a moment, all at once. The error names each that
-// is taken, and its flag.
+// tryPorts checks that all ports can be listened at, by doing so for a moment, all at once. The error names each port
+// that is taken, and its flag.
 func tryPorts(ports []port) error {
 	var taken []string
 	for _, p := range ports {
@@ -60,7 +60,7 @@ func tryPorts(ports []port) error {
 	}
 }
 
-// tryPortsAgain has patience for the moment in which a process that was killed has let go of its lock and not of its ports yet.
+// tryPortsAgain retries for a moment: a killed process may have released its lock before its ports.
 func tryPortsAgain(ports []port) error {
 	for deadline := time.Now().Add(500 * time.Millisecond); ; time.Sleep(20 * time.Millisecond) {
 		if err := tryPorts(ports); err == nil || time.Now().After(deadline) {
@@ -90,7 +90,7 @@ func (p port) listen() (closeAll func(), err error) {
 	return closeAll, nil
 }
 
-// hasIPv6 tells whether there is a ::1: containers often have none.
+// hasIPv6 reports whether there is a ::1: containers often have none.
 func hasIPv6() bool {
 	l, err := net.Listen("tcp", "[::1]:0")
 	if err != nil {

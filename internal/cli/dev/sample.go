@@ -20,7 +20,7 @@ const (
 	sampleHookSecret  = "acme-secret" // of the tenant acme in dev.Caddyfile
 )
 
-// sampleData fills the tenant of the sample data, through the management API. What is there already stays as it is.
+// sampleData fills the tenant of the sample data, through the management API. It leaves existing data as it is.
 func (f *flags) sampleData(ctx context.Context) error {
 	data, err := sample.Load()
 	if err != nil {
@@ -44,13 +44,13 @@ type seeding struct {
 	base string
 }
 
-// make puts a resource that is not there yet.
+// make creates a resource unless it exists.
 func (s *seeding) make(ctx context.Context, path string, resource any) error {
 	_, err := s.Send(ctx, http.MethodPut, s.base+path, http.Header{"If-None-Match": {"*"}}, resource, nil)
 	return unless(http.StatusPreconditionFailed, err)
 }
 
-// unless leaves out the error of a request that was answered with a status.
+// unless drops the error of a request that was answered with a status.
 func unless(status int, err error) error {
 	if refused := new(admin.Refusal); errors.As(err, &refused) && refused.Status == status {
 		return nil
@@ -73,8 +73,8 @@ func (s *seeding) integration(gateway string) func(context.Context) error {
 	}
 }
 
-// moved tells the integration where the gateway is now, if it was at another port when the integration was made. What somebody has
-// put into its place stays: it is elsewhere, or has another secret and does not answer VERIFY here.
+// moved updates the URL of the integration if the gateway was at another port when it was made. An integration that a
+// user changed stays: it leads elsewhere, or has another secret and does not answer VERIFY here.
 func (s *seeding) moved(ctx context.Context, path, origin string, here map[string]any) error {
 	var settings map[string]any
 	if err := s.Call(ctx, http.MethodGet, s.base+path, nil, &settings); err != nil {

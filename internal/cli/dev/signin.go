@@ -28,8 +28,8 @@ const (
 func (f *flags) issuer() string { return fmt.Sprintf("http://localhost:%d/signin", f.http) }
 func (f *flags) home() string   { return fmt.Sprintf("http://localhost:%d", f.partner) }
 
-// signIn makes the user and the application. The application learns where the sample partner is now; what else was changed of
-// either stays.
+// signIn creates the user and the application. It sets the application's addresses to those of the sample partner, and
+// leaves all else as it is.
 func (s *seeding) signIn(home string) func(context.Context) error {
 	return func(ctx context.Context) error {
 		ada := map[string]any{"email": demoEmail, "emailVerified": true, "name": "Ada Lovelace", "givenName": "Ada", "familyName": "Lovelace", "password": demoPassword}
@@ -54,14 +54,14 @@ func (s *seeding) signIn(home string) func(context.Context) error {
 	}
 }
 
-// demoSettings are settings of the application with the addresses of the sample partner in them.
+// demoSettings sets the addresses of the sample partner in settings of the application.
 func demoSettings(settings map[string]any, home string) map[string]any {
 	settings["redirectUris"], settings["postLogoutRedirectUris"] = []string{home + partner.CallbackPath}, []string{home + partner.HomePath}
 	return settings
 }
 
-// signinKey is what the gateway's signing keys are sealed with, in a file of the data's folder: one that was made at the first
-// start, so that the keys of a folder are good as long as the folder is.
+// signinKey returns the key that seals the gateway's signing keys. It is stored in a file in the data folder, made at
+// the first start.
 func (f *flags) signinKey() (string, error) {
 	path := filepath.Join(f.dir, "signin.key")
 	raw, err := os.ReadFile(path)

@@ -14,7 +14,7 @@ import (
 // temporalVariable names the Temporal server to run, before any other place is looked at.
 const temporalVariable = "TEMPORAL_DEV_BIN"
 
-// temporalReady begins the line that temporal-dev prints when all of it can be used.
+// temporalReady is the prefix of the line that temporal-dev prints when it is ready.
 const temporalReady = "temporal-dev: ready on "
 
 // temporalProgram is the Temporal server that `hiregate dev` runs.
@@ -54,12 +54,12 @@ func findTemporal() (temporalProgram, error) {
 // child makes the process that runs the server on files in dir.
 func (p temporalProgram) child(dir string, port, uiPort int, lines *lines) *child {
 	args := []string{"--ip", "127.0.0.1", "--port", strconv.Itoa(port), "--ui-port", strconv.Itoa(uiPort), "--namespace", "default"}
-	// The gateway registers them, too; from the start they are there for the first workflow.
+	// The gateway registers them, too; here they exist before the first workflow.
 	for _, attribute := range []string{"HiregateTenant", "HiregateEvent", "HiregateOutcome", "HiregateIntegration"} {
 		args = append(args, "--search-attribute", attribute+"=Keyword")
 	}
 	if p.cli {
-		// The two keep their files apart: either may have a newer schema.
+		// Each has its own file: either may have a newer schema.
 		args = append([]string{"server", "start-dev", "--db-filename", filepath.Join(dir, "temporal-cli.db"), "--log-level", "error"}, args...)
 	} else {
 		args = append(args, "--db", filepath.Join(dir, "temporal.db"), "--lifeline")
@@ -70,7 +70,7 @@ func (p temporalProgram) child(dir string, port, uiPort int, lines *lines) *chil
 		c.answers = answering(uiPort)
 		return c
 	}
-	// The UI answers before namespaces and search attributes are there.
+	// The UI answers before namespaces and search attributes exist.
 	said := lines.await(temporalReady)
 	c.answers = func(ctx context.Context) error {
 		select {

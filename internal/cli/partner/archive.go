@@ -13,14 +13,14 @@ import (
 	"github.com/hiregate/hiregate/internal/cli/terminal"
 )
 
-// archive is the folder of --save: one folder an export, named by its UUID, with body.json, the exact bytes, and its
-// documents as document-1.pdf and so on. Only the user can read them. Empty: nothing is kept.
+// archive is the folder of --save: it has a folder for each export, named by its UUID, with body.json, the exact bytes,
+// and the documents as document-1.pdf and so on. Only the user can read them. Empty: nothing is saved.
 type archive string
 
-// plainUUID is a UUID that can name a folder on any system. Others, which are opaque, are replaced by their SHA-256.
+// plainUUID is a UUID that can name a folder on any system. Others are replaced by their SHA-256.
 var plainUUID = regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9._-]{0,127}$`)
 
-// folder is where the export goes, empty if nothing is kept. Without a UUID the body's hash names it.
+// folder is the folder of an export, empty if nothing is saved. Without a UUID the body's hash names it.
 func (a archive) folder(e *Entry) string {
 	if a == "" {
 		return ""
@@ -47,9 +47,9 @@ func (a archive) body(e *Entry, body []byte) error {
 	return nil
 }
 
-// keep hands write a file in the folder, and renames it to name when that and extension are known. A document that
-// broke off leaves nothing behind. Without a folder the file is a sink.
-func keep(folder, name string, write func(io.Writer) (extension string, err error)) error {
+// save calls write with a file in the folder, and renames it to name and the extension when that succeeded. A document
+// that broke off leaves nothing behind. Without a folder the content is discarded.
+func save(folder, name string, write func(io.Writer) (extension string, err error)) error {
 	if folder == "" {
 		_, err := write(io.Discard)
 		return err

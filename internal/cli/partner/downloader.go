@@ -25,12 +25,13 @@ const (
 	maxDownloads = 16
 )
 
-// downloader fetches the documents of exports, as a partner would, from the URLs in the body. It is for a sample; what hiregate itself fetches goes through internal/egress.
+// downloader fetches the documents of exports from the URLs in the body, as a partner would. It is for this sample;
+// hiregate itself fetches through internal/egress.
 type downloader struct {
 	client   *http.Client
 	slots    chan struct{}
 	patience time.Duration // how long one document is tried
-	pause    time.Duration // between tries, where the answer asks for nothing else
+	pause    time.Duration // between tries, unless the answer names another one
 }
 
 func newDownloader() *downloader {
@@ -59,7 +60,7 @@ func (d *downloader) all(ctx context.Context, attachments []schemas.Attachment, 
 
 // later is an answer that asks for another try.
 type later struct {
-	after time.Duration // 0: whenever
+	after time.Duration // 0: at any time
 	error
 }
 
@@ -95,7 +96,7 @@ func (d *downloader) try(ctx context.Context, url, folder, name string) (Downloa
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
-		return Download{}, errors.New("its URL is none")
+		return Download{}, errors.New("its URL is invalid")
 	}
 	req.Header.Set("Accept", "application/json")
 	resp, err := d.client.Do(req)
@@ -117,12 +118,11 @@ func (d *downloader) try(ctx context.Context, url, folder, name string) (Downloa
 	}
 }
 
-// receive reads a Document object, or the file itself where the answer is no JSON.
+// receive reads a Document object, or the file itself if the answer is not JSON.
 func receive(resp *http.Response, folder, name string) (got Download, err error) {
-	// Beyond the cap it fails: the connection is closed while more was to come.
 	body := http.MaxBytesReader(nil, resp.Body, maxDownload)
 	got.MIMEType, _, _ = strings.Cut(resp.Header.Get("Content-Type"), ";")
-	err = keep(folder, name, func(w io.Writer) (string, error) {
+	err = save(folder, name, func(w io.Writer) (string, error) {
 		file := func(r io.Reader) (err error) {
 			got.Bytes, err = io.Copy(w, r)
 			return err

@@ -25,7 +25,7 @@ type Entry struct {
 	Bytes       int        `json:"bytes"` // of the body
 	SHA256      string     `json:"sha256,omitempty"`
 	Status      int        `json:"status,omitempty"` // answered; absent: the sender hung up before
-	Note        string     `json:"note,omitempty"`   // why it was not taken
+	Note        string     `json:"note,omitempty"`   // why it was refused
 	Attempt     int        `json:"attempt,omitempty"`
 	Duplicate   bool       `json:"duplicate"` // an earlier one with this UUID was acknowledged
 	Attachments int        `json:"attachments"`
@@ -67,7 +67,7 @@ func newJournal(out io.Writer, json bool) *journal {
 	return &journal{out: out, json: json, counts: Counts{Kind: "summary", Since: time.Now().UTC()}}
 }
 
-// greet tells where the partner listens.
+// greet prints where the partner listens.
 func (j *journal) greet(addr string) error {
 	if j.json {
 		return terminal.WriteJSON(j.out, map[string]string{"kind": "listening", "address": addr})
@@ -168,7 +168,7 @@ func (e *Entry) documents() string {
 	return text + " (" + strings.Join(each, ", ") + ")"
 }
 
-// summary prints the counts and returns what kept earlier lines from being printed, if anything did.
+// summary prints the counts. It returns the error that stopped earlier lines, if any.
 func (j *journal) summary() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -203,12 +203,12 @@ func (j *journal) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	fmt.Fprint(w, "The sample partner of hiregate. Webhook events are taken at any path by POST.\n\n", j.text())
 }
 
-// text is the counts as they are printed.
+// text returns the counts as they are printed.
 func (j *journal) text() string {
 	j.mu.Lock()
 	c := j.counts
 	j.mu.Unlock()
 	var b strings.Builder
-	_ = c.print(&b) // a Builder takes everything
+	_ = c.print(&b) // a Builder never fails
 	return b.String()
 }

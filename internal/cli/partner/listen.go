@@ -60,7 +60,7 @@ With --json every line is a JSON object: "kind" is "listening" (the first), "ver
   hiregate listen --secret hris-secret --fail-rate 0.5 --slow 2s
   hiregate listen --secret hris-secret --addr 127.0.0.1:9090 --save received --json
   hiregate listen --secret hris-secret --issuer http://localhost:8080/signin --client-secret demo-secret`,
-		SilenceUsage: true, // it would hide the sentence that says what is wrong
+		SilenceUsage: true, // it would hide the error
 		Args:         terminal.Exactly(0, "listen takes no arguments: the address goes into --addr"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, stop := terminal.Interruptible(cmd)

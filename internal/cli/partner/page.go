@@ -34,7 +34,7 @@ type pageData struct {
 	Issuer  string
 	Client  string
 	Problem string  // a sentence; empty: none
-	Person  *person // nil: nobody is signed in
+	Person  *person // nil: no user is signed in
 	Counts  string  // what the webhook received
 }
 
@@ -62,10 +62,10 @@ func (s *signIn) failed(w http.ResponseWriter, status int, problem string) {
 // claimRow is a row of the page.
 type claimRow struct{ Name, Value, Note string }
 
-// claimOrder is how people ask: who it is, then what for.
+// claimOrder is the order of the claims: first who it is, then the rest.
 var claimOrder = []string{"name", "given_name", "family_name", "email", "email_verified", "sub", "iss", "aud", "auth_time", "iat", "exp", "nonce", "at_hash"}
 
-// Name is how the page greets somebody.
+// Name is how the page greets the user.
 func (p *person) Name() string {
 	for _, name := range []string{"name", "email", "sub"} {
 		if text, ok := p.claims[name].(string); ok && text != "" {
@@ -75,7 +75,7 @@ func (p *person) Name() string {
 	return "you"
 }
 
-// Claims are the claims of the ID token, those that are known first.
+// Claims returns the claims of the ID token, known ones first.
 func (p *person) Claims() (rows []claimRow) {
 	names := slices.DeleteFunc(slices.Clone(claimOrder), func(name string) bool { _, ok := p.claims[name]; return !ok })
 	for _, name := range slices.Sorted(maps.Keys(p.claims)) {

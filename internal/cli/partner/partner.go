@@ -22,7 +22,7 @@ import (
 const (
 	// maxBody is above what any sender of ours sends: 5 MiB and 10 MiB of inline documents, in base64.
 	maxBody = 32 << 20
-	// rememberedExports is how many UUIDs a partner tells duplicates by.
+	// rememberedExports is how many UUIDs a partner remembers to detect duplicates.
 	rememberedExports = 100_000
 	// lineWithin is how long the line of an export waits for its documents.
 	lineWithin = time.Second
@@ -128,7 +128,7 @@ func (p *partner) export(w http.ResponseWriter, r *http.Request, e *Entry, body 
 	case <-r.Context().Done():
 		e.Note = "the sender hung up before the answer"
 		p.journal.record(e)
-		// Without it the server would answer 200, to somebody who may have closed one direction only.
+		// Without it the server would answer 200, to a sender that may have closed one direction only.
 		answerEmpty(w, http.StatusServiceUnavailable)
 		return
 	case <-p.ctx.Done():
@@ -139,26 +139,26 @@ func (p *partner) export(w http.ResponseWriter, r *http.Request, e *Entry, body 
 	if rand.Float64() < p.failRate {
 		e.Status = http.StatusInternalServerError
 	}
-	taken := e.Status/100 == 2
-	if taken && !e.Duplicate {
+	accepted := e.Status/100 == 2
+	if accepted && !e.Duplicate {
 		if err := p.archive.body(e, body); err != nil {
-			e.Status, e.Note, taken = http.StatusInternalServerError, "it could not be saved: "+err.Error(), false
+			e.Status, e.Note, accepted = http.StatusInternalServerError, "it could not be saved: "+err.Error(), false
 		}
 	}
 	// Of two that arrived at once, one is the first to be acknowledged.
-	if taken && e.UUID != "" {
+	if accepted && e.UUID != "" {
 		e.Duplicate = !p.seen.acknowledge(key)
 	}
 	answerEmpty(w, e.Status)
-	if !taken || e.Duplicate || p.downloads == nil || len(doc.Attachments) == 0 {
+	if !accepted || e.Duplicate || p.downloads == nil || len(doc.Attachments) == 0 {
 		p.journal.record(e)
 		return
 	}
 	p.background.Go(func() { p.complete(e, doc.Attachments) })
 }
 
-// complete downloads the documents of an acknowledged export, and prints its line with them; when they take long, the
-// line comes without them, and another one when they are there.
+// complete downloads the documents of an acknowledged export, and prints its line with them. If they take long, the
+// line comes without them, and another one follows.
 func (p *partner) complete(e *Entry, attachments []schemas.Attachment) {
 	documents, folder := make(chan []Download, 1), p.archive.folder(e)
 	go func() { documents <- p.downloads.all(p.ctx, attachments, folder) }()
@@ -174,18 +174,18 @@ func (p *partner) complete(e *Entry, attachments []schemas.Attachment) {
 	p.journal.record(e)
 }
 
-// answerEmpty answers at once, so that what comes afterwards does not keep the sender waiting.
+// answerEmpty answers at once: the sender must not wait for what follows.
 func answerEmpty(w http.ResponseWriter, status int) {
 	if status != http.StatusNoContent && status != http.StatusNotModified {
 		w.Header().Set("Content-Length", "0")
 	}
 	w.WriteHeader(status)
-	// A sender that is gone will send again.
+	// A sender that has disconnected will send again.
 	_ = http.NewResponseController(w).Flush()
 }
 
-// clientOf tells to which client a payload belongs, by the identifier in the URL (contract, "Endpoints" B): the query
-// parameter "client", else the first segment of the path.
+// clientOf returns the client that a payload belongs to, by the identifier in the URL (contract, "Endpoints" B): the
+// query parameter "client", else the first segment of the path.
 func clientOf(u *url.URL) string {
 	client := u.Query().Get("client")
 	if client == "" {

@@ -276,7 +276,7 @@ func TestDownloads(t *testing.T) {
 	}
 	got := d.all(t.Context(), attachments, folder)
 	require.Equal(t, Download{Error: "connection refused"}, got[0])
-	require.Equal(t, Download{Error: "its URL is none"}, got[1])
+	require.Equal(t, Download{Error: "its URL is invalid"}, got[1])
 	got = got[2:]
 	require.Equal(t, Download{Bytes: 5, MIMEType: "text/plain"}, got[0])
 	require.Equal(t, Download{Bytes: int64(len(clitest.PDF)), MIMEType: "application/pdf"}, got[1])

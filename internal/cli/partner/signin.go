@@ -25,17 +25,17 @@ const (
 	signOutPath  = "/sign-out"
 )
 
-// attemptLife is how long somebody may take to sign in.
+// attemptLife is how long a user may take to sign in.
 const attemptLife = 10 * time.Minute
 
-// rememberedPeople is how many sign-ins, and how many attempts, the sample partner keeps, in its memory alone.
+// rememberedPeople is how many sign-ins, and how many attempts, the sample partner holds in memory.
 const rememberedPeople = 1000
 
 // signIn is the sample partner as an application that people sign in to, with the authorization code flow (OpenID Connect Core 1.0
 // section 3.1), PKCE, state and nonce.
 type signIn struct {
 	issuer string
-	config oauth2.Config // without the endpoint, which discovery tells
+	config oauth2.Config // without the endpoint, which comes from discovery
 	home   string        // address
 	client *http.Client
 
@@ -46,13 +46,13 @@ type signIn struct {
 	people   *lru.Cache[string, person]  // by the value of their cookie
 }
 
-// attempt is somebody who was sent to sign in. A code is good in the browser alone that was sent: its cookie has the state.
+// attempt is a user who was sent to sign in. A code is accepted only in the same browser: its cookie has the state.
 type attempt struct {
 	nonce, verifier string
 	till            time.Time
 }
 
-// person is somebody who signed in.
+// person is a user who signed in.
 type person struct {
 	idToken string
 	claims  map[string]any
@@ -64,8 +64,8 @@ const (
 	personCookie  = "partner-person"
 )
 
-// newSignIn prepares sign-in at an issuer, for a partner at an address such as http://localhost:8090. Nothing is asked yet: the
-// issuer may start later.
+// newSignIn prepares sign-in at an issuer, for a partner at an address such as http://localhost:8090. It sends no
+// request: the issuer may start later.
 func newSignIn(issuer, client, secret, home string) (*signIn, error) {
 	u, err := url.Parse(issuer)
 	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
@@ -86,7 +86,7 @@ func (s *signIn) discover() (*oidc.Provider, oauth2.Config, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.provider == nil {
-		// The provider keeps the context for the keys that it asks for later: that of a request would be over by then.
+		// The provider requests keys with this context later: a request's context would have ended by then.
 		p, err := oidc.NewProvider(oidc.ClientContext(context.Background(), s.client), s.issuer)
 		if err != nil {
 			return nil, oauth2.Config{}, err
@@ -99,7 +99,7 @@ func (s *signIn) discover() (*oidc.Provider, oauth2.Config, error) {
 	return s.provider, config, nil
 }
 
-// serves tells whether a path is one of the pages.
+// serves reports whether a path is one of the pages.
 func (s *signIn) serves(path string) bool {
 	return s != nil && (path == HomePath || path == signInPath || path == CallbackPath || path == signOutPath)
 }
@@ -117,7 +117,7 @@ func (s *signIn) serve(w http.ResponseWriter, r *http.Request, counts string) {
 	}
 }
 
-// begin sends somebody to the provider.
+// begin sends the user to the provider.
 func (s *signIn) begin(w http.ResponseWriter, r *http.Request) {
 	if home, err := url.Parse(s.home); err == nil && r.Host != home.Host {
 		// The provider sends them back to that host, where they need the cookie.
@@ -126,7 +126,7 @@ func (s *signIn) begin(w http.ResponseWriter, r *http.Request) {
 	}
 	_, config, err := s.discover()
 	if err != nil {
-		s.failed(w, http.StatusBadGateway, fmt.Sprintf("The provider does not tell how to sign in: %v", err))
+		s.failed(w, http.StatusBadGateway, fmt.Sprintf("The provider's metadata can't be read: %v", err))
 		return
 	}
 	state := rand.Text()
@@ -136,7 +136,7 @@ func (s *signIn) begin(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, config.AuthCodeURL(state, oidc.Nonce(a.nonce), oauth2.S256ChallengeOption(a.verifier)), http.StatusSeeOther)
 }
 
-// finish takes the code that somebody comes back with.
+// finish handles the return of the user, with a code.
 func (s *signIn) finish(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	a, ok := s.attempts.Get(q.Get("state"))
@@ -145,11 +145,11 @@ func (s *signIn) finish(w http.ResponseWriter, r *http.Request) {
 		s.failed(w, http.StatusBadRequest, "This answer belongs to no sign-in that began in this browser in the last ten minutes. Begin again.")
 		return
 	}
-	s.attempts.Remove(cookie.Value) // an answer is taken once
+	s.attempts.Remove(cookie.Value) // an answer is accepted once
 	setCookie(w, attemptCookie, "")
 	provider, _, err := s.discover()
 	if err != nil {
-		s.failed(w, http.StatusBadGateway, fmt.Sprintf("The provider does not tell how to sign in: %v", err))
+		s.failed(w, http.StatusBadGateway, fmt.Sprintf("The provider's metadata can't be read: %v", err))
 		return
 	}
 	if !s.answers(provider, q) {
@@ -171,8 +171,8 @@ func (s *signIn) finish(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, s.home+HomePath, http.StatusSeeOther)
 }
 
-// answers tells whether an answer is from the provider that was asked, as far as it says: only those say so for certain whose metadata
-// promises it (RFC 9207 section 2.4).
+// answers reports whether an answer is from the provider that was asked, as far as it says: only providers whose
+// metadata promises it are sure to say so (RFC 9207 section 2.4).
 func (s *signIn) answers(provider *oidc.Provider, q url.Values) bool {
 	if q.Has("iss") {
 		return q.Get("iss") == s.issuer
@@ -183,7 +183,7 @@ func (s *signIn) answers(provider *oidc.Provider, q url.Values) bool {
 	return provider.Claims(&metadata) == nil && !metadata.Says
 }
 
-// exchange gets the tokens for a code, and believes the ID token once its signature, issuer, audience, end and nonce are right.
+// exchange gets the tokens for a code, and verifies signature, issuer, audience, expiry and nonce of the ID token.
 func (s *signIn) exchange(ctx context.Context, code string, a attempt) (person, error) {
 	provider, config, err := s.discover()
 	if err != nil {
@@ -214,7 +214,7 @@ func (s *signIn) exchange(ctx context.Context, code string, a attempt) (person, 
 	return who, nil
 }
 
-// end signs somebody out, here and at the provider.
+// end signs the user out, here and at the provider.
 func (s *signIn) end(w http.ResponseWriter, r *http.Request) {
 	who := s.who(r)
 	if cookie, err := r.Cookie(personCookie); err == nil {

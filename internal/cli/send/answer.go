@@ -40,8 +40,8 @@ type answer struct {
 // maxMessage bounds how much of a refusal that is not our JSON is shown.
 const maxMessage = 300
 
-// newAnswer makes a line of what came back for a delivery. The receiver's body is shown where it says why; a receiver
-// that is not hiregate may answer anything or nothing.
+// newAnswer makes a line of the answer to a delivery. It shows the receiver's body where that gives a reason; a
+// receiver that is not hiregate may answer anything or nothing.
 func newAnswer(d webhook.Delivery, got webhook.Answer, err error, timeout time.Duration) *answer {
 	a := &answer{
 		Kind: "answer", Event: d.Event, UUID: string(d.UUID), SentAt: got.Started.UTC(), Millis: millis(got.Duration),
@@ -66,7 +66,7 @@ func newAnswer(d webhook.Delivery, got webhook.Answer, err error, timeout time.D
 		Error    string            `json:"error"`
 		Findings []schemas.Finding `json:"findings"`
 	}
-	// Another shape than ours is fine; what fits is taken.
+	// Any shape is fine; what fits is used.
 	_ = json.Unmarshal(got.Head, &known)
 	a.Receipt, a.Findings = known.Receipt, known.Findings
 	switch {

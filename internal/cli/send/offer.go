@@ -20,7 +20,7 @@ import (
 )
 
 // offer serves the documents of an export as the service does: at public, unguessable URLs, as Document objects
-// (contract, "Webhook resources"). There are as many URLs as the export has attachments; they take the files in turn.
+// (contract, "Webhook resources"). There are as many URLs as the export has attachments; they use the files in turn.
 type offer struct {
 	files  []offered
 	base   string // URL without the number at its end
@@ -58,7 +58,7 @@ func newOffer(paths []string, n int) (*offer, error) {
 	return o, nil
 }
 
-// detectFile tells the media type by the file's content, without parameters.
+// detectFile returns the media type of a file's content, without parameters.
 func detectFile(path string) (string, error) {
 	info, err := os.Stat(path)
 	if err == nil && !info.Mode().IsRegular() {
@@ -122,8 +122,8 @@ func (o *offer) serve(w http.ResponseWriter, r *http.Request) {
 	o.changed = make(chan struct{})
 }
 
-// wait returns when each URL was fetched as often as times says, or ctx ended. It tells how many fetches there were, up to
-// times of each.
+// wait returns when each URL was fetched `times` times, or ctx ended. It returns how many fetches there were, at most
+// `times` of each.
 func (o *offer) wait(ctx context.Context, times int) int {
 	for {
 		o.mu.Lock()
@@ -143,7 +143,7 @@ func (o *offer) wait(ctx context.Context, times int) int {
 	}
 }
 
-// close frees the port; what is fetched at that moment breaks off.
+// close frees the port; fetches in progress break off.
 func (o *offer) close() error {
 	if err := o.server.Close(); err != nil {
 		return fmt.Errorf("ending the server of the documents: %w", err)

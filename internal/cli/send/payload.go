@@ -20,7 +20,7 @@ type payload struct {
 	link    string            // URL of the candidate's profile in the service
 	context string            // of the first job; empty: the candidate is attached to none
 	spans   *schemas.Document // nil: not an export, see problem
-	problem error             // why the body is no export; it can be sent all the same
+	problem error             // why the body is not an export; it can still be sent
 }
 
 // profileURL is where the service that send plays would show its candidates; the name is reserved (RFC 2606).

@@ -36,7 +36,7 @@ func (r *run) prepareExport() error {
 		}
 		p.body = p.spans.Rewrite(p.body, r.offer.urls())
 	case p.problem != nil:
-		fmt.Fprintf(r.log, "The payload is no export, and is sent all the same: %s\n", p.problem)
+		fmt.Fprintf(r.log, "The payload is not an export, and is still sent: %s\n", p.problem)
 	}
 	d.Body = p.body
 	if p.link != "" {
@@ -111,7 +111,7 @@ func (r *run) printAnswer(a *answer, many bool) error {
 	case r.flags.json:
 		return terminal.WriteJSON(r.out, a)
 	case many:
-		return nil // the summary tells
+		return nil // there is a summary
 	default:
 		return a.print(r.out)
 	}

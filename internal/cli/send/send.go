@@ -48,7 +48,7 @@ The exit code is 1 when anything was not acknowledged: with 2xx an export, with 
   hiregate send http://localhost:8080/hooks/acme --secret acme-secret --event VERIFY
   hiregate send http://localhost:8080/hooks/acme --secret acme-secret --payload export.json --document resume.pdf
   HIREGATE_SECRET=acme-secret hiregate send http://localhost:8080/hooks/acme --count 1000 --concurrency 16 --rate 200/s`,
-		SilenceUsage: true, // it would hide the sentence that says what is wrong
+		SilenceUsage: true, // it would hide the error
 		Args:         terminal.Exactly(1, "send takes one URL, such as: hiregate send http://localhost:8080/hooks/acme --secret acme-secret"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, stop := terminal.Interruptible(cmd)
@@ -62,7 +62,7 @@ The exit code is 1 when anything was not acknowledged: with 2xx an export, with 
 	fl.StringVar(&f.event, "event", webhook.EventExport, "event to send: CANDIDATE-EXPORT or VERIFY")
 	fl.StringVar(&f.payload, "payload", "", "file with the body of the export (default: a minimal export)")
 	fl.StringArrayVar(&f.documents, "document", nil, "file to serve as the document of an attachment; repeat it for more")
-	// A gateway whose Temporal is away begins to fetch after a minute.
+	// A gateway that does not reach Temporal starts to fetch after a minute.
 	fl.DurationVar(&f.wait, "wait", 2*time.Minute, "how long to wait until the documents were fetched")
 	fl.StringVar(&f.uuid, "uuid", "", "UUID header of every export (default: a fresh one each)")
 	fl.IntVar(&f.count, "count", 1, "how many to send")
@@ -74,12 +74,12 @@ The exit code is 1 when anything was not acknowledged: with 2xx an export, with 
 	return cmd
 }
 
-// check finds what is wrong with the flags before anything is sent.
+// check validates the flags before anything is sent.
 func (f *flags) check() error {
 	f.event = strings.ToUpper(f.event)
 	switch verify := f.event == webhook.EventVerify; {
 	case !verify && f.event != webhook.EventExport:
-		return fmt.Errorf("--event %s is none of the service's events: use CANDIDATE-EXPORT or VERIFY", f.event)
+		return fmt.Errorf("--event %s is not an event of the service: use CANDIDATE-EXPORT or VERIFY", f.event)
 	case verify && (f.payload != "" || len(f.documents) > 0):
 		return errors.New("the body of VERIFY is fixed and has no documents: leave out --payload and --document")
 	case verify && f.uuid != "":

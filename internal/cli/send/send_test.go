@@ -46,7 +46,7 @@ func TestSendSaysWhatIsWrongBeforeItSends(t *testing.T) {
 		{"is not a URL", []string{"http://a b/"}},
 		{"carries user information", []string{"http://me:pw@gate.example.com/"}},
 		{"there is no secret: give one with --secret, or in the environment variable HIREGATE_SECRET", []string{"URL", "--secret", ""}},
-		{"--event EXPORT is none of the service's events", []string{"URL", "--event", "export"}},
+		{"--event EXPORT is not an event of the service", []string{"URL", "--event", "export"}},
 		{"leave out --payload and --document", []string{"URL", "--event", "VERIFY", "--payload", noAttachments}},
 		{"leave out --payload and --document", []string{"URL", "--event", "VERIFY", "--document", pdf}},
 		{"VERIFY carries no UUID", []string{"URL", "--event", "VERIFY", "--uuid", "u"}},
@@ -252,7 +252,7 @@ func TestAnythingCanBeSent(t *testing.T) {
 	url, last := receiver(t, 200, "")
 	_, log, err := send(t, url, "--secret", secret, "--payload", clitest.File(t, "broken.json", []byte(`{"candidate":`)))
 	require.NoError(t, err)
-	require.Contains(t, log, "The payload is no export, and is sent all the same: ")
+	require.Contains(t, log, "The payload is not an export, and is still sent: ")
 	header, body := last()
 	require.Equal(t, `{"candidate":`, string(body))
 	require.NotContains(t, header, "Link")

@@ -12,7 +12,7 @@ import (
 	"github.com/hiregate/hiregate/internal/cli/terminal"
 )
 
-// maxReasons bounds how many different reasons a tally keeps apart.
+// maxReasons bounds how many different reasons a tally counts.
 const maxReasons = 100
 
 // tally sums up the answers of a run. It belongs to one goroutine.
@@ -61,7 +61,7 @@ type summary struct {
 	Answered      int            `json:"answered"` // with any status
 	Accepted      int            `json:"accepted"`
 	Failed        int            `json:"failed"`      // no answer came
-	Interrupted   int            `json:"interrupted"` // on their way when the run was stopped: nobody knows
+	Interrupted   int            `json:"interrupted"` // on their way when the run was stopped: their result is unknown
 	NotSent       int            `json:"notSent"`
 	Statuses      map[int]int    `json:"statuses"`
 	Reasons       map[string]int `json:"reasons"`

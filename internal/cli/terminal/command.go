@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Exactly takes n arguments. For any other number the error is the sentence, which says what to write instead.
+// Exactly accepts n arguments. For any other number the error is the sentence, which says what to write instead.
 func Exactly(n int, sentence string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		if len(args) != n {
@@ -30,11 +30,11 @@ func Interruptible(cmd *cobra.Command) (context.Context, context.CancelFunc) {
 	return ctx, stop
 }
 
-// FlagError is for [cobra.Command.SetFlagErrorFunc]: it says what is wrong with a flag.
+// FlagError is for [cobra.Command.SetFlagErrorFunc]: it makes a sentence of the error of a flag.
 func FlagError(cmd *cobra.Command, err error) error { return WrongFlag(err, cmd.Name()) }
 
-// WrongFlag says what is wrong with a flag of the command, and where its flags are listed. It leaves out what strconv says about
-// a number: the flag's name and the value stand before it.
+// WrongFlag makes a sentence of the error of a flag, and names the help of the command. It leaves out the text of
+// strconv: the flag's name and the value precede it.
 func WrongFlag(err error, command string) error {
 	sentence := err.Error()
 	if number := new(strconv.NumError); errors.As(err, &number) {

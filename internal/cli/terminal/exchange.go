@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Exchange makes a request. The answer's body ends with the request's context at the latest: that of a 101 would be the bare
-// connection, which goes on, so it is closed and taken for empty.
+// Exchange sends a request. The answer's body ends with the request's context at the latest: the body of a 101 would be
+// the bare connection, so it is closed and counts as empty.
 func Exchange(client *http.Client, r *http.Request) (*http.Response, error) {
 	answer, err := client.Do(r)
 	if err == nil && answer.StatusCode == http.StatusSwitchingProtocols {
@@ -32,7 +32,7 @@ func SpeaksNoHTTP(err error) bool {
 	return strings.Contains(err.Error(), "malformed HTTP") // net/http has no type for it
 }
 
-// Cause is the innermost error: outer ones repeat what the sentence around them says already.
+// Cause returns the innermost error: outer ones repeat the sentence around them.
 func Cause(err error) error {
 	for {
 		inner := errors.Unwrap(err)

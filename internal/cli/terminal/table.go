@@ -41,7 +41,7 @@ func NewTable(w io.Writer, columns ...string) *Table {
 	return t
 }
 
-// Row adds a line. Errors of the writer are kept for Flush.
+// Row adds a line. Flush returns the errors of the writer.
 func (t *Table) Row(cells ...any) {
 	texts := make([]string, len(cells))
 	for i, c := range cells {
