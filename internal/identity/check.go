@@ -44,7 +44,8 @@ func (u *User) Check() error {
 	if err != nil || address.Address != u.Email || utf8.RuneCountInString(u.Email) > maxText {
 		return errors.New("email is not an e-mail address: write it bare, such as ada@example.com")
 	}
-	for member, text := range map[string]string{"email": u.Email, "name": u.Name, "givenName": u.GivenName, "familyName": u.FamilyName} {
+	for member, text := range map[string]string{"email": u.Email, "name": u.Name, "givenName": u.GivenName,
+		"familyName": u.FamilyName} {
 		if err := checkText(member, text); err != nil {
 			return err
 		}
@@ -87,7 +88,8 @@ var answers = []string{"code", "state", "iss", "error", "error_description", "er
 func CheckRedirectURI(s string) error {
 	u, err := url.Parse(s)
 	switch {
-	case err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || len(s) > maxURI || strings.ContainsFunc(s, notInURI):
+	case err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || len(s) > maxURI ||
+		strings.ContainsFunc(s, notInURI):
 		return fmt.Errorf("%q is not a redirect URI: write one such as https://app.example.com/callback", s)
 	case u.User != nil || strings.Contains(s, "#"):
 		return fmt.Errorf("%q has a user name or a fragment: leave it out", s)

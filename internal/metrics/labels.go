@@ -2,7 +2,8 @@ package metrics
 
 import "sync"
 
-// maxLabels is how many tenants, and how many clients, have a label value of their own; all further ones share otherLabel.
+// maxLabels is how many tenants, and how many clients, have a label value of their own; all further ones share
+// otherLabel.
 const (
 	maxLabels  = 200
 	otherLabel = "_other"

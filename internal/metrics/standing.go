@@ -11,9 +11,12 @@ import (
 
 // The current state of the database, the same on every node that shares it.
 var (
-	configured = newStanding("hiregate_integration_configured", "1 when exports may go to an integration, 0 while they are held for it.", "tenant", "integration")
-	held       = newStanding("hiregate_deliveries_held", "Deliveries that are held until their integration is configured.", "tenant", "integration")
-	quarantine = newStanding("hiregate_exports_quarantined", "Exports in quarantine, which wait for somebody to release them.", "tenant")
+	configured = newStanding("hiregate_integration_configured",
+		"1 when exports may go to an integration, 0 while they are held for it.", "tenant", "integration")
+	held = newStanding("hiregate_deliveries_held",
+		"Deliveries that are held until their integration is configured.", "tenant", "integration")
+	quarantine = newStanding("hiregate_exports_quarantined",
+		"Exports in quarantine, which wait for somebody to release them.", "tenant")
 )
 
 // Configured sets which integrations exist, and whether exports may go to them. Among those that share a label the

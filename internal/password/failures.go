@@ -154,8 +154,8 @@ func (a *Attempt) Verify(ctx context.Context, hash, plain string) (bool, error) 
 	return verify(hash, plain)
 }
 
-// Succeeded says that the password was right: what was counted for the account, at this address or alone, is forgotten. That it succeeded
-// here is remembered.
+// Succeeded says that the password was right: what was counted for the account, at this address or alone, is forgotten.
+// That it succeeded here is remembered.
 func (a *Attempt) Succeeded() {
 	a.failures.mu.Lock()
 	defer a.failures.mu.Unlock()
@@ -188,8 +188,8 @@ func (c *counter) tally(key digest, now time.Time) tally {
 	return t
 }
 
-// takeBack removes an attempt from a tally, and keeps what others added meanwhile. It resets the time, too: otherwise successful users
-// would renew the delay for all others at their address.
+// takeBack removes an attempt from a tally, and keeps what others added meanwhile. It resets the time, too: otherwise
+// successful users would renew the delay for all others at their address.
 func (c counted) takeBack(at time.Time) {
 	t, ok := c.by.Get(c.key)
 	switch {

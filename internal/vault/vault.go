@@ -21,7 +21,8 @@ const MinText = 32
 // purpose does not open for another. The zero value has no text, and opens nothing.
 type Vault struct {
 	texts []string
-	keys  sync.Map // cipher.AEAD by derivation: deriving takes ten times as long as opening, and all tenants are read at once
+	// cipher.AEAD by derivation: deriving takes ten times as long as opening, and all tenants are read at once
+	keys sync.Map
 }
 
 type derivation struct{ text, purpose string }
@@ -36,7 +37,8 @@ func New(texts ...string) (*Vault, error) {
 	}
 	for _, text := range texts {
 		if len(text) < MinText {
-			return nil, fmt.Errorf("what is sealed with is shorter than %d characters: make it with openssl rand -base64 32", MinText)
+			return nil, fmt.Errorf("what is sealed with is shorter than %d characters: make it with openssl rand -base64 32",
+				MinText)
 		}
 	}
 	return &Vault{texts: texts}, nil

@@ -1,4 +1,5 @@
-// Package apply is the Apply API: the contract's part C. Partners sign in, ask what a job wants to know, and apply for it.
+// Package apply is the Apply API: the contract's part C. Partners sign in, ask what a job wants to know, and apply for
+// it.
 package apply
 
 import (
@@ -128,7 +129,8 @@ func (a *API) forUsers(serve func(http.ResponseWriter, *http.Request, *caller) e
 	return func(w http.ResponseWriter, r *http.Request) error {
 		token, ok := tokenOf(r)
 		if !ok {
-			refused := unauthorized(`Bearer realm="apply"`, "send the header Authorization with the word Bearer and a token of /v2/authentication").closing()
+			refused := unauthorized(`Bearer realm="apply"`,
+				"send the header Authorization with the word Bearer and a token of /v2/authentication").closing()
 			refused.token = metrics.KeyMissing
 			return refused
 		}

@@ -86,7 +86,8 @@ func (a *API) credentials(w http.ResponseWriter, r *http.Request) (c credentials
 	return c, nil
 }
 
-// issue checks the password, and stores a token. An unknown user takes as long as a wrong password, and gets the same answer.
+// issue checks the password, and stores a token. An unknown user takes as long as a wrong password, and gets the same
+// answer.
 func (a *API) issue(r *http.Request, c credentials) (token string, err error) {
 	attempt, wait := a.Guards.Failures.Try(identity.Fold(c.userName), a.Address(r))
 	if wait > 0 {
@@ -128,9 +129,10 @@ func (a *API) issue(r *http.Request, c credentials) (token string, err error) {
 	return token, nil
 }
 
-// userWith returns the user of a name whose password it is; nil if it is nobody's. A partner may have the same name with several tenants,
-// and the password tells them apart: one that is right for two of them is refused.
-func (a *API) userWith(ctx context.Context, attempt *password.Attempt, namesakes []*hiring.APIUser, plain string) (user *hiring.APIUser, err error) {
+// userWith returns the user of a name whose password it is; nil if it is nobody's. A partner may have the same name
+// with several tenants, and the password tells them apart: one that is right for two of them is refused.
+func (a *API) userWith(ctx context.Context, attempt *password.Attempt, namesakes []*hiring.APIUser,
+	plain string) (user *hiring.APIUser, err error) {
 	namesakes = slices.DeleteFunc(namesakes, func(u *hiring.APIUser) bool { return !a.serves(u.Tenant) })
 	if len(namesakes) == 0 { // to take as long as for one
 		_, err := attempt.Verify(ctx, "", plain)

@@ -37,7 +37,8 @@ type limited struct {
 // NewGuards makes one without any state.
 func NewGuards(now func() time.Time) *Guards {
 	limiters, _ := lru.New[limited, *rate.Limiter](remembered) // it fails only for a size that is not positive
-	return &Guards{Failures: password.NewFailures(now), limiters: limiters, running: map[[32]byte]struct{}{}, warned: map[string]time.Time{}}
+	return &Guards{Failures: password.NewFailures(now), limiters: limiters, running: map[[32]byte]struct{}{},
+		warned: map[string]time.Time{}}
 }
 
 // allowance is what a user may still send.

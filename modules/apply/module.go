@@ -49,7 +49,8 @@ func (h *Handler) Provision(ctx caddy.Context) error {
 	if err != nil {
 		return err
 	}
-	h.api = New(API{Gateway: g, Tenant: h.Tenant, Rate: limit, Guards: guards, Address: gateway.ClientAddress(ctx), Log: ctx.Logger()})
+	h.api = New(API{Gateway: g, Tenant: h.Tenant, Rate: limit, Guards: guards, Address: gateway.ClientAddress(ctx),
+		Log: ctx.Logger()})
 	return nil
 }
 

@@ -45,7 +45,8 @@ func (a *API) questions(w http.ResponseWriter, r *http.Request, c *caller) error
 	}
 	all := []shown{}
 	for _, q := range compliance.Ask(job) {
-		s := shown{ID: q.ID, Format: q.Format, IsRequired: q.IsRequired, Label: q.Label, MaxLength: q.MaxLength, Group: q.Group}
+		s := shown{ID: q.ID, Format: q.Format, IsRequired: q.IsRequired, Label: q.Label, MaxLength: q.MaxLength,
+			Group: q.Group}
 		if len(q.Options) > 0 {
 			s.Options = q.Options
 		}
@@ -63,7 +64,8 @@ func (a *API) noteExpiry(group string) {
 	expired := form.Expired(a.Gateway.Now())
 	metrics.ComplianceForm(group, expired)
 	if expired && a.Guards.warns(group, a.Gateway.Now()) {
-		a.Log.Warn("the form of a compliance group has expired and is still served: update hiregate", zap.String("group", group), zap.String("form", form.Form), zap.String("expired", form.Expires))
+		a.Log.Warn("the form of a compliance group has expired and is still served: update hiregate",
+			zap.String("group", group), zap.String("form", form.Form), zap.String("expired", form.Expires))
 	}
 }
 
@@ -125,7 +127,8 @@ func (a *API) feed(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	sum := digest.Of(tenant, strconv.FormatInt(state.Jobs, 10), strconv.FormatInt(state.Versions, 10), strconv.FormatInt(state.UpdatedAt, 10), a.Gateway.Config.Names.Service)
+	sum := digest.Of(tenant, strconv.FormatInt(state.Jobs, 10), strconv.FormatInt(state.Versions, 10),
+		strconv.FormatInt(state.UpdatedAt, 10), a.Gateway.Config.Names.Service)
 	tag := fmt.Sprintf(`"%.16x"`, sum)
 	h := w.Header()
 	h.Set("ETag", tag)

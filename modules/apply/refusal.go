@@ -16,7 +16,8 @@ import (
 	"github.com/hiregate/hiregate/internal/store"
 )
 
-// refusal is an error answer (contract, "Error body"). message and items are for people; nothing of the request's body is in them.
+// refusal is an error answer (contract, "Error body"). message and items are for people; nothing of the request's body
+// is in them.
 type refusal struct {
 	status     int
 	message    string
@@ -64,7 +65,8 @@ func storeAway() *refusal {
 	return refuse(http.StatusServiceUnavailable, "the service can't use its database now: send the same again in a moment").after(5 * time.Second).closing()
 }
 
-// unreachable reports whether an error means that the database did not answer, or not in time. A commit may have been made nevertheless.
+// unreachable reports whether an error means that the database did not answer, or not in time. A commit may have been
+// made nevertheless.
 func unreachable(err error) bool {
 	return errors.Is(err, store.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded)
 }
@@ -76,7 +78,8 @@ func unauthorized(challenge, message string) *refusal {
 }
 
 func badToken() *refusal {
-	f := unauthorized(`Bearer realm="apply", error="invalid_token"`, "the token is unknown, expired or revoked: ask /v2/authentication for a new one").closing()
+	f := unauthorized(`Bearer realm="apply", error="invalid_token"`,
+		"the token is unknown, expired or revoked: ask /v2/authentication for a new one").closing()
 	f.token = metrics.KeyUnknown
 	return f
 }

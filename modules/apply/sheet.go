@@ -112,21 +112,24 @@ func typeOf(blob *documents.Blob, files *documents.Files) (t filetype.Type, err 
 
 func (s *sheet) addDocument(q *hiring.Question, blob *documents.Blob, found filetype.Type) {
 	d := hiring.ApplicationDocument{
-		ID: uuid.NewString(), Descriptions: []string{q.Label}, FileName: strings.NewReplacer("/", "_", `\`, "_").Replace(q.ID) + found.Extension,
+		ID: uuid.NewString(), Descriptions: []string{q.Label},
+		FileName:  strings.NewReplacer("/", "_", `\`, "_").Replace(q.ID) + found.Extension,
 		MediaType: found.Name, Blob: blob.Name, SHA256: blob.SHA256[:], Size: blob.Size,
 	}
 	s.documents = append(s.documents, d)
 	s.given = append(s.given, hiring.Given{Question: q.ID, Label: q.Label, Format: string(q.Format), Document: d.ID})
 }
 
-// addText adds an answer that is not a file. Answers of the compliance groups are stored apart, and some others describe the candidate.
+// addText adds an answer that is not a file. Answers of the compliance groups are stored apart, and some others
+// describe the candidate.
 func (s *sheet) addText(q *hiring.Question, text string) {
 	values := []string{text}
 	if q.Format == hiring.Checkbox {
 		values = schemas.Choices(q, text)
 	}
 	if q.Group != nil {
-		s.compliance = append(s.compliance, hiring.ComplianceAnswer{Question: q.ID, Group: *q.Group, Choice: q.Format == hiring.Select, Value: strings.Join(values, "\n")})
+		s.compliance = append(s.compliance, hiring.ComplianceAnswer{Question: q.ID, Group: *q.Group,
+			Choice: q.Format == hiring.Select, Value: strings.Join(values, "\n")})
 		return
 	}
 	value := values[0]

@@ -69,8 +69,8 @@ func (a *API) apply(w http.ResponseWriter, r *http.Request, c *caller) error {
 	if err != nil {
 		return err
 	}
-	s.log.Info("an application was accepted", zap.String("user", c.user.ID), zap.String("tenant", c.user.Tenant), zap.String("application", s.id),
-		zap.String("result", result))
+	s.log.Info("an application was accepted", zap.String("user", c.user.ID), zap.String("tenant", c.user.Tenant),
+		zap.String("application", s.id), zap.String("result", result))
 	w.Header().Set(applicationID, s.id)
 	w.WriteHeader(http.StatusNoContent)
 	return nil
@@ -162,7 +162,8 @@ func (s *submission) read(w http.ResponseWriter) (fingerprint [32]byte, err erro
 		return fingerprint, tooLarge()
 	}
 	inbound.Within(w, receiveTime)
-	// Keyed with what the database has only the hash of: otherwise a copy of the database would let anyone verify a guessed application.
+	// Keyed with what the database has only the hash of: otherwise a copy of the database would let anyone verify a
+	// guessed application.
 	sum := hmac.New(sha256.New, []byte(s.r.Header.Get("Idempotency-Key")))
 	s.body = &body{
 		ctx: ctx, archive: a.Gateway.Runtime.Archive,
@@ -280,7 +281,8 @@ func (s *submission) store(sheet *sheet) error {
 	err = s.api.db().WriteOrdered(ctx, tenant.Name, write)
 	if tooMuch := new(trigger.RefusedError); errors.As(err, &tooMuch) {
 		// The applicant can do nothing about it: the application is stored in no step.
-		s.log.Error("an application could not enter the first step: the helper's export was refused", zap.String("application", s.id), zap.Error(err))
+		s.log.Error("an application could not enter the first step: the helper's export was refused",
+			zap.String("application", s.id), zap.Error(err))
 		t = nil
 		err = s.api.db().WriteOrdered(ctx, tenant.Name, write)
 	}
@@ -295,7 +297,8 @@ func (s *submission) store(sheet *sheet) error {
 
 // write is the transaction, which may run more than once. before is the answer to an earlier request with the
 // Idempotency-Key, and export what the first step's helper exports. Without a trigger no step is entered.
-func (s *submission) write(tx *store.Tx, sheet *sheet, t *trigger.Trigger, configured []string) (before store.Kept, export *hiring.Export, err error) {
+func (s *submission) write(tx *store.Tx, sheet *sheet, t *trigger.Trigger,
+	configured []string) (before store.Kept, export *hiring.Export, err error) {
 	valid, err := tx.HoldAPIToken(s.caller.token, s.began)
 	if err == nil && !valid {
 		err = badToken()
@@ -320,7 +323,8 @@ func (s *submission) write(tx *store.Tx, sheet *sheet, t *trigger.Trigger, confi
 	if err != nil {
 		return before, nil, err
 	}
-	a := &hiring.JobApplication{Row: hiring.Row{Tenant: tenant}, ID: s.id, Candidate: candidate, Job: job.BoardCode, LanguageCode: hiring.DefaultLanguage}
+	a := &hiring.JobApplication{Row: hiring.Row{Tenant: tenant}, ID: s.id, Candidate: candidate, Job: job.BoardCode,
+		LanguageCode: hiring.DefaultLanguage}
 	if err := tx.PutJobApplication(a, s.began); err != nil {
 		return before, nil, err
 	}
@@ -360,7 +364,8 @@ func (s *submission) writeAnswers(tx *store.Tx, a *hiring.JobApplication, sheet 
 			return fmt.Errorf("taking in a file of the application: %w", err)
 		}
 	}
-	if err := tx.AddSubmission(a.Tenant, a.ID, &hiring.Submission{Source: s.body.source, Answers: sheet.given}); err != nil {
+	submitted := &hiring.Submission{Source: s.body.source, Answers: sheet.given}
+	if err := tx.AddSubmission(a.Tenant, a.ID, submitted); err != nil {
 		return err
 	}
 	for _, c := range sheet.compliance {
@@ -372,7 +377,8 @@ func (s *submission) writeAnswers(tx *store.Tx, a *hiring.JobApplication, sheet 
 }
 
 // enterFirstStep enters the first step of the tenant's workflow, where there is one. export is what its helper exports.
-func (s *submission) enterFirstStep(tx *store.Tx, t *trigger.Trigger, configured []string) (export *hiring.Export, err error) {
+func (s *submission) enterFirstStep(tx *store.Tx, t *trigger.Trigger,
+	configured []string) (export *hiring.Export, err error) {
 	tenant := s.caller.user.Tenant
 	steps, err := tx.Steps(tenant)
 	if err != nil || len(steps) == 0 {

@@ -77,7 +77,8 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, d *hiring.Documen
 		content.Close()
 	}
 	if err != nil {
-		s.Log.Error("a document's file can't be read: restore the document store from a backup", zap.Int64("document", d.ID), zap.Error(err))
+		s.Log.Error("a document's file can't be read: restore the document store from a backup",
+			zap.Int64("document", d.ID), zap.Error(err))
 		problem.New(http.StatusServiceUnavailable, "this document can't be read now: ask again later").RetryAfter(time.Minute).Write(w)
 		return
 	}

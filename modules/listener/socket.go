@@ -43,7 +43,8 @@ func (s *socket) listen(address string, inForce func() bool) (*listener, error) 
 	if err != nil {
 		return nil, err
 	}
-	l := &listener{TCPListener: own.(*net.TCPListener), socket: s, address: address, inForce: inForce, conns: map[*conn]struct{}{}}
+	l := &listener{TCPListener: own.(*net.TCPListener), socket: s, address: address, inForce: inForce,
+		conns: map[*conn]struct{}{}}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, former := range s.listeners {

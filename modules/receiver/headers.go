@@ -23,13 +23,15 @@ func readHeaders(r *http.Request, names webhook.Names) (h headers, p *problem.Pr
 			return h, problem.New(http.StatusBadRequest, fmt.Sprintf("the header %s is there more than once", name))
 		}
 		if len(values[n]) == 1 && len(values[n][0]) > webhook.HeaderBound {
-			return h, problem.New(http.StatusBadRequest, fmt.Sprintf("the header %s is longer than %d bytes", name, webhook.HeaderBound))
+			return h, problem.New(http.StatusBadRequest,
+				fmt.Sprintf("the header %s is longer than %d bytes", name, webhook.HeaderBound))
 		}
 	}
 	if uuid := values[1]; len(uuid) == 1 {
 		h.uuid = uuid[0]
 		if !webhook.ValidUUID(h.uuid) {
-			return h, problem.New(http.StatusBadRequest, fmt.Sprintf("the header %s must be 1 to 255 visible ASCII characters", names.UUID))
+			return h, problem.New(http.StatusBadRequest,
+				fmt.Sprintf("the header %s must be 1 to 255 visible ASCII characters", names.UUID))
 		}
 	}
 	h.link, h.exportContext = opaque(values[2]), opaque(values[3])

@@ -42,7 +42,8 @@ func (h *Handler) Provision(ctx caddy.Context) error {
 	case h.MaxAttachments == 0:
 		h.MaxAttachments = DefaultMaxAttachments
 	case h.MaxAttachments < 0 || h.MaxAttachments > mostMaxAttachments:
-		return fmt.Errorf("export_receiver: max_attachments is %d: give a number from 1 to %d", h.MaxAttachments, mostMaxAttachments)
+		return fmt.Errorf("export_receiver: max_attachments is %d: give a number from 1 to %d", h.MaxAttachments,
+			mostMaxAttachments)
 	}
 	g, err := gateway.Of(ctx, "export_receiver")
 	if err != nil {
@@ -51,7 +52,8 @@ func (h *Handler) Provision(ctx caddy.Context) error {
 	if err := checkMemory(h.MaxBody, g.Config.BodyMemory); err != nil {
 		return fmt.Errorf("export_receiver: %w", err)
 	}
-	h.receiver = Receiver{Gateway: g, Tenant: h.TenantFrom, MaxBody: h.MaxBody, MaxAttachments: h.MaxAttachments, HookPath: originalPath, Log: ctx.Logger()}
+	h.receiver = Receiver{Gateway: g, Tenant: h.TenantFrom, MaxBody: h.MaxBody, MaxAttachments: h.MaxAttachments,
+		HookPath: originalPath, Log: ctx.Logger()}
 	return nil
 }
 

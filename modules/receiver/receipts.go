@@ -86,7 +86,8 @@ func (h *Receiver) serveReceipt(w http.ResponseWriter, r *http.Request, id strin
 		problem.Unavailable(w)
 		return
 	}
-	s := status{receipt: receipt{e.Receipt, hexOf(e.SHA256), e.ReceivedAt}, Quarantined: e.Quarantined, Deliveries: []deliveryStatus{}}
+	s := status{receipt: receipt{e.Receipt, hexOf(e.SHA256), e.ReceivedAt}, Quarantined: e.Quarantined,
+		Deliveries: []deliveryStatus{}}
 	for _, d := range append(deliveries, e.Pending(deliveries)...) {
 		s.Deliveries = append(s.Deliveries, deliveryStatus{d.Integration, d.Outcome, d.Attempts, d.UpdatedAt})
 	}

@@ -63,7 +63,8 @@ func (h *Receiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	in := &intake{Receiver: h, w: w, r: r, began: h.Gateway.Now(), tenantLabel: metrics.Unknown, eventLabel: metrics.Unknown}
+	in := &intake{Receiver: h, w: w, r: r, began: h.Gateway.Now(), tenantLabel: metrics.Unknown,
+		eventLabel: metrics.Unknown}
 	if result := in.take(); result != "" {
 		metrics.Received(in.tenantLabel, in.eventLabel, result)
 	}
@@ -121,7 +122,8 @@ func (in *intake) take() (result string) {
 		in.eventLabel = webhook.EventExport
 		return in.export()
 	}
-	return in.refuse("event", problem.New(http.StatusBadRequest, "the header "+names.Event+" must be "+webhook.EventExport+" or "+webhook.EventVerify))
+	return in.refuse("event", problem.New(http.StatusBadRequest,
+		"the header "+names.Event+" must be "+webhook.EventExport+" or "+webhook.EventVerify))
 }
 
 func noTenant() *problem.Problem {
@@ -148,7 +150,8 @@ func (in *intake) read(tenant string) (body *inbound.Body, result string) {
 		return nil, in.refuse("too_large", tooLarge)
 	}
 	if gateway.Encoded(in.r.Header) {
-		return nil, in.refuse("encoding", problem.New(http.StatusUnsupportedMediaType, "send the body as it is, without Content-Encoding").Closing())
+		return nil, in.refuse("encoding", problem.New(http.StatusUnsupportedMediaType,
+			"send the body as it is, without Content-Encoding").Closing())
 	}
 	body, err := in.Gateway.Runtime.Unverified.Read(in.w, in.r, tenant, in.MaxBody)
 	var large *http.MaxBytesError
@@ -159,7 +162,8 @@ func (in *intake) read(tenant string) (body *inbound.Body, result string) {
 		return nil, in.refuse("busy", problem.New(http.StatusServiceUnavailable,
 			"too many bodies are coming in at once: send this one again after the time in Retry-After").RetryAfter(busyFor).Closing())
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return nil, in.refuse("too_slow", problem.New(http.StatusRequestTimeout, "the body came too slowly, or stood still: send it again, without pauses").Closing())
+		return nil, in.refuse("too_slow", problem.New(http.StatusRequestTimeout,
+			"the body came too slowly, or stood still: send it again, without pauses").Closing())
 	case err != nil:
 		return nil, in.refuse("broken_off", problem.New(http.StatusBadRequest, "the body broke off").Closing())
 	}
@@ -189,7 +193,8 @@ func (in *intake) verify() (result string) {
 // export accepts an export durably, or refuses it.
 func (in *intake) export() (result string) {
 	if wait := in.Gateway.Runtime.Rates.Take(in.tenant, in.Gateway.Now()); wait > 0 {
-		return in.refuse("rate", problem.New(http.StatusTooManyRequests, "too many exports at once: send again after the time in Retry-After").RetryAfter(wait))
+		return in.refuse("rate", problem.New(http.StatusTooManyRequests,
+			"too many exports at once: send again after the time in Retry-After").RetryAfter(wait))
 	}
 	head, p := readHeaders(in.r, in.Gateway.Config.Names)
 	if p != nil {
@@ -222,7 +227,8 @@ func (in *intake) export() (result string) {
 func (in *intake) guard() (*schemas.Document, string) {
 	doc, err := schemas.Guard(in.body)
 	if refused := new(schemas.GuardError); errors.As(err, &refused) {
-		return nil, in.refuse("malformed", problem.New(http.StatusBadRequest, fmt.Sprintf("at byte %d: %s", refused.Offset, refused.Reason)))
+		return nil, in.refuse("malformed", problem.New(http.StatusBadRequest,
+			fmt.Sprintf("at byte %d: %s", refused.Offset, refused.Reason)))
 	}
 	return doc, ""
 }
@@ -254,7 +260,8 @@ func (in *intake) accept(e *hiring.Export) (result string) {
 	switch res.Verdict {
 	case inbox.Conflicting:
 		in.Log.Warn("an X-Service-UUID came again with another body; it was refused", zap.String("tenant", e.Tenant))
-		return in.refuse("conflict", problem.New(http.StatusConflict, "an export with this UUID was accepted before, with another body: a new export needs a new UUID"))
+		return in.refuse("conflict", problem.New(http.StatusConflict,
+			"an export with this UUID was accepted before, with another body: a new export needs a new UUID"))
 	case inbox.Repeated:
 		result = "repeated"
 	case inbox.Accepted:
@@ -265,7 +272,8 @@ func (in *intake) accept(e *hiring.Export) (result string) {
 		status, result = http.StatusAccepted, "accepted"
 		if e.Quarantined {
 			result = "quarantined"
-			in.Log.Warn("an export breaks the schema; it is in quarantine until someone releases it", zap.String("tenant", e.Tenant), zap.Int64("export", e.ID))
+			in.Log.Warn("an export breaks the schema; it is in quarantine until someone releases it",
+				zap.String("tenant", e.Tenant), zap.Int64("export", e.ID))
 		}
 	}
 	in.w.Header().Set("Location", in.location(res.Receipt))

@@ -128,7 +128,8 @@ func (p *Provider) proceed(w http.ResponseWriter, r *http.Request, a *authorizat
 func (a *authorization) learns() string {
 	all := strings.Fields(a.scope)
 	for _, c := range userClaims {
-		if (slices.Contains(a.named.IDToken, c.name) || slices.Contains(a.named.Userinfo, c.name)) && !slices.Contains(all, c.scope) {
+		if (slices.Contains(a.named.IDToken, c.name) || slices.Contains(a.named.Userinfo, c.name)) &&
+			!slices.Contains(all, c.scope) {
 			all = append(all, c.scope)
 		}
 	}
@@ -142,13 +143,15 @@ func covers(had, wanted string) bool {
 }
 
 // issue sends the user back with a code. consented means that they have just agreed.
-func (p *Provider) issue(w http.ResponseWriter, r *http.Request, a *authorization, s *identity.Session, consented bool) {
+func (p *Provider) issue(w http.ResponseWriter, r *http.Request, a *authorization, s *identity.Session,
+	consented bool) {
 	if s.UserID != a.hint && a.hint != "" || s.UserID != a.named.subject && a.named.subject != "" {
 		p.refuse(w, r, a, "login_required", "another user is signed in than requested")
 		return
 	}
 	code, hash := identity.NewSecret()
-	g := &identity.Grant{Issuer: p.Issuer, Client: a.client.ID, UserID: s.UserID, RedirectURI: a.redirectURI, Scope: a.scope, Claims: a.named.kept(),
+	g := &identity.Grant{Issuer: p.Issuer, Client: a.client.ID, UserID: s.UserID, RedirectURI: a.redirectURI,
+		Scope: a.scope, Claims: a.named.kept(),
 		Nonce: a.nonce, Challenge: a.challenge, SignedInAt: s.SignedInAt, IssuedAt: p.now()}
 	e := p.entry(r, "authorize", "success", a.client.ID, s.UserID)
 	err := p.db().Write(r.Context(), func(tx *store.Tx) error {
@@ -234,17 +237,20 @@ func (p *Provider) read(r *http.Request, raw string) (*authorization, error) {
 	}
 	c, err := p.db().Client(r.Context(), one("client_id"))
 	switch {
-	case errors.Is(err, store.ErrNotFound), err == nil && (!c.DisabledAt.IsZero() || !slices.Contains(c.RedirectURIs, one("redirect_uri"))):
+	case errors.Is(err, store.ErrNotFound),
+		err == nil && (!c.DisabledAt.IsZero() || !slices.Contains(c.RedirectURIs, one("redirect_uri"))):
 		return nil, errUntrusted
 	case err != nil:
 		return nil, err
 	}
-	a := &authorization{raw: raw, client: c, redirectURI: one("redirect_uri"), state: one("state"), nonce: one("nonce"), challenge: one("code_challenge"),
+	a := &authorization{raw: raw, client: c, redirectURI: one("redirect_uri"), state: one("state"), nonce: one("nonce"),
+		challenge: one("code_challenge"),
 		loginHint: one("login_hint"), locales: one("ui_locales")}
 	if malformed != nil {
 		return a, invalid("the request is not form-urlencoded: percent-encode each parameter")
 	}
-	for _, check := range []func(url.Values) error{a.checkForm, a.checkKind, a.checkScope, a.checkPKCE, a.checkPrompt, a.checkClaims} {
+	for _, check := range []func(url.Values) error{a.checkForm, a.checkKind, a.checkScope, a.checkPKCE, a.checkPrompt,
+		a.checkClaims} {
 		if err := check(q); err != nil {
 			return a, err
 		}

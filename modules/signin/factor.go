@@ -23,8 +23,8 @@ import (
 	"github.com/hiregate/hiregate/internal/store"
 )
 
-// The one-time passwords are those of all authenticator apps: six digits of HMAC-SHA1, a new one each half minute (RFC 6238). The ones
-// before and after the current one are valid too, because clocks differ.
+// The one-time passwords are those of all authenticator apps: six digits of HMAC-SHA1, a new one each half minute (RFC
+// 6238). The ones before and after the current one are valid too, because clocks differ.
 const (
 	totpPeriod = 30 // seconds
 	totpDigits = 6
@@ -109,7 +109,8 @@ func (p *Provider) factor(w http.ResponseWriter, r *http.Request) {
 		p.brokenPage(w, r, err)
 		return
 	}
-	if err != nil || !u.DisabledAt.IsZero() || !u.TOTPRequired || (u.TOTP == nil) != (k.Secret != nil) || stamp(u) != k.Password {
+	if err != nil || !u.DisabledAt.IsZero() || !u.TOTPRequired || (u.TOTP == nil) != (k.Secret != nil) ||
+		stamp(u) != k.Password {
 		p.signInPage(w, r, http.StatusOK, a, signInForm{Email: a.loginHint}) // start again
 		return
 	}
@@ -127,7 +128,8 @@ func (p *Provider) factor(w http.ResponseWriter, r *http.Request) {
 	if wait > 0 {
 		metrics.SignIn(a.client.ID, "sign-in", "throttled")
 		w.Header().Set("Retry-After", problem.Seconds(wait))
-		p.factorPage(w, r, http.StatusTooManyRequests, a, u, k, strings.ReplaceAll(t.Slow, "{seconds}", problem.Seconds(wait)))
+		p.factorPage(w, r, http.StatusTooManyRequests, a, u, k,
+			strings.ReplaceAll(t.Slow, "{seconds}", problem.Seconds(wait)))
 		return
 	}
 	right, err := p.useCode(r, u, k, code)
@@ -180,7 +182,8 @@ func stepOf(secret []byte, code string, now time.Time) (step int64, ok bool) {
 	present := now.Unix() / totpPeriod
 	for s := present - totpSkew; s <= present+totpSkew; s++ {
 		// The error is that of a secret that is not base32.
-		good, err := totp.GenerateCodeCustom(inBase32(secret), time.Unix(s*totpPeriod, 0), totp.ValidateOpts{Period: totpPeriod, Digits: totpDigits, Algorithm: otp.AlgorithmSHA1})
+		good, err := totp.GenerateCodeCustom(inBase32(secret), time.Unix(s*totpPeriod, 0),
+			totp.ValidateOpts{Period: totpPeriod, Digits: totpDigits, Algorithm: otp.AlgorithmSHA1})
 		if err == nil && subtle.ConstantTimeCompare([]byte(good), []byte(code)) == 1 {
 			step, ok = s, true
 		}
@@ -198,14 +201,16 @@ type factorForm struct {
 	SetUp         *setUp // what an app is set up with; nil: it is set up
 }
 
-// setUp is the secret, to be typed, and as a picture: the modules of a QR code in an SVG of Size by Size, with a margin.
+// setUp is the secret, to be typed, and as a picture: the modules of a QR code in an SVG of Size by Size, with a
+// margin.
 type setUp struct {
 	Key  string
 	Path string
 	Size int
 }
 
-func (p *Provider) factorPage(w http.ResponseWriter, r *http.Request, status int, a *authorization, u *identity.User, k *passed, wrong string) {
+func (p *Provider) factorPage(w http.ResponseWriter, r *http.Request, status int, a *authorization, u *identity.User,
+	k *passed, wrong string) {
 	t := textsFor(a.locales, r)
 	ticket, err := p.Vault.Ticket(forPassed, p.Issuer, k)
 	f := &factorForm{Ticket: ticket, Error: wrong}

@@ -7,8 +7,9 @@ import (
 	"github.com/hiregate/hiregate/internal/problem"
 )
 
-// fault is why a request is refused: an error of OAuth. Applications get it as JSON (RFC 6749 section 5.2) or, after an authorization
-// request, at their redirect URI (section 4.1.2.1). Browsers get a page at addresses that are not for applications.
+// fault is why a request is refused: an error of OAuth. Applications get it as JSON (RFC 6749 section 5.2) or, after an
+// authorization request, at their redirect URI (section 4.1.2.1). Browsers get a page at addresses that are not for
+// applications.
 type fault struct {
 	status            int // unused at a redirect URI
 	code, description string
@@ -27,8 +28,9 @@ var (
 	errRepeated = badRequest("invalid_request", "a parameter comes more than once")
 
 	errNoToken   = &fault{status: http.StatusUnauthorized, challenge: bearerRealm}
-	errTwoTokens = &fault{http.StatusBadRequest, "invalid_request", "send one access token, in one way", bearerRealm + `, error="invalid_request"`}
-	errToken     = &fault{http.StatusUnauthorized, "invalid_token", "the access token is invalid, expired or revoked",
+	errTwoTokens = &fault{http.StatusBadRequest, "invalid_request", "send one access token, in one way",
+		bearerRealm + `, error="invalid_request"`}
+	errToken = &fault{http.StatusUnauthorized, "invalid_token", "the access token is invalid, expired or revoked",
 		bearerRealm + `, error="invalid_token"`}
 
 	errStoreAway = &fault{status: http.StatusServiceUnavailable, code: "temporarily_unavailable",
@@ -44,8 +46,8 @@ func badRequest(code, description string) *fault {
 	return &fault{status: http.StatusBadRequest, code: code, description: description}
 }
 
-// write answers an application. Without a code the answer has no body: nothing is said of an error where no token was sent (RFC 6750
-// section 3.1).
+// write answers an application. Without a code the answer has no body: nothing is said of an error where no token was
+// sent (RFC 6750 section 3.1).
 func (f *fault) write(w http.ResponseWriter) {
 	if f.challenge != "" {
 		w.Header().Set("WWW-Authenticate", f.challenge)
@@ -61,7 +63,8 @@ func (f *fault) write(w http.ResponseWriter) {
 	writeJSON(w, f.status, map[string]string{"error": f.code, "error_description": f.description})
 }
 
-// reject answers a request before any handler does: applications in their form, browsers with a page, all others with a problem.
+// reject answers a request before any handler does: applications in their form, browsers with a page, all others with a
+// problem.
 func (p *Provider) reject(w http.ResponseWriter, r *http.Request, f *fault) {
 	away := f.status == http.StatusServiceUnavailable
 	switch {

@@ -115,7 +115,8 @@ func namedOf(kept string) (n named) {
 }
 
 // idToken makes an ID token (OpenID Connect Core section 2) for a grant. nonce is empty when it is refreshed.
-func (p *Provider) idToken(k *key, g *identity.Grant, u *identity.User, scope, nonce, access string, now time.Time) (string, error) {
+func (p *Provider) idToken(k *key, g *identity.Grant, u *identity.User, scope, nonce, access string,
+	now time.Time) (string, error) {
 	claims := claimsAbout(u, scope, namedOf(g.Claims).IDToken)
 	claims["iss"] = p.Issuer
 	claims["aud"] = g.Client

@@ -22,9 +22,9 @@ import (
 	"github.com/hiregate/hiregate/internal/vault"
 )
 
-// How keys rotate. A key is published a day before it signs, so that clients that cache the key set know it by then, and until a day
-// after the last token that it signed expires. It is stored longer than that: applications send old ID tokens as hints, up to the life of
-// a refresh token.
+// How keys rotate. A key is published a day before it signs, so that clients that cache the key set know it by then,
+// and until a day after the last token that it signed expires. It is stored longer than that: applications send old ID
+// tokens as hints, up to the life of a refresh token.
 const (
 	keysAhead  = 24 * time.Hour
 	keysBehind = identity.IDTokenLife + 24*time.Hour
@@ -162,7 +162,8 @@ func of(a identity.Algorithm, keys []*identity.Key) (mine []*identity.Key) {
 }
 
 // turn makes an algorithm's next key when it is due, and deletes expired ones. It reports whether anything changed.
-func (r *Ring) turn(ctx context.Context, a identity.Algorithm, keys []*identity.Key, now time.Time) (changed bool, err error) {
+func (r *Ring) turn(ctx context.Context, a identity.Algorithm, keys []*identity.Key,
+	now time.Time) (changed bool, err error) {
 	generation, from := 1, now
 	if len(keys) > 0 {
 		last := keys[len(keys)-1]
@@ -211,7 +212,8 @@ func (r *Ring) generate(a identity.Algorithm, generation int, from, now time.Tim
 	if err != nil {
 		return nil, err
 	}
-	k := &identity.Key{Algorithm: a, Generation: generation, ID: base64.RawURLEncoding.EncodeToString(thumbprint), SignsFrom: from, CreatedAt: now}
+	k := &identity.Key{Algorithm: a, Generation: generation, ID: base64.RawURLEncoding.EncodeToString(thumbprint),
+		SignsFrom: from, CreatedAt: now}
 	k.Sealed, err = r.Vault.Seal(forSigningKeys, k.ID, raw)
 	return k, err
 }
@@ -239,8 +241,8 @@ func (k *key) public() jose.JSONWebKey {
 
 // sign makes a JWT of claims in JSON.
 func (k *key) sign(claims []byte) (string, error) {
-	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.SignatureAlgorithm(k.Algorithm), Key: jose.JSONWebKey{Key: k.private, KeyID: k.ID}},
-		new(jose.SignerOptions).WithType("JWT"))
+	key := jose.SigningKey{Algorithm: jose.SignatureAlgorithm(k.Algorithm), Key: jose.JSONWebKey{Key: k.private, KeyID: k.ID}}
+	signer, err := jose.NewSigner(key, new(jose.SignerOptions).WithType("JWT"))
 	if err != nil {
 		return "", err
 	}

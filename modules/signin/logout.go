@@ -75,7 +75,8 @@ func (p *Provider) afterLogout(r *http.Request, client string, q url.Values) (de
 		return destination{}, nil
 	}
 	c, err := p.db().Client(r.Context(), client)
-	if errors.Is(err, store.ErrNotFound) || err == nil && (!c.DisabledAt.IsZero() || !slices.Contains(c.LogoutURIs, address)) {
+	if errors.Is(err, store.ErrNotFound) ||
+		err == nil && (!c.DisabledAt.IsZero() || !slices.Contains(c.LogoutURIs, address)) {
 		return destination{}, nil
 	}
 	return destination{address, q.Get("state")}, err

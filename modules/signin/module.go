@@ -23,8 +23,8 @@ type Handler struct {
 	BaseURL string `json:"base_url,omitempty"`
 	// Title is what the pages call the service. Default: service_name.
 	Title string `json:"title,omitempty"`
-	// Keys are placeholders of what the signing keys are sealed with in the database: the first seals, the others open what was sealed
-	// before it was changed. Required.
+	// Keys are placeholders of what the signing keys are sealed with in the database: the first seals, the others open
+	// what was sealed before it was changed. Required.
 	Keys []string `json:"keys,omitempty"`
 	// Rotate is how long a signing key signs. Default: 90 days.
 	Rotate caddy.Duration `json:"rotate,omitempty"`
@@ -34,7 +34,8 @@ type Handler struct {
 	provider *Provider
 }
 
-// UpstreamOIDC is another OpenID provider, and what this one is there. Its redirect URI there is <base_url>/oauth/upstream/callback.
+// UpstreamOIDC is another OpenID provider, and what this one is there. Its redirect URI there is
+// <base_url>/oauth/upstream/callback.
 type UpstreamOIDC struct {
 	Issuer string `json:"issuer"`
 	// Name is what people know it as. Default: the host of its issuer.
@@ -58,7 +59,8 @@ func (h *Handler) Provision(ctx caddy.Context) error {
 	if err != nil {
 		return err
 	}
-	p := Provider{Gateway: g, Issuer: h.BaseURL, Title: h.Title, Failures: failures, Address: gateway.ClientAddress(ctx), Log: ctx.Logger()}
+	p := Provider{Gateway: g, Issuer: h.BaseURL, Title: h.Title, Failures: failures, Address: gateway.ClientAddress(ctx),
+		Log: ctx.Logger()}
 	if p.Issuer == "" {
 		p.Issuer = g.Config.PublicURL + "/signin"
 	}
@@ -79,7 +81,8 @@ func (h *Handler) Provision(ctx caddy.Context) error {
 		return fmt.Errorf("signin: %w", err)
 	}
 	replacer := caddy.NewReplacer()
-	p.Vault, err = sealKey.Vault(h.Keys, g.Config.Dev, func(s string) (string, error) { return replacer.ReplaceOrErr(s, true, true) })
+	p.Vault, err = sealKey.Vault(h.Keys, g.Config.Dev,
+		func(s string) (string, error) { return replacer.ReplaceOrErr(s, true, true) })
 	if err != nil {
 		return err
 	}
@@ -104,7 +107,8 @@ func (c *UpstreamOIDC) check(dev bool) error {
 	issuer, err := url.Parse(c.Issuer)
 	switch {
 	case err != nil || issuer.Host == "" || issuer.Scheme != "https" && issuer.Scheme != "http":
-		return fmt.Errorf("signin: upstream_oidc %q: write the issuer of the provider, such as https://login.example.com", c.Issuer)
+		return fmt.Errorf("signin: upstream_oidc %q: write the issuer of the provider, such as https://login.example.com",
+			c.Issuer)
 	case issuer.Scheme == "http" && !dev:
 		return fmt.Errorf("signin: upstream_oidc %q is not encrypted: write an https address", c.Issuer)
 	case !placeholder.MatchString(c.ClientSecret) && !dev:
@@ -129,7 +133,8 @@ func (c *UpstreamOIDC) resolve(g *gateway.Gateway) (*Upstream, error) {
 	if name == "" {
 		name = issuer.Hostname()
 	}
-	return &Upstream{Name: name, Issuer: c.Issuer, ClientID: c.ClientID, Secret: strings.TrimSpace(secret), Client: g.Config.Egress.Client(), Now: g.Now}, nil
+	return &Upstream{Name: name, Issuer: c.Issuer, ClientID: c.ClientID, Secret: strings.TrimSpace(secret),
+		Client: g.Config.Egress.Client(), Now: g.Now}, nil
 }
 
 // ServeHTTP implements caddyhttp.MiddlewareHandler. It answers every request itself.

@@ -64,7 +64,8 @@ var styleHash = func() string {
 // policy is the pages' Content-Security-Policy: no script, no frame, nothing from elsewhere. A form leads to us and
 // then on to the application, which may redirect further: browsers check each step against form-action.
 func policy(permitted string) string {
-	return "default-src 'none'; style-src " + styleHash + "; form-action 'self'" + permitted + "; frame-ancestors 'none'; base-uri 'none'"
+	return "default-src 'none'; style-src " + styleHash + "; form-action 'self'" + permitted +
+		"; frame-ancestors 'none'; base-uri 'none'"
 }
 
 // leading returns what form-action must permit for a form that ends at one of these addresses.
@@ -92,8 +93,8 @@ func (p *Provider) render(w http.ResponseWriter, r *http.Request, status int, v 
 	h.Set("Content-Security-Policy", policy(v.permitted))
 	h.Set("X-Frame-Options", "DENY")
 	h.Set("X-Content-Type-Options", "nosniff")
-	// Not no-referrer: browsers would send our own forms with an Origin of null then. Nor a Cross-Origin-Opener-Policy: applications
-	// open these pages as a popup and wait for it.
+	// Not no-referrer: browsers would send our own forms with an Origin of null then. Nor a Cross-Origin-Opener-Policy:
+	// applications open these pages as a popup and wait for it.
 	h.Set("Referrer-Policy", "strict-origin")
 	w.WriteHeader(status)
 	w.Write(b.Bytes())
@@ -106,7 +107,8 @@ func (p *Provider) fill(text, app string) string {
 
 func (p *Provider) signInPage(w http.ResponseWriter, r *http.Request, status int, a *authorization, f signInForm) {
 	t := textsFor(a.locales, r)
-	v := &page{Text: t, Title: t.SignInTitle, Lead: p.fill(t.SignInFor, a.client.Name), Request: a.raw, SignIn: &f, permitted: leading(a.redirectURI)}
+	v := &page{Text: t, Title: t.SignInTitle, Lead: p.fill(t.SignInFor, a.client.Name), Request: a.raw, SignIn: &f,
+		permitted: leading(a.redirectURI)}
 	if p.Upstream != nil {
 		v.Upstream = p.named(t.Upstream)
 		v.permitted = leading(a.redirectURI, p.Upstream.Issuer)
@@ -128,13 +130,15 @@ func (p *Provider) consentPage(w http.ResponseWriter, r *http.Request, a *author
 		p.brokenPage(w, r, err)
 		return
 	}
-	p.render(w, r, http.StatusOK, &page{Text: t, Title: p.fill(t.ConsentTitle, a.client.Name), Lead: p.fill(t.ConsentFor, a.client.Name),
+	p.render(w, r, http.StatusOK, &page{Text: t, Title: p.fill(t.ConsentTitle, a.client.Name),
+		Lead:    p.fill(t.ConsentFor, a.client.Name),
 		Consent: &consentForm{ticket, learns}, permitted: leading(a.redirectURI)})
 }
 
 func (p *Provider) signOutPage(w http.ResponseWriter, r *http.Request, to destination, client string) {
 	t := textsFor(locales(r), r)
-	v := &page{Text: t, Title: t.AskOutTitle, Lead: p.fill(t.AskOut, ""), SignOut: &signOutForm{to.address, to.state, client, locales(r)}}
+	v := &page{Text: t, Title: t.AskOutTitle, Lead: p.fill(t.AskOut, ""),
+		SignOut: &signOutForm{to.address, to.state, client, locales(r)}}
 	if to.address != "" {
 		v.permitted = leading(to.address)
 	}
@@ -152,7 +156,8 @@ func (p *Provider) message(w http.ResponseWriter, r *http.Request, status int, t
 }
 
 // messageIn shows a text in the language that an application asked for.
-func (p *Provider) messageIn(w http.ResponseWriter, r *http.Request, locales string, status int, text func(*texts) (title, lead string)) {
+func (p *Provider) messageIn(w http.ResponseWriter, r *http.Request, locales string, status int,
+	text func(*texts) (title, lead string)) {
 	t := textsFor(locales, r)
 	v := &page{Text: t}
 	v.Title, v.Lead = text(t)

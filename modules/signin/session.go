@@ -38,7 +38,8 @@ func (p *Provider) sessionHash(r *http.Request) (identity.Hash, bool) {
 // setCookie sets the session cookie, or removes it if session is empty. Because of its prefix, browsers accept the
 // cookie from us alone, for all paths of this host, and only if it is Secure, which http://localhost counts as.
 func (p *Provider) setCookie(w http.ResponseWriter, session string) {
-	c := &http.Cookie{Name: p.cookie, Value: session, Path: "/", Secure: true, HttpOnly: true, SameSite: http.SameSiteLaxMode}
+	c := &http.Cookie{Name: p.cookie, Value: session, Path: "/", Secure: true, HttpOnly: true,
+		SameSite: http.SameSiteLaxMode}
 	if session == "" {
 		c.MaxAge = -1
 	}
@@ -142,7 +143,8 @@ func (p *Provider) signInFailed(r *http.Request, a *authorization, u *identity.U
 // signedIn starts a session under a new id for a user who was authenticated, and continues.
 func (p *Provider) signedIn(w http.ResponseWriter, r *http.Request, a *authorization, u *identity.User, f first) {
 	cookie, hash := identity.NewSecret()
-	s := &identity.Session{Hash: hash, Issuer: p.Issuer, UserID: u.ID, SignedInAt: f.At, Till: p.now().Add(identity.SessionLife),
+	s := &identity.Session{Hash: hash, Issuer: p.Issuer, UserID: u.ID, SignedInAt: f.At,
+		Till:    p.now().Add(identity.SessionLife),
 		Account: identity.UpstreamAccount{Issuer: f.Issuer, Subject: f.Subject}}
 	before, _ := p.sessionHash(r)
 	e := p.entry(r, "sign-in", "success", a.client.ID, u.ID)

@@ -1,5 +1,5 @@
-// Package signin is the OpenID provider: people of the service sign in here, for the applications of its partners. It supports the
-// authorization code flow (OpenID Connect Core 1.0 section 3.1) and confidential clients only.
+// Package signin is the OpenID provider: people of the service sign in here, for the applications of its partners. It
+// supports the authorization code flow (OpenID Connect Core 1.0 section 3.1) and confidential clients only.
 package signin
 
 import (
@@ -83,15 +83,16 @@ func New(p Provider) *Provider {
 	return &p
 }
 
-// handle routes a path to a handler, for methods as the header Allow has them. Others are answered 405: people come here with the address
-// of a form that they sent before.
+// handle routes a path to a handler, for methods as the header Allow has them. Others are answered 405: people come
+// here with the address of a form that they sent before.
 func (p *Provider) handle(path, methods string, serve http.HandlerFunc) {
 	for _, method := range strings.Split(methods, ", ") {
 		p.mux.HandleFunc(method+" "+path, func(w http.ResponseWriter, r *http.Request) { p.serve(w, r, serve) })
 	}
 	p.mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Allow", methods)
-		p.reject(w, r, &fault{status: http.StatusMethodNotAllowed, code: "invalid_request", description: "this address takes " + methods + " only"})
+		p.reject(w, r, &fault{status: http.StatusMethodNotAllowed, code: "invalid_request",
+			description: "this address takes " + methods + " only"})
 	})
 }
 
@@ -190,11 +191,12 @@ func (p *Provider) report(r *http.Request, err error) {
 
 // entry makes an entry of the log of sign-ins.
 func (p *Provider) entry(r *http.Request, event, result, client, user string) *identity.Entry {
-	return &identity.Entry{At: p.now(), Event: event, Result: result, Issuer: p.Issuer, Client: client, UserID: user, Address: p.Address(r)}
+	return &identity.Entry{At: p.now(), Event: event, Result: result, Issuer: p.Issuer, Client: client, UserID: user,
+		Address: p.Address(r)}
 }
 
-// The log accepts a hundred failures of a client at once, and then one a second: anyone who knows a client's id can cause them. The
-// metrics count all.
+// The log accepts a hundred failures of a client at once, and then one a second: anyone who knows a client's id can
+// cause them. The metrics count all.
 const (
 	notedAtOnce    = 100
 	notedPerSecond = 1

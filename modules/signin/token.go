@@ -78,7 +78,8 @@ func (p *Provider) exchange(w http.ResponseWriter, r *http.Request, c *identity.
 	}
 	now := p.now()
 	issued := newTokens("", now)
-	x := &store.Exchange{Code: identity.HashSecret(sent.Get("code")), Issuer: p.Issuer, Client: c.ID, RedirectURI: sent.Get("redirect_uri"), Challenge: made, Tokens: issued.kept}
+	x := &store.Exchange{Code: identity.HashSecret(sent.Get("code")), Issuer: p.Issuer, Client: c.ID,
+		RedirectURI: sent.Get("redirect_uri"), Challenge: made, Tokens: issued.kept}
 	e := p.entry(r, "token", "success", c.ID, "")
 	var g *identity.Grant
 	var u *identity.User
@@ -162,7 +163,8 @@ func newTokens(scope string, now time.Time) issuedTokens {
 }
 
 // answer writes the token response of the contract (part A).
-func (p *Provider) answer(w http.ResponseWriter, k *key, g *identity.Grant, u *identity.User, issued issuedTokens, scope, nonce string, now time.Time) error {
+func (p *Provider) answer(w http.ResponseWriter, k *key, g *identity.Grant, u *identity.User, issued issuedTokens,
+	scope, nonce string, now time.Time) error {
 	token, err := p.idToken(k, g, u, scope, nonce, issued.access, now)
 	if err != nil {
 		return err

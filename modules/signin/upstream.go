@@ -38,7 +38,8 @@ func (p *Provider) toUpstream(w http.ResponseWriter, r *http.Request) {
 	case v == nil:
 		metrics.SignIn(a.client.ID, "sign-in", "throttled")
 		w.Header().Set("Retry-After", problem.Seconds(until.Sub(p.now())))
-		p.signInPage(w, r, http.StatusTooManyRequests, a, signInForm{Email: a.loginHint, Notice: p.named(textsFor(a.locales, r).Crowd)})
+		p.signInPage(w, r, http.StatusTooManyRequests, a,
+			signInForm{Email: a.loginHint, Notice: p.named(textsFor(a.locales, r).Crowd)})
 		return
 	}
 	options := append(a.wishes(), oidc.Nonce(v.Nonce), oauth2.S256ChallengeOption(v.Verifier))
@@ -124,7 +125,8 @@ func (p *Provider) fromUpstream(w http.ResponseWriter, r *http.Request) {
 	}
 	at, ok := a.signedInUpstream(them.AuthTime, v.At, p.now())
 	if !ok {
-		p.Log.Warn("an upstream did not let somebody sign in as an application asked for", zap.String("client", a.client.ID), zap.Bool("auth_time", them.AuthTime > 0))
+		p.Log.Warn("a sign-in upstream did not meet what the application asked for",
+			zap.String("client", a.client.ID), zap.Bool("auth_time", them.AuthTime > 0))
 		p.refuse(w, r, a, "login_required", "the user's provider did not confirm a new sign-in, or one as recent as max_age demands")
 		return
 	}
@@ -133,7 +135,8 @@ func (p *Provider) fromUpstream(w http.ResponseWriter, r *http.Request) {
 	case errors.Is(err, errStranger):
 		metrics.SignIn(a.client.ID, "sign-in", "upstream_unknown")
 		p.note(r, p.entry(r, "sign-in", "upstream_unknown", a.client.ID, ""))
-		p.messageIn(w, r, a.locales, http.StatusForbidden, func(t *texts) (string, string) { return t.StrangerTitle, p.named(t.Stranger) })
+		p.messageIn(w, r, a.locales, http.StatusForbidden,
+			func(t *texts) (string, string) { return t.StrangerTitle, p.named(t.Stranger) })
 	case errors.Is(err, errUserinfo):
 		p.upstreamFailed(w, r, a, err)
 	case err != nil:
@@ -163,7 +166,8 @@ func (e upstreamError) Error() string {
 
 // passedOn are the upstream's errors that are about the user, or temporary: the application learns them. Others are
 // about our own registration there.
-var passedOn = []upstreamError{"login_required", "interaction_required", "consent_required", "account_selection_required", "access_denied", "temporarily_unavailable"}
+var passedOn = []upstreamError{"login_required", "interaction_required", "consent_required",
+	"account_selection_required", "access_denied", "temporarily_unavailable"}
 
 // upstreamFailed sends a user back who could not sign in upstream.
 func (p *Provider) upstreamFailed(w http.ResponseWriter, r *http.Request, a *authorization, err error) {

@@ -61,7 +61,8 @@ func (c claims) yes(name string) bool {
 // describe copies the claims that describe the user.
 func (a *account) describe(c claims) {
 	a.Email, a.EmailVerified = c.text("email"), c.yes("email_verified")
-	a.Name, a.GivenName, a.FamilyName = cmp.Or(c.text("name"), a.Name), cmp.Or(c.text("given_name"), a.GivenName), cmp.Or(c.text("family_name"), a.FamilyName)
+	a.Name, a.GivenName = cmp.Or(c.text("name"), a.Name), cmp.Or(c.text("given_name"), a.GivenName)
+	a.FamilyName = cmp.Or(c.text("family_name"), a.FamilyName)
 }
 
 // told exchanges the upstream's code, and checks the answer.

@@ -119,7 +119,8 @@ func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 func (u *Upstream) config(found *metadata, here string) *oauth2.Config {
 	at := found.Endpoint()
 	at.AuthStyle = found.authStyle()
-	return &oauth2.Config{ClientID: u.ClientID, ClientSecret: u.Secret, Endpoint: at, RedirectURL: here + upstreamCallback, Scopes: []string{oidc.ScopeOpenID, "profile", "email"}}
+	return &oauth2.Config{ClientID: u.ClientID, ClientSecret: u.Secret, Endpoint: at,
+		RedirectURL: here + upstreamCallback, Scopes: []string{oidc.ScopeOpenID, "profile", "email"}}
 }
 
 // authStyle returns how the upstream takes our secret: with client_secret_basic, the default, or else in the body.

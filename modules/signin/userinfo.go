@@ -40,8 +40,8 @@ func (p *Provider) userinfo(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, http.StatusOK, claimsAbout(u, g.Scope, namedOf(g.Claims).Userinfo))
 }
 
-// bearer reads the access token, from the header or from the body of a POST (RFC 6750 section 2). The fault is errNoToken, errToken or
-// errTwoTokens.
+// bearer reads the access token, from the header or from the body of a POST (RFC 6750 section 2). The fault is
+// errNoToken, errToken or errTwoTokens.
 func bearer(r *http.Request) (token string, refused *fault) {
 	headers := r.Header.Values("Authorization")
 	if r.Method == http.MethodPost && r.Header.Get("Content-Type") != "" {

@@ -28,7 +28,8 @@ type visit struct {
 
 // beginVisit gives the browser a visit, and stores its authorization request. The visit is nil when too many from the
 // same network are not back yet: until is when the first of these ends.
-func (p *Provider) beginVisit(w http.ResponseWriter, r *http.Request, a *authorization) (v *visit, until time.Time, err error) {
+func (p *Provider) beginVisit(w http.ResponseWriter, r *http.Request,
+	a *authorization) (v *visit, until time.Time, err error) {
 	state, hash := identity.NewSecret()
 	nonce, _ := identity.NewSecret()
 	v = &visit{State: state, Nonce: nonce, Verifier: oauth2.GenerateVerifier(), At: p.now()}
@@ -40,7 +41,8 @@ func (p *Provider) beginVisit(w http.ResponseWriter, r *http.Request, a *authori
 	if err != nil {
 		return nil, until, err
 	}
-	kept := &store.Visit{Hash: hash, Request: sealed, Network: password.NetworkOf(p.Address(r)), At: v.At, Till: v.At.Add(upstreamVisit)}
+	kept := &store.Visit{Hash: hash, Request: sealed, Network: password.NetworkOf(p.Address(r)), At: v.At,
+		Till: v.At.Add(upstreamVisit)}
 	err = p.db().Write(r.Context(), func(tx *store.Tx) (err error) {
 		until, err = tx.BeginVisit(kept)
 		return err
@@ -68,7 +70,8 @@ func (p *Provider) endVisit(w http.ResponseWriter, r *http.Request) (v *visit, r
 	state := r.URL.Query().Get("state")
 	c, err := r.Cookie(p.visitCookie(state))
 	v = new(visit)
-	if err != nil || !p.Vault.Read(forVisits, p.Issuer, c.Value, v) || subtle.ConstantTimeCompare([]byte(state), []byte(v.State)) == 0 {
+	if err != nil || !p.Vault.Read(forVisits, p.Issuer, c.Value, v) ||
+		subtle.ConstantTimeCompare([]byte(state), []byte(v.State)) == 0 {
 		return nil, "", nil
 	}
 	var sealed []byte
@@ -94,7 +97,8 @@ func (p *Provider) visitCookie(state string) string {
 
 // setVisit sets a visit's cookie, or removes it if the ticket is empty.
 func (p *Provider) setVisit(w http.ResponseWriter, name, ticket string) {
-	c := &http.Cookie{Name: name, Value: ticket, Path: "/", MaxAge: int(upstreamVisit / time.Second), Secure: true, HttpOnly: true, SameSite: http.SameSiteLaxMode}
+	c := &http.Cookie{Name: name, Value: ticket, Path: "/", MaxAge: int(upstreamVisit / time.Second), Secure: true,
+		HttpOnly: true, SameSite: http.SameSiteLaxMode}
 	if ticket == "" {
 		c.MaxAge = -1
 	}

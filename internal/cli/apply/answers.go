@@ -26,14 +26,16 @@ const maxAnswersFile = 64 << 20 // bytes; a file may be in it, encoded
 
 // readAnswers reads a file of answers: an object by question id, for which it calls ask, or an application. source is
 // nil if the file has none.
-func readAnswers(in io.Reader, name string, ask func() ([]asked, error)) (all []givenAnswer, source *string, err error) {
+func readAnswers(in io.Reader, name string, ask func() ([]asked, error)) (all []givenAnswer, source *string,
+	err error) {
 	raw, err := terminal.ReadInput(in, name, maxAnswersFile)
 	if err != nil {
 		return nil, nil, err
 	}
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &members); err != nil {
-		return nil, nil, fmt.Errorf("%s is not a JSON object: write one with the question ids as names", terminal.Printable(name))
+		return nil, nil, fmt.Errorf("%s is not a JSON object: write one with the question ids as names",
+			terminal.Printable(name))
 	}
 	folder := "."
 	if name != "-" {
@@ -110,7 +112,8 @@ func answerOf(id string, raw json.RawMessage) (givenAnswer, error) {
 	case !strings.ContainsAny(string(raw[:1]), "[{"): // a number, true or false
 		a.Value = string(raw)
 	default:
-		return a, fmt.Errorf(`the answer to %s is neither a text, an array of options nor {"file": …}`, terminal.Printable(id))
+		return a, fmt.Errorf(`the answer to %s is neither a text, an array of options nor {"file": …}`,
+			terminal.Printable(id))
 	}
 	return a, nil
 }
@@ -148,7 +151,8 @@ func applicationBody(job, source string, answers []givenAnswer) (content, error)
 			err = errors.New("it is not a file")
 		}
 		if err != nil {
-			return content{}, &answerFileError{fmt.Errorf("the answer to %s is the file %s, which can't be sent: %w", terminal.Printable(a.QuestionID), terminal.Printable(a.File), terminal.Cause(err))}
+			return content{}, &answerFileError{fmt.Errorf("the answer to %s is the file %s, which can't be sent: %w",
+				terminal.Printable(a.QuestionID), terminal.Printable(a.File), terminal.Cause(err))}
 		}
 		parts = append(parts, part{text + `"`, a.File, about.Size()})
 		size += int64(len(text)) + 1 + int64(base64.StdEncoding.EncodedLen(int(about.Size())))

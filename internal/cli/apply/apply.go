@@ -64,7 +64,8 @@ The id of the application (the header X-Application-Id) is printed.`,
 	fl.StringVar(&f.url, "url", "", "address of the Apply API, such as http://localhost:8080/apply")
 	fl.StringVar(&f.job, "job", "", "job board code of the job")
 	fl.StringVar(&f.user, "user", "", "user name, an e-mail address")
-	fl.StringVar(&f.passwordFile, "password-file", "", "file with the password; - is standard input (or the environment variable "+passwordVariable+")")
+	fl.StringVar(&f.passwordFile, "password-file", "",
+		"file with the password; - is standard input (or the environment variable "+passwordVariable+")")
 	fl.StringVar(&f.answers, "answers", "", "JSON file with the answers; - is standard input (default: they are asked for)")
 	fl.StringVar(&f.source, "source", "hiregate", "where the applicant came from")
 	fl.StringVar(&f.key, "idempotency-key", "", "names the application, to send it once more safely (default: a fresh one)")
@@ -97,7 +98,8 @@ func (f *flags) run(ctx context.Context, cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	c := newClient(strings.TrimRight(target.String(), "/"), f.user, func() (string, error) { return f.password(ctx, cmd) }, cmd.ErrOrStderr())
+	c := newClient(strings.TrimRight(target.String(), "/"), f.user,
+		func() (string, error) { return f.password(ctx, cmd) }, cmd.ErrOrStderr())
 	defer c.close()
 	if f.answers != "" && !f.questions {
 		return f.file(ctx, cmd, c)
@@ -133,7 +135,8 @@ func (f *flags) file(ctx context.Context, cmd *cobra.Command, c *client) error {
 
 // form asks the questions, and those again whose answers are not valid.
 func (f *flags) form(ctx context.Context, cmd *cobra.Command, c *client, questions []asked) error {
-	form := newForm(cmd.InOrStdin(), cmd.ErrOrStderr(), func(group string) (*legalText, error) { return c.legalText(ctx, group) })
+	form := newForm(cmd.InOrStdin(), cmd.ErrOrStderr(),
+		func(group string) (*legalText, error) { return c.legalText(ctx, group) })
 	var items []invalidItem
 	for {
 		if err := form.ask(ctx, questions, items); err != nil {
@@ -154,7 +157,8 @@ func (f *flags) form(ctx context.Context, cmd *cobra.Command, c *client, questio
 }
 
 // submit sends an application, and prints its id; otherwise it returns what is not valid.
-func (f *flags) submit(ctx context.Context, cmd *cobra.Command, c *client, source string, answers []givenAnswer) ([]invalidItem, error) {
+func (f *flags) submit(ctx context.Context, cmd *cobra.Command, c *client, source string,
+	answers []givenAnswer) ([]invalidItem, error) {
 	key := f.key
 	if key == "" {
 		key = uuid.NewString()
@@ -173,7 +177,8 @@ func (f *flags) submit(ctx context.Context, cmd *cobra.Command, c *client, sourc
 
 // show prints what a job asks.
 func (f *flags) show(cmd *cobra.Command, questions []asked) error {
-	table := terminal.NewTable(cmd.OutOrStdout(), "question", "format", "required", "label", "options", "max length", "group")
+	table := terminal.NewTable(cmd.OutOrStdout(), "question", "format", "required", "label", "options", "max length",
+		"group")
 	for _, q := range questions {
 		if f.json {
 			if err := terminal.WriteJSON(cmd.OutOrStdout(), q); err != nil {
@@ -229,7 +234,8 @@ func (f *flags) password(ctx context.Context, cmd *cobra.Command) (string, error
 	}
 	in, ok := cmd.InOrStdin().(*os.File)
 	if !ok || !term.IsTerminal(int(in.Fd())) {
-		return "", fmt.Errorf("there is no password: give one with --password-file, or in the environment variable %s", passwordVariable)
+		return "", fmt.Errorf("there is no password: give one with --password-file, or in the environment variable %s",
+			passwordVariable)
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "Password of %s: ", terminal.Printable(f.user))
 	defer fmt.Fprintln(cmd.ErrOrStderr())

@@ -64,7 +64,8 @@ type client struct {
 }
 
 func newClient(base, user string, password func() (string, error), log io.Writer) *client {
-	transport := &http.Transport{Proxy: http.ProxyFromEnvironment, ResponseHeaderTimeout: answerTime, ExpectContinueTimeout: time.Second}
+	transport := &http.Transport{Proxy: http.ProxyFromEnvironment, ResponseHeaderTimeout: answerTime,
+		ExpectContinueTimeout: time.Second}
 	c := &client{base: base, user: user, password: password, log: log, transport: transport}
 	c.client = &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	if raw, err := os.ReadFile(c.cache()); err == nil {
@@ -81,7 +82,8 @@ func (c *client) cache() string {
 	if err != nil {
 		return ""
 	}
-	return filepath.Join(folder, "hiregate", "apply", fmt.Sprintf("%x.token", sha256.Sum256([]byte(c.base+"\x00"+strings.ToLower(c.user)))))
+	return filepath.Join(folder, "hiregate", "apply",
+		fmt.Sprintf("%x.token", sha256.Sum256([]byte(c.base+"\x00"+strings.ToLower(c.user)))))
 }
 
 // store writes the token into the cache. If that fails, the next command signs in again.
@@ -101,7 +103,8 @@ func (c *client) authenticate(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	a, err := c.send(ctx, http.MethodPost, "/v2/authentication", content{new: func() io.ReadCloser { return io.NopCloser(bytes.NewReader(raw)) }, size: int64(len(raw))}, nil)
+	a, err := c.send(ctx, http.MethodPost, "/v2/authentication",
+		content{new: func() io.ReadCloser { return io.NopCloser(bytes.NewReader(raw)) }, size: int64(len(raw))}, nil)
 	if err != nil {
 		return err
 	}
@@ -228,7 +231,8 @@ func (c *client) ask(ctx context.Context, method, path string, body content, hea
 
 // again reports whether an answer asks for another try.
 func again(a *reply) bool {
-	return a.status == http.StatusTooManyRequests || a.status == http.StatusServiceUnavailable || a.status == http.StatusBadGateway ||
+	return a.status == http.StatusTooManyRequests || a.status == http.StatusServiceUnavailable ||
+		a.status == http.StatusBadGateway ||
 		a.status == http.StatusConflict && a.header.Get("Retry-After") != ""
 }
 
@@ -258,7 +262,8 @@ func (c *client) elsewhere() error {
 
 // questions reads what a job asks.
 func (c *client) questions(ctx context.Context, job string) (all []asked, err error) {
-	err = c.get(ctx, "/v2/job/"+terminal.PathSegment(job)+"/question", "reading what "+terminal.Printable(job)+" asks", &all)
+	err = c.get(ctx, "/v2/job/"+terminal.PathSegment(job)+"/question", "reading what "+terminal.Printable(job)+" asks",
+		&all)
 	return all, err
 }
 
@@ -283,7 +288,8 @@ func (c *client) get(ctx context.Context, path, doing string, into any) error {
 }
 
 // apply sends an application with an Idempotency-Key. It returns the application's id, or what is not valid.
-func (c *client) apply(ctx context.Context, job, source string, answers []givenAnswer, key string) (id string, items []invalidItem, err error) {
+func (c *client) apply(ctx context.Context, job, source string, answers []givenAnswer,
+	key string) (id string, items []invalidItem, err error) {
 	body, err := applicationBody(job, source, answers)
 	if err != nil {
 		return "", nil, err
@@ -307,7 +313,8 @@ func (c *client) apply(ctx context.Context, job, source string, answers []givenA
 		return "", said.Errors, nil
 	}
 	err = a.sentence("applying for " + terminal.Printable(job))
-	if a.status >= http.StatusInternalServerError || a.status == http.StatusConflict || a.status == http.StatusTooManyRequests && a.later {
+	if a.status >= http.StatusInternalServerError || a.status == http.StatusConflict ||
+		a.status == http.StatusTooManyRequests && a.later {
 		err = unknown(err, key)
 	}
 	return "", nil, err

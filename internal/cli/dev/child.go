@@ -16,8 +16,8 @@ import (
 // startTimeout is how long a child may take until it answers.
 const startTimeout = 90 * time.Second
 
-// child is a process of `hiregate dev`. It is in a process group of its own, so that the terminal's Ctrl-C does not reach it,
-// and its standard input is its lifeline: a pipe whose other end this process alone holds.
+// child is a process of `hiregate dev`. It is in a process group of its own, so that the terminal's Ctrl-C does not
+// reach it, and its standard input is its lifeline: a pipe whose other end this process alone holds.
 type child struct {
 	name    string // in a sentence: "the gateway"
 	cmd     *exec.Cmd
@@ -77,7 +77,8 @@ func (c *crew) await(ctx context.Context, ch *child) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-timeout:
-			return fmt.Errorf("%s does not answer within %s: %w. Its last lines:\n%s", ch.name, startTimeout, err, ch.lines.tail())
+			return fmt.Errorf("%s does not answer within %s: %w. Its last lines:\n%s", ch.name, startTimeout, err,
+				ch.lines.tail())
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
@@ -134,5 +135,6 @@ func (ch *child) sentence() error {
 	if ch.err != nil {
 		how = ch.err.Error()
 	}
-	return fmt.Errorf("%s ended unexpectedly (%s), so everything was stopped. Its last lines:\n%s", ch.name, how, ch.lines.tail())
+	return fmt.Errorf("%s ended unexpectedly (%s), so everything was stopped. Its last lines:\n%s", ch.name, how,
+		ch.lines.tail())
 }

@@ -32,7 +32,8 @@ func claimDir(ctx context.Context, dir string) (*claim, error) {
 	}
 	if err := filelock.Try(own); err != nil {
 		defer own.Close()
-		return nil, fmt.Errorf("another hiregate dev%s runs in %s: stop that one, or choose another folder with --dir", holder(own), dir)
+		return nil, fmt.Errorf("another hiregate dev%s runs in %s: stop that one, or choose another folder with --dir",
+			holder(own), dir)
 	}
 	if err := own.Truncate(0); err == nil {
 		_, _ = own.WriteAt([]byte(strconv.Itoa(os.Getpid())), 0) // only for the message above
@@ -64,7 +65,8 @@ func (c *claim) release() {
 func openLock(dir, name string) (*os.File, error) {
 	f, err := os.OpenFile(filepath.Join(dir, name), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("the folder %s can't be written to: change its owner, or choose another with --dir: %w", dir, terminal.Cause(err))
+		return nil, fmt.Errorf("the folder %s can't be written to: change its owner, or choose another with --dir: %w", dir,
+			terminal.Cause(err))
 	}
 	return f, nil
 }

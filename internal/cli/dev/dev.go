@@ -88,7 +88,8 @@ func (f *flags) ports() []port {
 	return ports
 }
 
-// run runs until ctx ends or a child does. Lines of the children and the table go to out, what else there is to say to log.
+// run runs until ctx ends or a child does. Lines of the children and the table go to out, what else there is to say to
+// log.
 func (f *flags) run(ctx context.Context, out, log io.Writer) error {
 	began := time.Now()
 	if f.dir == "" { // it would be the folder one is in

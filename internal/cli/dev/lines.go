@@ -17,8 +17,9 @@ const (
 	maxLine   = 64 << 10 // bytes; a longer line is printed in pieces
 )
 
-// console prints the lines of several processes, each line whole and with the name of its process before it. Until it is opened
-// it holds them back, but for what a process says while it starts: that is for the error only, should it fail.
+// console prints the lines of several processes, each line whole and with the name of its process before it. Until it
+// is opened it holds them back, but for what a process says while it starts: that is for the error only, should it
+// fail.
 type console struct {
 	out     io.Writer
 	colours bool
@@ -78,7 +79,8 @@ type lines struct {
 	shown   bool
 }
 
-// await returns a channel that is closed when a line with that beginning comes. It is called once, before the process starts.
+// await returns a channel that is closed when a line with that beginning comes. It is called once, before the process
+// starts.
 func (l *lines) await(beginning string) <-chan struct{} {
 	l.awaited, l.seen = beginning, make(chan struct{})
 	return l.seen

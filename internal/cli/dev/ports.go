@@ -47,16 +47,19 @@ func tryPorts(ports []port) error {
 		case errors.Is(err, syscall.EACCES):
 			return fmt.Errorf("you are not allowed to listen at port %d: choose one from 1024 up with --%s", p.number, p.flag)
 		case err != nil:
-			return fmt.Errorf("port %d can't be listened at: choose another with --%s: %w", p.number, p.flag, terminal.Cause(err))
+			return fmt.Errorf("port %d can't be listened at: choose another with --%s: %w", p.number, p.flag,
+				terminal.Cause(err))
 		}
 	}
 	switch len(taken) {
 	case 0:
 		return nil
 	case 1:
-		return fmt.Errorf("port %s is taken: end the program that listens there, or choose another port with that flag", taken[0])
+		return fmt.Errorf("port %s is taken: end the program that listens there, or choose another port with that flag",
+			taken[0])
 	default:
-		return fmt.Errorf("ports %s are taken: end the programs that listen there, or choose other ports with those flags", strings.Join(taken, ", "))
+		return fmt.Errorf("ports %s are taken: end the programs that listen there, or choose other ports with those flags",
+			strings.Join(taken, ", "))
 	}
 }
 

@@ -13,8 +13,8 @@ import (
 	"github.com/hiregate/hiregate/internal/sample"
 )
 
-// sampleIntegration is where the sample tenant's exports go: the gateway's own hook of acme. So one hiregate in the service's
-// role sends to one in a partner's.
+// sampleIntegration is where the sample tenant's exports go: the gateway's own hook of acme. So one hiregate in the
+// service's role sends to one in a partner's.
 const (
 	sampleIntegration = "acme"
 	sampleHookSecret  = "acme-secret" // of the tenant acme in dev.Caddyfile
@@ -26,8 +26,10 @@ func (f *flags) sampleData(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s := &seeding{Client: &admin.Client{Address: loopback(f.admin)}, data: data, base: "/v1/tenants/" + terminal.PathSegment(data.Tenant)}
-	for _, step := range []func(context.Context) error{s.tenant, s.integration(loopback(f.http)), s.workflow, s.people, s.documents, s.partners} {
+	s := &seeding{Client: &admin.Client{Address: loopback(f.admin)}, data: data,
+		base: "/v1/tenants/" + terminal.PathSegment(data.Tenant)}
+	for _, step := range []func(context.Context) error{s.tenant, s.integration(loopback(f.http)), s.workflow, s.people,
+		s.documents, s.partners} {
 		if err := step(ctx); err != nil {
 			return fmt.Errorf("filling the tenant %s with sample data: %w", data.Tenant, err)
 		}
@@ -98,7 +100,8 @@ func (s *seeding) workflow(ctx context.Context) error {
 		return err
 	}
 	for _, h := range s.data.Helpers {
-		if err := s.make(ctx, "/steps/"+terminal.PathSegment(h.Step)+"/helper", map[string]any{"integrations": h.Integrations}); err != nil {
+		if err := s.make(ctx, "/steps/"+terminal.PathSegment(h.Step)+"/helper",
+			map[string]any{"integrations": h.Integrations}); err != nil {
 			return err
 		}
 	}
@@ -145,7 +148,8 @@ func (s *seeding) documents(ctx context.Context) error {
 				ID string `json:"id"`
 			} `json:"items"`
 		}
-		if err := s.Call(ctx, http.MethodGet, s.base+"/job-applications/"+terminal.PathSegment(d.Application)+"/documents", nil, &list); err != nil {
+		if err := s.Call(ctx, http.MethodGet, s.base+"/job-applications/"+terminal.PathSegment(d.Application)+"/documents",
+			nil, &list); err != nil {
 			return err
 		}
 		there[d.Application] = []string{}

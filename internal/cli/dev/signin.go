@@ -32,7 +32,8 @@ func (f *flags) home() string   { return fmt.Sprintf("http://localhost:%d", f.pa
 // leaves all else as it is.
 func (s *seeding) signIn(home string) func(context.Context) error {
 	return func(ctx context.Context) error {
-		ada := map[string]any{"email": demoEmail, "emailVerified": true, "name": "Ada Lovelace", "givenName": "Ada", "familyName": "Lovelace", "password": demoPassword}
+		ada := map[string]any{"email": demoEmail, "emailVerified": true, "name": "Ada Lovelace", "givenName": "Ada",
+			"familyName": "Lovelace", "password": demoPassword}
 		if err := unless(http.StatusConflict, s.Call(ctx, http.MethodPost, "/v1/users", ada, nil)); err != nil {
 			return err
 		}
@@ -56,7 +57,8 @@ func (s *seeding) signIn(home string) func(context.Context) error {
 
 // demoSettings sets the addresses of the sample partner in settings of the application.
 func demoSettings(settings map[string]any, home string) map[string]any {
-	settings["redirectUris"], settings["postLogoutRedirectUris"] = []string{home + partner.CallbackPath}, []string{home + partner.HomePath}
+	settings["redirectUris"] = []string{home + partner.CallbackPath}
+	settings["postLogoutRedirectUris"] = []string{home + partner.HomePath}
 	return settings
 }
 

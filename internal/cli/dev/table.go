@@ -21,7 +21,8 @@ func (f *flags) announce(w io.Writer, took time.Duration) error {
 	table.Row("  exports of globex", gateway+"/hooks?client=globex", "secret globex-secret")
 	if f.noPartner {
 		receiver := fmt.Sprintf("%s listen --secret %s --addr %s", os.Args[0], partnerSecret, loopback(f.partner))
-		table.Row("  deliveries go to", "http://"+loopback(f.partner), "secret "+partnerSecret+"; to receive there: "+receiver)
+		table.Row("  deliveries go to", "http://"+loopback(f.partner),
+			"secret "+partnerSecret+"; to receive there: "+receiver)
 		table.Row("  sign-in provider", f.issuer(), "client "+partner.DemoClient+", secret "+demoSecret)
 	} else {
 		table.Row("  sample partner", "http://"+loopback(f.partner), "secret "+partnerSecret)
@@ -38,7 +39,8 @@ func (f *flags) announce(w io.Writer, took time.Duration) error {
 	if endpoint == admin.DefaultAddress {
 		table.Row("  Caddy's admin API", "http://"+endpoint)
 	} else {
-		table.Row("  Caddy's admin API", "http://"+endpoint, "for hiregate export and the like: export "+admin.AddressVariable+"="+endpoint)
+		table.Row("  Caddy's admin API", "http://"+endpoint,
+			"for hiregate export and the like: export "+admin.AddressVariable+"="+endpoint)
 	}
 	table.Row("  data", f.dir)
 	if err := table.Flush(); err != nil {

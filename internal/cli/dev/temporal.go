@@ -53,14 +53,16 @@ func findTemporal() (temporalProgram, error) {
 
 // child makes the process that runs the server on files in dir.
 func (p temporalProgram) child(dir string, port, uiPort int, lines *lines) *child {
-	args := []string{"--ip", "127.0.0.1", "--port", strconv.Itoa(port), "--ui-port", strconv.Itoa(uiPort), "--namespace", "default"}
+	args := []string{"--ip", "127.0.0.1", "--port", strconv.Itoa(port), "--ui-port", strconv.Itoa(uiPort), "--namespace",
+		"default"}
 	// The gateway registers them, too; here they exist before the first workflow.
 	for _, attribute := range []string{"HiregateTenant", "HiregateEvent", "HiregateOutcome", "HiregateIntegration"} {
 		args = append(args, "--search-attribute", attribute+"=Keyword")
 	}
 	if p.cli {
 		// Each has its own file: either may have a newer schema.
-		args = append([]string{"server", "start-dev", "--db-filename", filepath.Join(dir, "temporal-cli.db"), "--log-level", "error"}, args...)
+		args = append([]string{"server", "start-dev", "--db-filename", filepath.Join(dir, "temporal-cli.db"), "--log-level",
+			"error"}, args...)
 	} else {
 		args = append(args, "--db", filepath.Join(dir, "temporal.db"), "--lifeline")
 	}

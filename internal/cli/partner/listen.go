@@ -36,7 +36,8 @@ const ClientSecretVariable = "HIREGATE_CLIENT_SECRET"
 // DemoClient is the OAuth client that hiregate dev makes for the sample partner.
 const DemoClient = "demo"
 
-// Command returns the command `hiregate listen`, which plays a partner that receives the webhook of the contract's part B.
+// Command returns the command `hiregate listen`, which plays a partner that receives the webhook of the contract's part
+// B.
 func Command() *cobra.Command {
 	f := new(flags)
 	cmd := &cobra.Command{
@@ -80,7 +81,8 @@ With --json every line is a JSON object: "kind" is "listening" (the first), "ver
 	fl.StringVar(&f.save, "save", "", "folder to keep bodies and documents in, by UUID (personal data!)")
 	fl.StringVar(&f.issuer, "issuer", "", "address of the provider that people sign in at, such as http://localhost:8080/signin")
 	fl.StringVar(&f.client, "client", DemoClient, "OAuth client that it is there")
-	fl.StringVar(&f.clientSecret, "client-secret", "", "secret of that client (or the environment variable "+ClientSecretVariable+")")
+	fl.StringVar(&f.clientSecret, "client-secret", "",
+		"secret of that client (or the environment variable "+ClientSecretVariable+")")
 	fl.StringVar(&f.serviceName, "service-name", "Service", "the maker's name in headers and fixed strings")
 	fl.BoolVar(&f.lifeline, "lifeline", false, "end as soon as standard input ends")
 	fl.BoolVar(&f.json, "json", false, "print JSON, one object a line")
@@ -127,7 +129,8 @@ func (f *flags) run(ctx context.Context, cmd *cobra.Command) error {
 	defer end()
 	p := &partner{
 		names: names, secret: secret, verifyStatus: f.verifyStatus, status: f.status, failRate: f.failRate, slow: f.slow,
-		archive: archive(f.save), journal: newJournal(cmd.OutOrStdout(), f.json), seen: newMemory(rememberedExports), ctx: ctx,
+		archive: archive(f.save), journal: newJournal(cmd.OutOrStdout(), f.json), seen: newMemory(rememberedExports),
+		ctx: ctx,
 	}
 	if p.signIn, err = f.signIn(l.Addr()); err != nil {
 		l.Close()

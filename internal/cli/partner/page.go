@@ -25,7 +25,8 @@ var pages = template.Must(template.New("partner").Parse(markup))
 // policy is the pages' Content-Security-Policy: our style, and nothing else.
 var policy = func() string {
 	sum := sha256.Sum256([]byte(style))
-	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; frame-ancestors 'none'; base-uri 'none'"
+	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) +
+		"'; frame-ancestors 'none'; base-uri 'none'"
 }()
 
 // pageData is what a page of the sample partner shows.
@@ -63,7 +64,8 @@ func (s *signIn) failed(w http.ResponseWriter, status int, problem string) {
 type claimRow struct{ Name, Value, Note string }
 
 // claimOrder is the order of the claims: first who it is, then the rest.
-var claimOrder = []string{"name", "given_name", "family_name", "email", "email_verified", "sub", "iss", "aud", "auth_time", "iat", "exp", "nonce", "at_hash"}
+var claimOrder = []string{"name", "given_name", "family_name", "email", "email_verified", "sub", "iss", "aud",
+	"auth_time", "iat", "exp", "nonce", "at_hash"}
 
 // Name is how the page greets the user.
 func (p *person) Name() string {
@@ -95,7 +97,8 @@ func claimOf(name string, value any) claimRow {
 		return claimRow{Name: name, Value: value}
 	case float64:
 		if slices.Contains([]string{"auth_time", "iat", "exp"}, name) {
-			return claimRow{Name: name, Value: fmt.Sprintf("%.0f", value), Note: time.Unix(int64(value), 0).UTC().Format("2006-01-02 15:04:05 UTC")}
+			return claimRow{Name: name, Value: fmt.Sprintf("%.0f", value),
+				Note: time.Unix(int64(value), 0).UTC().Format("2006-01-02 15:04:05 UTC")}
 		}
 	}
 	raw, err := json.Marshal(value)

@@ -167,7 +167,8 @@ func (p *partner) complete(e *Entry, attachments []schemas.Attachment) {
 	case <-time.After(lineWithin):
 		e.Downloading = true
 		p.journal.record(e)
-		e = &Entry{Kind: "documents", Client: e.Client, UUID: e.UUID, Signature: true, SHA256: e.SHA256, Bytes: e.Bytes, Attachments: e.Attachments}
+		e = &Entry{Kind: "documents", Client: e.Client, UUID: e.UUID, Signature: true, SHA256: e.SHA256, Bytes: e.Bytes,
+			Attachments: e.Attachments}
 		e.Documents = <-documents
 		e.At = time.Now().UTC()
 	}

@@ -31,8 +31,8 @@ const attemptLife = 10 * time.Minute
 // rememberedPeople is how many sign-ins, and how many attempts, the sample partner holds in memory.
 const rememberedPeople = 1000
 
-// signIn is the sample partner as an application that people sign in to, with the authorization code flow (OpenID Connect Core 1.0
-// section 3.1), PKCE, state and nonce.
+// signIn is the sample partner as an application that people sign in to, with the authorization code flow (OpenID
+// Connect Core 1.0 section 3.1), PKCE, state and nonce.
 type signIn struct {
 	issuer string
 	config oauth2.Config // without the endpoint, which comes from discovery
@@ -72,7 +72,8 @@ func newSignIn(issuer, client, secret, home string) (*signIn, error) {
 		return nil, fmt.Errorf("--issuer %s is no address: write it like http://localhost:8080/signin", issuer)
 	}
 	s := &signIn{issuer: issuer, home: home, client: terminal.Direct, config: oauth2.Config{
-		ClientID: client, ClientSecret: secret, RedirectURL: home + CallbackPath, Scopes: []string{oidc.ScopeOpenID, "profile", "email"},
+		ClientID: client, ClientSecret: secret, RedirectURL: home + CallbackPath,
+		Scopes: []string{oidc.ScopeOpenID, "profile", "email"},
 	}}
 	if s.attempts, err = lru.New[string, attempt](rememberedPeople); err != nil {
 		return nil, err
@@ -133,7 +134,8 @@ func (s *signIn) begin(w http.ResponseWriter, r *http.Request) {
 	a := attempt{nonce: rand.Text(), verifier: oauth2.GenerateVerifier(), till: time.Now().Add(attemptLife)}
 	s.attempts.Add(state, a)
 	setCookie(w, attemptCookie, state)
-	http.Redirect(w, r, config.AuthCodeURL(state, oidc.Nonce(a.nonce), oauth2.S256ChallengeOption(a.verifier)), http.StatusSeeOther)
+	http.Redirect(w, r, config.AuthCodeURL(state, oidc.Nonce(a.nonce), oauth2.S256ChallengeOption(a.verifier)),
+		http.StatusSeeOther)
 }
 
 // finish handles the return of the user, with a code.
@@ -227,7 +229,8 @@ func (s *signIn) end(w http.ResponseWriter, r *http.Request) {
 			EndSession string `json:"end_session_endpoint"`
 		}
 		if provider.Claims(&metadata) == nil && metadata.EndSession != "" {
-			to = metadata.EndSession + "?" + url.Values{"id_token_hint": {who.idToken}, "client_id": {s.config.ClientID}, "post_logout_redirect_uri": {to}}.Encode()
+			to = metadata.EndSession + "?" + url.Values{"id_token_hint": {who.idToken}, "client_id": {s.config.ClientID},
+				"post_logout_redirect_uri": {to}}.Encode()
 		}
 	}
 	http.Redirect(w, r, to, http.StatusSeeOther)

@@ -35,7 +35,8 @@ type offered struct {
 	path, name, mimeType string
 }
 
-// newOffer starts a server on a free port of 127.0.0.1 with n URLs for the files. The error is a sentence about --document.
+// newOffer starts a server on a free port of 127.0.0.1 with n URLs for the files. The error is a sentence about
+// --document.
 func newOffer(paths []string, n int) (*offer, error) {
 	o := &offer{fetched: make([]int, n), changed: make(chan struct{})}
 	for _, path := range paths {

@@ -91,7 +91,8 @@ func (f *flags) check() error {
 	case f.concurrency < 1 || f.concurrency > maxConcurrency:
 		return fmt.Errorf("--concurrency must be 1 to %d", maxConcurrency)
 	case f.timeout <= 0 || f.timeout > webhook.AttemptTimeout:
-		return fmt.Errorf("--timeout must be above 0s and at most %s, which is how long the service waits for a receiver", webhook.AttemptTimeout)
+		return fmt.Errorf("--timeout must be above 0s and at most %s, which is how long the service waits for a receiver",
+			webhook.AttemptTimeout)
 	case f.wait < 0:
 		return errors.New("--wait must not be negative; 0s does not wait for the documents to be fetched")
 	}
@@ -121,7 +122,8 @@ func (f *flags) run(ctx context.Context, cmd *cobra.Command, arg string) error {
 	r := &run{
 		flags: f, out: cmd.OutOrStdout(), log: cmd.ErrOrStderr(),
 		sender: &sender{
-			names: names, client: newClient(f.concurrency), uuid: f.uuid, count: f.count, concurrency: f.concurrency, timeout: f.timeout,
+			names: names, client: newClient(f.concurrency), uuid: f.uuid, count: f.count, concurrency: f.concurrency,
+			timeout: f.timeout,
 			limiter: rate.NewLimiter(limit, max(1, int(min(limit, 1e6)/20))),
 			delivery: webhook.Delivery{
 				URL: target.String(), Secret: secret, Event: f.event, Body: names.VerifyBody(),

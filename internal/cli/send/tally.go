@@ -79,12 +79,10 @@ func (t *tally) summary(requested int) *summary {
 	elapsed := time.Since(t.started)
 	slices.Sort(t.took)
 	s := &summary{
-		Kind: "summary", Requested: requested, Answered: t.answered, Accepted: t.accepted, Failed: t.failed, Interrupted: t.interrupted,
-		NotSent:  requested - t.answered - t.failed - t.interrupted,
-		Statuses: t.statuses,
-		Reasons:  t.reasons,
-		Seconds:  elapsed.Seconds(),
-		p50:      percentile(t.took, 50), p95: percentile(t.took, 95), p99: percentile(t.took, 99),
+		Kind: "summary", Requested: requested, Answered: t.answered, Accepted: t.accepted, Failed: t.failed,
+		Interrupted: t.interrupted, NotSent: requested - t.answered - t.failed - t.interrupted,
+		Statuses: t.statuses, Reasons: t.reasons, Seconds: elapsed.Seconds(),
+		p50: percentile(t.took, 50), p95: percentile(t.took, 95), p99: percentile(t.took, 99),
 		elapsed: elapsed,
 	}
 	s.PerSecond = float64(t.answered) / s.Seconds
@@ -121,7 +119,8 @@ func (s *summary) print(w io.Writer) error {
 		return err
 	}
 	if s.Answered > 0 {
-		fmt.Fprintf(w, "\n%d answers in %s: %.1f/s; p50 %s, p95 %s, p99 %s\n", s.Answered, terminal.FormatDuration(s.elapsed), s.PerSecond,
+		fmt.Fprintf(w, "\n%d answers in %s: %.1f/s; p50 %s, p95 %s, p99 %s\n", s.Answered,
+			terminal.FormatDuration(s.elapsed), s.PerSecond,
 			terminal.FormatDuration(s.p50), terminal.FormatDuration(s.p95), terminal.FormatDuration(s.p99))
 	}
 	if len(s.Reasons) == 0 {

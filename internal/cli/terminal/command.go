@@ -23,7 +23,8 @@ func Exactly(n int, sentence string) cobra.PositionalArgs {
 	}
 }
 
-// Interruptible returns a context that ends with the command's, or at the first Ctrl-C. A second Ctrl-C ends the program at once.
+// Interruptible returns a context that ends with the command's, or at the first Ctrl-C. A second Ctrl-C ends the
+// program at once.
 func Interruptible(cmd *cobra.Command) (context.Context, context.CancelFunc) {
 	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)

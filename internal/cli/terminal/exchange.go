@@ -24,7 +24,8 @@ func Exchange(client *http.Client, r *http.Request) (*http.Response, error) {
 
 // HungUp reports whether the other side closed the connection before it had answered.
 func HungUp(err error) bool {
-	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) ||
+		errors.Is(err, syscall.EPIPE)
 }
 
 // SpeaksNoHTTP reports whether the answer was not HTTP.
@@ -46,8 +47,8 @@ func Cause(err error) error {
 // Direct is a client for processes of this machine: it uses no proxy of the environment.
 var Direct = &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
 
-// PathSegment escapes a value as one segment of a URL's path. Dots are escaped where they are all of it: the server would resolve
-// them.
+// PathSegment escapes a value as one segment of a URL's path. Dots are escaped where they are all of it: the server
+// would resolve them.
 func PathSegment(s string) string {
 	if strings.Trim(s, ".") == "" {
 		return strings.Repeat("%2E", len(s))

@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// SecretVariable is the environment variable that may hold the signing secret instead of --secret. That keeps it out of the
-// shell's history and of `ps`.
+// SecretVariable is the environment variable that may hold the signing secret instead of --secret. That keeps it out of
+// the shell's history and of `ps`.
 const SecretVariable = "HIREGATE_SECRET"
 
 // SigningSecret returns the value of --secret, or of the environment variable if the flag is empty.
@@ -86,7 +86,8 @@ func WriteFile(path, text string) error {
 	return os.Rename(f.Name(), path)
 }
 
-// Await returns what a blocking read returns, or the error of ctx when that ends first. The read goes on then, and its result is lost.
+// Await returns what a blocking read returns, or the error of ctx when that ends first. The read goes on then, and its
+// result is lost.
 func Await[T any](ctx context.Context, read func() (T, error)) (T, error) {
 	type result struct {
 		value T

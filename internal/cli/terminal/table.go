@@ -1,5 +1,5 @@
-// Package terminal is what the commands share: tables, JSON lines and printable text, flags and secrets, and the exchange with a
-// server whose errors are sentences.
+// Package terminal is what the commands share: tables, JSON lines and printable text, flags and secrets, and the
+// exchange with a server whose errors are sentences.
 package terminal
 
 import (

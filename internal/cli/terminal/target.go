@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// ParseTarget parses the URL of a server that was typed as a flag or an argument. It rejects only what can't be sent to: send may
-// be pointed at anything, including what a receiver should refuse.
+// ParseTarget parses the URL of a server that was typed as a flag or an argument. It rejects only what can't be sent
+// to: send may be pointed at anything, including what a receiver should refuse.
 func ParseTarget(arg string) (*url.URL, error) {
 	if !strings.Contains(arg, "://") {
 		scheme := "https"
