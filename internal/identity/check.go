@@ -67,7 +67,8 @@ func (c *Client) Check() error {
 	case !slices.Contains(Algorithms, c.Algorithm):
 		return errors.New("algorithm is unknown: use RS256 or ES256")
 	case len(c.RedirectURIs) == 0:
-		return errors.New("redirectUris is empty: write where people are sent after signing in, such as https://app.example.com/callback")
+		return errors.New(
+			"redirectUris is empty: write where people are sent after signing in, such as https://app.example.com/callback")
 	case len(c.RedirectURIs) > maxURIs || len(c.LogoutURIs) > maxURIs:
 		return fmt.Errorf("there are too many addresses: use at most %d", maxURIs)
 	}

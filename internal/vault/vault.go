@@ -84,7 +84,8 @@ func (v *Vault) AppendSealed(dst []byte, purpose, owner string, plain []byte) ([
 }
 
 // ErrSealed means that a value can't be opened.
-var ErrSealed = errors.New("what is sealed can't be opened with the key that is configured: configure the one that it was sealed with beside it")
+var ErrSealed = errors.New(
+	"what is sealed can't be opened with the key that is configured: configure the one that it was sealed with beside it")
 
 // Open opens a value of Seal; otherwise ErrSealed.
 func (v *Vault) Open(purpose, owner string, sealed []byte) ([]byte, error) {

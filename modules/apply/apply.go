@@ -142,7 +142,8 @@ func (a *API) forUsers(serve func(http.ResponseWriter, *http.Request, *caller) e
 		allowance := a.Guards.limit(c.user.ID, a.Rate, a.Gateway.Now())
 		allowance.writeHeaders(w.Header())
 		if allowance.wait > 0 {
-			return refuse(http.StatusTooManyRequests, "too many requests: wait as long as the header Retry-After says").after(allowance.wait)
+			return refuse(http.StatusTooManyRequests,
+				"too many requests: wait as long as the header Retry-After says").after(allowance.wait)
 		}
 		return serve(w, r, c)
 	}

@@ -58,7 +58,8 @@ func (a *API) credentials(w http.ResponseWriter, r *http.Request) (c credentials
 	case errors.Is(err, inbound.ErrBusy):
 		return c, refuse(http.StatusServiceUnavailable, "too many ask for a token at this moment: wait as long as the header Retry-After says").after(5 * time.Second).closing()
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return c, refuse(http.StatusRequestTimeout, "the body came too slowly, or stood still: send it again, without pauses").closing()
+		return c, refuse(http.StatusRequestTimeout,
+			"the body came too slowly, or stood still: send it again, without pauses").closing()
 	case err != nil:
 		return c, errBrokeOff
 	}
@@ -91,7 +92,8 @@ func (a *API) credentials(w http.ResponseWriter, r *http.Request) (c credentials
 func (a *API) issue(r *http.Request, c credentials) (token string, err error) {
 	attempt, wait := a.Guards.Failures.Try(identity.Fold(c.userName), a.Address(r))
 	if wait > 0 {
-		return "", refuse(http.StatusTooManyRequests, "too many wrong passwords came from your address: wait as long as the header Retry-After says").after(wait)
+		return "", refuse(http.StatusTooManyRequests,
+			"too many wrong passwords came from your address: wait as long as the header Retry-After says").after(wait)
 	}
 	wrong := unauthorized(`Bearer realm="apply"`, "user name or password is wrong")
 	defer func() {
@@ -105,7 +107,8 @@ func (a *API) issue(r *http.Request, c credentials) (token string, err error) {
 	}
 	user, err := a.userWith(r.Context(), attempt, namesakes, c.password)
 	if errors.Is(err, password.ErrBusy) {
-		return "", refuse(http.StatusTooManyRequests, "too many ask for a token at this moment: wait as long as the header Retry-After says").after(time.Second)
+		return "", refuse(http.StatusTooManyRequests,
+			"too many ask for a token at this moment: wait as long as the header Retry-After says").after(time.Second)
 	}
 	if err != nil {
 		return "", fmt.Errorf("checking a password: %w", err)
@@ -150,7 +153,8 @@ func (a *API) userWith(ctx context.Context, attempt *password.Attempt, namesakes
 		}
 	}
 	if found > 1 {
-		a.Log.Warn("a user of the Apply API has the same password with several tenants, and gets no token: change one of them",
+		a.Log.Warn(
+			"a user of the Apply API has the same password with several tenants, and gets no token: change one of them",
 			zap.String("tenant", user.Tenant), zap.String("user", user.ID))
 		return nil, nil
 	}

@@ -62,7 +62,8 @@ func noJob() *refusal {
 var errBrokeOff = refuse(http.StatusBadRequest, "the body broke off: send it again").closing()
 
 func storeAway() *refusal {
-	return refuse(http.StatusServiceUnavailable, "the service can't use its database now: send the same again in a moment").after(5 * time.Second).closing()
+	return refuse(http.StatusServiceUnavailable,
+		"the service can't use its database now: send the same again in a moment").after(5 * time.Second).closing()
 }
 
 // unreachable reports whether an error means that the database did not answer, or not in time. A commit may have been

@@ -232,7 +232,8 @@ func (s *submission) unread(err error) error {
 // repeat answers an Idempotency-Key that was used before: with the same application, or with another one.
 func (s *submission) repeat(before store.Kept, err error) error {
 	if errors.Is(err, store.ErrOtherRequest) {
-		return refuse(http.StatusUnprocessableEntity, "this Idempotency-Key was sent with another application before: take a new one for each")
+		return refuse(http.StatusUnprocessableEntity,
+			"this Idempotency-Key was sent with another application before: take a new one for each")
 	}
 	if err == nil {
 		s.id, s.repeated = string(before.Answer), true

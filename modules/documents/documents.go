@@ -48,10 +48,12 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case d.State == hiring.GivenUp:
 		problem.New(http.StatusGone, "this document could not be had from where it was: ask for a new export").Write(w)
 	case d.State == hiring.Fetching:
-		problem.New(http.StatusServiceUnavailable, "this document is still being fetched: ask again after the time in Retry-After").
+		problem.New(http.StatusServiceUnavailable,
+			"this document is still being fetched: ask again after the time in Retry-After").
 			RetryAfter(min(max(d.NextAt.Sub(now), time.Second), time.Minute)).Write(w)
 	case d.State == hiring.Scanning:
-		problem.New(http.StatusServiceUnavailable, "this document is still being scanned: ask again after the time in Retry-After").RetryAfter(5 * time.Second).Write(w)
+		problem.New(http.StatusServiceUnavailable,
+			"this document is still being scanned: ask again after the time in Retry-After").RetryAfter(5 * time.Second).Write(w)
 	default:
 		s.serve(w, r, d)
 	}
@@ -79,7 +81,8 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, d *hiring.Documen
 	if err != nil {
 		s.Log.Error("a document's file can't be read: restore the document store from a backup",
 			zap.Int64("document", d.ID), zap.Error(err))
-		problem.New(http.StatusServiceUnavailable, "this document can't be read now: ask again later").RetryAfter(time.Minute).Write(w)
+		problem.New(http.StatusServiceUnavailable,
+			"this document can't be read now: ask again later").RetryAfter(time.Minute).Write(w)
 		return
 	}
 	defer content.Close()

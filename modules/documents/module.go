@@ -25,7 +25,8 @@ func (Handler) CaddyModule() caddy.ModuleInfo {
 func ParseDirective(h httpcaddyfile.Helper) (caddyhttp.MiddlewareHandler, error) {
 	h.Next()
 	if h.NextArg() || h.NextBlock(0) {
-		return nil, h.Err("documents takes no options: leave out what follows it; the folder is named in the global option hiregate")
+		return nil, h.Err(
+			"documents takes no options: leave out what follows it; the folder is named in the global option hiregate")
 	}
 	return new(Handler), nil
 }

@@ -53,7 +53,8 @@ func (in *intake) loop(from string) (result string) {
 	if t, ok := in.Gateway.Config.Tenant(from); ok {
 		names = in.leadingHere(t)
 	}
-	in.Log.Warn("an export came back for the fourth time and was refused: have the integration lead elsewhere, or remove it",
+	in.Log.Warn(
+		"an export came back for the fourth time and was refused: have the integration lead elsewhere, or remove it",
 		zap.String("tenant", in.tenant.Name), zap.String("from_tenant", from), zap.Strings("integrations", names))
 	who := "an integration"
 	if len(names) > 0 {

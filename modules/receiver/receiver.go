@@ -127,7 +127,8 @@ func (in *intake) take() (result string) {
 }
 
 func noTenant() *problem.Problem {
-	return problem.New(http.StatusNotFound, "nobody receives exports at this address: check the identifier in the URL").Closing()
+	return problem.New(http.StatusNotFound,
+		"nobody receives exports at this address: check the identifier in the URL").Closing()
 }
 
 // inForce is the configuration that is in force now: it may have been replaced since the request came.

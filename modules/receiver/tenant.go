@@ -26,7 +26,8 @@ func ParseTenantFrom(args []string) (t TenantFrom, err error) {
 	case "path":
 		n, err := strconv.Atoi(args[1])
 		if err != nil || n < 0 || n > maxSegment {
-			return t, fmt.Errorf("tenant_from path %q: give the number of a path segment, 0 being the first: with /hooks/acme, 1 is acme", args[1])
+			return t, fmt.Errorf(
+				"tenant_from path %q: give the number of a path segment, 0 being the first: with /hooks/acme, 1 is acme", args[1])
 		}
 		t.Segment = &n
 	case "query":
@@ -46,9 +47,11 @@ func (t TenantFrom) check() error {
 	case t.Segment == nil && t.Query == "":
 		return errors.New("export_receiver does not know its tenants: add `tenant_from path N` or `tenant_from query NAME`")
 	case t.Segment != nil && t.Query != "":
-		return errors.New("export_receiver takes the tenant from a path segment or from a query parameter, not from both: keep one")
+		return errors.New(
+			"export_receiver takes the tenant from a path segment or from a query parameter, not from both: keep one")
 	case t.Segment != nil && (*t.Segment < 0 || *t.Segment > maxSegment):
-		return fmt.Errorf("tenant_from path %d: give the number of a path segment, 0 being the first: with /hooks/acme, 1 is acme", *t.Segment)
+		return fmt.Errorf(
+			"tenant_from path %d: give the number of a path segment, 0 being the first: with /hooks/acme, 1 is acme", *t.Segment)
 	}
 	return nil
 }

@@ -21,7 +21,8 @@ func (f *fault) Error() string { return f.code + ": " + f.description }
 var (
 	errClient = &fault{http.StatusUnauthorized, "invalid_client", "send the client's id and secret with HTTP Basic",
 		`Basic realm="sign-in", charset="UTF-8"`}
-	errGrant    = badRequest("invalid_grant", "the code or token is invalid, expired or already used: start a new authorization request")
+	errGrant = badRequest("invalid_grant",
+		"the code or token is invalid, expired or already used: start a new authorization request")
 	errScope    = badRequest("invalid_scope", "scope must have openid, and nothing that was not granted")
 	errTwoWays  = badRequest("invalid_request", "authenticate in one way")
 	errNotForm  = badRequest("invalid_request", "send a body of type application/x-www-form-urlencoded, of at most 64 KiB")

@@ -241,7 +241,8 @@ func (k *key) public() jose.JSONWebKey {
 
 // sign makes a JWT of claims in JSON.
 func (k *key) sign(claims []byte) (string, error) {
-	key := jose.SigningKey{Algorithm: jose.SignatureAlgorithm(k.Algorithm), Key: jose.JSONWebKey{Key: k.private, KeyID: k.ID}}
+	key := jose.SigningKey{Algorithm: jose.SignatureAlgorithm(k.Algorithm),
+		Key: jose.JSONWebKey{Key: k.private, KeyID: k.ID}}
 	signer, err := jose.NewSigner(key, new(jose.SignerOptions).WithType("JWT"))
 	if err != nil {
 		return "", err

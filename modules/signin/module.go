@@ -158,14 +158,16 @@ func checkIssuer(s string, dev bool) error {
 	case strings.ContainsAny(s, "?#") || u.User != nil || strings.HasSuffix(s, "/"):
 		return errors.New("signin: base_url: write the address alone, such as https://gate.example.com/signin, without query, fragment, user name and slash at the end")
 	case strings.HasPrefix(u.Path, "//"): // browsers would take the path of our forms for a host
-		return fmt.Errorf("signin: base_url %q has two slashes after the host: write one, such as https://gate.example.com/signin", s)
+		return fmt.Errorf(
+			"signin: base_url %q has two slashes after the host: write one, such as https://gate.example.com/signin", s)
 	}
 	return nil
 }
 
 var placeholder = regexp.MustCompile(`^\{(env|file)\.[^{}]+\}$`)
 
-var errNoKey = errors.New("signin is not complete: add `key {env.HIREGATE_SIGNIN_KEY}`, of the output of openssl rand -base64 32")
+var errNoKey = errors.New(
+	"signin is not complete: add `key {env.HIREGATE_SIGNIN_KEY}`, of the output of openssl rand -base64 32")
 
 var sealKey = gateway.SealKey{Option: "signin: key", Of: "signing keys"}
 

@@ -127,7 +127,8 @@ func (p *Provider) fromUpstream(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		p.Log.Warn("a sign-in upstream did not meet what the application asked for",
 			zap.String("client", a.client.ID), zap.Bool("auth_time", them.AuthTime > 0))
-		p.refuse(w, r, a, "login_required", "the user's provider did not confirm a new sign-in, or one as recent as max_age demands")
+		p.refuse(w, r, a, "login_required",
+			"the user's provider did not confirm a new sign-in, or one as recent as max_age demands")
 		return
 	}
 	u, err := p.joined(r.Context(), them)

@@ -113,7 +113,8 @@ func (u *Upstream) account(token *oidc.IDToken, nonce string) (*account, error) 
 	case authorized && c.text("azp") != u.ClientID:
 		return nil, errors.New("the upstream's ID token was issued to another client (azp)")
 	case !authorized && len(token.Audience) > 1:
-		return nil, errors.New("the upstream's ID token is for several clients, and does not tell to which it was issued (azp)")
+		return nil, errors.New(
+			"the upstream's ID token is for several clients, and does not tell to which it was issued (azp)")
 	case token.Subject == "" || len(token.Subject) > maxSubject || strings.ContainsFunc(token.Subject, unicode.IsControl):
 		return nil, errors.New("the upstream's ID token does not tell whose it is: sub is missing or malformed")
 	}

@@ -90,7 +90,8 @@ func (u *Upstream) ask() (*metadata, error) {
 	}
 	m := &metadata{Provider: found}
 	if found.Claims(m) != nil {
-		return nil, errors.New("reading the upstream's metadata: a member has another type than OpenID Connect Discovery says")
+		return nil, errors.New(
+			"reading the upstream's metadata: a member has another type than OpenID Connect Discovery says")
 	}
 	return m, nil
 }

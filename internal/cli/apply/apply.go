@@ -66,9 +66,11 @@ The id of the application (the header X-Application-Id) is printed.`,
 	fl.StringVar(&f.user, "user", "", "user name, an e-mail address")
 	fl.StringVar(&f.passwordFile, "password-file", "",
 		"file with the password; - is standard input (or the environment variable "+passwordVariable+")")
-	fl.StringVar(&f.answers, "answers", "", "JSON file with the answers; - is standard input (default: they are asked for)")
+	fl.StringVar(&f.answers, "answers", "",
+		"JSON file with the answers; - is standard input (default: they are asked for)")
 	fl.StringVar(&f.source, "source", "hiregate", "where the applicant came from")
-	fl.StringVar(&f.key, "idempotency-key", "", "names the application, to send it once more safely (default: a fresh one)")
+	fl.StringVar(&f.key, "idempotency-key", "",
+		"names the application, to send it once more safely (default: a fresh one)")
 	fl.BoolVar(&f.questions, "questions", false, "show what the job asks, and end")
 	fl.BoolVar(&f.json, "json", false, "print JSON, one object a line")
 	return cmd

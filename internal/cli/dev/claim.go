@@ -50,7 +50,8 @@ func claimDir(ctx context.Context, dir string) (*claim, error) {
 		select {
 		case <-ctx.Done():
 			c.release()
-			return nil, fmt.Errorf("processes of a hiregate dev that was killed still run in %s: end them, or choose another folder with --dir", dir)
+			return nil, fmt.Errorf(
+				"processes of a hiregate dev that was killed still run in %s: end them, or choose another folder with --dir", dir)
 		case <-time.After(10 * time.Millisecond):
 		}
 	}

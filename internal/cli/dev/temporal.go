@@ -47,8 +47,9 @@ func findTemporal() (temporalProgram, error) {
 	if path, err := exec.LookPath("temporal"); err == nil {
 		return temporalProgram{path: path, cli: true}, nil
 	}
-	return temporalProgram{}, errors.New("there is no Temporal server to run: build temporal-dev with make build, install Temporal's command line " +
-		"(`temporal`), or name a temporal-dev in " + temporalVariable)
+	return temporalProgram{}, errors.New(
+		"there is no Temporal server to run: build temporal-dev with make build, install Temporal's command line " +
+			"(`temporal`), or name a temporal-dev in " + temporalVariable)
 }
 
 // child makes the process that runs the server on files in dir.

@@ -72,14 +72,16 @@ With --json every line is a JSON object: "kind" is "listening" (the first), "ver
 	cmd.SetFlagErrorFunc(terminal.FlagError)
 	fl := cmd.Flags()
 	fl.StringVar(&f.addr, "addr", "127.0.0.1:8090", "address to listen at; :8090 is every address of this machine")
-	fl.StringVar(&f.secret, "secret", "", "secret that the sender signs with (or the environment variable "+terminal.SecretVariable+")")
+	fl.StringVar(&f.secret, "secret", "",
+		"secret that the sender signs with (or the environment variable "+terminal.SecretVariable+")")
 	fl.IntVar(&f.verifyStatus, "verify-status", http.StatusOK, "status to answer the verification event with")
 	fl.IntVar(&f.status, "status", http.StatusOK, "status to answer exports with")
 	fl.Float64Var(&f.failRate, "fail-rate", 0, "share of exports to answer 500 instead, from 0 to 1")
 	fl.DurationVar(&f.slow, "slow", 0, "how long to wait before an export is answered")
 	fl.BoolVar(&f.noDownload, "no-download", false, "leave the documents where they are")
 	fl.StringVar(&f.save, "save", "", "folder to keep bodies and documents in, by UUID (personal data!)")
-	fl.StringVar(&f.issuer, "issuer", "", "address of the provider that people sign in at, such as http://localhost:8080/signin")
+	fl.StringVar(&f.issuer, "issuer", "",
+		"address of the provider that people sign in at, such as http://localhost:8080/signin")
 	fl.StringVar(&f.client, "client", DemoClient, "OAuth client that it is there")
 	fl.StringVar(&f.clientSecret, "client-secret", "",
 		"secret of that client (or the environment variable "+ClientSecretVariable+")")

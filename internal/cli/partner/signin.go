@@ -144,7 +144,8 @@ func (s *signIn) finish(w http.ResponseWriter, r *http.Request) {
 	a, ok := s.attempts.Get(q.Get("state"))
 	cookie, err := r.Cookie(attemptCookie)
 	if !ok || err != nil || cookie.Value != q.Get("state") || time.Now().After(a.till) {
-		s.failed(w, http.StatusBadRequest, "This answer belongs to no sign-in that began in this browser in the last ten minutes. Begin again.")
+		s.failed(w, http.StatusBadRequest,
+			"This answer belongs to no sign-in that began in this browser in the last ten minutes. Begin again.")
 		return
 	}
 	s.attempts.Remove(cookie.Value) // an answer is accepted once

@@ -152,8 +152,9 @@ func (r *run) awaitDocuments(ctx context.Context, accepted int) error {
 	case ctx.Err() != nil:
 		fmt.Fprintf(r.out, "\nInterrupted when %d of %d documents were fetched; the sender is gone.\n", f.Fetched, f.Expected)
 	default:
-		fmt.Fprintf(r.out, "\nOnly %d of %d documents were fetched within %s; the sender is gone. They were served on 127.0.0.1: "+
-			"the receiver must run on this machine and be allowed to fetch from there.\n", f.Fetched, f.Expected, r.flags.wait)
+		fmt.Fprintf(r.out,
+			"\nOnly %d of %d documents were fetched within %s; the sender is gone. They were served on 127.0.0.1: "+
+				"the receiver must run on this machine and be allowed to fetch from there.\n", f.Fetched, f.Expected, r.flags.wait)
 	}
 	return nil
 }

@@ -49,7 +49,8 @@ The exit code is 1 when anything was not acknowledged: with 2xx an export, with 
   hiregate send http://localhost:8080/hooks/acme --secret acme-secret --payload export.json --document resume.pdf
   HIREGATE_SECRET=acme-secret hiregate send http://localhost:8080/hooks/acme --count 1000 --concurrency 16 --rate 200/s`,
 		SilenceUsage: true, // it would hide the error
-		Args:         terminal.Exactly(1, "send takes one URL, such as: hiregate send http://localhost:8080/hooks/acme --secret acme-secret"),
+		Args: terminal.Exactly(1,
+			"send takes one URL, such as: hiregate send http://localhost:8080/hooks/acme --secret acme-secret"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, stop := terminal.Interruptible(cmd)
 			defer stop()
@@ -58,7 +59,8 @@ The exit code is 1 when anything was not acknowledged: with 2xx an export, with 
 	}
 	cmd.SetFlagErrorFunc(terminal.FlagError)
 	fl := cmd.Flags()
-	fl.StringVar(&f.secret, "secret", "", "secret that signs the body (or the environment variable "+terminal.SecretVariable+")")
+	fl.StringVar(&f.secret, "secret", "",
+		"secret that signs the body (or the environment variable "+terminal.SecretVariable+")")
 	fl.StringVar(&f.event, "event", webhook.EventExport, "event to send: CANDIDATE-EXPORT or VERIFY")
 	fl.StringVar(&f.payload, "payload", "", "file with the body of the export (default: a minimal export)")
 	fl.StringArrayVar(&f.documents, "document", nil, "file to serve as the document of an attachment; repeat it for more")

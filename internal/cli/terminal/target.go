@@ -31,7 +31,8 @@ func ParseTarget(arg string) (*url.URL, error) {
 	case u.Hostname() == "":
 		return nil, fmt.Errorf("%q names no host: write it like https://gate.example.com/hooks/acme", arg)
 	case u.User != nil:
-		return nil, fmt.Errorf("the URL carries user information before the @: leave it out, the signature is what authenticates")
+		return nil, fmt.Errorf(
+			"the URL carries user information before the @: leave it out, the signature is what authenticates")
 	}
 	u.Fragment = ""
 	return u, nil
