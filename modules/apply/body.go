@@ -2,9 +2,9 @@ package apply
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"strings"
 	"unicode"
@@ -255,25 +255,10 @@ func (b *body) buffer(r io.Reader) (content, error) {
 		}
 	}
 	begin := b.scratched
-	n, err := io.Copy(noted{b}, io.MultiReader(strings.NewReader(string(head)), r))
+	n, err := io.Copy(io.NewOffsetWriter(b.scratch, begin), io.MultiReader(bytes.NewReader(head), r))
+	b.scratched += n
 	return content{rest: io.NewSectionReader(b.scratch, begin, n)}, err
 }
-
-// noted writes to the end of the scratch file.
-type noted struct{ *body }
-
-func (w noted) Write(p []byte) (int, error) {
-	n, err := w.scratch.WriteAt(p, w.scratched)
-	w.scratched += int64(n)
-	if err != nil {
-		return n, fmt.Errorf("buffering a part of an application: %w", diskError{err})
-	}
-	return n, nil
-}
-
-type diskError struct{ error }
-
-func (e diskError) Unwrap() error { return e.error }
 
 // dataURL is the prefix of a data URL, which is not base64 alone.
 const dataURL = "data:"

@@ -179,15 +179,12 @@ func (f *flags) submit(ctx context.Context, cmd *cobra.Command, c *client, sourc
 
 // show prints what a job asks.
 func (f *flags) show(cmd *cobra.Command, questions []asked) error {
+	if f.json {
+		return terminal.WriteJSONLines(cmd.OutOrStdout(), questions)
+	}
 	table := terminal.NewTable(cmd.OutOrStdout(), "question", "format", "required", "label", "options", "max length",
 		"group")
 	for _, q := range questions {
-		if f.json {
-			if err := terminal.WriteJSON(cmd.OutOrStdout(), q); err != nil {
-				return err
-			}
-			continue
-		}
 		required, most, group := "", "", ""
 		if q.IsRequired {
 			required = "yes"
@@ -200,28 +197,19 @@ func (f *flags) show(cmd *cobra.Command, questions []asked) error {
 		}
 		table.Row(q.ID, q.Format, required, q.Label, hiring.JoinOptions(q.Options), most, group)
 	}
-	if f.json {
-		return nil
-	}
 	return table.Flush()
 }
 
 // showItems prints what is not valid, by question.
 func (f *flags) showItems(cmd *cobra.Command, items []invalidItem) error {
+	if f.json {
+		return terminal.WriteJSONLines(cmd.OutOrStdout(), items)
+	}
 	table := terminal.NewTable(cmd.OutOrStdout(), "question", "what is wrong")
 	for _, item := range items {
-		if f.json {
-			if err := terminal.WriteJSON(cmd.OutOrStdout(), item); err != nil {
-				return err
-			}
-			continue
-		}
 		for _, message := range item.Messages {
 			table.Row(item.QuestionID, message)
 		}
-	}
-	if f.json {
-		return nil
 	}
 	return table.Flush()
 }

@@ -87,6 +87,16 @@ func WriteJSON(w io.Writer, v any) error {
 	return nil
 }
 
+// WriteJSONLines writes each item with WriteJSON.
+func WriteJSONLines[T any](w io.Writer, items []T) error {
+	for _, item := range items {
+		if err := WriteJSON(w, item); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func formatTime(t time.Time) string {
 	if t.IsZero() {
 		return ""
