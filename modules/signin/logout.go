@@ -104,7 +104,7 @@ func (p *Provider) endSession(w http.ResponseWriter, r *http.Request, to destina
 		}
 		metrics.SignIn(e.Client, "sign-out", "success")
 	}
-	p.setCookie(w, "")
+	setCookie(w, p.cookie, "", 0)
 	if to.address == "" {
 		p.message(w, r, http.StatusOK, func(t *texts) (string, string) { return t.OutTitle, t.Out })
 		return

@@ -1,6 +1,7 @@
 package signin
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -59,13 +60,9 @@ func (h *Handler) Provision(ctx caddy.Context) error {
 	if err != nil {
 		return err
 	}
-	p := Provider{Gateway: g, Issuer: h.BaseURL, Title: h.Title, Failures: failures, Address: gateway.ClientAddress(ctx),
-		Log: ctx.Logger()}
-	if p.Issuer == "" {
-		p.Issuer = g.Config.PublicURL + "/signin"
-	}
-	if p.Title == "" {
-		p.Title = g.Config.Names.Service
+	p := Provider{
+		Gateway: g, Issuer: cmp.Or(h.BaseURL, g.Config.PublicURL+"/signin"), Title: cmp.Or(h.Title, g.Config.Names.Service),
+		Failures: failures, Address: gateway.ClientAddress(ctx), Log: ctx.Logger(),
 	}
 	if err := checkIssuer(p.Issuer, g.Config.Dev); err != nil {
 		return err
@@ -86,10 +83,8 @@ func (h *Handler) Provision(ctx caddy.Context) error {
 	if err != nil {
 		return err
 	}
-	p.Ring = &Ring{Vault: p.Vault, Store: g.Runtime.Store, Now: g.Now, Log: p.Log, Every: time.Duration(h.Rotate)}
-	if p.Ring.Every == 0 {
-		p.Ring.Every = RotateEvery
-	}
+	p.Ring = &Ring{Vault: p.Vault, Store: g.Runtime.Store, Now: g.Now, Log: p.Log,
+		Every: cmp.Or(time.Duration(h.Rotate), RotateEvery)}
 	if p.Ring.Every < MinRotate {
 		return errRotate
 	}
@@ -129,12 +124,8 @@ func (c *UpstreamOIDC) resolve(g *gateway.Gateway) (*Upstream, error) {
 	if err != nil {
 		return nil, gateway.Unset("signin: upstream_oidc: client_secret", err)
 	}
-	name := c.Name
-	if name == "" {
-		name = issuer.Hostname()
-	}
-	return &Upstream{Name: name, Issuer: c.Issuer, ClientID: c.ClientID, Secret: strings.TrimSpace(secret),
-		Client: g.Config.Egress.Client(), Now: g.Now}, nil
+	return &Upstream{Name: cmp.Or(c.Name, issuer.Hostname()), Issuer: c.Issuer, ClientID: c.ClientID,
+		Secret: strings.TrimSpace(secret), Client: g.Config.Egress.Client(), Now: g.Now}, nil
 }
 
 // ServeHTTP implements caddyhttp.MiddlewareHandler. It answers every request itself.

@@ -35,15 +35,15 @@ func (p *Provider) sessionHash(r *http.Request) (identity.Hash, bool) {
 	return identity.HashSecret(c.Value), true
 }
 
-// setCookie sets the session cookie, or removes it if session is empty. Because of its prefix, browsers accept the
-// cookie from us alone, for all paths of this host, and only if it is Secure, which http://localhost counts as.
-func (p *Provider) setCookie(w http.ResponseWriter, session string) {
-	c := &http.Cookie{Name: p.cookie, Value: session, Path: "/", Secure: true, HttpOnly: true,
-		SameSite: http.SameSiteLaxMode}
-	if session == "" {
-		c.MaxAge = -1
+// setCookie sets a cookie for maxAge seconds, or until the browser closes if that is 0; it removes the cookie if value is
+// empty. Because of their prefix, browsers accept our cookies from us alone, for all paths of this host, and only if they
+// are Secure, which http://localhost counts as.
+func setCookie(w http.ResponseWriter, name, value string, maxAge int) {
+	if value == "" {
+		maxAge = -1
 	}
-	http.SetCookie(w, c)
+	http.SetCookie(w, &http.Cookie{Name: name, Value: value, Path: "/", MaxAge: maxAge, Secure: true, HttpOnly: true,
+		SameSite: http.SameSiteLaxMode})
 }
 
 // ownForm passes on forms that were sent from a page of ours: browsers report where a form comes from. Other clients
@@ -163,7 +163,7 @@ func (p *Provider) signedIn(w http.ResponseWriter, r *http.Request, a *authoriza
 		return
 	}
 	metrics.SignIn(a.client.ID, "sign-in", "success")
-	p.setCookie(w, cookie)
+	setCookie(w, p.cookie, cookie, 0)
 	p.proceed(w, r, a, s, slices.Contains(a.prompt, "consent"))
 }
 

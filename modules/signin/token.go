@@ -1,6 +1,7 @@
 package signin
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
@@ -140,10 +141,7 @@ func (p *Provider) refresh(w http.ResponseWriter, r *http.Request, c *identity.C
 	if g == nil {
 		return errGrant
 	}
-	if scope == "" {
-		scope = g.Scope
-	}
-	return p.answer(w, k, g, u, issued, scope, "", now)
+	return p.answer(w, k, g, u, issued, cmp.Or(scope, g.Scope), "", now)
 }
 
 // issuedTokens are new tokens, and what is stored of them.

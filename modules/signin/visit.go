@@ -57,10 +57,10 @@ func (p *Provider) beginVisit(w http.ResponseWriter, r *http.Request,
 		}
 	}
 	for len(begun) >= maxVisits {
-		p.setVisit(w, begun[0], "")
+		setCookie(w, begun[0], "", 0)
 		begun = begun[1:]
 	}
-	p.setVisit(w, p.visitCookie(v.State), ticket)
+	setCookie(w, p.visitCookie(v.State), ticket, int(upstreamVisit/time.Second))
 	return v, until, nil
 }
 
@@ -82,7 +82,7 @@ func (p *Provider) endVisit(w http.ResponseWriter, r *http.Request) (v *visit, r
 	if err != nil {
 		return nil, "", err
 	}
-	p.setVisit(w, c.Name, "")
+	setCookie(w, c.Name, "", 0)
 	if sealed == nil {
 		return nil, "", nil
 	}
@@ -93,14 +93,4 @@ func (p *Provider) endVisit(w http.ResponseWriter, r *http.Request) (v *visit, r
 // visitCookie is the name of a visit's cookie, with the first characters of its state.
 func (p *Provider) visitCookie(state string) string {
 	return p.cookie + "-upstream-" + state[:min(8, len(state))]
-}
-
-// setVisit sets a visit's cookie, or removes it if the ticket is empty.
-func (p *Provider) setVisit(w http.ResponseWriter, name, ticket string) {
-	c := &http.Cookie{Name: name, Value: ticket, Path: "/", MaxAge: int(upstreamVisit / time.Second), Secure: true,
-		HttpOnly: true, SameSite: http.SameSiteLaxMode}
-	if ticket == "" {
-		c.MaxAge = -1
-	}
-	http.SetCookie(w, c)
 }

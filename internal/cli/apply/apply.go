@@ -2,6 +2,7 @@
 package apply
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -161,10 +162,7 @@ func (f *flags) form(ctx context.Context, cmd *cobra.Command, c *client, questio
 // submit sends an application, and prints its id; otherwise it returns what is not valid.
 func (f *flags) submit(ctx context.Context, cmd *cobra.Command, c *client, source string,
 	answers []givenAnswer) ([]invalidItem, error) {
-	key := f.key
-	if key == "" {
-		key = uuid.NewString()
-	}
+	key := cmp.Or(f.key, uuid.NewString())
 	id, items, err := c.apply(ctx, f.job, source, answers, key)
 	if err != nil || len(items) > 0 {
 		return items, err
