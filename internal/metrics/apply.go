@@ -11,7 +11,8 @@ var (
 		Name: "hiregate_applications_total", Help: "Submissions to the Apply API by tenant and result: accepted, repeated, invalid (their answers), refused, failed.",
 	}, []string{"tenant", "result"})
 	invalidAnswers = prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "hiregate_application_invalid_answers_total", Help: "Answers that failed validation, by the question's format; unknown stands for a question that the job does not ask.",
+		Name: "hiregate_application_invalid_answers_total",
+		Help: "Answers that failed validation, by the question's format; unknown stands for a question that the job does not ask.",
 	}, []string{"format"})
 	applicationBytes = prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "hiregate_application_body_bytes_total", Help: "Bytes of submissions' bodies that were read.",

@@ -17,27 +17,27 @@ var (
 		Name: "hiregate_received_total", Help: "Webhook requests by tenant, event and result.",
 	}, []string{"tenant", "event", "result"})
 	bodyBytes = prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "hiregate_unverified_body_bytes", Help: "Memory that the bodies of requests take whose sender is not known yet.",
+		Name: "hiregate_unverified_body_bytes", Help: "Memory of request bodies whose sender is not verified yet.",
 	})
 	sameBody = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "hiregate_received_same_body_total", Help: "Exports accepted with a body that the tenant had sent before under another UUID.",
 	}, []string{"tenant"})
 	ackSeconds = prometheus.NewHistogram(prometheus.HistogramOpts{
-		Name: "hiregate_ack_seconds", Help: "Time from an export's first byte to its acknowledgement, on disk.",
+		Name: "hiregate_ack_seconds", Help: "Time from an export's first byte to its durable acknowledgement.",
 		Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
 	})
 	deliveries = prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "hiregate_deliveries_total", Help: "Changes of deliveries to an outcome class, by tenant and integration; retrying counts each attempt that was not taken.",
+		Name: "hiregate_deliveries_total", Help: "Changes of deliveries to an outcome class, by tenant and integration; retrying counts each failed attempt.",
 	}, []string{"tenant", "integration", "class"})
 	attemptSeconds = prometheus.NewHistogram(prometheus.HistogramOpts{
 		Name: "hiregate_delivery_attempt_seconds", Help: "Time of one delivery attempt, answered or not.",
 		Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 20},
 	})
 	attemptsUnderWay = prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "hiregate_delivery_attempts_under_way", Help: "Delivery attempts that are being made.",
+		Name: "hiregate_delivery_attempts_under_way", Help: "Delivery attempts in progress.",
 	})
 	attemptBytes = prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "hiregate_delivery_attempt_bytes", Help: "Bytes of memory, about, that the bodies of the attempts under way take.",
+		Name: "hiregate_delivery_attempt_bytes", Help: "Approximate bytes of memory of the bodies of the attempts in progress.",
 	})
 	deferred = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "hiregate_deliveries_deferred_total", Help: "Attempts that were due and had to wait, by tenant and reason: at_capacity and breaker_open of the integration; no_place, no_memory: the tenant has its share.",
@@ -59,25 +59,27 @@ var (
 		Name: "hiregate_documents_unfetched", Help: "Documents of exports that are still to be fetched.",
 	})
 	leastLeft = prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "hiregate_documents_unfetched_window_seconds", Help: "What is left until the first URL of the documents that are still to be fetched ends; all of its time when there are none.",
+		Name: "hiregate_documents_unfetched_window_seconds",
+		Help: "Time until the first URL of the unfetched documents expires; its whole window when there are none.",
 	})
 	documentsFree = prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "hiregate_documents_free_bytes", Help: "What the file system of the documents folder has left.",
+		Name: "hiregate_documents_free_bytes", Help: "Free space of the file system of the documents folder.",
 	})
 	dispatched = prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "hiregate_dispatches_total", Help: "Workflow starts asked of Temporal, by result: started, repeated, unavailable, refused; and lost, of what Temporal knew no more.",
+		Name: "hiregate_dispatches_total", Help: "Workflow starts asked of Temporal, by result: started, repeated, unavailable, refused; and lost: Temporal no longer knew the workflow.",
 	}, []string{"result"})
 	erased = prometheus.NewCounter(prometheus.CounterOpts{
-		Name: "hiregate_exports_erased_total", Help: "Exports whose content was erased, as retention says or somebody asked.",
+		Name: "hiregate_exports_erased_total", Help: "Exports whose content was erased, by retention or on request.",
 	})
 	filesStuck = prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "hiregate_files_stuck", Help: "Files that nobody needs any more and that the last sweep could not remove.",
+		Name: "hiregate_files_stuck", Help: "Unneeded files that the last sweep could not remove.",
 	})
 	undispatched = prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "hiregate_inbox_undispatched", Help: "Accepted exports whose workflow was not started yet.",
 	})
 	undispatchedAge = prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "hiregate_inbox_undispatched_oldest_seconds", Help: "Age of the oldest accepted export whose workflow was not started yet; 0 when there is none.",
+		Name: "hiregate_inbox_undispatched_oldest_seconds",
+		Help: "Age of the oldest accepted export whose workflow was not started yet; 0 when there is none.",
 	})
 	walBytes = prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "hiregate_sqlite_wal_bytes", Help: "Size of SQLite's write-ahead log.",
@@ -86,10 +88,10 @@ var (
 		Name: "hiregate_store_commits_total", Help: "Transactions committed.",
 	})
 	writes = prometheus.NewCounter(prometheus.CounterOpts{
-		Name: "hiregate_store_writes_total", Help: "Writes that those transactions held; over hiregate_store_commits_total: how many share a sync of the disk.",
+		Name: "hiregate_store_writes_total", Help: "Writes in those transactions; divided by hiregate_store_commits_total: how many share a disk sync.",
 	})
 	temporalUp = prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "hiregate_temporal_up", Help: "1 when Temporal answered last, else 0.",
+		Name: "hiregate_temporal_up", Help: "1 if Temporal answered the last request, else 0.",
 	})
 )
 

@@ -99,8 +99,10 @@ func TestStandingsAreSetTogether(t *testing.T) {
 	Configured(map[hiring.Place]bool{at("acme", "hris"): true, at("acme", "crm"): false})
 	Held(map[hiring.Place]int64{at("acme", "crm"): 3, at("acme", "removed"): 1})
 	Quarantined(map[string]int64{"acme": 2})
-	require.Equal(t, map[string]float64{"integration=hris tenant=acme ": 1, "integration=crm tenant=acme ": 0}, shown("hiregate_integration_configured"))
-	require.Equal(t, map[string]float64{"integration=crm tenant=acme ": 3, "integration=removed tenant=acme ": 1}, shown("hiregate_deliveries_held"))
+	require.Equal(t, map[string]float64{"integration=hris tenant=acme ": 1, "integration=crm tenant=acme ": 0},
+		shown("hiregate_integration_configured"))
+	require.Equal(t, map[string]float64{"integration=crm tenant=acme ": 3, "integration=removed tenant=acme ": 1},
+		shown("hiregate_deliveries_held"))
 	require.Equal(t, map[string]float64{"tenant=acme ": 2}, shown("hiregate_exports_quarantined"))
 
 	Held(map[hiring.Place]int64{at("acme", "crm"): 1})

@@ -7,7 +7,7 @@ var (
 		Name: "hiregate_scans_total", Help: "Scans of documents by what the scanner said: clean, refused, unknown (it failed; the document waits).",
 	}, []string{"result"})
 	scansPending = prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "hiregate_scans_pending", Help: "Documents that nobody gets because their scan has not ended.",
+		Name: "hiregate_scans_pending", Help: "Documents that are withheld until their scan has ended.",
 	})
 )
 

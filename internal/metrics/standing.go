@@ -16,7 +16,7 @@ var (
 	held = newStanding("hiregate_deliveries_held",
 		"Deliveries that are held until their integration is configured.", "tenant", "integration")
 	quarantine = newStanding("hiregate_exports_quarantined",
-		"Exports in quarantine, which wait for somebody to release them.", "tenant")
+		"Exports in quarantine, which wait to be released.", "tenant")
 )
 
 // Configured sets which integrations exist, and whether exports may go to them. Among those that share a label the

@@ -156,14 +156,14 @@ func (u *Upstream) complete(ctx context.Context, them *account) error {
 	case json.NewDecoder(answer.Body).Decode(&c) != nil:
 		return fmt.Errorf("%w: the answer is not a JSON object", errUserinfo)
 	case c.text("sub") != them.Subject: // section 5.3.2
-		return fmt.Errorf("%w: it tells of somebody else", errUserinfo)
+		return fmt.Errorf("%w: it is about another user", errUserinfo)
 	}
 	them.describe(c)
 	return nil
 }
 
 // errStranger means that an upstream account belongs to no user here.
-var errStranger = errors.New("the account is nobody's")
+var errStranger = errors.New("the account belongs to no user here")
 
 // joined returns the user of an upstream account: by issuer and subject alone, once it is joined. Errors: errStranger,
 // errUserinfo.

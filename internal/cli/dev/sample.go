@@ -35,7 +35,7 @@ func (f *flags) sampleData(ctx context.Context) error {
 		}
 	}
 	if err := s.signIn(f.home())(ctx); err != nil {
-		return fmt.Errorf("making somebody who can sign in: %w", err)
+		return fmt.Errorf("making the sample user: %w", err)
 	}
 	return nil
 }
