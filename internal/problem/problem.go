@@ -1,16 +1,20 @@
-// Package problem writes error answers as application/problem+json (RFC 9457). The errors of the Apply API and of sign-in look
-// otherwise, as the contract or a standard says; Seconds and Close are theirs as well.
+// Package problem has the one error that refuses a request: a status, a code where the API has codes, and a sentence. Write encodes it
+// as application/problem+json (RFC 9457). The Apply API and sign-in encode it as the contract and OAuth want it, after SetHeader.
 package problem
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strconv"
 	"time"
 )
 
-// Problem is an error answer. Detail is a sentence that says what to do; nothing in it comes from a request's body.
+// Problem is an error that is answered to whoever sent the request. Detail is a sentence that says what to do; nothing in it comes from
+// a request's body.
 type Problem struct {
+	// Code names the error for machines, as in RFC 6749 section 5.2. application/problem+json does not show it.
+	Code     string `json:"-"`
 	Title    string `json:"title"`
 	Status   int    `json:"status"`
 	Detail   string `json:"detail"`
@@ -22,10 +26,18 @@ type Problem struct {
 	close      bool
 }
 
-// New is a problem of an HTTP status.
+// New returns a problem with an HTTP status.
 func New(status int, detail string) *Problem {
 	return &Problem{Title: http.StatusText(status), Status: status, Detail: detail}
 }
+
+// Newf is New with a detail that is formatted as by fmt.Sprintf.
+func Newf(status int, format string, args ...any) *Problem {
+	return New(status, fmt.Sprintf(format, args...))
+}
+
+// Error implements error: it returns the detail.
+func (p *Problem) Error() string { return p.Detail }
 
 // RetryAfter adds the header of that name, in whole seconds, at least one.
 func (p *Problem) RetryAfter(d time.Duration) *Problem {
@@ -49,14 +61,19 @@ func (p *Problem) Write(w http.ResponseWriter) {
 	h.Set("Content-Type", "application/problem+json")
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Content-Type-Options", "nosniff")
+	p.SetHeader(w)
+	w.WriteHeader(p.Status)
+	json.NewEncoder(w).Encode(p)
+}
+
+// SetHeader sets what RetryAfter and Closing ask for. Encoders call it before they write the status.
+func (p *Problem) SetHeader(w http.ResponseWriter) {
 	if p.retryAfter > 0 {
-		h.Set("Retry-After", Seconds(p.retryAfter))
+		w.Header().Set("Retry-After", Seconds(p.retryAfter))
 	}
 	if p.close {
 		Close(w)
 	}
-	w.WriteHeader(p.Status)
-	json.NewEncoder(w).Encode(p)
 }
 
 // Seconds writes a time in whole seconds, rounded up, as the header Retry-After has it.
