@@ -3,7 +3,6 @@ package manage
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"strings"
 	"time"
@@ -38,12 +37,12 @@ var (
 const devKey = "dev-key"
 
 // admit finds out who asks and whether they may. What belongs to another tenant does not exist for them.
-func (r *request) admit(keyed bool, route route) *problem.Problem {
+func (r *request) admit(keyed bool, route route) error {
 	r.caller = trusted
 	if keyed {
-		var p *problem.Problem
-		if r.caller, p = r.authenticate(); p != nil {
-			return p
+		var err error
+		if r.caller, err = r.authenticate(); err != nil {
+			return err
 		}
 	}
 	if !utf8.ValidString(r.URL.Path) || strings.ContainsRune(r.URL.Path, 0) { // no id is like that, and no database would take it
@@ -55,14 +54,14 @@ func (r *request) admit(keyed bool, route route) *problem.Problem {
 	}
 	if !r.caller.role.May(route.role) {
 		r.denied = metrics.KeyOfAnotherRole
-		return problem.New(http.StatusForbidden, fmt.Sprintf("this API key has the role %s, and this takes %s: ask with such a key", r.caller.role, route.role))
+		return problem.Newf(http.StatusForbidden, "this API key has the role %s, and this takes %s: ask with such a key", r.caller.role, route.role)
 	}
 	return nil
 }
 
 // authenticate finds the caller by the key in the header Authorization (RFC 6750 section 2.1). Without a good one the answer is
 // the same, whatever was wrong.
-func (r *request) authenticate() (caller, *problem.Problem) {
+func (r *request) authenticate() (caller, error) {
 	sent := r.Header.Values("Authorization")
 	if len(sent) != 1 {
 		return caller{}, r.deny(metrics.KeyMissing)
@@ -81,14 +80,14 @@ func (r *request) authenticate() (caller, *problem.Problem) {
 	case err == nil && !k.RevokedAt.IsZero():
 		return caller{id: k.ID}, r.deny(metrics.KeyRevoked)
 	case err != nil:
-		return caller{}, r.storeAway(err)
+		return caller{}, err
 	}
 	r.touch(k)
 	return caller{id: k.ID, key: key, tenant: k.Tenant, role: k.Role}, nil
 }
 
 // deny refuses a key for a reason that the log and the metrics have, and the answer does not tell.
-func (r *request) deny(reason string) *problem.Problem {
+func (r *request) deny(reason string) error {
 	r.denied = reason
 	return problem.New(http.StatusUnauthorized, "send an API key that is good, as Authorization: Bearer hgk_…; hiregate apikey add makes one")
 }
@@ -97,12 +96,12 @@ func (r *request) deny(reason string) *problem.Problem {
 func (c caller) stored() bool { return c.key != "" && c.key != devKey }
 
 // readmit looks again at who asks, once the body is there: anybody may take a quarter of an hour to send one.
-func (r *request) readmit() *problem.Problem {
+func (r *request) readmit() error {
 	if !r.caller.stored() {
 		return nil
 	}
-	_, p := r.authenticate()
-	return p
+	_, err := r.authenticate()
+	return err
 }
 
 // vouch refuses a transaction of a caller whose key was revoked since.
@@ -112,7 +111,7 @@ func (r *request) vouch(tx *store.Tx) error {
 	}
 	good, err := tx.APIKeyIsGood(hiring.HashAPIKey(r.caller.key))
 	if err == nil && !good {
-		return refused{r.deny(metrics.KeyRevoked)}
+		return r.deny(metrics.KeyRevoked)
 	}
 	return err
 }

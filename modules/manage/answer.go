@@ -2,13 +2,20 @@ package manage
 
 import (
 	stdjson "encoding/json"
+	"errors"
+	"fmt"
 	"net/http"
+	"strings"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"go.uber.org/zap"
 
 	"github.com/hiregate/hiregate/internal/problem"
+	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/internal/trigger"
+	"github.com/hiregate/hiregate/workflows/export"
 )
 
 // answer is what goes out, and what is kept for a repeat of the request.
@@ -39,29 +46,70 @@ func (a *answer) write(w http.ResponseWriter) {
 	w.Write(a.Body)
 }
 
-// answer writes what a route gives: a value as JSON, nothing with 204, or a problem. It tells whether all went well.
-func (r *request) answer(v any, p *problem.Problem) (good bool) {
-	if p == nil {
-		var a *answer
-		if a, p = r.encoded(v); p == nil {
-			a.write(r.w)
-			return a.Status < 400
-		}
+// answer writes what a route returns: a value as JSON, nothing with 204, or the error as a problem. It reports whether all went well.
+func (r *request) answer(v any, err error) (good bool) {
+	var a *answer
+	if err == nil {
+		a, err = r.encoded(v)
 	}
-	r.refuse(p)
-	return false
+	if err != nil {
+		r.refuse(err)
+		return false
+	}
+	a.write(r.w)
+	return a.Status < 400
 }
 
-// refuse writes a problem.
-func (r *request) refuse(p *problem.Problem) {
+// refuse writes an error as a problem.
+func (r *request) refuse(err error) {
+	p := r.problem(err)
 	if p.Status == http.StatusUnauthorized {
 		r.w.Header().Set("WWW-Authenticate", "Bearer")
 	}
 	p.Write(r.w)
 }
 
+// problem returns the problem that an error is answered with. It logs the errors that are the gateway's own.
+func (r *request) problem(err error) *problem.Problem {
+	var (
+		p         *problem.Problem
+		triggered *trigger.RefusedError
+		round     *export.RefusedError
+	)
+	switch {
+	case errors.As(err, &p):
+		return p
+	case errors.As(err, &triggered) && triggered.Ambiguous:
+		return problem.New(http.StatusUnprocessableEntity, triggered.Reason)
+	case errors.As(err, &triggered):
+		return problem.New(http.StatusConflict, triggered.Reason)
+	case errors.As(err, &round):
+		return problem.New(http.StatusConflict, round.Reason)
+	case errors.Is(err, trigger.ErrNoSuch):
+		_, sentence, _ := strings.Cut(err.Error(), ": ")
+		return problem.New(http.StatusNotFound, sentence)
+	case errors.Is(err, store.ErrStale) && r.conditional():
+		return problem.New(http.StatusPreconditionFailed, "somebody else changed it at the same moment: read it again, and send the ETag of that answer as If-Match")
+	case errors.Is(err, store.ErrStale), errors.Is(err, store.ErrLeaseLost):
+		return problem.New(http.StatusConflict, "somebody else changed it at the same moment: read it again, and try again")
+	case errors.Is(err, store.ErrTaken):
+		return problem.New(http.StatusConflict, "its id belongs to another one of this tenant: choose another")
+	case r.Context().Err() != nil:
+		return unavailable()
+	case errors.Is(err, store.ErrUnavailable):
+		r.log.Error("the management API could not use the store", zap.Error(err))
+		return unavailable()
+	}
+	r.log.Error("the management API could not do what was asked", zap.String("path", r.Pattern), zap.Error(err))
+	return problem.New(http.StatusInternalServerError, "the gateway could not do this: look at its log")
+}
+
+func unavailable() *problem.Problem {
+	return problem.New(http.StatusServiceUnavailable, "the gateway can't use its database now: ask again in a moment").RetryAfter(5 * time.Second)
+}
+
 // encoded is the answer that holds a value, or says that the asker has it already. Arrays are never null.
-func (r *request) encoded(v any) (*answer, *problem.Problem) {
+func (r *request) encoded(v any) (*answer, error) {
 	if a, ok := v.(*answer); ok {
 		return a, nil
 	}
@@ -76,8 +124,7 @@ func (r *request) encoded(v any) (*answer, *problem.Problem) {
 	}
 	body, err := json.Marshal(v, jsontext.AllowInvalidUTF8(true))
 	if err != nil {
-		r.log.Error("the management API could not write an answer", zap.String("path", r.Pattern), zap.Error(err))
-		return nil, problem.New(http.StatusInternalServerError, "the gateway could not write its answer: look at its log")
+		return nil, fmt.Errorf("writing an answer: %w", err)
 	}
 	a.Body = append(body, '\n')
 	return a, nil

@@ -3,7 +3,6 @@ package manage
 import (
 	"crypto/sha256"
 	"errors"
-	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -33,28 +32,28 @@ func apiKeyOf(k *hiring.APIKey) apiKey {
 }
 
 // addAPIKey makes a key. Whoever is let into one tenant makes keys for that one alone.
-func (r *request) addAPIKey() (any, *problem.Problem) {
-	if _, p := r.query(); p != nil {
-		return nil, p
+func (r *request) addAPIKey() (any, error) {
+	if _, err := r.query(); err != nil {
+		return nil, err
 	}
-	in, p := decode[struct {
+	in, err := decode[struct {
 		Label  string      `json:"label"`
 		Tenant string      `json:"tenant"`
 		Role   hiring.Role `json:"role"`
 	}](r)
-	if p != nil {
-		return nil, p
+	if err != nil {
+		return nil, err
 	}
 	now := r.gateway.Now().UTC().Truncate(time.Microsecond)
 	k := &hiring.APIKey{ID: uuid.NewString(), Label: in.Label, Tenant: in.Tenant, Role: in.Role, CreatedAt: now}
-	if p := invalid(k.CheckLabel()); p != nil {
-		return nil, p
+	if err := invalid(k.CheckLabel()); err != nil {
+		return nil, err
 	}
 	if !slices.Contains(hiring.Roles, k.Role) && k.Role != hiring.Compliance {
 		return nil, problem.New(http.StatusUnprocessableEntity, "role is missing or unknown: use viewer, operator, admin or compliance")
 	}
 	if k.Tenant == "" && r.caller.tenant != "" {
-		return nil, problem.New(http.StatusForbidden, fmt.Sprintf("this API key opens one tenant, and so do those that it makes: name it, as \"tenant\":%q", r.caller.tenant))
+		return nil, problem.Newf(http.StatusForbidden, "this API key opens one tenant, and so do those that it makes: name it, as \"tenant\":%q", r.caller.tenant)
 	}
 	if _, known := r.gateway.Config.Tenant(k.Tenant); k.Tenant != "" && (!known || !r.caller.sees(k.Tenant)) {
 		return nil, noTenant()
@@ -63,36 +62,36 @@ func (r *request) addAPIKey() (any, *problem.Problem) {
 	if id := r.done(); id != "" {
 		return r.renewAPIKey(id, key, hash)
 	}
-	p = r.write(func(tx *store.Tx) error {
+	err = r.write(func(tx *store.Tx) error {
 		if err := tx.AddAPIKey(k, hash); err != nil {
 			return err
 		}
 		return r.note(tx, k.ID)
 	})
-	if p != nil {
-		return nil, p
+	if err != nil {
+		return nil, err
 	}
 	return r.madeAPIKey(k, key), nil
 }
 
 // renewAPIKey answers for a key that an earlier try of the request made. Nobody has seen what it was; it is another from now on.
-func (r *request) renewAPIKey(id, key string, hash [sha256.Size]byte) (any, *problem.Problem) {
+func (r *request) renewAPIKey(id, key string, hash [sha256.Size]byte) (any, error) {
 	k, err := r.db.APIKey(r.Context(), id)
 	if err != nil {
-		return nil, r.storeAway(err)
+		return nil, err
 	}
-	p := r.write(func(tx *store.Tx) error {
+	err = r.write(func(tx *store.Tx) error {
 		renewed, err := tx.RenewAPIKey(id, hash)
 		if err == nil && !renewed {
-			return refused{endedMeanwhile()}
+			return endedMeanwhile()
 		}
 		if err != nil {
 			return err
 		}
 		return r.note(tx, id)
 	})
-	if p != nil {
-		return nil, p
+	if err != nil {
+		return nil, err
 	}
 	return r.madeAPIKey(k, key), nil
 }
@@ -104,46 +103,46 @@ func (r *request) madeAPIKey(k *hiring.APIKey, key string) apiKey {
 	return shown
 }
 
-func (r *request) listAPIKeys() (any, *problem.Problem) {
-	_, page, p := r.page("api-key")
-	if p != nil {
-		return nil, p
+func (r *request) listAPIKeys() (any, error) {
+	_, page, err := r.page("api-key")
+	if err != nil {
+		return nil, err
 	}
 	rows, next, err := r.db.APIKeys(r.Context(), r.caller.tenant, page.rows())
 	if err != nil {
-		return nil, r.storeAway(err)
+		return nil, err
 	}
 	return listed(page, rows, next, apiKeyOf), nil
 }
 
 // apiKey is the key that the path names.
-func (r *request) apiKey() (*hiring.APIKey, *problem.Problem) {
-	if _, p := r.query(); p != nil {
-		return nil, p
+func (r *request) apiKey() (*hiring.APIKey, error) {
+	if _, err := r.query(); err != nil {
+		return nil, err
 	}
 	k, err := r.db.APIKey(r.Context(), r.PathValue("id"))
 	if errors.Is(err, store.ErrNotFound) || err == nil && !r.caller.sees(k.Tenant) {
 		return nil, problem.New(http.StatusNotFound, "there is no API key of that id")
 	}
 	if err != nil {
-		return nil, r.storeAway(err)
+		return nil, err
 	}
 	return k, nil
 }
 
-func (r *request) showAPIKey() (any, *problem.Problem) {
-	k, p := r.apiKey()
-	if p != nil {
-		return nil, p
+func (r *request) showAPIKey() (any, error) {
+	k, err := r.apiKey()
+	if err != nil {
+		return nil, err
 	}
 	return apiKeyOf(k), nil
 }
 
 // revokeAPIKey ends a key. It stays in the list, so that it can be told who it was.
-func (r *request) revokeAPIKey() (any, *problem.Problem) {
-	k, p := r.apiKey()
-	if p != nil {
-		return nil, p
+func (r *request) revokeAPIKey() (any, error) {
+	k, err := r.apiKey()
+	if err != nil {
+		return nil, err
 	}
 	return nil, r.write(func(tx *store.Tx) error {
 		_, err := tx.RevokeAPIKey(k.ID, r.gateway.Now())

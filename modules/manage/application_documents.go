@@ -50,17 +50,17 @@ func applicationDocumentOf(d *hiring.ApplicationDocument) applicationDocument {
 }
 
 // application is the job application that the path names.
-func (r *request) application() (*hiring.JobApplication, *problem.Problem) {
-	t, p := r.tenant()
-	if p != nil {
-		return nil, p
+func (r *request) application() (*hiring.JobApplication, error) {
+	t, err := r.tenant()
+	if err != nil {
+		return nil, err
 	}
 	a, err := r.db.JobApplication(r.Context(), t.Name, r.PathValue("id"))
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, applications.missing()
 	}
 	if err != nil {
-		return nil, r.storeAway(err)
+		return nil, err
 	}
 	return a, nil
 }
@@ -70,10 +70,10 @@ const maxObject = documents.MaxSize/3*4 + 64<<10
 
 // addDocument takes a file in and makes it a document of a job application. The body is the file, or the contract's Document object,
 // which keeps the file's name, often a person's, out of the address. Either way it goes to the disk as it arrives.
-func (r *request) addDocument() (any, *problem.Problem) {
-	d, p := r.describedDocument()
-	if p != nil {
-		return nil, p
+func (r *request) addDocument() (any, error) {
+	d, err := r.describedDocument()
+	if err != nil {
+		return nil, err
 	}
 	object, limit := d.MediaType == "application/json", int64(documents.MaxSize)
 	if object {
@@ -86,7 +86,7 @@ func (r *request) addDocument() (any, *problem.Problem) {
 	archive := r.gateway.Runtime.Archive
 	name, err := archive.Begin(r.Context())
 	if err != nil {
-		return nil, r.storeAway(err)
+		return nil, err
 	}
 	taken := false
 	defer func() {
@@ -127,27 +127,27 @@ func (r *request) addDocument() (any, *problem.Problem) {
 	case err != nil:
 		return nil, problem.New(http.StatusBadRequest, "the file broke off, or could not be kept: send it again").Closing()
 	}
-	if p := r.readmit(); p != nil {
-		return nil, p
+	if err := r.readmit(); err != nil {
+		return nil, err
 	}
 	d.Blob, d.SHA256, d.Size = blob.Name, blob.SHA256[:], blob.Size
-	if p := settleType(d, blob.Detected); p != nil {
-		return nil, p
+	if err := settleType(d, blob.Detected); err != nil {
+		return nil, err
 	}
-	return r.exactlyOnce([]byte(string(blob.SHA256[:])+d.MediaType+"\x00"+d.FileName), func() (any, *problem.Problem) {
-		v, p := r.keepDocument(d)
+	return r.exactlyOnce([]byte(string(blob.SHA256[:])+d.MediaType+"\x00"+d.FileName), func() (any, error) {
+		v, err := r.keepDocument(d)
 		// When the store is away, its row may be there all the same.
-		taken = p == nil && d.Blob == name || p != nil && p.Status >= 500
-		return v, p
+		taken = err == nil && d.Blob == name || err != nil && r.problem(err).Status >= 500
+		return v, err
 	})
 }
 
-func tooLarge() *problem.Problem {
+func tooLarge() error {
 	return problem.New(http.StatusRequestEntityTooLarge, "the file is larger than 25 MiB: send a smaller one").Closing()
 }
 
 // settleType checks the media type and the name that came with the content; where no type did, it is the one that was detected.
-func settleType(d *hiring.ApplicationDocument, detected string) *problem.Problem {
+func settleType(d *hiring.ApplicationDocument, detected string) error {
 	kind, ok := mediaType(d.MediaType)
 	if !ok {
 		return problem.New(http.StatusUnprocessableEntity, "mimeType is no media type: send that of the file, such as application/pdf, or leave it out")
@@ -157,17 +157,17 @@ func settleType(d *hiring.ApplicationDocument, detected string) *problem.Problem
 }
 
 // describedDocument reads what the request says about the file.
-func (r *request) describedDocument() (*hiring.ApplicationDocument, *problem.Problem) {
-	q, p := r.queryOf("id", "fileName", "description")
-	if p != nil {
-		return nil, p
+func (r *request) describedDocument() (*hiring.ApplicationDocument, error) {
+	q, err := r.queryOf("id", "fileName", "description")
+	if err != nil {
+		return nil, err
 	}
 	if len(q["id"]) > 1 || len(q["fileName"]) > 1 {
 		return nil, problem.New(http.StatusBadRequest, "id and fileName are of the one document: send each once")
 	}
-	a, p := r.application()
-	if p != nil {
-		return nil, p
+	a, err := r.application()
+	if err != nil {
+		return nil, err
 	}
 	now := r.gateway.Now().UTC().Truncate(time.Microsecond)
 	d := &hiring.ApplicationDocument{
@@ -203,7 +203,7 @@ func mediaType(sent string) (kind string, ok bool) {
 }
 
 // keepDocument writes the document's row, unless an earlier try of the request did.
-func (r *request) keepDocument(d *hiring.ApplicationDocument) (any, *problem.Problem) {
+func (r *request) keepDocument(d *hiring.ApplicationDocument) (any, error) {
 	if id := r.done(); id != "" {
 		before, err := r.db.ApplicationDocument(r.Context(), d.Tenant, d.Application, id)
 		if err == nil {
@@ -211,26 +211,26 @@ func (r *request) keepDocument(d *hiring.ApplicationDocument) (any, *problem.Pro
 			return r.madeDocument(d), nil
 		}
 		if !errors.Is(err, store.ErrNotFound) {
-			return nil, r.storeAway(err)
+			return nil, err
 		}
 	}
 	if d.Size == 0 {
 		return nil, problem.New(http.StatusUnprocessableEntity, "the file is empty: send its content as the body")
 	}
-	p := r.write(func(tx *store.Tx) error {
+	err := r.write(func(tx *store.Tx) error {
 		if _, ok, err := tx.HoldJobApplication(d.Tenant, d.Application); err != nil || !ok {
-			return refuse(applications.missing(), err)
+			return cmp.Or(err, applications.missing())
 		}
 		all, err := tx.ApplicationDocuments(d.Tenant, d.Application, maxDocuments)
 		if err != nil {
 			return err
 		}
 		if len(all) >= maxDocuments {
-			return refused{problem.New(http.StatusConflict, "the job application has 100 documents, and takes no more: delete one first")}
+			return problem.New(http.StatusConflict, "the job application has 100 documents, and takes no more: delete one first")
 		}
 		added, err := r.gateway.Runtime.Archive.Add(tx, d)
 		if err == nil && !added {
-			return refused{problem.New(http.StatusConflict, "the job application has a document of that id: choose another, or delete that one first")}
+			return problem.New(http.StatusConflict, "the job application has a document of that id: choose another, or delete that one first")
 		}
 		if err != nil {
 			return err
@@ -240,8 +240,8 @@ func (r *request) keepDocument(d *hiring.ApplicationDocument) (any, *problem.Pro
 		}
 		return r.note(tx, d.ID)
 	})
-	if p != nil {
-		return nil, p
+	if err != nil {
+		return nil, err
 	}
 	return r.madeDocument(d), nil
 }
@@ -252,65 +252,65 @@ func (r *request) madeDocument(d *hiring.ApplicationDocument) applicationDocumen
 }
 
 // listDocuments lists the documents of a job application, in the order they were added.
-func (r *request) listDocuments() (any, *problem.Problem) {
-	_, page, p := r.page("document")
-	if p != nil {
-		return nil, p
+func (r *request) listDocuments() (any, error) {
+	_, page, err := r.page("document")
+	if err != nil {
+		return nil, err
 	}
-	after, p := page.number()
-	if p != nil {
-		return nil, p
+	after, err := page.number()
+	if err != nil {
+		return nil, err
 	}
-	a, p := r.application()
-	if p != nil {
-		return nil, p
+	a, err := r.application()
+	if err != nil {
+		return nil, err
 	}
 	rows, next, err := r.db.ApplicationDocuments(r.Context(), a.Tenant, a.ID, after, page.limit)
 	if err != nil {
-		return nil, r.storeAway(err)
+		return nil, err
 	}
 	l := listed(page, rows, "", applicationDocumentOf)
 	l.Next = page.numbered(next)
 	return l, nil
 }
 
-func (r *request) showDocument() (any, *problem.Problem) {
-	if _, p := r.query(); p != nil {
-		return nil, p
+func (r *request) showDocument() (any, error) {
+	if _, err := r.query(); err != nil {
+		return nil, err
 	}
-	a, p := r.application()
-	if p != nil {
-		return nil, p
+	a, err := r.application()
+	if err != nil {
+		return nil, err
 	}
 	d, err := r.db.ApplicationDocument(r.Context(), a.Tenant, a.ID, r.PathValue("document"))
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, noDocument()
 	}
 	if err != nil {
-		return nil, r.storeAway(err)
+		return nil, err
 	}
 	return applicationDocumentOf(d), nil
 }
 
 // deleteDocument takes a document from its job application. Exports that offer it already still do, until their time is over; where none
 // does, its file goes with the next sweep.
-func (r *request) deleteDocument() (any, *problem.Problem) {
-	if _, p := r.query(); p != nil {
-		return nil, p
+func (r *request) deleteDocument() (any, error) {
+	if _, err := r.query(); err != nil {
+		return nil, err
 	}
-	a, p := r.application()
-	if p != nil {
-		return nil, p
+	a, err := r.application()
+	if err != nil {
+		return nil, err
 	}
 	return nil, r.write(func(tx *store.Tx) error {
 		deleted, err := tx.DeleteApplicationDocument(a.Tenant, a.ID, r.PathValue("document"), r.gateway.Now())
 		if err == nil && !deleted {
-			return refused{noDocument()}
+			return noDocument()
 		}
 		return err
 	})
 }
 
-func noDocument() *problem.Problem {
+func noDocument() error {
 	return problem.New(http.StatusNotFound, "this job application has no document of that id")
 }

@@ -1,6 +1,7 @@
 package manage
 
 import (
+	"cmp"
 	"net/http"
 	"time"
 
@@ -24,7 +25,7 @@ var applications = kind[hiring.JobApplication]{
 
 // settleApplication finds the candidate and the job, and sees to the status: one that names no step comes from elsewhere and is
 // taken over, none at all leaves what is there. Into a step it goes by a transition alone.
-func settleApplication(tx *store.Tx, a, before *hiring.JobApplication) (*problem.Problem, error) {
+func settleApplication(tx *store.Tx, a, before *hiring.JobApplication) error {
 	if a.LanguageCode == "" {
 		a.LanguageCode = hiring.DefaultLanguage
 	}
@@ -34,55 +35,55 @@ func settleApplication(tx *store.Tx, a, before *hiring.JobApplication) (*problem
 	}
 	switch {
 	case a.Status.Step != "" && a.Status.Step != now.Step:
-		return problem.New(http.StatusUnprocessableEntity, "status.step is not the step that the job application is in: leave it out, and have it enter a step with POST …/transitions"), nil
+		return problem.New(http.StatusUnprocessableEntity, "status.step is not the step that the job application is in: leave it out, and have it enter a step with POST …/transitions")
 	case a.Status.Step != "" || a.Status == hiring.Status{}:
 		a.Status = now
 	}
 	a.Status.EnteredAt = a.Status.EnteredAt.UTC()
 	if _, ok, err := tx.HoldCandidate(a.Tenant, a.Candidate); err != nil || !ok {
-		return problem.New(http.StatusUnprocessableEntity, "candidate is of no candidate of this tenant: put the candidate first"), err
+		return cmp.Or[error](err, problem.New(http.StatusUnprocessableEntity, "candidate is of no candidate of this tenant: put the candidate first"))
 	}
 	if a.Job != "" {
 		if _, ok, err := tx.HoldJob(a.Tenant, a.Job); err != nil || !ok {
-			return problem.New(http.StatusUnprocessableEntity, "jobBoardCode is of no job of this tenant: put the job first"), err
+			return cmp.Or[error](err, problem.New(http.StatusUnprocessableEntity, "jobBoardCode is of no job of this tenant: put the job first"))
 		}
 	}
 	if before != nil && before.Job != a.Job {
-		return nil, tx.MoveComplianceAnswers(a)
+		return tx.MoveComplianceAnswers(a)
 	}
-	return nil, nil
+	return nil
 }
 
 // clearApplication removes the documents, the answers and the history of a job application.
-func clearApplication(tx *store.Tx, a *hiring.JobApplication, now time.Time) (*problem.Problem, error) {
+func clearApplication(tx *store.Tx, a *hiring.JobApplication, now time.Time) error {
 	if err := tx.DeleteSubmission(a.Tenant, a.ID); err != nil {
-		return nil, err
+		return err
 	}
 	for {
 		all, err := tx.ApplicationDocuments(a.Tenant, a.ID, store.MaxPage)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if len(all) == 0 {
-			return nil, tx.DeleteTransitions(a.Tenant, a.ID)
+			return tx.DeleteTransitions(a.Tenant, a.ID)
 		}
 		for _, d := range all {
 			if _, err := tx.DeleteApplicationDocument(a.Tenant, a.ID, d.ID, now); err != nil {
-				return nil, err
+				return err
 			}
 		}
 	}
 }
 
 // listApplications lists a tenant's job applications: those of a candidate, for a job or in a step, or all of them.
-func (r *request) listApplications() (any, *problem.Problem) {
-	q, page, p := r.page("job-application", "candidate", "job", "step")
-	if p != nil {
-		return nil, p
+func (r *request) listApplications() (any, error) {
+	q, page, err := r.page("job-application", "candidate", "job", "step")
+	if err != nil {
+		return nil, err
 	}
-	t, p := r.tenant()
-	if p != nil {
-		return nil, p
+	t, err := r.tenant()
+	if err != nil {
+		return nil, err
 	}
 	f := store.ApplicationFilter{Candidate: q.Get("candidate"), Job: q.Get("job"), Step: q.Get("step")}
 	given := 0
@@ -96,7 +97,7 @@ func (r *request) listApplications() (any, *problem.Problem) {
 	}
 	rows, next, err := r.db.JobApplications(r.Context(), t.Name, f, page.rows())
 	if err != nil {
-		return nil, r.storeAway(err)
+		return nil, err
 	}
 	return listed(page, rows, next, itself), nil
 }

@@ -18,28 +18,28 @@ var candidates = kind[hiring.Candidate]{
 	put:    (*store.Tx).PutCandidate,
 	remove: (*store.Tx).DeleteCandidate,
 	check:  (*hiring.Candidate).Check,
-	clear: func(tx *store.Tx, c *hiring.Candidate, _ time.Time) (*problem.Problem, error) {
+	clear: func(tx *store.Tx, c *hiring.Candidate, _ time.Time) error {
 		all, err := tx.JobApplicationsOf(c.Tenant, c.ID, 1)
 		if err != nil || len(all) == 0 {
-			return nil, err
+			return err
 		}
-		return problem.New(http.StatusConflict, "the candidate has job applications: delete those first"), nil
+		return problem.New(http.StatusConflict, "the candidate has job applications: delete those first")
 	},
 }
 
 // listCandidates lists a tenant's candidates, or those with an e-mail address.
-func (r *request) listCandidates() (any, *problem.Problem) {
-	q, page, p := r.page("candidate", "email")
-	if p != nil {
-		return nil, p
+func (r *request) listCandidates() (any, error) {
+	q, page, err := r.page("candidate", "email")
+	if err != nil {
+		return nil, err
 	}
-	t, p := r.tenant()
-	if p != nil {
-		return nil, p
+	t, err := r.tenant()
+	if err != nil {
+		return nil, err
 	}
 	rows, next, err := r.db.Candidates(r.Context(), t.Name, q.Get("email"), page.rows())
 	if err != nil {
-		return nil, r.storeAway(err)
+		return nil, err
 	}
 	return listed(page, rows, next, itself), nil
 }

@@ -7,20 +7,19 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/hiregate/hiregate/internal/compliance"
-	"github.com/hiregate/hiregate/internal/problem"
 	"github.com/hiregate/hiregate/internal/store"
 )
 
 // complianceReport counts what applicants for a job, or for all of a tenant's, answered to the compliance groups' questions. Who read
 // it is logged: it is the only way to these answers.
-func (r *request) complianceReport() (any, *problem.Problem) {
-	q, p := r.query("job")
-	if p != nil {
-		return nil, p
+func (r *request) complianceReport() (any, error) {
+	q, err := r.query("job")
+	if err != nil {
+		return nil, err
 	}
-	t, p := r.tenant()
-	if p != nil {
-		return nil, p
+	t, err := r.tenant()
+	if err != nil {
+		return nil, err
 	}
 	var job *string
 	if code := q.Get("job"); code != "" {
@@ -29,13 +28,13 @@ func (r *request) complianceReport() (any, *problem.Problem) {
 			return nil, jobs.missing()
 		}
 		if err != nil {
-			return nil, r.storeAway(err)
+			return nil, err
 		}
 		job = &code
 	}
 	counts, err := r.db.ComplianceCounts(r.Context(), t.Name, "")
 	if err != nil {
-		return nil, r.storeAway(err)
+		return nil, err
 	}
 	r.told = append(r.told, zap.String("job", q.Get("job")))
 	return struct {

@@ -21,12 +21,11 @@ import (
 const maxBody = 1 << 20
 
 // read reads the whole body, so that what it is can be told before it is acted upon.
-func (r *request) read(most int64) (p *problem.Problem) {
+func (r *request) read(most int64) (err error) {
 	done := inbound.Within(r.w, r.gateway.Runtime.Unverified.Time())
-	var err error
 	r.body, err = io.ReadAll(http.MaxBytesReader(r.w, r.Body, most))
 	if large := new(http.MaxBytesError); errors.As(err, &large) {
-		return problem.New(http.StatusRequestEntityTooLarge, fmt.Sprintf("the body is larger than %d MiB: send less", most>>20)).Closing()
+		return problem.Newf(http.StatusRequestEntityTooLarge, "the body is larger than %d MiB: send less", most>>20).Closing()
 	}
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return tooSlow()
@@ -38,12 +37,12 @@ func (r *request) read(most int64) (p *problem.Problem) {
 	return nil
 }
 
-func tooSlow() *problem.Problem {
+func tooSlow() error {
 	return problem.New(http.StatusRequestTimeout, "the body came too slowly, or stood still: send it again, without pauses").Closing()
 }
 
 // decode reads the body as JSON: one object, in UTF-8, with each member once and none that the struct T does not know.
-func decode[T any](r *request) (v T, p *problem.Problem) {
+func decode[T any](r *request) (v T, err error) {
 	if gateway.TextType(r.Header) != "application/json" {
 		return v, problem.New(http.StatusUnsupportedMediaType, "send the body as JSON, with the header Content-Type: application/json")
 	}
@@ -57,7 +56,7 @@ func decode[T any](r *request) (v T, p *problem.Problem) {
 }
 
 // decodeAny is decode for what may be left out altogether.
-func decodeAny[T any](r *request) (v T, p *problem.Problem) {
+func decodeAny[T any](r *request) (v T, err error) {
 	if len(r.body) == 0 {
 		return v, nil
 	}
@@ -100,7 +99,7 @@ func member(p jsontext.Pointer) string {
 }
 
 // invalid is the problem of a resource that breaks a rule of its kind, or nil.
-func invalid(err error) *problem.Problem {
+func invalid(err error) error {
 	if err == nil {
 		return nil
 	}

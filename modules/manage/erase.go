@@ -3,7 +3,6 @@ package manage
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"time"
 
@@ -24,24 +23,24 @@ type erasure struct {
 }
 
 // eraseExport erases the content of an export. Those of a removed tenant are there, too.
-func (r *request) eraseExport() (any, *problem.Problem) {
-	if _, p := r.query(); p != nil {
-		return nil, p
+func (r *request) eraseExport() (any, error) {
+	if _, err := r.query(); err != nil {
+		return nil, err
 	}
-	in, p := decodeAny[struct {
+	in, err := decodeAny[struct {
 		Cancel bool `json:"cancel"`
 	}](r)
-	if p != nil {
-		return nil, p
+	if err != nil {
+		return nil, err
 	}
-	e, p := r.keptExport()
-	if p != nil {
-		return nil, p
+	e, err := r.keptExport()
+	if err != nil {
+		return nil, err
 	}
 	done, err := r.erase(r.Context(), e, in.Cancel)
 	switch {
 	case err != nil:
-		return nil, r.storeAway(err)
+		return nil, err
 	case done.Refused != "":
 		return nil, problem.New(http.StatusConflict, done.Refused)
 	case e.ErasedAt.IsZero():
@@ -55,34 +54,34 @@ func (r *request) eraseExport() (any, *problem.Problem) {
 const longestCandidate = 1020
 
 // eraseCandidate erases the content of a page of the exports that are about a candidate, the newest first.
-func (r *request) eraseCandidate() (any, *problem.Problem) {
-	_, page, p := r.page("erasure")
-	if p != nil {
-		return nil, p
+func (r *request) eraseCandidate() (any, error) {
+	_, page, err := r.page("erasure")
+	if err != nil {
+		return nil, err
 	}
-	before, p := page.number()
-	if p != nil {
-		return nil, p
+	before, err := page.number()
+	if err != nil {
+		return nil, err
 	}
-	if p := r.knownTenant(r.PathValue("tenant")); p != nil {
-		return nil, p
+	if err := r.knownTenant(r.PathValue("tenant")); err != nil {
+		return nil, err
 	}
-	in, p := decode[struct {
+	in, err := decode[struct {
 		Candidate string `json:"candidate"`
 		Cancel    bool   `json:"cancel"`
 	}](r)
-	if p != nil {
-		return nil, p
+	if err != nil {
+		return nil, err
 	}
 	switch {
 	case in.Candidate == "":
 		return nil, problem.New(http.StatusUnprocessableEntity, `candidate is missing: name whose exports are to be erased, as {"candidate":"c-1"}`)
 	case len(in.Candidate) > longestCandidate || hiring.CandidateKey(in.Candidate) != in.Candidate:
-		return nil, problem.New(http.StatusUnprocessableEntity, fmt.Sprintf("exports are not found by an id of more than %d bytes, or with a U+0000 in it: erase each of them by its UUID", longestCandidate))
+		return nil, problem.Newf(http.StatusUnprocessableEntity, "exports are not found by an id of more than %d bytes, or with a U+0000 in it: erase each of them by its UUID", longestCandidate)
 	}
 	rows, next, err := r.db.Exports(r.Context(), store.ExportFilter{Tenant: r.PathValue("tenant"), Candidate: in.Candidate, Before: before, Limit: page.limit})
 	if err != nil {
-		return nil, r.storeAway(err)
+		return nil, err
 	}
 	l, erased := list[erasure]{Items: []erasure{}, Next: page.numbered(next)}, 0
 	defer func() {
@@ -93,7 +92,7 @@ func (r *request) eraseCandidate() (any, *problem.Problem) {
 	for _, e := range rows {
 		done, err := r.erase(r.Context(), e, in.Cancel)
 		if err != nil {
-			return nil, r.storeAway(err)
+			return nil, err
 		}
 		if done.Refused == "" {
 			erased++

@@ -36,43 +36,43 @@ const (
 
 // exportCandidate exports a candidate, to a named integration or to every configured one. It answers once each was tried, so
 // that the person who asked sees what is wrong; trying goes on behind.
-func (r *request) exportCandidate() (any, *problem.Problem) {
-	if _, p := r.query(); p != nil {
-		return nil, p
+func (r *request) exportCandidate() (any, error) {
+	if _, err := r.query(); err != nil {
+		return nil, err
 	}
-	in, p := decodeAny[struct {
+	in, err := decodeAny[struct {
 		Integration    string `json:"integration"`
 		JobApplication string `json:"jobApplication"`
 	}](r)
-	if p != nil {
-		return nil, p
+	if err != nil {
+		return nil, err
 	}
-	t, p := r.tenant()
-	if p != nil {
-		return nil, p
+	t, err := r.tenant()
+	if err != nil {
+		return nil, err
 	}
 	if key := r.done(); key != "" {
 		e, err := r.db.ExportByKey(r.Context(), t.Name, key)
 		if err != nil {
-			return nil, r.storeAway(err)
+			return nil, err
 		}
 		return r.tried(e)
 	}
 	triggered := r.gateway.Trigger()
-	to, p := r.destinations(triggered, t, in.Integration)
-	if p != nil {
-		return nil, p
+	to, err := r.destinations(triggered, t, in.Integration)
+	if err != nil {
+		return nil, err
 	}
 	var e *hiring.Export
-	p = r.write(func(tx *store.Tx) (err error) {
+	err = r.write(func(tx *store.Tx) (err error) {
 		e, err = triggered.Export(tx, trigger.Request{Tenant: t.Name, Candidate: r.PathValue("id"), Integrations: to, Application: in.JobApplication})
 		if err != nil {
 			return err
 		}
 		return r.note(tx, e.Key)
 	})
-	if p != nil {
-		return nil, p
+	if err != nil {
+		return nil, err
 	}
 	if e.Fault == "" {
 		r.gateway.Runtime.Dispatcher.Offer(e)
@@ -81,10 +81,10 @@ func (r *request) exportCandidate() (any, *problem.Problem) {
 }
 
 // destinations are the integrations that an export goes to.
-func (r *request) destinations(triggered *trigger.Trigger, t *hiring.Tenant, named string) ([]string, *problem.Problem) {
+func (r *request) destinations(triggered *trigger.Trigger, t *hiring.Tenant, named string) ([]string, error) {
 	configured, err := triggered.Configured(r.Context(), t)
 	if err != nil {
-		return nil, r.storeAway(err)
+		return nil, err
 	}
 	switch {
 	case named == "" && len(configured) == 0:
@@ -92,8 +92,8 @@ func (r *request) destinations(triggered *trigger.Trigger, t *hiring.Tenant, nam
 	case named == "":
 		return configured, nil
 	}
-	if p := knownIntegrations(t, []string{named}); p != nil {
-		return nil, p
+	if err := knownIntegrations(t, []string{named}); err != nil {
+		return nil, err
 	}
 	if !slices.Contains(configured, named) {
 		return nil, problem.New(http.StatusConflict, "that integration is not configured: it has to answer VERIFY with 200 first")
@@ -102,14 +102,14 @@ func (r *request) destinations(triggered *trigger.Trigger, t *hiring.Tenant, nam
 }
 
 // tried waits until an export was tried at each of its integrations, and tells how that went.
-func (r *request) tried(e *hiring.Export) (any, *problem.Problem) {
+func (r *request) tried(e *hiring.Export) (any, error) {
 	r.location = "/v1/tenants/" + e.Tenant + "/exports/" + url.PathEscape(e.Key)
 	ctx, cancel := context.WithTimeout(r.Context(), firstAttempt)
 	defer cancel()
 	for gap := 20 * time.Millisecond; ; gap = min(2*gap, 250*time.Millisecond) {
 		all, err := r.db.Deliveries(context.WithoutCancel(ctx), e.ID)
 		if err != nil {
-			return nil, r.storeAway(err)
+			return nil, err
 		}
 		if ctx.Err() != nil || e.Fault != "" || !waits(e, all) {
 			return r.outcome(e, all)
@@ -144,7 +144,7 @@ func notTried(e *hiring.Export) string {
 	return "it was not tried yet: it waits for its turn at this integration, or for its documents to be scanned, and goes out by itself"
 }
 
-func (r *request) outcome(e *hiring.Export, all []*hiring.Delivery) (any, *problem.Problem) {
+func (r *request) outcome(e *hiring.Export, all []*hiring.Delivery) (any, error) {
 	ctx := context.WithoutCancel(r.Context()) // it is exported: say so
 	if fresh, err := r.db.Export(ctx, e.ID); err == nil {
 		fresh.Integrations, e = e.Integrations, fresh
@@ -159,7 +159,7 @@ func (r *request) outcome(e *hiring.Export, all []*hiring.Delivery) (any, *probl
 		if d.Attempts > 0 {
 			attempts, err := r.db.Attempts(ctx, d.ID)
 			if err != nil {
-				return nil, r.storeAway(err)
+				return nil, err
 			}
 			if n := len(attempts); n > 0 {
 				to.Status, to.Answer = attempts[n-1].Status, textUpTo(attempts[n-1].Answer, shortAnswer)

@@ -1,7 +1,6 @@
 package manage
 
 import (
-	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -15,15 +14,15 @@ import (
 var outcomes = []hiring.Outcome{hiring.Retrying, hiring.Held, hiring.Delivered, hiring.Failed, hiring.Expired}
 
 // listExports lists the exports of a tenant, newest first, or of all that the caller sees where the path names none.
-func (r *request) listExports() (any, *problem.Problem) {
-	f, page, p := r.filter()
-	if p != nil {
-		return nil, p
+func (r *request) listExports() (any, error) {
+	f, page, err := r.filter()
+	if err != nil {
+		return nil, err
 	}
 	f.Tenant = r.caller.tenant
 	if name := r.PathValue("tenant"); name != "" {
-		if p := r.knownTenant(name); p != nil {
-			return nil, p
+		if err := r.knownTenant(name); err != nil {
+			return nil, err
 		}
 		f.Tenant = name
 	}
@@ -32,7 +31,7 @@ func (r *request) listExports() (any, *problem.Problem) {
 	}
 	rows, next, err := r.db.Exports(r.Context(), f)
 	if err != nil {
-		return nil, r.storeAway(err)
+		return nil, err
 	}
 	ids := make([]int64, len(rows))
 	for n, e := range rows {
@@ -40,7 +39,7 @@ func (r *request) listExports() (any, *problem.Problem) {
 	}
 	deliveries, err := r.db.DeliveriesOf(r.Context(), ids)
 	if err != nil {
-		return nil, r.storeAway(err)
+		return nil, err
 	}
 	l := listed(page, rows, "", func(e *hiring.Export) exportItem {
 		item := r.itemOf(e)
@@ -55,26 +54,26 @@ func (r *request) listExports() (any, *problem.Problem) {
 }
 
 // knownTenant refuses a name that no tenant has, unless there are exports of one that had it.
-func (r *request) knownTenant(name string) *problem.Problem {
-	_, p := r.tenant()
-	if p == nil {
+func (r *request) knownTenant(name string) error {
+	_, err := r.tenant()
+	if err == nil {
 		return nil
 	}
 	kept, _, err := r.db.Exports(r.Context(), store.ExportFilter{Tenant: name, Limit: 1})
 	switch {
 	case err != nil:
-		return r.storeAway(err)
+		return err
 	case len(kept) == 0:
-		return p
+		return noTenant()
 	}
 	return nil
 }
 
 // filter reads which exports are asked for, of all tenants.
-func (r *request) filter() (f store.ExportFilter, page page, p *problem.Problem) {
-	q, page, p := r.page("export", "outcome", "integration", "candidate", "quarantined", "since", "until")
-	if p != nil {
-		return f, page, p
+func (r *request) filter() (f store.ExportFilter, page page, err error) {
+	q, page, err := r.page("export", "outcome", "integration", "candidate", "quarantined", "since", "until")
+	if err != nil {
+		return f, page, err
 	}
 	f = store.ExportFilter{
 		Outcome: hiring.Outcome(q.Get("outcome")), Integration: q.Get("integration"), Candidate: q.Get("candidate"), Limit: page.limit,
@@ -83,20 +82,20 @@ func (r *request) filter() (f store.ExportFilter, page page, p *problem.Problem)
 		return f, page, problem.New(http.StatusBadRequest, "what is pending is not found by its outcome, since a delivery is written with its first attempt: leave outcome out, and each export tells what is pending; since and until narrow the list")
 	}
 	if f.Outcome != "" && !slices.Contains(outcomes, f.Outcome) {
-		return f, page, problem.New(http.StatusBadRequest, fmt.Sprintf("there is no such outcome; exports are found by %s", joined(outcomes)))
+		return f, page, problem.Newf(http.StatusBadRequest, "there is no such outcome; exports are found by %s", joined(outcomes))
 	}
 	if q.Has("quarantined") {
 		if f.Quarantined = q.Get("quarantined") == "true"; !f.Quarantined {
 			return f, page, problem.New(http.StatusBadRequest, "quarantined can only be true: leave it out for all exports")
 		}
 	}
-	if f.Since, p = instant(q, "since"); p == nil {
-		f.Until, p = instant(q, "until")
+	if f.Since, err = instant(q, "since"); err == nil {
+		f.Until, err = instant(q, "until")
 	}
-	if p == nil {
-		f.Before, p = page.number()
+	if err == nil {
+		f.Before, err = page.number()
 	}
-	return f, page, p
+	return f, page, err
 }
 
 func joined(all []hiring.Outcome) string {

@@ -110,50 +110,50 @@ func deliveryOf(d *hiring.Delivery) delivery {
 }
 
 // export is the export that the path names, of a tenant that is configured.
-func (r *request) export() (*hiring.Export, *problem.Problem) {
-	if _, p := r.tenant(); p != nil {
-		return nil, p
+func (r *request) export() (*hiring.Export, error) {
+	if _, err := r.tenant(); err != nil {
+		return nil, err
 	}
 	return r.keptExport()
 }
 
 // keptExport is the export that the path names. Those of a removed tenant are there, too.
-func (r *request) keptExport() (*hiring.Export, *problem.Problem) {
+func (r *request) keptExport() (*hiring.Export, error) {
 	err := store.ErrNotFound
 	var e *hiring.Export
 	if uuid, ok := webhook.KeyOfSegment(r.PathValue("uuid")); ok {
 		e, err = r.db.ExportByKey(r.Context(), r.PathValue("tenant"), uuid)
 	}
 	if errors.Is(err, store.ErrNotFound) {
-		if _, p := r.tenant(); p != nil {
-			return nil, p
+		if _, err := r.tenant(); err != nil {
+			return nil, err
 		}
 		return nil, problem.New(http.StatusNotFound, "this tenant has no export of that UUID")
 	}
 	if err != nil {
-		return nil, r.storeAway(err)
+		return nil, err
 	}
 	return e, nil
 }
 
-func (r *request) showExport() (any, *problem.Problem) {
-	if _, p := r.query(); p != nil {
-		return nil, p
+func (r *request) showExport() (any, error) {
+	if _, err := r.query(); err != nil {
+		return nil, err
 	}
-	e, p := r.keptExport()
-	if p != nil {
-		return nil, p
+	e, err := r.keptExport()
+	if err != nil {
+		return nil, err
 	}
 	deliveries, err := r.db.Deliveries(r.Context(), e.ID)
 	if err != nil {
-		return nil, r.storeAway(err)
+		return nil, err
 	}
 	deliveries = append(deliveries, e.Pending(deliveries)...)
 	detail := exportDetail{exportItem: r.itemOf(e), Deliveries: []deliveryDetail{}, Documents: []document{}}
 	for _, d := range deliveries {
 		attempts, err := r.db.Attempts(r.Context(), d.ID)
 		if err != nil {
-			return nil, r.storeAway(err)
+			return nil, err
 		}
 		one := deliveryDetail{delivery: deliveryOf(d), History: []attempt{}}
 		for _, a := range attempts {
@@ -166,7 +166,7 @@ func (r *request) showExport() (any, *problem.Problem) {
 	}
 	documents, err := r.db.Documents(r.Context(), e.ID)
 	if err != nil {
-		return nil, r.storeAway(err)
+		return nil, err
 	}
 	for _, d := range documents {
 		detail.Documents = append(detail.Documents, document{

@@ -38,17 +38,17 @@ type transcript struct {
 const maxURL = 2 << 10 // bytes
 
 // addIntegration makes an integration, once it answered VERIFY with 200.
-func (r *request) addIntegration() (any, *problem.Problem) {
-	if _, p := r.query(); p != nil {
-		return nil, p
+func (r *request) addIntegration() (any, error) {
+	if _, err := r.query(); err != nil {
+		return nil, err
 	}
-	in, p := decode[integrationInput](r)
-	if p != nil {
-		return nil, p
+	in, err := decode[integrationInput](r)
+	if err != nil {
+		return nil, err
 	}
-	t, p := r.storedTenant(r.PathValue("tenant"))
-	if p != nil {
-		return nil, p
+	t, err := r.storedTenant(r.PathValue("tenant"))
+	if err != nil {
+		return nil, err
 	}
 	before, ok := t.Integration(in.Name)
 	switch {
@@ -62,34 +62,34 @@ func (r *request) addIntegration() (any, *problem.Problem) {
 }
 
 // putIntegration makes an integration, or changes it. What it was stays, unless the new one answers VERIFY with 200.
-func (r *request) putIntegration() (any, *problem.Problem) {
-	if _, p := r.query(); p != nil {
-		return nil, p
+func (r *request) putIntegration() (any, error) {
+	if _, err := r.query(); err != nil {
+		return nil, err
 	}
-	in, p := decode[integrationInput](r)
-	if p != nil {
-		return nil, p
+	in, err := decode[integrationInput](r)
+	if err != nil {
+		return nil, err
 	}
 	name := r.PathValue("name")
 	if in.Name != "" && in.Name != name {
 		return nil, problem.New(http.StatusUnprocessableEntity, "the body is of another integration than the address: leave its name out")
 	}
 	in.Name = name
-	t, p := r.storedTenant(r.PathValue("tenant"))
-	if p != nil {
-		return nil, p
+	t, err := r.storedTenant(r.PathValue("tenant"))
+	if err != nil {
+		return nil, err
 	}
 	before, _ := t.Integration(name)
 	there := ""
 	if before != nil {
 		status, err := r.db.IntegrationStatus(r.Context(), before)
 		if err != nil {
-			return nil, r.storeAway(err)
+			return nil, err
 		}
 		there = integrationTag(before, status)
 	}
-	if p := r.expect(there); p != nil {
-		return nil, p
+	if err := r.expect(there); err != nil {
+		return nil, err
 	}
 	return r.saveIntegration(t, before, in)
 }
@@ -100,8 +100,8 @@ func (r *request) expectIntegration(tx *store.Tx, i *hiring.Integration) error {
 	if err != nil {
 		return err
 	}
-	if p := r.expect(integrationTag(i, status)); p != nil {
-		return refused{p}
+	if err := r.expect(integrationTag(i, status)); err != nil {
+		return err
 	}
 	return nil
 }
@@ -111,18 +111,18 @@ func integrationPath(i *hiring.Integration) string {
 }
 
 // saveIntegration verifies an integration, where what VERIFY vouches for is new, and keeps it.
-func (r *request) saveIntegration(t *hiring.Tenant, before *hiring.Integration, in integrationInput) (any, *problem.Problem) {
-	i, p := r.described(t, before, in)
-	if p != nil {
-		return nil, p
+func (r *request) saveIntegration(t *hiring.Tenant, before *hiring.Integration, in integrationInput) (any, error) {
+	i, err := r.described(t, before, in)
+	if err != nil {
+		return nil, err
 	}
 	var status *store.IntegrationStatus
 	if before == nil || i.URL != before.URL || i.Secret != before.Secret {
-		if status, p = r.verify(i); p != nil {
-			return nil, p
+		if status, err = r.verify(i); err != nil {
+			return nil, err
 		}
 	}
-	p = r.write(func(tx *store.Tx) error {
+	err = r.write(func(tx *store.Tx) error {
 		if before != nil { // it may have changed while VERIFY was under way
 			if err := r.expectIntegration(tx, before); err != nil {
 				return err
@@ -139,11 +139,11 @@ func (r *request) saveIntegration(t *hiring.Tenant, before *hiring.Integration, 
 		}
 		return r.note(tx, i.Name)
 	})
-	if p == nil {
-		p = r.refresh()
+	if err == nil {
+		err = r.refresh()
 	}
-	if p != nil {
-		return nil, p
+	if err != nil {
+		return nil, err
 	}
 	saved, ok := r.gateway.Config.Integration(t.Name, i.Name)
 	if !ok {
@@ -161,8 +161,8 @@ func (r *request) saveIntegration(t *hiring.Tenant, before *hiring.Integration, 
 }
 
 // described checks the input, and gives the integration that it describes.
-func (r *request) described(t *hiring.Tenant, before *hiring.Integration, in integrationInput) (*hiring.Integration, *problem.Problem) {
-	wrong := func(sentence string) (*hiring.Integration, *problem.Problem) {
+func (r *request) described(t *hiring.Tenant, before *hiring.Integration, in integrationInput) (*hiring.Integration, error) {
+	wrong := func(sentence string) (*hiring.Integration, error) {
 		return nil, problem.New(http.StatusUnprocessableEntity, sentence)
 	}
 	i := &hiring.Integration{
@@ -184,8 +184,8 @@ func (r *request) described(t *hiring.Tenant, before *hiring.Integration, in int
 	if err := r.gateway.Config.Egress.CheckURL(i.URL); err != nil {
 		return wrong(err.Error())
 	}
-	if p := checkSecret(i.Secret.Reveal()); p != nil {
-		return nil, p
+	if err := checkSecret(i.Secret.Reveal()); err != nil {
+		return nil, err
 	}
 	if i.StandardWebhooks {
 		if err := webhook.CheckStandardSecret(i.Secret.Reveal()); err != nil {
@@ -210,7 +210,7 @@ func (r *request) described(t *hiring.Tenant, before *hiring.Integration, in int
 
 // verify sends a VERIFY event now (contract, "States and transitions"): an integration that does not answer it with exactly 200
 // is not saved.
-func (r *request) verify(i *hiring.Integration) (*store.IntegrationStatus, *problem.Problem) {
+func (r *request) verify(i *hiring.Integration) (*store.IntegrationStatus, error) {
 	c := r.gateway.Config
 	answer, reason, err := c.Names.Verify(r.Context(), c.Egress.Client(), i)
 	if err != nil {
@@ -233,20 +233,20 @@ func (r *request) verify(i *hiring.Integration) (*store.IntegrationStatus, *prob
 }
 
 // deleteIntegration removes an integration and ends the deliveries that are on their way to it.
-func (r *request) deleteIntegration() (any, *problem.Problem) {
-	if _, p := r.query(); p != nil {
-		return nil, p
+func (r *request) deleteIntegration() (any, error) {
+	if _, err := r.query(); err != nil {
+		return nil, err
 	}
-	t, p := r.storedTenant(r.PathValue("tenant"))
-	if p != nil {
-		return nil, p
+	t, err := r.storedTenant(r.PathValue("tenant"))
+	if err != nil {
+		return nil, err
 	}
 	i, ok := t.Integration(r.PathValue("name"))
 	if !ok {
-		return nil, firstOf(r.expect(""), noIntegration())
+		return nil, cmp.Or(r.expect(""), noIntegration())
 	}
 	now := r.gateway.Now()
-	p = r.write(func(tx *store.Tx) error {
+	err = r.write(func(tx *store.Tx) error {
 		if err := r.expectIntegration(tx, i); err != nil {
 			return err
 		}
@@ -255,11 +255,11 @@ func (r *request) deleteIntegration() (any, *problem.Problem) {
 		}
 		return tx.PutIntegrationStatus(i, store.IntegrationStatus{State: hiring.Removed, Reason: "somebody removed it", UpdatedAt: now})
 	})
-	if p == nil {
-		p = r.refresh()
+	if err == nil {
+		err = r.refresh()
 	}
-	if p != nil {
-		return nil, p
+	if err != nil {
+		return nil, err
 	}
 	if err := r.gateway.Runtime.Again.End(r.Context(), i.Tenant, i.Name); err != nil {
 		r.log.Warn("what was on its way to a removed integration ends a little later", zap.Error(err))

@@ -57,22 +57,22 @@ func origin(address string) string {
 }
 
 // listIntegrations lists the integrations of a tenant by name, or those of all tenants that the caller sees.
-func (r *request) listIntegrations() (any, *problem.Problem) {
-	_, page, p := r.page("integration")
-	if p != nil {
-		return nil, p
+func (r *request) listIntegrations() (any, error) {
+	_, page, err := r.page("integration")
+	if err != nil {
+		return nil, err
 	}
 	tenants := r.tenants()
 	if r.PathValue("tenant") != "" {
-		t, p := r.tenant()
-		if p != nil {
-			return nil, p
+		t, err := r.tenant()
+		if err != nil {
+			return nil, err
 		}
 		tenants = []*hiring.Tenant{t}
 	}
 	statuses, err := r.db.IntegrationStatuses(r.Context())
 	if err != nil {
-		return nil, r.storeAway(err)
+		return nil, err
 	}
 	var all []integration
 	for _, t := range tenants {
@@ -89,13 +89,13 @@ func (r *request) listIntegrations() (any, *problem.Problem) {
 }
 
 // integration is the integration that the path names.
-func (r *request) integration() (*hiring.Tenant, *hiring.Integration, *problem.Problem) {
-	if _, p := r.query(); p != nil {
-		return nil, nil, p
+func (r *request) integration() (*hiring.Tenant, *hiring.Integration, error) {
+	if _, err := r.query(); err != nil {
+		return nil, nil, err
 	}
-	t, p := r.tenant()
-	if p != nil {
-		return nil, nil, p
+	t, err := r.tenant()
+	if err != nil {
+		return nil, nil, err
 	}
 	i, ok := t.Integration(r.PathValue("name"))
 	if !ok {
@@ -104,23 +104,23 @@ func (r *request) integration() (*hiring.Tenant, *hiring.Integration, *problem.P
 	return t, i, nil
 }
 
-func noIntegration() *problem.Problem {
+func noIntegration() error {
 	return problem.New(http.StatusNotFound, "this tenant has no integration of that name")
 }
 
-func (r *request) showIntegration() (any, *problem.Problem) {
-	_, i, p := r.integration()
-	if p != nil {
-		return nil, p
+func (r *request) showIntegration() (any, error) {
+	_, i, err := r.integration()
+	if err != nil {
+		return nil, err
 	}
 	return r.shown(i)
 }
 
 // shown is an integration and where it stands.
-func (r *request) shown(i *hiring.Integration) (any, *problem.Problem) {
+func (r *request) shown(i *hiring.Integration) (any, error) {
 	status, err := r.db.IntegrationStatus(r.Context(), i)
 	if err != nil {
-		return nil, r.storeAway(err)
+		return nil, err
 	}
 	r.etag = integrationTag(i, status)
 	return integrationOf(i, status), nil
@@ -131,10 +131,10 @@ func integrationTag(i *hiring.Integration, s store.IntegrationStatus) string {
 }
 
 // enable has an integration verified now, so that what is held for it goes out.
-func (r *request) enable() (any, *problem.Problem) {
-	_, i, p := r.integration()
-	if p != nil {
-		return nil, p
+func (r *request) enable() (any, error) {
+	_, i, err := r.integration()
+	if err != nil {
+		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), patience)
 	defer cancel()
@@ -145,7 +145,7 @@ func (r *request) enable() (any, *problem.Problem) {
 	case errors.Is(err, store.ErrNotFound):
 		return nil, noIntegration()
 	case errors.Is(err, store.ErrUnavailable):
-		return nil, r.storeAway(err)
+		return nil, err
 	}
 	return nil, r.noTemporal(err, "the integration is not disabled any more, and Temporal, which has it verified, does not answer: VERIFY is sent once that is back")
 }

@@ -23,12 +23,12 @@ var jobs = kind[hiring.Job]{
 	put:    (*store.Tx).PutJob,
 	remove: (*store.Tx).DeleteJob,
 	check:  checkJob,
-	clear: func(tx *store.Tx, j *hiring.Job, _ time.Time) (*problem.Problem, error) {
+	clear: func(tx *store.Tx, j *hiring.Job, _ time.Time) error {
 		used, err := tx.JobIsUsed(j.Tenant, j.BoardCode)
 		if err != nil || !used {
-			return nil, err
+			return err
 		}
-		return problem.New(http.StatusConflict, "there are job applications for this job: delete those first"), nil
+		return problem.New(http.StatusConflict, "there are job applications for this job: delete those first")
 	},
 }
 
@@ -49,18 +49,18 @@ func checkJob(j *hiring.Job) error {
 	return err
 }
 
-func (r *request) listJobs() (any, *problem.Problem) {
-	_, page, p := r.page("job")
-	if p != nil {
-		return nil, p
+func (r *request) listJobs() (any, error) {
+	_, page, err := r.page("job")
+	if err != nil {
+		return nil, err
 	}
-	t, p := r.tenant()
-	if p != nil {
-		return nil, p
+	t, err := r.tenant()
+	if err != nil {
+		return nil, err
 	}
 	rows, next, err := r.db.Jobs(r.Context(), t.Name, page.rows())
 	if err != nil {
-		return nil, r.storeAway(err)
+		return nil, err
 	}
 	return listed(page, rows, next, itself), nil
 }

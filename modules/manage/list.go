@@ -2,7 +2,6 @@ package manage
 
 import (
 	"encoding/base64"
-	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -27,7 +26,7 @@ type page struct {
 }
 
 // page reads the query of a list that knows some parameters beside limit and cursor.
-func (r *request) page(kind string, known ...string) (q url.Values, p page, refused *problem.Problem) {
+func (r *request) page(kind string, known ...string) (q url.Values, p page, refused error) {
 	q, refused = r.query(append(known, "cursor", "limit")...)
 	if refused != nil {
 		return nil, p, refused
@@ -36,7 +35,7 @@ func (r *request) page(kind string, known ...string) (q url.Values, p page, refu
 	if q.Has("limit") {
 		n, err := strconv.Atoi(q.Get("limit"))
 		if err != nil || n < 1 || n > store.MaxPage {
-			return nil, p, problem.New(http.StatusBadRequest, fmt.Sprintf("limit must be a number from 1 to %d", store.MaxPage))
+			return nil, p, problem.Newf(http.StatusBadRequest, "limit must be a number from 1 to %d", store.MaxPage)
 		}
 		p.limit = n
 	}
@@ -51,7 +50,7 @@ func (r *request) page(kind string, known ...string) (q url.Values, p page, refu
 	return q, p, nil
 }
 
-func noCursor() *problem.Problem {
+func noCursor() error {
 	return problem.New(http.StatusBadRequest, "this is no cursor: take the next of the page before, as it is")
 }
 
@@ -59,7 +58,7 @@ func noCursor() *problem.Problem {
 func (p page) rows() store.Page { return store.Page{After: p.after, Limit: p.limit} }
 
 // number is where the page before ended, in a list that is ordered by a number; 0: it is the first page.
-func (p page) number() (int64, *problem.Problem) {
+func (p page) number() (int64, error) {
 	if p.after == "" {
 		return 0, nil
 	}

@@ -102,28 +102,28 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request, route route) {
 	}
 	defer release()
 	req := &request{Request: r, w: w, gateway: g, db: g.Runtime.Store(), log: a.log, status: route.status}
-	p := req.admit(a.keyed, route)
-	if p == nil && gateway.Encoded(r.Header) {
-		p = problem.New(http.StatusUnsupportedMediaType, "send the body as it is, without Content-Encoding").Closing()
+	err := req.admit(a.keyed, route)
+	if err == nil && gateway.Encoded(r.Header) {
+		err = problem.New(http.StatusUnsupportedMediaType, "send the body as it is, without Content-Encoding").Closing()
 	}
-	if p == nil && !route.streamed {
-		p = req.read(cmp.Or(route.most, maxBody))
+	if err == nil && !route.streamed {
+		err = req.read(cmp.Or(route.most, maxBody))
 	}
-	if p == nil && len(req.body) > 0 {
-		p = req.readmit()
+	if err == nil && len(req.body) > 0 {
+		err = req.readmit()
 	}
-	if p == nil && route.bodiless {
-		_, p = decodeAny[struct{}](req)
+	if err == nil && route.bodiless {
+		_, err = decodeAny[struct{}](req)
 	}
-	if p != nil {
-		req.refuse(p)
+	if err != nil {
+		req.refuse(err)
 		a.report(req, route, false)
 		return
 	}
-	run := func() (any, *problem.Problem) { return route.serve(req) }
+	run := func() (any, error) { return route.serve(req) }
 	if route.method == http.MethodPost && !route.streamed {
 		once := run
-		run = func() (any, *problem.Problem) { return req.exactlyOnce(nil, once) }
+		run = func() (any, error) { return req.exactlyOnce(nil, once) }
 	}
 	a.report(req, route, req.answer(run()))
 }
@@ -149,7 +149,7 @@ type request struct {
 }
 
 // tenant is the tenant that the path names.
-func (r *request) tenant() (*hiring.Tenant, *problem.Problem) {
+func (r *request) tenant() (*hiring.Tenant, error) {
 	t, ok := r.gateway.Config.Tenant(r.PathValue("tenant"))
 	if !ok {
 		return nil, noTenant()
@@ -158,20 +158,12 @@ func (r *request) tenant() (*hiring.Tenant, *problem.Problem) {
 }
 
 // noTenant is the problem of a tenant that does not exist, and of one that is none of the caller's business.
-func noTenant() *problem.Problem {
+func noTenant() error {
 	return problem.New(http.StatusNotFound, "there is no tenant of that name")
 }
 
-// storeAway is the problem of a store that can't be read or written.
-func (r *request) storeAway(err error) *problem.Problem {
-	if r.Context().Err() == nil {
-		r.log.Error("the management API could not use the store", zap.Error(err))
-	}
-	return problem.New(http.StatusServiceUnavailable, "the gateway can't use its database now: ask again in a moment").RetryAfter(5 * time.Second)
-}
-
 // noTemporal is the problem of something that only Temporal can do.
-func (r *request) noTemporal(err error, detail string) *problem.Problem {
+func (r *request) noTemporal(err error, detail string) error {
 	r.log.Warn("the management API could not ask Temporal", zap.Error(err))
 	return problem.New(http.StatusServiceUnavailable, detail).RetryAfter(5 * time.Second)
 }

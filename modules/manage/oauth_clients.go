@@ -1,6 +1,7 @@
 package manage
 
 import (
+	"cmp"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -49,10 +50,10 @@ func (s oauthSettings) of(c identity.Client) *identity.Client {
 	return &c
 }
 
-func (r *request) clientOf(c *identity.Client) (oauthClient, *problem.Problem) {
+func (r *request) clientOf(c *identity.Client) (oauthClient, error) {
 	secrets, err := r.db.ClientSecrets(r.Context(), c.ID)
 	if err != nil {
-		return oauthClient{}, r.storeAway(err)
+		return oauthClient{}, err
 	}
 	return oauthClientOf(c, len(secrets)), nil
 }
@@ -76,34 +77,34 @@ func (r *request) expectClient(tx *store.Tx, id string) error {
 		return err
 	}
 	if !ok {
-		return refused{firstOf(r.expect(""), noClient())}
+		return cmp.Or(r.expect(""), noClient())
 	}
-	if p := r.expect(clientTag(oauthClientOf(c, secrets))); p != nil {
-		return refused{p}
+	if err := r.expect(clientTag(oauthClientOf(c, secrets))); err != nil {
+		return err
 	}
 	return nil
 }
 
-func noClient() *problem.Problem {
+func noClient() error {
 	return problem.New(http.StatusNotFound, "there is no OAuth client of that id")
 }
 
-func (r *request) listClients() (any, *problem.Problem) {
-	_, page, p := r.page("oauth-client")
-	if p == nil {
-		p = r.forAll()
+func (r *request) listClients() (any, error) {
+	_, page, err := r.page("oauth-client")
+	if err == nil {
+		err = r.forAll()
 	}
-	if p != nil {
-		return nil, p
+	if err != nil {
+		return nil, err
 	}
 	rows, next, err := r.db.Clients(r.Context(), page.rows())
 	if err != nil {
-		return nil, r.storeAway(err)
+		return nil, err
 	}
 	l := list[oauthClient]{Items: make([]oauthClient, len(rows)), Next: page.cursor(next)}
 	for n, c := range rows {
-		if l.Items[n], p = r.clientOf(c); p != nil {
-			return nil, p
+		if l.Items[n], err = r.clientOf(c); err != nil {
+			return nil, err
 		}
 	}
 	return l, nil
@@ -113,7 +114,7 @@ func (r *request) listClients() (any, *problem.Problem) {
 var devSecret = regexp.MustCompile(`^[A-Za-z0-9_-]{8,255}$`)
 
 // newSecret makes a secret of a client. In development mode it may be one that is sent, so that examples can name it.
-func (r *request) newSecret(sent string) (secret string, hash identity.Hash, p *problem.Problem) {
+func (r *request) newSecret(sent string) (secret string, hash identity.Hash, err error) {
 	if sent == "" {
 		secret, hash = identity.NewSecret()
 		return secret, hash, nil
@@ -124,33 +125,33 @@ func (r *request) newSecret(sent string) (secret string, hash identity.Hash, p *
 	return sent, identity.HashSecret(sent), nil
 }
 
-func (r *request) addClient() (any, *problem.Problem) {
-	if p := r.own(); p != nil {
-		return nil, p
+func (r *request) addClient() (any, error) {
+	if err := r.own(); err != nil {
+		return nil, err
 	}
-	in, p := decode[struct {
+	in, err := decode[struct {
 		ID     string `json:"id"`
 		Secret string `json:"secret"`
 		oauthSettings
 	}](r)
-	if p != nil {
-		return nil, p
+	if err != nil {
+		return nil, err
 	}
 	c := in.of(identity.Client{ID: in.ID, CreatedAt: r.gateway.Now().UTC().Truncate(time.Microsecond)})
-	if p := invalid(c.Check()); p != nil {
-		return nil, p
+	if err := invalid(c.Check()); err != nil {
+		return nil, err
 	}
-	secret, hash, p := r.newSecret(in.Secret)
-	if p != nil {
-		return nil, p
+	secret, hash, err := r.newSecret(in.Secret)
+	if err != nil {
+		return nil, err
 	}
-	p = r.write(func(tx *store.Tx) error {
+	err = r.write(func(tx *store.Tx) error {
 		if renewed, err := r.renewSecret(tx, c.ID, hash); renewed || err != nil {
 			return err
 		}
 		err := tx.AddClient(c)
 		if errors.Is(err, store.ErrTaken) {
-			return refused{problem.New(http.StatusConflict, "there is an OAuth client of that id: take another one, or change that one")}
+			return problem.New(http.StatusConflict, "there is an OAuth client of that id: take another one, or change that one")
 		}
 		if err != nil {
 			return err
@@ -160,8 +161,8 @@ func (r *request) addClient() (any, *problem.Problem) {
 		}
 		return r.noteSecret(tx, hash)
 	})
-	if p != nil {
-		return nil, p
+	if err != nil {
+		return nil, err
 	}
 	r.location = "/v1/oauth-clients/" + url.PathEscape(c.ID)
 	return r.asItIs(c.ID, secret)
@@ -190,18 +191,18 @@ func (r *request) renewSecret(tx *store.Tx, client string, hash identity.Hash) (
 }
 
 // asItIs is an application as the store has it now, with a secret that was made.
-func (r *request) asItIs(id, secret string) (any, *problem.Problem) {
+func (r *request) asItIs(id, secret string) (any, error) {
 	c, err := r.db.Client(r.Context(), id)
 	if err != nil {
-		return nil, r.storeAway(err)
+		return nil, err
 	}
 	return r.withSecret(c, secret)
 }
 
-func (r *request) withSecret(c *identity.Client, secret string) (any, *problem.Problem) {
-	shown, p := r.clientOf(c)
-	if p != nil {
-		return nil, p
+func (r *request) withSecret(c *identity.Client, secret string) (any, error) {
+	shown, err := r.clientOf(c)
+	if err != nil {
+		return nil, err
 	}
 	r.etag = clientTag(shown)
 	shown.Secret = secret
@@ -209,69 +210,69 @@ func (r *request) withSecret(c *identity.Client, secret string) (any, *problem.P
 }
 
 // client is the application that the path names.
-func (r *request) client() (*identity.Client, *problem.Problem) {
-	if p := r.own(); p != nil {
-		return nil, p
+func (r *request) client() (*identity.Client, error) {
+	if err := r.own(); err != nil {
+		return nil, err
 	}
 	c, err := r.db.Client(r.Context(), r.PathValue("id"))
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, noClient()
 	}
 	if err != nil {
-		return nil, r.storeAway(err)
+		return nil, err
 	}
 	return c, nil
 }
 
-func (r *request) showClient() (any, *problem.Problem) {
-	c, p := r.client()
-	if p != nil {
-		return nil, p
+func (r *request) showClient() (any, error) {
+	c, err := r.client()
+	if err != nil {
+		return nil, err
 	}
 	return r.withSecret(c, "")
 }
 
 // expectedClient is the application that the path names, for what changes it.
-func (r *request) expectedClient() (*identity.Client, *problem.Problem) {
-	c, p := r.client()
-	if p != nil && p.Status == http.StatusNotFound {
-		p = firstOf(r.expect(""), p)
+func (r *request) expectedClient() (*identity.Client, error) {
+	c, err := r.client()
+	if missing(err) {
+		err = cmp.Or(r.expect(""), err)
 	}
-	return c, p
+	return c, err
 }
 
 // putClient changes the settings of an application.
-func (r *request) putClient() (any, *problem.Problem) {
-	c, p := r.expectedClient()
-	if p != nil {
-		return nil, p
+func (r *request) putClient() (any, error) {
+	c, err := r.expectedClient()
+	if err != nil {
+		return nil, err
 	}
-	in, p := decode[oauthSettings](r)
-	if p != nil {
-		return nil, p
+	in, err := decode[oauthSettings](r)
+	if err != nil {
+		return nil, err
 	}
 	c = in.of(*c)
-	if p := invalid(c.Check()); p != nil {
-		return nil, p
+	if err := invalid(c.Check()); err != nil {
+		return nil, err
 	}
-	p = r.write(func(tx *store.Tx) error {
+	err = r.write(func(tx *store.Tx) error {
 		if err := r.expectClient(tx, c.ID); err != nil {
 			return err
 		}
 		_, err := tx.UpdateClient(c)
 		return err
 	})
-	if p != nil {
-		return nil, p
+	if err != nil {
+		return nil, err
 	}
 	return r.withSecret(c, "")
 }
 
 // disableClient keeps an application from asking for anything. It stays in the list.
-func (r *request) disableClient() (any, *problem.Problem) {
-	c, p := r.expectedClient()
-	if p != nil {
-		return nil, p
+func (r *request) disableClient() (any, error) {
+	c, err := r.expectedClient()
+	if err != nil {
+		return nil, err
 	}
 	return nil, r.write(func(tx *store.Tx) error {
 		if err := r.expectClient(tx, c.ID); err != nil {
@@ -284,23 +285,23 @@ func (r *request) disableClient() (any, *problem.Problem) {
 
 // resetClient makes another secret, which is shown this once. The newest one that there was stays good beside it, until it is ended;
 // an application that was disabled may ask again, with the new one alone.
-func (r *request) resetClient() (any, *problem.Problem) {
-	c, p := r.client()
-	if p != nil {
-		return nil, p
+func (r *request) resetClient() (any, error) {
+	c, err := r.client()
+	if err != nil {
+		return nil, err
 	}
-	in, p := decodeAny[struct {
+	in, err := decodeAny[struct {
 		Secret string `json:"secret"`
 	}](r)
-	if p != nil {
-		return nil, p
+	if err != nil {
+		return nil, err
 	}
-	secret, hash, p := r.newSecret(in.Secret)
-	if p != nil {
-		return nil, p
+	secret, hash, err := r.newSecret(in.Secret)
+	if err != nil {
+		return nil, err
 	}
 	now := r.gateway.Now().UTC().Truncate(time.Microsecond)
-	p = r.write(func(tx *store.Tx) error {
+	err = r.write(func(tx *store.Tx) error {
 		if renewed, err := r.renewSecret(tx, c.ID, hash); renewed || err != nil {
 			return err
 		}
@@ -309,7 +310,7 @@ func (r *request) resetClient() (any, *problem.Problem) {
 		}
 		err := tx.AddClientSecret(c.ID, hash, now)
 		if errors.Is(err, store.ErrTooMany) { // another node made one at the same time
-			return refused{problem.New(http.StatusConflict, "secrets were made at the same time: ask again").RetryAfter(time.Second)}
+			return problem.New(http.StatusConflict, "secrets were made at the same time: ask again").RetryAfter(time.Second)
 		}
 		if err != nil {
 			return err
@@ -323,17 +324,17 @@ func (r *request) resetClient() (any, *problem.Problem) {
 		_, err = tx.EnableClient(c.ID)
 		return err
 	})
-	if p != nil {
-		return nil, p
+	if err != nil {
+		return nil, err
 	}
 	return r.asItIs(c.ID, secret)
 }
 
 // endSecrets ends all secrets of an application but the newest: the end of a rotation.
-func (r *request) endSecrets() (any, *problem.Problem) {
-	c, p := r.client()
-	if p != nil {
-		return nil, p
+func (r *request) endSecrets() (any, error) {
+	c, err := r.client()
+	if err != nil {
+		return nil, err
 	}
 	return nil, r.write(func(tx *store.Tx) error { return tx.KeepClientSecret(c.ID) })
 }

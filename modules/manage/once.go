@@ -36,7 +36,7 @@ type once struct {
 
 // exactlyOnce runs a POST. Where it has an Idempotency-Key, its repeats get the same answer, and what it does is done once. content
 // is the hash of what was sent, where that is not in r.body.
-func (r *request) exactlyOnce(content []byte, run func() (any, *problem.Problem)) (any, *problem.Problem) {
+func (r *request) exactlyOnce(content []byte, run func() (any, error)) (any, error) {
 	keys := r.Header.Values("Idempotency-Key")
 	if len(keys) == 0 {
 		return run()
@@ -47,26 +47,26 @@ func (r *request) exactlyOnce(content []byte, run func() (any, *problem.Problem)
 	ctx, cancel := context.WithTimeout(r.Context(), bound)
 	defer cancel()
 	r.Request = r.WithContext(ctx)
-	kept, p := r.begin(keys[0], content)
-	if p != nil {
-		return nil, p
+	kept, err := r.begin(keys[0], content)
+	if err != nil {
+		return nil, err
 	}
 	if kept != nil {
 		r.again = true
 		r.w.Header().Set("Idempotency-Replayed", "true")
 		return kept, nil
 	}
-	v, p := run()
+	v, err := run()
 	var a *answer
-	if p == nil {
-		a, p = r.encoded(v)
+	if err == nil {
+		a, err = r.encoded(v)
 	}
-	r.finish(a, p)
-	return a, p
+	r.finish(a, err)
+	return a, err
 }
 
 // begin notes that the request is being answered. Where it was before, that answer is given.
-func (r *request) begin(key string, content []byte) (*answer, *problem.Problem) {
+func (r *request) begin(key string, content []byte) (*answer, error) {
 	now := r.gateway.Now()
 	secret := digest.Of(r.caller.key, key) // what only the request has
 	o := &once{Once: store.Once{
@@ -77,7 +77,7 @@ func (r *request) begin(key string, content []byte) (*answer, *problem.Problem) 
 	}}
 	var err error
 	if o.vault, err = vault.New(string(secret[:])); err != nil {
-		return nil, r.storeAway(err)
+		return nil, err
 	}
 	kept, err := r.db.Begin(r.Context(), &o.Once, now)
 	switch {
@@ -86,12 +86,12 @@ func (r *request) begin(key string, content []byte) (*answer, *problem.Problem) 
 	case errors.Is(err, store.ErrOtherRequest):
 		return nil, problem.New(http.StatusUnprocessableEntity, "this Idempotency-Key was sent with something else before: take a new one for each request")
 	case err != nil:
-		return nil, r.storeAway(err)
+		return nil, err
 	}
 	if kept.Answered {
 		a, err := o.open(kept.Answer)
 		if err != nil {
-			return nil, r.storeAway(err)
+			return nil, err
 		}
 		return a, nil
 	}
@@ -117,18 +117,20 @@ func (r *request) done() string {
 }
 
 // endedMeanwhile refuses the repeat of a request whose earlier try made something that is good no longer.
-func endedMeanwhile() *problem.Problem {
+func endedMeanwhile() error {
 	return problem.New(http.StatusConflict, "an earlier try of this request made it, and it was revoked or disabled since: take a new Idempotency-Key")
 }
 
 // finish keeps the answer for the request's repeats. Where it is no more than a moment's trouble, the repeat is tried anew.
-func (r *request) finish(a *answer, p *problem.Problem) {
+func (r *request) finish(a *answer, failed error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), patience)
 	defer cancel()
 	var sealed []byte
 	var err error
-	if p != nil && p.Status < 500 && p.Status != http.StatusTooManyRequests && p.Status != http.StatusUnauthorized {
-		a, err = refusal(p)
+	if failed != nil {
+		if p := r.problem(failed); p.Status < 500 && p.Status != http.StatusTooManyRequests && p.Status != http.StatusUnauthorized {
+			a, err = refusal(p)
+		}
 	}
 	if a != nil && err == nil {
 		sealed, err = r.once.close(a)

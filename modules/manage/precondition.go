@@ -25,7 +25,7 @@ func tag(row *hiring.Row, beside ...string) string {
 
 // expect checks If-Match and If-None-Match (RFC 9110 section 13.1) of a request that changes the resource with this tag; empty:
 // there is none. Ask it within the transaction that does so.
-func (r *request) expect(tag string) *problem.Problem {
+func (r *request) expect(tag string) error {
 	if match := r.Header.Values("If-Match"); len(match) > 0 {
 		switch {
 		case tag == "":

@@ -1,7 +1,6 @@
 package manage
 
 import (
-	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -13,18 +12,18 @@ import (
 )
 
 // query reads the query parameters of a request that knows some: each at most once, and no other.
-func (r *request) query(known ...string) (url.Values, *problem.Problem) {
-	q, p := r.queryOf(known...)
+func (r *request) query(known ...string) (url.Values, error) {
+	q, err := r.queryOf(known...)
 	for name, values := range q {
 		if len(values) > 1 {
-			return nil, problem.New(http.StatusBadRequest, fmt.Sprintf("the query parameter %s is there more than once", name))
+			return nil, problem.Newf(http.StatusBadRequest, "the query parameter %s is there more than once", name)
 		}
 	}
-	return q, p
+	return q, err
 }
 
 // queryOf is query for parameters that may be repeated.
-func (r *request) queryOf(known ...string) (url.Values, *problem.Problem) {
+func (r *request) queryOf(known ...string) (url.Values, error) {
 	q, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
 		return nil, problem.New(http.StatusBadRequest, "the query can't be read: percent-encode its values")
@@ -34,11 +33,11 @@ func (r *request) queryOf(known ...string) (url.Values, *problem.Problem) {
 		case len(known) == 0:
 			return nil, problem.New(http.StatusBadRequest, "this address takes no query parameters")
 		case !slices.Contains(known, name):
-			return nil, problem.New(http.StatusBadRequest, fmt.Sprintf("the query parameter %.40q is unknown here; known are %s", name, strings.Join(known, ", ")))
+			return nil, problem.Newf(http.StatusBadRequest, "the query parameter %.40q is unknown here; known are %s", name, strings.Join(known, ", "))
 		}
 		for _, value := range values {
 			if !utf8.ValidString(value) || strings.ContainsRune(value, 0) {
-				return nil, problem.New(http.StatusBadRequest, fmt.Sprintf("the query parameter %s is not text", name))
+				return nil, problem.Newf(http.StatusBadRequest, "the query parameter %s is not text", name)
 			}
 		}
 	}
@@ -46,13 +45,13 @@ func (r *request) queryOf(known ...string) (url.Values, *problem.Problem) {
 }
 
 // instant reads a query parameter that is a time; zero without it.
-func instant(q url.Values, name string) (time.Time, *problem.Problem) {
+func instant(q url.Values, name string) (time.Time, error) {
 	if !q.Has(name) {
 		return time.Time{}, nil
 	}
 	t, err := time.Parse(time.RFC3339, q.Get(name))
 	if err != nil || t.Year() < 1970 || t.Year() > 2200 {
-		return time.Time{}, problem.New(http.StatusBadRequest, fmt.Sprintf("%s must be a time such as 2026-11-20T12:00:00Z (RFC 3339); percent-encode a +", name))
+		return time.Time{}, problem.Newf(http.StatusBadRequest, "%s must be a time such as 2026-11-20T12:00:00Z (RFC 3339); percent-encode a +", name)
 	}
 	return t, nil
 }

@@ -2,6 +2,7 @@ package manage
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -32,53 +33,53 @@ type row struct {
 
 // importQuestions puts a list of questions in the place of those that a job has. When a row is refused, nothing is changed, and all
 // that is wrong with each row is told, for the first 50 of them.
-func (r *request) importQuestions() (any, *problem.Problem) {
-	if _, p := r.query(); p != nil {
-		return nil, p
+func (r *request) importQuestions() (any, error) {
+	if _, err := r.query(); err != nil {
+		return nil, err
 	}
-	t, p := r.tenant()
-	if p != nil {
-		return nil, p
+	t, err := r.tenant()
+	if err != nil {
+		return nil, err
 	}
-	rows, p := r.rows()
-	if p != nil {
-		return nil, p
+	rows, err := r.rows()
+	if err != nil {
+		return nil, err
 	}
-	questions, p := accepted(rows)
-	if p != nil {
-		return nil, p
+	questions, err := accepted(rows)
+	if err != nil {
+		return nil, err
 	}
 	var saved hiring.Job
-	p = r.write(func(tx *store.Tx) error {
+	err = r.write(func(tx *store.Tx) error {
 		j, ok, err := tx.Job(t.Name, r.PathValue("id"))
 		if err != nil {
 			return err
 		}
 		if !ok {
-			return refused{firstOf(r.expect(""), jobs.missing())}
+			return cmp.Or(r.expect(""), jobs.missing())
 		}
-		if p := r.expect(tag(&j.Row)); p != nil {
-			return refused{p}
+		if err := r.expect(tag(&j.Row)); err != nil {
+			return err
 		}
 		saved = *j
 		saved.Questions = questions
-		if p := invalid(checkJob(&saved)); p != nil { // the questions together
-			return refused{p}
+		if err := invalid(checkJob(&saved)); err != nil { // the questions together
+			return err
 		}
 		return tx.PutJob(&saved, r.gateway.Now())
 	})
-	if p != nil {
-		return nil, p
+	if err != nil {
+		return nil, err
 	}
 	r.etag = tag(&saved.Row)
 	return &saved, nil
 }
 
 // accepted gives the questions of a list in which no row is refused.
-func accepted(rows []row) ([]hiring.Question, *problem.Problem) {
+func accepted(rows []row) ([]hiring.Question, error) {
 	if len(rows) > hiring.MaxQuestions {
-		return nil, problem.New(http.StatusUnprocessableEntity, fmt.Sprintf("the list has more than %d questions, the next one at %s, "+
-			"and nothing was imported: leave some out, and send all of the list again", hiring.MaxQuestions, rows[hiring.MaxQuestions].at))
+		return nil, problem.Newf(http.StatusUnprocessableEntity, "the list has more than %d questions, the next one at %s, "+
+			"and nothing was imported: leave some out, and send all of the list again", hiring.MaxQuestions, rows[hiring.MaxQuestions].at)
 	}
 	questions := make([]hiring.Question, len(rows))
 	first := map[string]string{}
@@ -124,7 +125,7 @@ func faultsOf(q *hiring.Question) (faults []string) {
 }
 
 // rows reads the list of the body, by its media type, up to the first row that is one too many.
-func (r *request) rows() ([]row, *problem.Problem) {
+func (r *request) rows() ([]row, error) {
 	switch gateway.TextType(r.Header) {
 	case "application/json":
 		return jsonRows(r.body)
@@ -135,11 +136,11 @@ func (r *request) rows() ([]row, *problem.Problem) {
 }
 
 // jsonRows reads an array of questions. A row stands where its object begins.
-func jsonRows(body []byte) (rows []row, p *problem.Problem) {
+func jsonRows(body []byte) (rows []row, err error) {
 	in := jsontext.NewDecoder(bytes.NewReader(body))
-	bad := func(err error) *problem.Problem {
+	bad := func(err error) error {
 		if broken := new(jsontext.SyntacticError); errors.As(err, &broken) {
-			return problem.New(http.StatusBadRequest, fmt.Sprintf("the body is not JSON (line %d): send an array of questions in UTF-8, and nothing behind it", lineAt(body, broken.ByteOffset)))
+			return problem.Newf(http.StatusBadRequest, "the body is not JSON (line %d): send an array of questions in UTF-8, and nothing behind it", lineAt(body, broken.ByteOffset))
 		}
 		return problem.New(http.StatusBadRequest, "the body is not JSON: send an array of questions in UTF-8, and nothing behind it")
 	}
@@ -188,7 +189,7 @@ func lineAt(body []byte, offset int64) int {
 var columns = []string{"id", "format", "label", "isRequired", "options", "maxLength", "check", "group"}
 
 // csvRows reads questions as RFC 4180 has it, with a header line; where that has a semicolon and no comma, semicolons separate.
-func csvRows(body []byte) (rows []row, p *problem.Problem) {
+func csvRows(body []byte) (rows []row, err error) {
 	body = bytes.TrimPrefix(body, []byte("\ufeff"))
 	if !utf8.Valid(body) {
 		return nil, problem.New(http.StatusBadRequest, "the file is not valid UTF-8: save it as CSV in UTF-8")
@@ -202,9 +203,9 @@ func csvRows(body []byte) (rows []row, p *problem.Problem) {
 	if err != nil {
 		return nil, problem.New(http.StatusBadRequest, "the file has no header line that can be read: begin it with id,format,label,isRequired,options,maxLength,check")
 	}
-	names, p := named(header)
-	if p != nil {
-		return nil, p
+	names, err := named(header)
+	if err != nil {
+		return nil, err
 	}
 	for {
 		cells, err := in.Read()
@@ -225,11 +226,11 @@ func csvRows(body []byte) (rows []row, p *problem.Problem) {
 }
 
 // named finds the columns that a header line names.
-func named(header []string) (names []string, p *problem.Problem) {
+func named(header []string) (names []string, err error) {
 	for _, cell := range header {
 		n := slices.IndexFunc(columns, func(c string) bool { return strings.EqualFold(c, strings.TrimSpace(cell)) })
 		if n < 0 {
-			return nil, problem.New(http.StatusBadRequest, fmt.Sprintf("the file has a column %.40q, which is unknown: use %s", cell, strings.Join(columns, ", ")))
+			return nil, problem.Newf(http.StatusBadRequest, "the file has a column %.40q, which is unknown: use %s", cell, strings.Join(columns, ", "))
 		}
 		if slices.Contains(names, columns[n]) {
 			return nil, problem.New(http.StatusBadRequest, "the file has the column "+columns[n]+" twice: leave one out")

@@ -13,22 +13,22 @@ import (
 )
 
 // redeliver delivers an export anew to the integrations that the body names, to all without a body.
-func (r *request) redeliver() (any, *problem.Problem) {
-	if _, p := r.query(); p != nil {
-		return nil, p
+func (r *request) redeliver() (any, error) {
+	if _, err := r.query(); err != nil {
+		return nil, err
 	}
-	integrations, p := r.integrations()
-	if p != nil {
-		return nil, p
+	integrations, err := r.integrations()
+	if err != nil {
+		return nil, err
 	}
-	e, p := r.export()
-	if p != nil {
-		return nil, p
+	e, err := r.export()
+	if err != nil {
+		return nil, err
 	}
 	if begun := r.done(); begun != "" {
 		var res export.Redelivery
 		if err := json.Unmarshal([]byte(begun), &res); err != nil {
-			return nil, r.storeAway(err)
+			return nil, err
 		}
 		return res, nil
 	}
@@ -42,7 +42,7 @@ func (r *request) redeliver() (any, *problem.Problem) {
 	case errors.As(err, &refused):
 		return nil, problem.New(http.StatusConflict, refused.Reason)
 	case errors.Is(err, store.ErrUnavailable), errors.Is(err, store.ErrLeaseLost):
-		return nil, r.storeAway(err)
+		return nil, err
 	}
 	return nil, r.noTemporal(err, "this export is under way, and Temporal, which carries it, does not answer: it goes on by itself once that is back")
 }
@@ -57,12 +57,12 @@ func (r *request) noteRound(tx *store.Tx, begun export.Redelivery) error {
 }
 
 // integrations reads the body of a redelivery: {"integrations":["hris"]}, or nothing at all.
-func (r *request) integrations() ([]string, *problem.Problem) {
-	body, p := decodeAny[struct {
+func (r *request) integrations() ([]string, error) {
+	body, err := decodeAny[struct {
 		Integrations []string `json:"integrations"`
 	}](r)
-	if p != nil {
-		return nil, p
+	if err != nil {
+		return nil, err
 	}
 	if body.Integrations != nil && len(body.Integrations) == 0 {
 		return nil, problem.New(http.StatusBadRequest, "integrations is empty: name at least one, or leave it out for all of the tenant's")

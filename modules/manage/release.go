@@ -11,13 +11,13 @@ import (
 )
 
 // release lets an export go that is in quarantine, as it came.
-func (r *request) release() (any, *problem.Problem) {
-	if _, p := r.query(); p != nil {
-		return nil, p
+func (r *request) release() (any, error) {
+	if _, err := r.query(); err != nil {
+		return nil, err
 	}
-	e, p := r.export()
-	if p != nil {
-		return nil, p
+	e, err := r.export()
+	if err != nil {
+		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), patience)
 	defer cancel()
@@ -31,5 +31,5 @@ func (r *request) release() (any, *problem.Problem) {
 	case errors.Is(err, store.ErrNotFound):
 		return nil, problem.New(http.StatusNotFound, "this tenant has no export of that UUID")
 	}
-	return nil, r.storeAway(err)
+	return nil, err
 }

@@ -4,7 +4,6 @@ import (
 	"net/http"
 
 	"github.com/hiregate/hiregate/internal/hiring"
-	"github.com/hiregate/hiregate/internal/problem"
 )
 
 // route is one thing that can be asked for. serve gives what is answered with status, or the problem that is answered instead.
@@ -12,7 +11,7 @@ type route struct {
 	method, path string
 	role         hiring.Role // the least that it takes
 	status       int
-	serve        func(*request) (any, *problem.Problem)
+	serve        func(*request) (any, error)
 	streamed     bool  // the body is a file, which serve reads by itself
 	most         int64 // bytes of the body; 0: maxBody
 	bodiless     bool  // it takes none

@@ -1,6 +1,7 @@
 package manage
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 
@@ -15,11 +16,11 @@ type helper struct {
 	Integrations []string `json:"integrations"` // whom it exports to; empty: every configured integration
 }
 
-func noStep() *problem.Problem {
+func noStep() error {
 	return problem.New(http.StatusNotFound, "this tenant has no step of that id")
 }
 
-func noHelper() *problem.Problem {
+func noHelper() error {
 	return problem.New(http.StatusNotFound, "this step has no helper")
 }
 
@@ -31,20 +32,20 @@ func helperTag(s *hiring.Step) string {
 	return tag(&s.Row)
 }
 
-func (r *request) showHelper() (any, *problem.Problem) {
-	if _, p := r.query(); p != nil {
-		return nil, p
+func (r *request) showHelper() (any, error) {
+	if _, err := r.query(); err != nil {
+		return nil, err
 	}
-	t, p := r.tenant()
-	if p != nil {
-		return nil, p
+	t, err := r.tenant()
+	if err != nil {
+		return nil, err
 	}
 	s, err := r.db.Step(r.Context(), t.Name, r.PathValue("step"))
 	switch {
 	case errors.Is(err, store.ErrNotFound):
 		return nil, noStep()
 	case err != nil:
-		return nil, r.storeAway(err)
+		return nil, err
 	case s.Helper == nil:
 		return nil, noHelper()
 	}
@@ -53,30 +54,30 @@ func (r *request) showHelper() (any, *problem.Problem) {
 }
 
 // putHelper attaches a helper to a step: from then on, each entering exports the candidate.
-func (r *request) putHelper() (any, *problem.Problem) {
-	t, p := r.tenant()
-	if p != nil {
-		return nil, p
+func (r *request) putHelper() (any, error) {
+	t, err := r.tenant()
+	if err != nil {
+		return nil, err
 	}
-	in, p := decode[helper](r)
-	if p != nil {
-		return nil, p
+	in, err := decode[helper](r)
+	if err != nil {
+		return nil, err
 	}
 	if in.ID != "" && in.ID != r.PathValue("step") {
 		return nil, problem.New(http.StatusUnprocessableEntity, "the body is of another step than the address: leave its id out")
 	}
 	made := false
-	s, p := r.changeStep(t, func(s *hiring.Step) *problem.Problem {
+	s, err := r.changeStep(t, func(s *hiring.Step) error {
 		after := &hiring.Helper{Integrations: in.Integrations}
-		if p := checkHelper(t, after, s.Helper); p != nil {
-			return p
+		if err := checkHelper(t, after, s.Helper); err != nil {
+			return err
 		}
 		made = s.Helper == nil
 		s.Helper = after
 		return invalid(s.Check())
 	})
-	if p != nil {
-		return nil, p
+	if err != nil {
+		return nil, err
 	}
 	if made {
 		r.status, r.location = http.StatusCreated, "/v1/tenants/"+t.Name+"/steps/"+s.ID+"/helper"
@@ -85,39 +86,39 @@ func (r *request) putHelper() (any, *problem.Problem) {
 	return helper{s.ID, s.Helper.Integrations}, nil
 }
 
-func (r *request) deleteHelper() (any, *problem.Problem) {
-	t, p := r.tenant()
-	if p != nil {
-		return nil, p
+func (r *request) deleteHelper() (any, error) {
+	t, err := r.tenant()
+	if err != nil {
+		return nil, err
 	}
-	_, p = r.changeStep(t, func(s *hiring.Step) *problem.Problem {
+	_, err = r.changeStep(t, func(s *hiring.Step) error {
 		if s.Helper == nil {
 			return noHelper()
 		}
 		s.Helper = nil
 		return nil
 	})
-	return nil, p
+	return nil, err
 }
 
 // changeStep changes the step that the path names, where its helper is what the request expects.
-func (r *request) changeStep(t *hiring.Tenant, change func(*hiring.Step) *problem.Problem) (s *hiring.Step, p *problem.Problem) {
-	if _, p := r.query(); p != nil {
-		return nil, p
+func (r *request) changeStep(t *hiring.Tenant, change func(*hiring.Step) error) (s *hiring.Step, err error) {
+	if _, err := r.query(); err != nil {
+		return nil, err
 	}
-	p = r.write(func(tx *store.Tx) error {
+	err = r.write(func(tx *store.Tx) error {
 		var ok bool
 		var err error
 		if s, ok, err = tx.Step(t.Name, r.PathValue("step")); err != nil || !ok {
-			return refuse(noStep(), err)
+			return cmp.Or(err, noStep())
 		}
-		if p := r.expect(helperTag(s)); p != nil {
-			return refused{p}
+		if err := r.expect(helperTag(s)); err != nil {
+			return err
 		}
-		if p := change(s); p != nil {
-			return refused{p}
+		if err := change(s); err != nil {
+			return err
 		}
 		return tx.PutStep(s, r.gateway.Now())
 	})
-	return s, p
+	return s, err
 }

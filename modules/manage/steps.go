@@ -38,21 +38,21 @@ func tagOf(all []*hiring.Step) string {
 
 // listSteps lists a tenant's steps in the order of its workflow: all of them, unless the request has a limit, for a PUT takes all. A
 // page of them has no entity tag, which is that of all.
-func (r *request) listSteps() (any, *problem.Problem) {
-	q, page, p := r.page("step")
-	if p != nil {
-		return nil, p
+func (r *request) listSteps() (any, error) {
+	q, page, err := r.page("step")
+	if err != nil {
+		return nil, err
 	}
 	if !q.Has("limit") {
 		page.limit = maxSteps
 	}
-	t, p := r.tenant()
-	if p != nil {
-		return nil, p
+	t, err := r.tenant()
+	if err != nil {
+		return nil, err
 	}
 	all, _, err := r.db.Steps(r.Context(), t.Name, store.Page{Limit: maxSteps})
 	if err != nil {
-		return nil, r.storeAway(err)
+		return nil, err
 	}
 	inOrder(all)
 	rows, next := part(page, all, func(s *hiring.Step) string { return fmt.Sprintf("%09d", s.Position) })
@@ -63,45 +63,45 @@ func (r *request) listSteps() (any, *problem.Problem) {
 }
 
 // putSteps makes a tenant's steps those of a list, in its order. A step that stays keeps its helper, unless another comes with it.
-func (r *request) putSteps() (any, *problem.Problem) {
-	if _, p := r.query(); p != nil {
-		return nil, p
+func (r *request) putSteps() (any, error) {
+	if _, err := r.query(); err != nil {
+		return nil, err
 	}
-	t, p := r.tenant()
-	if p != nil {
-		return nil, p
+	t, err := r.tenant()
+	if err != nil {
+		return nil, err
 	}
-	in, p := decode[struct {
+	in, err := decode[struct {
 		Items []hiring.Step `json:"items"`
 		Next  *string       `json:"next"` // of the answer to GET, which may be sent back, unless it was a page
 	}](r)
-	if p == nil && in.Next != nil {
-		p = problem.New(http.StatusUnprocessableEntity, "this is a page of the steps, and the others would be lost: send all steps, with next null or left out")
+	if err == nil && in.Next != nil {
+		err = problem.New(http.StatusUnprocessableEntity, "this is a page of the steps, and the others would be lost: send all steps, with next null or left out")
 	}
-	if p == nil {
-		p = r.checkSteps(in.Items)
+	if err == nil {
+		err = r.checkSteps(in.Items)
 	}
-	if p != nil {
-		return nil, p
+	if err != nil {
+		return nil, err
 	}
 	var kept []*hiring.Step
-	p = r.write(func(tx *store.Tx) (err error) {
+	err = r.write(func(tx *store.Tx) (err error) {
 		kept, err = r.replaceSteps(tx, t, in.Items)
 		return err
 	})
-	if p != nil {
-		return nil, p
+	if err != nil {
+		return nil, err
 	}
 	r.etag = tagOf(kept)
 	return list[*hiring.Step]{Items: kept}, nil
 }
 
-func (r *request) checkSteps(items []hiring.Step) *problem.Problem {
+func (r *request) checkSteps(items []hiring.Step) error {
 	if items == nil {
 		return problem.New(http.StatusUnprocessableEntity, `items is missing: send all steps in their order, as {"items":[{"id":"applied","name":"Applied"}]}`)
 	}
 	if len(items) > maxSteps {
-		return problem.New(http.StatusUnprocessableEntity, fmt.Sprintf("there are more than %d steps: leave some out", maxSteps))
+		return problem.Newf(http.StatusUnprocessableEntity, "there are more than %d steps: leave some out", maxSteps)
 	}
 	seen := map[string]bool{}
 	for n := range items {
@@ -113,11 +113,11 @@ func (r *request) checkSteps(items []hiring.Step) *problem.Problem {
 				faults.Faults[i] = fmt.Sprintf("items[%d].%s", n, faults.Faults[i])
 			}
 		}
-		if p := invalid(err); p != nil {
-			return p
+		if err := invalid(err); err != nil {
+			return err
 		}
 		if seen[s.ID] {
-			return problem.New(http.StatusUnprocessableEntity, fmt.Sprintf("items[%d].id is that of a step before: give each an id of its own", n))
+			return problem.Newf(http.StatusUnprocessableEntity, "items[%d].id is that of a step before: give each an id of its own", n)
 		}
 		seen[s.ID] = true
 	}
@@ -130,8 +130,8 @@ func (r *request) replaceSteps(tx *store.Tx, t *hiring.Tenant, items []hiring.St
 		return nil, err
 	}
 	inOrder(before)
-	if p := r.expect(tagOf(before)); p != nil {
-		return nil, refused{p}
+	if err := r.expect(tagOf(before)); err != nil {
+		return nil, err
 	}
 	gone := map[string]*hiring.Step{}
 	for _, s := range before {
@@ -145,8 +145,8 @@ func (r *request) replaceSteps(tx *store.Tx, t *hiring.Tenant, items []hiring.St
 			s.Row, helper = b.Row, b.Helper
 			delete(gone, s.ID)
 		}
-		if p := checkHelper(t, s.Helper, helper); p != nil {
-			return nil, refused{p}
+		if err := checkHelper(t, s.Helper, helper); err != nil {
+			return nil, err
 		}
 		if s.Helper == nil {
 			s.Helper = helper
@@ -166,7 +166,7 @@ func (r *request) replaceSteps(tx *store.Tx, t *hiring.Tenant, items []hiring.St
 
 // checkHelper says which integration of a step's helper the tenant does not have. One that the helper named before may be gone since; it
 // gets nothing, and stays until somebody changes the helper.
-func checkHelper(t *hiring.Tenant, h, before *hiring.Helper) *problem.Problem {
+func checkHelper(t *hiring.Tenant, h, before *hiring.Helper) error {
 	if h == nil {
 		return nil
 	}
@@ -178,10 +178,10 @@ func checkHelper(t *hiring.Tenant, h, before *hiring.Helper) *problem.Problem {
 }
 
 // knownIntegrations says which integration a tenant does not have.
-func knownIntegrations(t *hiring.Tenant, names []string) *problem.Problem {
+func knownIntegrations(t *hiring.Tenant, names []string) error {
 	for _, name := range names {
 		if _, ok := t.Integration(name); !ok {
-			return problem.New(http.StatusUnprocessableEntity, fmt.Sprintf("this tenant has no integration %.63q: add it first", name))
+			return problem.Newf(http.StatusUnprocessableEntity, "this tenant has no integration %.63q: add it first", name)
 		}
 	}
 	return nil

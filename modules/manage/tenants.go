@@ -68,22 +68,22 @@ func (r *request) tenants() []*hiring.Tenant {
 	return all
 }
 
-func (r *request) listTenants() (any, *problem.Problem) {
-	_, page, p := r.page("tenant")
-	if p != nil {
-		return nil, p
+func (r *request) listTenants() (any, error) {
+	_, page, err := r.page("tenant")
+	if err != nil {
+		return nil, err
 	}
 	rows, next := part(page, r.tenants(), func(t *hiring.Tenant) string { return t.Name })
 	return listed(page, rows, next, tenantOf), nil
 }
 
-func (r *request) showTenant() (any, *problem.Problem) {
-	if _, p := r.query(); p != nil {
-		return nil, p
+func (r *request) showTenant() (any, error) {
+	if _, err := r.query(); err != nil {
+		return nil, err
 	}
-	t, p := r.tenant()
-	if p != nil {
-		return nil, p
+	t, err := r.tenant()
+	if err != nil {
+		return nil, err
 	}
 	r.etag = tag(&t.Row)
 	return tenantOf(t), nil
@@ -106,8 +106,8 @@ const (
 )
 
 // check says what is wrong with the input, and gives the tenant that it describes.
-func (in *tenantInput) check(name string, before *hiring.Tenant) (*hiring.Tenant, *problem.Problem) {
-	wrong := func(sentence string) (*hiring.Tenant, *problem.Problem) {
+func (in *tenantInput) check(name string, before *hiring.Tenant) (*hiring.Tenant, error) {
+	wrong := func(sentence string) (*hiring.Tenant, error) {
 		return nil, problem.New(http.StatusUnprocessableEntity, sentence)
 	}
 	t := &hiring.Tenant{Name: name, Title: in.Name, Quarantine: in.Invalid == quarantineInvalid}
@@ -137,64 +137,64 @@ func (in *tenantInput) check(name string, before *hiring.Tenant) (*hiring.Tenant
 	}
 	t.Secrets = nil
 	for _, s := range *in.Secrets {
-		if p := checkSecret(s); p != nil {
-			return nil, p
+		if err := checkSecret(s); err != nil {
+			return nil, err
 		}
 		t.Secrets = append(t.Secrets, hiring.Secret(s))
 	}
 	return t, nil
 }
 
-func checkSecret(s string) *problem.Problem {
+func checkSecret(s string) error {
 	if s == "" || len(s) > maxSecret {
-		return problem.New(http.StatusUnprocessableEntity, fmt.Sprintf("a secret is empty or longer than %d bytes: send one as long as a good password at least", maxSecret))
+		return problem.Newf(http.StatusUnprocessableEntity, "a secret is empty or longer than %d bytes: send one as long as a good password at least", maxSecret)
 	}
 	return nil
 }
 
 // putTenant makes a tenant, or changes it. A new one does not get what another one of its name left behind, unless that is asked for.
-func (r *request) putTenant() (any, *problem.Problem) {
-	if _, p := r.query(); p != nil {
-		return nil, p
+func (r *request) putTenant() (any, error) {
+	if _, err := r.query(); err != nil {
+		return nil, err
 	}
-	in, p := decode[tenantInput](r)
-	if p != nil {
-		return nil, p
+	in, err := decode[tenantInput](r)
+	if err != nil {
+		return nil, err
 	}
 	name := r.PathValue("tenant")
-	before, p := r.storedTenant(name)
-	if p != nil && p.Status != http.StatusNotFound {
-		return nil, p
+	before, err := r.storedTenant(name)
+	if err != nil && !missing(err) {
+		return nil, err
 	}
-	t, p := in.check(name, before)
-	if p == nil {
-		p = r.expect(tag(&t.Row))
+	t, err := in.check(name, before)
+	if err == nil {
+		err = r.expect(tag(&t.Row))
 	}
-	if p != nil {
-		return nil, p
+	if err != nil {
+		return nil, err
 	}
 	made := before == nil
-	p = r.write(func(tx *store.Tx) error {
+	err = r.write(func(tx *store.Tx) error {
 		if made && !in.Restore {
 			remains, err := tx.Remains(name)
 			if err != nil {
 				return err
 			}
 			if len(remains) > 0 {
-				return refused{inherits(remains)}
+				return inherits(remains)
 			}
 		}
 		next := *t
 		return tx.PutTenant(&next, r.gateway.Now())
 	})
-	if p == nil {
-		p = r.refresh()
+	if err == nil {
+		err = r.refresh()
 	}
-	if p != nil {
-		return nil, p
+	if err != nil {
+		return nil, err
 	}
-	if t, p = r.tenant(); p != nil {
-		return nil, p
+	if t, err = r.tenant(); err != nil {
+		return nil, err
 	}
 	if made {
 		r.status, r.location = http.StatusCreated, "/v1/tenants/"+name
@@ -204,7 +204,7 @@ func (r *request) putTenant() (any, *problem.Problem) {
 }
 
 // inherits refuses a new tenant whose name was another one's before.
-func inherits(remains []string) *problem.Problem {
+func inherits(remains []string) error {
 	return problem.New(http.StatusConflict, "a tenant of this name was removed, and of it are kept: "+strings.Join(remains, ", ")+
 		`. Choose another name, or bring that tenant back with all of it: send "restore":true (hiregate tenant set --restore)`)
 }
@@ -216,25 +216,25 @@ type removal struct {
 
 // deleteTenant removes a tenant that has no integration any more, with its users of the Apply API, and revokes the API keys that
 // open it alone. Its exports stay, and so does the rest of what it had: the answer says so.
-func (r *request) deleteTenant() (any, *problem.Problem) {
-	if _, p := r.query(); p != nil {
-		return nil, p
+func (r *request) deleteTenant() (any, error) {
+	if _, err := r.query(); err != nil {
+		return nil, err
 	}
-	t, p := r.storedTenant(r.PathValue("tenant"))
-	if p != nil && p.Status == http.StatusNotFound {
-		p = firstOf(r.expect(""), p)
+	t, err := r.storedTenant(r.PathValue("tenant"))
+	if missing(err) {
+		err = cmp.Or(r.expect(""), err)
 	}
-	if p != nil {
-		return nil, p
+	if err != nil {
+		return nil, err
 	}
-	if p := r.expect(tag(&t.Row)); p != nil {
-		return nil, p
+	if err := r.expect(tag(&t.Row)); err != nil {
+		return nil, err
 	}
 	if len(t.Integrations) > 0 {
 		return nil, problem.New(http.StatusConflict, "the tenant has integrations: delete those first")
 	}
 	var remains []string
-	p = r.write(func(tx *store.Tx) (err error) {
+	err = r.write(func(tx *store.Tx) (err error) {
 		if err := tx.DeleteTenant(t); err != nil {
 			return err
 		}
@@ -247,19 +247,19 @@ func (r *request) deleteTenant() (any, *problem.Problem) {
 		remains, err = tx.Remains(t.Name)
 		return err
 	})
-	if p == nil {
-		p = r.refresh()
+	if err == nil {
+		err = r.refresh()
 	}
-	if p != nil {
-		return nil, p
+	if err != nil {
+		return nil, err
 	}
 	return removal{Kept: slices.Concat([]string{}, remains)}, nil
 }
 
 // storedTenant is a tenant that can be changed here, as it is now.
-func (r *request) storedTenant(name string) (*hiring.Tenant, *problem.Problem) {
-	if p := r.refresh(); p != nil {
-		return nil, p
+func (r *request) storedTenant(name string) (*hiring.Tenant, error) {
+	if err := r.refresh(); err != nil {
+		return nil, err
 	}
 	t, ok := r.gateway.Config.Tenant(name)
 	if !ok {
@@ -272,9 +272,9 @@ func (r *request) storedTenant(name string) (*hiring.Tenant, *problem.Problem) {
 }
 
 // refresh reads the tenants and integrations anew, if they changed.
-func (r *request) refresh() *problem.Problem {
+func (r *request) refresh() error {
 	if err := r.gateway.Runtime.Directory.Refresh(r.Context()); err != nil {
-		return r.storeAway(err)
+		return err
 	}
 	return nil
 }

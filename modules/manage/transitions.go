@@ -1,6 +1,7 @@
 package manage
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"strconv"
@@ -31,54 +32,54 @@ func transitionOf(t hiring.Transition) transition {
 }
 
 // enter moves a job application into a step. Where the step has a helper, the candidate is exported in the same transaction.
-func (r *request) enter() (any, *problem.Problem) {
-	if _, p := r.query(); p != nil {
-		return nil, p
+func (r *request) enter() (any, error) {
+	if _, err := r.query(); err != nil {
+		return nil, err
 	}
-	in, p := decode[struct {
+	in, err := decode[struct {
 		Step string `json:"step"`
 	}](r)
-	if p != nil {
-		return nil, p
+	if err != nil {
+		return nil, err
 	}
 	if in.Step == "" {
 		return nil, problem.New(http.StatusUnprocessableEntity, `step is missing: name the one to enter, as {"step":"hired"}`)
 	}
-	a, p := r.application()
-	if p != nil {
-		return nil, p
+	a, err := r.application()
+	if err != nil {
+		return nil, err
 	}
 	if id := r.done(); id != "" {
 		return r.entered(a, id)
 	}
-	t, p := r.tenant()
-	if p != nil {
-		return nil, p
+	t, err := r.tenant()
+	if err != nil {
+		return nil, err
 	}
 	triggered := r.gateway.Trigger()
 	configured, err := triggered.Configured(r.Context(), t)
 	if err != nil {
-		return nil, r.storeAway(err)
+		return nil, err
 	}
 	var done *trigger.Entered
-	p = r.write(func(tx *store.Tx) error {
+	err = r.write(func(tx *store.Tx) error {
 		now, ok, err := tx.JobApplication(t.Name, a.ID)
 		if err != nil {
 			return err
 		}
 		if !ok {
-			return refused{firstOf(r.expect(""), applications.missing())}
+			return cmp.Or(r.expect(""), applications.missing())
 		}
-		if p := r.expect(tag(&now.Row)); p != nil {
-			return refused{p}
+		if err := r.expect(tag(&now.Row)); err != nil {
+			return err
 		}
 		if done, err = triggered.Enter(tx, t.Name, a.ID, in.Step, configured); err != nil {
 			return err
 		}
 		return r.note(tx, strconv.FormatInt(done.Transition.ID, 10))
 	})
-	if p != nil {
-		return nil, p
+	if err != nil {
+		return nil, err
 	}
 	if e := done.Export; e != nil && e.Fault == "" {
 		r.gateway.Runtime.Dispatcher.Offer(e)
@@ -87,38 +88,38 @@ func (r *request) enter() (any, *problem.Problem) {
 }
 
 // entered is a transition that an earlier try of the request made.
-func (r *request) entered(a *hiring.JobApplication, id string) (any, *problem.Problem) {
+func (r *request) entered(a *hiring.JobApplication, id string) (any, error) {
 	n, err := strconv.ParseInt(id, 10, 64)
 	if err != nil {
-		return nil, r.storeAway(err)
+		return nil, err
 	}
 	rows, _, err := r.db.Transitions(r.Context(), a.Tenant, a.ID, n+1, 1)
 	if err == nil && (len(rows) == 0 || rows[0].ID != n) {
 		err = errors.New("the transition of a request that was begun is gone")
 	}
 	if err != nil {
-		return nil, r.storeAway(err)
+		return nil, err
 	}
 	return transitionOf(rows[0]), nil
 }
 
 // listTransitions lists what steps a job application entered, the last one first.
-func (r *request) listTransitions() (any, *problem.Problem) {
-	_, page, p := r.page("transition")
-	if p != nil {
-		return nil, p
+func (r *request) listTransitions() (any, error) {
+	_, page, err := r.page("transition")
+	if err != nil {
+		return nil, err
 	}
-	before, p := page.number()
-	if p != nil {
-		return nil, p
+	before, err := page.number()
+	if err != nil {
+		return nil, err
 	}
-	a, p := r.application()
-	if p != nil {
-		return nil, p
+	a, err := r.application()
+	if err != nil {
+		return nil, err
 	}
 	rows, next, err := r.db.Transitions(r.Context(), a.Tenant, a.ID, before, page.limit)
 	if err != nil {
-		return nil, r.storeAway(err)
+		return nil, err
 	}
 	l := listed(page, rows, "", transitionOf)
 	l.Next = page.numbered(next)

@@ -40,34 +40,34 @@ func userOf(u *identity.User) user {
 }
 
 // forAll lets through whoever may work with what belongs to no tenant: sign-in is the same for all of them.
-func (r *request) forAll() *problem.Problem {
+func (r *request) forAll() error {
 	if r.caller.tenant != "" {
 		return problem.New(http.StatusNotFound, "this API key opens one tenant, and sign-in belongs to none: ask with a key that opens all")
 	}
 	return nil
 }
 
-func (r *request) listUsers() (any, *problem.Problem) {
-	_, page, p := r.page("user")
-	if p == nil {
-		p = r.forAll()
+func (r *request) listUsers() (any, error) {
+	_, page, err := r.page("user")
+	if err == nil {
+		err = r.forAll()
 	}
-	if p != nil {
-		return nil, p
+	if err != nil {
+		return nil, err
 	}
 	rows, next, err := r.db.Users(r.Context(), page.rows())
 	if err != nil {
-		return nil, r.storeAway(err)
+		return nil, err
 	}
 	return listed(page, rows, next, userOf), nil
 }
 
 // addUser makes a user, with the password that is sent, or with one that is made here and shown this once.
-func (r *request) addUser() (any, *problem.Problem) {
-	if p := r.own(); p != nil {
-		return nil, p
+func (r *request) addUser() (any, error) {
+	if err := r.own(); err != nil {
+		return nil, err
 	}
-	in, p := decode[struct {
+	in, err := decode[struct {
 		Email         string `json:"email"`
 		EmailVerified bool   `json:"emailVerified"`
 		Name          string `json:"name"`
@@ -75,55 +75,55 @@ func (r *request) addUser() (any, *problem.Problem) {
 		FamilyName    string `json:"familyName"`
 		Password      string `json:"password"`
 	}](r)
-	if p != nil {
-		return nil, p
+	if err != nil {
+		return nil, err
 	}
 	u := &identity.User{ID: uuid.NewString(), Email: in.Email, EmailVerified: in.EmailVerified, Name: in.Name, GivenName: in.GivenName, FamilyName: in.FamilyName,
 		CreatedAt: r.gateway.Now().UTC().Truncate(time.Microsecond)}
-	if p := invalid(u.Check()); p != nil {
-		return nil, p
+	if err := invalid(u.Check()); err != nil {
+		return nil, err
 	}
-	made, p := r.hashed(in.Password, &u.Password)
-	if p != nil {
-		return nil, p
+	made, err := r.hashed(in.Password, &u.Password)
+	if err != nil {
+		return nil, err
 	}
 	if id := r.done(); id != "" {
 		return r.renewUser(id, made, u.Password)
 	}
-	p = r.write(func(tx *store.Tx) error {
+	err = r.write(func(tx *store.Tx) error {
 		err := tx.AddUser(u)
 		if errors.Is(err, store.ErrTaken) {
-			return refused{problem.New(http.StatusConflict, "there is a user with this e-mail address: reset their password, or take another address")}
+			return problem.New(http.StatusConflict, "there is a user with this e-mail address: reset their password, or take another address")
 		}
 		if err != nil {
 			return err
 		}
 		return r.note(tx, u.ID)
 	})
-	if p != nil {
-		return nil, p
+	if err != nil {
+		return nil, err
 	}
 	return r.madeUser(u, made), nil
 }
 
 // renewUser is to users what renewAPIUser is to those of the Apply API.
-func (r *request) renewUser(id, made, hash string) (any, *problem.Problem) {
+func (r *request) renewUser(id, made, hash string) (any, error) {
 	u, err := r.db.User(r.Context(), id)
 	if err != nil {
-		return nil, r.storeAway(err)
+		return nil, err
 	}
 	if !u.DisabledAt.IsZero() {
 		return nil, endedMeanwhile()
 	}
 	if made != "" {
-		p := r.write(func(tx *store.Tx) error {
+		err := r.write(func(tx *store.Tx) error {
 			if _, err := tx.ResetUser(id, hash, r.gateway.Now()); err != nil {
 				return err
 			}
 			return r.note(tx, id)
 		})
-		if p != nil {
-			return nil, p
+		if err != nil {
+			return nil, err
 		}
 	}
 	return r.madeUser(u, made), nil
@@ -137,49 +137,49 @@ func (r *request) madeUser(u *identity.User, password string) user {
 }
 
 // own is the beginning of all that takes no query and a caller who opens all tenants.
-func (r *request) own() *problem.Problem {
-	if _, p := r.query(); p != nil {
-		return p
+func (r *request) own() error {
+	if _, err := r.query(); err != nil {
+		return err
 	}
 	return r.forAll()
 }
 
 // user is whom the path names, for what takes no query.
-func (r *request) user() (*identity.User, *problem.Problem) {
-	if p := r.own(); p != nil {
-		return nil, p
+func (r *request) user() (*identity.User, error) {
+	if err := r.own(); err != nil {
+		return nil, err
 	}
 	return r.found()
 }
 
 // found is whom the path names.
-func (r *request) found() (*identity.User, *problem.Problem) {
-	if p := r.forAll(); p != nil {
-		return nil, p
+func (r *request) found() (*identity.User, error) {
+	if err := r.forAll(); err != nil {
+		return nil, err
 	}
 	u, err := r.db.User(r.Context(), r.PathValue("id"))
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, problem.New(http.StatusNotFound, "there is no user of that id")
 	}
 	if err != nil {
-		return nil, r.storeAway(err)
+		return nil, err
 	}
 	return u, nil
 }
 
-func (r *request) showUser() (any, *problem.Problem) {
-	u, p := r.user()
-	if p != nil {
-		return nil, p
+func (r *request) showUser() (any, error) {
+	u, err := r.user()
+	if err != nil {
+		return nil, err
 	}
 	return userOf(u), nil
 }
 
 // disableUser keeps a user from signing in. They stay in the list: their id is in other people's hands.
-func (r *request) disableUser() (any, *problem.Problem) {
-	u, p := r.user()
-	if p != nil {
-		return nil, p
+func (r *request) disableUser() (any, error) {
+	u, err := r.user()
+	if err != nil {
+		return nil, err
 	}
 	return nil, r.write(func(tx *store.Tx) error {
 		_, err := tx.DisableUser(u.ID, r.gateway.Now())
@@ -188,21 +188,21 @@ func (r *request) disableUser() (any, *problem.Problem) {
 }
 
 // resetUser gives a user another password, and ends what they are signed in to. One who was disabled may sign in again.
-func (r *request) resetUser() (any, *problem.Problem) {
-	u, p := r.user()
-	if p != nil {
-		return nil, p
+func (r *request) resetUser() (any, error) {
+	u, err := r.user()
+	if err != nil {
+		return nil, err
 	}
-	made, p := r.anotherPassword(&u.Password)
-	if p != nil {
-		return nil, p
+	made, err := r.anotherPassword(&u.Password)
+	if err != nil {
+		return nil, err
 	}
-	p = r.write(func(tx *store.Tx) error {
+	err = r.write(func(tx *store.Tx) error {
 		_, err := tx.ResetUser(u.ID, u.Password, r.gateway.Now())
 		return err
 	})
-	if p != nil {
-		return nil, p
+	if err != nil {
+		return nil, err
 	}
 	u.DisabledAt = time.Time{}
 	shown := userOf(u)
@@ -212,31 +212,31 @@ func (r *request) resetUser() (any, *problem.Problem) {
 
 // requireTOTP makes a user set up a second factor at the next sign-in, another one where there was one, and ends what they are signed
 // in to.
-func (r *request) requireTOTP() (any, *problem.Problem) {
-	u, p := r.setTOTP(true)
-	if p != nil {
-		return nil, p
+func (r *request) requireTOTP() (any, error) {
+	u, err := r.setTOTP(true)
+	if err != nil {
+		return nil, err
 	}
 	return userOf(u), nil
 }
 
 // endTOTP lets a user sign in without a second factor.
-func (r *request) endTOTP() (any, *problem.Problem) {
-	_, p := r.setTOTP(false)
-	return nil, p
+func (r *request) endTOTP() (any, error) {
+	_, err := r.setTOTP(false)
+	return nil, err
 }
 
-func (r *request) setTOTP(required bool) (*identity.User, *problem.Problem) {
-	u, p := r.user()
-	if p != nil {
-		return nil, p
+func (r *request) setTOTP(required bool) (*identity.User, error) {
+	u, err := r.user()
+	if err != nil {
+		return nil, err
 	}
-	p = r.write(func(tx *store.Tx) error {
+	err = r.write(func(tx *store.Tx) error {
 		_, err := tx.RequireTOTP(u.ID, required, r.gateway.Now())
 		return err
 	})
-	if p != nil {
-		return nil, p
+	if err != nil {
+		return nil, err
 	}
 	u.TOTPRequired, u.TOTP = required, nil
 	return u, nil
@@ -250,28 +250,28 @@ type upstreamAccount struct {
 }
 
 // listUpstreamAccounts lists a user's accounts at other providers: at most one of each.
-func (r *request) listUpstreamAccounts() (any, *problem.Problem) {
-	_, page, p := r.page("account")
-	if p != nil {
-		return nil, p
+func (r *request) listUpstreamAccounts() (any, error) {
+	_, page, err := r.page("account")
+	if err != nil {
+		return nil, err
 	}
-	u, p := r.found()
-	if p != nil {
-		return nil, p
+	u, err := r.found()
+	if err != nil {
+		return nil, err
 	}
 	all, err := r.db.UpstreamAccounts(r.Context(), u.ID)
 	if err != nil {
-		return nil, r.storeAway(err)
+		return nil, err
 	}
 	rows, next := part(page, all, func(a *identity.UpstreamAccount) string { return a.Issuer })
 	return listed(page, rows, next, func(a *identity.UpstreamAccount) upstreamAccount { return upstreamAccount(*a) }), nil
 }
 
 // unjoinUpstream takes a user's accounts at other providers from them, and ends what they are signed in to.
-func (r *request) unjoinUpstream() (any, *problem.Problem) {
-	u, p := r.user()
-	if p != nil {
-		return nil, p
+func (r *request) unjoinUpstream() (any, error) {
+	u, err := r.user()
+	if err != nil {
+		return nil, err
 	}
 	return nil, r.write(func(tx *store.Tx) error {
 		_, err := tx.UnjoinUpstream(u.ID, r.gateway.Now())
@@ -291,21 +291,21 @@ type signIn struct {
 	Address string    `json:"address"`
 }
 
-func (r *request) listSignIns() (any, *problem.Problem) {
-	_, page, p := r.page("sign-in")
-	if p == nil {
-		p = r.forAll()
+func (r *request) listSignIns() (any, error) {
+	_, page, err := r.page("sign-in")
+	if err == nil {
+		err = r.forAll()
 	}
-	if p != nil {
-		return nil, p
+	if err != nil {
+		return nil, err
 	}
-	before, p := page.number()
-	if p != nil {
-		return nil, p
+	before, err := page.number()
+	if err != nil {
+		return nil, err
 	}
 	rows, next, err := r.db.SigninLog(r.Context(), before, page.limit)
 	if err != nil {
-		return nil, r.storeAway(err)
+		return nil, err
 	}
 	l := list[signIn]{Items: make([]signIn, len(rows)), Next: page.numbered(next)}
 	for n, e := range rows {

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/problem"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/modules/gateway/gatewaytest"
 )
@@ -23,14 +24,14 @@ func TestAWriteLooksAtTheKey(t *testing.T) {
 	r := &request{Request: httptest.NewRequest(http.MethodPut, "/", nil), gateway: b.Gateway, db: b.Runtime.Store(), log: b.Log, caller: caller{id: "k-1", key: key}}
 	wrote := 0
 	write := func(*store.Tx) error { wrote++; return nil }
-	require.Nil(t, r.write(write))
+	require.NoError(t, r.write(write))
 	require.Equal(t, 1, wrote)
 	b.Write(t, func(tx *store.Tx) error {
 		_, err := tx.RevokeAPIKey("k-1", b.Clock.Now())
 		return err
 	})
-	p := r.write(write)
-	require.NotNil(t, p)
+	p := new(problem.Problem)
+	require.ErrorAs(t, r.write(write), &p)
 	require.Equal(t, http.StatusUnauthorized, p.Status)
 	require.Equal(t, 1, wrote)
 }
