@@ -15,13 +15,6 @@ func (tx *Tx) AddAPIKey(k *hiring.APIKey, hash [sha256.Size]byte) error {
 	return err
 }
 
-// RenewAPIKey puts another hash in the place of a key's: it is found by that alone from then on. It reports false when there is no key of
-// that id that is good.
-func (tx *Tx) RenewAPIKey(id string, hash [sha256.Size]byte) (bool, error) {
-	n, err := tx.exec(`UPDATE api_keys SET hash = $1 WHERE id = $2 AND revoked_at IS NULL`, hash[:], id)
-	return n == 1, err
-}
-
 // RevokeAPIKey ends a key. It reports false when there is none that is good.
 func (tx *Tx) RevokeAPIKey(id string, now time.Time) (bool, error) {
 	n, err := tx.exec(`UPDATE api_keys SET revoked_at = $1 WHERE id = $2 AND revoked_at IS NULL`, micros(now), id)

@@ -288,26 +288,25 @@ func TestDoneOnce(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, db *store.DB) {
 		once := &store.Once{ID: sha256.Sum256([]byte("key")), Fingerprint: sha256.Sum256([]byte("body")), Lease: noon, Till: noon.Add(time.Hour)}
-		do := func(o *store.Once, answer string, at time.Time) (kept store.Kept, err error) {
+		do := func(o *store.Once, location string, at time.Time) (before string, err error) {
 			err = db.Write(t.Context(), func(tx *store.Tx) error {
-				kept, err = tx.Do(o, []byte(answer), at)
+				before, err = tx.Do(o, location, at)
 				return err
 			})
-			return kept, err
+			return before, err
 		}
-		kept, err := db.Known(t.Context(), once, noon)
-		require.NoError(t, err)
-		require.Equal(t, store.Kept{}, kept)
-		kept, err = do(once, "first", noon)
-		require.NoError(t, err)
-		require.False(t, kept.Answered)
-		kept, err = do(once, "second", noon)
-		require.NoError(t, err)
-		require.True(t, kept.Answered)
-		require.Equal(t, "first", string(kept.Answer))
 		known, err := db.Known(t.Context(), once, noon)
 		require.NoError(t, err)
-		require.Equal(t, kept, known)
+		require.Empty(t, known)
+		before, err := do(once, "first", noon)
+		require.NoError(t, err)
+		require.Empty(t, before)
+		before, err = do(once, "second", noon)
+		require.NoError(t, err)
+		require.Equal(t, "first", before)
+		known, err = db.Known(t.Context(), once, noon)
+		require.NoError(t, err)
+		require.Equal(t, "first", known)
 		other := *once
 		other.Fingerprint = sha256.Sum256([]byte("other"))
 		_, err = do(&other, "third", noon)
@@ -316,9 +315,9 @@ func TestDoneOnce(t *testing.T) {
 		require.ErrorIs(t, err, store.ErrOtherRequest)
 		known, err = db.Known(t.Context(), &other, once.Till)
 		require.NoError(t, err)
-		require.Equal(t, store.Kept{}, known, "it is kept no longer")
-		kept, err = do(&other, "fourth", noon.Add(2*time.Hour))
+		require.Empty(t, known, "it is kept no longer")
+		before, err = do(&other, "fourth", noon.Add(2*time.Hour))
 		require.NoError(t, err)
-		require.False(t, kept.Answered, "it is kept no longer")
+		require.Empty(t, before, "it is kept no longer")
 	})
 }

@@ -17,113 +17,99 @@ var (
 	ErrLeaseLost = errors.New("its repeat has taken it over")
 )
 
-// Once is a request that carries an Idempotency-Key.
+// Once is a request that carries an Idempotency-Key. The store keeps it with the location of what the request made.
 type Once struct {
 	ID          [sha256.Size]byte // who asks for what, and the key
 	Fingerprint [sha256.Size]byte // of what is sent
 	Lease       time.Time         // until then nobody else may answer it
-	Till        time.Time         // until then its answer is kept
-}
-
-// Kept is what is known of a request that came before.
-type Kept struct {
-	Answered bool
-	Answer   []byte
-	Effect   string // what the request brought about before its process ended without an answer; empty: nothing
+	Till        time.Time         // until then its repeats are recognized
 }
 
 // sweep is how many outlived requests each new one removes: more than one, so that they don't pile up.
 const sweep = 20
 
-// Begin begins a request, or tells what became of it before. A request whose lease is over, because its process ended, is
-// begun anew; so is one that is kept no longer. Errors: ErrRunning, ErrOtherRequest, and those of the database.
-func (db *DB) Begin(ctx context.Context, o *Once, now time.Time) (kept Kept, err error) {
+// Begin begins a request, or returns the location of what it made before. A request whose lease is over, because its process ended,
+// begins again; so does one that is kept no longer. Errors: ErrRunning, ErrOtherRequest, and those of the database.
+func (db *DB) Begin(ctx context.Context, o *Once, now time.Time) (location string, err error) {
 	err = db.Write(ctx, func(tx *Tx) (err error) {
-		kept, err = tx.beginOnce(o, now)
+		location, err = tx.beginOnce(o, now)
 		return err
 	})
-	return kept, err
+	return location, err
 }
 
-// Known tells what became of a request before, and begins nothing. Errors: ErrOtherRequest, and those of the database.
-func (db *DB) Known(ctx context.Context, o *Once, now time.Time) (Kept, error) {
+// Known returns the location of what a request made before, and begins nothing; empty: nothing was made. Errors: ErrOtherRequest, and
+// those of the database.
+func (db *DB) Known(ctx context.Context, o *Once, now time.Time) (location string, err error) {
 	var fingerprint []byte
-	kept, err := queryOne(ctx, db, func(r row) (k Kept, err error) {
-		return k, r.Scan(&fingerprint, &k.Effect, &k.Answered, &k.Answer)
-	}, `SELECT fingerprint, effect, answered, answer FROM idempotency WHERE id = $1 AND till > $2`, o.ID[:], micros(now))
+	location, err = queryOne(ctx, db, func(r row) (s string, err error) { return s, r.Scan(&fingerprint, &s) },
+		`SELECT fingerprint, location FROM idempotency WHERE id = $1 AND till > $2`, o.ID[:], micros(now))
 	switch {
 	case errors.Is(err, ErrNotFound):
-		return Kept{}, nil
+		return "", nil
 	case err == nil && !bytes.Equal(fingerprint, o.Fingerprint[:]):
-		return Kept{}, ErrOtherRequest
+		return "", ErrOtherRequest
 	}
-	return kept, err
+	return location, err
 }
 
-func (tx *Tx) beginOnce(o *Once, now time.Time) (Kept, error) {
+func (tx *Tx) beginOnce(o *Once, now time.Time) (location string, err error) {
 	if _, err := tx.exec(`DELETE FROM idempotency WHERE id IN (SELECT id FROM idempotency WHERE till <= $1 ORDER BY till LIMIT $2)`, micros(now), sweep); err != nil {
-		return Kept{}, err
+		return "", err
 	}
 	if _, err := tx.exec(`DELETE FROM idempotency WHERE id = $1 AND till <= $2`, o.ID[:], micros(now)); err != nil {
-		return Kept{}, err
+		return "", err
 	}
-	n, err := tx.exec(`INSERT INTO idempotency (id, fingerprint, effect, answered, lease, till) VALUES ($1, $2, '', $3, $4, $5) ON CONFLICT DO NOTHING`,
-		o.ID[:], o.Fingerprint[:], false, micros(o.Lease), micros(o.Till))
+	n, err := tx.exec(`INSERT INTO idempotency (id, fingerprint, location, lease, till) VALUES ($1, $2, '', $3, $4) ON CONFLICT DO NOTHING`,
+		o.ID[:], o.Fingerprint[:], micros(o.Lease), micros(o.Till))
 	if err != nil || n == 1 {
-		return Kept{}, err
+		return "", err
 	}
-	var kept Kept
 	var fingerprint []byte
 	var lease time.Time
-	if _, err := tx.one([]any{&fingerprint, &kept.Effect, &kept.Answered, &kept.Answer, moment{&lease}},
-		`SELECT fingerprint, effect, answered, answer, lease FROM idempotency WHERE id = $1`, o.ID[:]); err != nil {
-		return Kept{}, err
+	if _, err := tx.one([]any{&fingerprint, &location, moment{&lease}}, `SELECT fingerprint, location, lease FROM idempotency WHERE id = $1`, o.ID[:]); err != nil {
+		return "", err
 	}
 	switch {
 	case !bytes.Equal(fingerprint, o.Fingerprint[:]):
-		return Kept{}, ErrOtherRequest
-	case kept.Answered:
-		return kept, nil
+		return "", ErrOtherRequest
+	case location != "":
+		return location, nil
 	case lease.After(now):
-		return Kept{}, ErrRunning
+		return "", ErrRunning
 	}
 	n, err = tx.exec(`UPDATE idempotency SET lease = $1 WHERE id = $2 AND lease = $3`, micros(o.Lease), o.ID[:], micros(lease))
 	if err == nil && n == 0 {
 		err = ErrRunning // another node was quicker
 	}
-	return kept, err
+	return "", err
 }
 
-// NoteEffect writes what a request brings about, in the transaction that does it: should the process end before the request is
-// answered, its repeat does not do it again. ErrLeaseLost when somebody else is at it by now, who must not be forestalled.
-func (tx *Tx) NoteEffect(o *Once, effect string) error {
-	n, err := tx.exec(`UPDATE idempotency SET effect = $1 WHERE id = $2 AND lease = $3 AND answered = $4`, effect, o.ID[:], micros(o.Lease), false)
+// Complete stores the location of what a request makes, in the transaction that makes it: its repeats don't make it again. The error is
+// ErrLeaseLost when a repeat has taken the request over.
+func (tx *Tx) Complete(o *Once, location string) error {
+	n, err := tx.exec(`UPDATE idempotency SET location = $1 WHERE id = $2 AND lease = $3`, location, o.ID[:], micros(o.Lease))
 	if err == nil && n == 0 {
 		return ErrLeaseLost
 	}
 	return err
 }
 
-// Finish keeps the answer of a request; without one, the request may be made again at once. What it brought about stays noted.
-func (db *DB) Finish(ctx context.Context, o *Once, answer []byte, now time.Time) error {
+// EndLease ends the lease of a request, so that its repeat may begin at once.
+func (db *DB) EndLease(ctx context.Context, o *Once, now time.Time) error {
 	return db.Write(ctx, func(tx *Tx) error {
-		var err error
-		if answer != nil {
-			_, err = tx.exec(`UPDATE idempotency SET answered = $1, answer = $2 WHERE id = $3 AND lease = $4 AND answered = $5`, true, answer, o.ID[:], micros(o.Lease), false)
-		} else {
-			_, err = tx.exec(`UPDATE idempotency SET lease = $1 WHERE id = $2 AND lease = $3 AND answered = $4`, micros(now), o.ID[:], micros(o.Lease), false)
-		}
+		_, err := tx.exec(`UPDATE idempotency SET lease = $1 WHERE id = $2 AND lease = $3`, micros(now), o.ID[:], micros(o.Lease))
 		return err
 	})
 }
 
-// Do is a request that is done in one transaction, with its answer: Begin and Finish at once. It tells what became of it before;
-// where that is nothing, answer is kept, and the caller goes on. Errors are those of Begin.
-func (tx *Tx) Do(o *Once, answer []byte, now time.Time) (Kept, error) {
-	kept, err := tx.beginOnce(o, now)
-	if err != nil || kept.Answered {
-		return kept, err
+// Do is Begin and Complete in one transaction: it returns the location of what the request made before; where that is empty, location
+// is stored, and the caller makes what is there. Errors are those of Begin.
+func (tx *Tx) Do(o *Once, location string, now time.Time) (before string, err error) {
+	before, err = tx.beginOnce(o, now)
+	if err != nil || before != "" {
+		return before, err
 	}
-	_, err = tx.exec(`UPDATE idempotency SET answered = $1, answer = $2 WHERE id = $3`, true, answer, o.ID[:])
-	return kept, err
+	_, err = tx.exec(`UPDATE idempotency SET location = $1 WHERE id = $2`, location, o.ID[:])
+	return "", err
 }

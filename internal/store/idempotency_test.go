@@ -19,9 +19,9 @@ func TestARequestIsAnsweredOnce(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, db *store.DB) {
 		first := once("k", "body", noon)
-		kept, err := db.Begin(t.Context(), first, noon)
+		location, err := db.Begin(t.Context(), first, noon)
 		require.NoError(t, err)
-		require.Equal(t, store.Kept{}, kept)
+		require.Empty(t, location)
 
 		_, err = db.Begin(t.Context(), once("k", "body", noon.Add(time.Second)), noon.Add(time.Second))
 		require.ErrorIs(t, err, store.ErrRunning)
@@ -30,44 +30,54 @@ func TestARequestIsAnsweredOnce(t *testing.T) {
 		_, err = db.Begin(t.Context(), once("k2", "other", noon), noon)
 		require.NoError(t, err)
 
-		require.NoError(t, db.Finish(t.Context(), first, []byte("answer"), noon))
+		require.NoError(t, complete(t, db, first, "/u-1"))
+		require.NoError(t, db.EndLease(t.Context(), first, noon))
 		for _, at := range []time.Time{noon, noon.Add(23 * time.Hour)} {
-			kept, err = db.Begin(t.Context(), once("k", "body", at), at)
+			location, err = db.Begin(t.Context(), once("k", "body", at), at)
 			require.NoError(t, err)
-			require.Equal(t, store.Kept{Answered: true, Answer: []byte("answer")}, kept)
+			require.Equal(t, "/u-1", location)
 			_, err = db.Begin(t.Context(), once("k", "other", at), at)
 			require.ErrorIs(t, err, store.ErrOtherRequest)
 		}
-		kept, err = db.Begin(t.Context(), once("k", "other", noon), noon.Add(24*time.Hour))
+		location, err = db.Begin(t.Context(), once("k", "other", noon), noon.Add(24*time.Hour))
 		require.NoError(t, err, "it is kept for longer than it should be")
-		require.Equal(t, store.Kept{}, kept)
+		require.Empty(t, location)
 	})
 }
 
-// What a crash left is taken over when its lease is over, and told what it had brought about already.
+// complete stores the location of what a request made.
+func complete(t *testing.T, db *store.DB, o *store.Once, location string) error {
+	t.Helper()
+	return db.Write(t.Context(), func(tx *store.Tx) error { return tx.Complete(o, location) })
+}
+
+// A request that made nothing is taken over when its lease is over, and can make nothing from then on.
 func TestALostRequestIsTakenOver(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, db *store.DB) {
 		lost := once("k", "body", noon)
 		_, err := db.Begin(t.Context(), lost, noon)
 		require.NoError(t, err)
-		require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error { return tx.NoteEffect(lost, "u-1") }))
 
 		at := noon.Add(time.Minute)
 		next := once("k", "body", at)
-		kept, err := db.Begin(t.Context(), next, at)
+		location, err := db.Begin(t.Context(), next, at)
 		require.NoError(t, err)
-		require.Equal(t, store.Kept{Effect: "u-1"}, kept)
+		require.Empty(t, location)
 
-		require.ErrorIs(t, db.Write(t.Context(), func(tx *store.Tx) error { return tx.NoteEffect(lost, "u-2") }), store.ErrLeaseLost)
-		require.NoError(t, db.Finish(t.Context(), lost, []byte("late"), at), "it has an answer all the same")
+		require.ErrorIs(t, complete(t, db, lost, "/u-1"), store.ErrLeaseLost)
+		require.NoError(t, db.EndLease(t.Context(), lost, at))
 		_, err = db.Begin(t.Context(), once("k", "body", at), at)
-		require.ErrorIs(t, err, store.ErrRunning, "the late one ended the other")
+		require.ErrorIs(t, err, store.ErrRunning, "the late one ended the other's lease")
 
-		require.NoError(t, db.Finish(t.Context(), next, nil, at), "it failed: it may be asked again at once")
-		kept, err = db.Begin(t.Context(), once("k", "body", at.Add(time.Second)), at)
+		require.NoError(t, db.EndLease(t.Context(), next, at), "it failed: it may be asked again at once")
+		last := once("k", "body", at.Add(time.Second))
+		_, err = db.Begin(t.Context(), last, at)
 		require.NoError(t, err)
-		require.Equal(t, store.Kept{Effect: "u-1"}, kept)
+		require.NoError(t, complete(t, db, last, "/u-2"))
+		location, err = db.Begin(t.Context(), once("k", "body", at), at)
+		require.NoError(t, err)
+		require.Equal(t, "/u-2", location, "whatever its lease")
 	})
 }
 

@@ -83,12 +83,6 @@ func (tx *Tx) AddClientSecret(client string, hash identity.Hash, now time.Time) 
 	return err
 }
 
-// RenewClientSecret puts a secret in the place of another, by their hashes. It reports false when the client has no such secret.
-func (tx *Tx) RenewClientSecret(client string, before, hash identity.Hash) (bool, error) {
-	n, err := tx.exec(`UPDATE oauth_secrets SET hash = $1 WHERE client = $2 AND hash = $3`, hash[:], client, before[:])
-	return n == 1, err
-}
-
 // KeepClientSecret ends all secrets of a client but the newest, so that another can be added.
 func (tx *Tx) KeepClientSecret(client string) error {
 	_, err := tx.exec(`DELETE FROM oauth_secrets WHERE client = $1 AND created_at < (SELECT MAX(created_at) FROM oauth_secrets WHERE client = $1)`, client)

@@ -117,7 +117,7 @@ func (s *submission) accept(w http.ResponseWriter) (err error) {
 		s.key = &store.Once{ID: *key, Fingerprint: fingerprint, Lease: now, Till: now.Add(keptFor)}
 		// Before the job is looked at, which may be closed or ask something else by now.
 		before, err := s.api.db().Known(s.r.Context(), s.key, s.began)
-		if err != nil || before.Answered {
+		if err != nil || before != "" {
 			return s.repeat(before, err)
 		}
 	}
@@ -230,13 +230,13 @@ func (s *submission) unread(err error) error {
 }
 
 // repeat answers an Idempotency-Key that was used before: with the same application, or with another one.
-func (s *submission) repeat(before store.Kept, err error) error {
+func (s *submission) repeat(before string, err error) error {
 	if errors.Is(err, store.ErrOtherRequest) {
 		return refuse(http.StatusUnprocessableEntity,
 			"this Idempotency-Key was sent with another application before: take a new one for each")
 	}
 	if err == nil {
-		s.id, s.repeated = string(before.Answer), true
+		s.id, s.repeated = before, true
 	}
 	return err
 }
@@ -273,7 +273,7 @@ func (s *submission) store(sheet *sheet) error {
 	if err != nil {
 		return err
 	}
-	var before store.Kept
+	var before string
 	var export *hiring.Export
 	write := func(tx *store.Tx) (err error) {
 		before, export, err = s.write(tx, sheet, t, configured)
@@ -287,7 +287,7 @@ func (s *submission) store(sheet *sheet) error {
 		t = nil
 		err = s.api.db().WriteOrdered(ctx, tenant.Name, write)
 	}
-	if err != nil || before.Answered {
+	if err != nil || before != "" {
 		return s.repeat(before, err)
 	}
 	if export != nil && export.Fault == "" {
@@ -296,10 +296,10 @@ func (s *submission) store(sheet *sheet) error {
 	return nil
 }
 
-// write is the transaction, which may run more than once. before is the answer to an earlier request with the
-// Idempotency-Key, and export what the first step's helper exports. Without a trigger no step is entered.
+// write is the transaction, which may run more than once. before is the application of an earlier request with
+// the Idempotency-Key, and export what the first step's helper exports. Without a trigger no step is entered.
 func (s *submission) write(tx *store.Tx, sheet *sheet, t *trigger.Trigger,
-	configured []string) (before store.Kept, export *hiring.Export, err error) {
+	configured []string) (before string, export *hiring.Export, err error) {
 	valid, err := tx.HoldAPIToken(s.caller.token, s.began)
 	if err == nil && !valid {
 		err = badToken()
@@ -308,7 +308,7 @@ func (s *submission) write(tx *store.Tx, sheet *sheet, t *trigger.Trigger,
 		return before, nil, err
 	}
 	if s.key != nil {
-		if before, err = tx.Do(s.key, []byte(s.id), s.began); err != nil || before.Answered {
+		if before, err = tx.Do(s.key, s.id, s.began); err != nil || before != "" {
 			return before, nil, err
 		}
 	}

@@ -50,7 +50,7 @@ func (r *request) admit(keyed bool, route route) error {
 	}
 	if strings.Contains(route.path, "{tenant}") && !r.caller.sees(r.PathValue("tenant")) {
 		r.denied = metrics.KeyOfAnotherTenant
-		return noTenant()
+		return noTenant
 	}
 	if !r.caller.role.May(route.role) {
 		r.denied = metrics.KeyOfAnotherRole

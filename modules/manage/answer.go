@@ -1,7 +1,6 @@
 package manage
 
 import (
-	stdjson "encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -18,32 +17,27 @@ import (
 	"github.com/hiregate/hiregate/workflows/export"
 )
 
-// answer is what goes out, and what is kept for a repeat of the request.
+// answer is what goes out.
 type answer struct {
-	Status   int    `json:"status"`
-	Type     string `json:"type,omitempty"` // default: application/json
-	ETag     string `json:"etag,omitempty"`
-	Location string `json:"location,omitempty"`
-	Body     []byte `json:"body,omitempty"`
+	status         int
+	etag, location string
+	body           []byte
 }
 
 func (a *answer) write(w http.ResponseWriter) {
 	h := w.Header()
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Content-Type-Options", "nosniff")
-	for name, value := range map[string]string{"ETag": a.ETag, "Location": a.Location} {
+	for name, value := range map[string]string{"ETag": a.etag, "Location": a.location} {
 		if value != "" {
 			h.Set(name, value)
 		}
 	}
-	if len(a.Body) > 0 {
+	if len(a.body) > 0 {
 		h.Set("Content-Type", "application/json")
-		if a.Type != "" {
-			h.Set("Content-Type", a.Type)
-		}
 	}
-	w.WriteHeader(a.Status)
-	w.Write(a.Body)
+	w.WriteHeader(a.status)
+	w.Write(a.body)
 }
 
 // answer writes what a route returns: a value as JSON, nothing with 204, or the error as a problem. It reports whether all went well.
@@ -57,7 +51,7 @@ func (r *request) answer(v any, err error) (good bool) {
 		return false
 	}
 	a.write(r.w)
-	return a.Status < 400
+	return a.status < 400
 }
 
 // refuse writes an error as a problem.
@@ -110,28 +104,19 @@ func unavailable() *problem.Problem {
 
 // encoded is the answer that holds a value, or says that the asker has it already. Arrays are never null.
 func (r *request) encoded(v any) (*answer, error) {
-	if a, ok := v.(*answer); ok {
-		return a, nil
-	}
-	a := &answer{Status: r.status, ETag: r.etag, Location: r.location}
+	a := &answer{status: r.status, etag: r.etag, location: r.location}
 	if (r.Method == http.MethodGet || r.Method == http.MethodHead) && r.etag != "" && listsTagWeakly(r.Header.Values("If-None-Match"), r.etag) {
-		a.Status = http.StatusNotModified
+		a.status = http.StatusNotModified
 		return a, nil
 	}
 	if v == nil {
-		a.Status = http.StatusNoContent
+		a.status = http.StatusNoContent
 		return a, nil
 	}
 	body, err := json.Marshal(v, jsontext.AllowInvalidUTF8(true))
 	if err != nil {
 		return nil, fmt.Errorf("writing an answer: %w", err)
 	}
-	a.Body = append(body, '\n')
+	a.body = append(body, '\n')
 	return a, nil
-}
-
-// refusal is a problem as it is kept for a repeat of the request.
-func refusal(p *problem.Problem) (*answer, error) {
-	body, err := stdjson.Marshal(p)
-	return &answer{Status: p.Status, Type: "application/problem+json", Body: append(body, '\n')}, err
 }

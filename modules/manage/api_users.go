@@ -3,7 +3,6 @@ package manage
 import (
 	"errors"
 	"net/http"
-	"net/url"
 	"time"
 
 	"github.com/google/uuid"
@@ -27,42 +26,40 @@ func apiUserOf(u *hiring.APIUser) apiUser {
 	return apiUser{ID: u.ID, Tenant: u.Tenant, UserName: u.Name, CreatedAt: u.CreatedAt, DisabledAt: u.DisabledAt}
 }
 
-// listAPIUsers lists the users of a tenant, or looks for the one of a name.
-func (r *request) listAPIUsers() (any, error) {
-	q, page, err := r.page("api-user", "userName")
-	if err != nil {
-		return nil, err
-	}
-	t, err := r.tenant()
-	if err != nil {
-		return nil, err
-	}
-	if q.Get("userName") != "" {
-		u, err := r.db.APIUserByName(r.Context(), t.Name, q.Get("userName"))
-		switch {
-		case errors.Is(err, store.ErrNotFound):
-			return list[apiUser]{Items: []apiUser{}}, nil
-		case err != nil:
-			return nil, err
-		}
-		return list[apiUser]{Items: []apiUser{apiUserOf(u)}}, nil
-	}
-	rows, next, err := r.db.APIUsers(r.Context(), t.Name, page.rows())
-	if err != nil {
-		return nil, err
-	}
-	return listed(page, rows, next, apiUserOf), nil
+// apiUsers are a tenant's. One that is disabled stays in the list, so that it is known who applied.
+var apiUsers = resource[*hiring.APIUser]{
+	path: inTenant + "/api-users", id: "id", kind: "api-user", reader: hiring.Viewer, writer: hiring.Admin, personal: true, filters: []string{"userName"},
+	list: listAPIUsers, find: findAPIUser, view: as(apiUserOf), add: addAPIUser, repeat: repeatedAPIUser,
+	drop: change(findAPIUser, func(r *request, tx *store.Tx, u *hiring.APIUser) error {
+		_, err := tx.DisableAPIUser(u.Tenant, u.ID, r.gateway.Now())
+		return err
+	}, nil),
 }
 
+// listAPIUsers lists the users of a tenant, or finds the one with a name.
+func listAPIUsers(r *request) ([]*hiring.APIUser, string, error) {
+	if name := r.query.Get("userName"); name != "" {
+		u, err := r.db.APIUserByName(r.Context(), r.tenant.Name, name)
+		if errors.Is(err, store.ErrNotFound) {
+			return nil, "", nil
+		}
+		return []*hiring.APIUser{u}, "", err
+	}
+	return r.db.APIUsers(r.Context(), r.tenant.Name, r.page.rows())
+}
+
+// findAPIUser returns the user that the path names.
+func findAPIUser(r *request) (*hiring.APIUser, error) { return r.apiUser(r.PathValue("id")) }
+
+func (r *request) apiUser(id string) (*hiring.APIUser, error) {
+	u, err := r.db.APIUser(r.Context(), r.tenant.Name, id)
+	return u, notFound(err, noAPIUser)
+}
+
+var noAPIUser = problem.New(http.StatusNotFound, "this tenant has no API user of that id")
+
 // addAPIUser makes a user, with the password that is sent, or with one that is made here and shown this once.
-func (r *request) addAPIUser() (any, error) {
-	if _, err := r.query(); err != nil {
-		return nil, err
-	}
-	t, err := r.tenant()
-	if err != nil {
-		return nil, err
-	}
+func addAPIUser(r *request) (any, error) {
 	in, err := decode[struct {
 		UserName string `json:"userName"`
 		Password string `json:"password"`
@@ -70,7 +67,7 @@ func (r *request) addAPIUser() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	u := &hiring.APIUser{ID: uuid.NewString(), Tenant: t.Name, Name: in.UserName, CreatedAt: r.gateway.Now().UTC().Truncate(time.Microsecond)}
+	u := &hiring.APIUser{ID: uuid.NewString(), Tenant: r.tenant.Name, Name: in.UserName, CreatedAt: r.now()}
 	if err := invalid(u.CheckName()); err != nil {
 		return nil, err
 	}
@@ -78,9 +75,7 @@ func (r *request) addAPIUser() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if id := r.done(); id != "" {
-		return r.renewAPIUser(t.Name, id, made, u.Password)
-	}
+	r.created("/v1/tenants", u.Tenant, "api-users", u.ID)
 	err = r.write(func(tx *store.Tx) error {
 		err := tx.AddAPIUser(u)
 		if errors.Is(err, store.ErrTaken) {
@@ -89,104 +84,35 @@ func (r *request) addAPIUser() (any, error) {
 		if err != nil {
 			return err
 		}
-		return r.note(tx, u.ID)
+		return r.note(tx, r.location)
 	})
-	if err != nil {
-		return nil, err
-	}
-	return r.madeAPIUser(u, made), nil
-}
-
-// renewAPIUser answers for a user whom an earlier try of the request made. The password that it made nobody has seen; another, given with
-// its hash, takes its place. One that was sent stays.
-func (r *request) renewAPIUser(tenant, id, made, hash string) (any, error) {
-	u, err := r.db.APIUser(r.Context(), tenant, id)
-	if errors.Is(err, store.ErrNotFound) || err == nil && !u.DisabledAt.IsZero() {
-		return nil, endedMeanwhile()
-	}
-	if err != nil {
-		return nil, err
-	}
-	if made != "" {
-		err := r.write(func(tx *store.Tx) error {
-			if _, err := tx.ResetAPIUser(tenant, id, hash); err != nil {
-				return err
-			}
-			return r.note(tx, id)
-		})
-		if err != nil {
-			return nil, err
-		}
-	}
-	return r.madeAPIUser(u, made), nil
-}
-
-func (r *request) madeAPIUser(u *hiring.APIUser, password string) apiUser {
-	r.location = "/v1/tenants/" + u.Tenant + "/api-users/" + url.PathEscape(u.ID)
 	shown := apiUserOf(u)
-	shown.Password = password
-	return shown
+	shown.Password = made
+	return shown, err
 }
 
-// apiUser is whom the path names.
-func (r *request) apiUser() (*hiring.APIUser, error) {
-	if _, err := r.query(); err != nil {
+// repeatedAPIUser answers the repeat of a request that made a user, or gave one a password that was sent.
+func repeatedAPIUser(r *request, location string) (any, error) {
+	if err := r.passwordShownOnce("hiregate api-user passwd"); err != nil {
 		return nil, err
 	}
-	t, err := r.tenant()
-	if err != nil {
-		return nil, err
-	}
-	u, err := r.db.APIUser(r.Context(), t.Name, r.PathValue("id"))
-	if errors.Is(err, store.ErrNotFound) {
-		return nil, problem.New(http.StatusNotFound, "this tenant has no API user of that id")
-	}
-	if err != nil {
-		return nil, err
-	}
-	return u, nil
-}
-
-func (r *request) showAPIUser() (any, error) {
-	u, err := r.apiUser()
+	u, err := r.apiUser(r.repeated(location))
 	if err != nil {
 		return nil, err
 	}
 	return apiUserOf(u), nil
 }
 
-// disableAPIUser keeps a user out, and ends their tokens. They stay in the list, so that it can be told who applied.
-func (r *request) disableAPIUser() (any, error) {
-	u, err := r.apiUser()
-	if err != nil {
-		return nil, err
-	}
-	return nil, r.write(func(tx *store.Tx) error {
-		_, err := tx.DisableAPIUser(u.Tenant, u.ID, r.gateway.Now())
-		return err
-	})
-}
-
-// enableAPIUser lets a user in again, with the password they have. Their tokens of before stay ended.
-func (r *request) enableAPIUser() (any, error) {
-	u, err := r.apiUser()
-	if err != nil {
-		return nil, err
-	}
-	err = r.write(func(tx *store.Tx) error {
-		_, err := tx.EnableAPIUser(u.Tenant, u.ID)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
+// enableAPIUser lets a user in again, with the password they have. Their earlier tokens stay revoked.
+func enableAPIUser(_ *request, tx *store.Tx, u *hiring.APIUser) error {
 	u.DisabledAt = time.Time{}
-	return apiUserOf(u), nil
+	_, err := tx.EnableAPIUser(u.Tenant, u.ID)
+	return err
 }
 
-// resetAPIUser gives a user another password, and ends their tokens. One who is disabled stays so.
-func (r *request) resetAPIUser() (any, error) {
-	u, err := r.apiUser()
+// resetAPIUser gives a user another password, and revokes their tokens. One who is disabled stays so.
+func resetAPIUser(r *request) (any, error) {
+	u, err := findAPIUser(r)
 	if err != nil {
 		return nil, err
 	}
@@ -195,13 +121,12 @@ func (r *request) resetAPIUser() (any, error) {
 		return nil, err
 	}
 	err = r.write(func(tx *store.Tx) error {
-		_, err := tx.ResetAPIUser(u.Tenant, u.ID, u.Password)
-		return err
+		if _, err := tx.ResetAPIUser(u.Tenant, u.ID, u.Password); err != nil {
+			return err
+		}
+		return r.note(tx, pathOf("/v1/tenants", u.Tenant, "api-users", u.ID))
 	})
-	if err != nil {
-		return nil, err
-	}
 	shown := apiUserOf(u)
 	shown.Password = made
-	return shown, nil
+	return shown, err
 }

@@ -1,10 +1,7 @@
 package manage
 
 import (
-	"crypto/sha256"
-	"errors"
 	"net/http"
-	"net/url"
 	"slices"
 	"time"
 
@@ -31,11 +28,35 @@ func apiKeyOf(k *hiring.APIKey) apiKey {
 	return apiKey{ID: k.ID, Label: k.Label, Tenant: k.Tenant, Role: k.Role, CreatedAt: k.CreatedAt, RevokedAt: k.RevokedAt, LastUsedAt: k.LastUsedAt}
 }
 
-// addAPIKey makes a key. Whoever is let into one tenant makes keys for that one alone.
-func (r *request) addAPIKey() (any, error) {
-	if _, err := r.query(); err != nil {
-		return nil, err
+// apiKeys are the keys that the caller sees. One that is revoked stays in the list, so that it is known whose it was.
+var apiKeys = resource[*hiring.APIKey]{
+	path: "/v1/api-keys", id: "id", kind: "api-key", reader: hiring.Admin, writer: hiring.Admin,
+	list: func(r *request) ([]*hiring.APIKey, string, error) {
+		return r.db.APIKeys(r.Context(), r.caller.tenant, r.page.rows())
+	},
+	find: findAPIKey, view: as(apiKeyOf), add: addAPIKey,
+	repeat: func(_ *request, location string) (any, error) {
+		return nil, shownOnce("key", "revoke it, "+location+", and make another with a new Idempotency-Key")
+	},
+	drop: change(findAPIKey, func(r *request, tx *store.Tx, k *hiring.APIKey) error {
+		_, err := tx.RevokeAPIKey(k.ID, r.gateway.Now())
+		return err
+	}, nil),
+}
+
+// findAPIKey returns the key that the path names.
+func findAPIKey(r *request) (*hiring.APIKey, error) {
+	k, err := r.db.APIKey(r.Context(), r.PathValue("id"))
+	if err == nil && !r.caller.sees(k.Tenant) {
+		return nil, noAPIKey
 	}
+	return k, notFound(err, noAPIKey)
+}
+
+var noAPIKey = problem.New(http.StatusNotFound, "there is no API key of that id")
+
+// addAPIKey makes a key. A key that opens one tenant makes keys for that one alone.
+func addAPIKey(r *request) (any, error) {
 	in, err := decode[struct {
 		Label  string      `json:"label"`
 		Tenant string      `json:"tenant"`
@@ -44,8 +65,7 @@ func (r *request) addAPIKey() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	now := r.gateway.Now().UTC().Truncate(time.Microsecond)
-	k := &hiring.APIKey{ID: uuid.NewString(), Label: in.Label, Tenant: in.Tenant, Role: in.Role, CreatedAt: now}
+	k := &hiring.APIKey{ID: uuid.NewString(), Label: in.Label, Tenant: in.Tenant, Role: in.Role, CreatedAt: r.now()}
 	if err := invalid(k.CheckLabel()); err != nil {
 		return nil, err
 	}
@@ -56,96 +76,17 @@ func (r *request) addAPIKey() (any, error) {
 		return nil, problem.Newf(http.StatusForbidden, "this API key opens one tenant, and so do those that it makes: name it, as \"tenant\":%q", r.caller.tenant)
 	}
 	if _, known := r.gateway.Config.Tenant(k.Tenant); k.Tenant != "" && (!known || !r.caller.sees(k.Tenant)) {
-		return nil, noTenant()
+		return nil, noTenant
 	}
 	key, hash := hiring.NewAPIKey()
-	if id := r.done(); id != "" {
-		return r.renewAPIKey(id, key, hash)
-	}
+	r.created("/v1/api-keys", k.ID)
 	err = r.write(func(tx *store.Tx) error {
 		if err := tx.AddAPIKey(k, hash); err != nil {
 			return err
 		}
-		return r.note(tx, k.ID)
+		return r.note(tx, r.location)
 	})
-	if err != nil {
-		return nil, err
-	}
-	return r.madeAPIKey(k, key), nil
-}
-
-// renewAPIKey answers for a key that an earlier try of the request made. Nobody has seen what it was; it is another from now on.
-func (r *request) renewAPIKey(id, key string, hash [sha256.Size]byte) (any, error) {
-	k, err := r.db.APIKey(r.Context(), id)
-	if err != nil {
-		return nil, err
-	}
-	err = r.write(func(tx *store.Tx) error {
-		renewed, err := tx.RenewAPIKey(id, hash)
-		if err == nil && !renewed {
-			return endedMeanwhile()
-		}
-		if err != nil {
-			return err
-		}
-		return r.note(tx, id)
-	})
-	if err != nil {
-		return nil, err
-	}
-	return r.madeAPIKey(k, key), nil
-}
-
-func (r *request) madeAPIKey(k *hiring.APIKey, key string) apiKey {
-	r.location = "/v1/api-keys/" + url.PathEscape(k.ID)
 	shown := apiKeyOf(k)
 	shown.Key = key
-	return shown
-}
-
-func (r *request) listAPIKeys() (any, error) {
-	_, page, err := r.page("api-key")
-	if err != nil {
-		return nil, err
-	}
-	rows, next, err := r.db.APIKeys(r.Context(), r.caller.tenant, page.rows())
-	if err != nil {
-		return nil, err
-	}
-	return listed(page, rows, next, apiKeyOf), nil
-}
-
-// apiKey is the key that the path names.
-func (r *request) apiKey() (*hiring.APIKey, error) {
-	if _, err := r.query(); err != nil {
-		return nil, err
-	}
-	k, err := r.db.APIKey(r.Context(), r.PathValue("id"))
-	if errors.Is(err, store.ErrNotFound) || err == nil && !r.caller.sees(k.Tenant) {
-		return nil, problem.New(http.StatusNotFound, "there is no API key of that id")
-	}
-	if err != nil {
-		return nil, err
-	}
-	return k, nil
-}
-
-func (r *request) showAPIKey() (any, error) {
-	k, err := r.apiKey()
-	if err != nil {
-		return nil, err
-	}
-	return apiKeyOf(k), nil
-}
-
-// revokeAPIKey ends a key. It stays in the list, so that it can be told who it was.
-func (r *request) revokeAPIKey() (any, error) {
-	k, err := r.apiKey()
-	if err != nil {
-		return nil, err
-	}
-	return nil, r.write(func(tx *store.Tx) error {
-		_, err := tx.RevokeAPIKey(k.ID, r.gateway.Now())
-		return err
-	})
+	return shown, err
 }

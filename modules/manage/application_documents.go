@@ -8,7 +8,6 @@ import (
 	"io"
 	"mime"
 	"net/http"
-	"net/url"
 	"os"
 	"strings"
 	"time"
@@ -49,20 +48,16 @@ func applicationDocumentOf(d *hiring.ApplicationDocument) applicationDocument {
 	}
 }
 
-// application is the job application that the path names.
+// applicationDocuments are those of a job application, in the order they were added. Exports that offer a deleted one still do, until
+// their time is over; where none does, its file goes with the next sweep.
+var applicationDocuments = resource[*hiring.ApplicationDocument]{
+	path: anApplication + "/documents", id: "document", kind: "document", reader: hiring.Viewer, writer: hiring.Operator, personal: true,
+	list: listDocuments, find: findDocument, view: as(applicationDocumentOf), drop: deleteDocument,
+}
+
+// application returns the job application that the path names.
 func (r *request) application() (*hiring.JobApplication, error) {
-	t, err := r.tenant()
-	if err != nil {
-		return nil, err
-	}
-	a, err := r.db.JobApplication(r.Context(), t.Name, r.PathValue("id"))
-	if errors.Is(err, store.ErrNotFound) {
-		return nil, applications.missing()
-	}
-	if err != nil {
-		return nil, err
-	}
-	return a, nil
+	return applications.named(r)
 }
 
 // maxObject is the largest Document object that is taken in: its content in base64, and room for the rest.
@@ -70,7 +65,7 @@ const maxObject = documents.MaxSize/3*4 + 64<<10
 
 // addDocument takes a file in and makes it a document of a job application. The body is the file, or the contract's Document object,
 // which keeps the file's name, often a person's, out of the address. Either way it goes to the disk as it arrives.
-func (r *request) addDocument() (any, error) {
+func addDocument(r *request) (any, error) {
 	d, err := r.describedDocument()
 	if err != nil {
 		return nil, err
@@ -139,7 +134,7 @@ func (r *request) addDocument() (any, error) {
 		// When the store is away, its row may be there all the same.
 		taken = err == nil && d.Blob == name || err != nil && r.problem(err).Status >= 500
 		return v, err
-	})
+	}, documentAddedBefore)
 }
 
 func tooLarge() error {
@@ -158,7 +153,7 @@ func settleType(d *hiring.ApplicationDocument, detected string) error {
 
 // describedDocument reads what the request says about the file.
 func (r *request) describedDocument() (*hiring.ApplicationDocument, error) {
-	q, err := r.queryOf("id", "fileName", "description")
+	q, err := r.readQueries([]string{"id", "fileName", "description"})
 	if err != nil {
 		return nil, err
 	}
@@ -169,7 +164,7 @@ func (r *request) describedDocument() (*hiring.ApplicationDocument, error) {
 	if err != nil {
 		return nil, err
 	}
-	now := r.gateway.Now().UTC().Truncate(time.Microsecond)
+	now := r.now()
 	d := &hiring.ApplicationDocument{
 		Key: hiring.NewID(now), Tenant: a.Tenant, Application: a.ID, ID: q.Get("id"), Descriptions: q["description"], FileName: q.Get("fileName"), CreatedAt: now,
 	}
@@ -202,24 +197,15 @@ func mediaType(sent string) (kind string, ok bool) {
 	return kind, err == nil && strings.Contains(kind, "/")
 }
 
-// keepDocument writes the document's row, unless an earlier try of the request did.
+// keepDocument writes the document's row.
 func (r *request) keepDocument(d *hiring.ApplicationDocument) (any, error) {
-	if id := r.done(); id != "" {
-		before, err := r.db.ApplicationDocument(r.Context(), d.Tenant, d.Application, id)
-		if err == nil {
-			*d = *before
-			return r.madeDocument(d), nil
-		}
-		if !errors.Is(err, store.ErrNotFound) {
-			return nil, err
-		}
-	}
 	if d.Size == 0 {
 		return nil, problem.New(http.StatusUnprocessableEntity, "the file is empty: send its content as the body")
 	}
+	r.created("/v1/tenants", d.Tenant, "job-applications", d.Application, "documents", d.ID)
 	err := r.write(func(tx *store.Tx) error {
 		if _, ok, err := tx.HoldJobApplication(d.Tenant, d.Application); err != nil || !ok {
-			return cmp.Or(err, applications.missing())
+			return cmp.Or[error](err, noApplication)
 		}
 		all, err := tx.ApplicationDocuments(d.Tenant, d.Application, maxDocuments)
 		if err != nil {
@@ -238,66 +224,49 @@ func (r *request) keepDocument(d *hiring.ApplicationDocument) (any, error) {
 		if err := documents.Take(tx, d.Blob); err != nil {
 			return err
 		}
-		return r.note(tx, d.ID)
+		return r.note(tx, r.location)
 	})
-	if err != nil {
-		return nil, err
-	}
-	return r.madeDocument(d), nil
+	return applicationDocumentOf(d), err
 }
 
-func (r *request) madeDocument(d *hiring.ApplicationDocument) applicationDocument {
-	r.location = "/v1/tenants/" + d.Tenant + "/job-applications/" + url.PathEscape(d.Application) + "/documents/" + url.PathEscape(d.ID)
-	return applicationDocumentOf(d)
-}
-
-// listDocuments lists the documents of a job application, in the order they were added.
-func (r *request) listDocuments() (any, error) {
-	_, page, err := r.page("document")
-	if err != nil {
-		return nil, err
-	}
-	after, err := page.number()
-	if err != nil {
-		return nil, err
-	}
-	a, err := r.application()
-	if err != nil {
-		return nil, err
-	}
-	rows, next, err := r.db.ApplicationDocuments(r.Context(), a.Tenant, a.ID, after, page.limit)
-	if err != nil {
-		return nil, err
-	}
-	l := listed(page, rows, "", applicationDocumentOf)
-	l.Next = page.numbered(next)
-	return l, nil
-}
-
-func (r *request) showDocument() (any, error) {
-	if _, err := r.query(); err != nil {
-		return nil, err
-	}
-	a, err := r.application()
-	if err != nil {
-		return nil, err
-	}
-	d, err := r.db.ApplicationDocument(r.Context(), a.Tenant, a.ID, r.PathValue("document"))
-	if errors.Is(err, store.ErrNotFound) {
-		return nil, noDocument()
-	}
+// documentAddedBefore answers the repeat of a request that added a document.
+func documentAddedBefore(r *request, location string) (any, error) {
+	d, err := r.document(r.repeated(location))
 	if err != nil {
 		return nil, err
 	}
 	return applicationDocumentOf(d), nil
 }
 
-// deleteDocument takes a document from its job application. Exports that offer it already still do, until their time is over; where none
-// does, its file goes with the next sweep.
-func (r *request) deleteDocument() (any, error) {
-	if _, err := r.query(); err != nil {
+func listDocuments(r *request) ([]*hiring.ApplicationDocument, string, error) {
+	after, err := r.page.number()
+	if err != nil {
+		return nil, "", err
+	}
+	a, err := r.application()
+	if err != nil {
+		return nil, "", err
+	}
+	rows, next, err := r.db.ApplicationDocuments(r.Context(), a.Tenant, a.ID, after, r.page.limit)
+	return rows, numbered(next), err
+}
+
+// findDocument returns the document that the path names.
+func findDocument(r *request) (*hiring.ApplicationDocument, error) {
+	return r.document(r.PathValue("document"))
+}
+
+// document returns a document of the job application that the path names.
+func (r *request) document(id string) (*hiring.ApplicationDocument, error) {
+	a, err := r.application()
+	if err != nil {
 		return nil, err
 	}
+	d, err := r.db.ApplicationDocument(r.Context(), a.Tenant, a.ID, id)
+	return d, notFound(err, noDocument)
+}
+
+func deleteDocument(r *request) (any, error) {
 	a, err := r.application()
 	if err != nil {
 		return nil, err
@@ -305,12 +274,10 @@ func (r *request) deleteDocument() (any, error) {
 	return nil, r.write(func(tx *store.Tx) error {
 		deleted, err := tx.DeleteApplicationDocument(a.Tenant, a.ID, r.PathValue("document"), r.gateway.Now())
 		if err == nil && !deleted {
-			return noDocument()
+			return noDocument
 		}
 		return err
 	})
 }
 
-func noDocument() error {
-	return problem.New(http.StatusNotFound, "this job application has no document of that id")
-}
+var noDocument = problem.New(http.StatusNotFound, "this job application has no document of that id")

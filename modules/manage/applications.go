@@ -11,7 +11,8 @@ import (
 )
 
 var applications = kind[hiring.JobApplication]{
-	word: "job application", path: "job-applications",
+	word: "job application", path: "job-applications", list: "job-application", personal: true, filters: []string{"candidate", "job", "step"},
+	missing: noApplication, rows: listApplications,
 	id:     func(a *hiring.JobApplication) *string { return &a.ID },
 	row:    func(a *hiring.JobApplication) *hiring.Row { return &a.Row },
 	get:    (*store.DB).JobApplication,
@@ -75,17 +76,11 @@ func clearApplication(tx *store.Tx, a *hiring.JobApplication, now time.Time) err
 	}
 }
 
+var noApplication = problem.New(http.StatusNotFound, "this tenant has no job application of that id")
+
 // listApplications lists a tenant's job applications: those of a candidate, for a job or in a step, or all of them.
-func (r *request) listApplications() (any, error) {
-	q, page, err := r.page("job-application", "candidate", "job", "step")
-	if err != nil {
-		return nil, err
-	}
-	t, err := r.tenant()
-	if err != nil {
-		return nil, err
-	}
-	f := store.ApplicationFilter{Candidate: q.Get("candidate"), Job: q.Get("job"), Step: q.Get("step")}
+func listApplications(r *request) ([]*hiring.JobApplication, string, error) {
+	f := store.ApplicationFilter{Candidate: r.query.Get("candidate"), Job: r.query.Get("job"), Step: r.query.Get("step")}
 	given := 0
 	for _, value := range []string{f.Candidate, f.Job, f.Step} {
 		if value != "" {
@@ -93,11 +88,7 @@ func (r *request) listApplications() (any, error) {
 		}
 	}
 	if given > 1 {
-		return nil, problem.New(http.StatusBadRequest, "candidate, job and step exclude each other: leave all but one out")
+		return nil, "", problem.New(http.StatusBadRequest, "candidate, job and step exclude each other: leave all but one out")
 	}
-	rows, next, err := r.db.JobApplications(r.Context(), t.Name, f, page.rows())
-	if err != nil {
-		return nil, err
-	}
-	return listed(page, rows, next, itself), nil
+	return r.db.JobApplications(r.Context(), r.tenant.Name, f, r.page.rows())
 }

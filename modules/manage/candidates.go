@@ -10,7 +10,11 @@ import (
 )
 
 var candidates = kind[hiring.Candidate]{
-	word: "candidate", path: "candidates",
+	word: "candidate", path: "candidates", list: "candidate", personal: true, filters: []string{"email"},
+	missing: problem.New(http.StatusNotFound, "this tenant has no candidate of that id"),
+	rows: func(r *request) ([]*hiring.Candidate, string, error) {
+		return r.db.Candidates(r.Context(), r.tenant.Name, r.query.Get("email"), r.page.rows())
+	},
 	id:     func(c *hiring.Candidate) *string { return &c.ID },
 	row:    func(c *hiring.Candidate) *hiring.Row { return &c.Row },
 	get:    (*store.DB).Candidate,
@@ -26,22 +30,3 @@ var candidates = kind[hiring.Candidate]{
 		return problem.New(http.StatusConflict, "the candidate has job applications: delete those first")
 	},
 }
-
-// listCandidates lists a tenant's candidates, or those with an e-mail address.
-func (r *request) listCandidates() (any, error) {
-	q, page, err := r.page("candidate", "email")
-	if err != nil {
-		return nil, err
-	}
-	t, err := r.tenant()
-	if err != nil {
-		return nil, err
-	}
-	rows, next, err := r.db.Candidates(r.Context(), t.Name, q.Get("email"), page.rows())
-	if err != nil {
-		return nil, err
-	}
-	return listed(page, rows, next, itself), nil
-}
-
-func itself[T any](v T) T { return v }

@@ -12,20 +12,13 @@ import (
 
 // complianceReport counts what applicants for a job, or for all of a tenant's, answered to the compliance groups' questions. Who read
 // it is logged: it is the only way to these answers.
-func (r *request) complianceReport() (any, error) {
-	q, err := r.query("job")
-	if err != nil {
-		return nil, err
-	}
-	t, err := r.tenant()
-	if err != nil {
-		return nil, err
-	}
+func complianceReport(r *request) (any, error) {
+	t := r.tenant
 	var job *string
-	if code := q.Get("job"); code != "" {
+	if code := r.query.Get("job"); code != "" {
 		_, err := r.db.Job(r.Context(), t.Name, code)
 		if errors.Is(err, store.ErrNotFound) {
-			return nil, jobs.missing()
+			return nil, noJob
 		}
 		if err != nil {
 			return nil, err
@@ -36,11 +29,11 @@ func (r *request) complianceReport() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.told = append(r.told, zap.String("job", q.Get("job")))
+	r.told = append(r.told, zap.String("job", r.query.Get("job")))
 	return struct {
 		Tenant string              `json:"tenant"`
 		Job    *string             `json:"job"`
 		At     time.Time           `json:"at"`
 		Groups []compliance.Report `json:"groups"`
-	}{t.Name, job, r.gateway.Now().UTC().Truncate(time.Second), compliance.Summarize(counts, q.Get("job"))}, nil
+	}{t.Name, job, r.gateway.Now().UTC().Truncate(time.Second), compliance.Summarize(counts, r.query.Get("job"))}, nil
 }

@@ -23,17 +23,14 @@ type erasure struct {
 }
 
 // eraseExport erases the content of an export. Those of a removed tenant are there, too.
-func (r *request) eraseExport() (any, error) {
-	if _, err := r.query(); err != nil {
-		return nil, err
-	}
+func eraseExport(r *request) (any, error) {
 	in, err := decodeAny[struct {
 		Cancel bool `json:"cancel"`
 	}](r)
 	if err != nil {
 		return nil, err
 	}
-	e, err := r.keptExport()
+	e, err := r.export()
 	if err != nil {
 		return nil, err
 	}
@@ -54,12 +51,8 @@ func (r *request) eraseExport() (any, error) {
 const longestCandidate = 1020
 
 // eraseCandidate erases the content of a page of the exports that are about a candidate, the newest first.
-func (r *request) eraseCandidate() (any, error) {
-	_, page, err := r.page("erasure")
-	if err != nil {
-		return nil, err
-	}
-	before, err := page.number()
+func eraseCandidate(r *request) (any, error) {
+	before, err := r.page.number()
 	if err != nil {
 		return nil, err
 	}
@@ -79,11 +72,11 @@ func (r *request) eraseCandidate() (any, error) {
 	case len(in.Candidate) > longestCandidate || hiring.CandidateKey(in.Candidate) != in.Candidate:
 		return nil, problem.Newf(http.StatusUnprocessableEntity, "exports are not found by an id of more than %d bytes, or with a U+0000 in it: erase each of them by its UUID", longestCandidate)
 	}
-	rows, next, err := r.db.Exports(r.Context(), store.ExportFilter{Tenant: r.PathValue("tenant"), Candidate: in.Candidate, Before: before, Limit: page.limit})
+	rows, next, err := r.db.Exports(r.Context(), store.ExportFilter{Tenant: r.PathValue("tenant"), Candidate: in.Candidate, Before: before, Limit: r.page.limit})
 	if err != nil {
 		return nil, err
 	}
-	l, erased := list[erasure]{Items: []erasure{}, Next: page.numbered(next)}, 0
+	l, erased := list[erasure]{Items: []erasure{}, Next: r.page.cursor(numbered(next))}, 0
 	defer func() {
 		if erased > 0 {
 			r.told = append(r.told, zap.Int("erased", erased))

@@ -3,7 +3,6 @@ package manage
 import (
 	"context"
 	"net/http"
-	"net/url"
 	"slices"
 	"time"
 
@@ -36,10 +35,7 @@ const (
 
 // exportCandidate exports a candidate, to a named integration or to every configured one. It answers once each was tried, so
 // that the person who asked sees what is wrong; trying goes on behind.
-func (r *request) exportCandidate() (any, error) {
-	if _, err := r.query(); err != nil {
-		return nil, err
-	}
+func exportCandidate(r *request) (any, error) {
 	in, err := decodeAny[struct {
 		Integration    string `json:"integration"`
 		JobApplication string `json:"jobApplication"`
@@ -47,17 +43,7 @@ func (r *request) exportCandidate() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, err := r.tenant()
-	if err != nil {
-		return nil, err
-	}
-	if key := r.done(); key != "" {
-		e, err := r.db.ExportByKey(r.Context(), t.Name, key)
-		if err != nil {
-			return nil, err
-		}
-		return r.tried(e)
-	}
+	t := r.tenant
 	triggered := r.gateway.Trigger()
 	to, err := r.destinations(triggered, t, in.Integration)
 	if err != nil {
@@ -69,7 +55,7 @@ func (r *request) exportCandidate() (any, error) {
 		if err != nil {
 			return err
 		}
-		return r.note(tx, e.Key)
+		return r.note(tx, exportPath(e))
 	})
 	if err != nil {
 		return nil, err
@@ -78,6 +64,20 @@ func (r *request) exportCandidate() (any, error) {
 		r.gateway.Runtime.Dispatcher.Offer(e)
 	}
 	return r.tried(e)
+}
+
+// exportedBefore answers the repeat of a request that exported a candidate.
+func exportedBefore(r *request, location string) (any, error) {
+	e, err := r.db.ExportByKey(r.Context(), r.tenant.Name, r.repeated(location))
+	if err != nil {
+		return nil, err
+	}
+	return r.tried(e)
+}
+
+// exportPath returns the path of an export, whose key may not be a segment as it is.
+func exportPath(e *hiring.Export) string {
+	return pathOf("/v1/tenants", e.Tenant, "exports", e.Key)
 }
 
 // destinations are the integrations that an export goes to.
@@ -103,7 +103,7 @@ func (r *request) destinations(triggered *trigger.Trigger, t *hiring.Tenant, nam
 
 // tried waits until an export was tried at each of its integrations, and tells how that went.
 func (r *request) tried(e *hiring.Export) (any, error) {
-	r.location = "/v1/tenants/" + e.Tenant + "/exports/" + url.PathEscape(e.Key)
+	r.location = exportPath(e)
 	ctx, cancel := context.WithTimeout(r.Context(), firstAttempt)
 	defer cancel()
 	for gap := 20 * time.Millisecond; ; gap = min(2*gap, 250*time.Millisecond) {

@@ -11,7 +11,7 @@ type Route struct {
 
 // Routes are the table.
 func Routes() (all []Route) {
-	for _, r := range routes {
+	for _, r := range routes() {
 		all = append(all, Route{r.method, r.path, r.role, r.personal})
 	}
 	return all

@@ -109,38 +109,26 @@ func deliveryOf(d *hiring.Delivery) delivery {
 	}
 }
 
-// export is the export that the path names, of a tenant that is configured.
+// export returns the export that the path names, also of a tenant that is removed.
 func (r *request) export() (*hiring.Export, error) {
-	if _, err := r.tenant(); err != nil {
-		return nil, err
-	}
-	return r.keptExport()
-}
-
-// keptExport is the export that the path names. Those of a removed tenant are there, too.
-func (r *request) keptExport() (*hiring.Export, error) {
 	err := store.ErrNotFound
 	var e *hiring.Export
 	if uuid, ok := webhook.KeyOfSegment(r.PathValue("uuid")); ok {
 		e, err = r.db.ExportByKey(r.Context(), r.PathValue("tenant"), uuid)
 	}
 	if errors.Is(err, store.ErrNotFound) {
-		if _, err := r.tenant(); err != nil {
+		if _, err := r.configuredTenant(); err != nil {
 			return nil, err
 		}
-		return nil, problem.New(http.StatusNotFound, "this tenant has no export of that UUID")
+		return nil, noExport
 	}
-	if err != nil {
-		return nil, err
-	}
-	return e, nil
+	return e, err
 }
 
-func (r *request) showExport() (any, error) {
-	if _, err := r.query(); err != nil {
-		return nil, err
-	}
-	e, err := r.keptExport()
+var noExport = problem.New(http.StatusNotFound, "this tenant has no export of that UUID")
+
+func findExport(r *request) (any, error) {
+	e, err := r.export()
 	if err != nil {
 		return nil, err
 	}

@@ -38,34 +38,32 @@ type transcript struct {
 const maxURL = 2 << 10 // bytes
 
 // addIntegration makes an integration, once it answered VERIFY with 200.
-func (r *request) addIntegration() (any, error) {
-	if _, err := r.query(); err != nil {
-		return nil, err
-	}
+func addIntegration(r *request) (any, error) {
 	in, err := decode[integrationInput](r)
 	if err != nil {
 		return nil, err
 	}
-	t, err := r.storedTenant(r.PathValue("tenant"))
-	if err != nil {
+	t := r.tenant
+	if err := changeable(t); err != nil {
 		return nil, err
 	}
-	before, ok := t.Integration(in.Name)
-	switch {
-	case ok && r.done() == in.Name:
-		r.location = integrationPath(before)
-		return r.shown(before)
-	case ok:
+	if _, ok := t.Integration(in.Name); ok {
 		return nil, problem.New(http.StatusConflict, "this tenant has an integration of that name: choose another, or change that one")
 	}
 	return r.saveIntegration(t, nil, in)
 }
 
-// putIntegration makes an integration, or changes it. What it was stays, unless the new one answers VERIFY with 200.
-func (r *request) putIntegration() (any, error) {
-	if _, err := r.query(); err != nil {
-		return nil, err
+// integrationAddedBefore answers the repeat of a request that added an integration.
+func integrationAddedBefore(r *request, location string) (any, error) {
+	i, ok := r.tenant.Integration(r.repeated(location))
+	if !ok {
+		return nil, noIntegration
 	}
+	return r.shown(i)
+}
+
+// putIntegration makes an integration, or changes it. What it was stays, unless the new one answers VERIFY with 200.
+func putIntegration(r *request) (any, error) {
 	in, err := decode[integrationInput](r)
 	if err != nil {
 		return nil, err
@@ -75,8 +73,8 @@ func (r *request) putIntegration() (any, error) {
 		return nil, problem.New(http.StatusUnprocessableEntity, "the body is of another integration than the address: leave its name out")
 	}
 	in.Name = name
-	t, err := r.storedTenant(r.PathValue("tenant"))
-	if err != nil {
+	t := r.tenant
+	if err := changeable(t); err != nil {
 		return nil, err
 	}
 	before, _ := t.Integration(name)
@@ -100,10 +98,7 @@ func (r *request) expectIntegration(tx *store.Tx, i *hiring.Integration) error {
 	if err != nil {
 		return err
 	}
-	if err := r.expect(integrationTag(i, status)); err != nil {
-		return err
-	}
-	return nil
+	return r.expect(integrationTag(i, status))
 }
 
 func integrationPath(i *hiring.Integration) string {
@@ -137,7 +132,7 @@ func (r *request) saveIntegration(t *hiring.Tenant, before *hiring.Integration, 
 				return err
 			}
 		}
-		return r.note(tx, i.Name)
+		return r.note(tx, integrationPath(i))
 	})
 	if err == nil {
 		err = r.refresh()
@@ -147,7 +142,7 @@ func (r *request) saveIntegration(t *hiring.Tenant, before *hiring.Integration, 
 	}
 	saved, ok := r.gateway.Config.Integration(t.Name, i.Name)
 	if !ok {
-		return nil, noIntegration() // somebody deleted it at once
+		return nil, noIntegration // somebody deleted it at once
 	}
 	if status != nil {
 		if err := r.gateway.Runtime.Again.Release(r.Context(), saved); err != nil {
@@ -233,20 +228,17 @@ func (r *request) verify(i *hiring.Integration) (*store.IntegrationStatus, error
 }
 
 // deleteIntegration removes an integration and ends the deliveries that are on their way to it.
-func (r *request) deleteIntegration() (any, error) {
-	if _, err := r.query(); err != nil {
-		return nil, err
-	}
-	t, err := r.storedTenant(r.PathValue("tenant"))
-	if err != nil {
+func deleteIntegration(r *request) (any, error) {
+	t := r.tenant
+	if err := changeable(t); err != nil {
 		return nil, err
 	}
 	i, ok := t.Integration(r.PathValue("name"))
 	if !ok {
-		return nil, cmp.Or(r.expect(""), noIntegration())
+		return nil, cmp.Or[error](r.expect(""), noIntegration)
 	}
 	now := r.gateway.Now()
-	err = r.write(func(tx *store.Tx) error {
+	err := r.write(func(tx *store.Tx) error {
 		if err := r.expectIntegration(tx, i); err != nil {
 			return err
 		}

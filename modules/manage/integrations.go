@@ -56,64 +56,65 @@ func origin(address string) string {
 	return u.Scheme + "://" + u.Host
 }
 
-// listIntegrations lists the integrations of a tenant by name, or those of all tenants that the caller sees.
-func (r *request) listIntegrations() (any, error) {
-	_, page, err := r.page("integration")
-	if err != nil {
-		return nil, err
+// integrations are a tenant's, by name; allIntegrations are those of all tenants that the caller sees.
+var (
+	integrations = resource[*placed]{
+		path: inTenant + "/integrations", id: "name", kind: "integration", reader: hiring.Viewer, writer: hiring.Admin,
+		list: func(r *request) ([]*placed, string, error) { return r.listIntegrations([]*hiring.Tenant{r.tenant}) },
+		find: findPlaced, view: placedView, tag: func(p *placed) string { return integrationTag(p.Integration, p.status) },
+		add: addIntegration, repeat: integrationAddedBefore, put: putIntegration, drop: deleteIntegration,
 	}
-	tenants := r.tenants()
-	if r.PathValue("tenant") != "" {
-		t, err := r.tenant()
-		if err != nil {
-			return nil, err
-		}
-		tenants = []*hiring.Tenant{t}
+	allIntegrations = resource[*placed]{
+		path: "/v1/integrations", kind: "integration", reader: hiring.Viewer, view: placedView,
+		list: func(r *request) ([]*placed, string, error) { return r.listIntegrations(r.tenants()) },
 	}
+)
+
+// placed is an integration and where it stands.
+type placed struct {
+	*hiring.Integration
+	status store.IntegrationStatus
+}
+
+func placedView(p *placed) any { return integrationOf(p.Integration, p.status) }
+
+func (r *request) listIntegrations(tenants []*hiring.Tenant) ([]*placed, string, error) {
 	statuses, err := r.db.IntegrationStatuses(r.Context())
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	var all []integration
+	var all []*placed
 	for _, t := range tenants {
 		for n := range t.Integrations {
 			i := &t.Integrations[n]
-			all = append(all, integrationOf(i, statuses.Of(i)))
+			all = append(all, &placed{i, statuses.Of(i)})
 		}
 	}
 	// A space sorts before all that names are made of: acme before acme-east.
-	key := func(i integration) string { return i.Tenant + " " + i.Name }
-	slices.SortFunc(all, func(a, b integration) int { return cmp.Compare(key(a), key(b)) })
-	rows, next := part(page, all, key)
-	return listed(page, rows, next, itself), nil
+	key := func(p *placed) string { return p.Tenant + " " + p.Name }
+	slices.SortFunc(all, func(a, b *placed) int { return cmp.Compare(key(a), key(b)) })
+	rows, next := part(r.page, all, key)
+	return rows, next, nil
 }
 
-// integration is the integration that the path names.
-func (r *request) integration() (*hiring.Tenant, *hiring.Integration, error) {
-	if _, err := r.query(); err != nil {
-		return nil, nil, err
-	}
-	t, err := r.tenant()
-	if err != nil {
-		return nil, nil, err
-	}
-	i, ok := t.Integration(r.PathValue("name"))
+// findIntegration returns the integration that the path names.
+func findIntegration(r *request) (*hiring.Integration, error) {
+	i, ok := r.tenant.Integration(r.PathValue("name"))
 	if !ok {
-		return t, nil, noIntegration()
+		return nil, noIntegration
 	}
-	return t, i, nil
+	return i, nil
 }
 
-func noIntegration() error {
-	return problem.New(http.StatusNotFound, "this tenant has no integration of that name")
-}
+var noIntegration = problem.New(http.StatusNotFound, "this tenant has no integration of that name")
 
-func (r *request) showIntegration() (any, error) {
-	_, i, err := r.integration()
+func findPlaced(r *request) (*placed, error) {
+	i, err := findIntegration(r)
 	if err != nil {
 		return nil, err
 	}
-	return r.shown(i)
+	status, err := r.db.IntegrationStatus(r.Context(), i)
+	return &placed{i, status}, err
 }
 
 // shown is an integration and where it stands.
@@ -131,8 +132,8 @@ func integrationTag(i *hiring.Integration, s store.IntegrationStatus) string {
 }
 
 // enable has an integration verified now, so that what is held for it goes out.
-func (r *request) enable() (any, error) {
-	_, i, err := r.integration()
+func enable(r *request) (any, error) {
+	i, err := findIntegration(r)
 	if err != nil {
 		return nil, err
 	}
@@ -143,7 +144,7 @@ func (r *request) enable() (any, error) {
 	case err == nil:
 		return integrationOf(i, status), nil
 	case errors.Is(err, store.ErrNotFound):
-		return nil, noIntegration()
+		return nil, noIntegration
 	case errors.Is(err, store.ErrUnavailable):
 		return nil, err
 	}

@@ -15,7 +15,11 @@ import (
 
 // jobs are known by their job board code; their id is another.
 var jobs = kind[hiring.Job]{
-	word: "job", path: "jobs",
+	word: "job", path: "jobs", list: "job", most: 2 * maxJob,
+	missing: noJob,
+	rows: func(r *request) ([]*hiring.Job, string, error) {
+		return r.db.Jobs(r.Context(), r.tenant.Name, r.page.rows())
+	},
 	id:     func(j *hiring.Job) *string { return &j.BoardCode },
 	row:    func(j *hiring.Job) *hiring.Row { return &j.Row },
 	get:    (*store.DB).Job,
@@ -32,6 +36,8 @@ var jobs = kind[hiring.Job]{
 	},
 }
 
+var noJob = problem.New(http.StatusNotFound, "this tenant has no job of that id")
+
 // maxJob is how large a job may be as JSON: several times a list of questions, which is shorter as CSV. A body of twice that can have
 // other escapes and spaces, so that each job can be sent as it is shown.
 const maxJob = 4 << 20
@@ -47,20 +53,4 @@ func checkJob(j *hiring.Job) error {
 		err = &hiring.InvalidError{Faults: []string{fmt.Sprintf("the job is larger than %d MiB as JSON: shorten its questions", maxJob>>20)}}
 	}
 	return err
-}
-
-func (r *request) listJobs() (any, error) {
-	_, page, err := r.page("job")
-	if err != nil {
-		return nil, err
-	}
-	t, err := r.tenant()
-	if err != nil {
-		return nil, err
-	}
-	rows, next, err := r.db.Jobs(r.Context(), t.Name, page.rows())
-	if err != nil {
-		return nil, err
-	}
-	return listed(page, rows, next, itself), nil
 }

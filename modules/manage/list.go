@@ -25,13 +25,12 @@ type page struct {
 	after string // where the page before ended; empty: it is the first one
 }
 
-// page reads the query of a list that knows some parameters beside limit and cursor.
-func (r *request) page(kind string, known ...string) (q url.Values, p page, refused error) {
-	q, refused = r.query(append(known, "cursor", "limit")...)
-	if refused != nil {
-		return nil, p, refused
-	}
+// readPage reads the query of a list that knows some parameters beside limit and cursor.
+func (r *request) readPage(kind string, known []string) (q url.Values, p page, err error) {
 	p = page{kind: kind, limit: store.DefaultPage}
+	if q, err = r.readQuery(slices.Concat(known, []string{"cursor", "limit"})); err != nil {
+		return nil, p, err
+	}
 	if q.Has("limit") {
 		n, err := strconv.Atoi(q.Get("limit"))
 		if err != nil || n < 1 || n > store.MaxPage {
@@ -78,17 +77,17 @@ func (p page) cursor(next string) *string {
 	return &s
 }
 
-// numbered is cursor for a list that is ordered by a number.
-func (p page) numbered(next int64) *string {
+// numbered is where a page ends in a list that is ordered by a number; 0: it is the last page.
+func numbered(next int64) string {
 	if next == 0 {
-		return nil
+		return ""
 	}
-	return p.cursor(strconv.FormatInt(next, 10))
+	return strconv.FormatInt(next, 10)
 }
 
 // listed makes a page of what the store gave.
-func listed[T, V any](p page, rows []T, next string, view func(T) V) list[V] {
-	l := list[V]{Items: make([]V, len(rows)), Next: p.cursor(next)}
+func listed[T any](p page, rows []T, next string, view func(T) any) list[any] {
+	l := list[any]{Items: make([]any, len(rows)), Next: p.cursor(next)}
 	for n, one := range rows {
 		l.Items[n] = view(one)
 	}

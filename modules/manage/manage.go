@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"net/http"
+	"net/url"
 	"os"
 	"slices"
 	"strings"
@@ -54,12 +55,12 @@ func newAPI(gateway func() *gateway.Gateway, keyed bool, log *zap.Logger) *API {
 			allowed[path] = append(allowed[path], http.MethodHead)
 		}
 	}
-	for _, r := range routes {
+	for _, r := range routes() {
 		handle(r.method, r.path, func(w http.ResponseWriter, req *http.Request) { a.serve(w, req, r) })
 	}
 	for path, document := range descriptions() {
 		handle(http.MethodGet, path, func(w http.ResponseWriter, _ *http.Request) {
-			(&answer{Status: http.StatusOK, Body: document}).write(w)
+			(&answer{status: http.StatusOK, body: document}).write(w)
 		})
 	}
 	for path, methods := range allowed {
@@ -115,6 +116,9 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request, route route) {
 	if err == nil && route.bodiless {
 		_, err = decodeAny[struct{}](req)
 	}
+	if err == nil {
+		err = req.prepare(route)
+	}
 	if err != nil {
 		req.refuse(err)
 		a.report(req, route, false)
@@ -123,7 +127,7 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request, route route) {
 	run := func() (any, error) { return route.serve(req) }
 	if route.method == http.MethodPost && !route.streamed {
 		once := run
-		run = func() (any, error) { return req.exactlyOnce(nil, once) }
+		run = func() (any, error) { return req.exactlyOnce(nil, once, route.repeat) }
 	}
 	a.report(req, route, req.answer(run()))
 }
@@ -136,11 +140,14 @@ type request struct {
 	db      *store.DB
 	log     *zap.Logger
 	caller  caller
-	body    []byte      // unless the route's is streamed
-	once    *once       // nil: it may not be repeated
-	again   bool        // it was answered before, and nothing was done
-	denied  string      // why the key was refused; empty: it was not
-	told    []zap.Field // what else the log tells
+	body    []byte // unless the route's is streamed
+	query   url.Values
+	page    page           // of a list
+	tenant  *hiring.Tenant // that the path names; see scope
+	once    *store.Once    // nil: it has no Idempotency-Key
+	again   bool           // it was answered before, and nothing was done
+	denied  string         // why the key was refused; empty: it was not
+	told    []zap.Field    // what else the log tells
 
 	// Of the answer, when all goes well.
 	status   int
@@ -148,19 +155,20 @@ type request struct {
 	location string // below the mount of the API
 }
 
-// tenant is the tenant that the path names.
-func (r *request) tenant() (*hiring.Tenant, error) {
+// configuredTenant returns the tenant that the path names.
+func (r *request) configuredTenant() (*hiring.Tenant, error) {
 	t, ok := r.gateway.Config.Tenant(r.PathValue("tenant"))
 	if !ok {
-		return nil, noTenant()
+		return nil, noTenant
 	}
 	return t, nil
 }
 
-// noTenant is the problem of a tenant that does not exist, and of one that is none of the caller's business.
-func noTenant() error {
-	return problem.New(http.StatusNotFound, "there is no tenant of that name")
-}
+// noTenant is returned for unknown tenants and for tenants that the API key may not see.
+var noTenant = problem.New(http.StatusNotFound, "there is no tenant of that name")
+
+// now is the time as the store keeps it.
+func (r *request) now() time.Time { return r.gateway.Now().UTC().Truncate(time.Microsecond) }
 
 // noTemporal is the problem of something that only Temporal can do.
 func (r *request) noTemporal(err error, detail string) error {

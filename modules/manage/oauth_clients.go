@@ -2,16 +2,15 @@ package manage
 
 import (
 	"cmp"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"regexp"
 	"time"
 
 	"github.com/hiregate/hiregate/internal/digest"
+	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/identity"
 	"github.com/hiregate/hiregate/internal/problem"
 	"github.com/hiregate/hiregate/internal/store"
@@ -50,12 +49,41 @@ func (s oauthSettings) of(c identity.Client) *identity.Client {
 	return &c
 }
 
-func (r *request) clientOf(c *identity.Client) (oauthClient, error) {
+// clients are the applications that people sign in to. One that is disabled stays in the list.
+var clients = resource[oauthClient]{
+	path: "/v1/oauth-clients", id: "id", kind: "oauth-client", scope: shared, reader: hiring.Viewer, writer: hiring.Admin,
+	list: func(r *request) ([]oauthClient, string, error) {
+		rows, next, err := r.db.Clients(r.Context(), r.page.rows())
+		all := make([]oauthClient, len(rows))
+		for n, c := range rows {
+			if err == nil {
+				all[n], err = r.client(c)
+			}
+		}
+		return all, next, err
+	},
+	find: func(r *request) (oauthClient, error) {
+		c, err := findClient(r)
+		if err != nil {
+			return oauthClient{}, err
+		}
+		return r.client(c)
+	},
+	view: itself[oauthClient], tag: clientTag, add: addClient, repeat: repeatedClient, put: putClient, drop: disableClient,
+}
+
+// findClient returns the application that the path names.
+func findClient(r *request) (*identity.Client, error) {
+	c, err := r.db.Client(r.Context(), r.PathValue("id"))
+	return c, notFound(err, noClient)
+}
+
+var noClient = problem.New(http.StatusNotFound, "there is no OAuth client of that id")
+
+// client is an application with how many secrets it has.
+func (r *request) client(c *identity.Client) (oauthClient, error) {
 	secrets, err := r.db.ClientSecrets(r.Context(), c.ID)
-	if err != nil {
-		return oauthClient{}, err
-	}
-	return oauthClientOf(c, len(secrets)), nil
+	return oauthClientOf(c, len(secrets)), err
 }
 
 func oauthClientOf(c *identity.Client, secrets int) oauthClient {
@@ -73,41 +101,13 @@ func clientTag(shown oauthClient) string {
 // expectClient is expect for an application, which nobody else changes until the transaction ends.
 func (r *request) expectClient(tx *store.Tx, id string) error {
 	c, secrets, ok, err := tx.HoldClient(id)
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
+	case !ok:
+		return cmp.Or[error](r.expect(""), noClient)
 	}
-	if !ok {
-		return cmp.Or(r.expect(""), noClient())
-	}
-	if err := r.expect(clientTag(oauthClientOf(c, secrets))); err != nil {
-		return err
-	}
-	return nil
-}
-
-func noClient() error {
-	return problem.New(http.StatusNotFound, "there is no OAuth client of that id")
-}
-
-func (r *request) listClients() (any, error) {
-	_, page, err := r.page("oauth-client")
-	if err == nil {
-		err = r.forAll()
-	}
-	if err != nil {
-		return nil, err
-	}
-	rows, next, err := r.db.Clients(r.Context(), page.rows())
-	if err != nil {
-		return nil, err
-	}
-	l := list[oauthClient]{Items: make([]oauthClient, len(rows)), Next: page.cursor(next)}
-	for n, c := range rows {
-		if l.Items[n], err = r.clientOf(c); err != nil {
-			return nil, err
-		}
-	}
-	return l, nil
+	return r.expect(clientTag(oauthClientOf(c, secrets)))
 }
 
 // devSecret is what a secret may be that the development mode is given.
@@ -125,10 +125,7 @@ func (r *request) newSecret(sent string) (secret string, hash identity.Hash, err
 	return sent, identity.HashSecret(sent), nil
 }
 
-func (r *request) addClient() (any, error) {
-	if err := r.own(); err != nil {
-		return nil, err
-	}
+func addClient(r *request) (any, error) {
 	in, err := decode[struct {
 		ID     string `json:"id"`
 		Secret string `json:"secret"`
@@ -137,7 +134,7 @@ func (r *request) addClient() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := in.of(identity.Client{ID: in.ID, CreatedAt: r.gateway.Now().UTC().Truncate(time.Microsecond)})
+	c := in.of(identity.Client{ID: in.ID, CreatedAt: r.now()})
 	if err := invalid(c.Check()); err != nil {
 		return nil, err
 	}
@@ -145,10 +142,8 @@ func (r *request) addClient() (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	r.created("/v1/oauth-clients", c.ID)
 	err = r.write(func(tx *store.Tx) error {
-		if renewed, err := r.renewSecret(tx, c.ID, hash); renewed || err != nil {
-			return err
-		}
 		err := tx.AddClient(c)
 		if errors.Is(err, store.ErrTaken) {
 			return problem.New(http.StatusConflict, "there is an OAuth client of that id: take another one, or change that one")
@@ -159,48 +154,22 @@ func (r *request) addClient() (any, error) {
 		if err := tx.AddClientSecret(c.ID, hash, c.CreatedAt); err != nil {
 			return err
 		}
-		return r.noteSecret(tx, hash)
+		return r.note(tx, r.location)
 	})
-	if err != nil {
-		return nil, err
-	}
-	r.location = "/v1/oauth-clients/" + url.PathEscape(c.ID)
-	return r.asItIs(c.ID, secret)
-}
-
-// noteSecret notes a secret that the request makes, by its hash.
-func (r *request) noteSecret(tx *store.Tx, hash identity.Hash) error {
-	return r.note(tx, hex.EncodeToString(hash[:]))
-}
-
-// renewSecret puts a secret in the place of the one that an earlier try of the request made, which nobody has seen. It reports false when
-// there was none, or it was ended since.
-func (r *request) renewSecret(tx *store.Tx, client string, hash identity.Hash) (bool, error) {
-	if r.done() == "" {
-		return false, nil
-	}
-	var before identity.Hash
-	if _, err := hex.Decode(before[:], []byte(r.done())); err != nil {
-		return false, fmt.Errorf("reading which secret a request made: %w", err)
-	}
-	renewed, err := tx.RenewClientSecret(client, before, hash)
-	if err != nil || !renewed {
-		return false, err
-	}
-	return true, r.noteSecret(tx, hash)
-}
-
-// asItIs is an application as the store has it now, with a secret that was made.
-func (r *request) asItIs(id, secret string) (any, error) {
-	c, err := r.db.Client(r.Context(), id)
 	if err != nil {
 		return nil, err
 	}
 	return r.withSecret(c, secret)
 }
 
+// repeatedClient refuses the repeat of a request that made a secret.
+func repeatedClient(*request, string) (any, error) {
+	return nil, shownOnce("secret", "make another with POST …/reset and a new Idempotency-Key (hiregate oauth-client reset)")
+}
+
+// withSecret shows an application, with a secret that was made.
 func (r *request) withSecret(c *identity.Client, secret string) (any, error) {
-	shown, err := r.clientOf(c)
+	shown, err := r.client(c)
 	if err != nil {
 		return nil, err
 	}
@@ -209,32 +178,9 @@ func (r *request) withSecret(c *identity.Client, secret string) (any, error) {
 	return shown, nil
 }
 
-// client is the application that the path names.
-func (r *request) client() (*identity.Client, error) {
-	if err := r.own(); err != nil {
-		return nil, err
-	}
-	c, err := r.db.Client(r.Context(), r.PathValue("id"))
-	if errors.Is(err, store.ErrNotFound) {
-		return nil, noClient()
-	}
-	if err != nil {
-		return nil, err
-	}
-	return c, nil
-}
-
-func (r *request) showClient() (any, error) {
-	c, err := r.client()
-	if err != nil {
-		return nil, err
-	}
-	return r.withSecret(c, "")
-}
-
-// expectedClient is the application that the path names, for what changes it.
+// expectedClient returns the application that the path names, for what changes it.
 func (r *request) expectedClient() (*identity.Client, error) {
-	c, err := r.client()
+	c, err := findClient(r)
 	if missing(err) {
 		err = cmp.Or(r.expect(""), err)
 	}
@@ -242,7 +188,7 @@ func (r *request) expectedClient() (*identity.Client, error) {
 }
 
 // putClient changes the settings of an application.
-func (r *request) putClient() (any, error) {
+func putClient(r *request) (any, error) {
 	c, err := r.expectedClient()
 	if err != nil {
 		return nil, err
@@ -268,8 +214,8 @@ func (r *request) putClient() (any, error) {
 	return r.withSecret(c, "")
 }
 
-// disableClient keeps an application from asking for anything. It stays in the list.
-func (r *request) disableClient() (any, error) {
+// disableClient keeps an application from asking for anything.
+func disableClient(r *request) (any, error) {
 	c, err := r.expectedClient()
 	if err != nil {
 		return nil, err
@@ -285,8 +231,8 @@ func (r *request) disableClient() (any, error) {
 
 // resetClient makes another secret, which is shown this once. The newest one that there was stays good beside it, until it is ended;
 // an application that was disabled may ask again, with the new one alone.
-func (r *request) resetClient() (any, error) {
-	c, err := r.client()
+func resetClient(r *request) (any, error) {
+	c, err := findClient(r)
 	if err != nil {
 		return nil, err
 	}
@@ -300,12 +246,9 @@ func (r *request) resetClient() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	now := r.gateway.Now().UTC().Truncate(time.Microsecond)
+	now := r.now()
 	err = r.write(func(tx *store.Tx) error {
-		if renewed, err := r.renewSecret(tx, c.ID, hash); renewed || err != nil {
-			return err
-		}
-		if err := tx.KeepClientSecret(c.ID); err != nil {
+		if err := endFormerSecrets(r, tx, c); err != nil {
 			return err
 		}
 		err := tx.AddClientSecret(c.ID, hash, now)
@@ -315,10 +258,10 @@ func (r *request) resetClient() (any, error) {
 		if err != nil {
 			return err
 		}
-		if err := r.noteSecret(tx, hash); err != nil || c.DisabledAt.IsZero() {
+		if err := r.note(tx, pathOf("/v1/oauth-clients", c.ID)); err != nil || c.DisabledAt.IsZero() {
 			return err
 		}
-		if err := tx.KeepClientSecret(c.ID); err != nil {
+		if err := endFormerSecrets(r, tx, c); err != nil {
 			return err
 		}
 		_, err = tx.EnableClient(c.ID)
@@ -327,14 +270,11 @@ func (r *request) resetClient() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r.asItIs(c.ID, secret)
+	c.DisabledAt = time.Time{}
+	return r.withSecret(c, secret)
 }
 
-// endSecrets ends all secrets of an application but the newest: the end of a rotation.
-func (r *request) endSecrets() (any, error) {
-	c, err := r.client()
-	if err != nil {
-		return nil, err
-	}
-	return nil, r.write(func(tx *store.Tx) error { return tx.KeepClientSecret(c.ID) })
+// endFormerSecrets ends all secrets of an application but the newest: the end of a rotation.
+func endFormerSecrets(_ *request, tx *store.Tx, c *identity.Client) error {
+	return tx.KeepClientSecret(c.ID)
 }

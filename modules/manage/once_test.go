@@ -24,31 +24,31 @@ func TestARepeatGetsTheSameAnswer(t *testing.T) {
 func testARepeatGetsTheSameAnswer(t *testing.T, b *bench) {
 	b = b.keyed()
 	k := b.as(b.key("root", "", hiring.Admin))
-	post := func(b *bench, body, key string) reply {
-		return b.send(http.MethodPost, "/v1/api-keys", body, "Idempotency-Key", key)
+	post := func(b *bench, name, key string) reply {
+		return b.send(http.MethodPost, "/v1/tenants/acme/api-users", `{"userName":"`+name+`","password":"correct horse"}`, "Idempotency-Key", key)
 	}
-	first := post(k, newKey, "once")
+	first := post(k, "p@example.com", "once")
 	require.Equal(t, http.StatusCreated, first.status)
 	require.Empty(t, first.header.Get("Idempotency-Replayed"))
 	b.Clock.Advance(23 * time.Hour)
-	again := post(k, newKey, "once")
+	again := post(k, "p@example.com", "once")
 	require.Equal(t, "true", again.header.Get("Idempotency-Replayed"))
 	require.Equal(t, first.status, again.status)
 	require.Equal(t, first.body, again.body)
 	for _, name := range []string{"Location", "Content-Type"} {
 		require.Equal(t, first.header.Get(name), again.header.Get(name))
 	}
-	require.Len(t, ids(k, "/v1/api-keys"), 2)
+	require.Len(t, ids(k, "/v1/tenants/acme/api-users"), 1)
 
-	require.Equal(t, http.StatusUnprocessableEntity, post(k, `{"label":"y","role":"viewer"}`, "once").status)
-	require.NotEqual(t, first.body, post(k, newKey, "other").body)
-	require.NotEqual(t, first.body, post(b.as(b.key("root2", "", hiring.Admin)), newKey, "once").body, "another's key")
+	require.Equal(t, http.StatusUnprocessableEntity, post(k, "q@example.com", "once").status)
+	require.Equal(t, http.StatusConflict, post(k, "p@example.com", "other").status, "the name is taken")
+	require.Equal(t, http.StatusConflict, post(b.as(b.key("root2", "", hiring.Admin)), "p@example.com", "once").status, "another's key")
 	b.Clock.Advance(time.Hour)
-	require.NotEqual(t, first.body, post(k, newKey, "once").body, "it is kept for longer than a day")
+	require.Equal(t, http.StatusConflict, post(k, "p@example.com", "once").status, "it is kept for longer than a day")
 }
 
-// The key that is in an answer is kept in no form that anybody but who asked could read.
-func TestKeptAnswersAreSealed(t *testing.T) {
+// The database has neither the secret that a request made nor its Idempotency-Key.
+func TestNoSecretIsKeptForRepeats(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	made := parsed[struct{ Key, ID string }](b, b.must(http.StatusCreated, http.MethodPost, "/v1/api-keys", newKey, "Idempotency-Key", "my-own-key-1"))
@@ -73,17 +73,20 @@ func TestKeptFingerprintsCanNotBeGuessed(t *testing.T) {
 	require.Equal(t, 2, b.Fingerprints(t), "they are made of the body alone")
 }
 
-// A refusal is an answer, too; a moment's trouble is not.
+// What was refused made nothing: its repeat is tried again, under the same key.
 func TestARepeatOfWhatFailed(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	post := func(path string) reply { return b.send(http.MethodPost, path, "", "Idempotency-Key", "k") }
-	refused := post("/v1/tenants/acme/exports/u-1/release")
-	require.Equal(t, http.StatusNotFound, refused.status)
+	release := "/v1/tenants/acme/exports/u-1/release"
+	require.Equal(t, http.StatusNotFound, post(release).status)
 	b.export("acme", "u-1", quarantined)
-	again := post("/v1/tenants/acme/exports/u-1/release")
-	require.Equal(t, refused.body, again.body)
+	released := post(release)
+	require.Equal(t, http.StatusAccepted, released.status, released.body)
+	again := post(release)
+	require.JSONEq(t, released.body, again.body)
 	require.Equal(t, "true", again.header.Get("Idempotency-Replayed"))
+	require.Equal(t, http.StatusConflict, b.send(http.MethodPost, release, "").status, "it is not in quarantine any more")
 
 	enable := "/v1/tenants/acme/integrations/hris/enable"
 	require.Equal(t, http.StatusServiceUnavailable, post(enable).status, "Temporal is away")

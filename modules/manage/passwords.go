@@ -1,6 +1,7 @@
 package manage
 
 import (
+	"encoding/json"
 	"errors"
 	"net/http"
 	"time"
@@ -39,4 +40,16 @@ func (r *request) hashed(plain string, into *string) (made string, err error) {
 	}
 	*into = hash
 	return made, nil
+}
+
+// passwordShownOnce refuses the repeat of a request that sent no password, so that one was made. command makes another.
+func (r *request) passwordShownOnce(command string) error {
+	var in struct {
+		Password string `json:"password"`
+	}
+	_ = json.Unmarshal(r.body, &in) // the request was done with this body: it is JSON, or empty
+	if in.Password != "" {
+		return nil
+	}
+	return shownOnce("password", "make another with POST …/reset ("+command+")")
 }

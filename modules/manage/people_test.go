@@ -1,7 +1,6 @@
 package manage_test
 
 import (
-	"database/sql"
 	"encoding/json"
 	"io/fs"
 	"net/http"
@@ -49,19 +48,6 @@ func (b *bench) allowLoopback() {
 	b.Runtime.InForce.Drop(b.Config)
 	b.Config.Egress = guard
 	b.Runtime.InForce.Push(b.Config)
-}
-
-// forget makes of the answered requests what a crash before the answer leaves, a minute later.
-func (b *bench) forget() {
-	b.t.Helper()
-	db, err := sql.Open("sqlite", "file:"+filepath.Join(b.Folder, "hiregate.db")+"?_pragma=busy_timeout(5000)")
-	require.NoError(b.t, err)
-	defer db.Close()
-	res, err := db.ExecContext(b.t.Context(), `UPDATE idempotency SET answered = FALSE, answer = NULL, lease = 0`)
-	require.NoError(b.t, err)
-	n, err := res.RowsAffected()
-	require.NoError(b.t, err)
-	require.Positive(b.t, n)
 }
 
 // files are the files of the document store.

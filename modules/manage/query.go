@@ -11,9 +11,9 @@ import (
 	"github.com/hiregate/hiregate/internal/problem"
 )
 
-// query reads the query parameters of a request that knows some: each at most once, and no other.
-func (r *request) query(known ...string) (url.Values, error) {
-	q, err := r.queryOf(known...)
+// readQuery reads the query parameters of a request that knows some: each at most once, and no other.
+func (r *request) readQuery(known []string) (url.Values, error) {
+	q, err := r.readQueries(known)
 	for name, values := range q {
 		if len(values) > 1 {
 			return nil, problem.Newf(http.StatusBadRequest, "the query parameter %s is there more than once", name)
@@ -22,8 +22,8 @@ func (r *request) query(known ...string) (url.Values, error) {
 	return q, err
 }
 
-// queryOf is query for parameters that may be repeated.
-func (r *request) queryOf(known ...string) (url.Values, error) {
+// readQueries is readQuery for parameters that may be repeated.
+func (r *request) readQueries(known []string) (url.Values, error) {
 	q, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
 		return nil, problem.New(http.StatusBadRequest, "the query can't be read: percent-encode its values")

@@ -33,14 +33,8 @@ type row struct {
 
 // importQuestions puts a list of questions in the place of those that a job has. When a row is refused, nothing is changed, and all
 // that is wrong with each row is told, for the first 50 of them.
-func (r *request) importQuestions() (any, error) {
-	if _, err := r.query(); err != nil {
-		return nil, err
-	}
-	t, err := r.tenant()
-	if err != nil {
-		return nil, err
-	}
+func importQuestions(r *request) (any, error) {
+	t := r.tenant
 	rows, err := r.rows()
 	if err != nil {
 		return nil, err
@@ -56,7 +50,7 @@ func (r *request) importQuestions() (any, error) {
 			return err
 		}
 		if !ok {
-			return cmp.Or(r.expect(""), jobs.missing())
+			return cmp.Or[error](r.expect(""), noJob)
 		}
 		if err := r.expect(tag(&j.Row)); err != nil {
 			return err

@@ -14,12 +14,12 @@ func TestRowsAreReadUpToTheFirstTooMany(t *testing.T) {
 	for name, read := range map[string]func() int{
 		"JSON": func() int {
 			rows, p := jsonRows([]byte("[" + strings.Repeat("{},", 1<<20/3-1) + "{}]"))
-			require.Nil(t, p)
+			require.NoError(t, p)
 			return len(rows)
 		},
 		"CSV": func() int {
 			rows, p := csvRows([]byte("id,format,label\n" + strings.Repeat(",\n", 1<<19-8)))
-			require.Nil(t, p)
+			require.NoError(t, p)
 			return len(rows)
 		},
 	} {

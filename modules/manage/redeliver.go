@@ -2,21 +2,18 @@ package manage
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"net/http"
 	"slices"
 
+	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/problem"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/workflows/export"
 )
 
 // redeliver delivers an export anew to the integrations that the body names, to all without a body.
-func (r *request) redeliver() (any, error) {
-	if _, err := r.query(); err != nil {
-		return nil, err
-	}
+func redeliver(r *request) (any, error) {
 	integrations, err := r.integrations()
 	if err != nil {
 		return nil, err
@@ -25,35 +22,40 @@ func (r *request) redeliver() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if begun := r.done(); begun != "" {
-		var res export.Redelivery
-		if err := json.Unmarshal([]byte(begun), &res); err != nil {
-			return nil, err
-		}
-		return res, nil
-	}
 	ctx, cancel := context.WithTimeout(r.Context(), patience)
 	defer cancel()
-	res, err := r.gateway.Runtime.Again.Redeliver(ctx, e.Tenant, e.Key, integrations, r.noteRound)
-	refused := new(export.RefusedError)
+	res, err := r.gateway.Runtime.Again.Redeliver(ctx, e.Tenant, e.Key, integrations, func(tx *store.Tx, _ export.Redelivery) error {
+		return r.note(tx, exportPath(e))
+	})
 	switch {
 	case err == nil:
 		return res, nil
-	case errors.As(err, &refused):
-		return nil, problem.New(http.StatusConflict, refused.Reason)
-	case errors.Is(err, store.ErrUnavailable), errors.Is(err, store.ErrLeaseLost):
+	case errors.As(err, new(*export.RefusedError)), errors.Is(err, store.ErrUnavailable), errors.Is(err, store.ErrLeaseLost):
 		return nil, err
 	}
 	return nil, r.noTemporal(err, "this export is under way, and Temporal, which carries it, does not answer: it goes on by itself once that is back")
 }
 
-// noteRound notes a round that the request begins, as it is answered.
-func (r *request) noteRound(tx *store.Tx, begun export.Redelivery) error {
-	raw, err := json.Marshal(begun)
+// redelivered answers the repeat of a request that began a round, from where the export's round is now.
+func redelivered(r *request, _ string) (any, error) {
+	e, names, err := r.round()
+	return export.Redelivery{Round: e.Round, Started: names}, err
+}
+
+// round returns the export that the path names, and the integrations that its present round goes to.
+func (r *request) round() (*hiring.Export, []string, error) {
+	e, err := r.export()
 	if err != nil {
-		return err
+		return new(hiring.Export), nil, err
 	}
-	return r.note(tx, string(raw))
+	deliveries, err := r.db.Deliveries(r.Context(), e.ID)
+	names := []string{}
+	for _, d := range append(deliveries, e.Pending(deliveries)...) {
+		if d.Round == e.Round {
+			names = append(names, d.Integration)
+		}
+	}
+	return e, names, err
 }
 
 // integrations reads the body of a redelivery: {"integrations":["hris"]}, or nothing at all.

@@ -3,7 +3,6 @@ package manage
 import (
 	"cmp"
 	"context"
-	"errors"
 	"net/http"
 	"net/url"
 	"time"
@@ -13,14 +12,19 @@ import (
 	"github.com/hiregate/hiregate/internal/store"
 )
 
-// kind is a kind of resource that each tenant has any number of: shown, put and deleted by id, in a version that the asker may
-// name.
+// kind is a resource of which each tenant has any number, stored as JSON with a version: see resource.
 type kind[T any] struct {
-	word string // for people
-	path string // below the tenant, with the path's parameter for the id behind it
-	id   func(*T) *string
-	row  func(*T) *hiring.Row
+	word     string // for people
+	path     string // below the tenant
+	list     string // the kind of list
+	personal bool
+	filters  []string
+	most     int64 // bytes of a body; 0: maxBody
+	missing  *problem.Problem
 
+	rows   func(*request) ([]*T, string, error)
+	id     func(*T) *string
+	row    func(*T) *hiring.Row
 	get    func(*store.DB, context.Context, string, string) (*T, error)
 	find   func(*store.Tx, string, string) (*T, bool, error)
 	put    func(*store.Tx, *T, time.Time) error
@@ -34,38 +38,21 @@ type kind[T any] struct {
 	clear func(tx *store.Tx, v *T, now time.Time) error
 }
 
-func (k kind[T]) missing() error {
-	return problem.New(http.StatusNotFound, "this tenant has no "+k.word+" of that id")
+func (k kind[T]) routes() []route {
+	return resource[*T]{
+		path: inTenant + "/" + k.path, id: "id", kind: k.list, reader: hiring.Viewer, writer: hiring.Operator, personal: k.personal, filters: k.filters,
+		list: k.rows, find: k.named, view: itself[*T], tag: func(v *T) string { return tag(k.row(v)) }, put: k.save, most: k.most, drop: k.drop,
+	}.routes()
 }
 
-func (k kind[T]) show(r *request) (any, error) {
-	if _, err := r.query(); err != nil {
-		return nil, err
-	}
-	t, err := r.tenant()
-	if err != nil {
-		return nil, err
-	}
-	v, err := k.get(r.db, r.Context(), t.Name, r.PathValue("id"))
-	if errors.Is(err, store.ErrNotFound) {
-		return nil, k.missing()
-	}
-	if err != nil {
-		return nil, err
-	}
-	r.etag = tag(k.row(v))
-	return v, nil
+// named returns the resource that the path names.
+func (k kind[T]) named(r *request) (*T, error) {
+	v, err := k.get(r.db, r.Context(), r.tenant.Name, r.PathValue("id"))
+	return v, notFound(err, k.missing)
 }
 
 // save makes a resource, or puts another in its place. What the store keeps beside it is ignored in the body.
 func (k kind[T]) save(r *request) (any, error) {
-	if _, err := r.query(); err != nil {
-		return nil, err
-	}
-	t, err := r.tenant()
-	if err != nil {
-		return nil, err
-	}
 	in, err := decode[T](r)
 	if err != nil {
 		return nil, err
@@ -81,11 +68,11 @@ func (k kind[T]) save(r *request) (any, error) {
 	var saved T
 	err = r.write(func(tx *store.Tx) error {
 		v := in
-		before, ok, err := k.find(tx, t.Name, id)
+		before, ok, err := k.find(tx, r.tenant.Name, id)
 		if err != nil {
 			return err
 		}
-		*k.row(&v) = hiring.Row{Tenant: t.Name}
+		*k.row(&v) = hiring.Row{Tenant: r.tenant.Name}
 		if ok {
 			*k.row(&v) = *k.row(before)
 		}
@@ -104,27 +91,20 @@ func (k kind[T]) save(r *request) (any, error) {
 		return nil, err
 	}
 	if k.row(&saved).Version == 1 {
-		r.status, r.location = http.StatusCreated, "/v1/tenants/"+t.Name+"/"+k.path+"/"+url.PathEscape(id)
+		r.created("/v1/tenants", r.tenant.Name, k.path, id)
 	}
 	r.etag = tag(k.row(&saved))
 	return &saved, nil
 }
 
 func (k kind[T]) drop(r *request) (any, error) {
-	if _, err := r.query(); err != nil {
-		return nil, err
-	}
-	t, err := r.tenant()
-	if err != nil {
-		return nil, err
-	}
 	return nil, r.write(func(tx *store.Tx) error {
-		v, ok, err := k.find(tx, t.Name, r.PathValue("id"))
+		v, ok, err := k.find(tx, r.tenant.Name, r.PathValue("id"))
 		if err != nil {
 			return err
 		}
 		if !ok {
-			return cmp.Or(r.expect(""), k.missing())
+			return cmp.Or[error](r.expect(""), k.missing)
 		}
 		if err := r.expect(tag(k.row(v))); err != nil {
 			return err
@@ -137,26 +117,15 @@ func (k kind[T]) drop(r *request) (any, error) {
 	})
 }
 
-// write runs fn in a transaction in which the caller's key is still good. fn may run more than once.
-func (r *request) write(fn func(*store.Tx) error) error {
-	return r.db.Write(r.Context(), func(tx *store.Tx) error {
-		if err := r.vouch(tx); err != nil {
-			return err
-		}
-		return fn(tx)
-	})
+// created has the answer say what was made, by the segments of its path.
+func (r *request) created(list string, segments ...string) {
+	r.status, r.location = http.StatusCreated, pathOf(list, segments...)
 }
 
-// notFound returns err, or missing where the store found nothing.
-func notFound(err error, missing *problem.Problem) error {
-	if errors.Is(err, store.ErrNotFound) {
-		return missing
+// pathOf returns the path of a resource below the mount of the API.
+func pathOf(list string, segments ...string) string {
+	for _, segment := range segments {
+		list += "/" + url.PathEscape(segment)
 	}
-	return err
-}
-
-// missing reports whether a request names something that is not there.
-func missing(err error) bool {
-	p := new(problem.Problem)
-	return errors.As(err, &p) && p.Status == http.StatusNotFound
+	return list
 }

@@ -16,13 +16,10 @@ type helper struct {
 	Integrations []string `json:"integrations"` // whom it exports to; empty: every configured integration
 }
 
-func noStep() error {
-	return problem.New(http.StatusNotFound, "this tenant has no step of that id")
-}
-
-func noHelper() error {
-	return problem.New(http.StatusNotFound, "this step has no helper")
-}
+var (
+	noStep   = problem.New(http.StatusNotFound, "this tenant has no step of that id")
+	noHelper = problem.New(http.StatusNotFound, "this step has no helper")
+)
 
 // helperTag is the entity tag of a step's helper, which changes with the step; empty: it has none.
 func helperTag(s *hiring.Step) string {
@@ -32,33 +29,24 @@ func helperTag(s *hiring.Step) string {
 	return tag(&s.Row)
 }
 
-func (r *request) showHelper() (any, error) {
-	if _, err := r.query(); err != nil {
-		return nil, err
-	}
-	t, err := r.tenant()
-	if err != nil {
-		return nil, err
-	}
+func showHelper(r *request) (any, error) {
+	t := r.tenant
 	s, err := r.db.Step(r.Context(), t.Name, r.PathValue("step"))
 	switch {
 	case errors.Is(err, store.ErrNotFound):
-		return nil, noStep()
+		return nil, noStep
 	case err != nil:
 		return nil, err
 	case s.Helper == nil:
-		return nil, noHelper()
+		return nil, noHelper
 	}
 	r.etag = helperTag(s)
 	return helper{s.ID, s.Helper.Integrations}, nil
 }
 
 // putHelper attaches a helper to a step: from then on, each entering exports the candidate.
-func (r *request) putHelper() (any, error) {
-	t, err := r.tenant()
-	if err != nil {
-		return nil, err
-	}
+func putHelper(r *request) (any, error) {
+	t := r.tenant
 	in, err := decode[helper](r)
 	if err != nil {
 		return nil, err
@@ -86,14 +74,11 @@ func (r *request) putHelper() (any, error) {
 	return helper{s.ID, s.Helper.Integrations}, nil
 }
 
-func (r *request) deleteHelper() (any, error) {
-	t, err := r.tenant()
-	if err != nil {
-		return nil, err
-	}
-	_, err = r.changeStep(t, func(s *hiring.Step) error {
+func deleteHelper(r *request) (any, error) {
+	t := r.tenant
+	_, err := r.changeStep(t, func(s *hiring.Step) error {
 		if s.Helper == nil {
-			return noHelper()
+			return noHelper
 		}
 		s.Helper = nil
 		return nil
@@ -103,14 +88,11 @@ func (r *request) deleteHelper() (any, error) {
 
 // changeStep changes the step that the path names, where its helper is what the request expects.
 func (r *request) changeStep(t *hiring.Tenant, change func(*hiring.Step) error) (s *hiring.Step, err error) {
-	if _, err := r.query(); err != nil {
-		return nil, err
-	}
 	err = r.write(func(tx *store.Tx) error {
 		var ok bool
 		var err error
 		if s, ok, err = tx.Step(t.Name, r.PathValue("step")); err != nil || !ok {
-			return cmp.Or(err, noStep())
+			return cmp.Or[error](err, noStep)
 		}
 		if err := r.expect(helperTag(s)); err != nil {
 			return err

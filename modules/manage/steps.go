@@ -38,18 +38,12 @@ func tagOf(all []*hiring.Step) string {
 
 // listSteps lists a tenant's steps in the order of its workflow: all of them, unless the request has a limit, for a PUT takes all. A
 // page of them has no entity tag, which is that of all.
-func (r *request) listSteps() (any, error) {
-	q, page, err := r.page("step")
-	if err != nil {
-		return nil, err
-	}
-	if !q.Has("limit") {
+func listSteps(r *request) (any, error) {
+	page := r.page
+	if !r.query.Has("limit") {
 		page.limit = maxSteps
 	}
-	t, err := r.tenant()
-	if err != nil {
-		return nil, err
-	}
+	t := r.tenant
 	all, _, err := r.db.Steps(r.Context(), t.Name, store.Page{Limit: maxSteps})
 	if err != nil {
 		return nil, err
@@ -59,18 +53,12 @@ func (r *request) listSteps() (any, error) {
 	if len(rows) == len(all) {
 		r.etag = tagOf(all)
 	}
-	return listed(page, rows, next, itself), nil
+	return listed(page, rows, next, itself[*hiring.Step]), nil
 }
 
 // putSteps makes a tenant's steps those of a list, in its order. A step that stays keeps its helper, unless another comes with it.
-func (r *request) putSteps() (any, error) {
-	if _, err := r.query(); err != nil {
-		return nil, err
-	}
-	t, err := r.tenant()
-	if err != nil {
-		return nil, err
-	}
+func putSteps(r *request) (any, error) {
+	t := r.tenant
 	in, err := decode[struct {
 		Items []hiring.Step `json:"items"`
 		Next  *string       `json:"next"` // of the answer to GET, which may be sent back, unless it was a page

@@ -68,25 +68,15 @@ func (r *request) tenants() []*hiring.Tenant {
 	return all
 }
 
-func (r *request) listTenants() (any, error) {
-	_, page, err := r.page("tenant")
-	if err != nil {
-		return nil, err
-	}
-	rows, next := part(page, r.tenants(), func(t *hiring.Tenant) string { return t.Name })
-	return listed(page, rows, next, tenantOf), nil
-}
-
-func (r *request) showTenant() (any, error) {
-	if _, err := r.query(); err != nil {
-		return nil, err
-	}
-	t, err := r.tenant()
-	if err != nil {
-		return nil, err
-	}
-	r.etag = tag(&t.Row)
-	return tenantOf(t), nil
+// tenants are those of the Caddyfile and of the database.
+var tenants = resource[*hiring.Tenant]{
+	path: "/v1/tenants", id: "tenant", kind: "tenant", scope: removed, reader: hiring.Viewer, writer: hiring.Admin,
+	list: func(r *request) ([]*hiring.Tenant, string, error) {
+		rows, next := part(r.page, r.tenants(), func(t *hiring.Tenant) string { return t.Name })
+		return rows, next, nil
+	},
+	find: (*request).configuredTenant, view: as(tenantOf), tag: func(t *hiring.Tenant) string { return tag(&t.Row) },
+	put: putTenant, drop: deleteTenant,
 }
 
 // tenantInput is what is put. Secrets that are left out stay: nobody can read them to send them back.
@@ -153,16 +143,13 @@ func checkSecret(s string) error {
 }
 
 // putTenant makes a tenant, or changes it. A new one does not get what another one of its name left behind, unless that is asked for.
-func (r *request) putTenant() (any, error) {
-	if _, err := r.query(); err != nil {
-		return nil, err
-	}
+func putTenant(r *request) (any, error) {
 	in, err := decode[tenantInput](r)
 	if err != nil {
 		return nil, err
 	}
 	name := r.PathValue("tenant")
-	before, err := r.storedTenant(name)
+	before, err := r.storedTenant()
 	if err != nil && !missing(err) {
 		return nil, err
 	}
@@ -193,11 +180,11 @@ func (r *request) putTenant() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if t, err = r.tenant(); err != nil {
+	if t, err = r.configuredTenant(); err != nil {
 		return nil, err
 	}
 	if made {
-		r.status, r.location = http.StatusCreated, "/v1/tenants/"+name
+		r.created("/v1/tenants", name)
 	}
 	r.etag = tag(&t.Row)
 	return tenantOf(t), nil
@@ -216,11 +203,8 @@ type removal struct {
 
 // deleteTenant removes a tenant that has no integration any more, with its users of the Apply API, and revokes the API keys that
 // open it alone. Its exports stay, and so does the rest of what it had: the answer says so.
-func (r *request) deleteTenant() (any, error) {
-	if _, err := r.query(); err != nil {
-		return nil, err
-	}
-	t, err := r.storedTenant(r.PathValue("tenant"))
+func deleteTenant(r *request) (any, error) {
+	t, err := r.storedTenant()
 	if missing(err) {
 		err = cmp.Or(r.expect(""), err)
 	}
@@ -253,22 +237,28 @@ func (r *request) deleteTenant() (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	r.status = http.StatusOK
 	return removal{Kept: slices.Concat([]string{}, remains)}, nil
 }
 
-// storedTenant is a tenant that can be changed here, as it is now.
-func (r *request) storedTenant(name string) (*hiring.Tenant, error) {
+// storedTenant returns the tenant that the path names, as the database has it now, where it can be changed.
+func (r *request) storedTenant() (*hiring.Tenant, error) {
 	if err := r.refresh(); err != nil {
 		return nil, err
 	}
-	t, ok := r.gateway.Config.Tenant(name)
-	if !ok {
-		return nil, noTenant()
+	t, err := r.configuredTenant()
+	if err != nil {
+		return nil, err
 	}
+	return t, changeable(t)
+}
+
+// changeable refuses to change a tenant of the Caddyfile.
+func changeable(t *hiring.Tenant) error {
 	if t.Row.Version == 0 {
-		return nil, problem.New(http.StatusConflict, "this tenant is declared in the gateway's Caddyfile: change it there, and reload")
+		return problem.New(http.StatusConflict, "this tenant is declared in the gateway's Caddyfile: change it there, and reload")
 	}
-	return t, nil
+	return nil
 }
 
 // refresh reads the tenants and integrations anew, if they changed.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/hiregate/hiregate/internal/hiring"
@@ -31,11 +32,14 @@ func transitionOf(t hiring.Transition) transition {
 	}
 }
 
+// transitions are the steps that a job application entered, the last one first.
+var transitions = resource[hiring.Transition]{
+	path: anApplication + "/transitions", kind: "transition", reader: hiring.Viewer, writer: hiring.Operator,
+	list: listTransitions, view: as(transitionOf), add: enter, repeat: enteredBefore,
+}
+
 // enter moves a job application into a step. Where the step has a helper, the candidate is exported in the same transaction.
-func (r *request) enter() (any, error) {
-	if _, err := r.query(); err != nil {
-		return nil, err
-	}
+func enter(r *request) (any, error) {
 	in, err := decode[struct {
 		Step string `json:"step"`
 	}](r)
@@ -49,13 +53,7 @@ func (r *request) enter() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if id := r.done(); id != "" {
-		return r.entered(a, id)
-	}
-	t, err := r.tenant()
-	if err != nil {
-		return nil, err
-	}
+	t := r.tenant
 	triggered := r.gateway.Trigger()
 	configured, err := triggered.Configured(r.Context(), t)
 	if err != nil {
@@ -68,7 +66,7 @@ func (r *request) enter() (any, error) {
 			return err
 		}
 		if !ok {
-			return cmp.Or(r.expect(""), applications.missing())
+			return cmp.Or[error](r.expect(""), noApplication)
 		}
 		if err := r.expect(tag(&now.Row)); err != nil {
 			return err
@@ -76,7 +74,7 @@ func (r *request) enter() (any, error) {
 		if done, err = triggered.Enter(tx, t.Name, a.ID, in.Step, configured); err != nil {
 			return err
 		}
-		return r.note(tx, strconv.FormatInt(done.Transition.ID, 10))
+		return r.note(tx, pathOf("/v1/tenants", t.Name, "job-applications", a.ID, "transitions", strconv.FormatInt(done.Transition.ID, 10)))
 	})
 	if err != nil {
 		return nil, err
@@ -87,29 +85,9 @@ func (r *request) enter() (any, error) {
 	return transitionOf(done.Transition), nil
 }
 
-// entered is a transition that an earlier try of the request made.
-func (r *request) entered(a *hiring.JobApplication, id string) (any, error) {
-	n, err := strconv.ParseInt(id, 10, 64)
-	if err != nil {
-		return nil, err
-	}
-	rows, _, err := r.db.Transitions(r.Context(), a.Tenant, a.ID, n+1, 1)
-	if err == nil && (len(rows) == 0 || rows[0].ID != n) {
-		err = errors.New("the transition of a request that was begun is gone")
-	}
-	if err != nil {
-		return nil, err
-	}
-	return transitionOf(rows[0]), nil
-}
-
-// listTransitions lists what steps a job application entered, the last one first.
-func (r *request) listTransitions() (any, error) {
-	_, page, err := r.page("transition")
-	if err != nil {
-		return nil, err
-	}
-	before, err := page.number()
+// enteredBefore answers the repeat of a request that made a transition.
+func enteredBefore(r *request, location string) (any, error) {
+	id, err := strconv.ParseInt(location[strings.LastIndexByte(location, '/')+1:], 10, 64)
 	if err != nil {
 		return nil, err
 	}
@@ -117,11 +95,25 @@ func (r *request) listTransitions() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows, next, err := r.db.Transitions(r.Context(), a.Tenant, a.ID, before, page.limit)
+	rows, _, err := r.db.Transitions(r.Context(), a.Tenant, a.ID, id+1, 1)
+	if err == nil && (len(rows) == 0 || rows[0].ID != id) {
+		err = errors.New("the transition that a request made is gone")
+	}
 	if err != nil {
 		return nil, err
 	}
-	l := listed(page, rows, "", transitionOf)
-	l.Next = page.numbered(next)
-	return l, nil
+	return transitionOf(rows[0]), nil
+}
+
+func listTransitions(r *request) ([]hiring.Transition, string, error) {
+	before, err := r.page.number()
+	if err != nil {
+		return nil, "", err
+	}
+	a, err := r.application()
+	if err != nil {
+		return nil, "", err
+	}
+	rows, next, err := r.db.Transitions(r.Context(), a.Tenant, a.ID, before, r.page.limit)
+	return rows, numbered(next), err
 }

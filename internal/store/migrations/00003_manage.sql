@@ -18,10 +18,8 @@ CREATE INDEX api_keys_by_tenant ON api_keys (tenant, id);
 CREATE TABLE idempotency (
 	id              $BYTES PRIMARY KEY, -- who asked for what, and the key, hashed
 	fingerprint     $BYTES NOT NULL,    -- of what was sent
-	effect          TEXT NOT NULL,      -- what came about, written with it; empty: nothing yet
-	answered        BOOLEAN NOT NULL,
-	answer          $BYTES,
-	lease           BIGINT NOT NULL,    -- not answered by then: whoever asks again takes it over
+	location        TEXT NOT NULL,      -- of what the request made, written with it; empty: nothing yet
+	lease           BIGINT NOT NULL,    -- nothing made by then: whoever asks again takes it over
 	till            BIGINT NOT NULL     -- kept until
 );
 CREATE INDEX idempotency_by_till ON idempotency (till);
