@@ -355,7 +355,7 @@ func (p *parser) tenantLine(t *Tenant) (err error) {
 		}
 		return p.noBlock("rate")
 	case "invalid":
-		if t.Invalid, err = p.word("quarantine", func(s string) error { _, err := parseInvalid(s); return err }); err != nil {
+		if t.Invalid, err = p.word("quarantine", func(s string) error { _, err := hiring.ParseInvalid(s); return err }); err != nil {
 			return err
 		}
 		return p.noBlock("invalid")

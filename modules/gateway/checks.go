@@ -14,6 +14,7 @@ import (
 	"github.com/dustin/go-humanize"
 
 	"github.com/hiregate/hiregate/internal/documents"
+	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/store"
 )
 
@@ -188,7 +189,7 @@ func ParseRate(args []string) (*Rate, error) {
 	if !known || err != nil {
 		return nil, errRate
 	}
-	r := &Rate{PerSecond: n / per.Seconds(), Burst: max(1, int(n))}
+	r := &Rate{PerSecond: n / per.Seconds(), Burst: int(max(1, min(n, hiring.MaxRate)))}
 	if len(args) == 3 {
 		if r.Burst, err = strconv.Atoi(args[2]); err != nil {
 			return nil, errRate
@@ -198,36 +199,17 @@ func ParseRate(args []string) (*Rate, error) {
 }
 
 // Check says what is wrong with a limit, or nil.
-func (r Rate) Check() error {
-	if !(r.PerSecond > 0 && r.PerSecond <= 1e6) || r.Burst < 1 {
-		return errRate
-	}
-	return nil
-}
+func (r Rate) Check() error { return r.limit().Validate() }
 
-// parseInvalid reads what becomes of exports that break the schema: whether they go into quarantine. Without a word they are
-// refused.
-func parseInvalid(s string) (quarantine bool, err error) {
-	switch s {
-	case "", "refuse":
-		return false, nil
-	case "quarantine":
-		return true, nil
-	}
-	return false, fmt.Errorf("invalid %q is unknown: write refuse or quarantine", s)
-}
-
-var errInFlight = errors.New("in_flight is how many attempts may be under way at once: write a number from 1 to 1000")
+func (r Rate) limit() *hiring.Rate { return &hiring.Rate{PerSecond: r.PerSecond, Burst: r.Burst} }
 
 func parseInFlight(s string) (int, error) {
 	n, err := strconv.Atoi(s)
-	if err != nil || !validInFlight(n) {
-		return 0, errInFlight
+	if err != nil || n == 0 { // in JSON, 0 is the default
+		return 0, errors.New("in_flight is how many attempts may be under way at once: write a number from 1 to 1000")
 	}
 	return n, nil
 }
-
-func validInFlight(n int) bool { return 1 <= n && n <= 1000 }
 
 const (
 	leastBodyMemory = 1 << 20

@@ -209,13 +209,10 @@ func orDefault(s *string, value string) {
 }
 
 func (t Tenant) build(resolve resolve, dev bool, guard *egress.Guard) (*hiring.Tenant, error) {
-	if err := hiring.CheckTenantName(t.Name); err != nil {
+	if err := cmp.Or(hiring.CheckTenantName(t.Name), t.complete()); err != nil {
 		return nil, err
 	}
-	if err := t.complete(); err != nil {
-		return nil, err
-	}
-	quarantine, err := parseInvalid(t.Invalid)
+	quarantine, err := hiring.ParseInvalid(t.Invalid)
 	if err != nil {
 		return nil, err
 	}
@@ -228,10 +225,10 @@ func (t Tenant) build(resolve resolve, dev bool, guard *egress.Guard) (*hiring.T
 		tenant.Secrets = append(tenant.Secrets, secret)
 	}
 	if t.Rate != nil {
-		if err := t.Rate.Check(); err != nil {
-			return nil, err
-		}
-		tenant.Rate = &hiring.Rate{PerSecond: t.Rate.PerSecond, Burst: t.Rate.Burst}
+		tenant.Rate = t.Rate.limit()
+	}
+	if err := tenant.Validate(); err != nil {
+		return nil, err
 	}
 	for _, i := range t.Integrations {
 		if _, ok := tenant.Integration(i.Name); ok {
@@ -276,18 +273,13 @@ func (i Integration) build(tenant string, resolve resolve, dev bool, guard *egre
 	if err != nil {
 		return nil, err
 	}
-	integration := &hiring.Integration{Tenant: tenant, Name: i.Name, URL: address, Secret: secret, Documents: hiring.Rehost,
-		InFlight: i.InFlight, Verify: !i.VerifyOff, StandardWebhooks: i.StandardWebhooks}
-	switch {
-	case i.StandardWebhooks && webhook.CheckStandardSecret(secret.Reveal()) != nil:
-		return nil, webhook.CheckStandardSecret(secret.Reveal())
-	case i.InFlight == 0:
-		integration.InFlight = hiring.DefaultInFlight
-	case !validInFlight(i.InFlight):
-		return nil, errInFlight
+	integration := &hiring.Integration{Tenant: tenant, Name: i.Name, URL: address, Secret: secret, Documents: cmp.Or(hiring.DocumentMode(i.Documents), hiring.Rehost),
+		InFlight: cmp.Or(i.InFlight, hiring.DefaultInFlight), Verify: !i.VerifyOff, StandardWebhooks: i.StandardWebhooks}
+	if err := integration.Validate(); err != nil {
+		return nil, err
 	}
-	if i.Documents != "" {
-		if integration.Documents, err = hiring.ParseDocumentMode(i.Documents); err != nil {
+	if i.StandardWebhooks {
+		if err := webhook.CheckStandardSecret(secret.Reveal()); err != nil {
 			return nil, err
 		}
 	}

@@ -152,7 +152,7 @@ func TestSettingsAreChecked(t *testing.T) {
 		"tenant acme: a secret is empty":                                         tenant(func(t *Tenant) { t.Secrets = []string{"hunter2", ""} }),
 		"tenant acme: the secret {env.GATEWAY_TEST_EMPTY} has no value":          tenant(func(t *Tenant) { t.Secrets = []string{"{env.GATEWAY_TEST_EMPTY}"} }),
 		"tenant acme: the secret {file." + empty + "} has no value":              tenant(func(t *Tenant) { t.Secrets = []string{"{file." + empty + "}"} }),
-		"tenant acme: rate takes":                                                tenant(func(t *Tenant) { t.Rate = &Rate{PerSecond: 1} }),
+		"tenant acme: a rate is":                                                 tenant(func(t *Tenant) { t.Rate = &Rate{PerSecond: 1} }),
 		"integration hris is there twice":                                        tenant(func(t *Tenant) { t.Integrations = append(t.Integrations, t.Integrations[0]) }),
 		`integration name "HRIS"`:                                                integration(func(i *Integration) { i.Name = "HRIS" }),
 		"integration hris is not complete: add `url":                             integration(func(i *Integration) { i.URL = "" }),
@@ -161,8 +161,8 @@ func TestSettingsAreChecked(t *testing.T) {
 		"tenant acme: integration hris: url: evaluated placeholder":              integration(func(i *Integration) { i.URL = "https://{env.GATEWAY_TEST_EMPTY}/inbound" }),
 		`document mode "mail"`:                                                   integration(func(i *Integration) { i.Documents = "mail" }),
 		`retry gap "soon"`:                                                       integration(func(i *Integration) { i.Retry = []string{"soon"} }),
-		"hris: in_flight is how many":                                            integration(func(i *Integration) { i.InFlight = -1 }),
-		"hris: in_flight is how":                                                 integration(func(i *Integration) { i.InFlight = 1001 }),
+		"hris: attempts in flight are":                                           integration(func(i *Integration) { i.InFlight = -1 }),
+		"hris: attempts in flight":                                               integration(func(i *Integration) { i.InFlight = 1001 }),
 		"acme: a secret must be a placeholder":                                   func(a *App) { a.Dev = false },
 		"hris: a secret must be a placeholder":                                   func(a *App) { a.Dev, a.Tenants[0].Secrets = false, []string{"{env.PATH}"} },
 	} {
@@ -205,9 +205,9 @@ func TestRateIsRead(t *testing.T) {
 		require.Equal(t, &want, rate, args)
 	}
 	for _, args := range []string{"", "50", "50/", "/s", "50/d", "50/s 200", "50/s burst", "50/s burst 0", "50/s burst -1", "50/s burst 1.5",
-		"50/s burst 2 3", "50/s at 200", "0/s", "-1/s", "NaN/s", "Inf/s", "1000001/s", "50/s/s", "1e400/s"} {
+		"50/s burst 2 3", "50/s at 200", "0/s", "-1/s", "NaN/s", "Inf/s", "1000001/s", "50/s/s", "1e400/s", "50/s burst 2000000"} {
 		_, err := ParseRate(strings.Fields(args))
-		require.ErrorIs(t, err, errRate, args)
+		require.ErrorContains(t, err, "how many may come in a second, and how many at once", args)
 	}
 	require.Error(t, Rate{PerSecond: math.NaN(), Burst: 1}.Check())
 }

@@ -35,8 +35,6 @@ type transcript struct {
 	Error      string    `json:"error,omitempty"` // why no answer came
 }
 
-const maxURL = 2 << 10 // bytes
-
 // addIntegration makes an integration, once it answered VERIFY with 200.
 func addIntegration(r *request) (any, error) {
 	in, err := decode[integrationInput](r)
@@ -155,11 +153,8 @@ func (r *request) saveIntegration(t *hiring.Tenant, before *hiring.Integration, 
 	return r.shown(saved)
 }
 
-// described checks the input, and gives the integration that it describes.
+// described returns the integration that the input describes, or which rule it breaks.
 func (r *request) described(t *hiring.Tenant, before *hiring.Integration, in integrationInput) (*hiring.Integration, error) {
-	wrong := func(sentence string) (*hiring.Integration, error) {
-		return nil, problem.New(http.StatusUnprocessableEntity, sentence)
-	}
 	i := &hiring.Integration{
 		Tenant: t.Name, Name: in.Name, URL: in.URL, Secret: hiring.Secret(in.Secret), Documents: cmp.Or(in.Documents, hiring.Rehost),
 		StandardWebhooks: in.Standard, InFlight: cmp.Or(in.InFlight, hiring.DefaultInFlight), Verify: true,
@@ -167,40 +162,17 @@ func (r *request) described(t *hiring.Tenant, before *hiring.Integration, in int
 	if before != nil {
 		i.Row, i.URL, i.Secret = before.Row, cmp.Or(i.URL, before.URL), cmp.Or(i.Secret, before.Secret)
 	}
-	if err := hiring.CheckIntegrationName(i.Name); err != nil {
-		return wrong(err.Error())
+	err := i.Validate()
+	if err == nil {
+		err = r.gateway.Config.Egress.CheckURL(i.URL)
 	}
-	if i.URL == "" || i.Secret == "" {
-		return wrong("url and secret are needed: where exports go, and what they are signed with")
+	if err == nil && i.StandardWebhooks {
+		err = webhook.CheckStandardSecret(i.Secret.Reveal())
 	}
-	if len(i.URL) > maxURL {
-		return wrong("the URL is longer than 2 KiB: shorten it")
+	if err == nil && len(in.Retry) > 0 {
+		i.Retry, err = webhook.ParseSchedule(in.Retry)
 	}
-	if err := r.gateway.Config.Egress.CheckURL(i.URL); err != nil {
-		return wrong(err.Error())
-	}
-	if err := checkSecret(i.Secret.Reveal()); err != nil {
-		return nil, err
-	}
-	if i.StandardWebhooks {
-		if err := webhook.CheckStandardSecret(i.Secret.Reveal()); err != nil {
-			return wrong(err.Error())
-		}
-	}
-	if _, err := hiring.ParseDocumentMode(string(i.Documents)); err != nil {
-		return wrong(err.Error())
-	}
-	if i.InFlight < 1 || i.InFlight > 1000 {
-		return wrong("inFlight is how many attempts may be under way at once: send a number from 1 to 1000")
-	}
-	if len(in.Retry) > 0 {
-		retry, err := webhook.ParseSchedule(in.Retry)
-		if err != nil {
-			return wrong(err.Error())
-		}
-		i.Retry = retry
-	}
-	return i, nil
+	return i, invalid(err)
 }
 
 // verify sends a VERIFY event now (contract, "States and transitions"): an integration that does not answer it with exactly 200

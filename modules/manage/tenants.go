@@ -2,12 +2,10 @@ package manage
 
 import (
 	"cmp"
-	"fmt"
 	"net/http"
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/problem"
@@ -89,57 +87,23 @@ type tenantInput struct {
 	Restore bool `json:"restore"`
 }
 
-const (
-	maxSecrets = 10
-	maxSecret  = 4 << 10 // bytes
-	maxTitle   = 255     // characters
-)
-
-// check says what is wrong with the input, and gives the tenant that it describes.
-func (in *tenantInput) check(name string, before *hiring.Tenant) (*hiring.Tenant, error) {
-	wrong := func(sentence string) (*hiring.Tenant, error) {
-		return nil, problem.New(http.StatusUnprocessableEntity, sentence)
-	}
-	t := &hiring.Tenant{Name: name, Title: in.Name, Quarantine: in.Invalid == quarantineInvalid}
+// tenant returns the tenant that the input describes, or which rule it breaks.
+func (in *tenantInput) tenant(name string, before *hiring.Tenant) (t *hiring.Tenant, err error) {
+	t = &hiring.Tenant{Name: name, Title: in.Name}
 	if before != nil {
 		t.Row, t.Secrets = before.Row, before.Secrets
 	}
-	if err := hiring.CheckTenantName(name); err != nil {
-		return wrong(err.Error())
-	}
-	if utf8.RuneCountInString(in.Name) > maxTitle || strings.ContainsRune(in.Name, 0) {
-		return wrong(fmt.Sprintf("name is longer than %d characters, or has the character U+0000: shorten it", maxTitle))
-	}
-	if in.Invalid != "" && in.Invalid != refuseInvalid && in.Invalid != quarantineInvalid {
-		return wrong("invalid says what becomes of exports that break the schema: use refuse or quarantine")
-	}
 	if in.Rate != nil {
 		t.Rate = &hiring.Rate{PerSecond: in.Rate.PerSecond, Burst: in.Rate.Burst}
-		if !(t.Rate.PerSecond > 0 && t.Rate.PerSecond <= 1e6) || t.Rate.Burst < 1 || t.Rate.Burst > 1e6 {
-			return wrong("rate is how many exports a second, and how many at once, each above 0 and at most 1000000")
+	}
+	if in.Secrets != nil {
+		t.Secrets = nil
+		for _, s := range *in.Secrets {
+			t.Secrets = append(t.Secrets, hiring.Secret(s))
 		}
 	}
-	if in.Secrets == nil {
-		return t, nil
-	}
-	if len(*in.Secrets) > maxSecrets {
-		return wrong(fmt.Sprintf("there are more than %d secrets: two are enough for a rotation", maxSecrets))
-	}
-	t.Secrets = nil
-	for _, s := range *in.Secrets {
-		if err := checkSecret(s); err != nil {
-			return nil, err
-		}
-		t.Secrets = append(t.Secrets, hiring.Secret(s))
-	}
-	return t, nil
-}
-
-func checkSecret(s string) error {
-	if s == "" || len(s) > maxSecret {
-		return problem.Newf(http.StatusUnprocessableEntity, "a secret is empty or longer than %d bytes: send one as long as a good password at least", maxSecret)
-	}
-	return nil
+	t.Quarantine, err = hiring.ParseInvalid(in.Invalid)
+	return t, invalid(cmp.Or(err, t.Validate()))
 }
 
 // putTenant makes a tenant, or changes it. A new one does not get what another one of its name left behind, unless that is asked for.
@@ -153,7 +117,7 @@ func putTenant(r *request) (any, error) {
 	if err != nil && !missing(err) {
 		return nil, err
 	}
-	t, err := in.check(name, before)
+	t, err := in.tenant(name, before)
 	if err == nil {
 		err = r.expect(tag(&t.Row))
 	}

@@ -96,8 +96,8 @@ func TestTenantsAreChecked(t *testing.T) {
 	for body, want := range map[string]string{
 		`{"invalid":"accept"}`:                                        "refuse or quarantine",
 		`{"secrets":[""]}`:                                            "a secret is empty",
-		`{"rate":{"perSecond":0,"burst":1}}`:                          "each above 0",
-		`{"rate":{"perSecond":1,"burst":0}}`:                          "each above 0",
+		`{"rate":{"perSecond":0,"burst":1}}`:                          "use numbers above 0",
+		`{"rate":{"perSecond":1,"burst":0}}`:                          "use numbers above 0",
 		`{"name":"a\u0000"}`:                                          "U+0000",
 		`{"secrets":["1","2","3","4","5","6","7","8","9","10","11"]}`: "more than 10 secrets",
 	} {
