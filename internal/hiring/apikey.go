@@ -24,7 +24,7 @@ const Compliance Role = "compliance"
 // Roles are all roles, the least first.
 var Roles = []Role{Viewer, Operator, Admin}
 
-// May tells whether a role is enough for what least is needed for.
+// May reports whether a role is enough for what least is needed for.
 func (r Role) May(least Role) bool {
 	if least == Compliance {
 		return r == Compliance || r == Admin

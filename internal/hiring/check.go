@@ -136,13 +136,13 @@ func (k *checker) education(list []Education) {
 	k.together("education", "educationLevelCodes", together)
 }
 
-// IsDate tells whether s is a day that exists, as YYYY-MM-DD, from year 1 on: the contract's field type date.
+// IsDate reports whether s is a day that exists, as YYYY-MM-DD, from year 1 on: the contract's field type date.
 func IsDate(s string) bool {
 	day, err := time.Parse(time.DateOnly, s)
 	return err == nil && day.Year() >= 1
 }
 
-// IsTime tells whether the contract's field type datetime can hold t: in UTC it lies in the years 1 to 9999.
+// IsTime reports whether the contract's field type datetime can hold t: in UTC it lies in the years 1 to 9999.
 func IsTime(t time.Time) bool {
 	year := t.UTC().Year()
 	return 1 <= year && year <= 9999
@@ -151,7 +151,7 @@ func IsTime(t time.Time) bool {
 // languageTag is what language tags are made of; the parser would take an underscore as well.
 var languageTag = regexp.MustCompile(`^[A-Za-z0-9-]{1,255}$`)
 
-// isLanguage tells whether s is a well-formed language tag (RFC 5646 section 2.2.9). Its subtags need not be registered.
+// isLanguage reports whether s is a well-formed language tag (RFC 5646 section 2.2.9). Its subtags need not be registered.
 func isLanguage(s string) bool {
 	if !languageTag.MatchString(s) {
 		return false

@@ -41,7 +41,7 @@ func (k *checker) fault(member, sentence string) {
 	}
 }
 
-// readable tells whether s is text that JSON and every database can hold.
+// readable reports whether s is text that JSON and every database can hold.
 func (k *checker) readable(member, s string) bool {
 	switch {
 	case !utf8.ValidString(s):
@@ -101,7 +101,7 @@ func (k *checker) segment(member, s string) {
 	}
 }
 
-// HasDotSegment tells whether a part of s, which slashes separate, is "." or ".." (RFC 3986 section 3.3).
+// HasDotSegment reports whether a part of s, which slashes separate, is "." or ".." (RFC 3986 section 3.3).
 func HasDotSegment(s string) bool {
 	for part := range strings.SplitSeq(s, "/") {
 		if part == "." || part == ".." {

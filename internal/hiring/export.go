@@ -127,7 +127,7 @@ func workflowIDPart(key string) string {
 	return part
 }
 
-// plain tells whether nothing in the key has to be encoded.
+// plain reports whether nothing in the key has to be encoded.
 func plain(key string) bool {
 	for i := 0; i < len(key); i++ {
 		switch c := key[i]; {

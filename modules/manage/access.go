@@ -16,7 +16,7 @@ import (
 	"github.com/hiregate/hiregate/internal/store"
 )
 
-// caller is who asks.
+// caller is whoever sent a request.
 type caller struct {
 	id     string // of the API key
 	key    string // the key itself, which no answer and no log has
@@ -24,10 +24,10 @@ type caller struct {
 	role   hiring.Role
 }
 
-// sees tells whether a tenant exists for the caller.
+// sees reports whether a tenant exists for the caller.
 func (c caller) sees(tenant string) bool { return c.tenant == "" || c.tenant == tenant }
 
-// The callers without a stored key: whoever reaches a mount that asks for none, and the development mode's.
+// The callers without a stored key: at a mount that asks for no key, and in development mode.
 var (
 	trusted = caller{id: "admin endpoint", role: hiring.Admin}
 	dev     = caller{id: devKey, key: devKey, role: hiring.Admin}
@@ -36,8 +36,8 @@ var (
 // devKey opens everything in development mode, and nothing elsewhere.
 const devKey = "dev-key"
 
-// admit finds out who asks and whether they may. What belongs to another tenant does not exist for them.
-func (r *request) admit(keyed bool, route route) error {
+// authorize authenticates the caller and checks that they may use the route. The resources of other tenants do not exist for them.
+func (r *request) authorize(keyed bool, route route) error {
 	r.caller = trusted
 	if keyed {
 		var err error
@@ -59,8 +59,8 @@ func (r *request) admit(keyed bool, route route) error {
 	return nil
 }
 
-// authenticate finds the caller by the key in the header Authorization (RFC 6750 section 2.1). Without a good one the answer is
-// the same, whatever was wrong.
+// authenticate finds the caller by the key in the header Authorization (RFC 6750 section 2.1). The answer to a missing, unknown or revoked
+// key is the same.
 func (r *request) authenticate() (caller, error) {
 	sent := r.Header.Values("Authorization")
 	if len(sent) != 1 {
@@ -86,7 +86,7 @@ func (r *request) authenticate() (caller, error) {
 	return caller{id: k.ID, key: key, tenant: k.Tenant, role: k.Role}, nil
 }
 
-// deny refuses a key for a reason that the log and the metrics have, and the answer does not tell.
+// deny rejects a key. The reason is for the log and the metrics, not for the answer.
 func (r *request) deny(reason string) error {
 	r.denied = reason
 	return problem.New(http.StatusUnauthorized, "send an API key that is good, as Authorization: Bearer hgk_…; hiregate apikey add makes one")
@@ -95,8 +95,8 @@ func (r *request) deny(reason string) error {
 // stored reports whether the caller's key is one of the database, which may be revoked while a request is on its way.
 func (c caller) stored() bool { return c.key != "" && c.key != devKey }
 
-// readmit looks again at who asks, once the body is there: anybody may take a quarter of an hour to send one.
-func (r *request) readmit() error {
+// authenticateAgain looks again at who asks, once the body is there: anybody may take a quarter of an hour to send one.
+func (r *request) authenticateAgain() error {
 	if !r.caller.stored() {
 		return nil
 	}
@@ -104,8 +104,8 @@ func (r *request) readmit() error {
 	return err
 }
 
-// vouch refuses a transaction of a caller whose key was revoked since.
-func (r *request) vouch(tx *store.Tx) error {
+// checkKey refuses a transaction of a caller whose key was revoked since.
+func (r *request) checkKey(tx *store.Tx) error {
 	if !r.caller.stored() {
 		return nil
 	}

@@ -102,7 +102,7 @@ func unavailable() *problem.Problem {
 	return problem.New(http.StatusServiceUnavailable, "the gateway can't use its database now: ask again in a moment").RetryAfter(5 * time.Second)
 }
 
-// encoded is the answer that holds a value, or says that the asker has it already. Arrays are never null.
+// encoded returns the answer with a value as JSON, or 304 where the caller has it already. Arrays are never null.
 func (r *request) encoded(v any) (*answer, error) {
 	a := &answer{status: r.status, etag: r.etag, location: r.location}
 	if (r.Method == http.MethodGet || r.Method == http.MethodHead) && r.etag != "" && listsTagWeakly(r.Header.Values("If-None-Match"), r.etag) {

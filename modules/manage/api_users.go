@@ -71,7 +71,7 @@ func addAPIUser(r *request) (any, error) {
 	if err := invalid(u.CheckName()); err != nil {
 		return nil, err
 	}
-	made, err := r.hashed(in.Password, &u.Password)
+	made, err := r.hashPassword(in.Password, &u.Password)
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +116,7 @@ func resetAPIUser(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	made, err := r.anotherPassword(&u.Password)
+	made, err := r.sentOrMadePassword(&u.Password)
 	if err != nil {
 		return nil, err
 	}

@@ -39,7 +39,7 @@ func (b *bench) token(name string) (good func() bool) {
 	}
 }
 
-// opens tells whether a password is that of a user of the Apply API.
+// opens reports whether a password is that of a user of the Apply API.
 func (b *bench) opens(name, plain string) bool {
 	b.t.Helper()
 	u, err := b.Runtime.Store().APIUserByName(b.t.Context(), "acme", name)

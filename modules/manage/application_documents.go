@@ -122,7 +122,7 @@ func addDocument(r *request) (any, error) {
 	case err != nil:
 		return nil, problem.New(http.StatusBadRequest, "the file broke off, or could not be kept: send it again").Closing()
 	}
-	if err := r.readmit(); err != nil {
+	if err := r.authenticateAgain(); err != nil {
 		return nil, err
 	}
 	d.Blob, d.SHA256, d.Size = blob.Name, blob.SHA256[:], blob.Size
@@ -131,7 +131,7 @@ func addDocument(r *request) (any, error) {
 	}
 	return r.exactlyOnce([]byte(string(blob.SHA256[:])+d.MediaType+"\x00"+d.FileName), func() (any, error) {
 		v, err := r.keepDocument(d)
-		// When the store is away, its row may be there all the same.
+		// When the store is away, its row may be there anyway.
 		taken = err == nil && d.Blob == name || err != nil && r.problem(err).Status >= 500
 		return v, err
 	}, documentAddedBefore)

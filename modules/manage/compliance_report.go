@@ -29,7 +29,7 @@ func complianceReport(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.told = append(r.told, zap.String("job", r.query.Get("job")))
+	r.logged = append(r.logged, zap.String("job", r.query.Get("job")))
 	return struct {
 		Tenant string              `json:"tenant"`
 		Job    *string             `json:"job"`

@@ -73,7 +73,7 @@ func unreadable(err error) string {
 	case errors.Is(err, jsontext.ErrDuplicateName) && errors.As(err, &syntax):
 		return fmt.Sprintf("the body has the member %s twice: keep one of them", member(syntax.JSONPointer))
 	case errors.As(err, &syntax):
-		return fmt.Sprintf("the body is not JSON (byte %d): send one JSON object in UTF-8, and nothing behind it", syntax.ByteOffset)
+		return fmt.Sprintf("the body is not JSON (byte %d): send one JSON object in UTF-8, and nothing after it", syntax.ByteOffset)
 	case errors.Is(err, json.ErrUnknownName) && errors.As(err, &semantic):
 		return fmt.Sprintf("the body has a member %s, which is unknown here: leave it out, or look for its right name in openapi.json", member(semantic.JSONPointer))
 	case errors.As(err, &semantic) && semantic.JSONPointer != "":
@@ -98,7 +98,7 @@ func member(p jsontext.Pointer) string {
 	return fmt.Sprintf("%q", b.String())
 }
 
-// invalid is the problem of a resource that breaks a rule of its kind, or nil.
+// invalid returns the problem (422) of a resource that breaks a rule; nil where err is nil.
 func invalid(err error) error {
 	if err == nil {
 		return nil

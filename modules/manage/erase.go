@@ -41,7 +41,7 @@ func eraseExport(r *request) (any, error) {
 	case done.Refused != "":
 		return nil, problem.New(http.StatusConflict, done.Refused)
 	case e.ErasedAt.IsZero():
-		r.told = append(r.told, zap.Int("erased", 1))
+		r.logged = append(r.logged, zap.Int("erased", 1))
 	}
 	return done, nil
 }
@@ -79,7 +79,7 @@ func eraseCandidate(r *request) (any, error) {
 	l, erased := list[erasure]{Items: []erasure{}, Next: r.page.cursor(numbered(next))}, 0
 	defer func() {
 		if erased > 0 {
-			r.told = append(r.told, zap.Int("erased", erased))
+			r.logged = append(r.logged, zap.Int("erased", erased))
 		}
 	}()
 	for _, e := range rows {

@@ -43,7 +43,7 @@ func testExportIsErased(t *testing.T, b *bench) {
 	require.ErrorIs(t, b.Runtime.Store().LoadBody(t.Context(), e), store.ErrNotFound)
 	require.Contains(t, b.problem(http.MethodPost, path+"/redeliver", "", http.StatusConflict), "was erased")
 
-	// The sender's repeat is known all the same, and so is another body under its UUID.
+	// The sender's repeat is known anyway, and so is another body under its UUID.
 	for body, want := range map[string]inbox.Verdict{`{"candidate":{}}u-1`: inbox.Repeated, `{}`: inbox.Conflicting} {
 		res, err := inbox.Accept(t.Context(), b.Runtime.Store(), inbox.Arrive("acme", "u-1", []byte(body), gatewaytest.Noon))
 		require.NoError(t, err)

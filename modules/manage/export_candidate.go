@@ -118,7 +118,7 @@ func (r *request) tried(e *hiring.Export) (any, error) {
 	}
 }
 
-// waits tells whether an attempt is still to be made, or the gate to be asked.
+// waits reports whether an attempt is still to be made, or the gate to be asked.
 func waits(e *hiring.Export, all []*hiring.Delivery) bool {
 	return slices.ContainsFunc(e.Integrations, func(name string) bool {
 		d := deliveryTo(all, name)

@@ -103,7 +103,7 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request, route route) {
 	}
 	defer release()
 	req := &request{Request: r, w: w, gateway: g, db: g.Runtime.Store(), log: a.log, status: route.status}
-	err := req.admit(a.keyed, route)
+	err := req.authorize(a.keyed, route)
 	if err == nil && gateway.Encoded(r.Header) {
 		err = problem.New(http.StatusUnsupportedMediaType, "send the body as it is, without Content-Encoding").Closing()
 	}
@@ -111,7 +111,7 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request, route route) {
 		err = req.read(cmp.Or(route.most, maxBody))
 	}
 	if err == nil && len(req.body) > 0 {
-		err = req.readmit()
+		err = req.authenticateAgain()
 	}
 	if err == nil && route.bodiless {
 		_, err = decodeAny[struct{}](req)
@@ -147,7 +147,7 @@ type request struct {
 	once    *store.Once    // nil: it has no Idempotency-Key
 	again   bool           // it was answered before, and nothing was done
 	denied  string         // why the key was refused; empty: it was not
-	told    []zap.Field    // what else the log tells
+	logged    []zap.Field    // what else the log tells
 
 	// Of the answer, when all goes well.
 	status   int
@@ -170,7 +170,7 @@ var noTenant = problem.New(http.StatusNotFound, "there is no tenant of that name
 // now is the time as the store keeps it.
 func (r *request) now() time.Time { return r.gateway.Now().UTC().Truncate(time.Microsecond) }
 
-// noTemporal is the problem of something that only Temporal can do.
+// noTemporal is returned when Temporal does not answer.
 func (r *request) noTemporal(err error, detail string) error {
 	r.log.Warn("the management API could not ask Temporal", zap.Error(err))
 	return problem.New(http.StatusServiceUnavailable, detail).RetryAfter(5 * time.Second)

@@ -11,19 +11,19 @@ import (
 	"github.com/hiregate/hiregate/internal/problem"
 )
 
-// anotherPassword hashes the password that is sent into a user; without one it makes one, which it gives.
-func (r *request) anotherPassword(into *string) (made string, err error) {
+// sentOrMadePassword hashes the password that is sent into a user; without one it makes one, which it gives.
+func (r *request) sentOrMadePassword(into *string) (made string, err error) {
 	in, err := decodeAny[struct {
 		Password string `json:"password"`
 	}](r)
 	if err != nil {
 		return "", err
 	}
-	return r.hashed(in.Password, into)
+	return r.hashPassword(in.Password, into)
 }
 
-// hashed hashes a password into a user; without one it makes one, which it gives.
-func (r *request) hashed(plain string, into *string) (made string, err error) {
+// hashPassword hashes a password into a user; without one it makes one, which it gives.
+func (r *request) hashPassword(plain string, into *string) (made string, err error) {
 	if plain == "" {
 		made, _ = identity.NewSecret()
 		plain = made

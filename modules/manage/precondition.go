@@ -10,7 +10,7 @@ import (
 	"github.com/hiregate/hiregate/internal/problem"
 )
 
-// tag is the entity tag (RFC 9110 section 8.8.3) of a resource: when it was made, for one that is deleted and made anew begins with
+// tag is the entity tag (RFC 9110 section 8.8.3) of a resource: when it was made, for one that is deleted and made again begins with
 // version 1 again, its version, and what is shown beside it that changes without it. It is empty where the resource is not stored.
 func tag(row *hiring.Row, beside ...string) string {
 	if row.Version == 0 {
@@ -40,7 +40,7 @@ func (r *request) expect(tag string) error {
 	return nil
 }
 
-// conditional tells whether the request names what it expects to be there.
+// conditional reports whether the request names what it expects to be there.
 func (r *request) conditional() bool {
 	return len(r.Header.Values("If-Match")) > 0 || len(r.Header.Values("If-None-Match")) > 0
 }

@@ -184,7 +184,7 @@ func TestATenantIsMadeOnce(t *testing.T) {
 	})
 }
 
-// An OAuth client, which has no version, is changed and disabled as it was read all the same.
+// An OAuth client, which has no version, is changed and disabled as it was read anyway.
 func TestAnOAuthClientIsChangedAsItWasRead(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, b *bench) {

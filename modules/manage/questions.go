@@ -134,9 +134,9 @@ func jsonRows(body []byte) (rows []row, err error) {
 	in := jsontext.NewDecoder(bytes.NewReader(body))
 	bad := func(err error) error {
 		if broken := new(jsontext.SyntacticError); errors.As(err, &broken) {
-			return problem.Newf(http.StatusBadRequest, "the body is not JSON (line %d): send an array of questions in UTF-8, and nothing behind it", lineAt(body, broken.ByteOffset))
+			return problem.Newf(http.StatusBadRequest, "the body is not JSON (line %d): send an array of questions in UTF-8, and nothing after it", lineAt(body, broken.ByteOffset))
 		}
-		return problem.New(http.StatusBadRequest, "the body is not JSON: send an array of questions in UTF-8, and nothing behind it")
+		return problem.New(http.StatusBadRequest, "the body is not JSON: send an array of questions in UTF-8, and nothing after it")
 	}
 	if in.PeekKind() != '[' {
 		if _, err := in.ReadToken(); err != nil {

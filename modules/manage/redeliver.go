@@ -12,7 +12,7 @@ import (
 	"github.com/hiregate/hiregate/workflows/export"
 )
 
-// redeliver delivers an export anew to the integrations that the body names, to all without a body.
+// redeliver delivers an export again to the integrations that the body names, to all without a body.
 func redeliver(r *request) (any, error) {
 	integrations, err := r.integrations()
 	if err != nil {

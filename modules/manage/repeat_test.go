@@ -38,7 +38,7 @@ func (b *bench) passwordOf(list, id string) string {
 	return u.Password
 }
 
-// isOf tells whether a hash is that of a password.
+// isOf reports whether a hash is that of a password.
 func (b *bench) isOf(hash, plain string) bool {
 	b.t.Helper()
 	attempt, _ := password.NewFailures(b.Clock.Now).Try("ada", "192.0.2.1")

@@ -9,9 +9,9 @@ import (
 	"github.com/hiregate/hiregate/internal/metrics"
 )
 
-// report has the log tell who did what to what, by ids alone, and who was kept out; it counts the latter.
+// report logs who did what to which resource, by ids alone. It logs and counts rejected keys.
 func (a *API) report(r *request, route route, good bool) {
-	fields := append([]zap.Field{zap.String("key", r.caller.id), zap.String("request", route.method+" "+route.path)}, r.told...)
+	fields := append([]zap.Field{zap.String("key", r.caller.id), zap.String("request", route.method+" "+route.path)}, r.logged...)
 	switch {
 	case r.denied != "":
 		metrics.KeyRefused("manage", r.denied)
@@ -23,7 +23,7 @@ func (a *API) report(r *request, route route, good bool) {
 		a.log.Info("an API key changed something", append(fields, r.target(route)...)...)
 	case good && route.personal:
 		a.log.Info("an API key read personal data", append(fields, r.target(route)...)...)
-	case len(r.told) > 0:
+	case len(r.logged) > 0:
 		a.log.Info("an API key changed something before its request failed", append(fields, r.target(route)...)...)
 	}
 }

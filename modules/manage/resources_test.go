@@ -109,7 +109,7 @@ func testWhatIsUsedStays(t *testing.T, b *bench) {
 	require.Empty(t, items(b, application+"/transitions"))
 }
 
-// people2 puts the job application of people anew.
+// people2 puts the job application of people again.
 func (b *bench) people2() {
 	b.t.Helper()
 	b.must(http.StatusCreated, http.MethodPut, acme+"/candidates/c-1", `{}`)

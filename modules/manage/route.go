@@ -147,7 +147,7 @@ func change[T any](find func(*request) (T, error), do func(*request, *store.Tx, 
 // write runs fn in a transaction in which the caller's key is still good. fn may run more than once.
 func (r *request) write(fn func(*store.Tx) error) error {
 	return r.db.Write(r.Context(), func(tx *store.Tx) error {
-		if err := r.vouch(tx); err != nil {
+		if err := r.checkKey(tx); err != nil {
 			return err
 		}
 		return fn(tx)

@@ -225,7 +225,7 @@ func changeable(t *hiring.Tenant) error {
 	return nil
 }
 
-// refresh reads the tenants and integrations anew, if they changed.
+// refresh reads the tenants and integrations again, if they changed.
 func (r *request) refresh() error {
 	if err := r.gateway.Runtime.Directory.Refresh(r.Context()); err != nil {
 		return err

@@ -87,7 +87,7 @@ func TestARepeatedExportIsOneExport(t *testing.T) {
 	require.Len(t, b.Exports(t), 1)
 }
 
-// The first attempt may not come while Temporal is away: the export is there all the same, and the answer says so.
+// The first attempt may not come while Temporal is away: the export is there anyway, and the answer says so.
 func TestAnExportWithoutTemporal(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -76,7 +76,7 @@ func addUser(r *request) (any, error) {
 	if err := invalid(u.Check()); err != nil {
 		return nil, err
 	}
-	made, err := r.hashed(in.Password, &u.Password)
+	made, err := r.hashPassword(in.Password, &u.Password)
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +114,7 @@ func resetUser(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	made, err := r.anotherPassword(&u.Password)
+	made, err := r.sentOrMadePassword(&u.Password)
 	if err != nil {
 		return nil, err
 	}

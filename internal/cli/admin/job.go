@@ -211,7 +211,7 @@ by "|"; a "|" within an option is written as "\|". The check email makes a Text 
 	return cmd
 }
 
-// noQuestions tells whether a list is an empty array, or a header line alone. What can't be read is the gateway's to refuse.
+// noQuestions reports whether a list is an empty array, or a header line alone. What can't be read is the gateway's to refuse.
 func noQuestions(media string, raw []byte) bool {
 	if media == "text/csv" {
 		lines := strings.TrimSpace(strings.TrimPrefix(string(raw), "\ufeff"))
