@@ -65,14 +65,23 @@ func (i *Integration) Validate() error {
 		return errors.New("url and secret are needed: where exports go, and what they are signed with")
 	case len(i.URL) > maxURL:
 		return errors.New("the URL is longer than 2 KiB: shorten it")
-	case i.InFlight < 1 || i.InFlight > maxInFlight:
-		return fmt.Errorf("attempts in flight are those under way at once: use a number from 1 to %d", maxInFlight)
+	}
+	if err := ValidateInFlight(i.InFlight); err != nil {
+		return err
 	}
 	if err := i.Secret.Validate(); err != nil {
 		return err
 	}
 	_, err := ParseDocumentMode(string(i.Documents))
 	return err
+}
+
+// ValidateInFlight says how many attempts may be in flight to an integration, where n is not such a number.
+func ValidateInFlight(n int) error {
+	if n < 1 || n > maxInFlight {
+		return fmt.Errorf("in_flight (inFlight) is how many attempts may be under way at once: write a number from 1 to %d", maxInFlight)
+	}
+	return nil
 }
 
 // ParseInvalid reads what becomes of exports that break the schema: whether they go into quarantine. Without a word they are refused.

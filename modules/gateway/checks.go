@@ -204,11 +204,8 @@ func (r Rate) Check() error { return r.limit().Validate() }
 func (r Rate) limit() *hiring.Rate { return &hiring.Rate{PerSecond: r.PerSecond, Burst: r.Burst} }
 
 func parseInFlight(s string) (int, error) {
-	n, err := strconv.Atoi(s)
-	if err != nil || n == 0 { // in JSON, 0 is the default
-		return 0, errors.New("in_flight is how many attempts may be under way at once: write a number from 1 to 1000")
-	}
-	return n, nil
+	n, _ := strconv.Atoi(s) // 0, or too large, where it is no number
+	return n, hiring.ValidateInFlight(n)
 }
 
 const (
