@@ -2,17 +2,14 @@ package admin
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/hiregate/hiregate/internal/cli/terminal"
-	"github.com/hiregate/hiregate/internal/hiring"
 )
 
 // APIUser returns the command `hiregate api-user`.
@@ -49,29 +46,18 @@ func (u *apiUserRow) another() string {
 }
 
 func apiUserList(a *Client) *cobra.Command {
-	p := pagesOf("api-users")
-	cmd := &cobra.Command{
+	return listing(a, pagesOf("api-users"), &cobra.Command{
 		Use:   "list TENANT",
 		Short: "Lists the users of a tenant, those who are disabled among them",
 		Args:  terminal.Exactly(1, "api-user list takes one tenant, such as: hiregate api-user list initech"),
-	}
-	columns := []string{"user name", "id", "created", "disabled"}
-	return listing(a, p, cmd, columns, func(u *apiUserRow) []any {
+	}, []string{"user name", "id", "created", "disabled"}, func(u *apiUserRow) []any {
 		return []any{u.UserName, u.ID, u.CreatedAt, u.DisabledAt}
 	})
 }
 
-func apiUsersPath(tenant string) string {
-	return "/v1/tenants/" + terminal.PathSegment(tenant) + "/api-users"
-}
-
 // apiUserOf reads TENANT/USERNAME.
 func apiUserOf(arg string) (tenant, name string, err error) {
-	tenant, name, ok := strings.Cut(arg, "/")
-	if !ok || name == "" {
-		return "", "", errors.New("whose partner is it? write it as TENANT/USERNAME, such as initech/partner@example.com")
-	}
-	return tenant, name, hiring.CheckTenantName(tenant)
+	return cutTenant(arg, "whose partner is it? write it as TENANT/USERNAME, such as initech/partner@example.com")
 }
 
 // findAPIUser finds the path of TENANT/USERNAME in the management API.
@@ -81,13 +67,13 @@ func findAPIUser(ctx context.Context, a *Client, arg string) (path string, err e
 		return "", err
 	}
 	var page struct{ Items []apiUserRow }
-	if err := a.Call(ctx, http.MethodGet, apiUsersPath(tenant)+"?userName="+url.QueryEscape(name), nil, &page); err != nil {
+	if err := a.Call(ctx, http.MethodGet, tenantPath(tenant, "api-users")+"?userName="+url.QueryEscape(name), nil, &page); err != nil {
 		return "", err
 	}
 	if len(page.Items) == 0 {
 		return "", fmt.Errorf("tenant %s has no API user %s: hiregate api-user list %s shows those it has", tenant, terminal.Printable(name), tenant)
 	}
-	return apiUsersPath(tenant) + "/" + terminal.PathSegment(page.Items[0].ID), nil
+	return tenantPath(tenant, "api-users", page.Items[0].ID), nil
 }
 
 func apiUserAdd(a *Client) *cobra.Command {
@@ -98,7 +84,7 @@ func apiUserAdd(a *Client) *cobra.Command {
 		Long: `Makes a user of the Apply API, who may apply for the jobs of one tenant. The user name is an e-mail address. Without
 --password-file a password is made and shown this once: the gateway keeps a hash of it alone.`,
 		Args: terminal.Exactly(1, "api-user add takes one user, such as: hiregate api-user add initech/partner@example.com"),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: interruptible(func(ctx context.Context, cmd *cobra.Command, args []string) error {
 			tenant, name, err := apiUserOf(args[0])
 			if err != nil {
 				return err
@@ -107,10 +93,8 @@ func apiUserAdd(a *Client) *cobra.Command {
 			if in["password"], err = readPassword(cmd.InOrStdin(), file); err != nil {
 				return err
 			}
-			ctx, stop := terminal.Interruptible(cmd)
-			defer stop()
-			return apiUserMade(ctx, cmd, a, apiUsersPath(tenant), in, "may apply")
-		},
+			return apiUserMade(ctx, cmd, a, tenantPath(tenant, "api-users"), in, "may apply")
+		}),
 	}
 	cmd.Flags().StringVar(&file, "password-file", "", passwordFlag)
 	return cmd
@@ -124,19 +108,17 @@ func apiUserPasswd(a *Client) *cobra.Command {
 		Long: `Gives a user of the Apply API another password, and ends all tokens that were issued to them. One who is disabled stays so.
 Without --password-file a password is made and shown this once.`,
 		Args: terminal.Exactly(1, "api-user passwd takes one user, such as: hiregate api-user passwd initech/partner@example.com"),
-		RunE: func(cmd *cobra.Command, args []string) (err error) {
+		RunE: interruptible(func(ctx context.Context, cmd *cobra.Command, args []string) (err error) {
 			in := map[string]string{}
 			if in["password"], err = readPassword(cmd.InOrStdin(), file); err != nil {
 				return err
 			}
-			ctx, stop := terminal.Interruptible(cmd)
-			defer stop()
 			path, err := findAPIUser(ctx, a, args[0])
 			if err != nil {
 				return err
 			}
 			return apiUserMade(ctx, cmd, a, path+"/reset", in, "has another password, and needs a new token")
-		},
+		}),
 	}
 	cmd.Flags().StringVar(&file, "password-file", "", passwordFlag)
 	return cmd
@@ -168,14 +150,12 @@ func apiUserEnable(a *Client) *cobra.Command {
 		Use:   "enable TENANT/USERNAME",
 		Short: "Lets a user in again, with the password they have",
 		Args:  terminal.Exactly(1, "api-user enable takes one user, such as: hiregate api-user enable initech/partner@example.com"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx, stop := terminal.Interruptible(cmd)
-			defer stop()
+		RunE: interruptible(func(ctx context.Context, cmd *cobra.Command, args []string) error {
 			path, err := findAPIUser(ctx, a, args[0])
 			if err != nil {
 				return err
 			}
 			return apiUserMade(ctx, cmd, a, path+"/enable", nil, "may apply, once they have a new token")
-		},
+		}),
 	}
 }

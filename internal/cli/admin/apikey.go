@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -49,14 +50,11 @@ func (k *apiKeyRow) opens() string {
 }
 
 func apiKeyList(a *Client) *cobra.Command {
-	p := &pages{path: "/v1/api-keys"}
-	cmd := &cobra.Command{
+	return listing(a, &pages{path: "/v1/api-keys"}, &cobra.Command{
 		Use:   "list",
 		Short: "Lists the keys, those that are revoked among them",
 		Args:  terminal.Exactly(0, "apikey list takes flags only"),
-	}
-	columns := []string{"id", "label", "opens", "role", "created", "last used", "revoked"}
-	return listing(a, p, cmd, columns, func(k *apiKeyRow) []any {
+	}, []string{"id", "label", "opens", "role", "created", "last used", "revoked"}, func(k *apiKeyRow) []any {
 		return []any{k.ID, k.Label, k.opens(), k.Role, k.CreatedAt, k.LastUsedAt, k.RevokedAt}
 	})
 }
@@ -76,19 +74,17 @@ The role viewer looks at everything but keys; operator also works with candidate
 admin also with tenants, integrations, users and keys. The role compliance reads the report on the compliance groups, and nothing
 else.`,
 		Args: terminal.Exactly(0, "apikey add takes flags only, such as: hiregate apikey add --label CI --tenant initech --role operator"),
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		RunE: interruptible(func(ctx context.Context, cmd *cobra.Command, _ []string) error {
 			if in.Label == "" {
 				return errors.New("say who gets the key, so that it can be told from the others: --label \"CI of the HR team\"")
 			}
-			ctx, stop := terminal.Interruptible(cmd)
-			defer stop()
 			var k apiKeyRow
 			if shown, err := a.reveal(ctx, cmd, "/v1/api-keys", in, &k); shown || err != nil {
 				return err
 			}
 			fmt.Fprintf(cmd.ErrOrStderr(), "It opens %s as %s, and is not shown again. Revoke it with: hiregate apikey revoke %s\n", k.opens(), k.Role, k.ID)
 			return nil
-		},
+		}),
 	}
 	fl := cmd.Flags()
 	fl.StringVar(&in.Label, "label", "", "who gets it, for people")

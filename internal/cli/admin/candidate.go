@@ -1,7 +1,7 @@
 package admin
 
 import (
-	"errors"
+	"context"
 	"fmt"
 	"net/http"
 	"strings"
@@ -27,14 +27,11 @@ These commands ask the gateway, at Caddy's admin endpoint.`,
 }
 
 func candidateList(a *Client) *cobra.Command {
-	p := pagesOf("candidates")
-	cmd := &cobra.Command{
+	return listing(a, pagesOf("candidates"), &cobra.Command{
 		Use:   "list TENANT",
 		Short: "Lists the candidates of a tenant",
 		Args:  terminal.Exactly(1, "candidate list takes one tenant, such as: hiregate candidate list initech"),
-	}
-	columns := []string{"candidate", "name", "e-mail", "applied", "updated"}
-	return listing(a, p, cmd, columns, func(c *hiring.Candidate) []any {
+	}, []string{"candidate", "name", "e-mail", "applied", "updated"}, func(c *hiring.Candidate) []any {
 		name := c.Name.Formatted
 		if name == "" {
 			name = strings.TrimSpace(c.Name.Given + " " + c.Name.Family)
@@ -60,12 +57,9 @@ func candidateExport(a *Client) *cobra.Command {
 		Use:   "export TENANT/CANDIDATE",
 		Short: "Exports a candidate, and shows what came of the first attempt",
 		Args:  terminal.Exactly(1, "candidate export takes one candidate, such as: hiregate candidate export initech/c-zoe"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			tenant, id, ok := strings.Cut(args[0], "/")
-			if !ok || id == "" {
-				return errors.New("whose candidate is it? write it as TENANT/CANDIDATE, such as initech/c-zoe")
-			}
-			if err := hiring.CheckTenantName(tenant); err != nil {
+		RunE: interruptible(func(ctx context.Context, cmd *cobra.Command, args []string) error {
+			tenant, id, err := cutTenant(args[0], "whose candidate is it? write it as TENANT/CANDIDATE, such as initech/c-zoe")
+			if err != nil {
 				return err
 			}
 			in := map[string]string{}
@@ -75,10 +69,8 @@ func candidateExport(a *Client) *cobra.Command {
 			if application != "" {
 				in["jobApplication"] = application
 			}
-			ctx, stop := terminal.Interruptible(cmd)
-			defer stop()
 			var e exported
-			if shown, err := a.ask(ctx, cmd, http.MethodPost, "/v1/tenants/"+terminal.PathSegment(tenant)+"/candidates/"+terminal.PathSegment(id)+"/exports", in, &e); shown || err != nil {
+			if shown, err := a.ask(ctx, cmd, http.MethodPost, tenantPath(tenant, "candidates", id, "exports"), in, &e); shown || err != nil {
 				return err
 			}
 			fmt.Fprintf(cmd.OutOrStdout(), "export %s/%s\n", tenant, e.UUID)
@@ -87,7 +79,7 @@ func candidateExport(a *Client) *cobra.Command {
 				table.Row(d.Integration, d.Outcome, d.Reason, d.NextAt)
 			}
 			return table.Flush()
-		},
+		}),
 	}
 	cmd.Flags().StringVar(&integration, "integration", "", "integration to export to (default: every configured one)")
 	cmd.Flags().StringVar(&application, "job-application", "", "the job application that the export is about, when there are several")

@@ -2,6 +2,7 @@ package admin
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hiregate/hiregate/internal/cli/terminal"
+	"github.com/hiregate/hiregate/internal/hiring"
 )
 
 // group completes a command that only has others, which ask the gateway through one client.
@@ -45,6 +47,34 @@ func group(cmd *cobra.Command, below ...func(*Client) *cobra.Command) *cobra.Com
 	return cmd
 }
 
+// interruptible returns what a command runs: run, with a context that an interrupt ends.
+func interruptible(run func(ctx context.Context, cmd *cobra.Command, args []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		ctx, stop := terminal.Interruptible(cmd)
+		defer stop()
+		return run(ctx, cmd, args)
+	}
+}
+
+// tenantPath returns the path of what a tenant has; the segments are escaped.
+func tenantPath(tenant string, segments ...string) string {
+	path := "/v1/tenants/" + terminal.PathSegment(tenant)
+	for _, segment := range segments {
+		path += "/" + terminal.PathSegment(segment)
+	}
+	return path
+}
+
+// cutTenant reads an argument such as TENANT/NAME. A name may have slashes in it. An argument that has no tenant or no name gives the error
+// whose.
+func cutTenant(arg, whose string) (tenant, name string, err error) {
+	tenant, name, ok := strings.Cut(arg, "/")
+	if !ok || name == "" {
+		return "", "", errors.New(whose)
+	}
+	return tenant, name, hiring.CheckTenantName(tenant)
+}
+
 // find gives the path of what an argument names.
 type find func(ctx context.Context, a *Client, arg string) (path string, err error)
 
@@ -57,9 +87,7 @@ func at(path string) find {
 
 // deletion completes a command that deletes what its argument names. done says what that has come to, after the argument.
 func deletion(a *Client, find find, done string, cmd *cobra.Command) *cobra.Command {
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		ctx, stop := terminal.Interruptible(cmd)
-		defer stop()
+	cmd.RunE = interruptible(func(ctx context.Context, cmd *cobra.Command, args []string) error {
 		path, err := find(ctx, a, args[0])
 		if err != nil {
 			return err
@@ -69,6 +97,6 @@ func deletion(a *Client, find find, done string, cmd *cobra.Command) *cobra.Comm
 		}
 		fmt.Fprintln(cmd.OutOrStdout(), terminal.Printable(args[0]), done)
 		return nil
-	}
+	})
 	return cmd
 }

@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -37,25 +38,23 @@ that those can't be worked out, from the number of applications or from the repo
 
 Who reads a report is in the gateway's log.`,
 		Args: terminal.Exactly(0, "compliance report takes flags only, such as: hiregate compliance report --tenant initech"),
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		RunE: interruptible(func(ctx context.Context, cmd *cobra.Command, _ []string) error {
 			if tenant == "" {
 				return errors.New("whose applicants? name the tenant, such as: hiregate compliance report --tenant initech")
 			}
 			if err := hiring.CheckTenantName(tenant); err != nil {
 				return err
 			}
-			path := "/v1/tenants/" + terminal.PathSegment(tenant) + "/compliance-report"
+			path := tenantPath(tenant, "compliance-report")
 			if job != "" {
 				path += "?job=" + url.QueryEscape(job)
 			}
-			ctx, stop := terminal.Interruptible(cmd)
-			defer stop()
 			var all struct{ Groups []compliance.Report }
 			if shown, err := a.ask(ctx, cmd, http.MethodGet, path, nil, &all); shown || err != nil {
 				return err
 			}
 			return printReports(cmd, all.Groups)
-		},
+		}),
 	}
 	cmd.Flags().StringVar(&tenant, "tenant", "", "whose applicants")
 	cmd.Flags().StringVar(&job, "job", "", "job board code of one job (default: all jobs together)")

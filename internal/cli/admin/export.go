@@ -97,7 +97,7 @@ func (f *exportListFlags) chosen([]string) error {
 	}
 	f.path, f.query = "/v1/exports", url.Values{}
 	if f.tenant != "" {
-		f.path = "/v1/tenants/" + terminal.PathSegment(f.tenant) + "/exports"
+		f.path = tenantPath(f.tenant, "exports")
 	}
 	for name, value := range map[string]string{"outcome": f.outcome, "integration": f.integration, "candidate": f.candidate} {
 		if value != "" {
@@ -168,5 +168,5 @@ func exportOf(arg, tenant string) (path, name string, err error) {
 	if uuid == "" {
 		return "", "", errors.New("the UUID is missing: write the export as TENANT/UUID")
 	}
-	return "/v1/tenants/" + terminal.PathSegment(tenant) + "/exports/" + terminal.PathSegment(webhook.KeySegment(uuid)), tenant + "/" + uuid, nil
+	return tenantPath(tenant, "exports", webhook.KeySegment(uuid)), tenant + "/" + uuid, nil
 }

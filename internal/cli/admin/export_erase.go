@@ -42,7 +42,7 @@ candidate, and their job applications, are deleted through the management API.`,
 		Example: `  hiregate export erase acme/6f1c0f1e-5d0e-4a57-9f0b-0c6f3f2b7a11 --yes
   hiregate export list --tenant acme --candidate c-1
   hiregate export erase --tenant acme --candidate c-1 --cancel --yes`,
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: interruptible(func(ctx context.Context, cmd *cobra.Command, args []string) error {
 			switch {
 			case len(args) == 0 && f.candidate == "", len(args) > 0 && f.candidate != "":
 				return errors.New("export erase takes either exports, such as: hiregate export erase acme/6f1c0f1e-5d0e-4a57-9f0b-0c6f3f2b7a11 --yes; or --tenant and --candidate")
@@ -51,8 +51,6 @@ candidate, and their job applications, are deleted through the management API.`,
 			case !f.yes:
 				return errors.New("what is erased can't be had back: look at it with hiregate export show, or export list, and add --yes to erase it")
 			}
-			ctx, stop := terminal.Interruptible(cmd)
-			defer stop()
 			e := &erasing{Client: a, cmd: cmd, in: map[string]any{}, table: terminal.NewTable(cmd.OutOrStdout(), "export", "erased", "why not")}
 			if f.cancel {
 				e.in["cancel"] = true
@@ -65,7 +63,7 @@ candidate, and their job applications, are deleted through the management API.`,
 				err = fmt.Errorf("%d were not erased, since they are not finished: --cancel ends what is still to come of them", e.refused)
 			}
 			return err
-		},
+		}),
 	}
 	fl := cmd.Flags()
 	fl.StringVar(&f.tenant, "tenant", "", "the tenant whose exports they are, when the arguments are UUIDs alone, or with --candidate")
@@ -116,7 +114,7 @@ func (e *erasing) candidate(ctx context.Context, tenant, id string) error {
 	}
 	e.in["candidate"] = id
 	for query := (url.Values{}); ; {
-		page, err := e.page(ctx, http.MethodPost, "/v1/tenants/"+terminal.PathSegment(tenant)+"/erasures", query, e.in)
+		page, err := e.page(ctx, http.MethodPost, tenantPath(tenant, "erasures"), query, e.in)
 		if err != nil {
 			return err
 		}

@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 
@@ -18,13 +19,11 @@ func exportRedeliver(a *Client) *cobra.Command {
 		Long: `Delivers an export once more, with the same bytes and the same UUID, to the named integrations or to all of the
 tenant's. Where it is still under way, the next attempt is made now. Its documents can be downloaded for a while longer.`,
 		Args: terminal.Exactly(1, "export redeliver takes one export, such as: hiregate export redeliver acme/6f1c0f1e-5d0e-4a57-9f0b-0c6f3f2b7a11"),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: interruptible(func(ctx context.Context, cmd *cobra.Command, args []string) error {
 			path, name, err := exportOf(args[0], tenant)
 			if err != nil {
 				return err
 			}
-			ctx, stop := terminal.Interruptible(cmd)
-			defer stop()
 			in := struct {
 				Integrations []string `json:"integrations,omitempty"`
 			}{integrations}
@@ -43,10 +42,43 @@ tenant's. Where it is still under way, the next attempt is made now. Its documen
 				table.Row(name, i, "under way already: the next attempt is made now")
 			}
 			return table.Flush()
-		},
+		}),
 	}
 	fl := cmd.Flags()
 	fl.StringVar(&tenant, "tenant", "", "the tenant whose export it is, when the argument is the UUID alone")
 	fl.StringArrayVar(&integrations, "integration", nil, "integration to deliver to; repeat it for more (default: all of the tenant's)")
+	return cmd
+}
+
+func exportRelease(a *Client) *cobra.Command {
+	var tenant string
+	cmd := &cobra.Command{
+		Use:   "release [TENANT/]UUID",
+		Short: "Releases an export from quarantine: it goes out as it came",
+		Long: `Releases an export from quarantine. Its body breaks the schema, and it goes out as it came all the same; look at what is wrong
+with it first, with hiregate export show. Those in quarantine are listed by hiregate export list --quarantined.`,
+		Args: terminal.Exactly(1, "export release takes one export, such as: hiregate export release acme/6f1c0f1e-5d0e-4a57-9f0b-0c6f3f2b7a11"),
+		RunE: interruptible(func(ctx context.Context, cmd *cobra.Command, args []string) error {
+			path, name, err := exportOf(args[0], tenant)
+			if err != nil {
+				return err
+			}
+			var res struct {
+				Released []string `json:"released"`
+			}
+			if shown, err := a.ask(ctx, cmd, http.MethodPost, path+"/release", nil, &res); shown || err != nil {
+				return err
+			}
+			table := terminal.NewTable(cmd.OutOrStdout(), "export", "integration", "what happens")
+			if len(res.Released) == 0 {
+				table.Row(name, "", "released; no delivery of it had begun")
+			}
+			for _, i := range res.Released {
+				table.Row(name, i, "released; it goes out now")
+			}
+			return table.Flush()
+		}),
+	}
+	cmd.Flags().StringVar(&tenant, "tenant", "", "the tenant whose export it is, when the argument is the UUID alone")
 	return cmd
 }

@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -41,19 +42,17 @@ func exportShow(a *Client) *cobra.Command {
 
 An answer is shown in part; --json has all that was kept of it, at most 64 KiB.`,
 		Args: terminal.Exactly(1, "export show takes one export, such as: hiregate export show acme/6f1c0f1e-5d0e-4a57-9f0b-0c6f3f2b7a11"),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: interruptible(func(ctx context.Context, cmd *cobra.Command, args []string) error {
 			path, _, err := exportOf(args[0], tenant)
 			if err != nil {
 				return err
 			}
-			ctx, stop := terminal.Interruptible(cmd)
-			defer stop()
 			var e exportRow
 			if shown, err := a.ask(ctx, cmd, http.MethodGet, path, nil, &e); shown || err != nil {
 				return err
 			}
 			return e.print(cmd.OutOrStdout())
-		},
+		}),
 	}
 	cmd.Flags().StringVar(&tenant, "tenant", "", "the tenant whose export it is, when the argument is the UUID alone")
 	return cmd

@@ -1,6 +1,8 @@
 package admin
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -39,14 +41,11 @@ type integrationRow struct {
 }
 
 func integrationList(a *Client) *cobra.Command {
-	p := &pages{path: "/v1/integrations"}
-	cmd := &cobra.Command{
+	return listing(a, &pages{path: "/v1/integrations"}, &cobra.Command{
 		Use:   "list",
 		Short: "Lists the integrations of all tenants, and whether they are configured",
 		Args:  terminal.Exactly(0, "integration list takes no argument"),
-	}
-	columns := []string{"tenant", "integration", "state", "verifications", "updated", "documents", "url", "reason"}
-	return listing(a, p, cmd, columns, func(i *integrationRow) []any {
+	}, []string{"tenant", "integration", "state", "verifications", "updated", "documents", "url", "reason"}, func(i *integrationRow) []any {
 		return []any{i.Tenant, i.Name, i.State, i.Attempts, i.UpdatedAt, i.Documents, i.URL, i.Reason}
 	})
 }
@@ -58,15 +57,13 @@ func integrationEnable(a *Client) *cobra.Command {
 		Long: `Verifies an integration again: one that its partner disabled by answering 410, or one that is not configured yet and
 would be verified later. What is held for it goes out once it answers VERIFY with 200.`,
 		Args: terminal.Exactly(1, "integration enable takes one integration, such as: hiregate integration enable acme/hris"),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: interruptible(func(ctx context.Context, cmd *cobra.Command, args []string) error {
 			tenant, name, err := integrationOf(args[0])
 			if err != nil {
 				return err
 			}
-			ctx, stop := terminal.Interruptible(cmd)
-			defer stop()
 			var i integrationRow
-			if shown, err := a.ask(ctx, cmd, http.MethodPost, integrationPath(tenant, name)+"/enable", nil, &i); shown || err != nil {
+			if shown, err := a.ask(ctx, cmd, http.MethodPost, tenantPath(tenant, "integrations", name, "enable"), nil, &i); shown || err != nil {
 				return err
 			}
 			what := "VERIFY is on its way; what is held goes out once that is answered with 200"
@@ -75,6 +72,72 @@ would be verified later. What is held for it goes out once it answers VERIFY wit
 			}
 			fmt.Fprintf(cmd.OutOrStdout(), "%s/%s: %s\n", tenant, name, what)
 			return nil
-		},
+		}),
 	}
+}
+
+// integrationOf reads TENANT/NAME.
+func integrationOf(arg string) (tenant, name string, err error) {
+	tenant, name, err = cutTenant(arg, "whose integration is it? write it as TENANT/NAME, such as acme/hris")
+	if err != nil {
+		return "", "", err
+	}
+	return tenant, name, hiring.CheckIntegrationName(name)
+}
+
+func integrationAdd(a *Client) *cobra.Command {
+	var url, file, documents string
+	var standard bool
+	cmd := &cobra.Command{
+		Use:   "add TENANT/NAME",
+		Short: "Adds an integration, once it answers VERIFY with 200",
+		Long: `Adds an integration to a tenant that is kept in the gateway's database. A VERIFY event is sent to its URL first: unless that is
+answered with exactly 200, nothing is added, and what came of it is shown.
+
+The secret is read from a file, the secret alone, so that it shows up in no list of processes; "-" reads it from standard input.`,
+		Args: terminal.Exactly(1, "integration add takes one integration, such as: hiregate integration add acme/hris --url https://hr.acme.example/inbound/acme --secret-file hris.secret"),
+		RunE: interruptible(func(ctx context.Context, cmd *cobra.Command, args []string) error {
+			tenant, name, err := integrationOf(args[0])
+			if err != nil {
+				return err
+			}
+			if url == "" || file == "" {
+				return errors.New("say where it is and what signs its exports: --url https://hr.acme.example/inbound/acme --secret-file hris.secret")
+			}
+			secret, err := terminal.ReadSecret(cmd.InOrStdin(), file)
+			if err != nil {
+				return err
+			}
+			in := map[string]any{"name": name, "url": url, "secret": secret}
+			if documents != "" {
+				in["documents"] = documents
+			}
+			if standard {
+				in["standardWebhooks"] = true
+			}
+			if shown, err := a.ask(ctx, cmd, http.MethodPost, tenantPath(tenant, "integrations"), in, nil); shown || err != nil {
+				return err
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "%s/%s answered VERIFY with 200 and is configured\n", tenant, name)
+			return nil
+		}),
+	}
+	fl := cmd.Flags()
+	fl.StringVar(&url, "url", "", "the webhook's address; it must hold an identifier, in its path or its query")
+	fl.StringVar(&file, "secret-file", "", "file with the secret that signs what is sent there")
+	fl.StringVar(&documents, "documents", "", "how documents reach it: rehost (default), passthrough or inline")
+	fl.BoolVar(&standard, "standard-webhooks", false, "add the signature headers of the Standard Webhooks specification")
+	return cmd
+}
+
+func integrationRemove(a *Client) *cobra.Command {
+	path := func(_ context.Context, _ *Client, arg string) (string, error) {
+		tenant, name, err := integrationOf(arg)
+		return tenantPath(tenant, "integrations", name), err
+	}
+	return deletion(a, path, "is removed", &cobra.Command{
+		Use:   "remove TENANT/NAME",
+		Short: "Removes an integration and ends the deliveries that are on their way to it",
+		Args:  terminal.Exactly(1, "integration remove takes one integration, such as: hiregate integration remove acme/hris"),
+	})
 }

@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -32,11 +33,8 @@ These commands ask the gateway, at Caddy's admin endpoint.`,
 
 // jobOf reads TENANT/CODE, and gives the job's path. A job board code may have slashes in it.
 func jobOf(arg string) (path string, err error) {
-	tenant, code, ok := strings.Cut(arg, "/")
-	if !ok || code == "" {
-		return "", errors.New("whose job is it? write it as TENANT/JOBBOARDCODE, such as initech/NURSE-1")
-	}
-	return "/v1/tenants/" + terminal.PathSegment(tenant) + "/jobs/" + terminal.PathSegment(code), hiring.CheckTenantName(tenant)
+	tenant, code, err := cutTenant(arg, "whose job is it? write it as TENANT/JOBBOARDCODE, such as initech/NURSE-1")
+	return tenantPath(tenant, "jobs", code), err
 }
 
 func openOrClosed(j *hiring.Job) string {
@@ -50,14 +48,11 @@ func openOrClosed(j *hiring.Job) string {
 }
 
 func jobList(a *Client) *cobra.Command {
-	p := pagesOf("jobs")
-	cmd := &cobra.Command{
+	return listing(a, pagesOf("jobs"), &cobra.Command{
 		Use:   "list TENANT",
 		Short: "Lists the jobs of a tenant, those that are closed among them",
 		Args:  terminal.Exactly(1, "job list takes one tenant, such as: hiregate job list initech"),
-	}
-	columns := []string{"job board code", "title", "state", "questions", "compliance groups", "updated"}
-	return listing(a, p, cmd, columns, func(j *hiring.Job) []any {
+	}, []string{"job board code", "title", "state", "questions", "compliance groups", "updated"}, func(j *hiring.Job) []any {
 		return []any{j.BoardCode, j.Title, openOrClosed(j), len(j.Questions), strings.Join(j.ComplianceGroups, ", "), j.UpdatedAt}
 	})
 }
@@ -67,19 +62,17 @@ func jobShow(a *Client) *cobra.Command {
 		Use:   "show TENANT/JOBBOARDCODE",
 		Short: "Shows a job, with what its applicants are asked",
 		Args:  terminal.Exactly(1, "job show takes one job, such as: hiregate job show initech/NURSE-1"),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: interruptible(func(ctx context.Context, cmd *cobra.Command, args []string) error {
 			path, err := jobOf(args[0])
 			if err != nil {
 				return err
 			}
-			ctx, stop := terminal.Interruptible(cmd)
-			defer stop()
 			var j hiring.Job
 			if shown, err := a.ask(ctx, cmd, http.MethodGet, path, nil, &j); shown || err != nil {
 				return err
 			}
 			return printJob(cmd, &j)
-		},
+		}),
 	}
 }
 
@@ -126,13 +119,11 @@ func jobClosed(a *Client, closed bool, word, short, done string) *cobra.Command 
 		Use:   word + " TENANT/JOBBOARDCODE",
 		Short: short,
 		Args:  terminal.Exactly(1, "job "+word+" takes one job, such as: hiregate job "+word+" initech/NURSE-1"),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: interruptible(func(ctx context.Context, cmd *cobra.Command, args []string) error {
 			path, err := jobOf(args[0])
 			if err != nil {
 				return err
 			}
-			ctx, stop := terminal.Interruptible(cmd)
-			defer stop()
 			var all map[string]json.RawMessage // all that a newer gateway knows of a job stays
 			shown, err := a.Send(ctx, http.MethodGet, path, nil, nil, &all)
 			if err != nil {
@@ -149,7 +140,7 @@ func jobClosed(a *Client, closed bool, word, short, done string) *cobra.Command 
 			}
 			fmt.Fprintf(cmd.OutOrStdout(), "%s %s\n", terminal.Printable(args[0]), done)
 			return nil
-		},
+		}),
 	}
 }
 
@@ -173,7 +164,7 @@ by "|"; a "|" within an option is written as "\|". The check email makes a Text 
 		Example: `  hiregate job import-questions initech/NURSE-1 questions.csv
   hiregate job import-questions initech/NURSE-1 - --format csv < questions.csv`,
 		Args: terminal.Exactly(2, "job import-questions takes a job and a file, such as: hiregate job import-questions initech/NURSE-1 questions.csv"),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: interruptible(func(ctx context.Context, cmd *cobra.Command, args []string) error {
 			path, err := jobOf(args[0])
 			if err != nil {
 				return err
@@ -189,8 +180,6 @@ by "|"; a "|" within an option is written as "\|". The check email makes a Text 
 			if !empty && noQuestions(media, raw) {
 				return errors.New("the list has no question, and would remove all that the job asks: add --empty if that is meant")
 			}
-			ctx, stop := terminal.Interruptible(cmd)
-			defer stop()
 			var answer json.RawMessage
 			if _, err := a.Send(ctx, http.MethodPut, path+"/questions", http.Header{"Content-Type": {media}}, verbatim(raw), &answer); err != nil {
 				return err
@@ -204,7 +193,7 @@ by "|"; a "|" within an option is written as "\|". The check email makes a Text 
 			}
 			fmt.Fprintf(cmd.OutOrStdout(), "%s asks %d questions of its own\n", terminal.Printable(args[0]), len(j.Questions))
 			return nil
-		},
+		}),
 	}
 	cmd.Flags().StringVar(&kind, "format", "", "json or csv (default: by the file's name)")
 	cmd.Flags().BoolVar(&empty, "empty", false, "take a list without questions: the job then asks none of its own")

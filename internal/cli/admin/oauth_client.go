@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -50,14 +51,11 @@ func (c *oauthClientRow) another() string {
 }
 
 func oauthClientList(a *Client) *cobra.Command {
-	p := &pages{path: "/v1/oauth-clients"}
-	cmd := &cobra.Command{
+	return listing(a, &pages{path: "/v1/oauth-clients"}, &cobra.Command{
 		Use:   "list",
 		Short: "Lists the applications, those that are disabled among them",
 		Args:  terminal.Exactly(0, "oauth-client list takes flags only"),
-	}
-	columns := []string{"id", "name", "algorithm", "secrets", "created", "disabled"}
-	return listing(a, p, cmd, columns, func(c *oauthClientRow) []any {
+	}, []string{"id", "name", "algorithm", "secrets", "created", "disabled"}, func(c *oauthClientRow) []any {
 		return []any{c.ID, c.Name, c.Algorithm, c.Secrets, c.CreatedAt, c.DisabledAt}
 	})
 }
@@ -135,7 +133,7 @@ func oauthClientReset(a *Client) *cobra.Command {
 the application can be given the new one meanwhile; --end-former then ends it. A client that was disabled may ask again, with
 the new secret alone.`,
 		Args: terminal.Exactly(1, "oauth-client reset takes the id of one client, as hiregate oauth-client list shows it"),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: interruptible(func(ctx context.Context, cmd *cobra.Command, args []string) error {
 			path := "/v1/oauth-clients/" + terminal.PathSegment(args[0])
 			if !endFormer {
 				return secretMade(cmd, a, path+"/reset", map[string]string{})
@@ -143,14 +141,12 @@ the new secret alone.`,
 			if a.json {
 				return errors.New("--end-former shows nothing: leave --json out")
 			}
-			ctx, stop := terminal.Interruptible(cmd)
-			defer stop()
 			if err := a.Call(ctx, http.MethodDelete, path+"/former-secrets", nil, nil); err != nil {
 				return err
 			}
 			fmt.Fprintf(cmd.OutOrStdout(), "the newest secret of %s is the only one\n", terminal.Printable(args[0]))
 			return nil
-		},
+		}),
 	}
 	cmd.Flags().BoolVar(&endFormer, "end-former", false, "end all secrets but the newest, instead of making one")
 	return cmd

@@ -31,7 +31,7 @@ type pages struct {
 func pagesOf(resource string) *pages {
 	p := new(pages)
 	p.choose = func(args []string) error {
-		p.path = "/v1/tenants/" + terminal.PathSegment(args[0]) + "/" + resource
+		p.path = tenantPath(args[0], resource)
 		return hiring.CheckTenantName(args[0])
 	}
 	return p

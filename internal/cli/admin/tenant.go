@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -45,14 +46,11 @@ type tenantRow struct {
 }
 
 func tenantList(a *Client) *cobra.Command {
-	p := &pages{path: "/v1/tenants"}
-	cmd := &cobra.Command{
+	return listing(a, &pages{path: "/v1/tenants"}, &cobra.Command{
 		Use:   "list",
 		Short: "Lists the tenants",
 		Args:  terminal.Exactly(0, "tenant list takes no argument"),
-	}
-	columns := []string{"tenant", "name", "kept in", "secrets", "invalid exports", "updated"}
-	return listing(a, p, cmd, columns, func(t *tenantRow) []any {
+	}, []string{"tenant", "name", "kept in", "secrets", "invalid exports", "updated"}, func(t *tenantRow) []any {
 		where := "database"
 		if t.Declared {
 			where = "Caddyfile"
@@ -121,7 +119,7 @@ tenant back with --restore.`,
 func changeTenant(cmd *cobra.Command, a *Client, name string, changed map[string]any) error {
 	ctx, stop := terminal.Interruptible(cmd)
 	defer stop()
-	path := "/v1/tenants/" + terminal.PathSegment(name)
+	path := tenantPath(name)
 	in, unchanged := map[string]any{}, http.Header{}
 	var before, after tenantRow
 	header, err := a.Send(ctx, http.MethodGet, path, nil, nil, &before)
@@ -160,31 +158,22 @@ func tenantRemove(a *Client) *cobra.Command {
 candidates, jobs and applications stay, and the answer says so. No other tenant gets its name meanwhile; "tenant set --restore"
 brings it back.`,
 		Args: terminal.Exactly(1, "tenant remove takes one tenant, such as: hiregate tenant remove initech"),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: interruptible(func(ctx context.Context, cmd *cobra.Command, args []string) error {
 			if err := hiring.CheckTenantName(args[0]); err != nil {
 				return err
-			}
-			ctx, stop := terminal.Interruptible(cmd)
-			defer stop()
-			var raw json.RawMessage
-			if err := a.Call(ctx, http.MethodDelete, "/v1/tenants/"+terminal.PathSegment(args[0]), nil, &raw); err != nil {
-				return err
-			}
-			if a.json {
-				return terminal.WriteJSON(cmd.OutOrStdout(), raw)
 			}
 			var removal struct {
 				Kept []string `json:"kept"`
 			}
-			if err := json.Unmarshal(raw, &removal); err != nil {
-				return fmt.Errorf("reading what the gateway answered: %w", err)
+			if shown, err := a.ask(ctx, cmd, http.MethodDelete, tenantPath(args[0]), nil, &removal); shown || err != nil {
+				return err
 			}
 			fmt.Fprintf(cmd.OutOrStdout(), "tenant %s is removed\n", args[0])
 			if len(removal.Kept) > 0 {
 				fmt.Fprintf(cmd.OutOrStdout(), "kept under its name, which no other tenant gets: %s\n", strings.Join(removal.Kept, ", "))
 			}
 			return nil
-		},
+		}),
 	}
 }
 

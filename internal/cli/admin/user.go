@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -47,14 +48,11 @@ func (u *userRow) another() string {
 }
 
 func userList(a *Client) *cobra.Command {
-	p := &pages{path: "/v1/users"}
-	cmd := &cobra.Command{
+	return listing(a, &pages{path: "/v1/users"}, &cobra.Command{
 		Use:   "list",
 		Short: "Lists the users, those who are disabled among them",
 		Args:  terminal.Exactly(0, "user list takes flags only"),
-	}
-	columns := []string{"id", "e-mail", "name", "created", "disabled", "totp"}
-	return listing(a, p, cmd, columns, func(u *userRow) []any {
+	}, []string{"id", "e-mail", "name", "created", "disabled", "totp"}, func(u *userRow) []any {
 		return []any{u.ID, u.Email, u.Name, u.CreatedAt, u.DisabledAt, u.TOTP}
 	})
 }
@@ -183,9 +181,7 @@ func userTOTP(a *Client) *cobra.Command {
 		Long: `Makes a user set up a second factor at the next sign-in: a one-time password of an authenticator app. One that is set up already is
 forgotten, for a telephone that was lost. Either way what they are signed in to ends.`,
 		Args: userID("totp"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx, stop := terminal.Interruptible(cmd)
-			defer stop()
+		RunE: interruptible(func(ctx context.Context, cmd *cobra.Command, args []string) error {
 			method, said := http.MethodPost, "sets up a second factor at the next sign-in"
 			if off {
 				method, said = http.MethodDelete, "needs no second factor"
@@ -195,7 +191,7 @@ forgotten, for a telephone that was lost. Either way what they are signed in to 
 			}
 			fmt.Fprintf(cmd.OutOrStdout(), "%s %s\n", terminal.Printable(args[0]), said)
 			return nil
-		},
+		}),
 	}
 	cmd.Flags().BoolVar(&off, "off", false, "let them sign in without one")
 	return cmd
