@@ -161,8 +161,8 @@ func TestSettingsAreChecked(t *testing.T) {
 		"tenant acme: integration hris: url: evaluated placeholder":              integration(func(i *Integration) { i.URL = "https://{env.GATEWAY_TEST_EMPTY}/inbound" }),
 		`document mode "mail"`:                                                   integration(func(i *Integration) { i.Documents = "mail" }),
 		`retry gap "soon"`:                                                       integration(func(i *Integration) { i.Retry = []string{"soon"} }),
-		"hris: in_flight (inFlight) is":                                           integration(func(i *Integration) { i.InFlight = -1 }),
-		"hris: in_flight (inFlight)":                                               integration(func(i *Integration) { i.InFlight = 1001 }),
+		"hris: in_flight (inFlight) is":                                          integration(func(i *Integration) { i.InFlight = -1 }),
+		"hris: in_flight (inFlight)":                                             integration(func(i *Integration) { i.InFlight = 1001 }),
 		"acme: a secret must be a placeholder":                                   func(a *App) { a.Dev = false },
 		"hris: a secret must be a placeholder":                                   func(a *App) { a.Dev, a.Tenants[0].Secrets = false, []string{"{env.PATH}"} },
 	} {
