@@ -1,4 +1,5 @@
-// Package modules registers everything that hiregate adds to Caddy, on one page.
+// Package modules is everything that hiregate adds to Caddy. This page registers it; each directive has a file. The handlers themselves are
+// plain net/http, in the packages below.
 package modules
 
 import (
@@ -6,41 +7,35 @@ import (
 	"github.com/caddyserver/caddy/v2/caddyconfig/httpcaddyfile"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
-	"github.com/hiregate/hiregate/modules/apply"
-	"github.com/hiregate/hiregate/modules/documents"
 	"github.com/hiregate/hiregate/modules/gateway"
-	"github.com/hiregate/hiregate/modules/healthz"
 	"github.com/hiregate/hiregate/modules/listener"
-	"github.com/hiregate/hiregate/modules/manage"
-	"github.com/hiregate/hiregate/modules/receiver"
-	"github.com/hiregate/hiregate/modules/signin"
 )
 
 func init() {
 	caddy.RegisterModule(gateway.App{})
 	httpcaddyfile.RegisterGlobalOption("hiregate", gateway.ParseOption)
 
-	caddy.RegisterNetwork(listener.Network, listener.Listen)
+	caddy.RegisterNetwork(listener.Network, listener.Listen(gateway.Prepare))
 	caddyhttp.RegisterNetworkHTTP3(listener.Network, "udp")
 
-	caddy.RegisterModule(receiver.Handler{})
-	directive("export_receiver", receiver.ParseDirective)
+	caddy.RegisterModule(ExportReceiver{})
+	directive("export_receiver", parseExportReceiver)
 
-	caddy.RegisterModule(documents.Handler{})
-	directive("documents", documents.ParseDirective)
+	caddy.RegisterModule(Documents{})
+	directive("documents", parseDocuments)
 
-	caddy.RegisterModule(healthz.Handler{})
-	directive("healthz", healthz.ParseDirective)
+	caddy.RegisterModule(Healthz{})
+	directive("healthz", parseHealthz)
 
-	caddy.RegisterModule(manage.Admin{})
-	caddy.RegisterModule(manage.Handler{})
-	directive("manage_api", manage.ParseDirective)
+	caddy.RegisterModule(ManageAdmin{})
+	caddy.RegisterModule(ManageAPI{})
+	directive("manage_api", parseManageAPI)
 
-	caddy.RegisterModule(apply.Handler{})
-	directive("apply_api", apply.ParseDirective)
+	caddy.RegisterModule(ApplyAPI{})
+	directive("apply_api", parseApplyAPI)
 
-	caddy.RegisterModule(signin.Handler{})
-	directive("signin", signin.ParseDirective)
+	caddy.RegisterModule(SignIn{})
+	directive("signin", parseSignIn)
 }
 
 // directive registers a handler's directive. Each of ours answers by itself, as respond does, and is ordered beside it.
@@ -48,3 +43,16 @@ func directive(name string, parse httpcaddyfile.UnmarshalHandlerFunc) {
 	httpcaddyfile.RegisterHandlerDirective(name, parse)
 	httpcaddyfile.RegisterDirectiveOrder(name, httpcaddyfile.Before, "respond")
 }
+
+// noOptions refuses whatever follows a directive that takes no options, with a sentence.
+func noOptions(h httpcaddyfile.Helper, sentence string) error {
+	h.Next()
+	if h.NextArg() || h.NextBlock(0) {
+		return h.Err(sentence)
+	}
+	return nil
+}
+
+var _ = []caddy.Provisioner{(*ExportReceiver)(nil), (*Documents)(nil), (*Healthz)(nil), (*ManageAPI)(nil), (*ApplyAPI)(nil), (*SignIn)(nil)}
+
+var _ caddy.AdminRouter = ManageAdmin{}

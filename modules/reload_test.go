@@ -16,8 +16,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hiregate/hiregate/internal/gateway"
 	"github.com/hiregate/hiregate/internal/webhook"
-	"github.com/hiregate/hiregate/modules/gateway"
 )
 
 // The five ways that a configuration can come and go: load, the same again, a changed one, a failing one, stop. What is shared

@@ -29,11 +29,12 @@ import (
 	_ "github.com/caddyserver/caddy/v2/modules/standard"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hiregate/hiregate/internal/gateway"
+	"github.com/hiregate/hiregate/internal/gateway/gatewaytest"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/webhook"
 	_ "github.com/hiregate/hiregate/modules"
-	"github.com/hiregate/hiregate/modules/gateway"
-	"github.com/hiregate/hiregate/modules/gateway/gatewaytest"
+	app "github.com/hiregate/hiregate/modules/gateway"
 )
 
 // site is a Caddy in this process, at a free port, with its files in a folder.
@@ -232,7 +233,7 @@ func (s *site) references(c settings) held {
 	s.t.Helper()
 	id, err := store.Identity("sqlite://" + c.database)
 	require.NoError(s.t, err)
-	of, running := gateway.PoolReferences(gateway.Settings{
+	of, running := app.PoolReferences(gateway.Settings{
 		Database: id, Documents: s.path("documents"), Temporal: gatewaytest.Nowhere, Namespace: "default"})
 	return held{of, running}
 }

@@ -1,4 +1,4 @@
-// Package layers keeps the layer rule: cmd → modules → workflows → schemas, internal. Tests may import what they like.
+// Package layers keeps the layer rule: cmd → modules → internal/gateway → workflows → schemas, internal. Tests may import what they like.
 package layers
 
 import (
@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -21,16 +22,33 @@ const (
 	caddy = "github.com/caddyserver/caddy/"
 )
 
-// below says for each layer, a top folder, which layers its packages may import. A main package is of layer cmd
-// wherever it lies: nothing can import it.
+// below says for each layer which layers its packages may import. A layer is a folder without those below it that are layers themselves.
+// A main package is of layer cmd wherever it lies: nothing can import it.
 var below = map[string]string{
-	"cmd":       "modules workflows schemas internal caddyfile",
-	"modules":   "modules workflows schemas internal",
-	"workflows": "workflows schemas internal",
-	"schemas":   "schemas internal",
-	"internal":  "schemas internal caddyfile",
-	"caddyfile": "",
+	"cmd":              "modules internal/gateway workflows schemas internal caddyfile",
+	"modules":          "modules internal/gateway workflows schemas internal",
+	"internal/gateway": "internal/gateway workflows schemas internal",
+	"workflows":        "workflows schemas internal",
+	"schemas":          "schemas internal",
+	"internal":         "schemas internal caddyfile",
+	"caddyfile":        "",
 }
+
+// knowCaddy are the packages that may import Caddy, beside main packages.
+const knowCaddy = "modules modules/gateway modules/listener"
+
+// layerOf returns the layer of a package, or of none: its top folder.
+func layerOf(pkg string) string {
+	for folder := pkg; folder != "."; folder = path.Dir(folder) {
+		if _, known := below[folder]; known {
+			return folder
+		}
+	}
+	top, _, _ := strings.Cut(pkg, "/")
+	return top
+}
+
+func isOneOf(list, word string) bool { return slices.Contains(strings.Fields(list), word) }
 
 // check returns the violations in the Go files below root, a sentence each, and the number of files it looked at.
 func check(root string) (violations []string, files int, err error) {
@@ -57,7 +75,7 @@ func check(root string) (violations []string, files int, err error) {
 			if err != nil {
 				return fmt.Errorf("read imports of %s: %w", rel, err)
 			}
-			if why := forbidden(filepath.ToSlash(rel), f.Name.Name, imported); why != "" {
+			if why := forbidden(path.Dir(filepath.ToSlash(rel)), f.Name.Name, imported); why != "" {
 				violations = append(violations, fmt.Sprintf("%s imports %s: %s", filepath.ToSlash(rel), imported, why))
 			}
 		}
@@ -66,7 +84,7 @@ func check(root string) (violations []string, files int, err error) {
 	return violations, files, err
 }
 
-// skipped tells folders that hold no packages of this module.
+// skipped reports whether a folder holds no packages of this module.
 func skipped(folder, name string) bool {
 	if name == "testdata" || name[0] == '.' || name[0] == '_' {
 		return true
@@ -75,37 +93,32 @@ func skipped(folder, name string) bool {
 	return err == nil
 }
 
-// forbidden says why the file must not import imported, or nothing.
-func forbidden(file, pkg, imported string) string {
-	layer, _, _ := strings.Cut(file, "/")
-	base := path.Base(file)
-	if layer == "modules" && strings.HasPrefix(imported, caddy) && base != "module.go" && base != "caddyfile.go" && file != "modules/modules.go" {
-		return "in a module's folder only module.go and caddyfile.go import Caddy"
-	}
-	target, own := strings.CutPrefix(imported, ours)
-	if !own {
-		return ""
-	}
-	if strings.HasPrefix(file, "internal/hiring/") {
-		return "internal/hiring imports nothing of ours"
-	}
+// forbidden says why a package, in a folder, must not import imported; empty: it may.
+func forbidden(folder, pkg, imported string) string {
+	layer := layerOf(folder)
 	if pkg == "main" {
 		layer = "cmd"
 	}
-	if layer != "cmd" && strings.HasPrefix(target, "internal/cli/") && !strings.HasPrefix(file, "internal/cli/") {
-		return "only cmd imports the command line"
+	if strings.HasPrefix(imported, caddy) && layer != "cmd" && !isOneOf(knowCaddy, folder) {
+		return "only " + strings.ReplaceAll(knowCaddy, " ", ", ") + " and cmd import Caddy"
 	}
+	target, own := strings.CutPrefix(imported, ours)
 	allowed, known := below[layer]
-	if !known {
+	switch {
+	case !own:
+		return ""
+	case strings.HasPrefix(folder+"/", "internal/hiring/"):
+		return "internal/hiring imports nothing of ours"
+	case strings.HasPrefix(target, "internal/cli/") && layer != "cmd" && !strings.HasPrefix(folder, "internal/cli/"):
+		return "only cmd imports the command line"
+	case strings.HasPrefix(target, "modules/") && layer == "modules" && folder != "modules":
+		return "modules do not import one another: only the package modules imports them"
+	case !known:
 		return layer + " is no layer; put the package into one, or add the layer in internal/layers"
+	case !isOneOf(allowed, layerOf(target)):
+		return layer + " must not import " + layerOf(target)
 	}
-	target, _, _ = strings.Cut(target, "/")
-	for l := range strings.FieldsSeq(allowed) {
-		if l == target {
-			return ""
-		}
-	}
-	return layer + " must not import " + target
+	return ""
 }
 
 func TestLayers(t *testing.T) {
@@ -123,8 +136,12 @@ func TestCheck(t *testing.T) {
 		{"internal/bench/main.go", "main", ours + "modules", ""},
 		{"modules/modules.go", "modules", ours + "modules/receiver", ""},
 		{"modules/modules.go", "modules", caddy + "v2", ""},
-		{"modules/receiver/module.go", "receiver", caddy + "v2/modules/caddyhttp", ""},
-		{"modules/receiver/caddyfile.go", "receiver", caddy + "v2", ""},
+		{"modules/receiver.go", "modules", caddy + "v2/modules/caddyhttp", ""},
+		{"modules/gateway/app.go", "gateway", caddy + "v2", ""},
+		{"modules/gateway/app.go", "gateway", ours + "internal/gateway", ""},
+		{"modules/receiver/receiver.go", "receiver", ours + "internal/gateway", ""},
+		{"internal/gateway/runtime.go", "gateway", ours + "workflows/export", ""},
+		{"internal/gateway/gatewaytest/beside.go", "gatewaytest", ours + "internal/gateway", ""},
 		{"modules/receiver/receiver_test.go", "receiver", caddy + "v2", ""},
 		{"modules/receiver/receiver.go", "receiver", ours + "workflows/export", ""},
 		{"workflows/export/workflow.go", "export", ours + "internal/hiring", ""},
@@ -140,9 +157,14 @@ func TestCheck(t *testing.T) {
 		{"testdata/x.go", "x", ours + "modules", ""},
 		{".cache/x.go", "x", ours + "modules", ""},
 
-		{"modules/receiver/receiver.go", "receiver", caddy + "v2", "only module.go and caddyfile.go import Caddy"},
-		{"modules/receiver/deep/metrics.go", "deep", caddy + "v2/caddyconfig", "only module.go and caddyfile.go import Caddy"},
-		{"modules/gateway/modules.go", "gateway", caddy + "v2", "only module.go and caddyfile.go import Caddy"},
+		{"modules/receiver/receiver.go", "receiver", caddy + "v2", "modules/listener and cmd import Caddy"},
+		{"modules/gateway/deep/metrics.go", "deep", caddy + "v2/caddyconfig", "and cmd import Caddy"},
+		{"internal/gateway/runtime.go", "gateway", caddy + "v2", "and cmd import Caddy"},
+		{"modules/receiver/receiver.go", "receiver", ours + "modules/gateway", "modules do not import one another"},
+		{"modules/listener/module.go", "listener", ours + "modules/gateway", "modules do not import one another"},
+		{"internal/gateway/runtime.go", "gateway", ours + "modules/gateway", "internal/gateway must not import modules"},
+		{"internal/store/store.go", "store", ours + "internal/gateway", "internal must not import internal/gateway"},
+		{"workflows/export/workflow.go", "export", ours + "internal/gateway", "workflows must not import internal/gateway"},
 		{"internal/hiring/export.go", "hiring", ours + "internal/webhook", "internal/hiring imports nothing of ours"},
 		{"internal/store/store.go", "store", ours + "workflows/export", "internal must not import workflows"},
 		{"internal/store/store.go", "store", ours + "modules/gateway", "internal must not import modules"},

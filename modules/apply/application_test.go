@@ -18,11 +18,11 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
 
+	"github.com/hiregate/hiregate/internal/gateway/gatewaytest"
 	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/store/storetest"
 	"github.com/hiregate/hiregate/modules/apply"
-	"github.com/hiregate/hiregate/modules/gateway/gatewaytest"
 )
 
 // What an application becomes: a candidate, a job application with its document and answers, the compliance answers apart.

@@ -11,10 +11,10 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/hiregate/hiregate/internal/documents"
+	"github.com/hiregate/hiregate/internal/gateway"
 	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/problem"
 	"github.com/hiregate/hiregate/internal/store"
-	"github.com/hiregate/hiregate/modules/gateway"
 )
 
 // Server answers GET and HEAD for a document's public URL, whose last path segment is the token.

@@ -17,11 +17,11 @@ import (
 	"go.uber.org/zap/zapcore"
 
 	archive "github.com/hiregate/hiregate/internal/documents"
+	"github.com/hiregate/hiregate/internal/gateway/gatewaytest"
 	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/inbox"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/modules/documents"
-	"github.com/hiregate/hiregate/modules/gateway/gatewaytest"
 )
 
 const (

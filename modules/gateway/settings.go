@@ -292,10 +292,3 @@ func (i Integration) build(tenant string, resolve resolve, dev bool, guard *egre
 	}
 	return integration, nil
 }
-
-// current holds the gateways of the configurations that are running.
-var current config.Running[Gateway]
-
-// Current is the gateway of the configuration in force; nil when there is none. For the admin API, whose modules are not told
-// when they end and so must hold nothing.
-func Current() *Gateway { return current.Current() }

@@ -6,13 +6,15 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/hiregate/hiregate/internal/gateway"
 )
 
 func TestTemporalSecurity(t *testing.T) {
 	t.Parallel()
 	empty := filepath.Join(t.TempDir(), "empty.pem")
 	require.NoError(t, os.WriteFile(empty, nil, 0o600))
-	secured := func(connection Temporal) (Security, error) {
+	secured := func(connection Temporal) (gateway.Security, error) {
 		a := app()
 		connection.Address = "temporal.internal:7233"
 		a.Temporal = connection
@@ -21,17 +23,17 @@ func TestTemporalSecurity(t *testing.T) {
 	}
 	s, err := secured(Temporal{})
 	require.NoError(t, err)
-	require.Equal(t, Security{}, s)
-	config, err := s.config()
+	require.Equal(t, gateway.Security{}, s)
+	config, err := s.TLSConfig()
 	require.NoError(t, err)
 	require.Nil(t, config, "nobody asked for encryption")
 
 	for name, connection := range map[string]Temporal{
-		"tls": {TLS: &TLS{ServerName: "cluster.internal"}}, "api_key": {APIKey: "hunter2"}, "both": {TLS: &TLS{ServerName: "cluster.internal"}, APIKey: "hunter2"},
+		"tls": {TLS: &gateway.TLS{ServerName: "cluster.internal"}}, "api_key": {APIKey: "hunter2"}, "both": {TLS: &gateway.TLS{ServerName: "cluster.internal"}, APIKey: "hunter2"},
 	} {
 		s, err := secured(connection)
 		require.NoError(t, err, name)
-		config, err := s.config()
+		config, err := s.TLSConfig()
 		require.NoError(t, err, name)
 		require.NotNil(t, config, name)
 		require.False(t, config.InsecureSkipVerify)
@@ -40,7 +42,7 @@ func TestTemporalSecurity(t *testing.T) {
 		}
 		require.Equal(t, connection.APIKey, s.APIKey.Reveal())
 	}
-	for want, files := range map[string]TLS{
+	for want, files := range map[string]gateway.TLS{
 		"there is no certificate in ":    {CA: empty},
 		"temporal: ca: open ":            {CA: empty + ".away"},
 		"temporal: client_auth: open ":   {Certificate: empty + ".away", Key: empty},

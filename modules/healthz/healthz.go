@@ -9,8 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hiregate/hiregate/internal/gateway"
 	"github.com/hiregate/hiregate/internal/problem"
-	"github.com/hiregate/hiregate/modules/gateway"
 )
 
 // patience is how long to wait for the answer of a part.

@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 	_ "modernc.org/sqlite" // to hold the database
 
-	"github.com/hiregate/hiregate/modules/gateway/gatewaytest"
+	"github.com/hiregate/hiregate/internal/gateway/gatewaytest"
 	"github.com/hiregate/hiregate/modules/healthz"
 	"github.com/hiregate/hiregate/workflows/temporaltest"
 )

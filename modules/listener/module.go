@@ -10,8 +10,6 @@ import (
 	"strings"
 
 	"github.com/caddyserver/caddy/v2"
-
-	"github.com/hiregate/hiregate/modules/gateway"
 )
 
 // Network is the word before the slash of an address that is shared: bind shared/0.0.0.0
@@ -31,8 +29,17 @@ const Network = "shared"
 // sockets are the open ones, by address.
 var sockets = caddy.NewUsagePool()
 
-// Listen implements caddy.ListenerFunc.
-func Listen(ctx context.Context, _, host, portRange string, portOffset uint, config net.ListenConfig) (any, error) {
+// Listen returns the function that listens. prepare is called with each configuration before it may take connections; its error keeps the
+// configuration from listening.
+func Listen(prepare func(caddy.Context) error) caddy.ListenerFunc {
+	return func(ctx context.Context, _, host, portRange string, portOffset uint, config net.ListenConfig) (any, error) {
+		return listenAt(ctx, prepare, host, portRange, portOffset, config)
+	}
+}
+
+func listenAt(
+	ctx context.Context, prepare func(caddy.Context) error, host, portRange string, portOffset uint, config net.ListenConfig,
+) (any, error) {
 	first, _, _ := strings.Cut(portRange, "-")
 	port, err := strconv.ParseUint(first, 10, 16)
 	if err != nil {
@@ -41,7 +48,7 @@ func Listen(ctx context.Context, _, host, portRange string, portOffset uint, con
 	address := net.JoinHostPort(host, strconv.FormatUint(port+uint64(portOffset), 10))
 	inForce := func() bool { return true }
 	if configuration, ok := ctx.(caddy.Context); ok {
-		if err := gateway.Prepare(configuration); err != nil {
+		if err := prepare(configuration); err != nil {
 			return nil, err
 		}
 		inForce = func() bool { return isActive(configuration) }
@@ -74,5 +81,3 @@ func isActive(configuration caddy.Context) bool {
 	active, err := caddy.ActiveContext().AppIfConfigured("http")
 	return err == nil && active == own
 }
-
-var _ caddy.ListenerFunc = Listen

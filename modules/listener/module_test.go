@@ -6,12 +6,15 @@ import (
 	"net"
 	"testing"
 
+	"github.com/caddyserver/caddy/v2"
 	"github.com/stretchr/testify/require"
 )
 
+var open = Listen(func(caddy.Context) error { return nil })
+
 func listen(t *testing.T, port int) net.Listener {
 	t.Helper()
-	l, err := Listen(context.WithoutCancel(t.Context()), Network, "127.0.0.1", fmt.Sprint(port), 0, net.ListenConfig{})
+	l, err := open(context.WithoutCancel(t.Context()), Network, "127.0.0.1", fmt.Sprint(port), 0, net.ListenConfig{})
 	require.NoError(t, err)
 	return l.(net.Listener)
 }
@@ -96,9 +99,9 @@ func TestTakenPortIsAnError(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer l.Close()
-	_, err = Listen(t.Context(), Network, "127.0.0.1", fmt.Sprint(l.Addr().(*net.TCPAddr).Port), 0, net.ListenConfig{})
+	_, err = open(t.Context(), Network, "127.0.0.1", fmt.Sprint(l.Addr().(*net.TCPAddr).Port), 0, net.ListenConfig{})
 	require.ErrorContains(t, err, "address already in use")
-	_, err = Listen(t.Context(), Network, "127.0.0.1", "", 0, net.ListenConfig{})
+	_, err = open(t.Context(), Network, "127.0.0.1", "", 0, net.ListenConfig{})
 	require.ErrorContains(t, err, "needs a port")
 }
 
@@ -107,7 +110,7 @@ func TestConfigurationThatIsGivenUpLeavesAtOnce(t *testing.T) {
 	port := freePort(t)
 	first := listen(t, port)
 	ctx, giveUp := context.WithCancel(t.Context())
-	failing, err := Listen(ctx, Network, "127.0.0.1", fmt.Sprint(port), 0, net.ListenConfig{})
+	failing, err := open(ctx, Network, "127.0.0.1", fmt.Sprint(port), 0, net.ListenConfig{})
 	require.NoError(t, err)
 	giveUp()
 	_, err = failing.(net.Listener).Accept()

@@ -10,8 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hiregate/hiregate/internal/gateway"
 	"github.com/hiregate/hiregate/internal/inbound"
-	"github.com/hiregate/hiregate/modules/gateway"
 	"github.com/hiregate/hiregate/modules/manage"
 )
 

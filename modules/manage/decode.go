@@ -11,10 +11,10 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/hiregate/hiregate/internal/gateway"
 	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/inbound"
 	"github.com/hiregate/hiregate/internal/problem"
-	"github.com/hiregate/hiregate/modules/gateway"
 )
 
 // maxBody is the largest body that is not a file, in bytes, unless its route takes a larger one.

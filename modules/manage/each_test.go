@@ -5,9 +5,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hiregate/hiregate/internal/gateway"
+	"github.com/hiregate/hiregate/internal/gateway/gatewaytest"
 	"github.com/hiregate/hiregate/internal/store/storetest"
-	"github.com/hiregate/hiregate/modules/gateway"
-	"github.com/hiregate/hiregate/modules/gateway/gatewaytest"
 )
 
 // onEach runs a test on SQLite and on PostgreSQL.

@@ -14,10 +14,10 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 
+	"github.com/hiregate/hiregate/internal/gateway"
 	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/problem"
 	"github.com/hiregate/hiregate/internal/store"
-	"github.com/hiregate/hiregate/modules/gateway"
 )
 
 // API serves the routes of routes.go, whatever path it is mounted under; that path is taken off before. openapi.json describes
@@ -147,7 +147,7 @@ type request struct {
 	once    *store.Once    // nil: it has no Idempotency-Key
 	again   bool           // it was answered before, and nothing was done
 	denied  string         // why the key was refused; empty: it was not
-	logged    []zap.Field    // what else the log tells
+	logged  []zap.Field    // what else the log tells
 
 	// Of the answer, when all goes well.
 	status   int

@@ -8,8 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hiregate/hiregate/internal/gateway"
 	"github.com/hiregate/hiregate/internal/hiring"
-	"github.com/hiregate/hiregate/modules/gateway"
 )
 
 func TestListShowsAllOfAnItem(t *testing.T) {

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hiregate/hiregate/internal/cli/admin"
+	"github.com/hiregate/hiregate/internal/gateway/gatewaytest"
 	_ "github.com/hiregate/hiregate/modules"
-	"github.com/hiregate/hiregate/modules/gateway/gatewaytest"
 )
 
 // TestAdminEndpoint asks a Caddy with and without a gateway, at a port and at a socket, across reloads.

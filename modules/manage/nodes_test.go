@@ -6,11 +6,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hiregate/hiregate/internal/gateway"
+	"github.com/hiregate/hiregate/internal/gateway/gatewaytest"
 	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/store/storetest"
-	"github.com/hiregate/hiregate/modules/gateway"
-	"github.com/hiregate/hiregate/modules/gateway/gatewaytest"
 )
 
 // What one node deletes and another adds to at the same moment is not left in pieces.

@@ -17,10 +17,10 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/hiregate/hiregate/internal/compliance"
+	"github.com/hiregate/hiregate/internal/gateway"
 	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/problem"
 	"github.com/hiregate/hiregate/internal/store"
-	"github.com/hiregate/hiregate/modules/gateway"
 	"github.com/hiregate/hiregate/schemas"
 )
 

@@ -10,9 +10,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hiregate/hiregate/internal/gateway"
 	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/store"
-	"github.com/hiregate/hiregate/modules/gateway"
 	"github.com/hiregate/hiregate/modules/manage"
 )
 

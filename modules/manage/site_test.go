@@ -13,7 +13,7 @@ import (
 	_ "github.com/caddyserver/caddy/v2/modules/standard"
 	"github.com/stretchr/testify/require"
 
-	"github.com/hiregate/hiregate/modules/gateway/gatewaytest"
+	"github.com/hiregate/hiregate/internal/gateway/gatewaytest"
 )
 
 // TestManageAPIOnASite serves the API below a path, in development mode and without.

@@ -16,9 +16,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hiregate/hiregate/internal/gateway/gatewaytest"
 	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/webhook"
-	"github.com/hiregate/hiregate/modules/gateway/gatewaytest"
 	"github.com/hiregate/hiregate/modules/receiver"
 )
 
@@ -38,7 +38,7 @@ func benchOn(g *gatewaytest.Bench) bench {
 	return bench{g, &receiver.Receiver{
 		Gateway: g.Gateway, Tenant: receiver.TenantFrom{Segment: &segment}, MaxBody: receiver.DefaultMaxBody,
 		MaxAttachments: receiver.DefaultMaxAttachments,
-		HookPath:       func(r *http.Request) string { return r.URL.Path }, Log: g.Log,
+		Log:            g.Log,
 	}}
 }
 

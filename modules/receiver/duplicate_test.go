@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
 
+	"github.com/hiregate/hiregate/internal/gateway/gatewaytest"
 	"github.com/hiregate/hiregate/internal/metrics"
-	"github.com/hiregate/hiregate/modules/gateway/gatewaytest"
 )
 
 const badUUID = "the header X-Service-UUID must be 1 to 255 visible ASCII characters"

@@ -11,6 +11,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/hiregate/hiregate/internal/documents"
+	"github.com/hiregate/hiregate/internal/gateway"
 	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/problem"
 	"github.com/hiregate/hiregate/internal/store"
@@ -70,7 +71,7 @@ func (in *intake) leadingHere(t *hiring.Tenant) []string {
 	var all, here []string
 	for _, i := range t.Integrations {
 		all = append(all, i.Name)
-		if u, err := url.Parse(i.URL); err == nil && u.Path == in.HookPath(in.r) {
+		if u, err := url.Parse(i.URL); err == nil && u.Path == gateway.OriginalPath(in.r) {
 			here = append(here, i.Name)
 		}
 	}

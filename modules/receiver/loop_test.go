@@ -8,9 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hiregate/hiregate/internal/documents"
+	"github.com/hiregate/hiregate/internal/gateway/gatewaytest"
 	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/store"
-	"github.com/hiregate/hiregate/modules/gateway/gatewaytest"
 )
 
 // publish gives the only document of the latest export a public URL, as its delivery would, and returns the body that goes out.

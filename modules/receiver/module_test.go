@@ -13,9 +13,9 @@ import (
 	_ "github.com/caddyserver/caddy/v2/modules/standard"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hiregate/hiregate/internal/gateway/gatewaytest"
 	"github.com/hiregate/hiregate/internal/webhook"
 	_ "github.com/hiregate/hiregate/modules"
-	"github.com/hiregate/hiregate/modules/gateway/gatewaytest"
 )
 
 // serveCaddy runs a Caddy with the gateway of acme until the test ends, and gives its address. servers is Caddy's option of that name,

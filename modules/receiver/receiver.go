@@ -16,13 +16,13 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/hiregate/hiregate/internal/config"
+	"github.com/hiregate/hiregate/internal/gateway"
 	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/inbound"
 	"github.com/hiregate/hiregate/internal/inbox"
 	"github.com/hiregate/hiregate/internal/metrics"
 	"github.com/hiregate/hiregate/internal/problem"
 	"github.com/hiregate/hiregate/internal/webhook"
-	"github.com/hiregate/hiregate/modules/gateway"
 	"github.com/hiregate/hiregate/schemas"
 )
 
@@ -45,14 +45,12 @@ type Receiver struct {
 	// MaxAttachments is how many attachments an export has at most. Of an export in quarantine that has more, the first
 	// ones are fetched.
 	MaxAttachments int
-	// HookPath returns the path of a request as its sender wrote it, before the server stripped a prefix.
-	HookPath func(*http.Request) string
-	Log      *zap.Logger
+	Log            *zap.Logger
 }
 
 // ServeHTTP answers a webhook request, or a question about a receipt.
 func (h *Receiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if receipt, ok := receiptOf(h.HookPath(r)); ok {
+	if receipt, ok := receiptOf(gateway.OriginalPath(r)); ok {
 		switch {
 		case r.Method == http.MethodGet || r.Method == http.MethodHead:
 			h.serveReceipt(w, r, receipt)
@@ -285,7 +283,7 @@ func (in *intake) accept(e *hiring.Export) (result string) {
 
 func (in *intake) location(receipt string) string {
 	// One slash at the start, also if the hook is the root: after two, clients expect a host.
-	u := url.URL{Path: strings.TrimRight("/"+strings.Trim(in.HookPath(in.r), "/"), "/") + "/" + receipts + "/" + receipt}
+	u := url.URL{Path: strings.TrimRight("/"+strings.Trim(gateway.OriginalPath(in.r), "/"), "/") + "/" + receipts + "/" + receipt}
 	return u.EscapedPath()
 }
 

@@ -41,8 +41,8 @@ func ParseTenantFrom(args []string) (t TenantFrom, err error) {
 	return t, nil
 }
 
-// check returns what is wrong, or nil.
-func (t TenantFrom) check() error {
+// Validate returns what is wrong, or nil.
+func (t TenantFrom) Validate() error {
 	switch {
 	case t.Segment == nil && t.Query == "":
 		return errors.New("export_receiver does not know its tenants: add `tenant_from path N` or `tenant_from query NAME`")

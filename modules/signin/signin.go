@@ -19,12 +19,12 @@ import (
 	"go.uber.org/zap"
 	"golang.org/x/time/rate"
 
+	"github.com/hiregate/hiregate/internal/gateway"
 	"github.com/hiregate/hiregate/internal/identity"
 	"github.com/hiregate/hiregate/internal/inbound"
 	"github.com/hiregate/hiregate/internal/password"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/vault"
-	"github.com/hiregate/hiregate/modules/gateway"
 )
 
 // Provider is the OpenID provider of one issuer. Several in a process share users, clients and keys with the database;

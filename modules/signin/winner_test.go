@@ -10,8 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hiregate/hiregate/internal/gateway/gatewaytest"
 	"github.com/hiregate/hiregate/internal/store/storetest"
-	"github.com/hiregate/hiregate/modules/gateway/gatewaytest"
 )
 
 // "40 parallel exchanges of one code: exactly one succeeds", and one more revokes what it got.

@@ -48,7 +48,7 @@ func TestOnlyAnotherKeyIsTried(t *testing.T) {
 	empty := new(vault.Vault)
 	d.vaults.Add(empty)
 	d.good.Store(append(d.opening(), empty))
-	d.leave(empty)
+	d.RemoveVault(empty)
 	require.NoError(t, d.unseal(t.Context(), empty, time.Now()))
 	require.ErrorIs(t, unseal(of(newest)), store.ErrUnavailable)
 }
@@ -80,7 +80,7 @@ func TestNoDataKeyIsMadeBesideACheck(t *testing.T) {
 	require.Equal(t, result{}, <-ended)
 	require.False(t, db.Sealing())
 	require.NoError(t, d.unseal(t.Context(), none, time.Now()))
-	d.leave(none)
+	d.RemoveVault(none)
 	made, err := d.renew(t.Context(), time.Now())
 	require.NoError(t, err)
 	require.True(t, made)

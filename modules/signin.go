@@ -1,4 +1,4 @@
-package signin
+package modules
 
 import (
 	"cmp"
@@ -14,12 +14,14 @@ import (
 	"github.com/caddyserver/caddy/v2"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
+	"github.com/hiregate/hiregate/internal/config"
 	"github.com/hiregate/hiregate/internal/password"
 	"github.com/hiregate/hiregate/modules/gateway"
+	"github.com/hiregate/hiregate/modules/signin"
 )
 
-// Handler is the directive signin: the OpenID provider. Put it into handle_path, which takes the path of base_url off.
-type Handler struct {
+// SignIn is the directive signin: the OpenID provider. Put it into handle_path, which takes the path of base_url off.
+type SignIn struct {
 	// BaseURL is the {base_url} of the contract, and the issuer. Default: <public_url>/signin.
 	BaseURL string `json:"base_url,omitempty"`
 	// Title is what the pages call the service. Default: service_name.
@@ -32,7 +34,7 @@ type Handler struct {
 	// Upstream is another OpenID provider, where people may sign in instead.
 	Upstream *UpstreamOIDC `json:"upstream_oidc,omitempty"`
 
-	provider *Provider
+	provider *signin.Provider
 }
 
 // UpstreamOIDC is another OpenID provider, and what this one is there. Its redirect URI there is
@@ -47,53 +49,52 @@ type UpstreamOIDC struct {
 }
 
 // CaddyModule implements caddy.Module.
-func (Handler) CaddyModule() caddy.ModuleInfo {
-	return caddy.ModuleInfo{ID: "http.handlers.signin", New: func() caddy.Module { return new(Handler) }}
+func (SignIn) CaddyModule() caddy.ModuleInfo {
+	return caddy.ModuleInfo{ID: "http.handlers.signin", New: func() caddy.Module { return new(SignIn) }}
 }
 
-// failures outlive a configuration.
-var failures = password.NewFailures(time.Now)
+// signInFailures outlive a configuration.
+var signInFailures = password.NewFailures(time.Now)
 
 // Provision joins the handler to the gateway. It touches no file and no database.
-func (h *Handler) Provision(ctx caddy.Context) error {
+func (h *SignIn) Provision(ctx caddy.Context) error {
 	g, err := gateway.Of(ctx, "signin")
 	if err != nil {
 		return err
 	}
-	p := Provider{
+	p := signin.Provider{
 		Gateway: g, Issuer: cmp.Or(h.BaseURL, g.Config.PublicURL+"/signin"), Title: cmp.Or(h.Title, g.Config.Names.Service),
-		Failures: failures, Address: gateway.ClientAddress(ctx), Log: ctx.Logger(),
+		Failures: signInFailures, Address: clientAddress(ctx), Log: ctx.Logger(),
 	}
 	if err := checkIssuer(p.Issuer, g.Config.Dev); err != nil {
 		return err
 	}
 	if len(h.Keys) == 0 {
-		return errNoKey
+		return errNoSignInKey
 	}
 	needed := h.Keys
 	if h.Upstream != nil {
 		needed = append(slices.Clone(needed), h.Upstream.ClientSecret)
 	}
-	if err := g.CheckPlaceholders(needed...); err != nil {
+	if err := gateway.CheckPlaceholders(ctx, needed...); err != nil {
 		return fmt.Errorf("signin: %w", err)
 	}
 	replacer := caddy.NewReplacer()
-	p.Vault, err = sealKey.Vault(h.Keys, g.Config.Dev,
-		func(s string) (string, error) { return replacer.ReplaceOrErr(s, true, true) })
+	p.Vault, err = signInKey.Vault(h.Keys, g.Config.Dev, func(s string) (string, error) { return replacer.ReplaceOrErr(s, true, true) })
 	if err != nil {
 		return err
 	}
-	p.Ring = &Ring{Vault: p.Vault, Store: g.Runtime.Store, Now: g.Now, Log: p.Log,
-		Every: cmp.Or(time.Duration(h.Rotate), RotateEvery)}
-	if p.Ring.Every < MinRotate {
+	p.Ring = &signin.Ring{Vault: p.Vault, Store: g.Runtime.Store, Now: g.Now, Log: p.Log,
+		Every: cmp.Or(time.Duration(h.Rotate), signin.RotateEvery)}
+	if p.Ring.Every < signin.MinRotate {
 		return errRotate
 	}
 	if h.Upstream != nil {
-		if p.Upstream, err = h.Upstream.resolve(g); err != nil {
+		if p.Upstream, err = h.Upstream.resolve(g.Config, g.Now); err != nil {
 			return err
 		}
 	}
-	h.provider = New(p)
+	h.provider = signin.New(p)
 	return nil
 }
 
@@ -112,8 +113,8 @@ func (c *UpstreamOIDC) check(dev bool) error {
 	return nil
 }
 
-func (c *UpstreamOIDC) resolve(g *gateway.Gateway) (*Upstream, error) {
-	if err := c.check(g.Config.Dev); err != nil {
+func (c *UpstreamOIDC) resolve(config *config.Config, now func() time.Time) (*signin.Upstream, error) {
+	if err := c.check(config.Dev); err != nil {
 		return nil, err
 	}
 	issuer, err := url.Parse(c.Issuer)
@@ -124,16 +125,12 @@ func (c *UpstreamOIDC) resolve(g *gateway.Gateway) (*Upstream, error) {
 	if err != nil {
 		return nil, gateway.Unset("signin: upstream_oidc: client_secret", err)
 	}
-	return &Upstream{Name: cmp.Or(c.Name, issuer.Hostname()), Issuer: c.Issuer, ClientID: c.ClientID,
-		Secret: strings.TrimSpace(secret), Client: g.Config.Egress.Client(), Now: g.Now}, nil
+	return &signin.Upstream{Name: cmp.Or(c.Name, issuer.Hostname()), Issuer: c.Issuer, ClientID: c.ClientID, Secret: strings.TrimSpace(secret), Client: config.Egress.Client(), Now: now}, nil
 }
 
 // ServeHTTP implements caddyhttp.MiddlewareHandler. It answers every request itself.
-func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request, _ caddyhttp.Handler) error {
-	h.provider.Gateway.CloseWhenReplaced(w)
-	defer gateway.LeastRate(r)()
-	h.provider.ServeHTTP(w, r)
-	return nil
+func (h *SignIn) ServeHTTP(w http.ResponseWriter, r *http.Request, _ caddyhttp.Handler) error {
+	return serve(h.provider.Gateway, h.provider, w, r)
 }
 
 var errRotate = errors.New("signin: rotate is how long a signing key signs: write at least 7d, such as `rotate 90d`")
@@ -157,12 +154,6 @@ func checkIssuer(s string, dev bool) error {
 
 var placeholder = regexp.MustCompile(`^\{(env|file)\.[^{}]+\}$`)
 
-var errNoKey = errors.New(
-	"signin is not complete: add `key {env.HIREGATE_SIGNIN_KEY}`, of the output of openssl rand -base64 32")
+var errNoSignInKey = errors.New("signin is not complete: add `key {env.HIREGATE_SIGNIN_KEY}`, of the output of openssl rand -base64 32")
 
-var sealKey = gateway.SealKey{Option: "signin: key", Of: "signing keys"}
-
-var (
-	_ caddy.Provisioner           = (*Handler)(nil)
-	_ caddyhttp.MiddlewareHandler = (*Handler)(nil)
-)
+var signInKey = gateway.SealKey{Option: "signin: key", Of: "signing keys"}

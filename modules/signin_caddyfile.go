@@ -1,4 +1,4 @@
-package signin
+package modules
 
 import (
 	"errors"
@@ -10,9 +10,10 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 
 	"github.com/hiregate/hiregate/modules/gateway"
+	"github.com/hiregate/hiregate/modules/signin"
 )
 
-// ParseDirective reads the directive. Syntax:
+// parseSignIn reads the directive. Syntax:
 //
 //	signin {
 //		base_url <url>
@@ -25,8 +26,8 @@ import (
 //			client_secret <placeholder>
 //		}
 //	}
-func ParseDirective(h httpcaddyfile.Helper) (caddyhttp.MiddlewareHandler, error) {
-	handler, dev := new(Handler), gateway.Development(h)
+func parseSignIn(h httpcaddyfile.Helper) (caddyhttp.MiddlewareHandler, error) {
+	handler, dev := new(SignIn), gateway.Development(h)
 	head := *h.Dispenser
 	head.Next() // the directive's name
 	const example = "signin takes a block: write signin {, below it key {env.HIREGATE_SIGNIN_KEY}, below that }"
@@ -37,7 +38,7 @@ func ParseDirective(h httpcaddyfile.Helper) (caddyhttp.MiddlewareHandler, error)
 		return handler.option(option, args, dev)
 	})
 	if err == nil && len(handler.Keys) == 0 {
-		err = head.WrapErr(errNoKey)
+		err = head.WrapErr(errNoSignInKey)
 	}
 	return handler, err
 }
@@ -52,13 +53,13 @@ func oneArgument(option string) error {
 	return fmt.Errorf("%s takes one argument: write, for example, `%[1]s %s`", option, examples[option])
 }
 
-func (h *Handler) option(name string, args []string, dev bool) error {
+func (h *SignIn) option(name string, args []string, dev bool) error {
 	if name == "key" {
 		if len(args) == 0 {
 			return errors.New("key takes a placeholder: write, for example, `key {env.HIREGATE_SIGNIN_KEY}`")
 		}
 		for _, one := range args {
-			if err := sealKey.Check(one, dev); err != nil {
+			if err := signInKey.Check(one, dev); err != nil {
 				return err
 			}
 		}
@@ -78,7 +79,7 @@ func (h *Handler) option(name string, args []string, dev bool) error {
 		return checkIssuer(h.BaseURL, dev)
 	case "rotate":
 		d, err := caddy.ParseDuration(args[0])
-		if err != nil || d < MinRotate || d > 10*365*24*time.Hour {
+		if err != nil || d < signin.MinRotate || d > 10*365*24*time.Hour {
 			return errRotate
 		}
 		h.Rotate = caddy.Duration(d)
@@ -86,7 +87,7 @@ func (h *Handler) option(name string, args []string, dev bool) error {
 	return nil
 }
 
-func (h *Handler) upstream(d httpcaddyfile.Helper, args []string, dev bool) error {
+func (h *SignIn) upstream(d httpcaddyfile.Helper, args []string, dev bool) error {
 	if len(args) != 1 {
 		return errors.New("upstream_oidc takes the issuer of people's own provider, and a block: write, for example, upstream_oidc https://login.example.com {")
 	}

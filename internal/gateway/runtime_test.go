@@ -11,9 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
 
+	"github.com/hiregate/hiregate/internal/gateway"
+	"github.com/hiregate/hiregate/internal/gateway/gatewaytest"
 	"github.com/hiregate/hiregate/internal/store"
-	"github.com/hiregate/hiregate/modules/gateway"
-	"github.com/hiregate/hiregate/modules/gateway/gatewaytest"
 )
 
 func newGateway(t *testing.T, folder string) (*gateway.Gateway, *gateway.Database) {

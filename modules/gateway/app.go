@@ -1,3 +1,5 @@
+// Package gateway is the app module: Caddy's global option hiregate. It makes an internal/gateway of each configuration, and hands it to
+// the handlers.
 package gateway
 
 import (
@@ -20,6 +22,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/hiregate/hiregate/internal/documents"
+	"github.com/hiregate/hiregate/internal/gateway"
 	"github.com/hiregate/hiregate/internal/metrics"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/schemas"
@@ -61,13 +64,14 @@ type App struct {
 	// Tenants are the declared ones.
 	Tenants []Tenant `json:"tenants,omitempty"`
 
-	gateway    Gateway
-	security   Security // of the connection to Temporal
+	gateway    gateway.Gateway
+	places     []place          // of placeholders, where they are known
+	security   gateway.Security // of the connection to Temporal
 	databaseID string
-	database   *Database
-	runtimeID  *Settings // what was taken of the pools; nil and "": nothing
-	admin      string    // address of the admin endpoint
-	claimed    bool      // whether that was taken of its pool
+	database   *gateway.Database
+	runtimeID  *gateway.Settings // what was taken of the pools; nil and "": nothing
+	admin      string            // address of the admin endpoint
+	claimed    bool              // whether that was taken of its pool
 	log        *zap.Logger
 }
 
@@ -95,8 +99,9 @@ func (a *App) Provision(ctx caddy.Context) error {
 	if a.admin, err = adminAddress(ctx); err != nil {
 		return err
 	}
-	known, resolve := takePlaces(), resolved()
-	if err := unresolved(known, a, resolve); err != nil {
+	resolve := resolved()
+	a.places = takePlaces()
+	if err := unresolved(a.places, a, resolve); err != nil {
 		return err
 	}
 	c, err := a.build(resolve)
@@ -111,7 +116,7 @@ func (a *App) Provision(ctx caddy.Context) error {
 	if err != nil {
 		return err
 	}
-	a.gateway = Gateway{Config: c, Validator: validator, Now: time.Now, vault: v, places: known}
+	a.gateway = gateway.Gateway{Config: c, Validator: validator, Now: time.Now, Vault: v, Exiting: caddy.Exiting}
 	return a.take()
 }
 
@@ -147,8 +152,12 @@ func resolved() resolve {
 }
 
 // CheckPlaceholders names all placeholders of the Caddyfile that have no value, each with its line, when one of these is among them.
-func (g *Gateway) CheckPlaceholders(written ...string) error {
-	return unresolved(g.places, written, resolved())
+func CheckPlaceholders(ctx caddy.Context, written ...string) error {
+	a, err := appOf(ctx)
+	if err != nil {
+		return err
+	}
+	return unresolved(a.places, written, resolved())
 }
 
 // take gets the database and the runtime out of their pools, or makes them.
@@ -163,21 +172,21 @@ func (a *App) take() error {
 	}
 	// Pooled values outlive this configuration, so they log on their own account.
 	log := latestLog(caddy.Log).Named("hiregate")
-	shared, _, err := databases.LoadOrNew(id, func() (caddy.Destructor, error) { return &Database{Address: a.Database}, nil })
+	shared, _, err := databases.LoadOrNew(id, func() (caddy.Destructor, error) { return &gateway.Database{Address: a.Database}, nil })
 	if err != nil {
 		return err
 	}
-	a.databaseID, a.database = id, shared.(*Database)
-	a.database.vaults.Add(a.gateway.vault)
-	settings := Settings{Database: id, Documents: documentsID, Temporal: a.Temporal.Address, Namespace: a.Temporal.Namespace, Security: a.security}
+	a.databaseID, a.database = id, shared.(*gateway.Database)
+	a.database.AddVault(a.gateway.Vault)
+	settings := gateway.Settings{Database: id, Documents: documentsID, Temporal: a.Temporal.Address, Namespace: a.Temporal.Namespace, Security: a.security}
 	running, _, err := runtimes.LoadOrNew(settings, func() (caddy.Destructor, error) {
-		return NewRuntime(settings, a.database, log)
+		return gateway.NewRuntime(settings, a.database, log)
 	})
 	if err != nil {
 		return err
 	}
 	a.runtimeID = &settings
-	a.gateway.Runtime = running.(*Runtime)
+	a.gateway.Runtime = running.(*gateway.Runtime)
 	a.gateway.Config.Stored = a.gateway.Runtime.Directory
 	return nil
 }
@@ -240,9 +249,7 @@ func (a *App) Start() error {
 	if err := a.gateway.Start(context.Background()); err != nil {
 		return err
 	}
-	a.gateway.Runtime.InForce.Push(a.gateway.Config)
-	a.gateway.Runtime.boundBodies()
-	current.Push(&a.gateway)
+	a.gateway.Push()
 	for _, t := range a.gateway.Config.Tenants {
 		if len(t.Integrations) == 0 {
 			a.log.Warn("a tenant has no integration: its exports are accepted and kept, and go nowhere", zap.String("tenant", t.Name))
@@ -253,16 +260,8 @@ func (a *App) Start() error {
 
 // Stop takes this configuration out of force. What the door needs stays open: requests are still being answered.
 func (a *App) Stop() error {
-	current.Drop(&a.gateway)
-	a.gateway.Runtime.InForce.Drop(a.gateway.Config)
-	a.gateway.Runtime.boundBodies()
+	a.gateway.Drop()
 	return nil
-}
-
-// leaving tells whether another configuration is in force, or the process is about to end.
-func (g *Gateway) leaving() bool {
-	now := Current()
-	return now != nil && now != g || caddy.Exiting()
 }
 
 // Cleanup gives back what Provision took.
@@ -283,7 +282,7 @@ func (a *App) Cleanup() error {
 		a.runtimeID = nil
 	}
 	if a.databaseID != "" {
-		a.database.leave(a.gateway.vault)
+		a.database.RemoveVault(a.gateway.Vault)
 		_, err := databases.Delete(a.databaseID)
 		errs = append(errs, err)
 		a.databaseID = ""
@@ -291,9 +290,18 @@ func (a *App) Cleanup() error {
 	return errors.Join(errs...)
 }
 
-// Of gives a handler the gateway of its configuration.
-func Of(ctx caddy.Context, directive string) (*Gateway, error) {
+// appOf is the app of a configuration; the error is caddy.ErrNotConfigured without one.
+func appOf(ctx caddy.Context) (*App, error) {
 	app, err := ctx.AppIfConfigured("hiregate")
+	if err != nil {
+		return nil, err
+	}
+	return app.(*App), nil
+}
+
+// Of gives a handler the gateway of its configuration.
+func Of(ctx caddy.Context, directive string) (*gateway.Gateway, error) {
+	app, err := appOf(ctx)
 	if errors.Is(err, caddy.ErrNotConfigured) {
 		return nil, fmt.Errorf("%s needs the global option hiregate: add hiregate { … } to the block at the head of the Caddyfile", directive)
 	}
@@ -303,7 +311,7 @@ func Of(ctx caddy.Context, directive string) (*Gateway, error) {
 	if server, ok := ctx.Value(caddyhttp.ServerCtxKey).(*caddyhttp.Server); ok {
 		server.RegisterConnState(tellState)
 	}
-	return &app.(*App).gateway, nil
+	return &app.gateway, nil
 }
 
 // tellState tells a connection what its server does with it, where it wants to know: one that may move to another server does.
@@ -316,58 +324,14 @@ func tellState(c net.Conn, state http.ConnState) {
 // Prepare opens what a configuration's gateway needs, before that is started: apps start in no order, and a configuration whose
 // gateway can't start must not take connections meanwhile. Without a gateway there is nothing to do.
 func Prepare(ctx caddy.Context) error {
-	app, err := ctx.AppIfConfigured("hiregate")
+	app, err := appOf(ctx)
 	if errors.Is(err, caddy.ErrNotConfigured) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	return app.(*App).gateway.Start(context.Background())
-}
-
-// OriginalPath is the path of a request as it was sent, unescaped, before the site took a prefix off. known tells whether a site did
-// note it: Caddy's admin endpoint does not.
-func OriginalPath(r *http.Request) (path string, known bool) {
-	original, ok := r.Context().Value(caddyhttp.OriginalRequestCtxKey).(http.Request)
-	if !ok || original.URL == nil {
-		return "", false
-	}
-	return original.URL.Path, true
-}
-
-// ClientAddress returns the function that reads the address of a request's client, for throttles and logs. Behind a trusted proxy it is the
-// rightmost untrusted address of X-Forwarded-For: a client can write anything to the left of it. Caddy reads the leftmost one unless the
-// server has trusted_proxies_strict, so a server with a handler that asks for addresses always gets it.
-func ClientAddress(ctx caddy.Context) func(*http.Request) string {
-	if server, ok := ctx.Value(caddyhttp.ServerCtxKey).(*caddyhttp.Server); ok {
-		server.TrustedProxiesStrict = 1
-	}
-	return clientAddress
-}
-
-func clientAddress(r *http.Request) string {
-	if address, ok := caddyhttp.GetVar(r.Context(), caddyhttp.ClientIPVarKey).(string); ok && address != "" {
-		return address
-	}
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil {
-		return r.RemoteAddr
-	}
-	return host
-}
-
-// leastRate is how many bytes of a body have to come in a second, over all of it, unless the server's read_body_idle names a rate.
-// Caddy's own default ends a body that stands still, and not one that is sent a byte at a time.
-const leastRate = 1024
-
-// LeastRate has a request's body cut off that comes more slowly than it may. Call restore when the request is answered.
-func LeastRate(r *http.Request) (restore func()) {
-	body, _ := caddyhttp.IdleTimeoutsFromContext(r.Context())
-	if body == nil || body.Deadline.MinRate != 0 {
-		return func() {}
-	}
-	return body.Override(body.Deadline.Timeout, leastRate)
+	return app.gateway.Start(context.Background())
 }
 
 func trimSlash(s string) string { return strings.TrimRight(s, "/") }

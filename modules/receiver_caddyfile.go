@@ -1,4 +1,4 @@
-package receiver
+package modules
 
 import (
 	"cmp"
@@ -11,24 +11,25 @@ import (
 	"github.com/dustin/go-humanize"
 
 	"github.com/hiregate/hiregate/modules/gateway"
+	"github.com/hiregate/hiregate/modules/receiver"
 )
 
-// ParseDirective reads the directive. Syntax:
+// parseExportReceiver reads the directive. Syntax:
 //
 //	export_receiver {
 //		tenant_from path <n> | query <name>
 //		max_body    <size>
 //		max_attachments <n>
 //	}
-func ParseDirective(h httpcaddyfile.Helper) (caddyhttp.MiddlewareHandler, error) {
-	handler := new(Handler)
+func parseExportReceiver(h httpcaddyfile.Helper) (caddyhttp.MiddlewareHandler, error) {
+	handler := new(ExportReceiver)
 	head := *h.Dispenser
 	head.Next()
 	const example = "export_receiver takes a block: write export_receiver {, below it tenant_from path 1, below that }"
 	err := gateway.Options(h, example, func(option string, args []string) (err error) {
 		switch option {
 		case "tenant_from":
-			handler.TenantFrom, err = ParseTenantFrom(args)
+			handler.TenantFrom, err = receiver.ParseTenantFrom(args)
 		case "max_body":
 			if handler.MaxBody, err = parseMaxBody(args); err == nil {
 				err = checkMemory(handler.MaxBody, gateway.BodyMemory(h))
@@ -43,10 +44,10 @@ func ParseDirective(h httpcaddyfile.Helper) (caddyhttp.MiddlewareHandler, error)
 	if err != nil {
 		return nil, err
 	}
-	if err := handler.TenantFrom.check(); err != nil {
+	if err := handler.TenantFrom.Validate(); err != nil {
 		return nil, head.WrapErr(err)
 	}
-	if err := checkMemory(cmp.Or(handler.MaxBody, DefaultMaxBody), gateway.BodyMemory(h)); err != nil {
+	if err := checkMemory(cmp.Or(handler.MaxBody, receiver.DefaultMaxBody), gateway.BodyMemory(h)); err != nil {
 		return nil, head.WrapErr(err)
 	}
 	return handler, nil

@@ -92,7 +92,7 @@ func NewRuntime(s Settings, database *Database, log *zap.Logger) (*Runtime, erro
 	}
 	c, err := client.NewLazyClient(options)
 	if err != nil {
-		return nil, fmt.Errorf("Temporal at %s: %w", s.Temporal, err)
+		return nil, fmt.Errorf("connecting to Temporal at %s: %w", s.Temporal, err)
 	}
 	r := &Runtime{Settings: s, database: database, client: c, log: log, now: time.Now, Bodies: inbox.NewBodies(), Unverified: inbound.New()}
 	r.Directory = directory.New(nil, log.Named("directory"))

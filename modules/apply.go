@@ -1,0 +1,92 @@
+package modules
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/caddyserver/caddy/v2"
+	"github.com/caddyserver/caddy/v2/caddyconfig/httpcaddyfile"
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/modules/apply"
+	"github.com/hiregate/hiregate/modules/gateway"
+)
+
+// ApplyAPI is the directive apply_api: it serves the Apply API. Put it into handle_path, which strips the path of the
+// mount.
+type ApplyAPI struct {
+	// Tenant is the only tenant that is served here. Default: each user is served as its own tenant's.
+	Tenant string `json:"tenant,omitempty"`
+	// Rate is how many requests a user may send. Default: 20 a second, 100 at once.
+	Rate *gateway.Rate `json:"rate,omitempty"`
+
+	api *apply.API
+}
+
+// guards outlive a configuration: a reload must not reset anybody's failures.
+var guards = apply.NewGuards(time.Now)
+
+// CaddyModule implements caddy.Module.
+func (ApplyAPI) CaddyModule() caddy.ModuleInfo {
+	return caddy.ModuleInfo{ID: "http.handlers.apply_api", New: func() caddy.Module { return new(ApplyAPI) }}
+}
+
+// parseApplyAPI reads the directive. Syntax:
+//
+//	apply_api {
+//		tenant <name>
+//		rate   <n>/s|m|h [burst <n>]
+//	}
+func parseApplyAPI(h httpcaddyfile.Helper) (caddyhttp.MiddlewareHandler, error) {
+	handler := new(ApplyAPI)
+	const example = "apply_api takes a block: write its options between { and }, each on a line of its own"
+	return handler, gateway.Options(h, example, func(option string, args []string) (err error) {
+		switch option {
+		case "tenant":
+			handler.Tenant, err = parseTenant(args)
+		case "rate":
+			handler.Rate, err = gateway.ParseRate(args)
+		default:
+			err = fmt.Errorf("%s is unknown here: write tenant or rate", option)
+		}
+		return err
+	})
+}
+
+func parseTenant(args []string) (string, error) {
+	if len(args) != 1 {
+		return "", errors.New("tenant takes one argument: write, for example, `tenant initech`")
+	}
+	return args[0], hiring.CheckTenantName(args[0])
+}
+
+// Provision joins the handler to the gateway.
+func (h *ApplyAPI) Provision(ctx caddy.Context) error {
+	if h.Tenant != "" {
+		if err := hiring.CheckTenantName(h.Tenant); err != nil {
+			return fmt.Errorf("apply_api: %w", err)
+		}
+	}
+	limit := apply.DefaultRate
+	if h.Rate != nil {
+		if err := h.Rate.Check(); err != nil {
+			return fmt.Errorf("apply_api: %w", err)
+		}
+		limit = hiring.Rate(*h.Rate)
+	}
+	g, err := gateway.Of(ctx, "apply_api")
+	if err != nil {
+		return err
+	}
+	h.api = apply.New(apply.API{Gateway: g, Tenant: h.Tenant, Rate: limit, Guards: guards, Address: clientAddress(ctx),
+		Log: ctx.Logger()})
+	return nil
+}
+
+// ServeHTTP implements caddyhttp.MiddlewareHandler. It answers every request itself.
+func (h *ApplyAPI) ServeHTTP(w http.ResponseWriter, r *http.Request, _ caddyhttp.Handler) error {
+	return serve(h.api.Gateway, h.api, w, r)
+}

@@ -1,0 +1,44 @@
+package modules
+
+import (
+	"net/http"
+
+	"github.com/caddyserver/caddy/v2"
+	"github.com/caddyserver/caddy/v2/caddyconfig/httpcaddyfile"
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+
+	"github.com/hiregate/hiregate/modules/documents"
+	"github.com/hiregate/hiregate/modules/gateway"
+)
+
+// Documents is the directive documents: it serves documents under the public URLs that exports carry, which are
+// <public_url>/documents/<token>. It takes no options.
+type Documents struct {
+	server documents.Server
+}
+
+// CaddyModule implements caddy.Module.
+func (Documents) CaddyModule() caddy.ModuleInfo {
+	return caddy.ModuleInfo{ID: "http.handlers.documents", New: func() caddy.Module { return new(Documents) }}
+}
+
+// parseDocuments reads the directive: documents
+func parseDocuments(h httpcaddyfile.Helper) (caddyhttp.MiddlewareHandler, error) {
+	const sentence = "documents takes no options: leave out what follows it; the folder is named in the global option hiregate"
+	return new(Documents), noOptions(h, sentence)
+}
+
+// Provision joins the handler to the gateway.
+func (h *Documents) Provision(ctx caddy.Context) error {
+	g, err := gateway.Of(ctx, "documents")
+	if err != nil {
+		return err
+	}
+	h.server = documents.Server{Gateway: g, Log: ctx.Logger()}
+	return nil
+}
+
+// ServeHTTP implements caddyhttp.MiddlewareHandler. It answers every request itself.
+func (h *Documents) ServeHTTP(w http.ResponseWriter, r *http.Request, _ caddyhttp.Handler) error {
+	return serve(h.server.Gateway, &h.server, w, r)
+}

@@ -1,0 +1,43 @@
+package modules
+
+import (
+	"net/http"
+
+	"github.com/caddyserver/caddy/v2"
+	"github.com/caddyserver/caddy/v2/caddyconfig/httpcaddyfile"
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+
+	"github.com/hiregate/hiregate/modules/gateway"
+	"github.com/hiregate/hiregate/modules/healthz"
+)
+
+// Healthz is the directive healthz: it says what is reachable, and answers 503 when exports can't be accepted, or the process ends. What
+// is asked for is the last part of the path: see healthz.Server. It takes no options.
+type Healthz struct {
+	server *healthz.Server
+}
+
+// CaddyModule implements caddy.Module.
+func (Healthz) CaddyModule() caddy.ModuleInfo {
+	return caddy.ModuleInfo{ID: "http.handlers.healthz", New: func() caddy.Module { return new(Healthz) }}
+}
+
+// parseHealthz reads the directive: healthz
+func parseHealthz(h httpcaddyfile.Helper) (caddyhttp.MiddlewareHandler, error) {
+	return new(Healthz), noOptions(h, "healthz takes no options: leave out what follows it")
+}
+
+// Provision joins the handler to the gateway.
+func (h *Healthz) Provision(ctx caddy.Context) error {
+	g, err := gateway.Of(ctx, "healthz")
+	if err != nil {
+		return err
+	}
+	h.server = &healthz.Server{Gateway: g, Stopping: caddy.Exiting}
+	return nil
+}
+
+// ServeHTTP implements caddyhttp.MiddlewareHandler. It answers every request itself.
+func (h *Healthz) ServeHTTP(w http.ResponseWriter, r *http.Request, _ caddyhttp.Handler) error {
+	return serve(h.server.Gateway, h.server, w, r)
+}

@@ -1,0 +1,64 @@
+package modules
+
+import (
+	"net/http"
+
+	"github.com/caddyserver/caddy/v2"
+	"github.com/caddyserver/caddy/v2/caddyconfig/httpcaddyfile"
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+
+	"github.com/hiregate/hiregate/internal/gateway"
+	app "github.com/hiregate/hiregate/modules/gateway"
+	"github.com/hiregate/hiregate/modules/manage"
+)
+
+// ManageAPI is the directive manage_api: it serves the management API to those who have an API key. Put it into handle_path,
+// which takes the path of the mount off. It takes no options.
+type ManageAPI struct {
+	gateway *gateway.Gateway
+	api     *manage.API
+}
+
+// CaddyModule implements caddy.Module.
+func (ManageAPI) CaddyModule() caddy.ModuleInfo {
+	return caddy.ModuleInfo{ID: "http.handlers.manage_api", New: func() caddy.Module { return new(ManageAPI) }}
+}
+
+// parseManageAPI reads the directive: manage_api
+func parseManageAPI(h httpcaddyfile.Helper) (caddyhttp.MiddlewareHandler, error) {
+	return new(ManageAPI), noOptions(h, "manage_api takes no options: leave out what follows it")
+}
+
+// Provision joins the handler to the gateway.
+func (h *ManageAPI) Provision(ctx caddy.Context) (err error) {
+	if h.gateway, err = app.Of(ctx, "manage_api"); err != nil {
+		return err
+	}
+	h.api = manage.NewKeyed(func() *gateway.Gateway { return h.gateway }, ctx.Logger())
+	return nil
+}
+
+// ServeHTTP implements caddyhttp.MiddlewareHandler. It answers every request itself.
+func (h *ManageAPI) ServeHTTP(w http.ResponseWriter, r *http.Request, _ caddyhttp.Handler) error {
+	return serve(h.gateway, h.api, w, r)
+}
+
+// ManageAdmin serves the management API at Caddy's admin endpoint, below /hiregate: for the command line on the same machine. Who
+// may reach that endpoint is up to the global option admin. It is there without being configured.
+type ManageAdmin struct{}
+
+// CaddyModule implements caddy.Module.
+func (ManageAdmin) CaddyModule() caddy.ModuleInfo {
+	return caddy.ModuleInfo{ID: "admin.api.hiregate", New: func() caddy.Module { return new(ManageAdmin) }}
+}
+
+// Routes implements caddy.AdminRouter. The gateway is looked up with each request: a module of the admin endpoint is not
+// told when its configuration ends, so it must hold nothing of it.
+func (ManageAdmin) Routes() []caddy.AdminRoute {
+	const mount = "/hiregate"
+	api := http.StripPrefix(mount, manage.New(gateway.Current, caddy.Log().Named("hiregate.manage")))
+	return []caddy.AdminRoute{{Pattern: mount + "/", Handler: caddy.AdminHandlerFunc(func(w http.ResponseWriter, r *http.Request) error {
+		api.ServeHTTP(w, r)
+		return nil
+	})}}
+}
