@@ -26,16 +26,16 @@ const (
 
 // Directory is what a database holds of tenants and integrations. Make it with New. What it gives must not be changed.
 type Directory struct {
-	Store *store.DB
+	Store func() *store.DB
 	Log   *zap.Logger
 
 	refreshing chan struct{} // holds one while somebody refreshes
 	kept       atomic.Pointer[snapshot]
 }
 
-// New makes a directory of a store, which may be set later.
-func New(db *store.DB, log *zap.Logger) *Directory {
-	return &Directory{Store: db, Log: log, refreshing: make(chan struct{}, 1)}
+// New makes a directory of a store, which Refresh is the first to ask for. Until then it is empty.
+func New(store func() *store.DB, log *zap.Logger) *Directory {
+	return &Directory{Store: store, Log: log, refreshing: make(chan struct{}, 1)}
 }
 
 type snapshot struct {
@@ -75,14 +75,14 @@ func (d *Directory) Refresh(ctx context.Context) error {
 		return fmt.Errorf("reading tenants and integrations: %w: others are at it for too long", store.ErrUnavailable)
 	}
 	// The version is read first: should something change meanwhile, the next refresh sees that it has risen.
-	version, err := d.Store.DirectoryVersion(ctx)
+	version, err := d.Store().DirectoryVersion(ctx)
 	if err != nil {
 		return err
 	}
 	if s := d.kept.Load(); s != nil && s.version == version {
 		return nil
 	}
-	all, err := d.Store.Directory(ctx)
+	all, err := d.Store().Directory(ctx)
 	if err != nil {
 		return err
 	}

@@ -30,12 +30,12 @@ func openWith(t testing.TB, address string, vaults *vault.Shared) *directory.Dir
 	db, err := store.Open(t.Context(), address, store.Options{Vaults: vaults})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
-	return directory.New(db, zap.NewNop())
+	return directory.New(func() *store.DB { return db }, zap.NewNop())
 }
 
 func put(t testing.TB, d *directory.Directory, names ...string) {
 	t.Helper()
-	require.NoError(t, d.Store.Write(t.Context(), func(tx *store.Tx) error {
+	require.NoError(t, d.Store().Write(t.Context(), func(tx *store.Tx) error {
 		for _, name := range names {
 			if err := tx.PutTenant(&hiring.Tenant{Name: name}, noon); err != nil {
 				return err
@@ -103,7 +103,7 @@ func TestNodeWithoutTheKeyGoesOn(t *testing.T) {
 	put(t, ahead, "acme")
 	require.NoError(t, behind.Refresh(t.Context()))
 	one.Add(v)
-	resealed, err := ahead.Store.Reseal(t.Context(), v)
+	resealed, err := ahead.Store().Reseal(t.Context(), v)
 	require.NoError(t, err)
 	require.Equal(t, 3, resealed)
 	require.NoError(t, behind.Refresh(t.Context()), "it reads anew though nothing changed")

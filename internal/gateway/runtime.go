@@ -53,6 +53,7 @@ type Runtime struct {
 	// Directory holds the stored tenants.
 	Directory *directory.Directory
 
+	// These are there once Start has succeeded.
 	Dispatcher   *export.Dispatcher
 	Again        *export.Redeliverer
 	Archive      *documents.Archive
@@ -62,6 +63,7 @@ type Runtime struct {
 	scans        *scan.Activities
 
 	database *Database
+	files    *documents.Files
 	client   client.Client
 	log      *zap.Logger
 	now      func() time.Time
@@ -94,16 +96,31 @@ func NewRuntime(s Settings, database *Database, log *zap.Logger) (*Runtime, erro
 	if err != nil {
 		return nil, fmt.Errorf("connecting to Temporal at %s: %w", s.Temporal, err)
 	}
-	r := &Runtime{Settings: s, database: database, client: c, log: log, now: time.Now, Bodies: inbox.NewBodies(), Unverified: inbound.New()}
-	r.Directory = directory.New(nil, log.Named("directory"))
-	r.Archive = &documents.Archive{Files: files, InForce: &r.InForce, Now: r.now, Log: log.Named("documents")}
-	r.Dispatcher = &export.Dispatcher{Client: c, InForce: &r.InForce, Archive: r.Archive, Now: r.now, Log: log.Named("dispatch"), Attributes: &r.attributes}
-	r.Again = &export.Redeliverer{Client: c, Namespace: s.Namespace, Dispatcher: r.Dispatcher, Now: r.now, Log: log.Named("dispatch")}
-	r.Retention = &retention.Retention{InForce: &r.InForce, Now: r.now, Log: log.Named("retention")}
-	r.exports = &export.Activities{Archive: r.Archive, InForce: &r.InForce, Room: export.NewRoom(export.AttemptsAtOnce, export.BytesAtOnce), Now: r.now, Log: log.Named("export")}
-	r.verification = &verification.Activities{InForce: &r.InForce, Places: fair.NewPool(verification.AtOnce), Release: r.Again.Release, Now: r.now, Log: log.Named("verification")}
-	r.scans = &scan.Activities{Archive: r.Archive, InForce: &r.InForce, Client: c, Now: r.now, Log: log.Named("scan")}
+	r := &Runtime{Settings: s, database: database, files: files, client: c, log: log, now: time.Now, Bodies: inbox.NewBodies(), Unverified: inbound.New()}
+	r.Directory = directory.New(r.Store, log.Named("directory"))
 	return r, nil
+}
+
+// build makes the parts that work on the store.
+func (r *Runtime) build(db *store.DB) {
+	log, inForce := r.log, &r.InForce
+	r.files.Keys = db
+	r.Archive = &documents.Archive{Store: db, Files: r.files, InForce: inForce, Now: r.now, Log: log.Named("documents")}
+	r.Dispatcher = &export.Dispatcher{
+		Store: db, Client: r.client, InForce: inForce, Archive: r.Archive, Now: r.now, Log: log.Named("dispatch"), Attributes: &r.attributes,
+	}
+	r.Again = &export.Redeliverer{
+		Store: db, Client: r.client, Namespace: r.Settings.Namespace, Dispatcher: r.Dispatcher, Now: r.now, Log: log.Named("dispatch"),
+	}
+	r.Retention = &retention.Retention{Store: db, InForce: inForce, Now: r.now, Log: log.Named("retention")}
+	r.exports = &export.Activities{
+		Store: db, Archive: r.Archive, InForce: inForce, Room: export.NewRoom(export.AttemptsAtOnce, export.BytesAtOnce),
+		Now: r.now, Log: log.Named("export"),
+	}
+	r.verification = &verification.Activities{
+		Store: db, InForce: inForce, Places: fair.NewPool(verification.AtOnce), Release: r.Again.Release, Now: r.now, Log: log.Named("verification"),
+	}
+	r.scans = &scan.Activities{Store: db, Archive: r.Archive, InForce: inForce, Client: r.client, Now: r.now, Log: log.Named("scan")}
 }
 
 var errEnded = errors.New("the gateway's configuration has been replaced, and what it used is closed")
@@ -125,16 +142,13 @@ func (r *Runtime) Start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := r.Archive.Files.Prepare(); err != nil {
+	if err := r.files.Prepare(); err != nil {
 		return err
 	}
-	r.Directory.Store = db
 	if err := r.Directory.Refresh(ctx); err != nil {
 		return err
 	}
-	r.Archive.Files.Keys = db
-	r.Archive.Store, r.Dispatcher.Store, r.Again.Store, r.exports.Store, r.verification.Store, r.scans.Store = db, db, db, db, db, db
-	r.Retention.Store = db
+	r.build(db)
 	if db.Alone() {
 		// What was begun since it was opened is not left by another process: a configuration that is being replaced takes it in.
 		if err := r.Archive.Sweep(ctx, r.database.opened); err != nil {
@@ -223,10 +237,10 @@ func (r *Runtime) sweep(ctx context.Context) {
 	}
 }
 
-// Store is the open database. It must not be used before Start.
+// Store is the open database; nil before Start.
 func (r *Runtime) Store() *store.DB { return r.database.db }
 
-// Ready tells whether an export would be accepted now.
+// Ready returns an error when an export would not be accepted now.
 func (r *Runtime) Ready(ctx context.Context) error {
 	err := r.Store().Ping(ctx)
 	switch {
@@ -242,7 +256,7 @@ func (r *Runtime) Ready(ctx context.Context) error {
 	return nil
 }
 
-// TemporalReady tells whether Temporal answers and our workers poll it.
+// TemporalReady returns an error when Temporal does not answer, or our workers do not poll it.
 func (r *Runtime) TemporalReady(ctx context.Context) error {
 	if _, err := r.client.CheckHealth(ctx, &client.CheckHealthRequest{}); err != nil {
 		return fmt.Errorf("temporal: %w", err)
@@ -251,6 +265,16 @@ func (r *Runtime) TemporalReady(ctx context.Context) error {
 		return errors.New("temporal: the workers are not started yet")
 	}
 	return nil
+}
+
+// DocumentsReady returns an error when documents can't be stored, as far as was found out.
+func (r *Runtime) DocumentsReady() error {
+	r.starting.Lock()
+	defer r.starting.Unlock()
+	if !r.started {
+		return nil
+	}
+	return r.Archive.Storable()
 }
 
 // boundBodies bounds unverified bodies as the configuration in force says.

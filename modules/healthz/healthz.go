@@ -117,7 +117,7 @@ func (s *Server) ask(w http.ResponseWriter, r *http.Request, all bool) Health {
 		h.Checks["temporal"] = check(answerOf(ctx, temporal), away)
 	}
 	if all {
-		h.Checks["documents"] = check(s.Gateway.Runtime.Archive.Storable(),
+		h.Checks["documents"] = check(s.Gateway.Runtime.DocumentsReady(),
 			"documents can't be stored, and are lost when their URLs end: see the log")
 	}
 	for name, one := range h.Checks {
