@@ -44,7 +44,7 @@ test: deps build bin/retest ## run every test, and once more, alone, each that f
 
 # What make check tests: packages whose tests need no server, no binary of ours and no other program, and take seconds. The few
 # tests in them that do need one are left out by name; go test wants the names of subtests last.
-checked := ./cmd/hiregate ./schemas ./modules/documents ./modules/gateway ./modules/listener ./modules/receiver \
+checked := ./cmd/hiregate ./schemas ./modules/documents ./modules/listener ./modules/receiver \
 	$(addprefix ./internal/,compliance config egress fair filetype gateway hiring hropen identity inbound inbox jsonstream layers \
 	metrics password retention sample trigger vault webhook)
 unchecked := OpenSSL|TestVerifyOnTheWire|TestExportOnTheWire|TestAbsentHeadersAreNotInvented|/^postgres$$

@@ -1,4 +1,4 @@
-package modules_test
+package gateway_test
 
 import (
 	"bufio"
@@ -270,7 +270,7 @@ func (s *site) files() (names []string) {
 	return names
 }
 
-var notOurs = regexp.MustCompile(`github\.com/hiregate/hiregate/modules_test\.`)
+var notOurs = regexp.MustCompile(`github\.com/hiregate/hiregate/modules/gateway(_test\.|\.Test)`)
 
 var shared = regexp.MustCompile(`github\.com/hiregate/hiregate/|go\.temporal\.io/|google\.golang\.org/grpc|database/sql`)
 

@@ -1,4 +1,4 @@
-package modules_test
+package gateway_test
 
 import (
 	"os"
