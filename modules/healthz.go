@@ -33,7 +33,7 @@ func (h *Healthz) Provision(ctx caddy.Context) error {
 	if err != nil {
 		return err
 	}
-	h.server = &healthz.Server{Gateway: g, Stopping: caddy.Exiting}
+	h.server = &healthz.Server{Gateway: g}
 	return nil
 }
 

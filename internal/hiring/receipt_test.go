@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/hiregate/hiregate/internal/hiring"
@@ -12,25 +13,28 @@ import (
 
 func TestIDsRiseAndAreNeverGivenTwice(t *testing.T) {
 	t.Parallel()
-	var mu sync.Mutex
-	seen := map[int64]bool{}
+	const givers, each = 8, 1000
+	ids := make(chan int64, givers*each)
 	var group sync.WaitGroup
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
-	for range 8 {
+	for range givers {
 		group.Go(func() {
 			last := int64(0)
-			for range 1000 {
+			for range each {
 				id := hiring.NewID(now) // the clock stands still
-				require.Greater(t, id, last)
+				assert.Greater(t, id, last)
 				last = id
-				mu.Lock()
-				require.False(t, seen[id])
-				seen[id] = true
-				mu.Unlock()
+				ids <- id
 			}
 		})
 	}
 	group.Wait()
+	close(ids)
+	seen := map[int64]bool{}
+	for id := range ids {
+		require.False(t, seen[id])
+		seen[id] = true
+	}
 	earlier := hiring.NewID(now)
 	require.Greater(t, hiring.NewID(now.Add(time.Hour)), earlier)
 }

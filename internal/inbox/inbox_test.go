@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/hiregate/hiregate/internal/hiring"
@@ -59,7 +60,7 @@ func TestManyAtOnceAreOne(t *testing.T) {
 			group.Go(func() {
 				var err error
 				results[n], err = inbox.Accept(t.Context(), db, inbox.Arrive("acme", "u-1", []byte("body"), noon))
-				require.NoError(t, err)
+				assert.NoError(t, err)
 			})
 		}
 		group.Wait()

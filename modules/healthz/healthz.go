@@ -34,8 +34,6 @@ type Check struct {
 // database alone, for a load balancer; at one that ends with /live it answers 200 as long as the process does.
 type Server struct {
 	Gateway *gateway.Gateway
-	// Stopping reports whether the process is about to end. Nil: it is not.
-	Stopping func() bool
 
 	database lastAnswer
 }
@@ -74,7 +72,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := Health{Status: "ok", Checks: map[string]Check{}}
 	switch {
 	case at == "live":
-	case s.Stopping != nil && s.Stopping():
+	case s.Gateway.Exiting != nil && s.Gateway.Exiting():
 		reason := "the gateway is stopping: send what comes next to another one"
 		h = Health{Status: "stopping", Checks: map[string]Check{"gateway": {Reason: reason}}}
 	default:

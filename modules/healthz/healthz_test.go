@@ -63,7 +63,8 @@ func TestStopping(t *testing.T) {
 	t.Parallel()
 	b := gatewaytest.New(t)
 	stopping := false
-	s := healthz.Server{Gateway: b.Gateway, Stopping: func() bool { return stopping }}
+	b.Gateway.Exiting = func() bool { return stopping }
+	s := healthz.Server{Gateway: b.Gateway}
 	says := func(path string) string {
 		w := httptest.NewRecorder()
 		s.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/hiregate/hiregate/internal/cli/clitest"
@@ -32,7 +33,7 @@ func TestHealthcheck(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			gateway := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				require.Equal(t, "/healthz", r.URL.Path)
+				assert.Equal(t, "/healthz", r.URL.Path)
 				w.Header().Set("Location", "/elsewhere")
 				w.WriteHeader(one.status)
 				io.WriteString(w, one.body)
