@@ -2,30 +2,29 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net/http"
-	"os"
-	"path/filepath"
+	"runtime"
 	"time"
-
-	"github.com/caddyserver/caddy/v2"
-	"github.com/caddyserver/caddy/v2/caddyconfig/httpcaddyfile"
-	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 )
 
 // turn is how long a server is loaded before the next one is. What else the machine does changes from one second to the next, so
 // that only what lies close together can be compared.
 const turn = 500 * time.Millisecond
 
-// measured is what all turns of one server gave.
-type measured struct {
-	Name string
+// contender is a server that is loaded in turn with others, and what all its turns gave.
+type contender struct {
+	options
 	result
 	Rates  []float64     // answers a second, of each round
 	OfBare []float64     // the same, of the first server's rate in that round
 	Syncs  float64       // syncs of the disk for each answer; negative: not counted
 	CPU    time.Duration // processor time of the server for each answer
+
+	server *server
+	sender *sender
+	body   []byte
+	turns  []result
 }
 
 const gatewaySite = `export_receiver {
@@ -34,84 +33,61 @@ const gatewaySite = `export_receiver {
 
 // acknowledgements loads four servers in turn: a bare Caddy, one that syncs each body to a file, and the gateway on both databases.
 // Temporal is away, so that what is measured is the way to the acknowledgement and nothing else.
-func acknowledgements(binary, dir, headers string, body []byte, rounds int, postgres func() (string, error)) ([]*measured, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
-	sites := []struct {
-		name, binary, site string
-		database           func() (string, error)
-	}{
-		{"bare Caddy, respond 202", binary, "respond 202", nil},
-		{"Caddy, body synced to a file", self, "bench_sync * " + filepath.Join(dir, "bodies"), nil},
-		{"hiregate, durable, on SQLite", binary, gatewaySite, nil},
-		{"hiregate, durable, on PostgreSQL", binary, gatewaySite, postgres},
-	}
-	var all []*contender
+func (b *bench) acknowledgements(body []byte) (all []*contender, err error) {
 	defer func() {
 		for _, c := range all {
 			c.leave()
 		}
 	}()
-	for n, site := range sites {
-		o := options{folder: filepath.Join(dir, fmt.Sprint("ack-", n)), site: site.site}
-		if site.database != nil {
-			if o.database, err = site.database(); err != nil {
-				return nil, err
-			}
-		}
-		c, err := enter(site.name, site.binary, o, headers, same("/hooks/acme", body))
+	for _, o := range []options{
+		{name: "bare Caddy, respond 202", site: "respond 202"},
+		{name: "Caddy, body synced to a file", binary: b.self, site: "bench_read * " + b.dir},
+		{name: "hiregate, durable, on SQLite", site: gatewaySite},
+		{name: "hiregate, durable, on PostgreSQL", site: gatewaySite, postgres: true},
+	} {
+		c, err := b.enter(o, body)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", site.name, err)
+			return all, fmt.Errorf("%s: %w", o.name, err)
 		}
 		all = append(all, c)
 	}
-	for round := range rounds {
+	for round := range b.rounds {
 		for _, n := range rand.Perm(len(all)) { // so that nobody always follows the same one
 			if err := all[n].take(); err != nil {
-				return nil, fmt.Errorf("%s: %w", all[n].Name, err)
+				return all, fmt.Errorf("%s: %w", all[n].name, err)
 			}
 		}
 		if (round+1)%8 == 0 {
-			say("  %d of %d rounds", round+1, rounds)
+			say("  %d of %d rounds", round+1, b.rounds)
 		}
 	}
-	var table []*measured
 	for _, c := range all {
 		if err := c.sum(all[0].Rates); err != nil {
-			return nil, fmt.Errorf("%s: %w", c.Name, err)
+			return all, fmt.Errorf("%s: %w", c.name, err)
 		}
-		table = append(table, &c.measured)
 	}
-	return table, nil
+	return all, nil
 }
 
-// contender is a server on its way through the turns.
-type contender struct {
-	measured
-	site   string
-	server *server
-	sender *sender
-	ask    ask
-	turns  []result
-}
-
-func enter(name, binary string, o options, headers string, ask ask) (*contender, error) {
-	s, err := serve(binary, o)
+func (b *bench) enter(o options, body []byte) (*contender, error) {
+	s, err := b.serve(o)
 	if err != nil {
 		return nil, err
 	}
-	c := &contender{measured: measured{Name: name, Syncs: -1}, site: o.site, server: s, ask: ask}
-	if c.sender, err = dial(s.address, headers, connections); err != nil {
+	c := &contender{options: o, Syncs: -1, server: s, body: body}
+	if c.sender, err = dial(s.address, signed(body), connections); err != nil {
 		s.stop()
 		return nil, err
 	}
-	if _, err := c.sender.load(ask, http.StatusAccepted, 2*turn); err != nil { // warm up
+	if _, err := c.load(2 * turn); err != nil { // warm up
 		c.leave()
 		return nil, err
 	}
 	return c, nil
+}
+
+func (c *contender) load(during time.Duration) (result, error) {
+	return c.sender.load(same("/hooks/acme", c.body), http.StatusAccepted, during)
 }
 
 func (c *contender) leave() {
@@ -121,7 +97,7 @@ func (c *contender) leave() {
 
 // take is one turn.
 func (c *contender) take() error {
-	r, cpu, err := c.server.under(func() (result, error) { return c.sender.load(c.ask, http.StatusAccepted, turn) })
+	r, cpu, err := c.server.under(func() (result, error) { return c.load(turn) })
 	if err != nil {
 		return err
 	}
@@ -151,46 +127,19 @@ func (c *contender) sum(bare []float64) error {
 	return err
 }
 
-// syncer is the handler to compare with: it writes each body to a file of its own and syncs that before it answers.
-type syncer struct {
-	Folder string `json:"folder"`
-}
-
-func init() {
-	caddy.RegisterModule(syncer{})
-	httpcaddyfile.RegisterHandlerDirective("bench_sync", func(h httpcaddyfile.Helper) (caddyhttp.MiddlewareHandler, error) {
-		h.Next()
-		var s syncer
-		if !h.AllArgs(&s.Folder) {
-			return nil, h.ArgErr()
+func reportAcknowledgements(acks []*contender) error {
+	fmt.Printf("\n%s, %d cores, client and servers on this one machine\n\n", runtime.Version(), runtime.NumCPU())
+	w := table()
+	fmt.Fprintln(w, "server\tanswers/s\tof bare\tquartiles\tp50\tp99\tCPU of the server\tsyncs/answer\tfailed\t")
+	for _, m := range acks {
+		syncs := "-"
+		if m.Syncs >= 0 {
+			syncs = fmt.Sprintf("%.3f", m.Syncs)
 		}
-		return &s, nil
-	})
-	httpcaddyfile.RegisterDirectiveOrder("bench_sync", httpcaddyfile.Before, "respond")
-}
-
-// CaddyModule implements caddy.Module.
-func (syncer) CaddyModule() caddy.ModuleInfo {
-	return caddy.ModuleInfo{ID: "http.handlers.bench_sync", New: func() caddy.Module { return new(syncer) }}
-}
-
-// Provision makes the folder.
-func (s *syncer) Provision(caddy.Context) error { return os.MkdirAll(s.Folder, 0o700) }
-
-// ServeHTTP implements caddyhttp.MiddlewareHandler.
-func (s *syncer) ServeHTTP(w http.ResponseWriter, r *http.Request, _ caddyhttp.Handler) error {
-	f, err := os.CreateTemp(s.Folder, "body-")
-	if err != nil {
-		return err
+		_, rate, _ := quartiles(m.Rates)
+		lower, ofBare, upper := quartiles(m.OfBare)
+		fmt.Fprintf(w, "%s\t%.0f\t%.2f\t%.2f-%.2f\t%s\t%s\t%s\t%d\t\n", m.name, rate, ofBare, lower, upper,
+			m.percentiles(), m.CPU.Round(time.Microsecond), syncs, m.Failed)
 	}
-	defer os.Remove(f.Name())
-	defer f.Close()
-	if _, err := io.Copy(f, r.Body); err != nil {
-		return err
-	}
-	if err := f.Sync(); err != nil {
-		return err
-	}
-	w.WriteHeader(http.StatusAccepted)
-	return nil
+	return w.Flush()
 }

@@ -7,15 +7,12 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
-	"text/tabwriter"
+	"sync/atomic"
 	"time"
 
-	"github.com/caddyserver/caddy/v2"
-	"github.com/caddyserver/caddy/v2/caddyconfig/httpcaddyfile"
-	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+	"golang.org/x/sync/errgroup"
 )
 
 const applySite = `handle_path /apply/* {
@@ -40,39 +37,25 @@ type applied struct {
 }
 
 // applications measures the Apply API beside a handler that reads the same bodies and keeps nothing.
-func applications(binary, dir string, during time.Duration, postgres func() (string, error)) (all []applied, err error) {
-	self, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
-	for n, one := range []struct {
-		name, binary, site string
-		database           func() (string, error)
-	}{
-		{"bare handler, body read", self, "bench_read", nil},
-		{"Apply API on SQLite", binary, applySite, nil},
-		{"Apply API on PostgreSQL", binary, applySite, postgres},
+func (b *bench) applications() (all []applied, err error) {
+	for _, o := range []options{
+		{name: "bare handler, body read", binary: b.self, site: "bench_read"},
+		{name: "Apply API on SQLite", site: applySite},
+		{name: "Apply API on PostgreSQL", site: applySite, postgres: true},
 	} {
-		o := options{folder: filepath.Join(dir, fmt.Sprint("apply-", n)), site: one.site}
-		if one.database != nil {
-			if o.database, err = one.database(); err != nil {
-				return nil, err
-			}
-		}
-		a, err := measureApplications(one.binary, o, during)
+		a, err := b.measureApplications(o)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", one.name, err)
+			return nil, fmt.Errorf("%s: %w", o.name, err)
 		}
-		a.Name = one.name
 		say("  %-24s %6.0f/s  %4.0f MiB/s", a.Name, a.Small.rate(), a.Large)
 		all = append(all, a)
 	}
 	return all, nil
 }
 
-func measureApplications(binary string, o options, during time.Duration) (a applied, err error) {
-	defer os.RemoveAll(o.folder)
-	s, err := serve(binary, o)
+func (b *bench) measureApplications(o options) (a applied, err error) {
+	a.Name = o.name
+	s, err := b.serve(o)
 	if err != nil {
 		return a, err
 	}
@@ -88,26 +71,38 @@ func measureApplications(binary string, o options, during time.Duration) (a appl
 		return a, err
 	}
 	ask := func(connection, n int) (string, []byte) {
-		return "/apply/v2/application", fmt.Appendf(nil, `{"jobBoardCode":"SMALL","source":"bench","answers":[{"questionId":"firstName","value":"Ada"},{"questionId":"lastName","value":"Lovelace"},
-			{"questionId":"email","value":"ada-%d-%d@example.com"},{"questionId":"phone","value":"+1 555 0100"},{"questionId":"shifts","value":"Day|Night"}]}`, connection, n)
+		return "/apply/v2/application", fmt.Appendf(nil, `{"jobBoardCode":"SMALL","source":"bench","answers":[
+			{"questionId":"firstName","value":"Ada"},{"questionId":"lastName","value":"Lovelace"},
+			{"questionId":"email","value":"ada-%d-%d@example.com"},{"questionId":"phone","value":"+1 555 0100"},
+			{"questionId":"shifts","value":"Day|Night"}]}`, connection, n)
 	}
-	if a.Small, err = load(s.address, headers, ask, http.StatusNoContent, connections, during); err != nil {
+	if a.Small, err = load(s.address, headers, ask, http.StatusNoContent, b.during); err != nil {
 		return a, err
 	}
-	return a, s.upload(&a, headers, during)
+	return a, s.upload(&a, headers, b.during)
 }
 
 // upload sends applications with a large file for a while, and watches the server's memory.
 func (s *server) upload(a *applied, headers string, during time.Duration) error {
-	end := time.Now().Add(during)
-	var sending, watching sync.WaitGroup
-	var mu sync.Mutex
-	var fault error
-	sent, done := 0, make(chan struct{})
+	began := time.Now()
+	var sending errgroup.Group
+	var sent atomic.Int64
+	for range uploaders {
+		sending.Go(func() error {
+			for time.Since(began) < during {
+				if err := s.sendLarge(headers); err != nil {
+					return err
+				}
+				sent.Add(1)
+			}
+			return nil
+		})
+	}
+	done := make(chan struct{})
+	var watching sync.WaitGroup
 	watching.Go(func() {
 		for {
-			now, err := s.resident()
-			if err == nil {
+			if now, err := s.resident(); err == nil {
 				a.Most = max(a.Most, now)
 			}
 			select {
@@ -117,27 +112,11 @@ func (s *server) upload(a *applied, headers string, during time.Duration) error 
 			}
 		}
 	})
-	began := time.Now()
-	for range uploaders {
-		sending.Go(func() {
-			for time.Now().Before(end) {
-				err := s.sendLarge(headers)
-				mu.Lock()
-				sent++
-				fault = err
-				mu.Unlock()
-				if err != nil {
-					return
-				}
-			}
-		})
-	}
-	sending.Wait()
-	took := time.Since(began)
+	err := sending.Wait()
+	a.Large = float64(sent.Load()*largeFile) / time.Since(began).Seconds() / (1 << 20)
 	close(done)
 	watching.Wait()
-	a.Large = float64(sent*largeFile) / took.Seconds() / (1 << 20)
-	return fault
+	return err
 }
 
 func (s *server) sendLarge(headers string) error {
@@ -147,8 +126,8 @@ func (s *server) sendLarge(headers string) error {
 		return err
 	}
 	defer conn.Close()
-	fmt.Fprintf(conn, "POST /apply/v2/application HTTP/1.1\r\nHost: %s\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: %d\r\n%s\r\n%s",
-		s.address, len(head)+largeFile+len(tail), headers, head)
+	fmt.Fprintf(conn, "POST /apply/v2/application HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n"+
+		"Content-Type: application/json\r\nContent-Length: %d\r\n%s\r\n%s", s.address, len(head)+largeFile+len(tail), headers, head)
 	piece := []byte(strings.Repeat("YWJj", 16<<10)) // abc
 	for left := largeFile; left > 0; left -= len(piece) {
 		if _, err := conn.Write(piece[:min(left, len(piece))]); err != nil {
@@ -167,24 +146,22 @@ func (s *server) sendLarge(headers string) error {
 
 // prepareApply makes jobs and a partner, and gets a token.
 func (s *server) prepareApply() (token string, err error) {
-	type object map[string]any
-	text := func(id string) object { return object{"id": id, "format": "Text", "isRequired": true, "label": id} }
+	required := func(id, format string, options ...string) object {
+		return object{"id": id, "format": format, "isRequired": true, "label": id, "options": options}
+	}
 	m := managed{"http://" + s.address + "/manage/v1/tenants/initech"}
-	for _, one := range []struct {
-		path string
-		body any
-	}{
-		{"", object{"name": "Initech", "secrets": []string{}}},
-		{"/jobs/SMALL", object{"id": "job-1", "title": "Nurse", "customFields": []any{}, "questions": []object{text("firstName"), text("lastName"), text("email"),
-			{"id": "phone", "format": "Phone", "label": "Phone"}, {"id": "shifts", "format": "Checkbox", "isRequired": true, "label": "Shifts", "options": []string{"Day", "Night"}}}}},
-		{"/jobs/LARGE", object{"id": "job-2", "title": "Nurse", "customFields": []any{}, "questions": []object{{"id": "file", "format": "File", "isRequired": true, "label": "File"}}}},
-	} {
-		if err := m.put(one.path, one.body); err != nil {
-			return "", err
-		}
+	if err := m.put(
+		resource{"", object{"name": "Initech", "secrets": []string{}}},
+		resource{"/jobs/SMALL", object{"id": "job-1", "title": "Nurse", "customFields": []any{}, "questions": []object{
+			required("firstName", "Text"), required("lastName", "Text"), required("email", "Text"), required("phone", "Phone"),
+			required("shifts", "Checkbox", "Day", "Night"),
+		}}},
+		resource{"/jobs/LARGE", object{"id": "job-2", "title": "Nurse", "customFields": []any{}, "questions": []object{required("file", "File")}}},
+	); err != nil {
+		return "", err
 	}
 	user := object{"userName": "partner@example.com", "password": "correct horse"}
-	if err := m.post("/api-users", user); err != nil {
+	if err := m.post(resource{"/api-users", user}); err != nil {
 		return "", err
 	}
 	raw, err := json.Marshal(user)
@@ -213,36 +190,12 @@ func (s *server) resident() (bytes int, err error) {
 }
 
 func reportApplications(all []applied) error {
-	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintf(w, "\napplications\tper second\tof bare\tp50\tp99\tfailed\twith a file of %d MiB, MiB/s\tof bare\tmemory above idle, MiB\t\n", largeFile*3/4>>20)
+	w := table()
+	fmt.Fprintf(w, "\napplications\tper second\tof bare\tp50\tp99\tfailed\t"+
+		"with a file of %d MiB, MiB/s\tof bare\tmemory above idle, MiB\t\n", largeFile*3/4>>20)
 	for _, a := range all {
-		fmt.Fprintf(w, "%s\t%.0f\t%.2f\t%s\t%s\t%d\t%.0f\t%.2f\t%d\t\n", a.Name, a.Small.rate(), a.Small.rate()/all[0].Small.rate(), a.Small.P50.Round(10*time.Microsecond),
-			a.Small.P99.Round(10*time.Microsecond), a.Small.Failed, a.Large, a.Large/all[0].Large, (a.Most-a.Idle)>>20)
+		fmt.Fprintf(w, "%s\t%.0f\t%.2f\t%s\t%d\t%.0f\t%.2f\t%d\t\n", a.Name, a.Small.rate(), a.Small.rate()/all[0].Small.rate(),
+			a.Small.percentiles(), a.Small.Failed, a.Large, a.Large/all[0].Large, (a.Most-a.Idle)>>20)
 	}
 	return w.Flush()
-}
-
-// reader is the handler to compare with: it reads each body and keeps nothing.
-type reader struct{}
-
-func init() {
-	caddy.RegisterModule(reader{})
-	httpcaddyfile.RegisterHandlerDirective("bench_read", func(h httpcaddyfile.Helper) (caddyhttp.MiddlewareHandler, error) {
-		return &reader{}, nil
-	})
-	httpcaddyfile.RegisterDirectiveOrder("bench_read", httpcaddyfile.Before, "respond")
-}
-
-// CaddyModule implements caddy.Module.
-func (reader) CaddyModule() caddy.ModuleInfo {
-	return caddy.ModuleInfo{ID: "http.handlers.bench_read", New: func() caddy.Module { return new(reader) }}
-}
-
-// ServeHTTP implements caddyhttp.MiddlewareHandler.
-func (*reader) ServeHTTP(w http.ResponseWriter, r *http.Request, _ caddyhttp.Handler) error {
-	if _, err := io.Copy(io.Discard, r.Body); err != nil {
-		return err
-	}
-	w.WriteHeader(http.StatusNoContent)
-	return nil
 }

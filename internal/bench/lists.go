@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/hiregate/hiregate/internal/hiring"
@@ -37,10 +36,20 @@ const (
 	readsOfList = 200
 )
 
-// lists fills a database up to each of the sizes, and reads pages at each: first ones, and ones from the middle.
-func lists(ctx context.Context, db *store.DB, sizes []int) (all []listed, err error) {
+// lists fills a database up to each of two sizes, and reads pages at each: first ones, and ones from the middle.
+func (b *bench) lists(postgres bool) (all []listed, err error) {
+	address, err := b.database(postgres, b.dir)
+	if err != nil {
+		return nil, err
+	}
+	ctx := context.Background()
+	db, err := store.Open(ctx, address, store.Options{})
+	if err != nil {
+		return nil, err
+	}
+	defer db.Close()
 	n := 0
-	for _, size := range sizes {
+	for _, size := range []int{10_000, b.listed} {
 		began := time.Now()
 		for ; n < size; n += fillBatch {
 			if err := fill(ctx, db, n); err != nil {
@@ -94,17 +103,13 @@ func measureList(ctx context.Context, db *store.DB, f store.ExportFilter, size i
 	took := make([]time.Duration, 0, readsOfList)
 	middle := benchStart.Add(time.Duration(size/2)*time.Second).UnixMicro() << 10
 	for n := range readsOfList {
-		if n%2 == 1 {
-			f.Before = middle
-		} else {
-			f.Before = 0
-		}
+		f.Before = int64(n%2) * middle
 		began := time.Now()
 		if _, _, err := db.Exports(ctx, f); err != nil {
 			return p, err
 		}
 		took = append(took, time.Since(began))
 	}
-	slices.Sort(took)
-	return [2]time.Duration{took[len(took)/2], took[len(took)*99/100]}, nil
+	r := resultOf(took, 0, 0)
+	return [2]time.Duration{r.P50, r.P99}, nil
 }

@@ -11,9 +11,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // result is what a load measured.
@@ -44,6 +45,11 @@ func resultOf(took []time.Duration, failed int, seconds float64) result {
 		r.P50, r.P99 = took[len(took)/2], took[len(took)*99/100]
 	}
 	return r
+}
+
+// percentiles are p50 and p99, as two cells of a table.
+func (r result) percentiles() string {
+	return fmt.Sprint(r.P50.Round(10*time.Microsecond), "\t", r.P99.Round(10*time.Microsecond))
 }
 
 func (r result) rate() float64 { return float64(r.Requests-r.Failed) / r.Seconds }
@@ -94,9 +100,9 @@ func (s *sender) close() {
 	}
 }
 
-// load sends requests on a number of connections for a while, each under an id of its own, and counts those that are answered with
+// load sends requests on all connections for a while, each under an id of its own, and counts those that are answered with
 // the status.
-func load(address, headers string, ask ask, status, connections int, during time.Duration) (result, error) {
+func load(address, headers string, ask ask, status int, during time.Duration) (result, error) {
 	s, err := dial(address, headers, connections)
 	if err != nil {
 		return result{}, err
@@ -112,20 +118,18 @@ func (s *sender) load(ask ask, status int, during time.Duration) (result, error)
 
 // loadWhile is load for as long as more says of each connection's n-th request that it is to be sent.
 func (s *sender) loadWhile(ask ask, status int, more func(n int) bool) (result, error) {
-	var group sync.WaitGroup
+	var group errgroup.Group
 	var failed atomic.Int64
 	latencies := make([][]time.Duration, len(s.connections))
-	errs := make(chan error, len(s.connections))
 	begin := time.Now()
 	for n, conn := range s.connections {
-		group.Go(func() {
+		group.Go(func() error {
 			var took []time.Duration
 			for i := 0; more(i); i++ {
 				path, body := ask(n, i)
 				one, answered, err := s.send(conn, path, body)
 				if err != nil {
-					errs <- err
-					return
+					return err
 				}
 				took = append(took, one)
 				if answered != status {
@@ -133,13 +137,11 @@ func (s *sender) loadWhile(ask ask, status int, more func(n int) bool) (result, 
 				}
 			}
 			latencies[n] = took
+			return nil
 		})
 	}
-	group.Wait()
-	select {
-	case err := <-errs:
+	if err := group.Wait(); err != nil {
 		return result{}, err
-	default:
 	}
 	return resultOf(slices.Concat(latencies...), int(failed.Load()), time.Since(begin).Seconds()), nil
 }

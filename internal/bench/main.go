@@ -3,14 +3,12 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
 	"os/signal"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"text/tabwriter"
 	"time"
@@ -19,7 +17,6 @@ import (
 	_ "github.com/caddyserver/caddy/v2/modules/standard"
 
 	"github.com/hiregate/hiregate/internal/cli/lifeline"
-	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/store/storetest"
 	"github.com/hiregate/hiregate/internal/webhook"
 	_ "github.com/hiregate/hiregate/modules"
@@ -66,13 +63,17 @@ type bench struct {
 	acks, shares            bool
 	temporal, binary        string
 
+	self     string // this program, which is a server as well
 	dir      string
 	postgres *storetest.Server
 	made     int // databases of it
 }
 
-// database makes an empty one in PostgreSQL.
-func (b *bench) database() (string, error) {
+// database gives the address of an empty database: a new one in PostgreSQL, or the file of a folder.
+func (b *bench) database(postgres bool, folder string) (string, error) {
+	if !postgres {
+		return "sqlite://" + filepath.Join(folder, "hiregate.db"), nil
+	}
 	b.made++
 	return b.postgres.Create(fmt.Sprint("bench_", b.made), "template1")
 }
@@ -87,6 +88,9 @@ func (b *bench) run(payload string) error {
 	}
 	bare, err := withoutAttachments(body)
 	if err != nil {
+		return err
+	}
+	if b.self, err = os.Executable(); err != nil {
 		return err
 	}
 	if b.dir, err = os.MkdirTemp("", "hiregate-bench-"); err != nil {
@@ -105,7 +109,7 @@ func (b *bench) run(payload string) error {
 	}
 	defer b.postgres.Close()
 	say("acknowledgements: %d rounds of %s for each of four servers, %d connections, %d bytes", b.rounds, turn, connections, len(body))
-	acks, err := acknowledgements(b.binary, b.dir, signed(body), body, b.rounds, b.database)
+	acks, err := b.acknowledgements(body)
 	if err != nil {
 		return err
 	}
@@ -113,16 +117,16 @@ func (b *bench) run(payload string) error {
 		return err
 	}
 	say("applications: %s without a file and %s with one, for each of three servers", b.during, b.during)
-	taken, err := applications(b.binary, b.dir, b.during, b.database)
+	taken, err := b.applications()
 	if err != nil {
 		return err
 	}
 	if err := reportApplications(taken); err != nil {
 		return err
 	}
-	for _, database := range []string{"SQLite", "PostgreSQL"} {
-		if err := b.rest(database, bare); err != nil {
-			return fmt.Errorf("on %s: %w", database, err)
+	for _, postgres := range []bool{false, true} {
+		if err := b.rest(postgres, bare); err != nil {
+			return fmt.Errorf("on %s: %w", nameOf(postgres), err)
 		}
 	}
 	return nil
@@ -138,53 +142,35 @@ func (b *bench) tidyWhenInterrupted() {
 	os.Exit(1)
 }
 
+func nameOf(postgres bool) string {
+	if postgres {
+		return "PostgreSQL"
+	}
+	return "SQLite"
+}
+
 // rest measures on one database what is not compared with a bare Caddy.
-func (b *bench) rest(database string, body []byte) error {
-	fresh := func() (address string, err error) { // of an empty database; nothing stands for SQLite in the server's folder
-		if database == "PostgreSQL" {
-			return b.database()
-		}
-		return "", nil
-	}
-	o := options{folder: filepath.Join(b.dir, database)}
-	var err error
-	if o.database, err = fresh(); err != nil {
-		return err
-	}
+func (b *bench) rest(postgres bool, body []byte) error {
+	database := nameOf(postgres)
 	say("end to end on %s: %d exports through Temporal to a partner", database, b.exports)
-	through, err := endToEnd(b.binary, filepath.Join(b.dir, "through-"+database), o.database, b.temporal, signed(body), body, b.exports)
+	through, err := b.endToEnd(postgres, body)
 	if err != nil {
-		return err
-	}
-	if o.database, err = fresh(); err != nil {
 		return err
 	}
 	say("transitions into a step with a helper, on %s: %s", database, b.during)
-	entered, err := transitions(b.binary, o, b.during)
+	entered, err := b.transitions(postgres)
 	if err != nil {
 		return err
 	}
-	if o.database, err = fresh(); err != nil {
-		return err
-	}
-	address := o.database
-	if address == "" {
-		address = "sqlite://" + filepath.Join(b.dir, "lists.db")
-	}
-	db, err := store.Open(context.Background(), address, store.Options{})
-	if err != nil {
-		return err
-	}
-	defer db.Close()
 	say("lists over 10000 and %d exports on %s", b.listed, database)
-	pages, err := lists(context.Background(), db, []int{10_000, b.listed})
+	pages, err := b.lists(postgres)
 	if err != nil {
 		return err
 	}
 	if err := reportRest(database, through, entered, pages); err != nil {
 		return err
 	}
-	return b.signin(database, fresh)
+	return b.signin(postgres)
 }
 
 // signed are the headers of an export, but for its UUID.
@@ -213,32 +199,21 @@ func say(format string, args ...any) {
 	fmt.Fprintf(os.Stderr, time.Now().Format(time.TimeOnly)+" "+format+"\n", args...)
 }
 
-func reportAcknowledgements(acks []*measured) error {
-	fmt.Printf("\n%s\n\n", strings.TrimSpace(machine()))
-	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "server\tanswers/s\tof bare\tquartiles\tp50\tp99\tCPU of the server\tsyncs/answer\tfailed\t")
-	for _, m := range acks {
-		syncs := "-"
-		if m.Syncs >= 0 {
-			syncs = fmt.Sprintf("%.3f", m.Syncs)
-		}
-		_, rate, _ := quartiles(m.Rates)
-		lower, ofBare, upper := quartiles(m.OfBare)
-		fmt.Fprintf(w, "%s\t%.0f\t%.2f\t%.2f-%.2f\t%s\t%s\t%s\t%s\t%d\t\n", m.Name, rate, ofBare, lower, upper,
-			m.P50.Round(10*time.Microsecond), m.P99.Round(10*time.Microsecond), m.CPU.Round(time.Microsecond), syncs, m.Failed)
-	}
-	return w.Flush()
+// table is what a report writes its rows to: cells that end with tabs.
+func table() *tabwriter.Writer {
+	return tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
 }
 
 func reportRest(database string, through throughput, entered result, pages []listed) error {
-	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
+	w := table()
 	fmt.Fprintf(w, "\non %s\tper second\tp50\tp99\tfailed\t\n", database)
 	fmt.Fprintf(w, "end to end (Temporal on SQLite), %d history events\t%.0f\t\t\t%d\t\n", through.Events, through.Rate, through.Lost)
-	fmt.Fprintf(w, "transitions with a helper\t%.0f\t%s\t%s\t%d\t\n", entered.rate(), entered.P50.Round(10*time.Microsecond), entered.P99.Round(10*time.Microsecond), entered.Failed)
+	fmt.Fprintf(w, "transitions with a helper\t%.0f\t%s\t%d\t\n", entered.rate(), entered.percentiles(), entered.Failed)
 	for _, p := range pages {
 		for _, l := range theLists {
 			took := p.Times[l.name]
-			fmt.Fprintf(w, "a page of 50, %s, of %d exports\t\t%s\t%s\t\t\n", l.name, p.Exports, took[0].Round(time.Microsecond), took[1].Round(time.Microsecond))
+			fmt.Fprintf(w, "a page of 50, %s, of %d exports\t\t%s\t%s\t\t\n", l.name, p.Exports,
+				took[0].Round(time.Microsecond), took[1].Round(time.Microsecond))
 		}
 	}
 	return w.Flush()

@@ -12,7 +12,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -21,33 +20,40 @@ import (
 
 // server is a Caddy with our modules in it, in a process of its own.
 type server struct {
-	address string
-	command *exec.Cmd
+	address, folder string
+	command         *exec.Cmd
 }
 
-// options are what a server is made of beside its binary.
+// options are what a server is made of.
 type options struct {
-	folder, site string
-	database     string // default: SQLite in the folder
+	name         string
+	binary       string // default: the gateway's
+	site         string // the handler of all that is not for the management API
+	postgres     bool   // on a new database in PostgreSQL; default: SQLite in the server's folder
 	temporal     string // default: nobody answers there
 	partner      string // host:port to deliver to; empty: nobody
 	global       string // further global options
 	acme, others string // further lines of the tenant, and further tenants
 }
 
-func serve(binary string, o options) (*server, error) {
-	if err := os.MkdirAll(o.folder, 0o700); err != nil {
+// serve starts a server with a folder of its own.
+func (b *bench) serve(o options) (*server, error) {
+	address, err := freeAddress()
+	if err != nil {
 		return nil, err
 	}
-	address, err := freeAddress()
+	folder, err := os.MkdirTemp(b.dir, "server-")
+	if err != nil {
+		return nil, err
+	}
+	database, err := b.database(o.postgres, folder)
 	if err != nil {
 		return nil, err
 	}
 	integration := ""
 	if o.partner != "" {
-		integration = "integration hris {\nurl http://" + o.partner + "/inbound\nsecret " + secret + "\ndocuments passthrough\nverify off\n}"
+		integration = integrationTo("hris", o.partner+"/inbound", "documents passthrough")
 	}
-	folder := o.folder
 	config := fmt.Sprintf(`{
 	admin off
 	auto_https off
@@ -81,14 +87,14 @@ http://%[1]s {
 		%[6]s
 	}
 }
-`, address, folder, cmp.Or(o.temporal, "127.0.0.1:1"), secret, integration+o.acme, o.site, cmp.Or(o.database, "sqlite:"+folder+"/hiregate.db"), o.global, o.others)
+`, address, folder, cmp.Or(o.temporal, "127.0.0.1:1"), secret, integration+o.acme, o.site, database, o.global, o.others)
 	file := filepath.Join(folder, "Caddyfile")
 	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
 		return nil, err
 	}
-	c := exec.Command(binary, "run", "--config", file, "--adapter", "caddyfile")
-	c.Env = append(os.Environ(), "XDG_CONFIG_HOME="+folder, "XDG_DATA_HOME="+folder, "HIREGATE_SIGNIN_KEY=a text of more than thirty-two characters, for a bench",
-		"HIREGATE_LIFELINE=stdin")
+	c := exec.Command(cmp.Or(o.binary, b.binary), "run", "--config", file, "--adapter", "caddyfile")
+	c.Env = append(os.Environ(), "XDG_CONFIG_HOME="+folder, "XDG_DATA_HOME="+folder,
+		"HIREGATE_SIGNIN_KEY=a text of more than thirty-two characters, for a bench", "HIREGATE_LIFELINE=stdin")
 	if _, err := c.StdinPipe(); err != nil { // its end is the end of the server: we may be killed
 		return nil, err
 	}
@@ -97,7 +103,7 @@ http://%[1]s {
 	if err := c.Start(); err != nil {
 		return nil, err
 	}
-	s := &server{address, c}
+	s := &server{address, folder, c}
 	if err := eventually(30*time.Second, func() error { _, err := s.metric("go_goroutines"); return err }); err != nil {
 		s.stop()
 		return nil, fmt.Errorf("the server did not come up: %w\n%s", err, log.String())
@@ -108,6 +114,7 @@ http://%[1]s {
 func (s *server) stop() {
 	s.command.Process.Signal(syscall.SIGTERM)
 	s.command.Wait()
+	os.RemoveAll(s.folder)
 }
 
 // under is a load, with the processor time that the server spent on it.
@@ -165,8 +172,4 @@ func eventually(patience time.Duration, try func() error) error {
 			return errors.Join(err, ctx.Err())
 		}
 	}
-}
-
-func machine() string {
-	return fmt.Sprintf("%s, %d cores, client and servers on this one machine", runtime.Version(), runtime.NumCPU())
 }

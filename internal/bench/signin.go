@@ -4,18 +4,13 @@ import (
 	"crypto/rand"
 	"crypto/rsa"
 	"encoding/base64"
-	"encoding/json"
 	"fmt"
 	"html"
 	"io"
 	"net/http"
 	"net/url"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/go-jose/go-jose/v4"
@@ -40,35 +35,32 @@ const signinSite = `handle_path /signin/* {
 
 // exchanges measures how many codes a second are exchanged, the ID token signed with an algorithm: rounds of codes that are fetched
 // before, and not counted.
-func exchanges(binary string, o options, algorithm string, during time.Duration) (e exchanged, err error) {
-	o.site = signinSite
-	s, err := serve(binary, o)
+func (b *bench) exchanges(postgres bool, algorithm string) (e exchanged, err error) {
+	s, err := b.serve(options{site: signinSite, postgres: postgres})
 	if err != nil {
 		return e, err
 	}
 	defer s.stop()
 	m := managed{"http://" + s.address + "/manage/v1"}
 	const password = "correct horse"
-	if err := m.post("/users", map[string]any{"email": "ada@example.com", "password": password}); err != nil {
+	if err := m.post(resource{"/users", object{"email": "ada@example.com", "password": password}}, benchClient(algorithm)); err != nil {
 		return e, err
 	}
-	if err := m.post("/oauth-clients", map[string]any{"id": "bench", "secret": secret, "name": "Bench", "redirectUris": []string{benchCallback}, "algorithm": algorithm}); err != nil {
+	u := &browser{issuer: "http://" + s.address + "/signin"}
+	if err := u.signIn("ada@example.com", password); err != nil {
 		return e, err
 	}
-	b := &browser{issuer: "http://" + s.address + "/signin"}
-	if err := b.signIn("ada@example.com", password); err != nil {
-		return e, err
-	}
-	headers := "Content-Type: application/x-www-form-urlencoded\r\nAuthorization: Basic " + base64.StdEncoding.EncodeToString([]byte("bench:"+secret)) + "\r\n"
+	headers := "Content-Type: application/x-www-form-urlencoded\r\n" +
+		"Authorization: Basic " + base64.StdEncoding.EncodeToString([]byte("bench:"+secret)) + "\r\n"
 	partner, err := dial(s.address, headers, connections)
 	if err != nil {
 		return e, err
 	}
 	defer partner.close()
-	for e.Seconds < during.Seconds() {
+	for e.Seconds < b.during.Seconds() {
 		codes := make([]string, connections*codesAtOnce)
 		for n := range codes {
-			if codes[n], err = b.code(); err != nil {
+			if codes[n], err = u.code(); err != nil {
 				return e, err
 			}
 		}
@@ -89,7 +81,14 @@ func exchanges(binary string, o options, algorithm string, during time.Duration)
 	return e, nil
 }
 
-// browser is somebody's who signs in.
+// benchClient is the client that sign-in is measured with.
+func benchClient(algorithm string) resource {
+	return resource{"/oauth-clients", object{
+		"id": "bench", "secret": secret, "name": "Bench", "redirectUris": []string{benchCallback}, "algorithm": algorithm,
+	}}
+}
+
+// browser is that of a person who signs in.
 type browser struct {
 	issuer, cookies string
 	from            string // address that a proxy says the browser is at; empty: no proxy says so
@@ -98,7 +97,8 @@ type browser struct {
 var hidden = regexp.MustCompile(`name="request" value="([^"]*)"`)
 
 func (b *browser) authorize() (*http.Response, error) {
-	q := url.Values{"response_type": {"code"}, "scope": {"openid profile email"}, "client_id": {"bench"}, "redirect_uri": {benchCallback}, "state": {"s"}, "nonce": {"n"}}
+	q := url.Values{"response_type": {"code"}, "scope": {"openid profile email"}, "client_id": {"bench"}, "redirect_uri": {benchCallback},
+		"state": {"s"}, "nonce": {"n"}}
 	r, err := http.NewRequest(http.MethodGet, b.issuer+"/oauth/authorize?"+q.Encode(), nil)
 	if err != nil {
 		return nil, err
@@ -193,10 +193,7 @@ func signature() (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
-	claims, err := json.Marshal(map[string]any{"iss": "https://gate.example.com/signin", "sub": "user-ada", "aud": "bench", "nonce": "n", "name": "Ada Lovelace"})
-	if err != nil {
-		return 0, err
-	}
+	claims := []byte(`{"aud":"bench","iss":"https://gate.example.com/signin","name":"Ada Lovelace","nonce":"n","sub":"user-ada"}`)
 	const times = 2000
 	began := time.Now()
 	for range times {
@@ -207,48 +204,27 @@ func signature() (time.Duration, error) {
 	return time.Since(began) / times, nil
 }
 
-var signsPerSecond = regexp.MustCompile(`(?m)^rsa +2048 bits +\S+ +\S+ +(\S+)`)
-
-// opensslSpeed is how many such signatures a second openssl makes; empty where it can't be run.
-func opensslSpeed() string {
-	out, err := exec.Command("openssl", "speed", "-seconds", "2", "rsa2048").Output()
-	if found := signsPerSecond.FindSubmatch(out); err == nil && found != nil {
-		return string(found[1])
-	}
-	return ""
-}
-
 // signin measures and reports what sign-in does on one database.
-func (b *bench) signin(database string, fresh func() (string, error)) error {
-	all := map[string]exchanged{}
-	for _, algorithm := range []string{"RS256", "ES256"} {
-		address, err := fresh()
-		if err != nil {
-			return err
-		}
-		say("exchanges of a code for tokens, %s, on %s: %s", algorithm, database, b.during)
-		e, err := exchanges(b.binary, options{folder: filepath.Join(b.dir, algorithm+"-"+database), database: address}, algorithm, b.during)
-		if err != nil {
-			return err
-		}
-		all[algorithm] = e
-	}
+func (b *bench) signin(postgres bool) error {
+	w := table()
+	fmt.Fprintf(w, "\nsign-in on %s\tper second\tp50\tp99\tfailed\tCPU each\tsignature's share\t\n", nameOf(postgres))
 	signed, err := signature()
 	if err != nil {
 		return err
 	}
-	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintf(w, "\nsign-in on %s\tper second\tp50\tp99\tfailed\tCPU each\tsignature's share\t\n", database)
 	for _, algorithm := range []string{"RS256", "ES256"} {
-		e, share := all[algorithm], ""
+		say("exchanges of a code for tokens, %s, on %s: %s", algorithm, nameOf(postgres), b.during)
+		e, err := b.exchanges(postgres, algorithm)
+		if err != nil {
+			return err
+		}
+		share := ""
 		if algorithm == "RS256" {
 			share = fmt.Sprintf("%.2f", float64(signed)/float64(e.CPU))
 		}
-		fmt.Fprintf(w, "exchanges, %s\t%.0f\t%s\t%s\t%d\t%s\t%s\t\n", algorithm, e.rate(), e.P50.Round(10*time.Microsecond), e.P99.Round(10*time.Microsecond), e.Failed, e.CPU.Round(time.Microsecond), share)
+		fmt.Fprintf(w, "exchanges, %s\t%.0f\t%s\t%d\t%s\t%s\t\n", algorithm, e.rate(), e.percentiles(), e.Failed,
+			e.CPU.Round(time.Microsecond), share)
 	}
 	fmt.Fprintf(w, "one RSA-2048 signature, one core\t%.0f\t\t\t\t%s\t\t\n", 1/signed.Seconds(), signed.Round(time.Microsecond))
-	if speed := opensslSpeed(); speed != "" {
-		fmt.Fprintf(w, "openssl speed rsa2048, one core\t%s\t\t\t\t\t\t\n", speed)
-	}
 	return w.Flush()
 }

@@ -2,17 +2,9 @@ package main
 
 import (
 	"fmt"
-	"io"
-	"net"
-	"net/http"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"time"
-
-	"github.com/hiregate/hiregate/internal/webhook"
 )
 
 const (
@@ -33,12 +25,11 @@ func (b *bench) tenants() error {
 		{"20 integrations, 100 exports to each", 20, 100, 0, ""},
 		{"200 exports of 4.9 MB", 1, 200, 4_900_000, "in_flight 1000"},
 	} {
-		folder := filepath.Join(b.dir, fmt.Sprint("tenants-", load.integrations, "-", load.exports))
-		idle, err := newShared(b, filepath.Join(folder, "idle"), 0, "")
+		idle, err := b.newShared(0, "")
 		if err != nil {
 			return err
 		}
-		loaded, err := newShared(b, filepath.Join(folder, "loaded"), load.integrations, load.option)
+		loaded, err := b.newShared(load.integrations, load.option)
 		if err != nil {
 			idle.stop()
 			return err
@@ -56,7 +47,7 @@ func (b *bench) tenants() error {
 }
 
 func inTurn(idle, loaded *shared, exports, filler int) (without, with time.Duration, err error) {
-	if err := loaded.hand("acme", "load", exports, filler); err != nil {
+	if err := loaded.hand("acme", exports, filler); err != nil {
 		return 0, 0, err
 	}
 	if err := eventually(5*time.Minute, func() error {
@@ -73,13 +64,14 @@ func inTurn(idle, loaded *shared, exports, filler int) (without, with time.Durat
 	for round := range fewRounds {
 		for one, took := range map[*shared]*[]time.Duration{idle: &alone, loaded: &beside} {
 			began := time.Now()
-			if err := one.hand("globex", fmt.Sprint("few-", round), few, 0); err != nil {
+			if err := one.hand("globex", few, 0); err != nil {
 				return 0, 0, err
 			}
-			if err := eventually(5*time.Minute, func() error { return one.arrived((round + 1) * few) }); err != nil {
+			if err := eventually(5*time.Minute, func() error { return one.partner.arrived((round + 1) * few) }); err != nil {
 				return 0, 0, err
 			}
-			*took = append(*took, one.last.Sub(began))
+			_, last := one.partner.count()
+			*took = append(*took, last.Sub(began))
 		}
 		time.Sleep(time.Second)
 	}
@@ -88,93 +80,47 @@ func inTurn(idle, loaded *shared, exports, filler int) (without, with time.Durat
 	return alone[fewRounds/2], beside[fewRounds/2], nil
 }
 
-// shared is a gateway with two tenants: acme, whose partners are slow, and globex.
+// shared is a gateway with two tenants: acme, whose partners are slow, and globex, whose exports the partner counts.
 type shared struct {
-	server *server
-	mu     sync.Mutex
-	fast   int       // exports that arrived from globex
-	last   time.Time // when the last one did
-	stop   func()
+	server  *server
+	partner *partner
+	stop    func()
 }
 
-func newShared(b *bench, folder string, integrations int, option string) (*shared, error) {
-	s := &shared{}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+func (b *bench) newShared(integrations int, option string) (*shared, error) {
+	partner, at, err := newPartner()
 	if err != nil {
 		return nil, err
 	}
-	partner := &http.Server{Handler: s}
-	go partner.Serve(l)
 	var slow strings.Builder
 	for n := range integrations {
-		slow.WriteString(integrationTo(fmt.Sprint("hris-", n), l.Addr().String()+"/slow", option))
+		slow.WriteString(integrationTo(fmt.Sprint("hris-", n), at+"/slow", option))
 	}
-	o := options{folder: folder, site: gatewaySite, acme: slow.String(),
-		others: "tenant globex {\nsecret " + secret + "\n" + integrationTo("hris", l.Addr().String()+"/fast", "") + "}"}
-	if err := os.MkdirAll(folder, 0o700); err != nil {
-		return nil, err
-	}
-	temporal, stopTemporal, err := startTemporal(b.temporal, folder)
+	temporal, stopTemporal, err := b.startTemporal()
 	if err != nil {
 		return nil, err
 	}
-	o.temporal = temporal
-	if s.server, err = serve(b.binary, o); err != nil {
+	s, err := b.serve(options{site: gatewaySite, temporal: temporal, acme: slow.String(),
+		others: "tenant globex {\nsecret " + secret + "\n" + integrationTo("hris", at+"/fast", "") + "}"})
+	if err != nil {
 		stopTemporal()
 		return nil, err
 	}
-	s.stop = func() { s.server.command.Process.Kill(); s.server.command.Wait(); stopTemporal(); partner.Close() }
-	return s, nil
+	return &shared{s, partner, func() { s.command.Process.Kill(); s.stop(); stopTemporal(); partner.Close() }}, nil
 }
 
 func integrationTo(name, where, option string) string {
 	return "integration " + name + " {\nurl http://" + where + "\nsecret " + secret + "\nverify off\n" + option + "\n}\n"
 }
 
-func (s *shared) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	io.Copy(io.Discard, r.Body)
-	if r.URL.Path == "/slow" {
-		select {
-		case <-time.After(slowAnswer):
-		case <-r.Context().Done():
-		}
-		return
-	}
-	s.mu.Lock()
-	s.fast++
-	s.last = time.Now()
-	s.mu.Unlock()
-}
-
-func (s *shared) arrived(n int) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.fast < n {
-		return fmt.Errorf("%d of %d exports arrived", s.fast, n)
-	}
-	return nil
-}
-
 // hand sends exports of a tenant, each with so many bytes of filler.
-func (s *shared) hand(tenant, ids string, exports, filler int) error {
-	body := []byte(`{"candidate":{"person":{"id":{"value":"c","schemeId":"Service Candidate","schemeAgencyId":"Service"}},"filler":"` + strings.Repeat("x", filler) + `"}}`)
-	signature := webhook.Sign(secret, body)
-	for n := range exports {
-		r, err := http.NewRequest(http.MethodPost, "http://"+s.server.address+"/hooks/"+tenant, strings.NewReader(string(body)))
-		if err != nil {
-			return err
-		}
-		r.Header.Set("X-Service-Event", webhook.EventExport)
-		r.Header.Set("X-Service-Signature", signature)
-		r.Header.Set("X-Service-UUID", fmt.Sprint(ids, "-", n))
-		resp, err := http.DefaultClient.Do(r)
-		if err != nil {
-			return err
-		}
-		resp.Body.Close()
-		if resp.StatusCode != http.StatusAccepted {
-			return fmt.Errorf("an export was answered %d", resp.StatusCode)
-		}
+func (s *shared) hand(tenant string, exports, filler int) error {
+	body := []byte(`{"candidate":{"person":{"id":{"value":"c","schemeId":"Service Candidate","schemeAgencyId":"Service"}},"filler":"` +
+		strings.Repeat("x", filler) + `"}}`)
+	sender, err := dial(s.server.address, signed(body), 1)
+	if err != nil {
+		return err
 	}
-	return nil
+	defer sender.close()
+	return sender.export(tenant, body, exports)
 }

@@ -7,10 +7,8 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -29,121 +27,114 @@ type throughput struct {
 }
 
 // endToEnd sends exports through a gateway with a real Temporal server to a partner in this process.
-func endToEnd(binary, folder, database, temporal, headers string, body []byte, exports int) (throughput, error) {
-	if temporal == "" {
-		return throughput{}, errors.New("say where temporal-dev is: -temporal-dev bin/temporal-dev (make build makes it)")
-	}
-	if err := os.MkdirAll(folder, 0o700); err != nil {
-		return throughput{}, err
-	}
-	engine, stop, err := startTemporal(temporal, folder)
+func (b *bench) endToEnd(postgres bool, body []byte) (t throughput, err error) {
+	temporal, stop, err := b.startTemporal()
 	if err != nil {
-		return throughput{}, err
+		return t, err
 	}
 	defer stop()
-	p := &partner{seen: map[string]bool{}}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	p, at, err := newPartner()
 	if err != nil {
-		return throughput{}, err
+		return t, err
 	}
-	go http.Serve(l, p)
-	defer l.Close()
-	s, err := serve(binary, options{folder: folder, site: gatewaySite, temporal: engine, partner: l.Addr().String(), database: database})
+	defer p.Close()
+	s, err := b.serve(options{site: gatewaySite, temporal: temporal, partner: at, postgres: postgres})
 	if err != nil {
-		return throughput{}, err
+		return t, err
 	}
 	defer s.stop()
+	sender, err := dial(s.address, signed(body), connections)
+	if err != nil {
+		return t, err
+	}
+	defer sender.close()
 
+	each := (b.exports + connections - 1) / connections
+	exports := each * connections
 	began := time.Now()
-	if err := send(s.address, headers, body, exports); err != nil {
-		return throughput{}, err
+	if err := sender.export("acme", body, each); err != nil {
+		return t, err
 	}
-	wait := eventually(5*time.Minute, func() error {
-		if n := p.count(); n < exports {
-			return fmt.Errorf("%d of %d exports arrived", n, exports)
-		}
-		return nil
-	})
-	t := throughput{Rate: float64(p.count()) / time.Since(began).Seconds(), Lost: exports - p.count()}
-	if wait != nil {
-		say("  %v", wait)
+	if err := eventually(5*time.Minute, func() error { return p.arrived(exports) }); err != nil {
+		say("  %v", err)
 	}
-	t.Events, err = events(engine, hiring.WorkflowID("acme", "bench-0", 0))
+	arrived, last := p.count()
+	t = throughput{Rate: float64(arrived) / last.Sub(began).Seconds(), Lost: exports - arrived}
+	t.Events, err = events(temporal, hiring.WorkflowID("acme", sender.connections[0].id+"-0", 0))
 	return t, err
 }
 
-func startTemporal(binary, folder string) (address string, stop func(), err error) {
+// export sends as many exports on each connection.
+func (s *sender) export(tenant string, body []byte, each int) error {
+	r, err := s.loadWhile(same("/hooks/"+tenant, body), http.StatusAccepted, func(n int) bool { return n < each })
+	if err == nil && r.Failed > 0 {
+		err = fmt.Errorf("%d of %d exports were refused", r.Failed, r.Requests)
+	}
+	return err
+}
+
+func (b *bench) startTemporal() (address string, stop func(), err error) {
+	if b.temporal == "" {
+		return "", nil, errors.New("say where temporal-dev is: -temporal-dev bin/temporal-dev (make build makes it)")
+	}
 	if address, err = freeAddress(); err != nil {
 		return "", nil, err
 	}
 	_, port, _ := net.SplitHostPort(address)
-	c := exec.Command(binary, "--db", filepath.Join(folder, "temporal.db"), "--port", port, "--ui-port", "0", "--log-level", "error")
-	c.Stdout, c.Stderr = io.Discard, io.Discard
+	c := exec.Command(b.temporal, "--db", filepath.Join(b.dir, "temporal-"+port+".db"), "--port", port, "--ui-port", "0", "--log-level", "error")
 	if err := c.Start(); err != nil {
 		return "", nil, fmt.Errorf("starting temporal-dev: %w", err)
 	}
 	return address, func() { c.Process.Signal(syscall.SIGTERM); c.Wait() }, nil
 }
 
-func send(address, headers string, body []byte, exports int) error {
-	ids := make(chan int)
-	errs := make(chan error, connections)
-	var group sync.WaitGroup
-	for range connections {
-		group.Go(func() {
-			for id := range ids {
-				r, err := http.NewRequest(http.MethodPost, "http://"+address+"/hooks/acme", strings.NewReader(string(body)))
-				if err != nil {
-					errs <- err
-					return
-				}
-				for line := range strings.Lines(headers) {
-					name, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
-					r.Header.Set(name, value)
-				}
-				r.Header.Set("X-Service-UUID", fmt.Sprintf("bench-%d", id))
-				resp, err := http.DefaultClient.Do(r)
-				if err != nil {
-					errs <- err
-					return
-				}
-				resp.Body.Close()
-				if resp.StatusCode != http.StatusAccepted {
-					errs <- fmt.Errorf("an export was answered %d", resp.StatusCode)
-					return
-				}
-			}
-		})
-	}
-	defer group.Wait()
-	defer close(ids)
-	for id := range exports {
-		select {
-		case ids <- id:
-		case err := <-errs:
-			return err
-		}
-	}
-	return nil
-}
-
-// partner counts the exports that arrive.
+// partner takes exports in, those sent to /slow slowly, and counts the others.
 type partner struct {
+	http.Server
 	mu   sync.Mutex
 	seen map[string]bool
+	last time.Time // when the last one arrived
 }
 
-func (p *partner) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+// newPartner makes one that listens until it is closed.
+func newPartner() (p *partner, address string, err error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, "", err
+	}
+	p = &partner{seen: map[string]bool{}}
+	p.Handler = http.HandlerFunc(p.take)
+	go p.Serve(l)
+	return p, l.Addr().String(), nil
+}
+
+func (p *partner) take(_ http.ResponseWriter, r *http.Request) {
 	io.Copy(io.Discard, r.Body)
-	p.mu.Lock()
-	p.seen[r.Header.Get("X-Service-UUID")] = true
-	p.mu.Unlock()
-}
-
-func (p *partner) count() int {
+	if r.URL.Path == "/slow" {
+		select {
+		case <-time.After(slowAnswer):
+		case <-r.Context().Done():
+		}
+		return
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return len(p.seen)
+	p.seen[r.Header.Get("X-Service-UUID")] = true
+	p.last = time.Now()
+}
+
+func (p *partner) count() (n int, last time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.seen), p.last
+}
+
+// arrived returns an error until n exports have arrived.
+func (p *partner) arrived(n int) error {
+	if arrived, _ := p.count(); arrived < n {
+		return fmt.Errorf("%d of %d exports arrived", arrived, n)
+	}
+	return nil
 }
 
 // events counts the events in the history of a workflow that has ended.

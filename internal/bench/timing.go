@@ -7,34 +7,27 @@ import (
 	"math"
 	"math/rand/v2"
 	"net/http"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 )
 
 // timing gives wrong passwords at both doors, in turn by chance for a user that there is and for ones that there are not, and tells
 // whether the answers' times differ.
 func (b *bench) timing(times int) error {
-	s, err := serve(b.binary, options{folder: filepath.Join(b.dir, "timing"), site: signinSite + "\n" + applySite, global: "servers {\ntrusted_proxies static 127.0.0.1/32\ntrusted_proxies_strict\n}"})
+	s, err := b.serve(options{
+		site: signinSite + "\n" + applySite, global: "servers {\ntrusted_proxies static 127.0.0.1/32\ntrusted_proxies_strict\n}",
+	})
 	if err != nil {
 		return err
 	}
 	defer s.stop()
 	m := managed{"http://" + s.address + "/manage/v1"}
-	for _, one := range []struct {
-		path string
-		body map[string]any
-	}{
-		{"/users", map[string]any{"email": knownUser, "password": "correct horse"}},
-		{"/oauth-clients", map[string]any{"id": "bench", "secret": secret, "name": "Bench", "redirectUris": []string{benchCallback}}},
-		{"/tenants/acme/api-users", map[string]any{"userName": knownUser, "password": "correct horse"}},
-	} {
-		if err := m.post(one.path, one.body); err != nil {
-			return err
-		}
+	if err := m.post(
+		resource{"/users", object{"email": knownUser, "password": "correct horse"}}, benchClient("RS256"),
+		resource{"/tenants/acme/api-users", object{"userName": knownUser, "password": "correct horse"}},
+	); err != nil {
+		return err
 	}
 	for _, door := range []struct {
 		name string
@@ -49,7 +42,7 @@ func (b *bench) timing(times int) error {
 			return fmt.Errorf("%s: %w", door.name, err)
 		}
 		low, high := differenceOfMedians(known, unknown)
-		w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
+		w := table()
 		fmt.Fprintf(w, "\nwrong passwords, %s\tanswers\tmedian\t\t\n", door.name)
 		fmt.Fprintf(w, "for a known user\t%d\t%s\t\t\n", len(known), median(known).Round(time.Microsecond))
 		fmt.Fprintf(w, "for unknown ones\t%d\t%s\t\t\n", len(unknown), median(unknown).Round(time.Microsecond))
@@ -103,7 +96,8 @@ func (s *server) wrongAtSignIn(user, from string) (status int, took time.Duratio
 }
 
 func (s *server) wrongAtApply(user, from string) (status int, took time.Duration, err error) {
-	r, err := http.NewRequest(http.MethodPost, "http://"+s.address+"/apply/v2/authentication", strings.NewReader(`{"userName":"`+user+`","password":"`+wrongPassword+`"}`))
+	r, err := http.NewRequest(http.MethodPost, "http://"+s.address+"/apply/v2/authentication",
+		strings.NewReader(`{"userName":"`+user+`","password":"`+wrongPassword+`"}`))
 	if err != nil {
 		return 0, 0, err
 	}
