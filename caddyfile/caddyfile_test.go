@@ -35,8 +35,8 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// Where there is no IPv6, as in a container, Caddy does not start with a site that is to listen at ::1. What `hiregate dev` runs is
-// told where to listen.
+// Where there is no IPv6, as in a container, Caddy does not start with a site that is to listen at ::1. What `hiregate
+// dev` runs is told where to listen.
 func TestExamplesListenWithoutIPv6(t *testing.T) {
 	for _, name := range examples(t) {
 		unset(t, read(t, name))
@@ -47,8 +47,8 @@ func TestExamplesListenWithoutIPv6(t *testing.T) {
 	}
 }
 
-// Those who issue certificates ask at port 80 or 443. Caddy answers at the first address of default_bind, where it is named, and does not
-// know the network shared: it would look for a host of that name, and no certificate would come.
+// Those who issue certificates ask at port 80 or 443. Caddy answers at the first address of default_bind, where it is
+// named, and does not know the network shared: it would look for a host of that name, and no certificate would come.
 func TestCertificatesComeToExamples(t *testing.T) {
 	for _, name := range examples(t) {
 		unset(t, read(t, name))
@@ -76,7 +76,8 @@ var position = regexp.MustCompile(`, at Caddyfile:(\d+)`)
 
 const divider = "----------\n"
 
-// Every wrong Caddyfile is refused with an error that names the wrong line, which is marked, and says what to write there.
+// Every wrong Caddyfile is refused with an error that names the wrong line, which is marked, and says what to write
+// there.
 func TestWrong(t *testing.T) {
 	unset(t, []byte("{$ACME_SECRET}"))
 	for _, path := range wrong(t, "testdata/wrong", 35) {
@@ -136,17 +137,23 @@ gate.example.com {
 `), map[string]any{"filename": "etc/partner.Caddyfile"})
 	require.NoError(t, err)
 	err = validate(t, raw, t.TempDir())
-	require.ErrorContains(t, err, "placeholders without a value: {env.HIREGATE_TEST_NOT_SET} at etc/partner.Caddyfile:7, {env.HIREGATE_TEST_NO_HOST} at etc/partner.Caddyfile:9, "+
-		"{file./nonexistent/secret} at etc/partner.Caddyfile:10, {env.HIREGATE_TEST_NOT_SET} at etc/partner.Caddyfile:14, {env.HIREGATE_TEST_SIGNIN_KEY} at etc/partner.Caddyfile:22, "+
-		"{env.HIREGATE_TEST_CLIENT_SECRET} at etc/partner.Caddyfile:25; set the variable, or write the file, of each before the gateway starts")
+	require.ErrorContains(t, err, "placeholders without a value: {env.HIREGATE_TEST_NOT_SET} at "+
+		"etc/partner.Caddyfile:7, {env.HIREGATE_TEST_NO_HOST} at etc/partner.Caddyfile:9, "+
+		"{file./nonexistent/secret} at etc/partner.Caddyfile:10, {env.HIREGATE_TEST_NOT_SET} at "+
+		"etc/partner.Caddyfile:14, {env.HIREGATE_TEST_SIGNIN_KEY} at etc/partner.Caddyfile:22, "+
+		"{env.HIREGATE_TEST_CLIENT_SECRET} at etc/partner.Caddyfile:25; set the variable, or write the file, of each "+
+		"before the gateway starts")
 	require.NotContains(t, err.Error(), "hunter2", "the error shows a secret")
 
-	// The same as JSON, which hiregate reload sends, has no lines, and those of a file that somebody read before are not taken for its own.
+	// The same as JSON, which hiregate reload sends, has no lines, and those of a file that somebody read before are not
+	// taken for its own.
 	err = validate(t, raw, t.TempDir())
-	require.ErrorContains(t, err, "tenant acme: the secret {env.HIREGATE_TEST_NOT_SET} has no value: set it before the gateway starts")
+	require.ErrorContains(t, err, "tenant acme: the secret {env.HIREGATE_TEST_NOT_SET} has no value: set it "+
+		"before the gateway starts")
 }
 
-// What only shows when handlers look for the gateway, or when what a placeholder stands for is checked, has no line number.
+// What only shows when handlers look for the gateway, or when what a placeholder stands for is checked, has no line
+// number.
 func TestWrongWhenValidated(t *testing.T) {
 	t.Setenv("HIREGATE_TEST_SECRET", "hunter2")
 	t.Setenv("HIREGATE_TEST_URL", "https://hr.acme.example/")
@@ -254,7 +261,8 @@ func inside(t *testing.T, folder string, config []byte) []byte {
 	t.Helper()
 	unset(t, config)
 	t.Setenv("HIREGATE_DIR", filepath.Join(folder, "data"))
-	text := strings.NewReplacer("/var/lib/hiregate", filepath.Join(folder, "data"), "/run/secrets", filepath.Join(folder, "secrets")).Replace(string(config))
+	text := strings.NewReplacer("/var/lib/hiregate", filepath.Join(folder, "data"), "/run/secrets",
+		filepath.Join(folder, "secrets")).Replace(string(config))
 	text = comment.ReplaceAllString(text, "")
 	for _, name := range environment.FindAllStringSubmatch(text, -1) {
 		t.Setenv(name[1], "the secret of "+name[1])

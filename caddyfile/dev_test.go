@@ -11,12 +11,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A gateway with dev.Caddyfile: what no line of it matches is answered 404. Caddy's own answer would be an empty 200, which a
-// sender takes for "received".
+// A gateway with dev.Caddyfile: what no line of it matches is answered 404. Caddy's own answer would be an empty 200,
+// which a sender takes for "received".
 func TestDev(t *testing.T) {
 	folder := t.TempDir()
 	at := freeAddress(t)
-	config := strings.Replace(string(inside(t, folder, read(t, "dev.Caddyfile"))), "admin localhost:{$HIREGATE_ADMIN_PORT:2019}", "admin off", 1)
+	config := strings.Replace(string(inside(t, folder, read(t, "dev.Caddyfile"))),
+		"admin localhost:{$HIREGATE_ADMIN_PORT:2019}", "admin off", 1)
 	require.Contains(t, config, "admin off")
 	t.Setenv("HIREGATE_BIND", "127.0.0.1")
 	t.Setenv("HIREGATE_HTTP_PORT", port(at))
@@ -54,7 +55,8 @@ func TestDev(t *testing.T) {
 		accepted := sendAs(t, "localhost", signed(t, http.MethodPost, at, hook, secret))
 		require.Equal(t, http.StatusAccepted, accepted.StatusCode, hook)
 		receipt := accepted.Header.Get("Location")
-		require.Equal(t, http.StatusOK, sendAs(t, "localhost", signed(t, http.MethodGet, at, receipt, "")).StatusCode, receipt)
+		require.Equal(t, http.StatusOK, sendAs(t, "localhost", signed(t, http.MethodGet, at, receipt, "")).StatusCode,
+			receipt)
 	}
 }
 

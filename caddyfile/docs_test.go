@@ -29,7 +29,8 @@ func TestGuidesCanBeCopied(t *testing.T) {
 
 // complete puts around an excerpt what its place in a Caddyfile has around it.
 func complete(text string) string {
-	const required = "public_url https://gate.example.com\ndatabase sqlite:///var/lib/hiregate.db\ndocuments file:///var/lib/documents\n"
+	const required = "public_url https://gate.example.com\ndatabase sqlite:///var/lib/hiregate.db\ndocuments " +
+		"file:///var/lib/documents\n"
 	text = strings.Replace(text, "…", "url https://hr.acme.example/inbound/acme\nsecret {env.ACME_HRIS_SECRET}", 1)
 	switch first := strings.Fields(text)[0]; first {
 	case "integration":
@@ -55,7 +56,8 @@ func TestEveryOptionIsDescribed(t *testing.T) {
 			words = append(words, strings.Fields(strings.NewReplacer(",", " ", " or ", " ").Replace(string(list[1])))...)
 		}
 	}
-	require.Subset(t, words, []string{"service_name", "namespace", "rate", "in_flight", "max_body"}, "a parser's list is not among them")
+	require.Subset(t, words, []string{"service_name", "namespace", "rate", "in_flight", "max_body"},
+		"a parser's list is not among them")
 	for _, word := range words {
 		require.Regexp(t, "`"+word+"[` ]", described)
 	}

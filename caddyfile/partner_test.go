@@ -18,8 +18,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A gateway with partner.Caddyfile, moved to this machine: both variants of the address accept, nothing else does, and the log
-// holds no address that opens a receipt or a document, and no candidate that the command line asked about.
+// A gateway with partner.Caddyfile, moved to this machine: both variants of the address accept, nothing else does, and
+// the log holds no address that opens a receipt or a document, and no candidate that the command line asked about.
 func TestPartner(t *testing.T) {
 	folder := t.TempDir()
 	public, own, admin := freeAddress(t), freeAddress(t), freeAddress(t)
@@ -69,7 +69,8 @@ func TestPartner(t *testing.T) {
 	const token = "c2VjcmV0LXRva2VuLXNlY3JldC10b2tlbi1zZWNyZXQ"
 	credentials = append(credentials, token, "secret-profile")
 	for at, host := range map[string]string{
-		"/documents/" + token: gate, "/documents/" + token + "?a=b": gate, "/Documents//" + token: gate, "/": gate, "/hook/acme": gate, "/hooks": gate,
+		"/documents/" + token: gate, "/documents/" + token + "?a=b": gate, "/Documents//" + token: gate, "/": gate,
+		"/hook/acme": gate, "/hooks": gate,
 		"/inbound/": hooks, "/hooks/globex": hooks, "/inbound/receipts": hooks, "/metrics": gate, "/healthz": hooks,
 	} {
 		method := http.MethodPost
@@ -78,14 +79,17 @@ func TestPartner(t *testing.T) {
 		}
 		require.Equal(t, http.StatusNotFound, ask(method, host, at, "").StatusCode, at)
 	}
-	require.Equal(t, http.StatusNotFound, ask(http.MethodPost, "other.example.com", "/hooks/acme", "the secret of ACME_SECRET").StatusCode)
-	for at, status := range map[string]int{"/metrics": http.StatusOK, "/healthz": http.StatusOK, "/": http.StatusNotFound} {
+	require.Equal(t, http.StatusNotFound, ask(http.MethodPost, "other.example.com", "/hooks/acme",
+		"the secret of ACME_SECRET").StatusCode)
+	for at, status := range map[string]int{"/metrics": http.StatusOK, "/healthz": http.StatusOK,
+		"/": http.StatusNotFound} {
 		answer, err := http.Get("http://" + own + at)
 		require.NoError(t, err)
 		require.NoError(t, answer.Body.Close())
 		require.Equal(t, status, answer.StatusCode, at)
 	}
-	for at, status := range map[string]int{"/tenants/acme/exports?candidate=c-zoe": http.StatusOK, "/tenants/acme/candidates/c-zoe": http.StatusNotFound} {
+	for at, status := range map[string]int{"/tenants/acme/exports?candidate=c-zoe": http.StatusOK,
+		"/tenants/acme/candidates/c-zoe": http.StatusNotFound} {
 		answer, err := http.Get("http://" + admin + "/hiregate/v1" + at)
 		require.NoError(t, err)
 		require.NoError(t, answer.Body.Close())

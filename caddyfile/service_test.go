@@ -13,8 +13,9 @@ import (
 	"github.com/hiregate/hiregate/internal/store/storetest"
 )
 
-// A gateway with service.Caddyfile and the variables of docker-compose.yml, on PostgreSQL: the management API asks for a key, documents are
-// served, nothing else is, and the log holds neither keys nor the addresses of documents, nor who was asked about.
+// A gateway with service.Caddyfile and the variables of docker-compose.yml, on PostgreSQL: the management API asks for
+// a key, documents are served, nothing else is, and the log holds neither keys nor the addresses of documents, nor who
+// was asked about.
 func TestService(t *testing.T) {
 	folder := t.TempDir()
 	public, own, admin := freeAddress(t), freeAddress(t), freeAddress(t)
@@ -54,7 +55,8 @@ func TestService(t *testing.T) {
 		{public, gate, "/manage" + tenant + "/candidates?email=" + email, http.StatusUnauthorized},
 		{public, gate, "/manage" + tenant + "/candidates?limit=1&cursor=" + cursor, http.StatusUnauthorized},
 		{public, gate, "/manage" + tenant + "/job-applications?candidate=" + candidate, http.StatusUnauthorized},
-		{public, gate, "/manage" + tenant + "/job-applications/a-1/documents?description=" + document, http.StatusUnauthorized},
+		{public, gate, "/manage" + tenant + "/job-applications/a-1/documents?description=" + document,
+			http.StatusUnauthorized},
 		{public, gate, "/manage" + tenant + "/api-users?userName=" + email, http.StatusUnauthorized},
 		{public, gate, "/manage" + tenant + "/exports?candidate=" + candidate, http.StatusUnauthorized},
 		{public, gate, "/documents/" + token, http.StatusNotFound},

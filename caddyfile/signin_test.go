@@ -16,8 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// issuers are three sites of one gateway that sign people in: below public_url, at a path of two segments, at the root of another
-// host.
+// issuers are three sites of one gateway that sign people in: below public_url, at a path of two segments, at the root
+// of another host.
 const issuers = `{
 	admin localhost:ADMIN
 	persist_config off
@@ -58,8 +58,8 @@ http://127.0.0.1:PORT {
 
 var asked = regexp.MustCompile(`action="([^"]*/sign-in)"[^<]*<input type="hidden" name="request" value="([^"]*)"`)
 
-// Sites with different issuers work side by side in one process: each address of their metadata is served, and sessions and codes
-// are good at their own alone.
+// Sites with different issuers work side by side in one process: each address of their metadata is served, and
+// sessions and codes are good at their own alone.
 func TestSitesThatSignIn(t *testing.T) {
 	folder := t.TempDir()
 	public, admin := freeAddress(t), freeAddress(t)
@@ -69,7 +69,8 @@ func TestSitesThatSignIn(t *testing.T) {
 	defer func() { require.NoError(t, caddy.Stop()) }()
 	made := func(what, body string) {
 		t.Helper()
-		answer, err := http.Post("http://localhost:"+port(admin)+"/hiregate/v1/"+what, "application/json", strings.NewReader(body))
+		answer, err := http.Post("http://localhost:"+port(admin)+"/hiregate/v1/"+what, "application/json",
+			strings.NewReader(body))
 		require.NoError(t, err)
 		require.NoError(t, answer.Body.Close())
 		require.Equal(t, http.StatusCreated, answer.StatusCode)
@@ -82,7 +83,8 @@ func TestSitesThatSignIn(t *testing.T) {
 	codes := map[string]string{}
 	jar, err := cookiejar.New(nil)
 	require.NoError(t, err)
-	client := &http.Client{Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	client := &http.Client{Jar: jar,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	for _, issuer := range all {
 		answer, text := got(t, client, issuer+"/.well-known/openid-configuration")
 		require.Equal(t, http.StatusOK, answer.StatusCode)
@@ -101,7 +103,8 @@ func TestSitesThatSignIn(t *testing.T) {
 		require.Equal(t, 6, served)
 
 		// Nobody is signed in here yet, whoever is at the others.
-		request := url.Values{"response_type": {"code"}, "client_id": {"demo"}, "scope": {"openid"}, "redirect_uri": {"http://localhost:1/callback"}}
+		request := url.Values{"response_type": {"code"}, "client_id": {"demo"}, "scope": {"openid"},
+			"redirect_uri": {"http://localhost:1/callback"}}
 		answer, page := got(t, client, issuer+"/oauth/authorize?"+request.Encode())
 		require.Equal(t, http.StatusOK, answer.StatusCode)
 		require.Equal(t, issuer == hosts+"/eu/identity", strings.Contains(page, "Europe"))
@@ -109,7 +112,8 @@ func TestSitesThatSignIn(t *testing.T) {
 		require.NotNil(t, raw)
 		to, err := answer.Request.URL.Parse(html.UnescapeString(raw[1]))
 		require.NoError(t, err)
-		form := url.Values{"request": {html.UnescapeString(raw[2])}, "email": {"ada@example.com"}, "password": {"correct horse"}, "action": {"sign-in"}}
+		form := url.Values{"request": {html.UnescapeString(raw[2])}, "email": {"ada@example.com"},
+			"password": {"correct horse"}, "action": {"sign-in"}}
 		answer, err = client.PostForm(to.String(), form)
 		require.NoError(t, err)
 		require.NoError(t, answer.Body.Close())
@@ -145,8 +149,10 @@ func got(t *testing.T, client *http.Client, address string) (*http.Response, str
 // exchanged is the status that a site answers a code with.
 func exchanged(t *testing.T, issuer, code string) int {
 	t.Helper()
-	form := url.Values{"grant_type": {"authorization_code"}, "code": {code}, "redirect_uri": {"http://localhost:1/callback"}}
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, issuer+"/openId/accessToken", strings.NewReader(form.Encode()))
+	form := url.Values{"grant_type": {"authorization_code"}, "code": {code},
+		"redirect_uri": {"http://localhost:1/callback"}}
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, issuer+"/openId/accessToken",
+		strings.NewReader(form.Encode()))
 	require.NoError(t, err)
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	r.SetBasicAuth("demo", "demo-secret")

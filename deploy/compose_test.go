@@ -123,8 +123,8 @@ func TestServices(t *testing.T) {
 	require.NotEmpty(t, c.Services["gateway"].Ports)
 }
 
-// A reload sees what an editor made of the Caddyfile: editors put another file in its place, which is not there where the former one
-// was mounted and not its folder.
+// A reload sees what an editor made of the Caddyfile: editors put another file in its place, which is not there where
+// the former one was mounted and not its folder.
 func TestGatewayCaddyfile(t *testing.T) {
 	t.Parallel()
 	gateway := compose(t).Services["gateway"]

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// engine returns docker on an engine: the one that runs, else one of the test's own, which leaves nothing behind and touches
-// neither the network nor its rules.
+// engine returns docker on an engine: the one that runs, else one of the test's own, which leaves nothing behind and
+// touches neither the network nor its rules.
 func engine(t *testing.T) docker {
 	t.Helper()
 	if exec.Command(program(t, "docker"), "info").Run() == nil {
@@ -29,8 +29,10 @@ func engine(t *testing.T) docker {
 	require.NoError(t, err)
 	t.Cleanup(func() { log.Close() })
 	// vfs copies where others mount: slower, but it works on every file system and inside containers.
-	cmd := exec.Command(dockerd, "--host="+socket, "--data-root="+filepath.Join(folder, "data"), "--exec-root="+filepath.Join(folder, "exec"),
-		"--pidfile="+filepath.Join(folder, "pid"), "--storage-driver=vfs", "--bridge=none", "--iptables=false", "--ip6tables=false")
+	cmd := exec.Command(dockerd, "--host="+socket, "--data-root="+filepath.Join(folder, "data"),
+		"--exec-root="+filepath.Join(folder, "exec"),
+		"--pidfile="+filepath.Join(folder, "pid"), "--storage-driver=vfs", "--bridge=none", "--iptables=false",
+		"--ip6tables=false")
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM} // when this process is killed
 	ended := make(chan struct{})

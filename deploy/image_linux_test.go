@@ -63,13 +63,15 @@ func TestImage(t *testing.T) {
 		"--env=TZ=Asia/Tokyo", "--health-interval=1s", "--volume="+caddyfile+":/etc/caddy/Caddyfile:ro", name)
 	t.Cleanup(func() { run("rm", "--force", "--volumes", name) })
 
-	require.Equal(t, []string{"usr/bin/hiregate"}, contents(t, run("export", name)), "there is more in the image than the binary")
+	require.Equal(t, []string{"usr/bin/hiregate"}, contents(t, run("export", name)),
+		"there is more in the image than the binary")
 	for range 2 { // the second time with what the first left in the volumes
 		run("start", name)
 		require.EventuallyWithT(t, func(c *assert.CollectT) {
 			assert.Equal(c, "healthy", strings.TrimSpace(run("inspect", "--format={{.State.Health.Status}}", name)))
 		}, patience, 200*time.Millisecond, "the gateway is not healthy")
-		require.Contains(t, run("exec", name, "/usr/bin/hiregate", "healthcheck"), "The gateway accepts exports: Temporal does not answer")
+		require.Contains(t, run("exec", name, "/usr/bin/hiregate", "healthcheck"),
+			"The gateway accepts exports: Temporal does not answer")
 
 		status := string(read(t, "/proc/"+strings.TrimSpace(run("inspect", "--format={{.State.Pid}}", name))+"/status"))
 		require.Regexp(t, `(?m)^Uid:\t65532\t65532\t65532\t65532$`, status)
@@ -82,7 +84,8 @@ func TestImage(t *testing.T) {
 	require.Regexp(t, `T\d\d:\d\d:\d\d\+09:00"`, run("logs", name), "the time zone is not known")
 }
 
-// The binary stands alone: no loader, no libraries, and the certificates of CAs in it. cmd/hiregate tests that they serve.
+// The binary stands alone: no loader, no libraries, and the certificates of CAs in it. cmd/hiregate tests that they
+// serve.
 func TestBinaryStandsAlone(t *testing.T) {
 	t.Parallel()
 	program, err := elf.Open(binary(t))
@@ -116,8 +119,8 @@ func TestBuildStage(t *testing.T) {
 	require.GreaterOrEqual(t, patch, least)
 }
 
-// lastStage is a folder with the last stage of the Dockerfile, and what the stage before it would have left for it: images
-// can't be pulled everywhere, and make build has compiled the same binary.
+// lastStage is a folder with the last stage of the Dockerfile, and what the stage before it would have left for it:
+// images can't be pulled everywhere, and make build has compiled the same binary.
 func lastStage(t *testing.T) string {
 	t.Helper()
 	folder := t.TempDir()

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// systemd takes the unit as it is, and says that next to nothing of the machine is open to it: 10 is a service without any bounds,
-// below 2 calls it safe.
+// systemd takes the unit as it is, and says that next to nothing of the machine is open to it: 10 is a service without
+// any bounds, below 2 calls it safe.
 func TestServiceOfSystemd(t *testing.T) {
 	t.Parallel()
 	self, err := os.Executable()
@@ -25,6 +25,7 @@ func TestServiceOfSystemd(t *testing.T) {
 	require.NoError(t, err, string(out))
 	require.Empty(t, string(out), "systemd says something about the unit")
 
-	out, err = exec.Command(program(t, "systemd-analyze"), "security", "--offline=yes", "--threshold=20", "--no-pager", path).CombinedOutput()
+	out, err = exec.Command(program(t, "systemd-analyze"), "security", "--offline=yes", "--threshold=20", "--no-pager",
+		path).CombinedOutput()
 	require.NoError(t, err, string(out))
 }

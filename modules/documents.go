@@ -24,7 +24,8 @@ func (Documents) CaddyModule() caddy.ModuleInfo {
 
 // parseDocuments reads the directive: documents
 func parseDocuments(h httpcaddyfile.Helper) (caddyhttp.MiddlewareHandler, error) {
-	const sentence = "documents takes no options: leave out what follows it; the folder is named in the global option hiregate"
+	const sentence = "documents takes no options: leave out what follows it; the folder is named in the " +
+		"global option hiregate"
 	return new(Documents), noOptions(h, sentence)
 }
 

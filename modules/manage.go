@@ -12,8 +12,8 @@ import (
 	"github.com/hiregate/hiregate/modules/manage"
 )
 
-// ManageAPI is the directive manage_api: it serves the management API to those who have an API key. Put it into handle_path,
-// which takes the path of the mount off. It takes no options.
+// ManageAPI is the directive manage_api: it serves the management API to those who have an API key. Put it into
+// handle_path, which takes the path of the mount off. It takes no options.
 type ManageAPI struct {
 	gateway *gateway.Gateway
 	api     *manage.API
@@ -43,8 +43,8 @@ func (h *ManageAPI) ServeHTTP(w http.ResponseWriter, r *http.Request, _ caddyhtt
 	return serve(h.gateway, h.api, w, r)
 }
 
-// ManageAdmin serves the management API at Caddy's admin endpoint, below /hiregate: for the command line on the same machine. Who
-// may reach that endpoint is up to the global option admin. It is there without being configured.
+// ManageAdmin serves the management API at Caddy's admin endpoint, below /hiregate: for the command line on the same
+// machine. Who may reach that endpoint is up to the global option admin. It is there without being configured.
 type ManageAdmin struct{}
 
 // CaddyModule implements caddy.Module.
@@ -52,13 +52,14 @@ func (ManageAdmin) CaddyModule() caddy.ModuleInfo {
 	return caddy.ModuleInfo{ID: "admin.api.hiregate", New: func() caddy.Module { return new(ManageAdmin) }}
 }
 
-// Routes implements caddy.AdminRouter. The gateway is looked up with each request: a module of the admin endpoint is not
-// told when its configuration ends, so it must hold nothing of it.
+// Routes implements caddy.AdminRouter. The gateway is looked up with each request: a module of the admin endpoint is
+// not told when its configuration ends, so it must hold nothing of it.
 func (ManageAdmin) Routes() []caddy.AdminRoute {
 	const mount = "/hiregate"
 	api := http.StripPrefix(mount, manage.New(gateway.Current, caddy.Log().Named("hiregate.manage")))
-	return []caddy.AdminRoute{{Pattern: mount + "/", Handler: caddy.AdminHandlerFunc(func(w http.ResponseWriter, r *http.Request) error {
-		api.ServeHTTP(w, r)
-		return nil
-	})}}
+	return []caddy.AdminRoute{{Pattern: mount + "/",
+		Handler: caddy.AdminHandlerFunc(func(w http.ResponseWriter, r *http.Request) error {
+			api.ServeHTTP(w, r)
+			return nil
+		})}}
 }

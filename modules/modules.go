@@ -1,5 +1,5 @@
-// Package modules is everything that hiregate adds to Caddy. This page registers it; each directive has a file. The handlers themselves are
-// plain net/http, in the packages below.
+// Package modules is everything that hiregate adds to Caddy. This page registers it; each directive has a file. The
+// handlers themselves are plain net/http, in the packages below.
 package modules
 
 import (
@@ -53,6 +53,7 @@ func noOptions(h httpcaddyfile.Helper, sentence string) error {
 	return nil
 }
 
-var _ = []caddy.Provisioner{(*ExportReceiver)(nil), (*Documents)(nil), (*Healthz)(nil), (*ManageAPI)(nil), (*ApplyAPI)(nil), (*SignIn)(nil)}
+var _ = []caddy.Provisioner{(*ExportReceiver)(nil), (*Documents)(nil), (*Healthz)(nil), (*ManageAPI)(nil),
+	(*ApplyAPI)(nil), (*SignIn)(nil)}
 
 var _ caddy.AdminRouter = ManageAdmin{}

@@ -53,7 +53,8 @@ func (h *ExportReceiver) Provision(ctx caddy.Context) error {
 	if err := checkMemory(h.MaxBody, g.Config.BodyMemory); err != nil {
 		return fmt.Errorf("export_receiver: %w", err)
 	}
-	h.receiver = receiver.Receiver{Gateway: g, Tenant: h.TenantFrom, MaxBody: h.MaxBody, MaxAttachments: h.MaxAttachments, Log: ctx.Logger()}
+	h.receiver = receiver.Receiver{Gateway: g, Tenant: h.TenantFrom, MaxBody: h.MaxBody, MaxAttachments: h.MaxAttachments,
+		Log: ctx.Logger()}
 	return nil
 }
 

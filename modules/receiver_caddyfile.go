@@ -74,8 +74,10 @@ func checkMemory(maxBody, bodyMemory int64) error {
 		return nil
 	}
 	const mebibyte = 1 << 20
-	return fmt.Errorf("max_body is %d bytes, more than half of the body_memory of %d bytes, which is all that one body may take: write a smaller "+
-		"max_body here, or `body_memory %dMiB` into the global option hiregate", maxBody, bodyMemory, (2*maxBody+mebibyte-1)/mebibyte)
+	return fmt.Errorf("max_body is %d bytes, more than half of the body_memory of %d bytes, which is all that one "+
+		"body may take: write a smaller "+
+		"max_body here, or `body_memory %dMiB` into the global option hiregate", maxBody, bodyMemory,
+		(2*maxBody+mebibyte-1)/mebibyte)
 }
 
 // mostMaxAttachments is the largest max_attachments: what an array may hold.

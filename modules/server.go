@@ -10,11 +10,12 @@ import (
 	"github.com/hiregate/hiregate/internal/gateway"
 )
 
-// leastRate is how many bytes of a body have to come in a second, over all of it, unless the server's read_body_idle names a rate.
-// Caddy's own default ends a body that stands still, and not one that is sent a byte at a time.
+// leastRate is how many bytes of a body have to come in a second, over all of it, unless the server's read_body_idle
+// names a rate. Caddy's own default ends a body that stands still, and not one that is sent a byte at a time.
 const leastRate = 1024
 
-// serve has a handler of a gateway answer a request. The handler is plain net/http: what it needs of Caddy is done here.
+// serve has a handler of a gateway answer a request. The handler is plain net/http: what it needs of Caddy is done
+// here.
 func serve(g *gateway.Gateway, handler http.Handler, w http.ResponseWriter, r *http.Request) error {
 	g.CloseWhenReplaced(w)
 	if body, _ := caddyhttp.IdleTimeoutsFromContext(r.Context()); body != nil && body.Deadline.MinRate == 0 {
@@ -27,9 +28,10 @@ func serve(g *gateway.Gateway, handler http.Handler, w http.ResponseWriter, r *h
 	return nil
 }
 
-// clientAddress returns the function that reads the address of a request's client, for throttles and logs. Behind a trusted proxy it is the
-// rightmost untrusted address of X-Forwarded-For: a client can write anything to the left of it. Caddy reads the leftmost one unless the
-// server has trusted_proxies_strict, so a server with a handler that asks for addresses always gets it.
+// clientAddress returns the function that reads the address of a request's client, for throttles and logs. Behind a
+// trusted proxy it is the rightmost untrusted address of X-Forwarded-For: a client can write anything to the left of
+// it. Caddy reads the leftmost one unless the server has trusted_proxies_strict, so a server with a handler that asks
+// for addresses always gets it.
 func clientAddress(ctx caddy.Context) func(*http.Request) string {
 	if server, ok := ctx.Value(caddyhttp.ServerCtxKey).(*caddyhttp.Server); ok {
 		server.TrustedProxiesStrict = 1

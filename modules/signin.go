@@ -80,7 +80,8 @@ func (h *SignIn) Provision(ctx caddy.Context) error {
 		return fmt.Errorf("signin: %w", err)
 	}
 	replacer := caddy.NewReplacer()
-	p.Vault, err = signInKey.Vault(h.Keys, g.Config.Dev, func(s string) (string, error) { return replacer.ReplaceOrErr(s, true, true) })
+	p.Vault, err = signInKey.Vault(h.Keys, g.Config.Dev,
+		func(s string) (string, error) { return replacer.ReplaceOrErr(s, true, true) })
 	if err != nil {
 		return err
 	}
@@ -108,7 +109,8 @@ func (c *UpstreamOIDC) check(dev bool) error {
 	case issuer.Scheme == "http" && !dev:
 		return fmt.Errorf("signin: upstream_oidc %q is not encrypted: write an https address", c.Issuer)
 	case !placeholder.MatchString(c.ClientSecret) && !dev:
-		return errors.New("signin: upstream_oidc: client_secret must be a placeholder, {env.NAME} or {file./path}: Caddy shows what is written out in its /config")
+		return errors.New("signin: upstream_oidc: client_secret must be a placeholder, {env.NAME} or {file./path}: Caddy " +
+			"shows what is written out in its /config")
 	}
 	return nil
 }
@@ -154,6 +156,7 @@ func checkIssuer(s string, dev bool) error {
 
 var placeholder = regexp.MustCompile(`^\{(env|file)\.[^{}]+\}$`)
 
-var errNoSignInKey = errors.New("signin is not complete: add `key {env.HIREGATE_SIGNIN_KEY}`, of the output of openssl rand -base64 32")
+var errNoSignInKey = errors.New("signin is not complete: add `key {env.HIREGATE_SIGNIN_KEY}`, of the output of " +
+	"openssl rand -base64 32")
 
 var signInKey = gateway.SealKey{Option: "signin: key", Of: "signing keys"}

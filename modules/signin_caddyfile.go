@@ -89,7 +89,8 @@ func (h *SignIn) option(name string, args []string, dev bool) error {
 
 func (h *SignIn) upstream(d httpcaddyfile.Helper, args []string, dev bool) error {
 	if len(args) != 1 {
-		return errors.New("upstream_oidc takes the issuer of people's own provider, and a block: write, for example, upstream_oidc https://login.example.com {")
+		return errors.New("upstream_oidc takes the issuer of people's own provider, and a block: write, for example, " +
+			"upstream_oidc https://login.example.com {")
 	}
 	head := *d.Dispenser
 	u := &UpstreamOIDC{Issuer: args[0]}

@@ -38,8 +38,8 @@ type Answers struct {
 	compiled  *gojsonschema.Schema
 }
 
-// NewAnswers compiles the schema of a job's questions. Of several with the same id, the first counts. It fails for a format that the
-// contract does not have.
+// NewAnswers compiles the schema of a job's questions. Of several with the same id, the first counts. It fails for a
+// format that the contract does not have.
 func NewAnswers(questions []hiring.Question) (*Answers, error) {
 	a := &Answers{positions: map[string]int{}}
 	for _, q := range questions {
@@ -70,8 +70,8 @@ func (a *Answers) Question(id string) (*hiring.Question, bool) {
 	return &a.questions[n], true
 }
 
-// Check says all that is wrong with the answers of an application, in the order of the questions, and behind these in the order
-// given what was not asked. The first answer to a question is the one that is looked at.
+// Check says all that is wrong with the answers of an application, in the order of the questions, and behind these in
+// the order given what was not asked. The first answer to a question is the one that is looked at.
 func (a *Answers) Check(given []Answer) []InvalidAnswer {
 	var (
 		instance  = map[string]any{}

@@ -7,9 +7,10 @@ import (
 	"github.com/hiregate/hiregate/internal/hiring"
 )
 
-// Choices takes the answer to a Checkbox question apart: at each pipe that no backslash precedes. A backslash before a pipe makes it a
-// part of the option, any other backslash is itself. What is then no option is read once more with two backslashes as one. Where
-// that does not help either it stays as it came. It gives up behind more parts than there are options.
+// Choices takes the answer to a Checkbox question apart: at each pipe that no backslash precedes. A backslash before a
+// pipe makes it a part of the option, any other backslash is itself. What is then no option is read once more with two
+// backslashes as one. Where that does not help either it stays as it came. It gives up behind more parts than there
+// are options.
 func Choices(q *hiring.Question, answer string) []string {
 	var parts []string
 	for more := true; more && len(parts) <= len(q.Options); {

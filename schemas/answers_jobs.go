@@ -32,8 +32,8 @@ func NewJobs() *Jobs {
 	return &Jobs{compiled}
 }
 
-// Answers gives what checks the answers to all questions of a job, those of its compliance groups included. A job that is not of the
-// store, and so has no version, is compiled each time.
+// Answers gives what checks the answers to all questions of a job, those of its compliance groups included. A job that
+// is not of the store, and so has no version, is compiled each time.
 func (j *Jobs) Answers(job *hiring.Job) (*Answers, error) {
 	key := jobVersion{job.Tenant, job.BoardCode, job.Version, job.UpdatedAt.UnixMicro()}
 	if a, ok := j.compiled.Get(key); ok {

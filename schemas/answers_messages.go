@@ -9,7 +9,8 @@ import (
 	"github.com/hiregate/hiregate/internal/hiring"
 )
 
-// The messages about answers. People read them, and programs may compare them: they stay as they are. docs/answers.md has them all.
+// The messages about answers. People read them, and programs may compare them: they stay as they are. docs/answers.md
+// has them all.
 const (
 	Required  = "an answer is required"
 	Repeated  = "the question is answered more than once: answer it once"
@@ -31,10 +32,11 @@ const (
 	TooLarge      = "the answer is larger than 1 MiB: shorten it"
 	TooLargeAll   = "the answers that are no files are larger than 4 MiB together: shorten them"
 
-	EmptyFile       = "the file is empty: send one with content"
-	LargeFile       = "the file must be smaller than 10 MB (10485760 bytes)"
-	LargeResume     = "the file must be smaller than 2 MB (2097152 bytes)"
-	WrongType       = "files of this type are not accepted: send a document, picture, sound, film or archive of a common type, such as PDF, Word, JPEG or ZIP"
+	EmptyFile   = "the file is empty: send one with content"
+	LargeFile   = "the file must be smaller than 10 MB (10485760 bytes)"
+	LargeResume = "the file must be smaller than 2 MB (2097152 bytes)"
+	WrongType   = "files of this type are not accepted: send a document, picture, sound, film or archive of a " +
+		"common type, such as PDF, Word, JPEG or ZIP"
 	WrongResumeType = "files of this type are not accepted: send PDF, Word, OpenDocument, RTF, PostScript or plain text"
 	NotBase64       = "the value is not base64: send the file's content in standard base64"
 	HasPrefix       = "send the base64 content alone, without the data: prefix"
@@ -48,7 +50,8 @@ func LargeFileMessage(q *hiring.Question) string {
 	return LargeFile
 }
 
-// explain gives the message for an error of the library about the answer to a question; empty: it only says that there are others.
+// explain gives the message for an error of the library about the answer to a question; empty: it only says that there
+// are others.
 func explain(q *hiring.Question, e gojsonschema.ResultError) string {
 	switch e.(type) {
 	case *gojsonschema.StringLengthLTEError:
@@ -74,7 +77,8 @@ func explain(q *hiring.Question, e gojsonschema.ResultError) string {
 }
 
 var ofFormat = map[string]string{
-	dateFormat: NotDate, emailFormat: NotEmail, phoneFormat: NotPhone, storableFormat: NotStorable, personalFormat: TooPersonal,
+	dateFormat: NotDate, emailFormat: NotEmail, phoneFormat: NotPhone, storableFormat: NotStorable,
+	personalFormat: TooPersonal,
 }
 
 func tooLong(most string) string {

@@ -30,7 +30,8 @@ var personal = []string{"firstName", "lastName", emailID, "phone", citizenID}
 
 type object = map[string]any
 
-// answersSchema writes the schema of the answers to questions. It is that of an object with an answer for each question's id:
+// answersSchema writes the schema of the answers to questions. It is that of an object with an answer for each
+// question's id:
 //
 //   - a string; those that are blank are left out, since blank counts as absent;
 //   - for a Checkbox question an array of the options that were chosen, as choices takes them apart;
@@ -48,7 +49,8 @@ func answersSchema(questions []hiring.Question) (object, error) {
 			required = append(required, q.ID)
 		}
 	}
-	return object{"$schema": schemaURI, "type": "object", "properties": properties, "required": required, "additionalProperties": false}, nil
+	return object{"$schema": schemaURI, "type": "object", "properties": properties, "required": required,
+		"additionalProperties": false}, nil
 }
 
 func questionSchema(q *hiring.Question) (any, error) {
@@ -94,7 +96,8 @@ func oneOf(options []string) any {
 	return object{"enum": options}
 }
 
-// text is the schema of a string of at most limit code points, unless that is negative. A schema can only name one format.
+// text is the schema of a string of at most limit code points, unless that is negative. A schema can only name one
+// format.
 func text(q *hiring.Question, limit int, formats ...string) object {
 	if slices.Contains(personal, q.ID) {
 		formats = append(formats, storableFormat, personalFormat)

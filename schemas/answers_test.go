@@ -68,7 +68,8 @@ func TestAllFaultsInTheQuestionsOrder(t *testing.T) {
 	require.Equal(t, []InvalidAnswer{
 		{"firstName", hiring.Text, []string{"First name: " + Required}},
 		{"lastName", hiring.Text, []string{"Last name: " + Repeated}},
-		{"email", hiring.Text, []string{"E-mail: at most 254 characters are allowed", "E-mail: " + NotEmail, "E-mail: " + Repeated}},
+		{"email", hiring.Text, []string{"E-mail: at most 254 characters are allowed", "E-mail: " + NotEmail,
+			"E-mail: " + Repeated}},
 		{"phone", hiring.Phone, []string{"Phone: at least 7 digits are needed"}},
 		{"resume", hiring.File, []string{"Resume: " + NotBase64}},
 		{"citizenWorkStatus", hiring.Select, []string{"Work authorization: " + Required}},
@@ -84,24 +85,29 @@ func TestAllFaultsInTheQuestionsOrder(t *testing.T) {
 // A message begins with the label, and with the id where there is none.
 func TestLabels(t *testing.T) {
 	t.Parallel()
-	a := answersTo(t, hiring.Question{ID: "1", Format: hiring.Date, IsRequired: true}, hiring.Question{ID: "2", Format: hiring.Date, IsRequired: true, Label: " "},
+	a := answersTo(t, hiring.Question{ID: "1", Format: hiring.Date, IsRequired: true},
+		hiring.Question{ID: "2", Format: hiring.Date, IsRequired: true, Label: " "},
 		hiring.Question{ID: "3", Format: hiring.Date, IsRequired: true, Label: "Day: 100%"})
 	require.Equal(t, []InvalidAnswer{
-		{"1", hiring.Date, []string{"1: " + Required}}, {"2", hiring.Date, []string{"2: " + Required}}, {"3", hiring.Date, []string{"Day: 100%: " + Required}},
+		{"1", hiring.Date, []string{"1: " + Required}}, {"2", hiring.Date, []string{"2: " + Required}},
+		{"3", hiring.Date, []string{"Day: 100%: " + Required}},
 	}, a.Check(nil))
 }
 
 // Ids that mean something in a JSON pointer, to the library or to a schema are ids as any other.
 func TestStrangeIDs(t *testing.T) {
 	t.Parallel()
-	for _, id := range []string{"a/b", "a.b", "~0", "(root)", "", "$ref", "required", "size", "é", "0", "{{.field}}", strings.Repeat("x", 255)} {
+	for _, id := range []string{"a/b", "a.b", "~0", "(root)", "", "$ref", "required", "size", "é", "0", "{{.field}}",
+		strings.Repeat("x", 255)} {
 		a := answersTo(t, hiring.Question{ID: id, Format: hiring.Phone, Label: "L", IsRequired: true})
 		require.Nil(t, a.Check([]Answer{{QuestionID: id, Text: "1234567"}}), id)
-		require.Equal(t, []InvalidAnswer{{id, hiring.Phone, []string{"L: " + NotPhone}}}, a.Check([]Answer{{QuestionID: id, Text: "1"}}), id)
+		require.Equal(t, []InvalidAnswer{{id, hiring.Phone, []string{"L: " + NotPhone}}},
+			a.Check([]Answer{{QuestionID: id, Text: "1"}}), id)
 		require.Equal(t, []InvalidAnswer{{id, hiring.Phone, []string{"L: " + Required}}}, a.Check(nil), id)
 	}
 	stranger := "a\x00b"
-	require.Equal(t, []InvalidAnswer{{stranger, "", []string{Unasked}}}, answersTo(t).Check([]Answer{{QuestionID: stranger}}))
+	require.Equal(t, []InvalidAnswer{{stranger, "", []string{Unasked}}},
+		answersTo(t).Check([]Answer{{QuestionID: stranger}}))
 }
 
 func TestQuestionsThatCannotBeAsked(t *testing.T) {
@@ -113,7 +119,8 @@ func TestQuestionsThatCannotBeAsked(t *testing.T) {
 	limit := -1
 	a := answersTo(t, hiring.Question{ID: "a", Format: hiring.Text, MaxLength: &limit})
 	require.Nil(t, a.Check([]Answer{{QuestionID: "a", Text: "x"}}))
-	twice := answersTo(t, hiring.Question{ID: "a", Format: hiring.Text}, hiring.Question{ID: "a", Format: hiring.Date, IsRequired: true})
+	twice := answersTo(t, hiring.Question{ID: "a", Format: hiring.Text},
+		hiring.Question{ID: "a", Format: hiring.Date, IsRequired: true})
 	require.Len(t, twice.Questions(), 1, "the first of two with the same id counts")
 	require.Nil(t, twice.Check([]Answer{{QuestionID: "a", Text: "no date"}}))
 	q, ok := twice.Question("a")
@@ -202,21 +209,28 @@ func TestMessagesDoNotQuoteAnswers(t *testing.T) {
 func TestApplicationsShape(t *testing.T) {
 	t.Parallel()
 	for body, want := range map[string][]string{
-		`{"jobBoardCode":"A","source":"","answers":[]}`:                                    nil,
-		`{"answers":[{"value":"","questionId":"a"}],"source":"s","jobBoardCode":"A"}`:      nil,
-		`{"jobBoardCode":"A","source":"` + strings.Repeat("é", 255) + `","answers":[]}`:    nil,
-		`{"jobBoardCode":"A","source":"` + strings.Repeat("é", 256) + `","answers":[]}`:    {"source is longer than 255 characters: shorten it"},
+		`{"jobBoardCode":"A","source":"","answers":[]}`:                                 nil,
+		`{"answers":[{"value":"","questionId":"a"}],"source":"s","jobBoardCode":"A"}`:   nil,
+		`{"jobBoardCode":"A","source":"` + strings.Repeat("é", 255) + `","answers":[]}`: nil,
+		`{"jobBoardCode":"A","source":"` + strings.Repeat("é", 256) +
+			`","answers":[]}`: {"source is longer than 255 characters: shorten it"},
 		`{"jobBoardCode":"A","source":"","answers":[],"more":{"x":1}}`:                     nil,
 		`{"jobBoardCode":"A","source":"","answers":[{"questionId":"a","value":"","x":1}]}`: nil,
 		`[]`: {"an application is a JSON object"},
-		`{}`: {"jobBoardCode is missing: send the job board code of the job", "source is missing: send a text, which may be empty", "answers are missing: send an array"},
-		`{"jobBoardCode":1,"source":null,"answers":{}}`: {"jobBoardCode is a string: send the job board code of the job", "source is a string, which may be empty", "answers are an array: send one"},
+		`{}`: {"jobBoardCode is missing: send the job board code of the job",
+			"source is missing: send a text, which may be empty", "answers are missing: send an array"},
+		`{"jobBoardCode":1,"source":null,"answers":{}}`: {"jobBoardCode is a string: send the job board code of the job",
+			"source is a string, which may be empty", "answers are an array: send one"},
 		`{"jobBoardCode":"A","source":"","answers":[1,{},{"questionId":1,"value":2},{"questionId":null,"value":null}]}`: {
-			"an answer is an object with questionId and value", "an answer has a questionId and a value, which are strings: a questionId is missing", "an answer has a questionId and a value, which are strings: a value is missing",
+			"an answer is an object with questionId and value",
+			"an answer has a questionId and a value, which are strings: a questionId is missing",
+			"an answer has a questionId and a value, which are strings: a value is missing",
 			"questionId is a string: send the id of a question", "the value of an answer is a string, which may be empty",
 		},
-		`{"jobBoardCode":"A","source":"","answers":[` + strings.TrimSuffix(strings.Repeat(`{"questionId":"a","value":""},`, MaxAnswers), ",") + `]}`:   nil,
-		`{"jobBoardCode":"A","source":"","answers":[` + strings.TrimSuffix(strings.Repeat(`{"questionId":"a","value":""},`, MaxAnswers+1), ",") + `]}`: {"there are more than 1000 answers: leave some out"},
+		`{"jobBoardCode":"A","source":"","answers":[` + strings.TrimSuffix(strings.Repeat(`{"questionId":"a","value":""},`,
+			MaxAnswers), ",") + `]}`: nil,
+		`{"jobBoardCode":"A","source":"","answers":[` + strings.TrimSuffix(strings.Repeat(`{"questionId":"a","value":""},`,
+			MaxAnswers+1), ",") + `]}`: {"there are more than 1000 answers: leave some out"},
 	} {
 		var application any
 		decoder := json.NewDecoder(strings.NewReader(body))

@@ -17,7 +17,8 @@ var applicationSchema string
 // MaxAnswers is how many answers an application may have.
 const MaxAnswers = 1000
 
-// What whoever reads an application as it arrives tells at once: sentences of envelope, and LongID of an id that is not read to its end.
+// What whoever reads an application as it arrives tells at once: sentences of envelope, and LongID of an id that is
+// not read to its end.
 const (
 	NoApplication  = "an application is a JSON object"
 	CodeIsText     = "jobBoardCode is a string: send the job board code of the job"
@@ -30,8 +31,9 @@ const (
 	LongID         = "questionId is longer than 1020 bytes: send the id of a question"
 )
 
-// envelope are the sentences about an application whose shape is wrong, in the order in which they are told. The keys are where in the
-// body it is, * for the number of an answer, and what the library calls the fault, with the missing member's name.
+// envelope are the sentences about an application whose shape is wrong, in the order in which they are told. The keys
+// are where in the body it is, * for the number of an answer, and what the library calls the fault, with the missing
+// member's name.
 var envelope = []struct{ at, fault, sentence string }{
 	{"", "invalid_type", NoApplication},
 	{"", "required jobBoardCode", "jobBoardCode is missing: send the job board code of the job"},
@@ -43,7 +45,8 @@ var envelope = []struct{ at, fault, sentence string }{
 	{"/answers", "invalid_type", AnswersAreList},
 	{"/answers", "array_max_items", "there are more than 1000 answers: leave some out"},
 	{"/answers/*", "invalid_type", NoAnswer},
-	{"/answers/*", "required questionId", "an answer has a questionId and a value, which are strings: a questionId is missing"},
+	{"/answers/*", "required questionId", "an answer has a questionId and a value, which are strings: a " +
+		"questionId is missing"},
 	{"/answers/*", "required value", "an answer has a questionId and a value, which are strings: a value is missing"},
 	{"/answers/*/questionId", "invalid_type", IDIsText},
 	{"/answers/*/value", "invalid_type", ValueIsText},
@@ -61,8 +64,9 @@ var compiledApplication = sync.OnceValue(func() *gojsonschema.Schema {
 	panic(fmt.Sprintf("the schema of applications: %v", err)) // it is a part of the program, and read by a test
 })
 
-// CheckApplication says what is wrong with the shape of an application request, in sentences; nil: nothing. The application is as
-// encoding/json decodes it, with UseNumber. The values of answers may be left out of it: any string stands for them.
+// CheckApplication says what is wrong with the shape of an application request, in sentences; nil: nothing. The
+// application is as encoding/json decodes it, with UseNumber. The values of answers may be left out of it: any string
+// stands for them.
 func CheckApplication(application any) []string {
 	return checkApplication(compiledApplication(), application)
 }
@@ -99,7 +103,8 @@ func placeOf(pointer, fault string) int {
 		steps[2] = "*"
 	}
 	at := strings.Join(steps, "/")
-	return slices.IndexFunc(envelope, func(rule struct{ at, fault, sentence string }) bool { return rule.at == at && rule.fault == fault })
+	return slices.IndexFunc(envelope,
+		func(rule struct{ at, fault, sentence string }) bool { return rule.at == at && rule.fault == fault })
 }
 
 // compileDocument compiles a schema of draft-07 that is whole in itself.

@@ -1,8 +1,8 @@
 // Package schemas decides whether the body of a webhook event, or an application for a job, is one to accept.
 //
-// A webhook event is decided in two steps, and the types make sure that they come in this order: [Guard] reads the raw bytes once and
-// returns a [Document], and a [Validator] takes only Documents. Nothing is validated unguarded, because the validator
-// library panics on numbers such as 1e10000000.
+// A webhook event is decided in two steps, and the types make sure that they come in this order: [Guard] reads the raw
+// bytes once and returns a [Document], and a [Validator] takes only Documents. Nothing is validated unguarded, because
+// the validator library panics on numbers such as 1e10000000.
 //
 //	validator, err := schemas.New("Service") // once
 //	…

@@ -22,13 +22,14 @@ type Document struct {
 	CandidateID string
 }
 
-// CheckAttachments returns a finding if the document has more than so many attachments. Ask it before Validator.Export, which takes long
-// for many.
+// CheckAttachments returns a finding if the document has more than so many attachments. Ask it before
+// Validator.Export, which takes long for many.
 func (d *Document) CheckAttachments(most int) []Finding {
 	if d.AttachmentCount <= most {
 		return nil
 	}
-	return []Finding{{Pointer: "/candidate/profiles", Rule: fmt.Sprintf("at most %d attachments", most), Found: fmt.Sprintf("%d attachments", d.AttachmentCount)}}
+	return []Finding{{Pointer: "/candidate/profiles", Rule: fmt.Sprintf("at most %d attachments", most),
+		Found: fmt.Sprintf("%d attachments", d.AttachmentCount)}}
 }
 
 // Attachment is an element of /candidate/profiles/*/attachments (contract, part B).
@@ -52,8 +53,8 @@ func (d *Document) Rewrite(body []byte, urls []string) []byte {
 	return out.Bytes()
 }
 
-// RewriteTo writes to w what Rewrite returns, piece by piece. Behind the URL of Attachments[i] it calls behind, if there is one,
-// which may write further members there. Its errors are those of w and of behind.
+// RewriteTo writes to w what Rewrite returns, piece by piece. Behind the URL of Attachments[i] it calls behind, if
+// there is one, which may write further members there. Its errors are those of w and of behind.
 func (d *Document) RewriteTo(w io.Writer, body []byte, urls []string, behind func(i int) error) error {
 	copied := 0
 	var quoted []byte

@@ -49,7 +49,8 @@ func FuzzGuard(f *testing.F) {
 			var url string
 			require.NoError(t, json.Unmarshal(body[a.Start:a.End], &url))
 			require.Equal(t, url, a.URL)
-			require.Equal(t, url, lookup(t, want, "/candidate/profiles/"+strconv.Itoa(a.Profile)+"/attachments/"+strconv.Itoa(a.Index)+"/url"))
+			require.Equal(t, url, lookup(t, want,
+				"/candidate/profiles/"+strconv.Itoa(a.Profile)+"/attachments/"+strconv.Itoa(a.Index)+"/url"))
 			urls = append(urls, url)
 		}
 		require.Equal(t, want, decode(t, doc.Rewrite(body, urls)))

@@ -35,7 +35,8 @@ func TestGuardDecodes(t *testing.T) {
 }
 
 func nested(n int) string {
-	return strings.Repeat("[", n/2) + strings.Repeat(`{"a":`, n-n/2) + "1" + strings.Repeat("}", n-n/2) + strings.Repeat("]", n/2)
+	return strings.Repeat("[", n/2) + strings.Repeat(`{"a":`, n-n/2) + "1" + strings.Repeat("}", n-n/2) +
+		strings.Repeat("]", n/2)
 }
 
 func array(n int) string { return "[" + strings.TrimSuffix(strings.Repeat("1,", n), ",") + "]" }

@@ -38,15 +38,17 @@ func TestRewriteToWritesBehindTheURL(t *testing.T) {
 	t.Parallel()
 	body := []byte(`{"candidate":{"profiles":[{"attachments":[{"url" : "a" ,"id":{}},{"id":{},"url":"b"},{"document":null,"url":"c"},{"url":7}]}]}}`)
 	doc := guarded(t, body)
-	require.Equal(t, []bool{false, false, true}, []bool{doc.Attachments[0].HasDocument, doc.Attachments[1].HasDocument, doc.Attachments[2].HasDocument})
+	require.Equal(t, []bool{false, false, true}, []bool{doc.Attachments[0].HasDocument, doc.Attachments[1].HasDocument,
+		doc.Attachments[2].HasDocument})
 	var out bytes.Buffer
 	write := func(i int) error {
 		_, err := fmt.Fprintf(&out, `,"document":%d`, i)
 		return err
 	}
 	require.NoError(t, doc.RewriteTo(&out, body, []string{"", "B"}, write))
-	require.Equal(t, `{"candidate":{"profiles":[{"attachments":[{"url" : "a","document":0 ,"id":{}},{"id":{},"url":"B","document":1},`+
-		`{"document":null,"url":"c","document":2},{"url":7}]}]}}`, out.String())
+	require.Equal(t,
+		`{"candidate":{"profiles":[{"attachments":[{"url" : "a","document":0 ,"id":{}},{"id":{},"url":"B","document":1},`+
+			`{"document":null,"url":"c","document":2},{"url":7}]}]}}`, out.String())
 
 	failed := errors.New("no room")
 	require.ErrorIs(t, doc.RewriteTo(&out, body, nil, func(int) error { return failed }), failed)

@@ -158,7 +158,8 @@ func TestVerificationTextIsExact(t *testing.T) {
 	v := validator(t, "Service")
 	require.Nil(t, v.Verification(guarded(t, sample(t, "verify.json"))))
 	require.Nil(t, v.Verification(guarded(t, []byte(`{"data":"Service\u0020Verify Event"}`))))
-	for _, text := range []string{"", "Verify Event", "service verify event", "Service Verify Event ", "Service Verify Event\n"} {
+	for _, text := range []string{"", "Verify Event", "service verify event", "Service Verify Event ",
+		"Service Verify Event\n"} {
 		body, err := json.Marshal(map[string]string{"data": text})
 		require.NoError(t, err)
 		require.Equal(t, []Finding{{"/data", "const: Service Verify Event", kind(text)}}, v.Verification(guarded(t, body)))
@@ -248,7 +249,8 @@ func TestNoNamePassesForAnother(t *testing.T) {
 	v := validator(t, "Service")
 	body := sample(t, "export-full.json")
 	for from, to := range map[string]string{`"schemeId"`: `"rchemeId\u0000"`, `"value"`: `"\u0000valuf"`, `"id"`: `"Id"`} {
-		require.NotEmpty(t, v.Export(guarded(t, bytes.Replace(body, []byte(from), []byte(to), 1))), "%s in the place of %s", to, from)
+		require.NotEmpty(t, v.Export(guarded(t, bytes.Replace(body, []byte(from), []byte(to), 1))), "%s in the place of %s",
+			to, from)
 	}
 }
 

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Whoever asks for help is shown our commands, and none that begins with caddy. Each asks in a process of its own, since Caddy takes the commands
-// once.
+// Whoever asks for help is shown our commands, and none that begins with caddy. Each asks in a process of its own,
+// since Caddy takes the commands once.
 func TestHelpShowsOurExample(t *testing.T) {
 	t.Parallel()
 	const variable = "HIREGATE_TEST_HELP"
@@ -24,7 +24,9 @@ func TestHelpShowsOurExample(t *testing.T) {
 		again.Env = append(os.Environ(), variable+"="+asked)
 		out, err := again.CombinedOutput()
 		require.NoError(t, err, string(out))
-		require.True(t, strings.HasPrefix(string(out), description+"\n\nUsage:\n  hiregate [command]\n\nExamples:\n"+example+"\n\nAvailable Commands:\n"), "%q: %s", asked, out)
+		require.True(t, strings.HasPrefix(string(out),
+			description+"\n\nUsage:\n  hiregate [command]\n\nExamples:\n"+example+"\n\nAvailable Commands:\n"), "%q: %s", asked,
+			out)
 		require.NotContains(t, string(out), "$ caddy")
 		for _, command := range foreign {
 			require.NotContains(t, string(out), "  "+command)

@@ -60,8 +60,9 @@ the partner's own system with its documents.`
 // ours is one of our commands; the root is above it once Caddy has put it there.
 var ours *cobra.Command
 
-// trimOfHelp puts our example into the place of Caddy's, caddy run and the like. Caddy makes the root command out of anybody's reach, and asks
-// nobody for its example; but its help has the description trimmed by this function before it comes to that.
+// trimOfHelp puts our example into the place of Caddy's, caddy run and the like. Caddy makes the root command out of
+// anybody's reach, and asks nobody for its example; but its help has the description trimmed by this function before
+// it comes to that.
 func trimOfHelp(text string) string {
 	if text == description && ours != nil {
 		ours.Root().Example = example

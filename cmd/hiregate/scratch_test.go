@@ -11,7 +11,8 @@ import (
 	"golang.org/x/crypto/x509roots/fallback/bundle"
 )
 
-// Where the system has no certificates of CAs, those in the binary serve. It is a process of its own, because Go looks once.
+// Where the system has no certificates of CAs, those in the binary serve. It is a process of its own, because Go looks
+// once.
 func TestCertificatesOfCAs(t *testing.T) {
 	const variable = "HIREGATE_TEST_WITHOUT_CERTIFICATES"
 	if os.Getenv(variable) == "" {

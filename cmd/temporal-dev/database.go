@@ -38,8 +38,8 @@ func newDatabase(file string) *config.SQL {
 	}
 }
 
-// create makes the database's file, unless it is there, for its owner alone: SQLite would leave that to the umask. What SQLite puts
-// beside it gets the same mode.
+// create makes the database's file, unless it is there, for its owner alone: SQLite would leave that to the umask.
+// What SQLite puts beside it gets the same mode.
 func create(file string) error {
 	f, err := os.OpenFile(file, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -51,7 +51,8 @@ func create(file string) error {
 // createSchema creates the tables in a database that has none, all of them or none.
 func createSchema(cfg *config.Config) (err error) {
 	c := cfg.Persistence.DataStores[sqlite.PluginName].SQL
-	db, err := sql.NewSQLAdminDB(sqlplugin.DbKindMain, c, resolver.NewNoopResolver(), log.NewNoopLogger(), metrics.NoopMetricsHandler)
+	db, err := sql.NewSQLAdminDB(sqlplugin.DbKindMain, c, resolver.NewNoopResolver(), log.NewNoopLogger(),
+		metrics.NoopMetricsHandler)
 	if err != nil {
 		return fmt.Errorf("open the database %s: %w", c.DatabaseName, err)
 	}
@@ -85,7 +86,8 @@ func createSchema(cfg *config.Config) (err error) {
 func lock(file string) (unlock func(), err error) {
 	f, err := os.OpenFile(file+".lock", os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("can't write next to the database, create its folder or choose another file with --db: %w", err)
+		return nil, fmt.Errorf("can't write next to the database, create its folder or choose another file with --db: %w",
+			err)
 	}
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		f.Close()

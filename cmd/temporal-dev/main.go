@@ -82,22 +82,24 @@ func parse(args []string, help io.Writer) (options, error) {
 	f.StringVar(&o.logLevel, "log-level", "error", "error, warn or info, on standard error")
 	f.BoolVar(&o.lifeline, "lifeline", false, "end at once when standard input reaches its end")
 	f.BoolVar(&o.version, "version", false, "print the version and end")
-	f.Func("namespace", "`name`, created when missing with 72 h retention; repeatable (default \"default\")", func(s string) error {
-		if s == "" {
-			return errors.New("a namespace needs a name")
-		}
-		o.namespaces = append(o.namespaces, s)
-		return nil
-	})
-	f.Func("search-attribute", "`name=type`, registered when missing (for instance Colour=Keyword); repeatable", func(s string) error {
-		name, kind, _ := strings.Cut(s, "=")
-		t, err := enumspb.IndexedValueTypeFromString(kind)
-		if name == "" || err != nil {
-			return errors.New("want Name=Type, with Type one of Text, Keyword, Int, Double, Bool, Datetime, KeywordList")
-		}
-		o.attributes[name] = t
-		return nil
-	})
+	f.Func("namespace", "`name`, created when missing with 72 h retention; repeatable (default \"default\")",
+		func(s string) error {
+			if s == "" {
+				return errors.New("a namespace needs a name")
+			}
+			o.namespaces = append(o.namespaces, s)
+			return nil
+		})
+	f.Func("search-attribute", "`name=type`, registered when missing (for instance Colour=Keyword); repeatable",
+		func(s string) error {
+			name, kind, _ := strings.Cut(s, "=")
+			t, err := enumspb.IndexedValueTypeFromString(kind)
+			if name == "" || err != nil {
+				return errors.New("want Name=Type, with Type one of Text, Keyword, Int, Double, Bool, Datetime, KeywordList")
+			}
+			o.attributes[name] = t
+			return nil
+		})
 	if err := f.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			fmt.Fprintln(help, "temporal-dev runs a Temporal server with its web UI on one SQLite file.")

@@ -77,14 +77,15 @@ func start(t *testing.T, args ...string) *process {
 	return p
 }
 
-// serve starts a server on free ports and waits for its line. Others look for free ports as well: where one of these was taken since,
-// it tries again with new ones.
+// serve starts a server on free ports and waits for its line. Others look for free ports as well: where one of these
+// was taken since, it tries again with new ones.
 func serve(t *testing.T, db string, args ...string) *process {
 	t.Helper()
 	for tries := 1; ; tries++ {
 		ports, err := freePorts(2)
 		require.NoError(t, err)
-		p := start(t, append([]string{"--db", db, "--port", strconv.Itoa(ports[0]), "--ui-port", strconv.Itoa(ports[1])}, args...)...)
+		p := start(t, append([]string{"--db", db, "--port", strconv.Itoa(ports[0]), "--ui-port", strconv.Itoa(ports[1])},
+			args...)...)
 		p.port, p.uiPort = ports[0], ports[1]
 		line := p.line(t)
 		if tries < 3 && (strings.Contains(line, "in use") || strings.Contains(line, "is taken")) {
@@ -92,7 +93,8 @@ func serve(t *testing.T, db string, args ...string) *process {
 			p.end(t)
 			continue
 		}
-		require.Equal(t, fmt.Sprintf("temporal-dev: ready on 127.0.0.1:%d, UI on http://127.0.0.1:%d", p.port, p.uiPort), line)
+		require.Equal(t, fmt.Sprintf("temporal-dev: ready on 127.0.0.1:%d, UI on http://127.0.0.1:%d", p.port, p.uiPort),
+			line)
 		return p
 	}
 }
@@ -178,7 +180,8 @@ func TestStateSurvivesAKill(t *testing.T) {
 
 	p = serve(t, db, "--search-attribute", "HiregateTenant=Keyword", "--search-attribute", "HiregateOutcome=Keyword")
 	c = p.dial(t)
-	attributes, err := c.OperatorService().ListSearchAttributes(ctx, &operatorservice.ListSearchAttributesRequest{Namespace: "default"})
+	attributes, err := c.OperatorService().ListSearchAttributes(ctx,
+		&operatorservice.ListSearchAttributesRequest{Namespace: "default"})
 	require.NoError(t, err)
 	require.Equal(t, map[string]enumspb.IndexedValueType{
 		"HiregateTenant":  enumspb.INDEXED_VALUE_TYPE_KEYWORD,
@@ -220,10 +223,12 @@ func TestUIAnswersToLoopbackNamesAlone(t *testing.T) {
 	p := serve(t, filepath.Join(t.TempDir(), "temporal.db"))
 	for host, want := range map[string]int{
 		"localhost": 200, "LOCALHOST.": 200, "temporal.localhost": 200, "127.0.0.1": 200, "127.0.0.2": 200, "[::1]": 200,
-		"attacker.example": 421, "localhost.attacker.example": 421, "127.0.0.1.nip.io": 421, "10.0.0.1": 421, "notlocalhost": 421,
+		"attacker.example": 421, "localhost.attacker.example": 421, "127.0.0.1.nip.io": 421, "10.0.0.1": 421,
+		"notlocalhost": 421,
 	} {
 		for _, host := range []string{host, fmt.Sprintf("%s:%d", host, p.uiPort)} {
-			r, err := http.NewRequest(http.MethodGet, fmt.Sprintf("http://127.0.0.1:%d/api/v1/namespaces/default", p.uiPort), nil)
+			r, err := http.NewRequest(http.MethodGet, fmt.Sprintf("http://127.0.0.1:%d/api/v1/namespaces/default", p.uiPort),
+				nil)
 			require.NoError(t, err)
 			r.Host = host
 			resp, err := http.DefaultClient.Do(r)
@@ -333,7 +338,8 @@ func TestAttributeOfAnotherType(t *testing.T) {
 
 	free, err := freePorts(1)
 	require.NoError(t, err)
-	p = start(t, "--db", db, "--port", strconv.Itoa(free[0]), "--ui-port", "0", "--search-attribute", "HiregateTenant=Keyword")
+	p = start(t, "--db", db, "--port", strconv.Itoa(free[0]), "--ui-port", "0", "--search-attribute",
+		"HiregateTenant=Keyword")
 	require.Equal(t, 1, p.end(t))
 	require.Contains(t, p.stderr.String(), "HiregateTenant is there as Text, not as Keyword")
 }

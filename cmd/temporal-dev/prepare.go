@@ -61,7 +61,9 @@ func (f frontend) ensureNamespace(ctx context.Context, name string) error {
 }
 
 // ensureAttributes registers what is missing of want and waits until queries know the namespace and all of want.
-func (f frontend) ensureAttributes(ctx context.Context, namespace string, want map[string]enumspb.IndexedValueType) error {
+func (f frontend) ensureAttributes(
+	ctx context.Context, namespace string, want map[string]enumspb.IndexedValueType,
+) error {
 	have := map[string]enumspb.IndexedValueType{}
 	err := eventually(ctx, func() error {
 		resp, err := f.operator.ListSearchAttributes(ctx, &operatorservice.ListSearchAttributesRequest{Namespace: namespace})
@@ -91,7 +93,8 @@ func (f frontend) ensureAttributes(ctx context.Context, namespace string, want m
 	}
 	for _, query := range queries {
 		if err := eventually(ctx, func() error {
-			_, err := f.CountWorkflowExecutions(ctx, &workflowservice.CountWorkflowExecutionsRequest{Namespace: namespace, Query: query})
+			_, err := f.CountWorkflowExecutions(ctx, &workflowservice.CountWorkflowExecutionsRequest{Namespace: namespace,
+				Query: query})
 			return err
 		}); err != nil {
 			return err

@@ -69,8 +69,8 @@ func newConfig(o options) (*config.Config, error) {
 		return config.Service{RPC: config.RPC{GRPCPort: port, BindOnIP: "127.0.0.1"}}
 	}
 	return &config.Config{
-		// Nobody is joined, but twice this long is what the server gives its services to start: 15 s without it, which a busy machine
-		// with a slow disk exceeds.
+		// Nobody is joined, but twice this long is what the server gives its services to start: 15 s without it, which a
+		// busy machine with a slow disk exceeds.
 		Global: config.Global{Membership: config.Membership{MaxJoinDuration: startTimeout / 2}},
 		Persistence: config.Persistence{
 			DefaultStore:     sqlite.PluginName,

@@ -17,9 +17,9 @@ import (
 	uioptions "github.com/temporalio/ui-server/v2/server/server_options"
 )
 
-// startUI serves the UI at its address. The UI itself answers to any host name, and asks nobody who they are: a web page whose name
-// resolves to 127.0.0.1 (DNS rebinding) could end every workflow. So it listens at an address that nobody can guess, and what stands
-// in front of it answers to loopback names alone.
+// startUI serves the UI at its address. The UI itself answers to any host name, and asks nobody who they are: a web
+// page whose name resolves to 127.0.0.1 (DNS rebinding) could end every workflow. So it listens at an address that
+// nobody can guess, and what stands in front of it answers to loopback names alone.
 func startUI(o options) (stop func(), err error) {
 	hidden, err := hiddenAddress()
 	if err != nil {
@@ -70,7 +70,8 @@ func hiddenAddress() (*net.TCPAddr, error) {
 func loopbackOnly(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !loopbackName((&url.URL{Host: r.Host}).Hostname()) {
-			http.Error(w, "temporal-dev answers to loopback names only: open http://localhost:"+strconv.Itoa(portOf(r))+"/", http.StatusMisdirectedRequest)
+			http.Error(w, "temporal-dev answers to loopback names only: open http://localhost:"+strconv.Itoa(portOf(r))+"/",
+				http.StatusMisdirectedRequest)
 			return
 		}
 		next.ServeHTTP(w, r)

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// turn is how long a server is loaded before the next one is. What else the machine does changes from one second to the next, so
-// that only what lies close together can be compared.
+// turn is how long a server is loaded before the next one is. What else the machine does changes from one second to
+// the next, so that only what lies close together can be compared.
 const turn = 500 * time.Millisecond
 
 // contender is a server that is loaded in turn with others, and what all its turns gave.
@@ -31,7 +31,8 @@ const gatewaySite = `export_receiver {
 		tenant_from path 1
 	}`
 
-// acknowledgements loads four servers in turn: a bare Caddy, one that syncs each body to a file, and the gateway on both databases.
+// acknowledgements loads four servers in turn: a bare Caddy, one that syncs each body to a file, and the gateway on
+// both databases.
 // Temporal is away, so that what is measured is the way to the acknowledgement and nothing else.
 func (b *bench) acknowledgements(body []byte) (all []*contender, err error) {
 	defer func() {

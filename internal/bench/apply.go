@@ -21,7 +21,8 @@ const applySite = `handle_path /apply/* {
 		}
 	}`
 
-// largeFile is the size of the file in the applications that have one, as base64, and uploaders is how many of them are sent at once.
+// largeFile is the size of the file in the applications that have one, as base64, and uploaders is how many of them
+// are sent at once.
 const (
 	largeFile = 12 << 20
 	uploaders = 4
@@ -127,7 +128,8 @@ func (s *server) sendLarge(headers string) error {
 	}
 	defer conn.Close()
 	fmt.Fprintf(conn, "POST /apply/v2/application HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n"+
-		"Content-Type: application/json\r\nContent-Length: %d\r\n%s\r\n%s", s.address, len(head)+largeFile+len(tail), headers, head)
+		"Content-Type: application/json\r\nContent-Length: %d\r\n%s\r\n%s", s.address, len(head)+largeFile+len(tail),
+		headers, head)
 	piece := []byte(strings.Repeat("YWJj", 16<<10)) // abc
 	for left := largeFile; left > 0; left -= len(piece) {
 		if _, err := conn.Write(piece[:min(left, len(piece))]); err != nil {
@@ -156,7 +158,8 @@ func (s *server) prepareApply() (token string, err error) {
 			required("firstName", "Text"), required("lastName", "Text"), required("email", "Text"), required("phone", "Phone"),
 			required("shifts", "Checkbox", "Day", "Night"),
 		}}},
-		resource{"/jobs/LARGE", object{"id": "job-2", "title": "Nurse", "customFields": []any{}, "questions": []object{required("file", "File")}}},
+		resource{"/jobs/LARGE", object{"id": "job-2", "title": "Nurse", "customFields": []any{},
+			"questions": []object{required("file", "File")}}},
 	); err != nil {
 		return "", err
 	}
@@ -168,7 +171,8 @@ func (s *server) prepareApply() (token string, err error) {
 	if err != nil {
 		return "", err
 	}
-	resp, err := http.Post("http://"+s.address+"/apply/v2/authentication", "application/json", strings.NewReader(string(raw)))
+	resp, err := http.Post("http://"+s.address+"/apply/v2/authentication", "application/json",
+		strings.NewReader(string(raw)))
 	if err != nil {
 		return "", err
 	}
@@ -194,7 +198,8 @@ func reportApplications(all []applied) error {
 	fmt.Fprintf(w, "\napplications\tper second\tof bare\tp50\tp99\tfailed\t"+
 		"with a file of %d MiB, MiB/s\tof bare\tmemory above idle, MiB\t\n", largeFile*3/4>>20)
 	for _, a := range all {
-		fmt.Fprintf(w, "%s\t%.0f\t%.2f\t%s\t%d\t%.0f\t%.2f\t%d\t\n", a.Name, a.Small.rate(), a.Small.rate()/all[0].Small.rate(),
+		fmt.Fprintf(w, "%s\t%.0f\t%.2f\t%s\t%d\t%.0f\t%.2f\t%d\t\n", a.Name, a.Small.rate(),
+			a.Small.rate()/all[0].Small.rate(),
 			a.Small.percentiles(), a.Small.Failed, a.Large, a.Large/all[0].Large, (a.Most-a.Idle)>>20)
 	}
 	return w.Flush()

@@ -70,24 +70,27 @@ func (b *bench) lists(postgres bool) (all []listed, err error) {
 	return all, nil
 }
 
-// fill adds a batch of exports with a delivery each: of ten tenants, a thousand candidates each, one delivery in a thousand failed,
-// one export a second.
+// fill adds a batch of exports with a delivery each: of ten tenants, a thousand candidates each, one delivery in a
+// thousand failed, one export a second.
 func fill(ctx context.Context, db *store.DB, from int) error {
 	return db.Write(ctx, func(tx *store.Tx) error {
 		for n := from; n < from+fillBatch; n++ {
 			at := benchStart.Add(time.Duration(n) * time.Second)
 			id := at.UnixMicro() << 10
 			tenant, key := fmt.Sprint("t-", n%10), fmt.Sprint("u-", n)
-			e := &hiring.Export{ID: id, Tenant: tenant, Key: key, Keyed: true, Origin: hiring.Received, SHA256: sha256.Sum256([]byte(key)),
-				CandidateID: fmt.Sprint("c-", n/10%1000), Receipt: hiring.NewReceipt(id), ReceivedAt: at, DocumentsTill: at, DeliverTill: at,
-				Body: []byte("{}"), WorkflowID: hiring.WorkflowID(tenant, key, 0)}
+			e := &hiring.Export{ID: id, Tenant: tenant, Key: key, Keyed: true, Origin: hiring.Received,
+				SHA256:      sha256.Sum256([]byte(key)),
+				CandidateID: fmt.Sprint("c-", n/10%1000), Receipt: hiring.NewReceipt(id), ReceivedAt: at, DocumentsTill: at,
+				DeliverTill: at,
+				Body:        []byte("{}"), WorkflowID: hiring.WorkflowID(tenant, key, 0)}
 			if _, err := tx.InsertExport(e); err != nil {
 				return err
 			}
 			if err := tx.MarkDispatched(id, 0, at); err != nil {
 				return err
 			}
-			d := &hiring.Delivery{ExportID: id, Tenant: tenant, Integration: "hris", Outcome: hiring.Delivered, CreatedAt: at, UpdatedAt: at}
+			d := &hiring.Delivery{ExportID: id, Tenant: tenant, Integration: "hris", Outcome: hiring.Delivered, CreatedAt: at,
+				UpdatedAt: at}
 			if n%1000 == 3 {
 				d.Outcome, d.Fault = hiring.Failed, hiring.ClassPartnerFault
 			}

@@ -54,14 +54,16 @@ func (r result) percentiles() string {
 
 func (r result) rate() float64 { return float64(r.Requests-r.Failed) / r.Seconds }
 
-// ask is what a load sends: for the n-th request of a connection its path and its body. Connections are numbered as well.
+// ask is what a load sends: for the n-th request of a connection its path and its body. Connections are numbered as
+// well.
 type ask func(connection, n int) (path string, body []byte)
 
 // same sends one body to one path.
 func same(path string, body []byte) ask { return func(int, int) (string, []byte) { return path, body } }
 
-// sender is a number of connections to one address that send the same headers. The requests are written as bytes and the answers
-// read as little as can be: on a machine that client and server share, an expensive client would flatter a slow server.
+// sender is a number of connections to one address that send the same headers. The requests are written as bytes and
+// the answers read as little as can be: on a machine that client and server share, an expensive client would flatter a
+// slow server.
 type sender struct {
 	address, headers string
 	connections      []*connection
@@ -89,7 +91,8 @@ func dial(address, headers string, connections int) (*sender, error) {
 		}
 		var prefix [8]byte
 		rand.Read(prefix[:])
-		s.connections = append(s.connections, &connection{Conn: conn, answers: bufio.NewReaderSize(conn, 16<<10), id: hex.EncodeToString(prefix[:])})
+		s.connections = append(s.connections, &connection{Conn: conn, answers: bufio.NewReaderSize(conn, 16<<10),
+			id: hex.EncodeToString(prefix[:])})
 	}
 	return s, nil
 }
@@ -100,8 +103,8 @@ func (s *sender) close() {
 	}
 }
 
-// load sends requests on all connections for a while, each under an id of its own, and counts those that are answered with
-// the status.
+// load sends requests on all connections for a while, each under an id of its own, and counts those that are answered
+// with the status.
 func load(address, headers string, ask ask, status int, during time.Duration) (result, error) {
 	s, err := dial(address, headers, connections)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Command bench measures the gateway on this machine, beside a bare Caddy in the same run, and prints one table. Client and
-// servers share the machine: ratios tell more than rates.
+// Command bench measures the gateway on this machine, beside a bare Caddy in the same run, and prints one table.
+// Client and servers share the machine: ratios tell more than rates.
 package main
 
 import (
@@ -35,14 +35,17 @@ func main() {
 	}
 	var b bench
 	flag.DurationVar(&b.during, "during", 8*time.Second, "how long each load lasts")
-	flag.IntVar(&b.rounds, "rounds", 48, "how often each server that acknowledges is loaded, half a second each, in turn; the median counts")
+	flag.IntVar(&b.rounds, "rounds", 48, "how often each server that acknowledges is loaded, half a second each, in "+
+		"turn; the median counts")
 	flag.IntVar(&b.exports, "exports", 1500, "how many exports go end to end")
 	flag.IntVar(&b.listed, "listed", 1_000_000, "over how many exports the lists are measured, beside 10,000")
 	flag.StringVar(&b.temporal, "temporal-dev", os.Getenv("TEMPORAL_DEV_BIN"), "the temporal-dev binary")
 	flag.StringVar(&b.binary, "hiregate", "bin/hiregate", "the gateway's binary")
 	flag.BoolVar(&b.acks, "acks", false, "measure the acknowledgements alone")
-	flag.IntVar(&b.wrong, "timing", 0, "measure nothing but this many wrong passwords, for a known user and for unknown ones each")
-	flag.BoolVar(&b.shares, "tenants", false, "measure nothing but how much a tenant with slow partners delays another one")
+	flag.IntVar(&b.wrong, "timing", 0, "measure nothing but this many wrong passwords, for a known user and "+
+		"for unknown ones each")
+	flag.BoolVar(&b.shares, "tenants", false,
+		"measure nothing but how much a tenant with slow partners delays another one")
 	payload := flag.String("payload", "testdata/samples/export-full.json", "the export that is sent")
 	flag.Parse()
 	if b.rounds < 1 {
@@ -108,7 +111,8 @@ func (b *bench) run(payload string) error {
 		return err
 	}
 	defer b.postgres.Close()
-	say("acknowledgements: %d rounds of %s for each of four servers, %d connections, %d bytes", b.rounds, turn, connections, len(body))
+	say("acknowledgements: %d rounds of %s for each of four servers, %d connections, %d bytes", b.rounds, turn,
+		connections, len(body))
 	acks, err := b.acknowledgements(body)
 	if err != nil {
 		return err
@@ -178,7 +182,8 @@ func signed(body []byte) string {
 	return "X-Service-Event: " + webhook.EventExport + "\r\nX-Service-Signature: " + webhook.Sign(secret, body) + "\r\n"
 }
 
-// withoutAttachments takes the documents out of an export: nobody serves them here, and their fetching would go on for hours.
+// withoutAttachments takes the documents out of an export: nobody serves them here, and their fetching would go on for
+// hours.
 func withoutAttachments(body []byte) ([]byte, error) {
 	var export struct {
 		Candidate map[string]any `json:"candidate"`
@@ -207,7 +212,8 @@ func table() *tabwriter.Writer {
 func reportRest(database string, through throughput, entered result, pages []listed) error {
 	w := table()
 	fmt.Fprintf(w, "\non %s\tper second\tp50\tp99\tfailed\t\n", database)
-	fmt.Fprintf(w, "end to end (Temporal on SQLite), %d history events\t%.0f\t\t\t%d\t\n", through.Events, through.Rate, through.Lost)
+	fmt.Fprintf(w, "end to end (Temporal on SQLite), %d history events\t%.0f\t\t\t%d\t\n", through.Events, through.Rate,
+		through.Lost)
 	fmt.Fprintf(w, "transitions with a helper\t%.0f\t%s\t%d\t\n", entered.rate(), entered.percentiles(), entered.Failed)
 	for _, p := range pages {
 		for _, l := range theLists {

@@ -10,20 +10,21 @@ import (
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
 )
 
-// reader is the handler to compare with: it reads each body. With a folder it writes the body to a file of its own there, syncs that and
-// answers 202; without one it keeps nothing and answers 204.
+// reader is the handler to compare with: it reads each body. With a folder it writes the body to a file of its own
+// there, syncs that and answers 202; without one it keeps nothing and answers 204.
 type reader struct {
 	Folder string `json:"folder,omitempty"`
 }
 
 func init() {
 	caddy.RegisterModule(reader{})
-	httpcaddyfile.RegisterHandlerDirective("bench_read", func(h httpcaddyfile.Helper) (caddyhttp.MiddlewareHandler, error) {
-		h.Next()
-		r := new(reader)
-		h.Args(&r.Folder)
-		return r, nil
-	})
+	httpcaddyfile.RegisterHandlerDirective("bench_read",
+		func(h httpcaddyfile.Helper) (caddyhttp.MiddlewareHandler, error) {
+			h.Next()
+			r := new(reader)
+			h.Args(&r.Folder)
+			return r, nil
+		})
 	httpcaddyfile.RegisterDirectiveOrder("bench_read", httpcaddyfile.Before, "respond")
 }
 

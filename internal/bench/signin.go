@@ -33,8 +33,8 @@ const signinSite = `handle_path /signin/* {
 		}
 	}`
 
-// exchanges measures how many codes a second are exchanged, the ID token signed with an algorithm: rounds of codes that are fetched
-// before, and not counted.
+// exchanges measures how many codes a second are exchanged, the ID token signed with an algorithm: rounds of codes
+// that are fetched before, and not counted.
 func (b *bench) exchanges(postgres bool, algorithm string) (e exchanged, err error) {
 	s, err := b.serve(options{site: signinSite, postgres: postgres})
 	if err != nil {
@@ -43,7 +43,8 @@ func (b *bench) exchanges(postgres bool, algorithm string) (e exchanged, err err
 	defer s.stop()
 	m := managed{"http://" + s.address + "/manage/v1"}
 	const password = "correct horse"
-	if err := m.post(resource{"/users", object{"email": "ada@example.com", "password": password}}, benchClient(algorithm)); err != nil {
+	if err := m.post(resource{"/users", object{"email": "ada@example.com", "password": password}},
+		benchClient(algorithm)); err != nil {
 		return e, err
 	}
 	u := &browser{issuer: "http://" + s.address + "/signin"}
@@ -65,7 +66,8 @@ func (b *bench) exchanges(postgres bool, algorithm string) (e exchanged, err err
 			}
 		}
 		ask := func(connection, n int) (string, []byte) {
-			form := url.Values{"grant_type": {"authorization_code"}, "redirect_uri": {benchCallback}, "code": {codes[connection*codesAtOnce+n]}}
+			form := url.Values{"grant_type": {"authorization_code"}, "redirect_uri": {benchCallback},
+				"code": {codes[connection*codesAtOnce+n]}}
 			return "/signin/openId/accessToken", []byte(form.Encode())
 		}
 		r, cpu, err := s.under(func() (result, error) {
@@ -97,8 +99,9 @@ type browser struct {
 var hidden = regexp.MustCompile(`name="request" value="([^"]*)"`)
 
 func (b *browser) authorize() (*http.Response, error) {
-	q := url.Values{"response_type": {"code"}, "scope": {"openid profile email"}, "client_id": {"bench"}, "redirect_uri": {benchCallback},
-		"state": {"s"}, "nonce": {"n"}}
+	q := url.Values{"response_type": {"code"}, "scope": {"openid profile email"}, "client_id": {"bench"},
+		"redirect_uri": {benchCallback},
+		"state":        {"s"}, "nonce": {"n"}}
 	r, err := http.NewRequest(http.MethodGet, b.issuer+"/oauth/authorize?"+q.Encode(), nil)
 	if err != nil {
 		return nil, err
@@ -225,6 +228,7 @@ func (b *bench) signin(postgres bool) error {
 		fmt.Fprintf(w, "exchanges, %s\t%.0f\t%s\t%d\t%s\t%s\t\n", algorithm, e.rate(), e.percentiles(), e.Failed,
 			e.CPU.Round(time.Microsecond), share)
 	}
-	fmt.Fprintf(w, "one RSA-2048 signature, one core\t%.0f\t\t\t\t%s\t\t\n", 1/signed.Seconds(), signed.Round(time.Microsecond))
+	fmt.Fprintf(w, "one RSA-2048 signature, one core\t%.0f\t\t\t\t%s\t\t\n", 1/signed.Seconds(),
+		signed.Round(time.Microsecond))
 	return w.Flush()
 }

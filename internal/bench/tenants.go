@@ -13,8 +13,8 @@ const (
 	fewRounds  = 25
 )
 
-// tenants measures how long a few exports of one tenant take to their partner while another one has slow partners: beside the same at a
-// gateway that does nothing else, in turn, since the machine is shared.
+// tenants measures how long a few exports of one tenant take to their partner while another one has slow partners:
+// beside the same at a gateway that does nothing else, in turn, since the machine is shared.
 func (b *bench) tenants() error {
 	for _, load := range []struct {
 		name                          string
@@ -40,7 +40,8 @@ func (b *bench) tenants() error {
 		if err != nil {
 			return err
 		}
-		fmt.Printf("%s: %d exports of another tenant took %s, without the load %s (medians of %d): %.2f times\n", load.name, few,
+		fmt.Printf("%s: %d exports of another tenant took %s, without the load %s (medians of %d): %.2f times\n", load.name,
+			few,
 			with.Round(time.Millisecond), without.Round(time.Millisecond), fewRounds, float64(with)/float64(without))
 	}
 	return nil

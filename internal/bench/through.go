@@ -81,7 +81,8 @@ func (b *bench) startTemporal() (address string, stop func(), err error) {
 		return "", nil, err
 	}
 	_, port, _ := net.SplitHostPort(address)
-	c := exec.Command(b.temporal, "--db", filepath.Join(b.dir, "temporal-"+port+".db"), "--port", port, "--ui-port", "0", "--log-level", "error")
+	c := exec.Command(b.temporal, "--db", filepath.Join(b.dir, "temporal-"+port+".db"), "--port", port, "--ui-port", "0",
+		"--log-level", "error")
 	if err := c.Start(); err != nil {
 		return "", nil, fmt.Errorf("starting temporal-dev: %w", err)
 	}
@@ -149,7 +150,8 @@ func events(address, workflow string) (n int, err error) {
 	if err := c.GetWorkflow(ctx, workflow, "").Get(ctx, nil); err != nil {
 		return 0, err
 	}
-	for history := c.GetWorkflowHistory(ctx, workflow, "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT); history.HasNext(); n++ {
+	for history := c.GetWorkflowHistory(ctx, workflow, "", false,
+		enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT); history.HasNext(); n++ {
 		if _, err := history.Next(); err != nil {
 			return 0, err
 		}

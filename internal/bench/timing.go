@@ -12,11 +12,12 @@ import (
 	"time"
 )
 
-// timing gives wrong passwords at both doors, in turn by chance for a user that there is and for ones that there are not, and tells
-// whether the answers' times differ.
+// timing gives wrong passwords at both doors, in turn by chance for a user that there is and for ones that there are
+// not, and tells whether the answers' times differ.
 func (b *bench) timing(times int) error {
 	s, err := b.serve(options{
-		site: signinSite + "\n" + applySite, global: "servers {\ntrusted_proxies static 127.0.0.1/32\ntrusted_proxies_strict\n}",
+		site: signinSite + "\n" + applySite, global: "servers {\ntrusted_proxies static " +
+			"127.0.0.1/32\ntrusted_proxies_strict\n}",
 	})
 	if err != nil {
 		return err
@@ -46,7 +47,8 @@ func (b *bench) timing(times int) error {
 		fmt.Fprintf(w, "\nwrong passwords, %s\tanswers\tmedian\t\t\n", door.name)
 		fmt.Fprintf(w, "for a known user\t%d\t%s\t\t\n", len(known), median(known).Round(time.Microsecond))
 		fmt.Fprintf(w, "for unknown ones\t%d\t%s\t\t\n", len(unknown), median(unknown).Round(time.Microsecond))
-		fmt.Fprintf(w, "difference, 95 %% interval\t\t%s\tto %s\t\n", low.Round(time.Microsecond), high.Round(time.Microsecond))
+		fmt.Fprintf(w, "difference, 95 %% interval\t\t%s\tto %s\t\n", low.Round(time.Microsecond),
+			high.Round(time.Microsecond))
 		fmt.Fprintf(w, "Mann-Whitney, two-sided p\t\t%.3f\t\t\n", mannWhitney(known, unknown))
 		if err := w.Flush(); err != nil {
 			return err
@@ -60,9 +62,11 @@ const (
 	wrongPassword = "wrong horse"
 )
 
-// compare gives wrong passwords until there are enough answers of both kinds. Each comes from an address of its own, so that nobody
-// is slowed down for failures.
-func compare(times int, ask func(user, from string) (int, time.Duration, error)) (known, unknown []time.Duration, err error) {
+// compare gives wrong passwords until there are enough answers of both kinds. Each comes from an address of its own,
+// so that nobody is slowed down for failures.
+func compare(
+	times int, ask func(user, from string) (int, time.Duration, error),
+) (known, unknown []time.Duration, err error) {
 	first := 0 // status of the first answer, and so of all
 	for n := 0; len(known) < times || len(unknown) < times; n++ {
 		user, into := knownUser, &known
@@ -142,8 +146,8 @@ func differenceOfMedians(a, b []time.Duration) (low, high time.Duration) {
 	return differences[samples*25/1000], differences[samples*975/1000]
 }
 
-// mannWhitney is the two-sided p of the Mann-Whitney U test, by its normal approximation: how often samples of one and the same
-// distribution differ as much as these. Ties, rare among nanoseconds, count as they come.
+// mannWhitney is the two-sided p of the Mann-Whitney U test, by its normal approximation: how often samples of one and
+// the same distribution differ as much as these. Ties, rare among nanoseconds, count as they come.
 func mannWhitney(a, b []time.Duration) float64 {
 	type one struct {
 		took  time.Duration

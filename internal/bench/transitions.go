@@ -8,8 +8,8 @@ import (
 	"net/http"
 )
 
-// transitions measures how many job applications a second enter a step whose helper exports them. Temporal is away; each answer
-// says that transition and export are on disk.
+// transitions measures how many job applications a second enter a step whose helper exports them. Temporal is away;
+// each answer says that transition and export are on disk.
 func (b *bench) transitions(postgres bool) (result, error) {
 	partner, at, err := newPartner()
 	if err != nil {

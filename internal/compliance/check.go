@@ -15,7 +15,8 @@ func Check(j *hiring.Job) error {
 		at := fmt.Sprintf("complianceGroups[%d]", n)
 		switch {
 		case !slices.Contains(Groups, group):
-			faults = append(faults, at+" is unknown: use "+strings.Join(Groups[:len(Groups)-1], ", ")+" or "+Groups[len(Groups)-1])
+			faults = append(faults, at+" is unknown: use "+strings.Join(Groups[:len(Groups)-1],
+				", ")+" or "+Groups[len(Groups)-1])
 		case slices.Contains(j.ComplianceGroups[:n], group):
 			faults = append(faults, at+" is there twice: leave one out")
 		}

@@ -1,5 +1,5 @@
-// Package compliance holds the question sets of the compliance groups: dated data files, one a group, each with its source, form
-// number and end. They are replaced, never changed, when a form is.
+// Package compliance holds the question sets of the compliance groups: dated data files, one a group, each with its
+// source, form number and end. They are replaced, never changed, when a form is.
 package compliance
 
 import (

@@ -15,7 +15,8 @@ import (
 func TestForms(t *testing.T) {
 	t.Parallel()
 	questions := map[string][]string{
-		"complianceEeo": {"eeocGender", "eeocRace"}, "complianceOfccp": {"eeocDisability", "eeocDisabilitySignature", "eeocDisabilitySignatureDate"}, "complianceVevraa": {"eeocVeteran"},
+		"complianceEeo": {"eeocGender", "eeocRace"}, "complianceOfccp": {"eeocDisability", "eeocDisabilitySignature",
+			"eeocDisabilitySignatureDate"}, "complianceVevraa": {"eeocVeteran"},
 	}
 	require.Len(t, compliance.Groups, len(questions))
 	for _, group := range compliance.Groups {

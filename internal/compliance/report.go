@@ -10,8 +10,8 @@ import (
 // Fewest is the smallest group of people whose size is told.
 const Fewest = 5
 
-// Report counts what applicants answered to the questions of a compliance group. A count is null where it is smaller than Fewest,
-// or where one that is could be worked out from it.
+// Report counts what applicants answered to the questions of a compliance group. A count is null where it is smaller
+// than Fewest, or where one that is could be worked out from it.
 type Report struct {
 	Group     string           `json:"group"`
 	Title     string           `json:"title"`
@@ -33,8 +33,9 @@ type OptionReport struct {
 	Count  *int   `json:"count"`
 }
 
-// Summarize makes the reports of a job, or of all of a tenant's jobs together when it is empty. counts are those of all of the
-// tenant's jobs in either case: what is told of one job and of all together must not tell more than each does.
+// Summarize makes the reports of a job, or of all of a tenant's jobs together when it is empty. counts are those of
+// all of the tenant's jobs in either case: what is told of one job and of all together must not tell more than each
+// does.
 func Summarize(counts []hiring.ComplianceCount, job string) []Report {
 	reports := []Report{}
 	for _, group := range Groups {
@@ -124,9 +125,9 @@ func (t *table) report(q *hiring.Question, job string) QuestionReport {
 	return r
 }
 
-// hide hides what is smaller than Fewest, and then as much else as it takes so that no hidden count follows from those that are
-// told. How many applied for each job is known to whoever may list job applications, so each row's sum is; and the last row is the
-// sum of the others.
+// hide hides what is smaller than Fewest, and then as much else as it takes so that no hidden count follows from those
+// that are told. How many applied for each job is known to whoever may list job applications, so each row's sum is;
+// and the last row is the sum of the others.
 func (t *table) hide() {
 	for r := range t.n {
 		for c, n := range t.n[r] {
@@ -196,16 +197,17 @@ func (t *table) widen(line []cell) (changed bool) {
 	}
 }
 
-// widenColumn is widen for what the jobs add to a count of all jobs, where that is told. When all of them are hidden they are Fewest
-// people or more, or the count of all would be hidden; and of a single job the same is hidden as of all.
+// widenColumn is widen for what the jobs add to a count of all jobs, where that is told. When all of them are hidden
+// they are Fewest people or more, or the count of all would be hidden; and of a single job the same is hidden as of
+// all.
 func (t *table) widenColumn(c int) (changed bool) {
 	all := len(t.jobs)
 	return !t.hidden[all][c] && t.widen(t.column(c)[:all])
 }
 
-// bridges are the hidden counts that follow from those which are told and the sums. With rows and columns as the vertices of a
-// graph, and hidden counts as its edges, a count is free exactly when its edge is on a cycle: around it, people can be moved without
-// any sum changing.
+// bridges are the hidden counts that follow from those which are told and the sums. With rows and columns as the
+// vertices of a graph, and hidden counts as its edges, a count is free exactly when its edge is on a cycle: around it,
+// people can be moved without any sum changing.
 func (t *table) bridges() (all []cell) {
 	rows := len(t.n)
 	order := make([]int, rows+len(t.options)) // when a vertex was reached, from 1

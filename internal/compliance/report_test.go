@@ -18,7 +18,8 @@ func counted(q *hiring.Question, jobs ...[]int) *table {
 	for j, row := range jobs {
 		for o, n := range row {
 			if n > 0 {
-				counts = append(counts, hiring.ComplianceCount{Job: fmt.Sprint("job-", j), Question: q.ID, Value: q.Options[o], Count: n})
+				counts = append(counts, hiring.ComplianceCount{Job: fmt.Sprint("job-", j), Question: q.ID, Value: q.Options[o],
+					Count: n})
 			}
 		}
 	}
@@ -79,8 +80,8 @@ func TestHiddenCountsDoNotFollow(t *testing.T) {
 		}
 		requireNothingFollows(t, tb)
 	}
-	// Two hidden squares, and one hidden count that joins them: each row and each column has two or three, and yet the one is the
-	// difference of two rows and two columns.
+	// Two hidden squares, and one hidden count that joins them: each row and each column has two or three, and yet the
+	// one is the difference of two rows and two columns.
 	q := disability
 	q.Options = []string{"a", "b", "c", "d"}
 	tb := counted(&q, []int{4, 4, 4, 50}, []int{4, 4, 50, 50}, []int{50, 50, 4, 4}, []int{50, 50, 4, 4})
@@ -104,7 +105,8 @@ func requireNothingFollows(t *testing.T, tb *table) {
 		for _, n := range tb.n[r] {
 			sum += n
 		}
-		require.False(t, hidden > 0 && people < Fewest && people < sum, "what is left is a small group: %v %v", tb.n, tb.hidden)
+		require.False(t, hidden > 0 && people < Fewest && people < sum, "what is left is a small group: %v %v", tb.n,
+			tb.hidden)
 	}
 	var equations [][]float64
 	add := func(line []cell, sign func(cell) float64) {

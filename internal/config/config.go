@@ -1,5 +1,5 @@
-// Package config holds what the configuration in force says to the parts that outlive a configuration: the store's clients,
-// the workers and the dispatcher are shared across reloads, what they may do changes with each.
+// Package config holds what the configuration in force says to the parts that outlive a configuration: the store's
+// clients, the workers and the dispatcher are shared across reloads, what they may do changes with each.
 package config
 
 import (
@@ -27,7 +27,8 @@ type Config struct {
 	Scanner      scan.Scanner              // looks through the documents of job applications; nil: nobody does
 	BodyMemory   int64                     // bytes that unverified bodies may take at once
 	BodyTime     time.Duration             // for which such a body may come in
-	Retention    time.Duration             // for how long the content of exports is kept once nothing is to be done with it; 0: for good
+	// for how long the content of exports is kept once nothing is to be done with it; 0: for good
+	Retention time.Duration
 }
 
 // Tenants are tenants that come from elsewhere than the configuration.
@@ -44,7 +45,8 @@ func (c *Config) Tenant(name string) (*hiring.Tenant, bool) {
 	return c.Stored.Tenant(name)
 }
 
-// All are all tenants, the declared ones first, each by name. A stored one whose name was declared since is not among them.
+// All are all tenants, the declared ones first, each by name. A stored one whose name was declared since is not among
+// them.
 func (c *Config) All() iter.Seq[*hiring.Tenant] {
 	return func(yield func(*hiring.Tenant) bool) {
 		for _, name := range slices.Sorted(maps.Keys(c.Tenants)) {

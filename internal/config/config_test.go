@@ -87,7 +87,8 @@ func TestInForceOfManyAtOnce(t *testing.T) {
 
 func TestLookUp(t *testing.T) {
 	t.Parallel()
-	c := &config.Config{Tenants: map[string]*hiring.Tenant{"acme": {Name: "acme", Integrations: []hiring.Integration{{Name: "hris"}, {Name: "archive"}}}}}
+	c := &config.Config{Tenants: map[string]*hiring.Tenant{"acme": {Name: "acme",
+		Integrations: []hiring.Integration{{Name: "hris"}, {Name: "archive"}}}}}
 	tenant, ok := c.Tenant("acme")
 	require.True(t, ok)
 	require.Equal(t, "acme", tenant.Name)
@@ -119,7 +120,8 @@ func TestDeclaredTenantsComeBeforeStoredOnes(t *testing.T) {
 	t.Parallel()
 	c := &config.Config{
 		Tenants: map[string]*hiring.Tenant{"globex": {Name: "globex"}, "acme": {Name: "acme", Title: "declared"}},
-		Stored:  stored{{Name: "acme", Title: "stored"}, {Name: "initech", Integrations: []hiring.Integration{{Name: "hris"}}}},
+		Stored: stored{{Name: "acme", Title: "stored"}, {Name: "initech",
+			Integrations: []hiring.Integration{{Name: "hris"}}}},
 	}
 	acme, ok := c.Tenant("acme")
 	require.True(t, ok)

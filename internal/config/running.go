@@ -9,7 +9,8 @@ import (
 // InForce holds the configurations that are running.
 type InForce = Running[Config]
 
-// Running holds what belongs to each configuration that is running. The latest one is in force. During a reload there are two.
+// Running holds what belongs to each configuration that is running. The latest one is in force. During a reload there
+// are two.
 type Running[T any] struct {
 	mu     sync.Mutex
 	all    []*T

@@ -1,5 +1,5 @@
-// Package directory keeps the stored tenants and their integrations in memory, where each request and each delivery looks them
-// up: ten thousand are found as quickly as ten.
+// Package directory keeps the stored tenants and their integrations in memory, where each request and each delivery
+// looks them up: ten thousand are found as quickly as ten.
 package directory
 
 import (
@@ -63,8 +63,8 @@ func (d *Directory) All() iter.Seq[*hiring.Tenant] {
 	return slices.Values(s.ordered)
 }
 
-// Refresh reads what the database holds, if it changed. Whoever changed something calls it before they say that it is done. The error
-// wraps store.ErrUnavailable or store.ErrSealed, or is ctx's.
+// Refresh reads what the database holds, if it changed. Whoever changed something calls it before they say that it is
+// done. The error wraps store.ErrUnavailable or store.ErrSealed, or is ctx's.
 func (d *Directory) Refresh(ctx context.Context) error {
 	select {
 	case d.refreshing <- struct{}{}:

@@ -40,7 +40,8 @@ func put(t testing.TB, d *directory.Directory, names ...string) {
 			if err := tx.PutTenant(&hiring.Tenant{Name: name}, noon); err != nil {
 				return err
 			}
-			if err := tx.PutIntegration(&hiring.Integration{Tenant: name, Name: "hris", URL: "https://hr.example/in/" + name, Secret: "s", Documents: hiring.Rehost}, noon); err != nil {
+			if err := tx.PutIntegration(&hiring.Integration{Tenant: name, Name: "hris", URL: "https://hr.example/in/" + name,
+				Secret: "s", Documents: hiring.Rehost}, noon); err != nil {
 				return err
 			}
 		}
@@ -91,8 +92,8 @@ func TestNodeLearnsWhatAnotherOneChanged(t *testing.T) {
 	<-ended
 }
 
-// A node that does not have the key yet, with which another one seals, goes on with what it knows, and says so. Once it has it, it learns
-// the rest.
+// A node that does not have the key yet, with which another one seals, goes on with what it knows, and says so. Once
+// it has it, it learns the rest.
 func TestNodeWithoutTheKeyGoesOn(t *testing.T) {
 	t.Parallel()
 	address := storetest.Postgres(t)
@@ -114,7 +115,8 @@ func TestNodeWithoutTheKeyGoesOn(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan struct{})
 	go func() { defer close(ended); behind.Run(ctx) }()
-	require.Eventually(t, func() bool { return logged.FilterLevelExact(zap.ErrorLevel).Len() == 1 }, 10*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return logged.FilterLevelExact(zap.ErrorLevel).Len() == 1 }, 10*time.Second,
+		10*time.Millisecond)
 	require.Contains(t, logged.All()[0].ContextMap()["error"], "seal_key")
 	require.ErrorIs(t, behind.Refresh(t.Context()), store.ErrSealed)
 	acme, ok := behind.Tenant("acme")

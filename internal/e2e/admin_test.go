@@ -8,13 +8,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Caddy listens so that two processes can have one address: a command would then reach one gateway or the other. The second one does
-// not start, however the address is written.
+// Caddy listens so that two processes can have one address: a command would then reach one gateway or the other. The
+// second one does not start, however the address is written.
 func TestSecondGatewayAtOneAdminAddressDoesNotStart(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t, "")
 	for _, written := range []string{"127.0.0.1", "localhost"} {
-		other := &system{t: t, dir: t.TempDir(), http: freePorts(t, 1)[0], admin: s.admin, temporalPort: s.temporalPort, own: s.own}
+		other := &system{t: t, dir: t.TempDir(), http: freePorts(t, 1)[0], admin: s.admin, temporalPort: s.temporalPort,
+			own: s.own}
 		other.adminHost = written
 		other.configure()
 		second := other.runGateway()
@@ -24,7 +25,8 @@ func TestSecondGatewayAtOneAdminAddressDoesNotStart(t *testing.T) {
 	s.accepted(minimal("c-1")) // the first one is as it was
 
 	// A reload keeps the address, and whoever comes after the process has it.
-	out, code := run(t, nil, hiregate(t), "reload", "--config", s.caddyfile(), "--adapter", "caddyfile", "--address", loopback(s.admin))
+	out, code := run(t, nil, hiregate(t), "reload", "--config", s.caddyfile(), "--adapter", "caddyfile", "--address",
+		loopback(s.admin))
 	require.Zero(t, code, out)
 	s.gateway.interrupt()
 	require.Zero(t, s.gateway.exitCode())
@@ -38,7 +40,8 @@ func TestCommandNamesItsGateway(t *testing.T) {
 	list := fmt.Sprintf("%s tenant list --admin %s", hiregate(t), loopback(s.admin))
 	out, code := run(t, nil, "script", "-qec", list, "/dev/null")
 	require.Zero(t, code, out)
-	require.Contains(t, out, fmt.Sprintf("The gateway at %s: %s, process %d", loopback(s.admin), s.url(""), s.gateway.cmd.Process.Pid))
+	require.Contains(t, out, fmt.Sprintf("The gateway at %s: %s, process %d", loopback(s.admin), s.url(""),
+		s.gateway.cmd.Process.Pid))
 	out, code = run(t, nil, "bash", "-c", list)
 	require.Zero(t, code, out)
 	require.NotContains(t, out, "The gateway at")

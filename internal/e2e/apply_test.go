@@ -20,23 +20,26 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// newApply is a service at which a partner can apply for the job NURSE-1 of initech, and gives a token. Who applies enters a step
-// whose helper exports them. options are further lines of the gateway's block.
+// newApply is a service at which a partner can apply for the job NURSE-1 of initech, and gives a token. Who applies
+// enters a step whose helper exports them. options are further lines of the gateway's block.
 func newApply(t *testing.T, questions string, options ...string) (s *system, token string) {
 	t.Helper()
 	s = newSystemWith(t, setup{options: strings.Join(options, "\n"), routes: "handle_path /apply/* {\napply_api\n}"})
 	s.put("/tenants/initech", map[string]any{"name": "Initech", "secrets": []string{}})
 	s.put("/tenants/initech/steps", map[string]any{"items": []any{map[string]string{"id": "new", "name": "New"}}})
 	s.put("/tenants/initech/steps/new/helper", map[string]any{"integrations": []string{}})
-	s.put("/tenants/initech/jobs/NURSE-1", map[string]any{"id": "job-1", "title": "Nurse", "customFields": []any{}, "questions": json.RawMessage(questions)})
-	s.post201("/tenants/initech/api-users", map[string]string{"userName": "partner@example.com", "password": "correct horse"})
+	s.put("/tenants/initech/jobs/NURSE-1", map[string]any{"id": "job-1", "title": "Nurse", "customFields": []any{},
+		"questions": json.RawMessage(questions)})
+	s.post201("/tenants/initech/api-users", map[string]string{"userName": "partner@example.com",
+		"password": "correct horse"})
 	return s, applyToken(t, s.url("/apply"))
 }
 
 // applyToken gets a token of the Apply API for partner@example.com.
 func applyToken(t *testing.T, base string) string {
 	t.Helper()
-	resp, err := http.Post(base+"/v2/authentication", "application/json", strings.NewReader(`{"userName":"partner@example.com","password":"correct horse"}`))
+	resp, err := http.Post(base+"/v2/authentication", "application/json",
+		strings.NewReader(`{"userName":"partner@example.com","password":"correct horse"}`))
 	require.NoError(t, err)
 	defer resp.Body.Close()
 	var answer struct{ Token string }
@@ -86,9 +89,9 @@ func (r *slowly) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// TestAnApplicationIsThereWhollyOrNotAtAll kills the gateway while applications come in. A 204 that was seen is exactly one
-// application; where none was, it is there with all that belongs to it, or nothing of it is. A repeat with the same Idempotency-Key
-// then gets its 204, and there still is one.
+// TestAnApplicationIsThereWhollyOrNotAtAll kills the gateway while applications come in. A 204 that was seen is
+// exactly one application; where none was, it is there with all that belongs to it, or nothing of it is. A repeat with
+// the same Idempotency-Key then gets its 204, and there still is one.
 func TestAnApplicationIsThereWhollyOrNotAtAll(t *testing.T) {
 	const rounds, atOnce = 8, 6
 	seed := uint64(time.Now().UnixNano())
@@ -96,7 +99,8 @@ func TestAnApplicationIsThereWhollyOrNotAtAll(t *testing.T) {
 	random := rand.New(rand.NewPCG(seed, 0))
 	s, token := newApply(t, emailAndResume)
 	partner := s.startRecorder(func(string, int) int { return http.StatusOK })
-	s.post201("/tenants/initech/integrations", map[string]any{"name": "hris", "url": "http://" + s.partner() + "/in/7", "secret": outboundSecret})
+	s.post201("/tenants/initech/integrations", map[string]any{"name": "hris", "url": "http://" + s.partner() + "/in/7",
+		"secret": outboundSecret})
 
 	content := append([]byte("%PDF-1.4\n"), bytes.Repeat([]byte("0123456789abcdef"), 1<<15)...) // 512 KiB
 	pdf := base64.StdEncoding.EncodeToString(content)
@@ -175,7 +179,8 @@ func TestAnApplicationIsThereWhollyOrNotAtAll(t *testing.T) {
 	require.EqualValues(t, there, s.metric("hiregate_applications_total", `result="repeated"`))
 	require.EqualValues(t, len(seen)-there, s.metric("hiregate_applications_total", `result="accepted"`))
 	require.Len(t, s.files(), len(seen))
-	require.Eventually(t, func() bool { return len(partner.uuids()) >= len(seen) }, patience, 50*time.Millisecond, "an export is missing")
+	require.Eventually(t, func() bool { return len(partner.uuids()) >= len(seen) }, patience, 50*time.Millisecond,
+		"an export is missing")
 	require.Len(t, partner.uuids(), len(seen), "one export an application")
 }
 
@@ -190,9 +195,11 @@ func (r *recorder) uuids() map[string]bool {
 
 // answers writes an application with files of a size, in bytes before base64, without holding it.
 func answers(files, size int) io.Reader {
-	parts := []io.Reader{strings.NewReader(`{"jobBoardCode":"NURSE-1","source":"","answers":[{"questionId":"email","value":"ada@example.com"}`)}
+	parts := []io.Reader{strings.NewReader(
+		`{"jobBoardCode":"NURSE-1","source":"","answers":[{"questionId":"email","value":"ada@example.com"}`)}
 	for n := range files {
-		parts = append(parts, strings.NewReader(fmt.Sprintf(`,{"questionId":"f-%d","value":"`, n)), io.LimitReader(letters{}, int64(size/3*4)), strings.NewReader(`"}`))
+		parts = append(parts, strings.NewReader(fmt.Sprintf(`,{"questionId":"f-%d","value":"`, n)),
+			io.LimitReader(letters{}, int64(size/3*4)), strings.NewReader(`"}`))
 	}
 	return io.MultiReader(append(parts, strings.NewReader("]}"))...)
 }
@@ -212,13 +219,14 @@ func (letters) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// TestLargeApplicationsTakeLittleMemory submits ten applications of 60 MiB at once: the process stays below 256 MiB above what it has
-// when idle.
+// TestLargeApplicationsTakeLittleMemory submits ten applications of 60 MiB at once: the process stays below 256 MiB
+// above what it has when idle.
 func TestLargeApplicationsTakeLittleMemory(t *testing.T) {
 	const files, size, atOnce = 5, 9 << 20, 10
 	var questions []string
 	for n := range files {
-		questions = append(questions, fmt.Sprintf(`{"id":"f-%d","format":"File","isRequired":true,"label":"File","options":null,"maxLength":null,"group":null}`, n))
+		questions = append(questions,
+			fmt.Sprintf(`{"id":"f-%d","format":"File","isRequired":true,"label":"File","options":null,"maxLength":null,"group":null}`, n))
 	}
 	s, token := newApply(t, `[{"id":"email","format":"Text","isRequired":true,"label":"E-mail","options":null,"maxLength":null,"group":null},`+strings.Join(questions, ",")+`]`)
 	idle := s.resident()

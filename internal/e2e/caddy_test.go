@@ -28,7 +28,8 @@ func TestItIsACaddy(t *testing.T) {
 		{[]string{"adapt", "--config", config, "--adapter", "caddyfile"}, `"handler":"export_receiver"`},
 		{[]string{"fmt", config}, `export_receiver`},
 	} {
-		env := []string{signinKey, "HIREGATE_DIR=" + t.TempDir(), "XDG_DATA_HOME=" + t.TempDir(), "XDG_CONFIG_HOME=" + t.TempDir()}
+		env := []string{signinKey, "HIREGATE_DIR=" + t.TempDir(), "XDG_DATA_HOME=" + t.TempDir(),
+			"XDG_CONFIG_HOME=" + t.TempDir()}
 		out, code := run(t, env, hiregate(t), test.args...)
 		require.Zero(t, code, "%s: %s", test.args, out)
 		require.Regexp(t, test.want, out)
@@ -38,7 +39,8 @@ func TestItIsACaddy(t *testing.T) {
 func TestCommandsSayOnceWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{
-		{"send"}, {"send", "--nope"}, {"send", "localhost/hooks", "--secret", "s"}, {"listen", "here"}, {"listen", "--secret", "s", "--addr", "x"},
+		{"send"}, {"send", "--nope"}, {"send", "localhost/hooks", "--secret", "s"}, {"listen", "here"},
+		{"listen", "--secret", "s", "--addr", "x"},
 		{"dev", "--http", "0"}, {"dev", "now"}, {"nonsense"},
 	} {
 		env := []string{"TEMPORAL_DEV_BIN=" + temporalDev(t)}

@@ -18,9 +18,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestNothingAcknowledgedIsLost sends 1,000 exports at 200/s through a gateway that is killed at five random moments, while
-// Temporal is stopped for a while in the middle. What was answered 2xx arrives at a partner that shares no code with us, with
-// the same body. The sender repeats what was not answered 2xx, as a careful service does, under the same UUID.
+// TestNothingAcknowledgedIsLost sends 1,000 exports at 200/s through a gateway that is killed at five random moments,
+// while
+// Temporal is stopped for a while in the middle. What was answered 2xx arrives at a partner that shares no code with
+// us, with the same body. The sender repeats what was not answered 2xx, as a careful service does, under the same UUID.
 func TestNothingAcknowledgedIsLost(t *testing.T) {
 	const exports, perSecond, kills = 1000, 200, 5
 	seed := uint64(time.Now().UnixNano())
@@ -114,7 +115,8 @@ func TestNothingAcknowledgedIsLost(t *testing.T) {
 		}
 		duplicates += len(got) - 1
 	}
-	t.Logf("%d exports acknowledged, %d arrived, %d of them more than once, %d requests repeated by the sender", exports, len(arrived), duplicates, repeats.Load())
+	t.Logf("%d exports acknowledged, %d arrived, %d of them more than once, %d requests repeated by the sender", exports,
+		len(arrived), duplicates, repeats.Load())
 }
 
 // wait lets time pass that belongs to what is tested, not to waiting for a condition.

@@ -18,12 +18,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestDashboardsAndAlerts has a real Prometheus scrape a gateway, with the configuration of deploy/prometheus: after an export
-// went through, every query of the dashboard has an answer, every rule can be evaluated, and the dashboard and the rules
-// ask for metrics, labels and values that are there.
+// TestDashboardsAndAlerts has a real Prometheus scrape a gateway, with the configuration of deploy/prometheus: after
+// an export went through, every query of the dashboard has an answer, every rule can be evaluated, and the dashboard
+// and the rules ask for metrics, labels and values that are there.
 func TestDashboardsAndAlerts(t *testing.T) {
 	t.Parallel()
-	s := newSystemWith(t, setup{tenant: "invalid quarantine\n" + shortRetries, routes: "handle_path /apply/* {\napply_api\n}"})
+	s := newSystemWith(t, setup{tenant: "invalid quarantine\n" + shortRetries,
+		routes: "handle_path /apply/* {\napply_api\n}"})
 	s.startRecorder(func(event string, n int) int {
 		if n == 1 { // of each event, so that something is not delivered
 			return http.StatusServiceUnavailable
@@ -41,7 +42,8 @@ func TestDashboardsAndAlerts(t *testing.T) {
 	require.NoError(t, err)
 
 	p := startPrometheus(t, s)
-	require.Eventually(t, func() bool { return len(p.query(t, `up{job="hiregate"} == 1`)) == 1 }, patience, 100*time.Millisecond, "the gateway is not scraped")
+	require.Eventually(t, func() bool { return len(p.query(t, `up{job="hiregate"} == 1`)) == 1 }, patience,
+		100*time.Millisecond, "the gateway is not scraped")
 	s.awaitOutcome(s.accepted([]byte(strings.ReplaceAll(string(full), "http://127.0.0.1:9099", service.URL))), "delivered")
 
 	s.accepted([]byte(`{"candidate":{"person":{"name":"no object"}}}`))
@@ -75,8 +77,8 @@ func TestDashboardsAndAlerts(t *testing.T) {
 // prometheus is a running Prometheus.
 type prometheus struct{ address string }
 
-// startPrometheus runs Debian's Prometheus with the configuration of deploy/prometheus, in which only addresses and intervals
-// are changed.
+// startPrometheus runs Debian's Prometheus with the configuration of deploy/prometheus, in which only addresses and
+// intervals are changed.
 func startPrometheus(t *testing.T, s *system) *prometheus {
 	t.Helper()
 	program, err := exec.LookPath("prometheus")
@@ -98,7 +100,8 @@ func startPrometheus(t *testing.T, s *system) *prometheus {
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "prometheus.yml"), []byte(config), 0o600))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "alerts.yml"), rules, 0o600))
-	server := start(t, nil, program, "--config.file="+filepath.Join(dir, "prometheus.yml"), "--storage.tsdb.path="+filepath.Join(dir, "data"),
+	server := start(t, nil, program, "--config.file="+filepath.Join(dir, "prometheus.yml"),
+		"--storage.tsdb.path="+filepath.Join(dir, "data"),
 		"--web.listen-address="+at, "--log.level=warn")
 	require.Eventually(t, func() bool {
 		resp, err := http.Get("http://" + at + "/-/ready")
@@ -184,8 +187,8 @@ var (
 	value    = regexp.MustCompile(`\w+`)
 )
 
-// requireExposed looks for the metrics and labels of an expression in what the gateway exposes, and for the values of the
-// labels in the list of docs/operations.md, since those of what did not happen are not exposed.
+// requireExposed looks for the metrics and labels of an expression in what the gateway exposes, and for the values of
+// the labels in the list of docs/operations.md, since those of what did not happen are not exposed.
 func requireExposed(t *testing.T, exposed, expr string) {
 	t.Helper()
 	documented, err := os.ReadFile(filepath.Join("..", "..", "docs", "operations.md"))
@@ -201,7 +204,8 @@ func requireExposed(t *testing.T, exposed, expr string) {
 		for _, label := range matcher.FindAllStringSubmatch(found[2], -1) {
 			require.Contains(t, labels, label[1], "%s has no such label: %s", found[1], expr)
 			for _, word := range value.FindAllString(label[2], -1) {
-				require.True(t, strings.Contains(string(documented), "`"+word+"`"), "docs/operations.md lists no value %s: %s", word, expr)
+				require.True(t, strings.Contains(string(documented), "`"+word+"`"), "docs/operations.md lists no value %s: %s",
+					word, expr)
 			}
 		}
 		has = append(has, labels...)

@@ -11,7 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-const shortRetries = "integration hris {\nurl http://PARTNER/inbound?client=acme\nsecret " + outboundSecret + "\nretry 500ms 1s 2s\n}"
+const shortRetries = "integration hris {\nurl http://PARTNER/inbound?client=acme\nsecret " + outboundSecret +
+	"\nretry 500ms 1s 2s\n}"
 
 // ok answers every event with 200.
 func ok(string, int) int { return http.StatusOK }
@@ -30,14 +31,16 @@ func TestPartnerThatFailsThreeTimesGetsTheSameBytesAFourthTime(t *testing.T) {
 	require.Len(t, e.Deliveries, 1)
 	attempts := e.Deliveries[0].Attempts
 	require.Len(t, attempts, 4)
-	require.Equal(t, []int{500, 500, 500, 200}, []int{attempts[0].Status, attempts[1].Status, attempts[2].Status, attempts[3].Status})
+	require.Equal(t, []int{500, 500, 500, 200}, []int{attempts[0].Status, attempts[1].Status, attempts[2].Status,
+		attempts[3].Status})
 	requests := partner.of("CANDIDATE-EXPORT")
 	require.Len(t, requests, 4)
 	for _, r := range requests {
 		require.Equal(t, minimal("c-1"), r.body)
 		require.Equal(t, id, r.id)
 	}
-	// The schedule's gaps, ±20 %: as they were planned, and as they came about, plus what Temporal takes to run what is due.
+	// The schedule's gaps, ±20 %: as they were planned, and as they came about, plus what Temporal takes to run what is
+	// due.
 	planned := regexp.MustCompile(`"next_in":([0-9.]+)`).FindAllStringSubmatch(s.gateway.out.String(), -1)
 	require.Len(t, planned, 3)
 	const late = time.Second
@@ -102,7 +105,8 @@ func TestNoExportLeavesBeforeVerifyIsAnswered200(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t, shortRetries)
 	listen := func(status string) *process {
-		p := start(t, []string{"HIREGATE_SECRET=" + outboundSecret}, hiregate(t), "listen", "--addr", s.partner(), "--verify-status", status, "--lifeline")
+		p := start(t, []string{"HIREGATE_SECRET=" + outboundSecret}, hiregate(t), "listen", "--addr", s.partner(),
+			"--verify-status", status, "--lifeline")
 		p.line("Listening")
 		return p
 	}
@@ -144,8 +148,8 @@ func TestRedeliveryHasTheSameBytes(t *testing.T) {
 	}, patience, 200*time.Millisecond)
 }
 
-// A gateway whose database was lost finds the workflows of the former one in Temporal; an export that is sent again is not
-// taken for delivered because of them.
+// A gateway whose database was lost finds the workflows of the former one in Temporal; an export that is sent again is
+// not taken for delivered because of them.
 func TestNewDatabaseOnAnOldNamespaceDelivers(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t, shortRetries)

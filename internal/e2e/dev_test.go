@@ -36,7 +36,8 @@ func (p devPorts) url(path string) string { return fmt.Sprintf("http://localhost
 func dev(t *testing.T, dir string, p devPorts, args ...string) *process {
 	t.Helper()
 	return start(t, []string{"TEMPORAL_DEV_BIN=" + temporalDev(t)}, hiregate(t), append([]string{"dev", "--dir", dir,
-		flag("http", p.http), flag("temporal", p.temporal), flag("ui", p.ui), flag("partner", p.partner), flag("admin", p.admin)}, args...)...)
+		flag("http", p.http), flag("temporal", p.temporal), flag("ui", p.ui), flag("partner", p.partner),
+		flag("admin", p.admin)}, args...)...)
 }
 
 const devReady = "^Ctrl-C stops everything"
@@ -54,7 +55,8 @@ func TestDevFromStartToStop(t *testing.T) {
 		`^  exports of acme +` + ports.url("/hooks/acme") + ` +secret acme-secret$`,
 		`^  exports of globex +` + regexp.QuoteMeta(ports.url("/hooks?client=globex")) + ` +secret globex-secret$`,
 		fmt.Sprintf(`^  sign-in +http://localhost:%d +as ada@example\.com with correct horse$`, ports.partner),
-		`^  Apply API +` + ports.url("/apply") + ` +as partner@example\.com with correct horse, for the job NURSE-1 of initech$`,
+		`^  Apply API +` + ports.url("/apply") +
+			` +as partner@example\.com with correct horse, for the job NURSE-1 of initech$`,
 		fmt.Sprintf(`^  sample partner +http://127\.0\.0\.1:%d `, ports.partner),
 		fmt.Sprintf(`^  Temporal UI +http://localhost:%d$`, ports.ui),
 		fmt.Sprintf(`^  Caddy's admin API +http://localhost:%d +for hiregate export and the like: export HIREGATE_ADMIN=localhost:%[1]d$`, ports.admin),
@@ -100,14 +102,16 @@ func TestDevFromStartToStop(t *testing.T) {
 
 	out, code = run(t, nil, hiregate(t), "dev", "--dir", dir)
 	require.Equal(t, 1, code)
-	require.Equal(t, fmt.Sprintf("Error: another hiregate dev (process %d) runs in %s: stop that one, or choose another folder with --dir\n",
+	require.Equal(t, fmt.Sprintf("Error: another hiregate dev (process %d) runs in %s: stop that one, or choose "+
+		"another folder with --dir\n",
 		first.cmd.Process.Pid, dir), out)
 
 	first.kill()
 	second := dev(t, dir, ports)
 	second.line(devReady)
 	requireCompleted(t, ports, "export/acme/"+uuid)
-	again := []string{"send", fmt.Sprintf("http://127.0.0.1:%d/hooks?client=globex", ports.http), "--secret", "globex-secret",
+	again := []string{"send", fmt.Sprintf("http://127.0.0.1:%d/hooks?client=globex", ports.http), "--secret",
+		"globex-secret",
 		"--uuid", "once", "--payload", sample(t, "export-minimal.json")}
 	out, code = run(t, nil, hiregate(t), again...)
 	require.Zero(t, code, out)
@@ -173,7 +177,8 @@ func TestDevAtOtherPorts(t *testing.T) {
 func requireCompleted(t *testing.T, p devPorts, id string) {
 	t.Helper()
 	require.Eventually(t, func() bool {
-		response, err := http.Get(fmt.Sprintf("http://%s/api/v1/namespaces/default/workflows?query=WorkflowId%%3D%%22%s%%22", loopback(p.ui), id))
+		response, err := http.Get(fmt.Sprintf("http://%s/api/v1/namespaces/default/workflows?query=WorkflowId%%3D%%22%s%%22",
+			loopback(p.ui), id))
 		if err != nil {
 			return false
 		}
@@ -200,7 +205,8 @@ func TestDevNamesTakenPortsBeforeItStartsAnything(t *testing.T) {
 	partner.line("^Listening at")
 	refused := dev(t, t.TempDir(), ports)
 	require.Equal(t, 1, refused.exitCode())
-	require.Equal(t, fmt.Sprintf("Error: port %d (--partner) is taken: end the program that listens there, or choose another port with that flag\n", ports.partner), refused.out.String())
+	require.Equal(t, fmt.Sprintf("Error: port %d (--partner) is taken: end the program that listens there, or choose "+
+		"another port with that flag\n", ports.partner), refused.out.String())
 
 	without := dev(t, t.TempDir(), ports, "--no-partner")
 	without.line(devReady)
@@ -219,7 +225,8 @@ func TestDevEndsWithAChild(t *testing.T) {
 	require.Zero(t, code, out)
 	require.Equal(t, 1, p.exitCode())
 	text := p.out.String()
-	require.Regexp(t, `Error: the gateway ended unexpectedly \(exit status 0\), so everything was stopped\. Its last lines:\n  .*`, text)
+	require.Regexp(t,
+		`Error: the gateway ended unexpectedly \(exit status 0\), so everything was stopped\. Its last lines:\n  .*`, text)
 	require.Contains(t, text[strings.Index(text, "Error: "):], "stopped previous server")
 	require.Equal(t, 1, strings.Count(text, "Error:"))
 	requireFree(t, ports)

@@ -17,8 +17,8 @@ import (
 	enums "go.temporal.io/api/enums/v1"
 )
 
-// A candidate wants to be forgotten while their export is tried at a partner that is down. Nothing is sent any more, not even by a
-// gateway that is started anew; the workflow ends by itself, and the files are gone.
+// A candidate wants to be forgotten while their export is tried at a partner that is down. Nothing is sent any more,
+// not even by a gateway that is started anew; the workflow ends by itself, and the files are gone.
 func TestErasureOnRequest(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t, shortRetries)
@@ -30,15 +30,20 @@ func TestErasureOnRequest(t *testing.T) {
 		return http.StatusOK
 	})
 	s.gateway.line("integration configured")
-	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "the résumé of Zoë") }))
+	service := httptest.NewServer(
+		http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "the résumé of Zoë") }))
 	t.Cleanup(service.Close)
-	attachment := fmt.Sprintf(`{"id":{"value":"d","schemeId":"Service Document to Candidate","schemeAgencyId":"Service"},"url":%q}`, service.URL+"/cv")
-	id := s.accepted([]byte(strings.Replace(string(minimal("c-zoe")), `"profiles":[]`, `"profiles":[{"attachments":[`+attachment+`]}]`, 1)))
+	attachment := fmt.Sprintf(
+		`{"id":{"value":"d","schemeId":"Service Document to Candidate","schemeAgencyId":"Service"},"url":%q}`,
+		service.URL+"/cv")
+	id := s.accepted([]byte(strings.Replace(string(minimal("c-zoe")), `"profiles":[]`,
+		`"profiles":[{"attachments":[`+attachment+`]}]`, 1)))
 	e := s.awaitOutcome(id, "retrying")
 	require.True(t, s.holds("the résumé of Zoë"))
 
 	erase := func(args ...string) (out string, code int) {
-		return run(t, nil, hiregate(t), append([]string{"export", "erase", "--admin", loopback(s.admin), "--tenant", "acme", "--candidate", "c-zoe", "--yes"}, args...)...)
+		return run(t, nil, hiregate(t), append([]string{"export", "erase", "--admin", loopback(s.admin), "--tenant", "acme",
+			"--candidate", "c-zoe", "--yes"}, args...)...)
 	}
 	out, code := erase()
 	require.NotZero(t, code, out)
@@ -70,13 +75,14 @@ func TestErasureOnRequest(t *testing.T) {
 // holds tells whether a document with this content is among the files.
 func (s *system) holds(content string) (found bool) {
 	s.t.Helper()
-	require.NoError(s.t, filepath.WalkDir(filepath.Join(s.dir, "documents"), func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
+	require.NoError(s.t, filepath.WalkDir(filepath.Join(s.dir, "documents"),
+		func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() {
+				return err
+			}
+			raw, err := os.ReadFile(path)
+			found = found || bytes.Contains(raw, []byte(content))
 			return err
-		}
-		raw, err := os.ReadFile(path)
-		found = found || bytes.Contains(raw, []byte(content))
-		return err
-	}))
+		}))
 	return found
 }

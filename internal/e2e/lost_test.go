@@ -12,8 +12,9 @@ import (
 	_ "modernc.org/sqlite" // to move what happened into the past
 )
 
-// Temporal comes back without what it knew. What was under way is delivered all the same, and what was delivered is not delivered
-// again. Nobody looks before ten minutes have gone by; here three quarters of an hour go by in the database.
+// Temporal comes back without what it knew. What was under way is delivered all the same, and what was delivered is
+// not delivered again. Nobody looks before ten minutes have gone by; here three quarters of an hour go by in the
+// database.
 func TestEmptyTemporalLosesNoExport(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t, "integration hris {\nurl http://PARTNER/inbound\nsecret "+outboundSecret+"\nretry 30m\n}")
@@ -34,7 +35,8 @@ func TestEmptyTemporalLosesNoExport(t *testing.T) {
 	s.temporal.signal(syscall.SIGTERM)
 	s.temporal.exitCode()
 	s.remove("temporal.db*")
-	s.change(`UPDATE exports SET dispatched_at = dispatched_at - 3600000000`, `UPDATE deliveries SET next_at = next_at - 3600000000`)
+	s.change(`UPDATE exports SET dispatched_at = dispatched_at - 3600000000`,
+		`UPDATE deliveries SET next_at = next_at - 3600000000`)
 
 	well.Store(true)
 	s.startTemporal()
@@ -47,7 +49,8 @@ func TestEmptyTemporalLosesNoExport(t *testing.T) {
 	require.Len(t, partner.of("CANDIDATE-EXPORT"), 3)
 }
 
-// A database that was restored from a backup does not know what was delivered since. Temporal does, and nobody gets it twice.
+// A database that was restored from a backup does not know what was delivered since. Temporal does, and nobody gets it
+// twice.
 func TestRestoredDatabaseLearnsWhatWasDelivered(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t, shortRetries)

@@ -14,16 +14,18 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What breaks the schema is taken, goes to nobody, has its documents fetched meanwhile, and goes out as it came once it is
-// released.
+// What breaks the schema is taken, goes to nobody, has its documents fetched meanwhile, and goes out as it came once
+// it is released.
 func TestQuarantineHoldsUntilReleased(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t, "invalid quarantine\n"+shortRetries)
 	partner := s.startRecorder(ok)
 	s.gateway.line("integration configured")
-	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "a résumé") }))
+	service := httptest.NewServer(
+		http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "a résumé") }))
 	t.Cleanup(service.Close)
-	body := fmt.Sprintf(`{"candidate":{"person":{"name":"no object"},"profiles":[{"attachments":[{"url":%q}]}]}}`, service.URL+"/a")
+	body := fmt.Sprintf(`{"candidate":{"person":{"name":"no object"},"profiles":[{"attachments":[{"url":%q}]}]}}`,
+		service.URL+"/a")
 	id := s.accepted([]byte(body))
 	e := s.awaitOutcome(id, "held")
 	require.Contains(t, e.Deliveries[0].Reason, "quarantine")
@@ -58,11 +60,13 @@ func TestQuarantineHoldsUntilReleased(t *testing.T) {
 	require.Equal(t, 1.0, s.metric("hiregate_received_total", `result="quarantined"`))
 }
 
-// The documents stand in the body, beside addresses at which they can be had as well; every attempt sends the same bytes, with a
-// Standard Webhooks signature over them.
+// The documents stand in the body, beside addresses at which they can be had as well; every attempt sends the same
+// bytes, with a Standard Webhooks signature over them.
 func TestInlineSendsTheDocumentsAlong(t *testing.T) {
 	t.Parallel()
-	s := newSystem(t, "integration hris {\nurl http://PARTNER/inbound\nsecret "+outboundSecret+"\nretry 500ms 1s\ndocuments inline\nstandard_webhooks\n}")
+	s := newSystem(t,
+		"integration hris {\nurl http://PARTNER/inbound\nsecret "+outboundSecret+"\nretry 500ms 1s\ndocuments "+
+			"inline\nstandard_webhooks\n}")
 	partner := s.startRecorder(func(event string, n int) int {
 		if event == "CANDIDATE-EXPORT" && n == 1 {
 			return http.StatusInternalServerError
@@ -88,7 +92,8 @@ func TestInlineSendsTheDocumentsAlong(t *testing.T) {
 	attachment := func(path string) string {
 		return fmt.Sprintf(`{"id":{"value":"d","schemeId":"Service Document to Candidate","schemeAgencyId":"Service"},"url":%q}`, service.URL+path)
 	}
-	body := strings.Replace(string(minimal("c-1")), `"profiles":[]`, `"profiles":[{"attachments":[`+attachment("/cv")+`,`+attachment("/gone")+`]}]`, 1)
+	body := strings.Replace(string(minimal("c-1")), `"profiles":[]`,
+		`"profiles":[{"attachments":[`+attachment("/cv")+`,`+attachment("/gone")+`]}]`, 1)
 	id := s.accepted([]byte(body))
 	s.gateway.line("a document could not be fetched")
 	require.Empty(t, partner.of("CANDIDATE-EXPORT"), "it did not wait for its documents")

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A Caddy that somebody builds with our modules, as xcaddy does, has what the gateway has and reads its Caddyfile. It is built of what is in
-// the caches, with the gateway's settings, so that no more than the main package is compiled.
+// A Caddy that somebody builds with our modules, as xcaddy does, has what the gateway has and reads its Caddyfile. It
+// is built of what is in the caches, with the gateway's settings, so that no more than the main package is compiled.
 func TestOwnCaddyWithOurModules(t *testing.T) {
 	root, err := filepath.Abs(filepath.Join("..", ".."))
 	require.NoError(t, err)

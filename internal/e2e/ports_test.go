@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// freePorts returns n ports that are free on both loopback addresses. They lie below those that systems give to outgoing
-// connections, so that they are still free when a process comes back to them.
+// freePorts returns n ports that are free on both loopback addresses. They lie below those that systems give to
+// outgoing connections, so that they are still free when a process comes back to them.
 func freePorts(t *testing.T, n int) []int {
 	t.Helper()
 	const first, last = 10240, 32767

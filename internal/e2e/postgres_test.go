@@ -17,12 +17,13 @@ import (
 	"github.com/hiregate/hiregate/internal/store/storetest"
 )
 
-// TestRestartOfPostgreSQLCostsNoAcknowledgedExport crashes the gateway's database under load. While it is away exports are answered
-// with 503; what was answered 2xx arrives.
+// TestRestartOfPostgreSQLCostsNoAcknowledgedExport crashes the gateway's database under load. While it is away exports
+// are answered with 503; what was answered 2xx arrives.
 func TestRestartOfPostgreSQLCostsNoAcknowledgedExport(t *testing.T) {
 	t.Parallel()
 	server := storetest.StartServer(t)
-	s := newSystemWith(t, setup{database: server.Address("postgres"), tenant: "integration hris {\nurl http://PARTNER/inbound\nsecret " + outboundSecret + "\nretry 200ms 500ms 1s\n}"})
+	s := newSystemWith(t, setup{database: server.Address("postgres"),
+		tenant: "integration hris {\nurl http://PARTNER/inbound\nsecret " + outboundSecret + "\nretry 200ms 500ms 1s\n}"})
 	partner := s.startRecorder(func(string, int) int { return http.StatusOK })
 
 	var mu sync.Mutex
@@ -60,7 +61,8 @@ func TestRestartOfPostgreSQLCostsNoAcknowledgedExport(t *testing.T) {
 		require.Eventually(t, func() bool { return count() > before+50 }, patience, time.Millisecond, "nothing is accepted")
 		require.NoError(t, server.Stop())
 		was := refused.Load()
-		require.Eventually(t, func() bool { return refused.Load() > was }, patience, time.Millisecond, "nothing was refused while the database is away")
+		require.Eventually(t, func() bool { return refused.Load() > was }, patience, time.Millisecond,
+			"nothing was refused while the database is away")
 		resp, err := http.Get(s.url("/healthz"))
 		require.NoError(t, err)
 		resp.Body.Close()
@@ -68,7 +70,8 @@ func TestRestartOfPostgreSQLCostsNoAcknowledgedExport(t *testing.T) {
 		require.NoError(t, server.Start())
 	}
 	before := count()
-	require.Eventually(t, func() bool { return count() > before+50 }, patience, time.Millisecond, "nothing is accepted after the restart")
+	require.Eventually(t, func() bool { return count() > before+50 }, patience, time.Millisecond,
+		"nothing is accepted after the restart")
 	done.Store(true)
 	senders.Wait()
 	require.Eventually(t, func() bool {
@@ -96,9 +99,11 @@ func TestTerminatedWhileItWaitsForAMigration(t *testing.T) {
 	_, err = conn.Exec(t.Context(), `SELECT pg_advisory_lock($1)`, lock.DefaultLockID)
 	require.NoError(t, err)
 	ports := freePorts(t, 3)
-	s := &system{setup: setup{database: address}, t: t, dir: t.TempDir(), http: ports[0], admin: ports[1], temporalPort: ports[2]}
+	s := &system{setup: setup{database: address}, t: t, dir: t.TempDir(), http: ports[0], admin: ports[1],
+		temporalPort: ports[2]}
 	s.configure()
-	gateway := start(t, []string{"XDG_CONFIG_HOME=" + s.dir, "XDG_DATA_HOME=" + s.dir}, hiregate(t), "run", "--config", s.caddyfile(), "--adapter", "caddyfile")
+	gateway := start(t, []string{"XDG_CONFIG_HOME=" + s.dir, "XDG_DATA_HOME=" + s.dir}, hiregate(t), "run", "--config",
+		s.caddyfile(), "--adapter", "caddyfile")
 	gateway.line("waiting for another gateway")
 	gateway.signal(syscall.SIGTERM)
 	gateway.exitCode()

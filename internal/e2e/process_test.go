@@ -44,8 +44,8 @@ func sample(t *testing.T, name string) string {
 	return path
 }
 
-// process is a running program. It ends with the test, also when the test is killed, if it heeds its lifeline: hiregate does,
-// temporal-dev with --lifeline.
+// process is a running program. It ends with the test, also when the test is killed, if it heeds its lifeline:
+// hiregate does, temporal-dev with --lifeline.
 type process struct {
 	t     *testing.T
 	cmd   *exec.Cmd
@@ -104,8 +104,8 @@ func run(t *testing.T, env []string, path string, args ...string) (out string, c
 	return p.out.String(), code
 }
 
-// line waits for a line that matches the pattern and returns it, the first if there are several. A process that ended writes
-// none any more.
+// line waits for a line that matches the pattern and returns it, the first if there are several. A process that ended
+// writes none any more.
 func (p *process) line(pattern string) string {
 	p.t.Helper()
 	var found []byte

@@ -20,21 +20,23 @@ import (
 // sealText is the n-th text that a test seals with.
 func sealText(n int) string { return fmt.Sprintf("text-%d-of-more-than-thirty-two-characters", n) }
 
-// TestKilledWhileSecretsAreSealedAnew changes what thousands of tenants' secrets are sealed with, again and again, and kills the gateway
-// at random moments of it. Each start opens all of them, and in the end the last key does alone.
+// TestKilledWhileSecretsAreSealedAnew changes what thousands of tenants' secrets are sealed with, again and again, and
+// kills the gateway at random moments of it. Each start opens all of them, and in the end the last key does alone.
 func TestKilledWhileSecretsAreSealedAnew(t *testing.T) {
 	t.Parallel()
 	const tenants, kills = 3000, 6
 	s := newSystemWith(t, setup{options: "seal_key " + sealText(0)})
 	partner := s.startRecorder(func(string, int) int { return http.StatusOK })
 	s.put("/tenants/initech", map[string]any{"name": "Initech", "secrets": []string{inboundSecret}})
-	s.post201("/tenants/initech/integrations", map[string]any{"name": "hris", "url": "http://" + s.partner() + "/in/7", "secret": outboundSecret})
+	s.post201("/tenants/initech/integrations", map[string]any{"name": "hris", "url": "http://" + s.partner() + "/in/7",
+		"secret": outboundSecret})
 	s.put("/tenants/initech/candidates/c-1", map[string]any{"name": map[string]string{"given": "Ada"}})
 	s.gateway.kill()
 	s.inStore(func(db *store.DB) {
 		require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error {
 			for n := range tenants {
-				if err := tx.PutTenant(&hiring.Tenant{Name: fmt.Sprint("t-", n), Secrets: []hiring.Secret{inboundSecret}}, time.Now()); err != nil {
+				if err := tx.PutTenant(&hiring.Tenant{Name: fmt.Sprint("t-", n), Secrets: []hiring.Secret{inboundSecret}},
+					time.Now()); err != nil {
 					return err
 				}
 			}
@@ -66,7 +68,8 @@ func TestKilledWhileSecretsAreSealedAnew(t *testing.T) {
 	s.options = "seal_key " + texts[0]
 	s.configure()
 	reload := func() bool {
-		_, code := run(t, nil, hiregate(t), "reload", "--config", s.caddyfile(), "--adapter", "caddyfile", "--address", loopback(s.admin))
+		_, code := run(t, nil, hiregate(t), "reload", "--config", s.caddyfile(), "--adapter", "caddyfile", "--address",
+			loopback(s.admin))
 		return code == 0
 	}
 	require.Eventually(t, reload, patience, 200*time.Millisecond, "the former keys are needed still")

@@ -19,11 +19,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// An export goes through the gateway under a seal_key, and nothing of its candidate can be read in any of the gateway's files, nor in those
-// of Temporal, while it runs or afterwards. The key is changed and the former one dropped; all of it can be read, by the gateway alone.
+// An export goes through the gateway under a seal_key, and nothing of its candidate can be read in any of the
+// gateway's files, nor in those of Temporal, while it runs or afterwards. The key is changed and the former one
+// dropped; all of it can be read, by the gateway alone.
 func TestNothingOfACandidateLiesOpen(t *testing.T) {
 	t.Parallel()
-	const line, fileName, path = "Zoe Lovelace programmed the Analytical Engine. ", "zoe-lovelace-1843.txt", "/notes-of-1843"
+	const line, fileName, path = "Zoe Lovelace programmed the Analytical Engine. ", "zoe-lovelace-1843.txt",
+		"/notes-of-1843"
 	file := strings.Repeat(line, 4000)
 	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == path {
@@ -50,7 +52,8 @@ func TestNothingOfACandidateLiesOpen(t *testing.T) {
 	attachment := func(path string) string {
 		return fmt.Sprintf(`{"id":{"value":"d","schemeId":"Service Document to Candidate","schemeAgencyId":"Service"},"url":%q}`, service.URL+path)
 	}
-	body := strings.Replace(string(minimal("c-1")), `"profiles":[]`, `"profiles":[{"attachments":[`+attachment(path)+`,`+attachment("/cv-of-1843")+`]}]`, 1)
+	body := strings.Replace(string(minimal("c-1")), `"profiles":[]`,
+		`"profiles":[{"attachments":[`+attachment(path)+`,`+attachment("/cv-of-1843")+`]}]`, 1)
 	body = strings.Replace(body, `"person":{`, `"person":{"name":{"given":"Zoe","family":"Lovelace"},"communication":{"email":[{"address":"zoe@analytical.example"}]},`, 1)
 	const id = "u-1843"
 	status, answer, err := s.post(http.DefaultClient, id, []byte(body), func(r *http.Request) {
@@ -112,7 +115,8 @@ func TestNothingOfACandidateLiesOpen(t *testing.T) {
 	base := base64.StdEncoding.EncodeToString([]byte(line + line))[:60]
 	nothingLiesOpen := func() {
 		t.Helper()
-		for _, one := range []string{"Zoe", "Lovelace", "zoe", "analytical.example", "1843.txt", path, "cv-of-1843", service.URL, base} {
+		for _, one := range []string{"Zoe", "Lovelace", "zoe", "analytical.example", "1843.txt", path, "cv-of-1843",
+			service.URL, base} {
 			require.Empty(t, s.filesWith(one), "%q lies open", one)
 		}
 	}
@@ -155,7 +159,8 @@ func TestNothingOfACandidateLiesOpen(t *testing.T) {
 		s.configure()
 		refused := s.runGateway()
 		require.NotZero(t, refused.exitCode())
-		require.Contains(t, refused.out.String(), "of exports: it was sealed in the database with a key that is not configured")
+		require.Contains(t, refused.out.String(),
+			"of exports: it was sealed in the database with a key that is not configured")
 	}
 }
 

@@ -82,8 +82,8 @@ func (s *system) run(args ...string) (out string, err error) {
 	return string(both), err
 }
 
-// rawPartner answers each request with the same bytes, after reading it, and keeps what came. Without an answer it hangs up; with
-// silence it never answers.
+// rawPartner answers each request with the same bytes, after reading it, and keeps what came. Without an answer it
+// hangs up; with silence it never answers.
 type rawPartner struct {
 	net.Listener
 	requests chan []byte
@@ -159,7 +159,8 @@ func TestIntegrationIsConfiguredByA200Alone(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := startRawPartner(t, c.answer)
-			out, err := s.run("integration", "add", "initech/"+name, "--url", "http://"+p.Addr().String()+"/in/"+name, "--secret-file", secret)
+			out, err := s.run("integration", "add", "initech/"+name, "--url", "http://"+p.Addr().String()+"/in/"+name,
+				"--secret-file", secret)
 			require.Regexp(t, c.says, out)
 			status, answer, manageErr := s.manage(http.MethodGet, "/tenants/initech/integrations/"+name, nil)
 			require.NoError(t, manageErr)
@@ -212,7 +213,8 @@ func (s *system) full(sampled []byte) (candidate string) {
 		s.put("/tenants/initech/job-applications/"+url.PathEscape(a.ID), a.JobApplication)
 		for _, d := range a.Attachments {
 			q := url.Values{"id": {d.ID}, "fileName": {d.ID + ".pdf"}, "description": d.Descriptions}
-			s.post201("/tenants/initech/job-applications/"+url.PathEscape(a.ID)+"/documents?"+q.Encode(), []byte("%PDF-1.4 "+d.ID))
+			s.post201("/tenants/initech/job-applications/"+url.PathEscape(a.ID)+"/documents?"+q.Encode(),
+				[]byte("%PDF-1.4 "+d.ID))
 		}
 	}
 	return c.ID
@@ -222,7 +224,8 @@ func TestSampleExportIsBuiltFromWhatWasPutIn(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
 	p := startRawPartner(t, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
-	s.post201("/tenants/initech/integrations", map[string]any{"name": "hris", "url": "http://" + p.Addr().String() + "/in/7", "secret": outboundSecret})
+	s.post201("/tenants/initech/integrations", map[string]any{"name": "hris",
+		"url": "http://" + p.Addr().String() + "/in/7", "secret": outboundSecret})
 	verify := <-p.requests
 	requireHeaders(t, verify, p.Addr().String(), map[string]string{"X-Service-Event": "VERIFY"})
 
@@ -269,8 +272,8 @@ func TestSampleExportIsBuiltFromWhatWasPutIn(t *testing.T) {
 	}
 }
 
-// requireHeaders compares a raw request header by header: those named, and those that every delivery has, and no other. The
-// signature is that of openssl.
+// requireHeaders compares a raw request header by header: those named, and those that every delivery has, and no
+// other. The signature is that of openssl.
 func requireHeaders(t *testing.T, raw []byte, host string, want map[string]string) {
 	t.Helper()
 	head, body, ok := strings.Cut(string(raw), "\r\n\r\n")
@@ -280,7 +283,8 @@ func requireHeaders(t *testing.T, raw []byte, host string, want map[string]strin
 	out, err := c.Output()
 	require.NoError(t, err)
 	digest := strings.TrimSpace(string(out[bytes.LastIndexByte(out, ' ')+1:]))
-	all := map[string]string{"Host": host, "Content-Type": "application/json", "Content-Length": fmt.Sprint(len(body)), "User-Agent": "Service", "X-Service-Signature": digest}
+	all := map[string]string{"Host": host, "Content-Type": "application/json", "Content-Length": fmt.Sprint(len(body)),
+		"User-Agent": "Service", "X-Service-Signature": digest}
 	for name, value := range want {
 		all[name] = value
 	}
@@ -309,8 +313,8 @@ func attachmentURLs(t *testing.T, body []byte) (urls []string) {
 	return urls
 }
 
-// tokens is a JSON text as the sequence of its tokens, in which white space and escapes make no difference and the order of
-// keys does.
+// tokens is a JSON text as the sequence of its tokens, in which white space and escapes make no difference and the
+// order of keys does.
 func tokens(t *testing.T, text []byte) (all []any) {
 	t.Helper()
 	d := json.NewDecoder(bytes.NewReader(text))
@@ -327,7 +331,8 @@ func tokens(t *testing.T, text []byte) (all []any) {
 // hire makes n job applications and the step hired, whose helper exports to everybody.
 func (s *system) hire(n int) (applications []string) {
 	s.t.Helper()
-	s.put("/tenants/initech/steps", map[string]any{"items": []hiring.Step{{ID: "new", Name: "New"}, {ID: "hired", Name: "Offer accepted", Category: "Hired"}}})
+	s.put("/tenants/initech/steps", map[string]any{"items": []hiring.Step{{ID: "new", Name: "New"},
+		{ID: "hired", Name: "Offer accepted", Category: "Hired"}}})
 	s.put("/tenants/initech/steps/hired/helper", map[string]any{"integrations": []string{}})
 	s.put("/tenants/initech/jobs/NURSE-1", map[string]any{"id": "job-1", "title": "Nurse", "customFields": []any{}})
 	for n := range n {

@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// apacheConfig is of an Apache whose pages below /protected are for those alone whom mod_auth_openidc signed in. They show who
-// that is.
+// apacheConfig is of an Apache whose pages below /protected are for those alone whom mod_auth_openidc signed in. They
+// show who that is.
 const apacheConfig = `ServerRoot "ROOT"
 DefaultRuntimeDir "ROOT"
 PidFile "ROOT/apache.pid"
@@ -86,7 +86,8 @@ func startApache(t *testing.T, port int, issuer, secret string) {
 		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
 		require.NoError(t, os.WriteFile(path, []byte(page), 0o644))
 	}
-	config := strings.NewReplacer("ROOT", root, "MODULES", modules, "USER", user, "PORT", fmt.Sprint(port), "ISSUER", issuer, "SECRET", secret).Replace(apacheConfig)
+	config := strings.NewReplacer("ROOT", root, "MODULES", modules, "USER", user, "PORT", fmt.Sprint(port), "ISSUER",
+		issuer, "SECRET", secret).Replace(apacheConfig)
 	path, log := filepath.Join(root, "httpd.conf"), filepath.Join(root, "error.log")
 	require.NoError(t, os.WriteFile(path, []byte(config), 0o600))
 	p := start(t, nil, server, "-f", path, "-D", "FOREGROUND")
@@ -97,7 +98,8 @@ func startApache(t *testing.T, port int, issuer, secret string) {
 			t.Logf("Apache's log:\n%s", text)
 		}
 	})
-	require.Eventually(t, func() bool { return p.hasEnded() || !isFree(port) }, patience, 20*time.Millisecond, "Apache does not come up")
+	require.Eventually(t, func() bool { return p.hasEnded() || !isFree(port) }, patience, 20*time.Millisecond,
+		"Apache does not come up")
 	require.False(t, p.hasEnded(), "Apache ended: %s", p.out.String())
 }
 
@@ -109,8 +111,8 @@ func readable(t *testing.T, folder string) {
 	}
 }
 
-// Apache's mod_auth_openidc, with what it knows from the metadata alone, and a real browser: somebody opens a protected page, is
-// sent to sign in, gets it wrong once, gets the page, and signs out.
+// Apache's mod_auth_openidc, with what it knows from the metadata alone, and a real browser: somebody opens a
+// protected page, is sent to sign in, gets it wrong once, gets the page, and signs out.
 func TestClientModAuthOpenIDC(t *testing.T) {
 	t.Parallel()
 	p := newProvider(t)
@@ -150,8 +152,10 @@ func TestClientModAuthOpenIDC(t *testing.T) {
 	c.find("#password") // at the provider, too, nobody is signed in
 	require.True(t, strings.HasPrefix(c.address(), p.issuer+"/oauth/authorize?"), c.address())
 	c.click("button[value=cancel]")
-	// This module takes an answer with iss and without a code for the beginning of a sign-in, and says so; what it was sent is right.
-	require.Eventually(t, func() bool { return strings.HasPrefix(c.address(), app+"/protected/redirect?") }, patience, 20*time.Millisecond)
+	// This module takes an answer with iss and without a code for the beginning of a sign-in, and says so; what it was
+	// sent is right.
+	require.Eventually(t, func() bool { return strings.HasPrefix(c.address(), app+"/protected/redirect?") }, patience,
+		20*time.Millisecond)
 	require.Contains(t, c.address(), "error=access_denied")
 	require.Contains(t, c.text("body"), "Invalid Request")
 }

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/oauth2"
 )
 
-// These tests sign in with other people's clients of OpenID Connect, at a hiregate dev. What they check, they check by themselves:
-// nothing of ours is in them.
+// These tests sign in with other people's clients of OpenID Connect, at a hiregate dev. What they check, they check by
+// themselves: nothing of ours is in them.
 
 // provider is a hiregate dev that people sign in at.
 type provider struct {
@@ -41,8 +41,8 @@ func (p *provider) addClient(id, algorithm string, redirectURIs, logoutURIs []st
 	return made.Secret
 }
 
-// github.com/coreos/go-oidc and golang.org/x/oauth2: discovery, code with PKCE and nonce, ID token in both algorithms, userinfo,
-// refresh; a code that comes twice ends what it gave.
+// github.com/coreos/go-oidc and golang.org/x/oauth2: discovery, code with PKCE and nonce, ID token in both algorithms,
+// userinfo, refresh; a code that comes twice ends what it gave.
 func TestClientGoOIDC(t *testing.T) {
 	t.Parallel()
 	p := newProvider(t)
@@ -70,7 +70,8 @@ func TestClientGoOIDC(t *testing.T) {
 			require.WithinDuration(t, time.Now().Add(time.Hour), token.Expiry, time.Minute)
 			raw, ok := token.Extra("id_token").(string)
 			require.True(t, ok)
-			verified, err := discovered.VerifierContext(ctx, &oidc.Config{ClientID: id, SupportedSigningAlgs: []string{algorithm}}).Verify(ctx, raw)
+			verified, err := discovered.VerifierContext(ctx, &oidc.Config{ClientID: id,
+				SupportedSigningAlgs: []string{algorithm}}).Verify(ctx, raw)
 			require.NoError(t, err)
 			require.NoError(t, verified.VerifyAccessToken(token.AccessToken))
 			require.Equal(t, nonce, verified.Nonce)
@@ -83,7 +84,8 @@ func TestClientGoOIDC(t *testing.T) {
 				AuthTime      int64  `json:"auth_time"`
 			}
 			require.NoError(t, verified.Claims(&claims))
-			require.Equal(t, "Ada Lovelace Ada Lovelace ada@example.com", claims.Name+" "+claims.GivenName+" "+claims.FamilyName+" "+claims.Email)
+			require.Equal(t, "Ada Lovelace Ada Lovelace ada@example.com",
+				claims.Name+" "+claims.GivenName+" "+claims.FamilyName+" "+claims.Email)
 			require.True(t, claims.EmailVerified)
 			require.Greater(t, claims.AuthTime, began.Unix())
 

@@ -31,8 +31,10 @@ func (c *chromium) as(l look) {
 	if l.dark {
 		scheme = "dark"
 	}
-	c.tell("Emulation.setDeviceMetricsOverride", map[string]any{"width": l.width, "height": l.height, "deviceScaleFactor": 1, "mobile": l.width < 600})
-	c.tell("Emulation.setEmulatedMedia", map[string]any{"features": []map[string]string{{"name": "prefers-color-scheme", "value": scheme}}})
+	c.tell("Emulation.setDeviceMetricsOverride", map[string]any{"width": l.width, "height": l.height,
+		"deviceScaleFactor": 1, "mobile": l.width < 600})
+	c.tell("Emulation.setEmulatedMedia", map[string]any{"features": []map[string]string{{"name": "prefers-color-scheme",
+		"value": scheme}}})
 }
 
 // evaluate runs a script of the test's in the page.
@@ -41,8 +43,8 @@ func (c *chromium) evaluate(script string, out any) {
 	c.call(http.MethodPost, "/execute/sync", map[string]any{"script": "return " + script, "args": []any{}}, out)
 }
 
-// fits looks at the page in every way: it must fit into the width. Pictures of it go to the folder that was named for them, if one
-// was.
+// fits looks at the page in every way: it must fit into the width. Pictures of it go to the folder that was named for
+// them, if one was.
 func (c *chromium) fits(page string) {
 	c.t.Helper()
 	for _, l := range looks {
@@ -65,18 +67,20 @@ var looks = []look{
 	{"narrow", 280, 653, false},
 }
 
-// The pages of sign-in in a browser: they fit into any width, follow the system's colours, begin in the field that is next, are
-// gone through with the keyboard, and need no JavaScript.
+// The pages of sign-in in a browser: they fit into any width, follow the system's colours, begin in the field that is
+// next, are gone through with the keyboard, and need no JavaScript.
 func TestSignInPages(t *testing.T) {
 	t.Parallel()
 	ports := newDevPorts(t)
 	dev(t, t.TempDir(), ports).line(devReady)
 	issuer, home := ports.url("/signin"), fmt.Sprintf("http://localhost:%d", ports.partner)
 	(&provider{&system{t: t, admin: ports.admin}, issuer}).post201("/oauth-clients", map[string]any{
-		"id": "payroll", "name": "Lohnabrechnung der Beispiel-Gesellschaft", "redirectUris": []string{home + "/callback"}, "consent": true,
+		"id": "payroll", "name": "Lohnabrechnung der Beispiel-Gesellschaft", "redirectUris": []string{home + "/callback"},
+		"consent": true,
 	})
 	request := func(client, locale string) string {
-		return issuer + "/oauth/authorize?" + url.Values{"response_type": {"code"}, "client_id": {client}, "scope": {"openid profile email"},
+		return issuer + "/oauth/authorize?" + url.Values{"response_type": {"code"}, "client_id": {client},
+			"scope":        {"openid profile email"},
 			"redirect_uri": {home + "/callback"}, "ui_locales": {locale}}.Encode()
 	}
 	c := startChromium(t, "--accept-lang=en")
@@ -170,7 +174,8 @@ func TestSignInPages(t *testing.T) {
 	c.fits("second-factor-wrong")
 
 	// A browser sends another form of such a domain than was typed.
-	status, answer, err = p.manage(http.MethodPost, "/users", map[string]any{"email": "zoe@münchen.example", "name": "Zoë", "password": "correct horse"})
+	status, answer, err = p.manage(http.MethodPost, "/users",
+		map[string]any{"email": "zoe@münchen.example", "name": "Zoë", "password": "correct horse"})
 	require.NoError(t, err)
 	require.Equal(t, http.StatusCreated, status, "%s", answer)
 	c.open(home + "/sign-in")
@@ -189,7 +194,8 @@ func (c *chromium) focus() (focus string) {
 // press presses a key in whatever has the focus.
 func (c *chromium) press(key string) {
 	c.t.Helper()
-	c.call(http.MethodPost, "/actions", map[string]any{"actions": []any{map[string]any{"type": "key", "id": "keyboard", "actions": []any{
-		map[string]any{"type": "keyDown", "value": key}, map[string]any{"type": "keyUp", "value": key},
-	}}}}, nil)
+	c.call(http.MethodPost, "/actions", map[string]any{"actions": []any{map[string]any{"type": "key", "id": "keyboard",
+		"actions": []any{
+			map[string]any{"type": "keyDown", "value": key}, map[string]any{"type": "keyUp", "value": key},
+		}}}}, nil)
 }

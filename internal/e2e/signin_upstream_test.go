@@ -12,8 +12,9 @@ import (
 	"golang.org/x/oauth2"
 )
 
-// People sign in at their company's provider, here another gateway, in a browser: the application that sent them learns of one person
-// only, theirs here. Who signs in there with an address that is not verified is told what to do; they may go back as well.
+// People sign in at their company's provider, here another gateway, in a browser: the application that sent them
+// learns of one person only, theirs here. Who signs in there with an address that is not verified is told what to do;
+// they may go back as well.
 func TestSigningInAtTheCompany(t *testing.T) {
 	t.Parallel()
 	company := newProvider(t)
@@ -29,12 +30,15 @@ func TestSigningInAtTheCompany(t *testing.T) {
 		}
 	}`, company.issuer, secret)})
 	issuer := s.url("/signin")
-	company.post201("/oauth-clients", map[string]any{"id": "hiregate", "name": "hiregate", "secret": secret, "algorithm": "ES256", "requirePkce": true,
+	company.post201("/oauth-clients", map[string]any{"id": "hiregate", "name": "hiregate", "secret": secret,
+		"algorithm": "ES256", "requirePkce": true,
 		"redirectUris": []string{issuer + "/oauth/upstream/callback"}})
-	company.post201("/users", map[string]any{"email": "mallory@example.com", "name": "Mallory", "password": "correct horse"})
+	company.post201("/users", map[string]any{"email": "mallory@example.com", "name": "Mallory",
+		"password": "correct horse"})
 
 	here := &provider{s, issuer}
-	app := oauth2.Config{ClientID: "payroll", ClientSecret: here.addClient("payroll", "RS256", []string{landing}, nil), RedirectURL: landing, Scopes: []string{oidc.ScopeOpenID, "email"}}
+	app := oauth2.Config{ClientID: "payroll", ClientSecret: here.addClient("payroll", "RS256", []string{landing}, nil),
+		RedirectURL: landing, Scopes: []string{oidc.ScopeOpenID, "email"}}
 	discovered, err := oidc.NewProvider(t.Context(), issuer)
 	require.NoError(t, err)
 	app.Endpoint = discovered.Endpoint()

@@ -52,13 +52,14 @@ type setup struct {
 	delay      string // shutdown_delay; by default 250ms
 	documents  string // folder; by default one in the system's folder
 	adminHost  string // by default 127.0.0.1
-	// tenant is in the block of the tenant acme. PARTNER stands for an address that is free for a partner, GATEWAY for the site's.
+	// tenant is in the block of the tenant acme. PARTNER stands for an address that is free for a partner, GATEWAY for
+	// the site's.
 	tenant string
 	routes string // in the site
 }
 
-// newSystem starts Temporal and a gateway with these lines in the block of the tenant acme. PARTNER in them stands for an
-// address that is free for a partner.
+// newSystem starts Temporal and a gateway with these lines in the block of the tenant acme. PARTNER in them stands for
+// an address that is free for a partner.
 func newSystem(t *testing.T, tenant string) *system {
 	t.Helper()
 	return newSystemWith(t, setup{tenant: tenant})
@@ -68,7 +69,8 @@ func newSystem(t *testing.T, tenant string) *system {
 func newSystemWith(t *testing.T, with setup) *system {
 	t.Helper()
 	ports := freePorts(t, 4)
-	s := &system{setup: with, t: t, dir: t.TempDir(), http: ports[0], admin: ports[1], temporalPort: ports[2], own: ports[3]}
+	s := &system{setup: with, t: t, dir: t.TempDir(), http: ports[0], admin: ports[1], temporalPort: ports[2],
+		own: ports[3]}
 	s.configure()
 	s.startTemporal()
 	s.startGateway()
@@ -115,7 +117,8 @@ http://127.0.0.1:%[1]d {
 	metrics /metrics
 }
 `, s.http, s.admin, cmp.Or(s.connection, loopback(s.temporalPort)), cmp.Or(s.documents, s.dir+"/documents"), inboundSecret, strings.NewReplacer("PARTNER", s.partner(), "GATEWAY", loopback(s.http)).Replace(s.tenant),
-		cmp.Or(s.database, "sqlite:"+s.dir+"/hiregate.db"), s.options, s.routes, s.global, cmp.Or(s.adminHost, "127.0.0.1"), cmp.Or(s.delay, "250ms"))
+		cmp.Or(s.database, "sqlite:"+s.dir+"/hiregate.db"), s.options, s.routes, s.global, cmp.Or(s.adminHost, "127.0.0.1"),
+		cmp.Or(s.delay, "250ms"))
 	require.NoError(s.t, os.WriteFile(s.caddyfile(), []byte(config), 0o600))
 }
 
@@ -136,7 +139,8 @@ func (s *system) remove(pattern string) {
 
 func (s *system) startTemporal() {
 	s.t.Helper()
-	s.temporal = start(s.t, nil, temporalDev(s.t), "--db", filepath.Join(s.dir, "temporal.db"), flag("port", s.temporalPort), "--ui-port=0", "--lifeline", "--log-level=error")
+	s.temporal = start(s.t, nil, temporalDev(s.t), "--db", filepath.Join(s.dir, "temporal.db"),
+		flag("port", s.temporalPort), "--ui-port=0", "--lifeline", "--log-level=error")
 	s.temporal.line("ready on")
 }
 
@@ -157,30 +161,37 @@ func (s *system) startGateway() {
 
 func (s *system) runGateway() *process {
 	s.t.Helper()
-	return start(s.t, append(s.env, "XDG_CONFIG_HOME="+s.dir, "XDG_DATA_HOME="+s.dir), hiregate(s.t), "run", "--config", s.caddyfile(), "--adapter", "caddyfile")
+	return start(s.t, append(s.env, "XDG_CONFIG_HOME="+s.dir, "XDG_DATA_HOME="+s.dir), hiregate(s.t), "run", "--config",
+		s.caddyfile(), "--adapter", "caddyfile")
 }
 
-// send signs an export and posts it, on a connection of its own. The signature is made here, not by the code that is tested.
+// send signs an export and posts it, on a connection of its own. The signature is made here, not by the code that is
+// tested.
 func (s *system) send(id string, body []byte) (status int, answer []byte, err error) {
 	return s.post(http.DefaultClient, id, body, func(r *http.Request) { r.Close = true })
 }
 
-// keptConnection is send on a connection that is kept for the next. It is opened again where an answer says that it ends, and counted; a
-// request is never repeated, which Go's client would do for some.
-func (s *system) keptConnection(opened *atomic.Int64) func(id string, body []byte) (status int, answer []byte, err error) {
+// keptConnection is send on a connection that is kept for the next. It is opened again where an answer says that it
+// ends, and counted; a request is never repeated, which Go's client would do for some.
+func (s *system) keptConnection(
+	opened *atomic.Int64,
+) func(id string, body []byte) (status int, answer []byte, err error) {
 	s.t.Helper()
 	dialer := new(net.Dialer)
-	transport := &http.Transport{MaxConnsPerHost: 1, DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
-		opened.Add(1)
-		return dialer.DialContext(ctx, network, address)
-	}}
+	transport := &http.Transport{MaxConnsPerHost: 1,
+		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+			opened.Add(1)
+			return dialer.DialContext(ctx, network, address)
+		}}
 	s.t.Cleanup(transport.CloseIdleConnections)
 	return func(id string, body []byte) (int, []byte, error) {
 		return s.post(&http.Client{Transport: transport}, id, body, func(r *http.Request) { r.GetBody = nil })
 	}
 }
 
-func (s *system) post(through *http.Client, id string, body []byte, how func(*http.Request)) (status int, answer []byte, err error) {
+func (s *system) post(
+	through *http.Client, id string, body []byte, how func(*http.Request),
+) (status int, answer []byte, err error) {
 	r, err := http.NewRequest(http.MethodPost, s.url("/hooks/acme"), bytes.NewReader(body))
 	if err != nil {
 		return 0, nil, err
@@ -352,6 +363,7 @@ func (r *recorder) of(event string) (all []request) {
 
 func (r *recorder) awaitExports(t *testing.T, n int) []request {
 	t.Helper()
-	require.Eventually(t, func() bool { return len(r.of("CANDIDATE-EXPORT")) >= n }, patience, 20*time.Millisecond, "fewer than %d exports came", n)
+	require.Eventually(t, func() bool { return len(r.of("CANDIDATE-EXPORT")) >= n }, patience, 20*time.Millisecond,
+		"fewer than %d exports came", n)
 	return r.of("CANDIDATE-EXPORT")
 }

@@ -14,8 +14,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestItIsAServiceOfSystemd runs the lines of deploy/hiregate.service as systemd does, and hears what systemd would: that it takes
-// requests, that a reload is through, and that it stops. The reload brings a secret into force that changed in its file alone.
+// TestItIsAServiceOfSystemd runs the lines of deploy/hiregate.service as systemd does, and hears what systemd would:
+// that it takes requests, that a reload is through, and that it stops. The reload brings a secret into force that
+// changed in its file alone.
 func TestItIsAServiceOfSystemd(t *testing.T) {
 	t.Parallel()
 	dir, ports := t.TempDir(), freePorts(t, 3)
@@ -63,7 +64,8 @@ http://127.0.0.1:%[2]d {
 		}
 	}
 	status := func(secret string) string {
-		out, _ := run(t, nil, hiregate(t), "send", fmt.Sprintf("http://127.0.0.1:%d/hooks/acme", ports[1]), "--secret", secret)
+		out, _ := run(t, nil, hiregate(t), "send", fmt.Sprintf("http://127.0.0.1:%d/hooks/acme", ports[1]), "--secret",
+			secret)
 		return strings.SplitN(out, " ", 2)[0]
 	}
 

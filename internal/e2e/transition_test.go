@@ -16,7 +16,8 @@ func TestEnteringAStepWithAHelperExportsOnce(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
 	partner := s.startRecorder(func(string, int) int { return http.StatusOK })
-	s.post201("/tenants/initech/integrations", map[string]any{"name": "hris", "url": "http://" + s.partner() + "/in/7", "secret": outboundSecret})
+	s.post201("/tenants/initech/integrations", map[string]any{"name": "hris", "url": "http://" + s.partner() + "/in/7",
+		"secret": outboundSecret})
 	a := s.hire(1)[0]
 	s.post201("/tenants/initech/job-applications/"+a+"/documents?id=doc-1&fileName=r.pdf", []byte("%PDF-1.4"))
 	s.post201("/tenants/initech/job-applications/"+a+"/transitions", map[string]any{"step": "hired"})
@@ -29,15 +30,16 @@ func TestEnteringAStepWithAHelperExportsOnce(t *testing.T) {
 	resp.Body.Close()
 	require.Equal(t, http.StatusOK, resp.StatusCode)
 
-	status, answer, err := s.manage(http.MethodPost, "/tenants/initech/job-applications/"+a+"/transitions", map[string]any{"step": "hired"})
+	status, answer, err := s.manage(http.MethodPost, "/tenants/initech/job-applications/"+a+"/transitions",
+		map[string]any{"step": "hired"})
 	require.NoError(t, err)
 	require.Equal(t, http.StatusConflict, status, "%s", answer)
 	wait(t, 2*time.Second)
 	require.Len(t, partner.of("CANDIDATE-EXPORT"), 1)
 }
 
-// TestTransitionAndItsExportAreThereOrNeither kills the gateway around transitions, again and again: after the restart a
-// transition has exactly one export, or has not happened.
+// TestTransitionAndItsExportAreThereOrNeither kills the gateway around transitions, again and again: after the restart
+// a transition has exactly one export, or has not happened.
 func TestTransitionAndItsExportAreThereOrNeither(t *testing.T) {
 	const rounds, atOnce = 6, 8
 	seed := uint64(time.Now().UnixNano())
@@ -45,7 +47,8 @@ func TestTransitionAndItsExportAreThereOrNeither(t *testing.T) {
 	random := rand.New(rand.NewPCG(seed, 0))
 	s := newService(t)
 	partner := s.startRecorder(func(string, int) int { return http.StatusOK })
-	s.post201("/tenants/initech/integrations", map[string]any{"name": "hris", "url": "http://" + s.partner() + "/in/7", "secret": outboundSecret})
+	s.post201("/tenants/initech/integrations", map[string]any{"name": "hris", "url": "http://" + s.partner() + "/in/7",
+		"secret": outboundSecret})
 	applications := s.hire(rounds * atOnce)
 
 	answered := map[string]bool{}
@@ -56,7 +59,8 @@ func TestTransitionAndItsExportAreThereOrNeither(t *testing.T) {
 			pause := time.Duration(random.IntN(12000)) * time.Microsecond
 			group.Go(func() {
 				wait(t, pause)
-				status, _, err := s.manage(http.MethodPost, "/tenants/initech/job-applications/"+a+"/transitions", map[string]any{"step": "hired"})
+				status, _, err := s.manage(http.MethodPost, "/tenants/initech/job-applications/"+a+"/transitions",
+					map[string]any{"step": "hired"})
 				mu.Lock()
 				defer mu.Unlock()
 				answered[a] = err == nil && status == http.StatusCreated

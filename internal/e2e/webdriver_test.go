@@ -34,7 +34,8 @@ func startChromium(t *testing.T, flags ...string) *chromium {
 	require.NoError(t, err, "chromedriver is missing: run make deps")
 	home := t.TempDir()
 	port := freePorts(t, 1)[0]
-	p := start(t, []string{"HOME=" + home, "XDG_CONFIG_HOME=" + home, "XDG_CACHE_HOME=" + home}, driver, flag("port", port))
+	p := start(t, []string{"HOME=" + home, "XDG_CONFIG_HOME=" + home, "XDG_CACHE_HOME=" + home}, driver,
+		flag("port", port))
 	t.Cleanup(func() { _ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL) }) // with the browser, whatever became of it
 	p.line("was started successfully")
 	c := &chromium{t: t, session: fmt.Sprintf("http://%s/session", loopback(port))}
@@ -44,7 +45,8 @@ func startChromium(t *testing.T, flags ...string) *chromium {
 	c.call(http.MethodPost, "", map[string]any{"capabilities": map[string]any{"alwaysMatch": map[string]any{
 		"browserName": "chrome",
 		"goog:chromeOptions": map[string]any{"binary": browser, "args": append([]string{
-			"--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--disable-background-networking",
+			"--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
+			"--disable-background-networking",
 			"--disable-component-update", "--disable-sync", "--no-proxy-server", "--user-data-dir=" + t.TempDir(),
 		}, flags...)},
 	}}}, &made)

@@ -11,7 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestConnectingTakes5SecondsAtMost dials a listener whose queue is full, where Linux leaves a caller without an answer.
+// TestConnectingTakes5SecondsAtMost dials a listener whose queue is full, where Linux leaves a caller without an
+// answer.
 func TestConnectingTakes5SecondsAtMost(t *testing.T) {
 	t.Parallel()
 	addr := fullListener(t)

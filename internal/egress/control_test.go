@@ -163,13 +163,16 @@ func TestAddressThatCannotBeRead(t *testing.T) {
 func TestRefusalSaysWhatToDo(t *testing.T) {
 	t.Parallel()
 	for want, e := range map[string]RefusedError{
-		"10.0.0.5:8443 is not a public but a private address: use a public one, or let the operator write `egress allow 10.0.0.5 8443`": {
+		"10.0.0.5:8443 is not a public but a private address: use a public one, or let the operator write `egress " +
+			"allow 10.0.0.5 8443`": {
 			netip.MustParseAddrPort("10.0.0.5:8443"), ClassPrivate,
 		},
-		"[::1]:443 is not a public but a loopback address: use a public one, or let the operator write `egress allow ::1 443`": {
+		"[::1]:443 is not a public but a loopback address: use a public one, or let the operator write " +
+			"`egress allow ::1 443`": {
 			netip.MustParseAddrPort("[::1]:443"), ClassLoopback,
 		},
-		"8.8.8.8:22 is on neither port 80 nor 443, which alone are open: use one of them, or let the operator write `egress allow 8.8.8.8 22`": {
+		"8.8.8.8:22 is on neither port 80 nor 443, which alone are open: use one of them, or let the operator write " +
+			"`egress allow 8.8.8.8 22`": {
 			netip.MustParseAddrPort("8.8.8.8:22"), ClassPort,
 		},
 		"8.8.8.8:80 is to be reached by plain http: use https, or let the operator write `egress allow 8.8.8.8 80`": {

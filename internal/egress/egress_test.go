@@ -58,7 +58,8 @@ func guard(t *testing.T, p Policy, trust *bundle) *Guard {
 	g := New(p)
 	t.Cleanup(g.Close)
 	if trust != nil {
-		g.routes.secure.TLSClientConfig = &tls.Config{RootCAs: trust.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs}
+		g.routes.secure.TLSClientConfig = &tls.Config{
+			RootCAs: trust.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs}
 	}
 	return g
 }
@@ -165,7 +166,8 @@ func TestRedirectIsNotFollowed(t *testing.T) {
 	require.EqualValues(t, 1, srv.requests.Load())
 }
 
-// TestProxyFromTheEnvironmentIsIgnored asks for an address other than loopback, which net/http would never send to a proxy.
+// TestProxyFromTheEnvironmentIsIgnored asks for an address other than loopback, which net/http would never send to a
+// proxy.
 func TestProxyFromTheEnvironmentIsIgnored(t *testing.T) {
 	proxy := setup(t, false, noContent)
 	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"} {
@@ -238,7 +240,8 @@ func TestWebhookKnowsARefusal(t *testing.T) {
 func TestHeadersOfAnAnswerAreBounded(t *testing.T) {
 	t.Parallel()
 	for size, fits := range map[int]bool{60 << 10: true, 70 << 10: false} {
-		b := setup(t, false, func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("X-Long", strings.Repeat("x", size)) })
+		b := setup(t, false,
+			func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("X-Long", strings.Repeat("x", size)) })
 		_, err := get(t, guard(t, Policy{Allow: []Allowance{{Prefix: netip.MustParsePrefix("127.0.0.0/8")}}}, nil), b.URL)
 		if fits {
 			require.NoError(t, err)

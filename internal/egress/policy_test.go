@@ -25,7 +25,8 @@ func TestParseAllow(t *testing.T) {
 		{[]string{"::1"}, Allowance{Prefix: netip.MustParsePrefix("::1/128")}},
 		{[]string{"fd00::/8", "443"}, Allowance{netip.MustParsePrefix("fd00::/8"), []uint16{443}}},
 		{[]string{"127.0.0.1", "8080", "8090"}, Allowance{netip.MustParsePrefix("127.0.0.1/32"), []uint16{8080, 8090}}},
-		{[]string{"127.0.0.1", "80,8080,", "1", ",65535"}, Allowance{netip.MustParsePrefix("127.0.0.1/32"), []uint16{80, 8080, 1, 65535}}},
+		{[]string{"127.0.0.1", "80,8080,", "1", ",65535"}, Allowance{netip.MustParsePrefix("127.0.0.1/32"),
+			[]uint16{80, 8080, 1, 65535}}},
 		{[]string{"0.0.0.0/0"}, Allowance{Prefix: netip.MustParsePrefix("0.0.0.0/0")}},
 	} {
 		got, err := ParseAllow(c.args)

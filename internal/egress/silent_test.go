@@ -16,7 +16,8 @@ import (
 	"github.com/hiregate/hiregate/internal/webhook"
 )
 
-// lossy is a connection whose other end can vanish without a word: nothing arrives there any more, and nothing comes back.
+// lossy is a connection whose other end can vanish without a word: nothing arrives there any more, and nothing comes
+// back.
 type lossy struct {
 	net.Conn
 	gone atomic.Bool
@@ -58,7 +59,8 @@ func TestConnectionWhoseOtherEndVanishedIsNotUsedAgain(t *testing.T) {
 		listener := &pipes{accepted: make(chan net.Conn), closed: make(chan struct{})}
 		var versions []int
 		partner := &http.Server{
-			Handler:   http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { versions = append(versions, r.ProtoMajor) }),
+			Handler: http.HandlerFunc(
+				func(_ http.ResponseWriter, r *http.Request) { versions = append(versions, r.ProtoMajor) }),
 			TLSConfig: &tls.Config{Certificates: known.TLS.Certificates},
 		}
 		go partner.ServeTLS(listener, "", "")

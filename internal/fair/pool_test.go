@@ -26,8 +26,8 @@ func TestATenantAloneGetsHalf(t *testing.T) {
 	require.EqualValues(t, 3, p.Used())
 }
 
-// However tenants take and give, the pool never holds more than its capacity, and a tenant that holds nothing finds room for one unit as
-// long as one is free.
+// However tenants take and give, the pool never holds more than its capacity, and a tenant that holds nothing finds
+// room for one unit as long as one is free.
 func TestPoolIsNeverOverdrawn(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -46,7 +46,8 @@ func TestPoolIsNeverOverdrawn(t *testing.T) {
 			units := rapid.Int64Range(1, 10).Draw(t, "units")
 			fits := held[tenant]+units <= capacity-sum
 			if p.TryTake(tenant, units) != fits {
-				t.Fatalf("%s holds %d of %d, %d are taken: TryTake(%d) must be %t", tenant, held[tenant], capacity, sum, units, fits)
+				t.Fatalf("%s holds %d of %d, %d are taken: TryTake(%d) must be %t", tenant, held[tenant], capacity, sum, units,
+					fits)
 			}
 			if fits {
 				held[tenant] += units

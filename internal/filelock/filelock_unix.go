@@ -18,6 +18,6 @@ func Try(f *os.File) error {
 	}
 }
 
-// Unlock gives the lock back. Closing the file alone would leave it with a process that was just forked off, until that one executes
-// its program.
+// Unlock gives the lock back. Closing the file alone would leave it with a process that was just forked off, until
+// that one executes its program.
 func Unlock(f *os.File) error { return unix.Flock(int(f.Fd()), unix.LOCK_UN) }

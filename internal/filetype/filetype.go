@@ -1,5 +1,5 @@
-// Package filetype tells of what type a file is that an applicant sends. The type goes by the file's bytes alone: neither its name
-// nor what the sender says of it is of account.
+// Package filetype tells of what type a file is that an applicant sends. The type goes by the file's bytes alone:
+// neither its name nor what the sender says of it is of account.
 package filetype
 
 import (
@@ -29,8 +29,8 @@ const (
 // headSize is how many bytes the detector looks at.
 const headSize = 4096
 
-// Detect tells the type of a file of size bytes. Only errors of reading are errors: what nobody knows is application/octet-stream,
-// and what has no bytes is application/x-empty.
+// Detect tells the type of a file of size bytes. Only errors of reading are errors: what nobody knows is
+// application/octet-stream, and what has no bytes is application/x-empty.
 func Detect(r io.ReaderAt, size int64) (Type, error) {
 	if size == 0 {
 		return Type{Name: empty}, nil
@@ -77,7 +77,8 @@ func named(detected string) Type {
 	return Type{Name: detected}
 }
 
-// Accepted tells whether a File question may be answered with files of a type (contract, "Accepted MIME types for File").
+// Accepted tells whether a File question may be answered with files of a type (contract, "Accepted MIME types for
+// File").
 func Accepted(name string) bool {
 	_, ok := byName[name]
 	return ok
@@ -89,8 +90,8 @@ func Resume(name string) bool {
 	return ok && t.resume
 }
 
-// All are the names of the types that a File question takes, ForResume of those that the question with id resume takes, both in
-// the order of the table in types.go.
+// All are the names of the types that a File question takes, ForResume of those that the question with id resume
+// takes, both in the order of the table in types.go.
 func All() []string { return names(func(contractType) bool { return true }) }
 
 // ForResume is explained at All.

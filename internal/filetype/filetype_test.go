@@ -42,7 +42,8 @@ func TestTypesAreTheContracts(t *testing.T) {
 		require.True(t, filetype.Accepted(name), name)
 		require.Equal(t, slices.Contains(resume, name), filetype.Resume(name), name)
 	}
-	for _, name := range []string{"", "text/html", "application/octet-stream", "application/x-empty", "image/svg+xml", "application/java-archive", "text/csv"} {
+	for _, name := range []string{"", "text/html", "application/octet-stream", "application/x-empty", "image/svg+xml",
+		"application/java-archive", "text/csv"} {
 		require.False(t, filetype.Accepted(name), name)
 		require.False(t, filetype.Resume(name), name)
 	}
@@ -215,7 +216,8 @@ func zipped(t *testing.T, names []string) []byte {
 	return out.Bytes()
 }
 
-// Office documents with macros have types of their own, which the contract does not name, whatever their files are called.
+// Office documents with macros have types of their own, which the contract does not name, whatever their files are
+// called.
 func TestMacrosAreNoDocuments(t *testing.T) {
 	t.Parallel()
 	detect := func(files ...[2]string) string {
@@ -233,7 +235,9 @@ func TestMacrosAreNoDocuments(t *testing.T) {
 		return found.Name
 	}
 	types := func(main string) [2]string {
-		return [2]string{"[Content_Types].xml", `<?xml version="1.0"?><Types><Default Extension="bin" ContentType="application/x"/><Override ContentType="` + main + `" PartName="/main"/></Types>`}
+		return [2]string{"[Content_Types].xml",
+			`<?xml version="1.0"?><Types><Default Extension="bin" ContentType="application/x"/><Override ContentType="` + main +
+				`" PartName="/main"/></Types>`}
 	}
 	const macro = "application/vnd.ms-word.document.macroEnabled.main+xml"
 	for main, want := range map[string][2]string{

@@ -7,7 +7,8 @@ import (
 	"unicode/utf16"
 )
 
-// oleMagic begins a compound file ([MS-CFB]), in which the older formats of Office keep what belongs to a document as streams.
+// oleMagic begins a compound file ([MS-CFB]), in which the older formats of Office keep what belongs to a document as
+// streams.
 const oleMagic = "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 
 // streams tells by a stream's name what a compound file is.
@@ -25,7 +26,8 @@ const (
 	oleNone      = 0xFFFFFFFF // no entry there
 	oleMaxSector = 0xFFFFFFFA // numbers above it mean something else than a sector
 	oleInHeader  = 109        // how many sectors of the allocation table the header names
-	oleReads     = 16 << 10   // what is read of it at most, in pieces: of a file that is sealed each may have 64 KiB opened
+	// what is read of it at most, in pieces: of a file that is sealed each may have 64 KiB opened
+	oleReads = 16 << 10
 )
 
 // compound reads the directory of a compound file, a little at a time.
@@ -89,7 +91,8 @@ func openCompound(head []byte, r io.ReaderAt, size int64) (*compound, error) {
 	return c, err
 }
 
-// moreTable reads which sectors the allocation table has beyond those that the header names. Only files of more than 6 MiB have some.
+// moreTable reads which sectors the allocation table has beyond those that the header names. Only files of more than 6
+// MiB have some.
 func (c *compound) moreTable(next uint32) error {
 	block := make([]byte, c.sector)
 	for steps := int64(0); next < oleMaxSector; steps++ {
@@ -181,6 +184,7 @@ func (c *compound) entry(n uint32) (e directoryEntry, err error) {
 	}
 	return directoryEntry{
 		name: string(utf16.Decode(name)), kind: raw[66],
-		left: binary.LittleEndian.Uint32(raw[68:]), right: binary.LittleEndian.Uint32(raw[72:]), child: binary.LittleEndian.Uint32(raw[76:]),
+		left: binary.LittleEndian.Uint32(raw[68:]), right: binary.LittleEndian.Uint32(raw[72:]),
+		child: binary.LittleEndian.Uint32(raw[76:]),
 	}, nil
 }

@@ -19,8 +19,8 @@ type oleEntry struct {
 	left, right, child uint32
 }
 
-// compound writes a compound file ([MS-CFB]) of 512-byte sectors: first gap sectors of nothing, then the directory, then the
-// allocation table. Streams have no content.
+// compound writes a compound file ([MS-CFB]) of 512-byte sectors: first gap sectors of nothing, then the directory,
+// then the allocation table. Streams have no content.
 func compound(gap int, entries ...oleEntry) []byte {
 	const sector = 512
 	directory := (len(entries) + 3) / 4
@@ -98,16 +98,20 @@ func TestCompoundFiles(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{
 		"WordDocument": "application/msword", "Workbook": "application/vnd.ms-excel", "Book": "application/vnd.ms-excel",
-		"PowerPoint Document": "application/vnd.ms-powerpoint", "EncryptedPackage": "application/x-ole-storage", "worddocument": "application/x-ole-storage",
+		"PowerPoint Document": "application/vnd.ms-powerpoint", "EncryptedPackage": "application/x-ole-storage",
+		"worddocument": "application/x-ole-storage",
 	} {
 		for _, gap := range []int{0, 7, 200, 15_000} { // of 15,000 sectors, the header can't name all of the table
-			require.Equal(t, want, detect(t, compound(gap, root(1), stream(name, noEntry, noEntry))).Name, "%s behind %d sectors", name, gap)
+			require.Equal(t, want, detect(t, compound(gap, root(1), stream(name, noEntry, noEntry))).Name,
+				"%s behind %d sectors", name, gap)
 			require.Equal(t, want, detect(t, compound(gap,
-				root(2), stream("A", noEntry, noEntry), stream("B", 1, 3), stream("C", noEntry, 4), stream("D", 5, noEntry), stream(name, noEntry, noEntry),
+				root(2), stream("A", noEntry, noEntry), stream("B", 1, 3), stream("C", noEntry, 4), stream("D", 5, noEntry),
+				stream(name, noEntry, noEntry),
 			)).Name, "%s deep in the tree, behind %d sectors", name, gap)
 		}
 	}
-	embedded := compound(0, root(1), oleEntry{"Attachment", 1, noEntry, noEntry, 2}, stream("WordDocument", noEntry, noEntry))
+	embedded := compound(0, root(1), oleEntry{"Attachment", 1, noEntry, noEntry, 2},
+		stream("WordDocument", noEntry, noEntry))
 	require.Equal(t, "application/x-ole-storage", detect(t, embedded).Name, "what is embedded does not count")
 	storage := compound(0, root(1), oleEntry{"WordDocument", 1, noEntry, noEntry, noEntry})
 	require.Equal(t, "application/x-ole-storage", detect(t, storage).Name, "a storage is no stream")

@@ -2,8 +2,8 @@ package filetype
 
 import "strings"
 
-// contractType is a type that the contract accepts. It may have several names for it: nothing in the bytes tells them apart. The
-// first is the one that Detect gives.
+// contractType is a type that the contract accepts. It may have several names for it: nothing in the bytes tells them
+// apart. The first is the one that Detect gives.
 type contractType struct {
 	extension string
 	resume    bool // the question with id resume takes it as well
@@ -50,8 +50,8 @@ var byName = func() map[string]contractType {
 	return all
 }()
 
-// aliases maps names of the detector to those of the contract (decisions on the Apply API). The detector's other names either are
-// the contract's or are of types that it does not have.
+// aliases maps names of the detector to those of the contract (decisions on the Apply API). The detector's other names
+// either are the contract's or are of types that it does not have.
 var aliases = map[string]string{
 	"text/csv":                  "text/plain",
 	"text/tab-separated-values": "text/plain",

@@ -13,8 +13,8 @@ import (
 	"strings"
 )
 
-// inside tells by the name of a file in a ZIP archive what the archive is. The detector finds most of this by itself, but only
-// looks at what stands at the archive's beginning, while the order of the files in it is of no account.
+// inside tells by the name of a file in a ZIP archive what the archive is. The detector finds most of this by itself,
+// but only looks at what stands at the archive's beginning, while the order of the files in it is of no account.
 var inside = map[string]string{
 	"word/document.xml":    "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
 	"xl/workbook.xml":      "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
@@ -23,15 +23,16 @@ var inside = map[string]string{
 	"AndroidManifest.xml":  "application/vnd.android.package-archive",
 }
 
-// withMacros are the types of Office documents that hold programs (macros). Applications may have none: the contract does not name them.
+// withMacros are the types of Office documents that hold programs (macros). Applications may have none: the contract
+// does not name them.
 var withMacros = map[string]string{
 	inside["word/document.xml"]:    "application/vnd.ms-word.document.macroEnabled.12",
 	inside["xl/workbook.xml"]:      "application/vnd.ms-excel.sheet.macroEnabled.12",
 	inside["ppt/presentation.xml"]: "application/vnd.ms-powerpoint.presentation.macroEnabled.12",
 }
 
-// What tells of macros: the customary name of their part, and the word in the list of the parts' types ([ECMA-376] part 2, section 7),
-// without which Office runs none.
+// What tells of macros: the customary name of their part, and the word in the list of the parts' types ([ECMA-376]
+// part 2, section 7), without which Office runs none.
 const (
 	macroPart    = "vbaproject.bin"
 	contentTypes = "[content_types].xml"
@@ -53,8 +54,8 @@ const (
 	zipDeflated    = 8
 )
 
-// detectZip looks into an archive's directory, without keeping it: it may have as many entries as fit into the file. An archive
-// without a readable directory is a ZIP archive all the same.
+// detectZip looks into an archive's directory, without keeping it: it may have as many entries as fit into the file.
+// An archive without a readable directory is a ZIP archive all the same.
 func detectZip(r io.ReaderAt, size int64) (string, error) {
 	tail := make([]byte, min(size, zipEndSize+zipMaxComment))
 	if _, err := r.ReadAt(tail, size-int64(len(tail))); err != nil && !errors.Is(err, io.EOF) {
@@ -105,13 +106,15 @@ type entry struct {
 	place  int64 // of what stands before the file
 }
 
-// tellsOfMacros looks for the word among the types in the list. A list that this reads not, and Office might, may have it.
+// tellsOfMacros looks for the word among the types in the list. A list that this reads not, and Office might, may have
+// it.
 func (e *entry) tellsOfMacros(r io.ReaderAt) (bool, error) {
 	var head [zipFileSize]byte
 	if _, err := r.ReadAt(head[:], e.place); err != nil {
 		return true, unlessOver(err)
 	}
-	place := e.place + zipFileSize + int64(binary.LittleEndian.Uint16(head[26:])) + int64(binary.LittleEndian.Uint16(head[28:]))
+	place := e.place + zipFileSize + int64(binary.LittleEndian.Uint16(head[26:])) +
+		int64(binary.LittleEndian.Uint16(head[28:]))
 	var content io.Reader = io.NewSectionReader(r, place, e.size)
 	if e.method == zipDeflated {
 		content = flate.NewReader(content)

@@ -19,8 +19,8 @@ const which = "HIREGATE_TEST_FULL_DISK"
 // Whole is the room that there is without a limit.
 const Whole = ^uint64(0)
 
-// Run runs a test that sets how much room the disk has, in bytes for each file. A process can take room from itself alone,
-// so the test runs in one of its own.
+// Run runs a test that sets how much room the disk has, in bytes for each file. A process can take room from itself
+// alone, so the test runs in one of its own.
 func Run(t *testing.T, test func(t *testing.T, room func(bytes uint64))) {
 	t.Helper()
 	if os.Getenv(which) == t.Name() {

@@ -23,8 +23,8 @@ type Database struct {
 	mu     sync.Mutex
 	db     *store.DB
 	opened time.Time // just before it was
-	// good are those of vaults that open all that is sealed: a list that is replaced, so that no request waits while another
-	// configuration's vault is tried.
+	// good are those of vaults that open all that is sealed: a list that is replaced, so that no request waits while
+	// another configuration's vault is tried.
 	good atomic.Value
 }
 
@@ -33,8 +33,9 @@ func (d *Database) opening() []*vault.Vault {
 	return good
 }
 
-// unseal tells whether a vault opens all that is sealed. One that has the keys of another one in use need not be asked: a reload that
-// changes no key does not wait for a database that is away. What exports hold is sealed from the first configuration on that has a key.
+// unseal tells whether a vault opens all that is sealed. One that has the keys of another one in use need not be
+// asked: a reload that changes no key does not wait for a database that is away. What exports hold is sealed from the
+// first configuration on that has a key.
 func (d *Database) unseal(ctx context.Context, v *vault.Vault, now time.Time) error {
 	if slices.Contains(d.opening(), v) {
 		return nil
@@ -59,8 +60,8 @@ func (d *Database) unseal(ctx context.Context, v *vault.Vault, now time.Time) er
 	return nil
 }
 
-// renew has what exports hold sealed with a data key that is not too old, where the configurations have a key in common. While it makes
-// one no configuration is checked, which would not see it.
+// renew has what exports hold sealed with a data key that is not too old, where the configurations have a key in
+// common. While it makes one no configuration is checked, which would not see it.
 func (d *Database) renew(ctx context.Context, now time.Time) (made bool, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -20,7 +20,8 @@ func TestEnableOverwritesNothing(t *testing.T) {
 		db, err := store.Open(t.Context(), storetest.SQLite(t), store.Options{})
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, db.Close()) })
-		former := hiring.Integration{Row: hiring.Row{Version: 1}, Tenant: "acme", Name: "hris", URL: "https://hr.example/former", Secret: "s"}
+		former := hiring.Integration{Row: hiring.Row{Version: 1}, Tenant: "acme", Name: "hris",
+			URL: "https://hr.example/former", Secret: "s"}
 		next := former
 		if meanwhile == hiring.Configured {
 			next.URL = "https://hr.example/next"
@@ -36,7 +37,8 @@ func TestEnableOverwritesNothing(t *testing.T) {
 		begun, changed := make(chan struct{}), make(chan error, 1)
 		read := make(chan struct{})
 		readOnce := sync.OnceFunc(func() { close(read) })
-		r := &Runtime{database: &Database{db: db}, log: zap.NewNop(), now: func() time.Time { readOnce(); return time.Now() }} // asked for the time of its write
+		// asked for the time of its write
+		r := &Runtime{database: &Database{db: db}, log: zap.NewNop(), now: func() time.Time { readOnce(); return time.Now() }}
 		go func() {
 			changed <- db.Write(t.Context(), func(tx *store.Tx) error {
 				close(begun)

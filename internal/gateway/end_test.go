@@ -15,7 +15,8 @@ func TestLateRequestDoesNotWaitForTheEnd(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	database := &Database{Address: "sqlite://" + filepath.Join(folder, "hiregate.db")}
-	r, err := NewRuntime(Settings{Documents: filepath.Join(folder, "documents"), Temporal: "127.0.0.1:1", Namespace: "default"}, database, zap.NewNop())
+	r, err := NewRuntime(Settings{Documents: filepath.Join(folder, "documents"), Temporal: "127.0.0.1:1",
+		Namespace: "default"}, database, zap.NewNop())
 	require.NoError(t, err)
 	require.NoError(t, r.Start(t.Context()))
 	attempt := make(chan struct{})

@@ -1,5 +1,6 @@
-// Package gateway holds what all handlers of one configuration share: the database, the documents, the connection to Temporal and the
-// configuration itself. It knows nothing of Caddy; modules/gateway makes gateways from Caddy's configuration.
+// Package gateway holds what all handlers of one configuration share: the database, the documents, the connection to
+// Temporal and the configuration itself. It knows nothing of Caddy; modules/gateway makes gateways from Caddy's
+// configuration.
 package gateway
 
 import (
@@ -20,7 +21,8 @@ type Gateway struct {
 	Validator *schemas.Validator
 	Runtime   *Runtime
 	Now       func() time.Time
-	// Vault seals the secrets of stored tenants and integrations, and data keys. It may hold no key. Nil: stored secrets are not checked.
+	// Vault seals the secrets of stored tenants and integrations, and data keys. It may hold no key. Nil: stored secrets
+	// are not checked.
 	Vault *vault.Vault
 	// Exiting reports whether the process is about to end. Nil: it is not.
 	Exiting func() bool
@@ -49,8 +51,8 @@ func (g *Gateway) Drop() {
 	g.Runtime.boundBodies()
 }
 
-// Start opens what is shared, unless it is open. It refuses a configuration whose keys do not open every stored secret: tenants and
-// integrations made through the management API would not work under it.
+// Start opens what is shared, unless it is open. It refuses a configuration whose keys do not open every stored
+// secret: tenants and integrations made through the management API would not work under it.
 func (g *Gateway) Start(ctx context.Context) error {
 	if err := g.Runtime.Start(ctx); err != nil {
 		return err
@@ -61,8 +63,8 @@ func (g *Gateway) Start(ctx context.Context) error {
 	return g.Runtime.database.unseal(ctx, g.Vault, g.Runtime.now())
 }
 
-// Hold keeps the store from being closed while a request uses it, should its configuration be replaced meanwhile. It reports
-// false when the store is not there.
+// Hold keeps the store from being closed while a request uses it, should its configuration be replaced meanwhile. It
+// reports false when the store is not there.
 func (g *Gateway) Hold(w http.ResponseWriter) (release func(), ok bool) {
 	g.CloseWhenReplaced(w) // once more: a body may have taken its time
 	// A request may come in before the app was started: apps start in no order.
@@ -72,9 +74,10 @@ func (g *Gateway) Hold(w http.ResponseWriter) (release func(), ok bool) {
 	return g.Runtime.Store().Hold()
 }
 
-// CloseWhenReplaced makes an answer end its connection once the configuration is replaced, or the process ends: net/http drops kept
-// connections then, and with them a request that is on its way. HTTP/2 says GOAWAY. A handler calls it before it answers anything.
-// A connection that modules/listener can hand to the next configuration is handed over before it comes here.
+// CloseWhenReplaced makes an answer end its connection once the configuration is replaced, or the process ends:
+// net/http drops kept connections then, and with them a request that is on its way. HTTP/2 says GOAWAY. A handler
+// calls it before it answers anything. A connection that modules/listener can hand to the next configuration is handed
+// over before it comes here.
 func (g *Gateway) CloseWhenReplaced(w http.ResponseWriter) {
 	if g.leaving() {
 		w.Header().Set("Connection", "close")

@@ -11,8 +11,8 @@ import (
 	"github.com/hiregate/hiregate/internal/store"
 )
 
-// Outage tells of the exports that are refused while the database can't be written: once, each minute with how many there were, and
-// once when it is over. It outlives a reload.
+// Outage tells of the exports that are refused while the database can't be written: once, each minute with how many
+// there were, and once when it is over. It outlives a reload.
 type Outage struct {
 	on atomic.Bool // what an acceptance looks at
 
@@ -30,7 +30,8 @@ const (
 // Refused notes that an export was not accepted.
 func (o *Outage) Refused(tenant string, err error, now time.Time, log *zap.Logger) {
 	if !o.on.Load() && !errors.Is(err, store.ErrUnavailable) { // its sender did not wait
-		log.Warn("an export was not accepted; its sender was told to send it again", zap.String("tenant", tenant), zap.Error(err))
+		log.Warn("an export was not accepted; its sender was told to send it again", zap.String("tenant", tenant),
+			zap.Error(err))
 		return
 	}
 	o.mu.Lock()
@@ -41,7 +42,8 @@ func (o *Outage) Refused(tenant string, err error, now time.Time, log *zap.Logge
 	case !o.on.Load():
 		o.on.Store(true)
 		o.began, o.told = now, now
-		log.Error("an export was not accepted; its sender was told to send it again, and so is that of each other until the database can be written",
+		log.Error("an export was not accepted; its sender was told to send it again, and so is that of each other until "+
+			"the database can be written",
 			zap.String("tenant", tenant), zap.Error(err))
 	case now.Sub(o.told) >= tellEvery:
 		o.told = now

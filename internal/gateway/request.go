@@ -12,7 +12,8 @@ import (
 
 type originalPath struct{}
 
-// WithOriginalPath returns the request with its path as the client sent it, unescaped, before the server took a prefix off.
+// WithOriginalPath returns the request with its path as the client sent it, unescaped, before the server took a prefix
+// off.
 func WithOriginalPath(r *http.Request, path string) *http.Request {
 	return r.WithContext(context.WithValue(r.Context(), originalPath{}, path))
 }
@@ -25,16 +26,16 @@ func OriginalPath(r *http.Request) string {
 	return r.URL.Path
 }
 
-// LeadsAway reports whether a request may have come to another address than it was sent to: one of the parts of its path is "." or "..".
-// Caddy's handle_path follows these as steps in the path (RFC 3986 section 5.2.4) even where they were escaped, or stood behind an
-// escaped slash within an id.
+// LeadsAway reports whether a request may have come to another address than it was sent to: one of the parts of its
+// path is "." or "..". Caddy's handle_path follows these as steps in the path (RFC 3986 section 5.2.4) even where they
+// were escaped, or stood behind an escaped slash within an id.
 func LeadsAway(r *http.Request) bool {
 	path, noted := r.Context().Value(originalPath{}).(string)
 	return noted && hiring.HasDotSegment(path)
 }
 
-// TextType is the media type that the header Content-Type names, in lower case, for a body that is text in UTF-8; empty: there is
-// none, or it says that the text is in something else. Other parameters are ignored.
+// TextType is the media type that the header Content-Type names, in lower case, for a body that is text in UTF-8;
+// empty: there is none, or it says that the text is in something else. Other parameters are ignored.
 func TextType(h http.Header) string {
 	kind, parameters, err := mime.ParseMediaType(h.Get("Content-Type"))
 	if err != nil && !errors.Is(err, mime.ErrInvalidMediaParameter) {

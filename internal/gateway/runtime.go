@@ -40,8 +40,8 @@ type Settings struct {
 	Security  Security // of the connection to Temporal
 }
 
-// Runtime is what outlives a configuration: the store, the documents, the client and workers of Temporal, the dispatcher. What
-// they may do comes from the configuration in force.
+// Runtime is what outlives a configuration: the store, the documents, the client and workers of Temporal, the
+// dispatcher. What they may do comes from the configuration in force.
 type Runtime struct {
 	Settings Settings
 	InForce  config.InForce
@@ -96,7 +96,8 @@ func NewRuntime(s Settings, database *Database, log *zap.Logger) (*Runtime, erro
 	if err != nil {
 		return nil, fmt.Errorf("connecting to Temporal at %s: %w", s.Temporal, err)
 	}
-	r := &Runtime{Settings: s, database: database, files: files, client: c, log: log, now: time.Now, Bodies: inbox.NewBodies(), Unverified: inbound.New()}
+	r := &Runtime{Settings: s, database: database, files: files, client: c, log: log, now: time.Now,
+		Bodies: inbox.NewBodies(), Unverified: inbound.New()}
 	r.Directory = directory.New(r.Store, log.Named("directory"))
 	return r, nil
 }
@@ -107,7 +108,8 @@ func (r *Runtime) build(db *store.DB) {
 	r.files.Keys = db
 	r.Archive = &documents.Archive{Store: db, Files: r.files, InForce: inForce, Now: r.now, Log: log.Named("documents")}
 	r.Dispatcher = &export.Dispatcher{
-		Store: db, Client: r.client, InForce: inForce, Archive: r.Archive, Now: r.now, Log: log.Named("dispatch"), Attributes: &r.attributes,
+		Store: db, Client: r.client, InForce: inForce, Archive: r.Archive, Now: r.now, Log: log.Named("dispatch"),
+		Attributes: &r.attributes,
 	}
 	r.Again = &export.Redeliverer{
 		Store: db, Client: r.client, Namespace: r.Settings.Namespace, Dispatcher: r.Dispatcher, Now: r.now, Log: log.Named("dispatch"),
@@ -118,9 +120,11 @@ func (r *Runtime) build(db *store.DB) {
 		Now: r.now, Log: log.Named("export"),
 	}
 	r.verification = &verification.Activities{
-		Store: db, InForce: inForce, Places: fair.NewPool(verification.AtOnce), Release: r.Again.Release, Now: r.now, Log: log.Named("verification"),
+		Store: db, InForce: inForce, Places: fair.NewPool(verification.AtOnce), Release: r.Again.Release, Now: r.now,
+		Log: log.Named("verification"),
 	}
-	r.scans = &scan.Activities{Store: db, Archive: r.Archive, InForce: inForce, Client: r.client, Now: r.now, Log: log.Named("scan")}
+	r.scans = &scan.Activities{Store: db, Archive: r.Archive, InForce: inForce, Client: r.client, Now: r.now,
+		Log: log.Named("scan")}
 }
 
 var errEnded = errors.New("the gateway's configuration has been replaced, and what it used is closed")
@@ -150,7 +154,8 @@ func (r *Runtime) Start(ctx context.Context) error {
 	}
 	r.build(db)
 	if db.Alone() {
-		// What was begun since it was opened is not left by another process: a configuration that is being replaced takes it in.
+		// What was begun since it was opened is not left by another process: a configuration that is being replaced takes it
+		// in.
 		if err := r.Archive.Sweep(ctx, r.database.opened); err != nil {
 			return err
 		}
@@ -164,14 +169,16 @@ func (r *Runtime) Start(ctx context.Context) error {
 		r.tend(background, "verifications could not be started; they are tried again", r.verify)
 	})
 	r.running.Go(func() {
-		r.tend(background, "held deliveries could not be released or ended; they are tried again", func(ctx context.Context, _ *config.Config) error {
-			return r.Again.TendHeld(ctx)
-		})
+		r.tend(background, "held deliveries could not be released or ended; they are tried again",
+			func(ctx context.Context, _ *config.Config) error {
+				return r.Again.TendHeld(ctx)
+			})
 	})
 	r.running.Go(func() {
-		r.tend(background, "what is in quarantine could not be counted; the metric is an old one", func(ctx context.Context, _ *config.Config) error {
-			return r.Again.CountQuarantined(ctx)
-		})
+		r.tend(background, "what is in quarantine could not be counted; the metric is an old one",
+			func(ctx context.Context, _ *config.Config) error {
+				return r.Again.CountQuarantined(ctx)
+			})
 	})
 	r.running.Go(func() { r.Again.Watch(background) })
 	r.running.Go(func() { r.scans.Run(background) })
@@ -294,7 +301,8 @@ func (r *Runtime) Destruct() error {
 	return nil
 }
 
-// end makes Start refuse from now on; nobody waits at it while the work comes to its end. It reports whether any was begun.
+// end makes Start refuse from now on; nobody waits at it while the work comes to its end. It reports whether any was
+// begun.
 func (r *Runtime) end() (started bool) {
 	r.starting.Lock()
 	defer r.starting.Unlock()

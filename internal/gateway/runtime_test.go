@@ -20,7 +20,8 @@ func newGateway(t *testing.T, folder string) (*gateway.Gateway, *gateway.Databas
 	t.Helper()
 	database := &gateway.Database{Address: "sqlite://" + filepath.Join(folder, "hiregate.db")}
 	runtime, err := gateway.NewRuntime(gateway.Settings{
-		Database: database.Address, Documents: filepath.Join(folder, "documents"), Temporal: gatewaytest.Nowhere, Namespace: "default",
+		Database: database.Address, Documents: filepath.Join(folder, "documents"), Temporal: gatewaytest.Nowhere,
+		Namespace: "default",
 	}, database, zap.NewNop())
 	require.NoError(t, err)
 	return &gateway.Gateway{Runtime: runtime, Now: time.Now}, database
@@ -80,8 +81,8 @@ func TestEndWaitsForRequests(t *testing.T) {
 	require.Error(t, g.Runtime.Ready(t.Context()))
 }
 
-// A runtime that takes the place of another one, of the same database, removes nothing that the former is still taking in; the next
-// process does.
+// A runtime that takes the place of another one, of the same database, removes nothing that the former is still taking
+// in; the next process does.
 func TestUploadsOutliveAReload(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()

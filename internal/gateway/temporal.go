@@ -29,8 +29,8 @@ type Security struct {
 	APIKey    hiring.Secret
 }
 
-// TLSConfig is that of the connections; nil: they are not encrypted. The gateway's certificate is read for each of them, so that one that
-// was renewed is taken up.
+// TLSConfig is that of the connections; nil: they are not encrypted. The gateway's certificate is read for each of
+// them, so that one that was renewed is taken up.
 func (s Security) TLSConfig() (*tls.Config, error) {
 	if !s.Encrypted {
 		return nil, nil
@@ -39,11 +39,13 @@ func (s Security) TLSConfig() (*tls.Config, error) {
 	if s.TLS.CA != "" {
 		raw, err := os.ReadFile(s.TLS.CA)
 		if err != nil {
-			return nil, fmt.Errorf("temporal: ca: %w: name a file with the authorities' certificates, which the gateway's user may read", err)
+			return nil, fmt.Errorf("temporal: ca: %w: name a file with the authorities' certificates, which the "+
+				"gateway's user may read", err)
 		}
 		c.RootCAs = x509.NewCertPool()
 		if !c.RootCAs.AppendCertsFromPEM(raw) {
-			return nil, fmt.Errorf("temporal: ca: there is no certificate in %s: it must hold those of the authorities, as PEM", s.TLS.CA)
+			return nil, fmt.Errorf("temporal: ca: there is no certificate in %s: it must hold those of the authorities, as PEM",
+				s.TLS.CA)
 		}
 	}
 	if s.TLS.Certificate == "" && s.TLS.Key == "" {
@@ -52,7 +54,8 @@ func (s Security) TLSConfig() (*tls.Config, error) {
 	own := func() (*tls.Certificate, error) {
 		pair, err := tls.LoadX509KeyPair(s.TLS.Certificate, s.TLS.Key)
 		if err != nil {
-			return nil, fmt.Errorf("temporal: client_auth: %w: name the gateway's certificate and its key, as PEM, which its user may read", err)
+			return nil, fmt.Errorf("temporal: client_auth: %w: name the gateway's certificate and its key, as PEM, "+
+				"which its user may read", err)
 		}
 		return &pair, nil
 	}

@@ -23,7 +23,9 @@ type slow struct {
 	asked func()
 }
 
-func (s slow) ExecuteWorkflow(ctx context.Context, _ client.StartWorkflowOptions, _ any, _ ...any) (client.WorkflowRun, error) {
+func (s slow) ExecuteWorkflow(
+	ctx context.Context, _ client.StartWorkflowOptions, _ any, _ ...any,
+) (client.WorkflowRun, error) {
 	s.asked()
 	<-ctx.Done()
 	return nil, ctx.Err()
@@ -34,14 +36,16 @@ func TestReleasesWaitForNoVerification(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	database := &Database{Address: "sqlite://" + filepath.Join(folder, "hiregate.db")}
-	r, err := NewRuntime(Settings{Documents: filepath.Join(folder, "documents"), Temporal: "127.0.0.1:1", Namespace: "default"}, database, zap.NewNop())
+	r, err := NewRuntime(Settings{Documents: filepath.Join(folder, "documents"), Temporal: "127.0.0.1:1",
+		Namespace: "default"}, database, zap.NewNop())
 	require.NoError(t, err)
 	asked := make(chan struct{})
 	r.client = slow{r.client, sync.OnceFunc(func() { close(asked) })}
 	r.attributes.Store(true)
 	open := hiring.Integration{Tenant: "acme", Name: "hris", URL: "https://hr.example/in", Secret: "s", Verify: true}
 	unverified := hiring.Integration{Tenant: "acme", Name: "crm", URL: "https://crm.example/in", Secret: "s", Verify: true}
-	r.InForce.Push(&config.Config{Tenants: map[string]*hiring.Tenant{"acme": {Name: "acme", Integrations: []hiring.Integration{open, unverified}}}})
+	r.InForce.Push(&config.Config{Tenants: map[string]*hiring.Tenant{"acme": {Name: "acme",
+		Integrations: []hiring.Integration{open, unverified}}}})
 	require.NoError(t, r.Start(t.Context()))
 	write := func(fn func(*store.Tx) error) { require.NoError(t, r.Store().Write(t.Context(), fn)) }
 	write(func(tx *store.Tx) error {
@@ -58,7 +62,8 @@ func TestReleasesWaitForNoVerification(t *testing.T) {
 		if err := tx.MarkDispatched(e.ID, 0, time.Now(), "hris"); err != nil {
 			return err
 		}
-		return tx.PutDelivery(&hiring.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "hris", Outcome: hiring.Held, Parked: true,
+		return tx.PutDelivery(&hiring.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "hris", Outcome: hiring.Held,
+			Parked:    true,
 			HeldSince: time.Now(), CreatedAt: time.Now(), UpdatedAt: time.Now()})
 	})
 	require.Eventually(t, func() bool {

@@ -13,7 +13,8 @@ import (
 	"github.com/hiregate/hiregate/internal/vault"
 )
 
-// While the database is away, a reload that changes no key goes on as before; one that does is refused, since nobody knows.
+// While the database is away, a reload that changes no key goes on as before; one that does is refused, since nobody
+// knows.
 func TestOnlyAnotherKeyIsTried(t *testing.T) {
 	t.Parallel()
 	of := func(texts ...string) *vault.Vault {
@@ -53,7 +54,8 @@ func TestOnlyAnotherKeyIsTried(t *testing.T) {
 	require.ErrorIs(t, unseal(of(newest)), store.ErrUnavailable)
 }
 
-// A configuration without the key that is checked while a data key is being made would not see it, and might be the one that is left.
+// A configuration without the key that is checked while a data key is being made would not see it, and might be the
+// one that is left.
 func TestNoDataKeyIsMadeBesideACheck(t *testing.T) {
 	t.Parallel()
 	v, err := vault.New("a text of more than thirty-two characters")

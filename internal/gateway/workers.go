@@ -33,7 +33,8 @@ func (r *Runtime) work(ctx context.Context) {
 		failed, stop, err := r.startWorkers(ctx)
 		if err != nil {
 			metrics.Temporal(false)
-			r.log.Warn("Temporal is not there yet; exports are accepted and wait in the store", zap.String("temporal", r.Settings.Temporal), zap.Error(err))
+			r.log.Warn("Temporal is not there yet; exports are accepted and wait in the store",
+				zap.String("temporal", r.Settings.Temporal), zap.Error(err))
 			wait.For(ctx, backoff)
 			backoff = min(2*backoff, lastBackoff)
 			continue
@@ -41,7 +42,8 @@ func (r *Runtime) work(ctx context.Context) {
 		backoff = firstBackoff
 		r.workersUp.Store(true)
 		metrics.Temporal(true)
-		r.log.Info("workers started", zap.String("temporal", r.Settings.Temporal), zap.String("namespace", r.Settings.Namespace))
+		r.log.Info("workers started", zap.String("temporal", r.Settings.Temporal),
+			zap.String("namespace", r.Settings.Namespace))
 		select {
 		case <-ctx.Done():
 		case err := <-failed:
@@ -56,12 +58,14 @@ func (r *Runtime) work(ctx context.Context) {
 func (r *Runtime) startWorkers(ctx context.Context) (failed chan error, stop func(), err error) {
 	describe, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	_, err = r.client.WorkflowService().DescribeNamespace(describe, &workflowservice.DescribeNamespaceRequest{Namespace: r.Settings.Namespace})
+	_, err = r.client.WorkflowService().DescribeNamespace(describe,
+		&workflowservice.DescribeNamespaceRequest{Namespace: r.Settings.Namespace})
 	if err != nil {
 		return nil, nil, err
 	}
 	if err := r.ensureAttributes(ctx); err != nil {
-		r.log.Warn("workflows start without search attributes until they are registered: HiregateTenant, HiregateEvent, HiregateOutcome and HiregateIntegration, each a Keyword", zap.Error(err))
+		r.log.Warn("workflows start without search attributes until they are registered: HiregateTenant, HiregateEvent, "+
+			"HiregateOutcome and HiregateIntegration, each a Keyword", zap.Error(err))
 	}
 	failed = make(chan error, 2)
 	options := worker.Options{
@@ -71,9 +75,11 @@ func (r *Runtime) startWorkers(ctx context.Context) (failed chan error, stop fun
 		MaxConcurrentActivityTaskPollers: 4, MaxConcurrentWorkflowTaskPollers: 4,
 	}
 	fetchOptions := options
-	fetchOptions.MaxConcurrentActivityExecutionSize = 128 // twice what the archive fetches at once: those that wait for it don't keep others from it
+	// twice what the archive fetches at once: those that wait for it don't keep others from it
+	fetchOptions.MaxConcurrentActivityExecutionSize = 128
 	fetchOptions.DisableWorkflowWorker = true
-	options.MaxConcurrentActivityExecutionSize = 2 * export.AttemptsAtOnce // whoever finds no place for an attempt takes a slot for a moment all the same
+	// whoever finds no place for an attempt takes a slot for a moment all the same
+	options.MaxConcurrentActivityExecutionSize = 2 * export.AttemptsAtOnce
 	deliver := worker.New(r.client, workflows.DeliverQueue, options)
 	fetch := worker.New(r.client, workflows.DocumentsQueue, fetchOptions)
 	r.exports.Register(deliver, fetch)
@@ -108,8 +114,9 @@ func (r *Runtime) ensureAttributes(ctx context.Context) error {
 	return nil
 }
 
-// tend looks after something every ten seconds, while the workers are up. Each has a loop of its own: thousands of integrations that wait for
-// their verification hold up no release, and thousands that are held for one no verification.
+// tend looks after something every ten seconds, while the workers are up. Each has a loop of its own: thousands of
+// integrations that wait for their verification hold up no release, and thousands that are held for one no
+// verification.
 func (r *Runtime) tend(ctx context.Context, failed string, look func(context.Context, *config.Config) error) {
 	for wait.For(ctx, firstBackoff); ctx.Err() == nil; wait.For(ctx, tendEvery) {
 		c := r.InForce.Current()
@@ -124,8 +131,8 @@ func (r *Runtime) tend(ctx context.Context, failed string, look func(context.Con
 	}
 }
 
-// verify starts the verification of the integrations that are not configured, unless it is going on. What the store says is
-// asked for each time: a configured integration may be disabled, and a disabled one enabled, at any moment.
+// verify starts the verification of the integrations that are not configured, unless it is going on. What the store
+// says is asked for each time: a configured integration may be disabled, and a disabled one enabled, at any moment.
 func (r *Runtime) verify(ctx context.Context, c *config.Config) error {
 	if err := r.ensureAttributes(ctx); err != nil {
 		r.log.Debug("the search attributes are still not registered", zap.Error(err))
@@ -158,8 +165,8 @@ func (r *Runtime) verify(ctx context.Context, c *config.Config) error {
 // Enable has an integration that is disabled, or not configured yet, verified now; what is held for it goes out once it
 // answers 200. It gives the state that the integration then is in. For a configured one there is nothing to do.
 //
-// The error wraps store.ErrUnavailable, or is store.ErrNotFound when the integration was removed. Any other means that Temporal
-// does not answer: the integration is then verified by itself once that is back.
+// The error wraps store.ErrUnavailable, or is store.ErrNotFound when the integration was removed. Any other means that
+// Temporal does not answer: the integration is then verified by itself once that is back.
 func (r *Runtime) Enable(ctx context.Context, i *hiring.Integration) (store.IntegrationStatus, error) {
 	status, err := r.unlock(ctx, i)
 	if err != nil || status.State == hiring.Configured {
@@ -187,9 +194,11 @@ func (r *Runtime) unlock(ctx context.Context, i *hiring.Integration) (store.Inte
 		case before.State != hiring.Disabled:
 			return before, nil
 		}
-		status := store.IntegrationStatus{State: hiring.NotConfigured, Reason: "it was enabled; VERIFY was not sent since", UpdatedAt: r.now()}
+		status := store.IntegrationStatus{State: hiring.NotConfigured, Reason: "it was enabled; VERIFY was not sent since",
+			UpdatedAt: r.now()}
 		moved := false
-		err = r.Store().Write(ctx, func(tx *store.Tx) (err error) { moved, err = tx.MoveIntegrationStatus(i, before, status); return err })
+		err = r.Store().Write(ctx,
+			func(tx *store.Tx) (err error) { moved, err = tx.MoveIntegrationStatus(i, before, status); return err })
 		if err != nil {
 			return status, fmt.Errorf("enabling an integration: %w", err)
 		}

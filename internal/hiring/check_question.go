@@ -75,7 +75,8 @@ func (k *checker) question(at string, q *Question) {
 		}
 	}
 	if q.Group != nil {
-		k.fault(at+"group", "is set: questions of a compliance group are asked when complianceGroups names it, so leave this one out")
+		k.fault(at+"group", "is set: questions of a compliance group are asked when complianceGroups names it, "+
+			"so leave this one out")
 	}
 	switch {
 	case q.Check != "" && q.Check != CheckEmail:
@@ -85,8 +86,8 @@ func (k *checker) question(at string, q *Question) {
 	}
 }
 
-// options checks those of a question. What they let pass can be told apart in the value of an answer (contract, "Answer validation
-// per question format").
+// options checks those of a question. What they let pass can be told apart in the value of an answer (contract,
+// "Answer validation per question format").
 func (k *checker) options(member string, q *Question) {
 	switch chosen := q.Format == Checkbox || q.Format == Select; {
 	case !chosen && len(q.Options) > 0:
@@ -115,8 +116,8 @@ func (k *checker) options(member string, q *Question) {
 	}
 }
 
-// SplitOptions splits options that stand in one text, as those of a question in a CSV file, at each pipe that no backslash is
-// before; "\|" is a pipe, and any other backslash is itself.
+// SplitOptions splits options that stand in one text, as those of a question in a CSV file, at each pipe that no
+// backslash is before; "\|" is a pipe, and any other backslash is itself.
 func SplitOptions(s string) (parts []string) {
 	var part strings.Builder
 	for n := 0; n < len(s); n++ {

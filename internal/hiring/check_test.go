@@ -25,21 +25,28 @@ func sound() subjects {
 	field := []hiring.CustomField{{ID: "cf-1", Name: "Shift", Type: "text", Value: "Night"}}
 	return subjects{
 		c: &hiring.Candidate{
-			ID: "c-1", AlternateIDs: []string{"1"}, Name: hiring.Name{Formatted: "Zoë Ø", Given: "Zoë", Family: "Ø"}, Gender: "Female",
+			ID: "c-1", AlternateIDs: []string{"1"}, Name: hiring.Name{Formatted: "Zoë Ø", Given: "Zoë", Family: "Ø"},
+			Gender:      "Female",
 			CitizenShip: []string{"any"}, ApplyDate: "2024-02-29",
 			Address: []hiring.Address{{
-				Subdivisions: []hiring.Subdivision{{Type: "state", Value: "OR"}}, City: "Portland", PostalCode: "97205", Line: "1", Formatted: "1\n2",
+				Subdivisions: []hiring.Subdivision{{Type: "state", Value: "OR"}}, City: "Portland", PostalCode: "97205", Line: "1",
+				Formatted: "1\n2",
 			}},
 			Phone: []string{"+1"}, Email: []string{"z@example.org"}, Web: "<b>", CustomFields: field,
 		},
-		j: &hiring.Job{BoardCode: "rn/night 1", ID: "j-1", LegacyID: "1", Title: "Nurse", URI: "https://x.example", CustomFields: slices.Clone(field)},
-		s: &hiring.Step{ID: "offer", Name: "Offer", Category: "Hired", Position: 1, Helper: &hiring.Helper{Integrations: []string{"hris"}}},
+		j: &hiring.Job{BoardCode: "rn/night 1", ID: "j-1", LegacyID: "1", Title: "Nurse", URI: "https://x.example",
+			CustomFields: slices.Clone(field)},
+		s: &hiring.Step{ID: "offer", Name: "Offer", Category: "Hired", Position: 1,
+			Helper: &hiring.Helper{Integrations: []string{"hris"}}},
 		a: &hiring.JobApplication{
-			ID: "a-1", LegacyID: "1", Candidate: "c-1", Job: "rn", LanguageCode: "en-US", Education: []hiring.Education{{Levels: []string{"BA"}}},
+			ID: "a-1", LegacyID: "1", Candidate: "c-1", Job: "rn", LanguageCode: "en-US",
+			Education: []hiring.Education{{Levels: []string{"BA"}}},
 			StartDate: &hiring.StartDate{ID: "sd-1", Date: "2026-12-07"},
-			Status:    hiring.Status{Step: "offer", Name: "Offer", Category: "Hired", EnteredAt: time.Date(2026, 11, 12, 16, 4, 59, 0, time.UTC)},
+			Status: hiring.Status{Step: "offer", Name: "Offer", Category: "Hired",
+				EnteredAt: time.Date(2026, 11, 12, 16, 4, 59, 0, time.UTC)},
 		},
-		d: &hiring.ApplicationDocument{ID: "d-1", Descriptions: []string{"Resume"}, FileName: "resume.pdf", MediaType: "application/pdf"},
+		d: &hiring.ApplicationDocument{ID: "d-1", Descriptions: []string{"Resume"}, FileName: "resume.pdf",
+			MediaType: "application/pdf"},
 	}
 }
 
@@ -157,7 +164,8 @@ func requireFaults(t *testing.T, member string, at func(subjects) *string, rules
 func TestTextRules(t *testing.T) {
 	t.Parallel()
 	for member, at := range text {
-		requireFaults(t, member, at, append(unreadable, rule{strings.Repeat("é", 2049), "is longer than 4 KiB: shorten it"})...)
+		requireFaults(t, member, at, append(unreadable, rule{strings.Repeat("é", 2049),
+			"is longer than 4 KiB: shorten it"})...)
 	}
 	requireFaults(t, "web", func(s subjects) *string { return &s.c.Web },
 		append(unreadable, rule{strings.Repeat("x", 64<<10+1), "is longer than 64 KiB: shorten it"})...)
@@ -188,7 +196,8 @@ func TestIDsThatStandInAddresses(t *testing.T) {
 		"id (document)":        ids["id (document)"],
 	} {
 		for _, id := range []string{".", "..", "../q", "a/..", "a/./b", "a/../b", "/.", "./"} {
-			requireFaults(t, member, at, rule{id, "has a part that is only . or .., between slashes or as a whole: an address can't hold it, choose another"})
+			requireFaults(t, member, at, rule{id, "has a part that is only . or .., between slashes or as a whole: an " +
+				"address can't hold it, choose another"})
 		}
 		for _, id := range []string{" a", "a ", "\u00a0a", " "} {
 			requireFaults(t, member, at, rule{id, "begins or ends with a blank: leave that out"})
@@ -216,7 +225,8 @@ func TestRequiredTexts(t *testing.T) {
 func TestStepIDs(t *testing.T) {
 	t.Parallel()
 	const sentence = "is no step's id: use 1 to 63 of the characters a-z, 0-9 and -"
-	bad := []rule{{"Offer", sentence}, {"a b", sentence}, {"é", sentence}, {"offer\n", sentence}, {strings.Repeat("a", 64), sentence}}
+	bad := []rule{{"Offer", sentence}, {"a b", sentence}, {"é", sentence}, {"offer\n", sentence},
+		{strings.Repeat("a", 64), sentence}}
 	requireFaults(t, "status.step", func(s subjects) *string { return &s.a.Status.Step }, bad...)
 	requireFaults(t, "id", func(s subjects) *string { return &s.s.ID }, append(bad, rule{"", sentence})...)
 }
@@ -236,12 +246,16 @@ func TestSteps(t *testing.T) {
 func TestDates(t *testing.T) {
 	t.Parallel()
 	for _, bad := range []string{
-		"2026-02-30", "2025-02-29", "1900-02-29", "2026-13-01", "2026-00-10", "2026-01-00", "0000-01-01", "2026-1-01", "2026-01-1", "26-01-01",
-		"12026-01-01", "02.10.2026", "2026-01-01 ", " 2026-01-01", "2026-01-01T00:00:00Z", "+026-01-01", "tomorrow", "２026-01-01",
+		"2026-02-30", "2025-02-29", "1900-02-29", "2026-13-01", "2026-00-10", "2026-01-00", "0000-01-01", "2026-1-01",
+		"2026-01-1", "26-01-01",
+		"12026-01-01", "02.10.2026", "2026-01-01 ", " 2026-01-01", "2026-01-01T00:00:00Z", "+026-01-01", "tomorrow",
+		"２026-01-01",
 	} {
-		requireFaults(t, "applyDate", func(s subjects) *string { return &s.c.ApplyDate }, rule{bad, "is no day: write one that exists as YYYY-MM-DD"})
+		requireFaults(t, "applyDate", func(s subjects) *string { return &s.c.ApplyDate },
+			rule{bad, "is no day: write one that exists as YYYY-MM-DD"})
 		requireFaults(t, "startDate.date", func(s subjects) *string { return &s.a.StartDate.Date },
-			rule{bad, "is no day: write one that exists as YYYY-MM-DD"}, rule{"", "is no day: write one that exists as YYYY-MM-DD"})
+			rule{bad, "is no day: write one that exists as YYYY-MM-DD"},
+			rule{"", "is no day: write one that exists as YYYY-MM-DD"})
 	}
 	for _, good := range []string{"0001-01-01", "2000-02-29", "9999-12-31"} {
 		require.True(t, hiring.IsDate(good), good)
@@ -252,11 +266,13 @@ func TestTimeOfEntering(t *testing.T) {
 	t.Parallel()
 	east := time.FixedZone("", 3600)
 	for _, bad := range []time.Time{
-		time.Date(0, 12, 31, 23, 59, 59, 0, time.UTC), time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(1, 1, 1, 0, 30, 0, 0, east),
+		time.Date(0, 12, 31, 23, 59, 59, 0, time.UTC), time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC),
+		time.Date(1, 1, 1, 0, 30, 0, 0, east),
 	} {
 		s := sound()
 		s.a.Status.EnteredAt = bad
-		require.Equal(t, []string{"status.enteredAt is not in the years 1 to 9999: write the time at which the step was entered"}, s.check(t))
+		require.Equal(t, []string{"status.enteredAt is not in the years 1 to 9999: write the time at which " +
+			"the step was entered"}, s.check(t))
 	}
 	require.True(t, hiring.IsTime(time.Time{}))
 	require.True(t, hiring.IsTime(time.Date(10000, 1, 1, 0, 30, 0, 0, east)))
@@ -265,14 +281,16 @@ func TestTimeOfEntering(t *testing.T) {
 func TestLanguages(t *testing.T) {
 	t.Parallel()
 	for _, bad := range []string{
-		"en_US", "e", "en-", "-en", "en--US", "en-US ", "english language", "abcdefghi", "en-US-u", "dé", "a\x00", "\xff", "12", "*",
+		"en_US", "e", "en-", "-en", "en--US", "en-US ", "english language", "abcdefghi", "en-US-u", "dé", "a\x00", "\xff",
+		"12", "*",
 		"en" + strings.Repeat("-x-abc", 50),
 	} {
 		requireFaults(t, "languageCode", func(s subjects) *string { return &s.a.LanguageCode },
 			rule{bad, "is no language tag: write one such as en-US (RFC 5646)"})
 	}
 	for _, good := range []string{
-		"en", "EN-us", "de-CH-1901", "zh-Hant-TW", "es-419", "sr-Latn", "sl-rozaj-biske", "de-DE-u-co-phonebk", "x-whatever", "qaa", "en-QQ", "xx-YY", "i-klingon",
+		"en", "EN-us", "de-CH-1901", "zh-Hant-TW", "es-419", "sr-Latn", "sl-rozaj-biske", "de-DE-u-co-phonebk", "x-whatever",
+		"qaa", "en-QQ", "xx-YY", "i-klingon",
 	} {
 		s := sound()
 		s.a.LanguageCode = good
@@ -303,7 +321,8 @@ func TestAtMost100Entries(t *testing.T) {
 	}
 }
 
-// Arrays within the entries of an array are counted together, so that an export stays within the guard's limit on values.
+// Arrays within the entries of an array are counted together, so that an export stays within the guard's limit on
+// values.
 func TestAtMost100EntriesTogether(t *testing.T) {
 	t.Parallel()
 	s := sound()

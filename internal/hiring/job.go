@@ -3,8 +3,9 @@ package hiring
 // Job is a position opening. Within its tenant it is known by its job board code.
 type Job struct {
 	Row
-	BoardCode    string        `json:"jobBoardCode"`
-	ID           string        `json:"id"`                 // positionOpeningId; neither the job board code nor the legacy id
+	BoardCode string `json:"jobBoardCode"`
+	// positionOpeningId; neither the job board code nor the legacy id
+	ID           string        `json:"id"`
 	LegacyID     string        `json:"legacyId,omitempty"` // job_id of the service's other public API
 	Title        string        `json:"title,omitempty"`
 	URI          string        `json:"uri,omitempty"`
@@ -36,7 +37,8 @@ type Step struct {
 	Helper   *Helper `json:"helper"`   // null: none
 }
 
-// Helper is the workflow helper of a step: it exports a candidate each time one of their job applications enters the step.
+// Helper is the workflow helper of a step: it exports a candidate each time one of their job applications enters the
+// step.
 type Helper struct {
 	Integrations []string `json:"integrations"` // whom it exports to; empty: every configured integration of the tenant
 }

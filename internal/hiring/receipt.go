@@ -12,8 +12,8 @@ import (
 // lastID makes ids rise within a process, whatever the clock does.
 var lastID atomic.Int64
 
-// NewID is an id for a row made at a time: its microseconds, and ten random bits that keep the nodes of one database apart.
-// Ids rise with time, so that rows are written and read in the order they came.
+// NewID is an id for a row made at a time: its microseconds, and ten random bits that keep the nodes of one database
+// apart. Ids rise with time, so that rows are written and read in the order they came.
 func NewID(at time.Time) int64 {
 	id := at.UnixMicro()<<10 | mathrand.Int64N(1<<10)
 	for {
@@ -25,12 +25,12 @@ func NewID(at time.Time) int64 {
 	}
 }
 
-// FirstID is the smallest id of a row that was made at a time or later. An id that was pushed on, because the clock stood still or
-// went back, lies behind its time by as little.
+// FirstID is the smallest id of a row that was made at a time or later. An id that was pushed on, because the clock
+// stood still or went back, lies behind its time by as little.
 func FirstID(at time.Time) int64 { return at.UnixMicro() << 10 }
 
-// A receipt is an export's id and 128 random bits. The id finds the export without an index of its own, the bits can't be
-// guessed: a receipt is all that is needed to ask what became of an export.
+// A receipt is an export's id and 128 random bits. The id finds the export without an index of its own, the bits can't
+// be guessed: a receipt is all that is needed to ask what became of an export.
 const (
 	receiptID     = 8
 	receiptRandom = 16

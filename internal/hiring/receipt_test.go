@@ -57,7 +57,8 @@ func TestSecretsDoNotPrint(t *testing.T) {
 	i := hiring.Integration{Tenant: "acme", Name: "hris", URL: "https://hr.example/in", Secret: "hunter2"}
 	setting := i.Setting()
 	require.NotContains(t, i.Secret.String()+i.Secret.GoString(), "hunter2")
-	for _, change := range []func(){func() { i.Secret = "hunter3" }, func() { i.URL += "x" }, func() { i.Name = "hri" }, func() { i.Tenant = "acm" }} {
+	for _, change := range []func(){func() { i.Secret = "hunter3" }, func() { i.URL += "x" }, func() { i.Name = "hri" },
+		func() { i.Tenant = "acm" }} {
 		before := i
 		change()
 		require.NotEqual(t, setting, i.Setting())

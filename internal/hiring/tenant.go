@@ -1,5 +1,5 @@
-// Package hiring holds the words of the contract and of hiregate's own model, and the rules that need nothing else to be decided.
-// It imports nothing of ours.
+// Package hiring holds the words of the contract and of hiregate's own model, and the rules that need nothing else to
+// be decided. It imports nothing of ours.
 package hiring
 
 import (
@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Secret is a shared signing key. It prints and marshals as a placeholder, so that it can't slip into a log or an answer;
-// Reveal gives the key itself.
+// Secret is a shared signing key. It prints and marshals as a placeholder, so that it can't slip into a log or an
+// answer; Reveal gives the key itself.
 type Secret string
 
 const hidden = "(secret)"
@@ -113,7 +113,8 @@ type Integration struct {
 	StandardWebhooks bool
 }
 
-// DefaultInFlight is the cap of attempts in flight to one integration, so that a hanging partner can't take the slots of others.
+// DefaultInFlight is the cap of attempts in flight to one integration, so that a hanging partner can't take the slots
+// of others.
 const DefaultInFlight = 16
 
 // CheckIntegrationName says what is wrong with an integration's name, or nil.
@@ -124,8 +125,8 @@ func CheckIntegrationName(s string) error {
 	return nil
 }
 
-// Setting identifies what a verification vouches for: tenant, name, URL and secret. A change of any of them asks for a new
-// VERIFY; a restart with the same does not. It is keyed by the secret, so that it tells nothing about it.
+// Setting identifies what a verification vouches for: tenant, name, URL and secret. A change of any of them asks for a
+// new VERIFY; a restart with the same does not. It is keyed by the secret, so that it tells nothing about it.
 func (i *Integration) Setting() []byte {
 	mac := hmac.New(sha256.New, []byte(i.Secret.Reveal()))
 	for _, part := range []string{i.Tenant, i.Name, i.URL} {

@@ -1,7 +1,7 @@
 package hropen
 
-// The export body, "HROpen Candidate object" in the contract's part B. Properties are written in the order of these fields. An
-// array that is nil is written as an empty one; a string that is unknown is left out.
+// The export body, "HROpen Candidate object" in the contract's part B. Properties are written in the order of these
+// fields. An array that is nil is written as an empty one; a string that is unknown is left out.
 
 type body struct {
 	Candidate candidate `json:"candidate"`

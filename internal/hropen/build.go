@@ -12,11 +12,13 @@ import (
 	"github.com/hiregate/hiregate/internal/webhook"
 )
 
-// Build writes the body of a CANDIDATE-EXPORT: every array and object of the contract, empty where there is nothing; a string
-// that is unknown is left out; the start date entry, the first of an opening's custom fields, is there if there is a start date.
+// Build writes the body of a CANDIDATE-EXPORT: every array and object of the contract, empty where there is nothing; a
+// string that is unknown is left out; the start date entry, the first of an opening's custom fields, is there if there
+// is a start date.
 //
-// What has passed the Check methods of package hiring makes a body that the export schema accepts. The error of anything else
-// is a sentence with the place in the body, never its value: a text that is not UTF-8, a day or a time that does not exist.
+// What has passed the Check methods of package hiring makes a body that the export schema accepts. The error of
+// anything else is a sentence with the place in the body, never its value: a text that is not UTF-8, a day or a time
+// that does not exist.
 func Build(n webhook.Names, c *hiring.Candidate, apps []Application) ([]byte, error) {
 	b := builder{names: n}
 	doc := body{candidate{
@@ -133,7 +135,8 @@ func (b *builder) opening(a Application) positionOpening {
 		ID:           b.id(job, a.Job.ID),
 		Title:        a.Job.Title,
 		URI:          a.Job.URI,
-		Status:       status{Name: a.Status.Name, Category: a.Status.Category, TransitionDateTime: b.datetime(a.Status.EnteredAt)},
+		Status: status{Name: a.Status.Name, Category: a.Status.Category,
+			TransitionDateTime: b.datetime(a.Status.EnteredAt)},
 		CustomFields: fields,
 	}
 }

@@ -264,13 +264,15 @@ func TestAtTheLimits(t *testing.T) {
 	texts := make([]string, 100)
 	fields := slices.Repeat([]hiring.CustomField{{ID: "cf", Name: "n", Type: "text"}}, 100)
 	c := &hiring.Candidate{
-		ID: "c-1", AlternateIDs: slices.Repeat([]string{"1"}, 100), CitizenShip: texts, Phone: texts, Email: texts, CustomFields: fields,
-		Address: slices.Repeat([]hiring.Address{{Subdivisions: make([]hiring.Subdivision, 1)}}, 100),
+		ID: "c-1", AlternateIDs: slices.Repeat([]string{"1"}, 100), CitizenShip: texts, Phone: texts, Email: texts,
+		CustomFields: fields,
+		Address:      slices.Repeat([]hiring.Address{{Subdivisions: make([]hiring.Subdivision, 1)}}, 100),
 	}
 	a := hropen.Application{
-		JobApplication: &hiring.JobApplication{ID: "a-1", Candidate: "c-1", Education: slices.Repeat([]hiring.Education{{Levels: texts[:1]}}, 100)},
-		Job:            &hiring.Job{BoardCode: "b-1", ID: "j-1", CustomFields: fields},
-		Attachments:    slices.Repeat([]hropen.Attachment{{ID: "d-1", Descriptions: texts[:1]}}, 20),
+		JobApplication: &hiring.JobApplication{ID: "a-1", Candidate: "c-1",
+			Education: slices.Repeat([]hiring.Education{{Levels: texts[:1]}}, 100)},
+		Job:         &hiring.Job{BoardCode: "b-1", ID: "j-1", CustomFields: fields},
+		Attachments: slices.Repeat([]hropen.Attachment{{ID: "d-1", Descriptions: texts[:1]}}, 20),
 	}
 	require.NoError(t, c.Check())
 	require.NoError(t, a.Check())

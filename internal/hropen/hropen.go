@@ -1,5 +1,5 @@
-// Package hropen is the body of a CANDIDATE-EXPORT (contract, "B. Webhook resources"): it is built from the domain types, and
-// read back into them.
+// Package hropen is the body of a CANDIDATE-EXPORT (contract, "B. Webhook resources"): it is built from the domain
+// types, and read back into them.
 package hropen
 
 import "github.com/hiregate/hiregate/internal/hiring"

@@ -27,7 +27,8 @@ func TestWhatIsBuiltIsValidAndReadsBack(t *testing.T) {
 		n := namesFor(t, name)
 		c := drawCandidate(t)
 		require.NoError(t, c.Check())
-		apps := list(rapid.Custom(func(t *rapid.T) hropen.Application { return drawApplication(t, c.ID) })).Draw(t, "applications")
+		apps := list(rapid.Custom(func(t *rapid.T) hropen.Application { return drawApplication(t, c.ID) })).Draw(t,
+			"applications")
 		for _, a := range apps {
 			require.NoError(t, a.Check())
 			if a.Job != nil {
@@ -55,9 +56,11 @@ func TestWhatIsBuiltIsValidAndReadsBack(t *testing.T) {
 var (
 	text = rapid.OneOf(
 		rapid.String().Filter(func(s string) bool { return !strings.Contains(s, "\x00") }),
-		rapid.SampledFrom([]string{"", "null", `"\`, "<&>", "a\u2028b", "é\n\t\x01\x7f", "\ufffe\U0010ffff", "😀", "Service Start Date", "2026-02-30"}),
+		rapid.SampledFrom([]string{"", "null", `"\`, "<&>", "a\u2028b", "é\n\t\x01\x7f", "\ufffe\U0010ffff", "😀",
+			"Service Start Date", "2026-02-30"}),
 	)
-	id       = rapid.StringOfN(rapid.RuneFrom(nil, unicode.L, unicode.N, unicode.P, unicode.S, unicode.Z), 1, 255, -1).Filter(func(s string) bool { return strings.TrimSpace(s) == s && !hiring.HasDotSegment(s) })
+	id = rapid.StringOfN(rapid.RuneFrom(nil, unicode.L, unicode.N, unicode.P, unicode.S, unicode.Z), 1, 255,
+		-1).Filter(func(s string) bool { return strings.TrimSpace(s) == s && !hiring.HasDotSegment(s) })
 	language = rapid.SampledFrom([]string{"en-US", "de", "zh-Hant-TW", "sl-rozaj-biske", "qaa-Qaaa-QM-x-southern"})
 	date     = rapid.Custom(func(t *rapid.T) string { return moment.Draw(t, "day").Format(time.DateOnly) })
 	moment   = rapid.Custom(func(t *rapid.T) time.Time {
@@ -65,7 +68,8 @@ var (
 		return time.Unix(rapid.Int64Range(first.Unix(), last.Unix()).Draw(t, "second"), 0).UTC()
 	})
 	customField = rapid.Custom(func(t *rapid.T) hiring.CustomField {
-		return hiring.CustomField{ID: id.Draw(t, "id"), Name: id.Draw(t, "name"), Type: id.Draw(t, "type"), Value: text.Draw(t, "value")}
+		return hiring.CustomField{ID: id.Draw(t, "id"), Name: id.Draw(t, "name"), Type: id.Draw(t, "type"),
+			Value: text.Draw(t, "value")}
 	})
 )
 
@@ -83,10 +87,11 @@ func drawCandidate(t *rapid.T) *hiring.Candidate {
 	return &hiring.Candidate{
 		ID:           id.Draw(t, "candidate"),
 		AlternateIDs: list(id).Draw(t, "alternateIds"),
-		Name:         hiring.Name{Formatted: text.Draw(t, "formatted"), Given: text.Draw(t, "given"), Family: text.Draw(t, "family")},
-		Gender:       text.Draw(t, "gender"),
-		CitizenShip:  list(text).Draw(t, "citizenShip"),
-		ApplyDate:    maybe(t, date, "applyDate"),
+		Name: hiring.Name{Formatted: text.Draw(t, "formatted"), Given: text.Draw(t, "given"),
+			Family: text.Draw(t, "family")},
+		Gender:      text.Draw(t, "gender"),
+		CitizenShip: list(text).Draw(t, "citizenShip"),
+		ApplyDate:   maybe(t, date, "applyDate"),
 		Address: list(rapid.Custom(func(t *rapid.T) hiring.Address {
 			return hiring.Address{
 				Subdivisions: list(rapid.Custom(func(t *rapid.T) hiring.Subdivision {
@@ -105,8 +110,8 @@ func drawCandidate(t *rapid.T) *hiring.Candidate {
 	}
 }
 
-// drawApplication leaves out what has no place in an export: the job board code, the step's id, and without a job the status and
-// the start date.
+// drawApplication leaves out what has no place in an export: the job board code, the step's id, and without a job the
+// status and the start date.
 func drawApplication(t *rapid.T, candidate string) hropen.Application {
 	a := hropen.Application{
 		JobApplication: &hiring.JobApplication{
@@ -119,7 +124,8 @@ func drawApplication(t *rapid.T, candidate string) hropen.Application {
 			})).Draw(t, "education"),
 		},
 		Attachments: list(rapid.Custom(func(t *rapid.T) hropen.Attachment {
-			return hropen.Attachment{ID: id.Draw(t, "document"), Descriptions: list(text).Draw(t, "descriptions"), URL: text.Draw(t, "url")}
+			return hropen.Attachment{ID: id.Draw(t, "document"), Descriptions: list(text).Draw(t, "descriptions"),
+				URL: text.Draw(t, "url")}
 		})).Draw(t, "attachments"),
 	}
 	if rapid.Bool().Draw(t, "has job") {
@@ -127,7 +133,8 @@ func drawApplication(t *rapid.T, candidate string) hropen.Application {
 			ID: id.Draw(t, "job"), LegacyID: maybe(t, id, "legacyId"), Title: text.Draw(t, "title"), URI: text.Draw(t, "uri"),
 			CustomFields: list(customField).Draw(t, "customFields"),
 		}
-		a.Status = hiring.Status{Name: text.Draw(t, "status"), Category: text.Draw(t, "category"), EnteredAt: maybe(t, moment, "enteredAt")}
+		a.Status = hiring.Status{Name: text.Draw(t, "status"), Category: text.Draw(t, "category"),
+			EnteredAt: maybe(t, moment, "enteredAt")}
 		if rapid.Bool().Draw(t, "has start date") {
 			a.StartDate = &hiring.StartDate{ID: id.Draw(t, "id"), Date: date.Draw(t, "date")}
 		}

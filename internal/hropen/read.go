@@ -11,12 +11,12 @@ import (
 	"github.com/hiregate/hiregate/internal/webhook"
 )
 
-// Read is the reverse of Build, for a body that the guard and the export schema accept: what is absent or null is empty,
-// properties that the contract does not know are passed over. All slices are set. What an export doesn't carry stays empty: job
-// board codes, the ids of steps, and all of Row.
+// Read is the reverse of Build, for a body that the guard and the export schema accept: what is absent or null is
+// empty, properties that the contract does not know are passed over. All slices are set. What an export doesn't carry
+// stays empty: job board codes, the ids of steps, and all of Row.
 //
-// Where the body has more than there is room for, the first counts: one position opening of a job application, one legacy id
-// of it and of its job, one start date.
+// Where the body has more than there is room for, the first counts: one position opening of a job application, one
+// legacy id of it and of its job, one start date.
 //
 // The error holds nothing of the candidate.
 func Read(n webhook.Names, text []byte) (*hiring.Candidate, []Application, error) {

@@ -37,7 +37,8 @@ func TestTheMinimalSampleIsRead(t *testing.T) {
 // nobody is a candidate of whom only the id is known.
 func nobody() *hiring.Candidate {
 	return &hiring.Candidate{
-		ID: "c-1", AlternateIDs: []string{}, CitizenShip: []string{}, Address: []hiring.Address{}, Phone: []string{}, Email: []string{},
+		ID: "c-1", AlternateIDs: []string{}, CitizenShip: []string{}, Address: []hiring.Address{}, Phone: []string{},
+		Email:        []string{},
 		CustomFields: []hiring.CustomField{},
 	}
 }

@@ -31,7 +31,8 @@ func TestReadGivesTheBody(t *testing.T) {
 	for _, size := range []int{0, 1, 4095, 4096, 4097, 8192, 256 << 10, 256<<10 + 1, 1_000_000, 5 << 20} {
 		sent := bytes.Repeat([]byte("0123456789abcde"), size/15+1)[:size]
 		for name, in := range map[string]io.Reader{
-			"at once": bytes.NewReader(sent), "in halves": iotest.HalfReader(bytes.NewReader(sent)), "with its end": iotest.DataErrReader(bytes.NewReader(sent)),
+			"at once": bytes.NewReader(sent), "in halves": iotest.HalfReader(bytes.NewReader(sent)),
+			"with its end": iotest.DataErrReader(bytes.NewReader(sent)),
 		} {
 			body, err := b.Read(httptest.NewRecorder(), post(in), "acme", 5<<20)
 			require.NoError(t, err, name)
@@ -59,13 +60,14 @@ func TestReadIsBounded(t *testing.T) {
 		require.Zero(t, b.Held())
 	}
 	broken := errors.New("it broke off")
-	_, err := b.Read(httptest.NewRecorder(), post(io.MultiReader(strings.NewReader("some"), iotest.ErrReader(broken))), "acme", 100)
+	_, err := b.Read(httptest.NewRecorder(), post(io.MultiReader(strings.NewReader("some"), iotest.ErrReader(broken))),
+		"acme", 100)
 	require.ErrorIs(t, err, broken)
 	require.Zero(t, b.Held())
 }
 
-// One body of the largest size fits for a tenant that is alone, even where it takes half of the memory, and leaves room for others' of
-// a quarter.
+// One body of the largest size fits for a tenant that is alone, even where it takes half of the memory, and leaves
+// room for others' of a quarter.
 func TestHalfOfTheMemoryIsEnoughForOneBody(t *testing.T) {
 	t.Parallel()
 	for _, memory := range []int64{1 << 20, 3_000_001, 10 << 20} {
@@ -90,7 +92,8 @@ type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 
-// The connections of one tenant never take all of the memory, however many they are, and those that send nothing take none.
+// The connections of one tenant never take all of the memory, however many they are, and those that send nothing take
+// none.
 func TestTheMemoryIsSharedByAllConnections(t *testing.T) {
 	t.Parallel()
 	b := inbound.New()
@@ -163,7 +166,8 @@ func TestBodyHasATotalTime(t *testing.T) {
 	<-sent
 }
 
-// The time is the body's alone: what its handler does afterwards may take longer. What is left of a body that failed has no longer.
+// The time is the body's alone: what its handler does afterwards may take longer. What is left of a body that failed
+// has no longer.
 func TestTimeEndsWithTheBody(t *testing.T) {
 	t.Parallel()
 	b := inbound.New()

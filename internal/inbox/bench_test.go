@@ -16,8 +16,8 @@ import (
 	"github.com/hiregate/hiregate/internal/vault"
 )
 
-// BenchmarkAccept is the door alone, with 32 senders at once. Beside the time it tells the processor time of an export, which
-// a busy machine changes less, and how many syncs of the disk each took.
+// BenchmarkAccept is the door alone, with 32 senders at once. Beside the time it tells the processor time of an
+// export, which a busy machine changes less, and how many syncs of the disk each took.
 func BenchmarkAccept(b *testing.B) { benchmarkAccept(b, new(vault.Vault)) }
 
 // BenchmarkAcceptSealed is the same with a seal_key.
@@ -32,7 +32,8 @@ func benchmarkAccept(b *testing.B, v *vault.Vault) {
 	require.NoError(b, err)
 	shared := new(vault.Shared)
 	shared.Add(v)
-	db, err := store.Open(b.Context(), "sqlite://"+filepath.Join(b.TempDir(), "hiregate.db"), store.Options{Vaults: shared})
+	db, err := store.Open(b.Context(), "sqlite://"+filepath.Join(b.TempDir(), "hiregate.db"),
+		store.Options{Vaults: shared})
 	require.NoError(b, err)
 	defer db.Close()
 	_, err = db.RenewDataKey(b.Context(), time.Now())

@@ -44,7 +44,8 @@ func TestAcceptedOnce(t *testing.T) {
 		require.Equal(t, inbox.Accepted, first.Verdict)
 		again := accept(t, db, "u-1", "body", noon.Add(time.Hour))
 		require.Equal(t, inbox.Result{Verdict: inbox.Repeated, Receipt: first.Receipt, ReceivedAt: noon}, again)
-		require.Equal(t, inbox.Result{Verdict: inbox.Conflicting, ReceivedAt: noon}, accept(t, db, "u-1", "other", noon.Add(time.Hour)))
+		require.Equal(t, inbox.Result{Verdict: inbox.Conflicting, ReceivedAt: noon},
+			accept(t, db, "u-1", "other", noon.Add(time.Hour)))
 		renamed := accept(t, db, "u-2", "body", noon)
 		require.Equal(t, inbox.Accepted, renamed.Verdict)
 		require.NotEqual(t, first.Receipt, renamed.Receipt)
@@ -96,7 +97,8 @@ func TestBodyStandsInForItsKeyOfItsTenant(t *testing.T) {
 	each(t, func(t *testing.T, db *store.DB) {
 		receipts := map[string]string{}
 		for _, tenant := range []string{"globex", "acme", "initech", "globex", "acme", "initech"} {
-			res, err := inbox.Accept(t.Context(), db, inbox.Arrive(tenant, "", []byte("body"), noon.Add(time.Duration(len(receipts))*time.Second)))
+			res, err := inbox.Accept(t.Context(), db, inbox.Arrive(tenant, "", []byte("body"),
+				noon.Add(time.Duration(len(receipts))*time.Second)))
 			require.NoError(t, err)
 			if receipts[tenant] == "" {
 				require.Equal(t, inbox.Accepted, res.Verdict, tenant)
@@ -145,7 +147,8 @@ func TestReceptionIsToldAlike(t *testing.T) {
 	})
 }
 
-// Two nodes may draw the same id for two exports. The second is not acknowledged, for it is not kept; under another id it is.
+// Two nodes may draw the same id for two exports. The second is not acknowledged, for it is not kept; under another id
+// it is.
 func TestExportWhoseIDIsTaken(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, db *store.DB) {
@@ -198,6 +201,7 @@ func TestEndsOfWhatArrives(t *testing.T) {
 		accept(t, db, "u-1", "body", noon)
 		e, err := db.ExportByKey(t.Context(), "acme", "u-1")
 		require.NoError(t, err)
-		require.Equal(t, []any{hiring.Received, noon.Add(2*time.Hour + 30*time.Minute), noon.Add(72 * time.Hour), int64(4)}, []any{e.Origin, e.DocumentsTill, e.DeliverTill, e.Size})
+		require.Equal(t, []any{hiring.Received, noon.Add(2*time.Hour + 30*time.Minute), noon.Add(72 * time.Hour), int64(4)},
+			[]any{e.Origin, e.DocumentsTill, e.DeliverTill, e.Size})
 	})
 }

@@ -152,7 +152,8 @@ func TestErrorsDoNotQuoteTheDocument(t *testing.T) {
 func TestReadErrorsComeThrough(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("connection reset")
-	for _, start := range []string{``, `{`, `{"a`, `{"a"`, `{"a":`, `{"a":1`, `{"a":1e`, `{"a":"x\`, `{"a":"x\u00`, `{"a":tr`, `{}`} {
+	for _, start := range []string{``, `{`, `{"a`, `{"a"`, `{"a":`, `{"a":1`, `{"a":1e`, `{"a":"x\`, `{"a":"x\u00`,
+		`{"a":tr`, `{}`} {
 		err := skip(io.MultiReader(strings.NewReader(start), iotest.ErrReader(broken)))
 		require.Equal(t, broken, err, "after %s", start)
 	}
@@ -182,7 +183,8 @@ func TestTextDropsWhatIsLeft(t *testing.T) {
 
 func TestMemoryDoesNotGrowWithTheDocument(t *testing.T) {
 	const size = 16 << 20
-	document := io.MultiReader(strings.NewReader(`{"a":"`), io.LimitReader(endless('x'), size), strings.NewReader(`","b":`),
+	document := io.MultiReader(strings.NewReader(`{"a":"`), io.LimitReader(endless('x'), size),
+		strings.NewReader(`","b":`),
 		io.LimitReader(endless('7'), size), strings.NewReader(`}`))
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -203,7 +205,8 @@ func (e endless) Read(p []byte) (int, error) {
 
 // FuzzSkip compares with an independent parser that follows the same RFC as strictly, and has no bound of 64 on depth.
 func FuzzSkip(f *testing.F) {
-	for _, seed := range []string{`{}`, `[1,-0.5e+9,true,null]`, `{"a":"\ud83d\ude00\/é"}`, `"\ud800"`, `{"a":1,"a":2}`, "\"\xff\""} {
+	for _, seed := range []string{`{}`, `[1,-0.5e+9,true,null]`, `{"a":"\ud83d\ude00\/é"}`, `"\ud800"`, `{"a":1,"a":2}`,
+		"\"\xff\""} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, document []byte) {

@@ -1,4 +1,5 @@
-// Package layers keeps the layer rule: cmd → modules → internal/gateway → workflows → schemas, internal. Tests may import what they like.
+// Package layers keeps the layer rule: cmd → modules → internal/gateway → workflows → schemas, internal. Tests may
+// import what they like.
 package layers
 
 import (
@@ -22,8 +23,8 @@ const (
 	caddy = "github.com/caddyserver/caddy/"
 )
 
-// below says for each layer which layers its packages may import. A layer is a folder without those below it that are layers themselves.
-// A main package is of layer cmd wherever it lies: nothing can import it.
+// below says for each layer which layers its packages may import. A layer is a folder without those below it that are
+// layers themselves. A main package is of layer cmd wherever it lies: nothing can import it.
 var below = map[string]string{
 	"cmd":              "modules internal/gateway workflows schemas internal caddyfile",
 	"modules":          "modules internal/gateway workflows schemas internal",

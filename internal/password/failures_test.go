@@ -56,8 +56,8 @@ func TestAddressIsSlowedDown(t *testing.T) {
 	require.Zero(t, fail(t, c, f, "one more", "192.0.2.2"))
 }
 
-// Colleagues at one address mistype: a right password gets in within seconds, at once where it did before, and guesses that go on don't
-// change that.
+// Colleagues at one address mistype: a right password gets in within seconds, at once where it did before, and guesses
+// that go on don't change that.
 func TestBusyOffice(t *testing.T) {
 	t.Parallel()
 	c := newClock()
@@ -113,7 +113,8 @@ func TestSuccessIsRemembered(t *testing.T) {
 	}
 }
 
-// Whoever knows their password does not renew the delay that others at their address brought about, nor keep it from being forgotten.
+// Whoever knows their password does not renew the delay that others at their address brought about, nor keep it from
+// being forgotten.
 func TestSuccessRenewsNoDelay(t *testing.T) {
 	t.Parallel()
 	c := newClock()

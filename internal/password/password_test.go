@@ -26,7 +26,8 @@ func TestHashAndVerify(t *testing.T) {
 	again, err := password.Hash(ctx, "correct horse")
 	require.NoError(t, err)
 	require.NotEqual(t, hash, again, "it has no salt")
-	for plain, want := range map[string]bool{"correct horse": true, "correct horse ": false, "Correct horse": false, "": false, strings.Repeat("x", 2000): false} {
+	for plain, want := range map[string]bool{"correct horse": true, "correct horse ": false, "Correct horse": false,
+		"": false, strings.Repeat("x", 2000): false} {
 		same, err := verify(ctx, hash, plain)
 		require.NoError(t, err)
 		require.Equal(t, want, same, "%.20q", plain)
@@ -81,9 +82,12 @@ func TestHashThatIsNone(t *testing.T) {
 	t.Parallel()
 	const tail = "$c29tZXNhbHRzb21lc2FsdA$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc"
 	for _, hash := range []string{
-		"x", "correct horse", "$2b$12$abcdefghijklmnopqrstuv", "$argon2i$v=19$m=19456,t=2,p=1" + tail, "$argon2id$v=16$m=19456,t=2,p=1" + tail,
-		"$argon2id$v=19$m=4194304,t=2,p=1" + tail, "$argon2id$v=19$m=19456,t=900,p=1" + tail, "$argon2id$v=19$m=19456,t=2,p=0" + tail,
-		"$argon2id$v=19$m=19456,t=2" + tail, "$argon2id$v=19$m=19456,t=2,p=1$!!$!!", "$argon2id$v=19$m=19456,t=2,p=1$c29tZXNhbHQ$",
+		"x", "correct horse", "$2b$12$abcdefghijklmnopqrstuv", "$argon2i$v=19$m=19456,t=2,p=1" + tail,
+		"$argon2id$v=16$m=19456,t=2,p=1" + tail,
+		"$argon2id$v=19$m=4194304,t=2,p=1" + tail, "$argon2id$v=19$m=19456,t=900,p=1" + tail,
+		"$argon2id$v=19$m=19456,t=2,p=0" + tail,
+		"$argon2id$v=19$m=19456,t=2" + tail, "$argon2id$v=19$m=19456,t=2,p=1$!!$!!",
+		"$argon2id$v=19$m=19456,t=2,p=1$c29tZXNhbHQ$",
 	} {
 		same, err := verify(t.Context(), hash, "password")
 		require.ErrorContains(t, err, "argon2id", hash)
@@ -105,7 +109,8 @@ func TestCheck(t *testing.T) {
 	for _, good := range []string{"12345678", "öäüßöäüß", strings.Repeat("x", 1024)} {
 		require.NoError(t, password.Check(good))
 	}
-	for bad, why := range map[string]string{"": "at least 8", "1234567": "at least 8", "ööööööö": "at least 8", strings.Repeat("x", 1025): "at most 1024", "12345678\xff": "UTF-8"} {
+	for bad, why := range map[string]string{"": "at least 8", "1234567": "at least 8", "ööööööö": "at least 8",
+		strings.Repeat("x", 1025): "at most 1024", "12345678\xff": "UTF-8"} {
 		require.ErrorContains(t, password.Check(bad), why)
 	}
 }

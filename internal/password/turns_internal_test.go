@@ -11,8 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Fifty clients that guess fill the line of strangers. An address where somebody succeeded before has places of its own, and its
-// turn comes after one of theirs at the latest. Nothing else hashes meanwhile: tests that run in parallel wait until this one has ended.
+// Fifty clients that guess fill the line of strangers. An address where somebody succeeded before has places of its
+// own, and its turn comes after one of theirs at the latest. Nothing else hashes meanwhile: tests that run in parallel
+// wait until this one has ended.
 func TestGuessersKeepNobodyOut(t *testing.T) {
 	f := NewFailures(time.Now)
 	a, _ := f.Try("ada", "192.0.2.1")

@@ -100,7 +100,8 @@ func (p *pkg) add(e event) {
 	}
 }
 
-// print prints the line that go test has for the package, and if it failed all that was printed by its tests that did not pass.
+// print prints the line that go test has for the package, and if it failed all that was printed by its tests that did
+// not pass.
 func (p *pkg) print(w io.Writer, failed bool) {
 	if !failed {
 		for _, line := range p.said {

@@ -1,11 +1,12 @@
-// Command retest runs go test, and once more, alone, each test that failed. A machine that is busy makes a test come too late now and then:
-// that costs a rerun and not the run, and the report at the end names the test.
+// Command retest runs go test, and once more, alone, each test that failed. A machine that is busy makes a test come
+// too late now and then: that costs a rerun and not the run, and the report at the end names the test.
 //
 //	retest GO-TEST-FLAGS… PACKAGES
 //
 // The packages are one argument, with blanks between them.
 //
-// A package that does not run to its end is not run again, and fails the run: its other tests may not have run. Neither is one with a data race.
+// A package that does not run to its end is not run again, and fails the run: its other tests may not have run.
+// Neither is one with a data race.
 package main
 
 import (
@@ -91,7 +92,8 @@ const (
 // again runs a test by itself, and tells what came of it.
 func (r *run) again(pkg, test string) (string, error) {
 	fmt.Fprintf(r.out, "\nOnce more: %s of %s\n", test, pkg)
-	alone := run{flags: append(slices.Clone(r.flags), "-count=1", "-run=^"+regexp.QuoteMeta(test)+"$"), verbose: r.verbose, out: r.out}
+	alone := run{flags: append(slices.Clone(r.flags), "-count=1", "-run=^"+regexp.QuoteMeta(test)+"$"),
+		verbose: r.verbose, out: r.out}
 	_, exit, err := alone.test(pkg)
 	if err != nil || exit != 0 {
 		return failedTwice, err
@@ -107,7 +109,8 @@ func (p *pkg) unsure() string {
 		return "it has a data race"
 	case len(p.failed) == 0 && len(p.running) == 0:
 		return "not because of a test"
-	case len(p.running) > 0 || summary < 1 || p.said[summary-1] != "FAIL\n" || !strings.HasPrefix(p.said[summary], "FAIL\t"):
+	case len(p.running) > 0 || summary < 1 || p.said[summary-1] != "FAIL\n" ||
+		!strings.HasPrefix(p.said[summary], "FAIL\t"):
 		return "it did not run to its end"
 	}
 	return ""

@@ -11,7 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// first reports, in the packages below, whether the test runs for the first time: what fails then only passes when it is run again.
+// first reports, in the packages below, whether the test runs for the first time: what fails then only passes when it
+// is run again.
 const first = `
 func first(t *testing.T) bool {
 	f, err := os.OpenFile(t.Name() + ".ran", os.O_CREATE|os.O_EXCL, 0o600)
@@ -81,7 +82,8 @@ func TestWhatPassesTheSecondTimePasses(t *testing.T) {
 	assert.Equal(t, 2, strings.Count(printed, "\n"), printed)
 }
 
-// A package that died may have tests that did not run: that they pass must not be concluded from a test of it that passes.
+// A package that died may have tests that did not run: that they pass must not be concluded from a test of it that
+// passes.
 func TestWhatIsBrokenFails(t *testing.T) {
 	module(t, "always", "flaky", "panics", "exits", "leaks", "useless")
 	passed, printed, report := retest(t)

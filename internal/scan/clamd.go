@@ -21,7 +21,8 @@ func (c Clamd) Scan(ctx context.Context, content io.Reader) (found string, err e
 	dialer := net.Dialer{Timeout: 10 * time.Second}
 	conn, err := dialer.DialContext(ctx, "tcp", string(c))
 	if err != nil {
-		return "", fmt.Errorf("clamd does not answer: start it with TCPSocket in its configuration, or correct its address: %w", err)
+		return "", fmt.Errorf("clamd does not answer: start it with TCPSocket in its configuration, or "+
+			"correct its address: %w", err)
 	}
 	defer conn.Close()
 	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })
@@ -76,7 +77,8 @@ func verdict(said string) (found string, err error) {
 	case answer == "OK" && ok:
 		return "", nil
 	case strings.Contains(said, "size limit exceeded"):
-		return "", errors.New("clamd takes no document of this size: set StreamMaxLength and MaxFileSize in its configuration to 25M at least")
+		return "", errors.New("clamd takes no document of this size: set StreamMaxLength and MaxFileSize in its " +
+			"configuration to 25M at least")
 	}
 	return "", fmt.Errorf("clamd could not tell: it answered %q", finding(said))
 }

@@ -17,12 +17,12 @@ import (
 // programsAtOnce bounds how many programs run side by side: some load a gigabyte of signatures each.
 const programsAtOnce = 2
 
-// foundStatus is the exit status of a program that found something, as clamscan and clamdscan have it; 0 means clean, and every other
-// one that it could not tell.
+// foundStatus is the exit status of a program that found something, as clamscan and clamdscan have it; 0 means clean,
+// and every other one that it could not tell.
 const foundStatus = 1
 
-// program is a scanner that is run once for each content, which it reads from its standard input. The first line it writes names
-// what it found.
+// program is a scanner that is run once for each content, which it reads from its standard input. The first line it
+// writes names what it found.
 type program struct {
 	path   string
 	args   []string
@@ -59,7 +59,8 @@ func (p *program) Scan(ctx context.Context, content io.Reader) (found string, er
 		line, _, _ := strings.Cut(said.String(), "\n")
 		return finding(line), nil
 	case errors.As(err, &exit):
-		return "", fmt.Errorf("the scanner ended with %s: run it by hand on a file to see why; it must end with 0 for a clean one and with 1 for a harmful one", exit)
+		return "", fmt.Errorf("the scanner ended with %s: run it by hand on a file to see why; it must end with 0 for a "+
+			"clean one and with 1 for a harmful one", exit)
 	}
 	return "", fmt.Errorf("running the scanner: %w", err)
 }

@@ -15,13 +15,13 @@ import (
 
 // Scanner looks through contents.
 type Scanner interface {
-	// Scan reads content to its end. found names what is harmful in it, in the scanner's words; empty: it is clean. After an error
-	// nothing is known of it.
+	// Scan reads content to its end. found names what is harmful in it, in the scanner's words; empty: it is clean. After
+	// an error nothing is known of it.
 	Scan(ctx context.Context, content io.Reader) (found string, err error)
 }
 
-// Check says what is wrong with the arguments of the option scan, or nil: they are exec, a program and its arguments; or clamd and its
-// address.
+// Check says what is wrong with the arguments of the option scan, or nil: they are exec, a program and its arguments;
+// or clamd and its address.
 func Check(args []string) error {
 	switch {
 	case len(args) >= 2 && args[0] == "exec":

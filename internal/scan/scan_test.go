@@ -144,10 +144,12 @@ func startClamd(t *testing.T) (address string) {
 	require.NoError(t, err)
 	require.NoError(t, l.Close())
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "signatures"), 0o755))
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "signatures", "test.ndb"), fmt.Appendf(nil, "Hiregate.Marker:0:*:%x\n", marker), 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "signatures", "test.ndb"),
+		fmt.Appendf(nil, "Hiregate.Marker:0:*:%x\n", marker), 0o644))
 	config := filepath.Join(dir, "clamd.conf")
-	require.NoError(t, os.WriteFile(config, []byte("Foreground yes\nTCPSocket "+port+"\nTCPAddr 127.0.0.1\nStreamMaxLength 2M\nDatabaseDirectory "+
-		filepath.Join(dir, "signatures")+"\nTemporaryDirectory "+dir+"\n"), 0o644))
+	require.NoError(t, os.WriteFile(config,
+		[]byte("Foreground yes\nTCPSocket "+port+"\nTCPAddr 127.0.0.1\nStreamMaxLength 2M\nDatabaseDirectory "+
+			filepath.Join(dir, "signatures")+"\nTemporaryDirectory "+dir+"\n"), 0o644))
 	var out bytes.Buffer
 	c := exec.Command(path, "--config-file", config)
 	c.Stdout, c.Stderr = &out, &out

@@ -16,9 +16,10 @@ type Entered struct {
 	Export      *hiring.Export // that the step's helper triggered; nil: the step has none
 }
 
-// Enter moves a job application into a step. When the step has a helper, the candidate is exported in the same transaction, to
-// those of configured that the helper names, or to all of them. When that leaves nobody, the export is kept as failed, with
-// the reason. As with Export, it may run more than once, and the export is offered to the dispatcher after the commit.
+// Enter moves a job application into a step. When the step has a helper, the candidate is exported in the same
+// transaction, to those of configured that the helper names, or to all of them. When that leaves nobody, the export is
+// kept as failed, with the reason. As with Export, it may run more than once, and the export is offered to the
+// dispatcher after the commit.
 //
 // Errors: ErrNoSuch, *RefusedError when the application is in that step already, and those of the store.
 func (t *Trigger) Enter(tx *store.Tx, tenant, application, step string, configured []string) (*Entered, error) {
@@ -44,7 +45,8 @@ func (t *Trigger) Enter(tx *store.Tx, tenant, application, step string, configur
 	if err := tx.PutJobApplication(a, now); err != nil {
 		return nil, err
 	}
-	in := &Entered{Application: a, Transition: hiring.Transition{ID: hiring.NewID(now), Tenant: tenant, Application: a.ID, Status: a.Status}}
+	in := &Entered{Application: a, Transition: hiring.Transition{ID: hiring.NewID(now), Tenant: tenant, Application: a.ID,
+		Status: a.Status}}
 	if s.Helper != nil {
 		if in.Export, err = t.help(tx, a, s.Helper, configured); err != nil {
 			return nil, err
@@ -54,10 +56,13 @@ func (t *Trigger) Enter(tx *store.Tx, tenant, application, step string, configur
 	return in, tx.AddTransition(&in.Transition)
 }
 
-const nobody = "no integration that the step's helper exports to was configured when the job application entered the step: configure one, then export the candidate again"
+const nobody = "no integration that the step's helper exports to was configured when the job application entered " +
+	"the step: configure one, then export the candidate again"
 
 // help exports for a helper.
-func (t *Trigger) help(tx *store.Tx, a *hiring.JobApplication, h *hiring.Helper, configured []string) (*hiring.Export, error) {
+func (t *Trigger) help(
+	tx *store.Tx, a *hiring.JobApplication, h *hiring.Helper, configured []string,
+) (*hiring.Export, error) {
 	to := configured
 	if len(h.Integrations) > 0 {
 		to = nil

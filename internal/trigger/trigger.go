@@ -1,5 +1,5 @@
-// Package trigger makes the exports that begin here: a person exports a candidate, or a job application enters a step whose
-// helper does. The body is built from the store and put through the door in the transaction that triggers it.
+// Package trigger makes the exports that begin here: a person exports a candidate, or a job application enters a step
+// whose helper does. The body is built from the store and put through the door in the transaction that triggers it.
 package trigger
 
 import (
@@ -75,8 +75,8 @@ type Request struct {
 	Application  string   // the job application it is about; empty: the only one
 }
 
-// Export exports a candidate. It may run more than once for the same request, as what Write runs may. Offer the export to the
-// dispatcher once the transaction is committed.
+// Export exports a candidate. It may run more than once for the same request, as what Write runs may. Offer the export
+// to the dispatcher once the transaction is committed.
 //
 // Errors: ErrNoSuch, *RefusedError, and those of the store.
 func (t *Trigger) Export(tx *store.Tx, r Request) (*hiring.Export, error) {
@@ -128,7 +128,8 @@ func (t *Trigger) Export(tx *store.Tx, r Request) (*hiring.Export, error) {
 func (t *Trigger) link(candidate *hiring.Candidate) ([]byte, error) {
 	link := strings.ReplaceAll(t.Config.CandidateURL, "{candidate}", url.PathEscape(candidate.ID))
 	if len(link) > webhook.HeaderBound {
-		return nil, &RefusedError{Reason: fmt.Sprintf("the candidate's id makes a Link header of %d bytes, and %d are the most: "+
+		return nil, &RefusedError{Reason: fmt.Sprintf("the candidate's id makes a Link header of %d bytes, "+
+			"and %d are the most: "+
 			"shorten candidate_url, or give the candidate a shorter id", len(link), webhook.HeaderBound)}
 	}
 	return []byte(link), nil
@@ -179,7 +180,8 @@ func (p *payload) load(candidate *hiring.Candidate) error {
 		return err
 	}
 	if len(all) > maxApplications {
-		return &RefusedError{Reason: fmt.Sprintf("the candidate has more than %d job applications, too many for one export", maxApplications)}
+		return &RefusedError{Reason: fmt.Sprintf("the candidate has more than %d job applications, too many for one export",
+			maxApplications)}
 	}
 	slices.SortStableFunc(all, func(a, b *hiring.JobApplication) int {
 		return cmp.Compare(a.CreatedAt.UnixMicro(), b.CreatedAt.UnixMicro())
@@ -202,7 +204,8 @@ func (p *payload) load(candidate *hiring.Candidate) error {
 				continue
 			}
 			token, hash := documents.NewToken()
-			one.Attachments = append(one.Attachments, hropen.Attachment{ID: d.ID, Descriptions: d.Descriptions, URL: documents.URL(p.config.PublicURL, token)})
+			one.Attachments = append(one.Attachments, hropen.Attachment{ID: d.ID, Descriptions: d.Descriptions,
+				URL: documents.URL(p.config.PublicURL, token)})
 			p.documents, p.hashes = append(p.documents, d), append(p.hashes, hash)
 		}
 		p.applications = append(p.applications, one)
@@ -210,8 +213,8 @@ func (p *payload) load(candidate *hiring.Candidate) error {
 	return nil
 }
 
-// context is the job board code that the export's context header names: of the named job application or the only one; empty
-// when there is none.
+// context is the job board code that the export's context header names: of the named job application or the only one;
+// empty when there is none.
 func (p *payload) context(application string) (string, error) {
 	switch {
 	case application != "":
@@ -226,5 +229,6 @@ func (p *payload) context(application string) (string, error) {
 	case len(p.applications) == 1:
 		return p.applications[0].JobApplication.Job, nil
 	}
-	return "", &RefusedError{Ambiguous: true, Reason: "the candidate has several job applications: name the one that the export is about"}
+	return "", &RefusedError{Ambiguous: true,
+		Reason: "the candidate has several job applications: name the one that the export is about"}
 }

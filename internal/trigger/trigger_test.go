@@ -22,8 +22,9 @@ import (
 
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 123456000, time.UTC)
 
-// bench is a trigger over a store with the tenant initech: the candidate c-1 with a job application for NURSE-1, which has a
-// document, the steps interview, hired (with a helper for all) and archive (with a helper for the integration archive).
+// bench is a trigger over a store with the tenant initech: the candidate c-1 with a job application for NURSE-1, which
+// has a document, the steps interview, hired (with a helper for all) and archive (with a helper for the integration
+// archive).
 type bench struct {
 	*trigger.Trigger
 	t   *testing.T
@@ -40,11 +41,14 @@ func setup(t *testing.T) *bench {
 	validator, err := schemas.New("Service")
 	require.NoError(t, err)
 	b := &bench{t: t, now: noon}
-	b.Trigger = &trigger.Trigger{Store: db, Validator: validator, Now: func() time.Time { return b.now }, Config: &config.Config{
-		Names: names, PublicURL: "https://gate.example.com", CandidateURL: "https://recruiting.example.com/c/{candidate}?tab=1"}}
+	b.Trigger = &trigger.Trigger{Store: db, Validator: validator, Now: func() time.Time { return b.now },
+		Config: &config.Config{
+			Names: names, PublicURL: "https://gate.example.com",
+			CandidateURL: "https://recruiting.example.com/c/{candidate}?tab=1"}}
 	row := hiring.Row{Tenant: "initech"}
 	b.write(func(tx *store.Tx) error {
-		if err := tx.PutCandidate(&hiring.Candidate{Row: row, ID: "c-1/é", Name: hiring.Name{Given: "Zoë"}}, noon); err != nil {
+		if err := tx.PutCandidate(&hiring.Candidate{Row: row, ID: "c-1/é", Name: hiring.Name{Given: "Zoë"}},
+			noon); err != nil {
 			return err
 		}
 		if err := tx.PutJob(&hiring.Job{Row: row, BoardCode: "NURSE-1", ID: "job-1", Title: "Nurse"}, noon); err != nil {
@@ -59,7 +63,8 @@ func setup(t *testing.T) *bench {
 				return err
 			}
 		}
-		_, err := tx.AddApplicationDocument(&hiring.ApplicationDocument{Key: 1, Tenant: "initech", Application: "a-1", ID: "doc-1", Descriptions: []string{"Resume"},
+		_, err := tx.AddApplicationDocument(&hiring.ApplicationDocument{Key: 1, Tenant: "initech", Application: "a-1",
+			ID: "doc-1", Descriptions: []string{"Resume"},
 			FileName: "r.pdf", MediaType: "application/pdf", Blob: "blob-1", SHA256: []byte{7}, Size: 3, CreatedAt: noon})
 		return err
 	})
@@ -75,7 +80,8 @@ func (b *bench) write(fn func(*store.Tx) error) {
 func (b *bench) apply(id string) {
 	b.t.Helper()
 	b.write(func(tx *store.Tx) error {
-		return tx.PutJobApplication(&hiring.JobApplication{Row: hiring.Row{Tenant: "initech"}, ID: id, Candidate: "c-1/é", Job: "NURSE-1", LanguageCode: "en-US"}, b.now)
+		return tx.PutJobApplication(&hiring.JobApplication{Row: hiring.Row{Tenant: "initech"}, ID: id, Candidate: "c-1/é",
+			Job: "NURSE-1", LanguageCode: "en-US"}, b.now)
 	})
 }
 
@@ -167,7 +173,8 @@ func TestContextIsTheJobOfTheApplicationItIsAbout(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		return tx.PutJobApplication(&hiring.JobApplication{Row: hiring.Row{Tenant: "initech"}, ID: "a-2", Candidate: "c-1/é", Job: "COOK-1"}, b.now)
+		return tx.PutJobApplication(&hiring.JobApplication{Row: hiring.Row{Tenant: "initech"}, ID: "a-2", Candidate: "c-1/é",
+			Job: "COOK-1"}, b.now)
 	})
 	refused := new(trigger.RefusedError)
 	_, err := b.export(trigger.Request{Candidate: "c-1/é", Integrations: []string{"hris"}})
@@ -179,7 +186,8 @@ func TestContextIsTheJobOfTheApplicationItIsAbout(t *testing.T) {
 	e, err = b.export(trigger.Request{Candidate: "c-2", Integrations: []string{"hris"}})
 	require.NoError(t, err)
 	require.Nil(t, e.ExportContext, "there is no job, so there must be no header")
-	for _, r := range []trigger.Request{{Candidate: "c-3"}, {Candidate: "c-1/é", Application: "a-9"}, {Candidate: "c-2", Application: "a-1"}} {
+	for _, r := range []trigger.Request{{Candidate: "c-3"}, {Candidate: "c-1/é", Application: "a-9"},
+		{Candidate: "c-2", Application: "a-1"}} {
 		_, err = b.export(r)
 		require.ErrorIs(t, err, trigger.ErrNoSuch)
 	}
@@ -197,7 +205,8 @@ func TestHeadersAreNoLongerThanAReceiverTakes(t *testing.T) {
 				return err
 			}
 		}
-		return tx.PutJobApplication(&hiring.JobApplication{Row: hiring.Row{Tenant: "initech"}, ID: "a-2", Candidate: short, Job: code}, noon)
+		return tx.PutJobApplication(&hiring.JobApplication{Row: hiring.Row{Tenant: "initech"}, ID: "a-2", Candidate: short,
+			Job: code}, noon)
 	})
 	e, err := b.export(trigger.Request{Candidate: short, Integrations: []string{"hris"}})
 	require.NoError(t, err)
@@ -216,7 +225,8 @@ func TestExportOfAThousandApplicationsAndNoMore(t *testing.T) {
 	about := trigger.Request{Candidate: "c-1/é", Application: "a-1", Integrations: []string{"hris"}}
 	b.write(func(tx *store.Tx) error {
 		for n := 2; n <= 1000; n++ {
-			a := &hiring.JobApplication{Row: hiring.Row{Tenant: "initech"}, ID: fmt.Sprint("a-", n), Candidate: about.Candidate, Job: "NURSE-1"}
+			a := &hiring.JobApplication{Row: hiring.Row{Tenant: "initech"}, ID: fmt.Sprint("a-", n), Candidate: about.Candidate,
+				Job: "NURSE-1"}
 			if err := tx.PutJobApplication(a, noon); err != nil {
 				return err
 			}
@@ -247,7 +257,8 @@ func TestEnteringAStepWithAHelperExportsOnce(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"archive", "hris"}, in.Export.Integrations)
 	require.Equal(t, in.Export.Key, in.Transition.Export)
-	require.Contains(t, string(in.Export.Body), `"candidateStatus":{"name":"Offer accepted","category":"Hired","transitionDateTime":"2026-11-20 12:00:00"}`,
+	require.Contains(t, string(in.Export.Body),
+		`"candidateStatus":{"name":"Offer accepted","category":"Hired","transitionDateTime":"2026-11-20 12:00:00"}`,
 		"the export was built before the step was entered")
 	_, err = b.enter("hired", "hris")
 	refused := new(trigger.RefusedError)
@@ -343,11 +354,14 @@ func TestConfiguredAreThoseThatAreOpen(t *testing.T) {
 	b := setup(t)
 	tenant := &hiring.Tenant{Name: "initech"}
 	for _, name := range []string{"payroll", "crm", "archive", "hris"} {
-		tenant.Integrations = append(tenant.Integrations, hiring.Integration{Tenant: "initech", Name: name, URL: "https://" + name + ".example/in", Secret: "s", Verify: name != "crm"})
+		tenant.Integrations = append(tenant.Integrations, hiring.Integration{Tenant: "initech", Name: name,
+			URL: "https://" + name + ".example/in", Secret: "s", Verify: name != "crm"})
 	}
 	b.write(func(tx *store.Tx) error {
-		for n, state := range []hiring.IntegrationState{hiring.Configured, hiring.NotConfigured, hiring.Disabled, hiring.Configured} {
-			if err := tx.PutIntegrationStatus(&tenant.Integrations[n], store.IntegrationStatus{State: state, UpdatedAt: noon}); err != nil {
+		for n, state := range []hiring.IntegrationState{hiring.Configured, hiring.NotConfigured, hiring.Disabled,
+			hiring.Configured} {
+			if err := tx.PutIntegrationStatus(&tenant.Integrations[n],
+				store.IntegrationStatus{State: state, UpdatedAt: noon}); err != nil {
 				return err
 			}
 		}
@@ -358,15 +372,16 @@ func TestConfiguredAreThoseThatAreOpen(t *testing.T) {
 	require.Equal(t, []string{"crm", "hris", "payroll"}, names)
 }
 
-// The job applications come in the order in which they were made, whatever their ids, and a document that the scanner refused does not
-// leave.
+// The job applications come in the order in which they were made, whatever their ids, and a document that the scanner
+// refused does not leave.
 func TestWhatAnExportHolds(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.now = noon.Add(time.Hour)
 	b.apply("a-0")
 	b.write(func(tx *store.Tx) error {
-		_, err := tx.AddApplicationDocument(&hiring.ApplicationDocument{Key: 2, Tenant: "initech", Application: "a-1", ID: "doc-2", Descriptions: []string{},
+		_, err := tx.AddApplicationDocument(&hiring.ApplicationDocument{Key: 2, Tenant: "initech", Application: "a-1",
+			ID: "doc-2", Descriptions: []string{},
 			Blob: "blob-2", SHA256: []byte{8}, CreatedAt: noon, Scan: hiring.Refused})
 		return err
 	})
@@ -397,7 +412,8 @@ func TestMoreThanAnExportMayHold(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.write(func(tx *store.Tx) error {
-		return tx.PutCandidate(&hiring.Candidate{Row: hiring.Row{Tenant: "initech"}, ID: "c-2", CitizenShip: make([]string, 10_001)}, noon)
+		return tx.PutCandidate(&hiring.Candidate{Row: hiring.Row{Tenant: "initech"}, ID: "c-2",
+			CitizenShip: make([]string, 10_001)}, noon)
 	})
 	_, err := b.export(trigger.Request{Candidate: "c-2", Integrations: []string{"hris"}})
 	refused := new(trigger.RefusedError)
@@ -412,7 +428,8 @@ func TestHelperExportsForTheApplicationThatEntered(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.write(func(tx *store.Tx) error {
-		return tx.PutJobApplication(&hiring.JobApplication{Row: hiring.Row{Tenant: "initech"}, ID: "a-2", Candidate: "c-1/é", Job: "COOK-1"}, noon)
+		return tx.PutJobApplication(&hiring.JobApplication{Row: hiring.Row{Tenant: "initech"}, ID: "a-2", Candidate: "c-1/é",
+			Job: "COOK-1"}, noon)
 	})
 	in, err := b.enter("hired", "hris")
 	require.NoError(t, err)

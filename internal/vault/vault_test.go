@@ -52,8 +52,10 @@ func TestVault(t *testing.T) {
 		purpose, owner string
 		sealed         []byte
 	}{
-		{both, "others", "acme", sealed}, {both, "things", "globex", sealed}, {both, "things", "acme", broken}, {both, "things", "acme", nil},
-		{both.Newest(), "things", "acme", sealed}, {of(t, newest, third), "things", "acme", sealed}, {new(vault.Vault), "things", "acme", sealed},
+		{both, "others", "acme", sealed}, {both, "things", "globex", sealed}, {both, "things", "acme", broken},
+		{both, "things", "acme", nil},
+		{both.Newest(), "things", "acme", sealed}, {of(t, newest, third), "things", "acme", sealed},
+		{new(vault.Vault), "things", "acme", sealed},
 	} {
 		_, err := one.v.Open(one.purpose, one.owner, one.sealed)
 		require.ErrorIs(t, err, vault.ErrSealed)

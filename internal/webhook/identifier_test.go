@@ -11,11 +11,13 @@ import (
 
 func TestValidUUID(t *testing.T) {
 	t.Parallel()
-	for _, ok := range []string{"a", "!", "~", "5b0c7d2e-0000-4000-8000-000000000001", "a/b%20", strings.Repeat("x", 255)} {
+	for _, ok := range []string{"a", "!", "~", "5b0c7d2e-0000-4000-8000-000000000001", "a/b%20",
+		strings.Repeat("x", 255)} {
 		require.True(t, webhook.ValidUUID(ok), "%q", ok)
 		require.True(t, webhook.ValidUUID([]byte(ok)), "%q", ok)
 	}
-	for _, bad := range []string{"", " ", "a b", "a\n", "a\t", "\x7f", "é", "\xff", "a\x00", strings.Repeat("x", 256), strings.Repeat("x", 1000)} {
+	for _, bad := range []string{"", " ", "a b", "a\n", "a\t", "\x7f", "é", "\xff", "a\x00", strings.Repeat("x", 256),
+		strings.Repeat("x", 1000)} {
 		require.False(t, webhook.ValidUUID(bad), "%q", bad)
 		require.False(t, webhook.ValidUUID([]byte(bad)), "%q", bad)
 	}

@@ -230,7 +230,8 @@ func TestSwitchingProtocolsIsAnAnswer(t *testing.T) {
 		}
 		defer conn.Close()
 		_ = conn.SetDeadline(time.Now().Add(10 * time.Second))
-		_, _ = io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\nhello")
+		_, _ = io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: "+
+			"websocket\r\n\r\nhello")
 		_, err = io.Copy(io.Discard, conn)
 		ended <- err
 	}))

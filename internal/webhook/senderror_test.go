@@ -113,7 +113,8 @@ func TestTLSAlertAfterTheHandshake(t *testing.T) {
 	srv.TLS = &tls.Config{ClientAuth: tls.RequireAnyClientCert}
 	srv.StartTLS()
 	t.Cleanup(srv.Close)
-	_, err := names(t).Send(t.Context(), srv.Client(), webhook.Delivery{URL: srv.URL + "/hidden", Event: webhook.EventVerify})
+	_, err := names(t).Send(t.Context(), srv.Client(), webhook.Delivery{URL: srv.URL + "/hidden",
+		Event: webhook.EventVerify})
 	requireKind(t, err, webhook.KindTLS)
 	require.ErrorContains(t, err, "certificate required")
 }
@@ -211,7 +212,8 @@ func TestDeliveryThatCannotBeSent(t *testing.T) {
 		{webhook.Delivery{URL: "ftp://127.0.0.1:1/hidden"}, "not a valid https or http URL"},
 		{webhook.Delivery{URL: "/hidden"}, "not a valid https or http URL"},
 		{webhook.Delivery{URL: "http://hidden:hidden@127.0.0.1:1/acme"}, "a user name or password in it: remove them"},
-		{webhook.Delivery{URL: "http://127.0.0.1:1/acme", Event: webhook.EventExport, UUID: []byte("hidden\n")}, "a character that HTTP does not allow"},
+		{webhook.Delivery{URL: "http://127.0.0.1:1/acme", Event: webhook.EventExport, UUID: []byte("hidden\n")},
+			"a character that HTTP does not allow"},
 	} {
 		_, err := names(t).Send(t.Context(), newClient(t), c.d)
 		requireKind(t, err, webhook.KindProtocol)
@@ -224,7 +226,8 @@ func TestDeliveryThatCannotBeSent(t *testing.T) {
 func TestResolverIsNotNamed(t *testing.T) {
 	t.Parallel()
 	_, err := sendThrough(t, &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
-		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: &net.DNSError{Err: "no such host", Name: "hr.example", Server: "10.9.8.7:53", IsNotFound: true}}
+		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: &net.DNSError{Err: "no such host", Name: "hr.example",
+			Server: "10.9.8.7:53", IsNotFound: true}}
 	}})
 	se := requireKind(t, err, webhook.KindDNS)
 	require.Contains(t, se.Error(), "no such host")

@@ -16,7 +16,8 @@ import (
 var rfc4231 = []struct{ key, data, mac string }{
 	{strings.Repeat("\x0b", 20), "Hi There", "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7"},
 	{"Jefe", "what do ya want for nothing?", "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"},
-	{strings.Repeat("\xaa", 20), strings.Repeat("\xdd", 50), "773ea91e36800e46854db8ebd09181a72959098b3ef8c122d9635514ced565fe"},
+	{strings.Repeat("\xaa", 20), strings.Repeat("\xdd", 50),
+		"773ea91e36800e46854db8ebd09181a72959098b3ef8c122d9635514ced565fe"},
 	{
 		"\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x0c\x0d\x0e\x0f\x10\x11\x12\x13\x14\x15\x16\x17\x18\x19",
 		strings.Repeat("\xcd", 50), "82558a389a443c0ea4cc819899f2083a85f0faa3e578f8077a2e3ff46729665b",
@@ -78,7 +79,8 @@ func TestVerify(t *testing.T) {
 	require.False(t, webhook.Verify(good, append(body, ' '), "new"), "one byte more")
 	require.False(t, webhook.Verify(webhook.Sign("", body), body, ""), "an empty secret is none")
 	for _, malformed := range []string{
-		"", good[:63], good[:62], good + "0", good + "00", "sha256=" + good, " " + good, good[:63] + "g", strings.Repeat("z", 64), strings.Repeat("é", 32),
+		"", good[:63], good[:62], good + "0", good + "00", "sha256=" + good, " " + good, good[:63] + "g",
+		strings.Repeat("z", 64), strings.Repeat("é", 32),
 	} {
 		require.False(t, webhook.Verify(malformed, body, "new"), "%q", malformed)
 	}
@@ -92,7 +94,8 @@ func TestVerify(t *testing.T) {
 func FuzzVerify(f *testing.F) {
 	body := []byte(`{"data":"Service Verify Event"}`)
 	good := webhook.Sign("secret", body)
-	for _, seed := range []string{"", good, strings.ToUpper(good), good[1:], good + "\n", strings.Repeat("0", 64), strings.Repeat("\xff", 64)} {
+	for _, seed := range []string{"", good, strings.ToUpper(good), good[1:], good + "\n", strings.Repeat("0", 64),
+		strings.Repeat("\xff", 64)} {
 		f.Add(seed, body)
 	}
 	f.Fuzz(func(t *testing.T, header string, body []byte) {

@@ -23,7 +23,8 @@ var sentAt = time.Unix(1614265330, 999_000_000)
 func TestStandardSignature(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=",
-		webhook.SignStandard("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "msg_p5jXN8AQM9LWM0D4loKWxJek", sentAt, []byte(`{"test": 2432232314}`)))
+		webhook.SignStandard("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "msg_p5jXN8AQM9LWM0D4loKWxJek", sentAt,
+			[]byte(`{"test": 2432232314}`)))
 }
 
 func TestStandardSignatureIsThatOfOpenSSL(t *testing.T) {
@@ -38,11 +39,13 @@ func TestStandardSignatureIsThatOfOpenSSL(t *testing.T) {
 		"whsec_ no base64 !": []byte("whsec_ no base64 !"),
 	} {
 		body := []byte(`{"candidate":{"name":"Zoë"}}`)
-		cmd := exec.CommandContext(t.Context(), openssl, "dgst", "-sha256", "-mac", "HMAC", "-macopt", "hexkey:"+hex.EncodeToString(raw), "-binary")
+		cmd := exec.CommandContext(t.Context(), openssl, "dgst", "-sha256", "-mac", "HMAC", "-macopt",
+			"hexkey:"+hex.EncodeToString(raw), "-binary")
 		cmd.Stdin = bytes.NewReader(append([]byte("e-1.1614265330."), body...))
 		want, err := cmd.Output()
 		require.NoError(t, err)
-		require.Equal(t, "v1,"+base64.StdEncoding.EncodeToString(want), webhook.SignStandard(secret, "e-1", sentAt, body), secret)
+		require.Equal(t, "v1,"+base64.StdEncoding.EncodeToString(want), webhook.SignStandard(secret, "e-1", sentAt, body),
+			secret)
 	}
 }
 
@@ -57,11 +60,13 @@ func TestStandardSecretIsChecked(t *testing.T) {
 	}
 }
 
-// Switched on, both events carry the second set beside the contract's own headers; each attempt has the time it was made.
+// Switched on, both events carry the second set beside the contract's own headers; each attempt has the time it was
+// made.
 func TestStandardHeadersStandBesideTheContracts(t *testing.T) {
 	t.Parallel()
 	var got http.Header
-	partner := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got = r.Header.Clone() }))
+	partner := httptest.NewServer(
+		http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got = r.Header.Clone() }))
 	t.Cleanup(partner.Close)
 	names, err := webhook.NamesFor("Service")
 	require.NoError(t, err)
@@ -78,7 +83,8 @@ func TestStandardHeadersStandBesideTheContracts(t *testing.T) {
 		require.Equal(t, webhook.SignStandard("s", d.WebhookID, time.Unix(at, 0), d.Body), got.Get("Webhook-Signature"))
 		require.Equal(t, webhook.Sign("s", d.Body), got.Get("X-Service-Signature"))
 	}
-	send(webhook.Delivery{URL: i.URL, Secret: "s", Event: webhook.EventExport, Body: []byte(`{}`), UUID: []byte("u-1"), WebhookID: "u-1"})
+	send(webhook.Delivery{URL: i.URL, Secret: "s", Event: webhook.EventExport, Body: []byte(`{}`), UUID: []byte("u-1"),
+		WebhookID: "u-1"})
 	first, second := names.Verification(i), names.Verification(i)
 	send(first)
 	require.NotEqual(t, first.WebhookID, second.WebhookID)

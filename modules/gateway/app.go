@@ -1,5 +1,5 @@
-// Package gateway is the app module: Caddy's global option hiregate. It makes an internal/gateway of each configuration, and hands it to
-// the handlers.
+// Package gateway is the app module: Caddy's global option hiregate. It makes an internal/gateway of each
+// configuration, and hands it to the handlers.
 package gateway
 
 import (
@@ -28,8 +28,8 @@ import (
 	"github.com/hiregate/hiregate/schemas"
 )
 
-// App is the global option hiregate: what all handlers share. Databases, documents and the connection to Temporal outlive a
-// reload; tenants, egress and names are those of the configuration.
+// App is the global option hiregate: what all handlers share. Databases, documents and the connection to Temporal
+// outlive a reload; tenants, egress and names are those of the configuration.
 type App struct {
 	// Dev allows what a laptop needs and a server must not have: secrets written out in the configuration.
 	Dev bool `json:"dev,omitempty"`
@@ -37,10 +37,11 @@ type App struct {
 	ServiceName string `json:"service_name,omitempty"`
 	// PublicURL is where the world reaches this gateway, such as https://gate.example.com. Required.
 	PublicURL string `json:"public_url,omitempty"`
-	// CandidateURL is a candidate's profile in the service, for the Link header of the exports triggered here; {candidate} stands for
-	// their id. Default: <public_url>/candidates/{candidate}.
+	// CandidateURL is a candidate's profile in the service, for the Link header of the exports triggered here;
+	// {candidate} stands for their id. Default: <public_url>/candidates/{candidate}.
 	CandidateURL string `json:"candidate_url,omitempty"`
-	// Database is its address: sqlite:///absolute/path, or postgres://user@host/name; with a password in it, a placeholder. Required.
+	// Database is its address: sqlite:///absolute/path, or postgres://user@host/name; with a password in it, a
+	// placeholder. Required.
 	Database string `json:"database,omitempty"`
 	// Documents is the folder of the candidates' documents: file:///absolute/path. Required.
 	Documents string `json:"documents,omitempty"`
@@ -48,16 +49,17 @@ type App struct {
 	Temporal Temporal `json:"temporal,omitzero"`
 	// Egress opens addresses that are otherwise refused: private networks, other ports, plain http.
 	Egress []Allow `json:"egress,omitempty"`
-	// SealKey are placeholders of what the secrets of stored tenants and integrations, and what exports hold, are sealed with: the first seals,
-	// the others open what was sealed before it was changed. Default: they are kept as they are.
+	// SealKey are placeholders of what the secrets of stored tenants and integrations, and what exports hold, are sealed
+	// with: the first seals, the others open what was sealed before it was changed. Default: they are kept as they are.
 	SealKey []string `json:"seal_key,omitempty"`
-	// Scan names what looks through the documents of job applications before anybody gets them: exec, a program and its arguments; or
-	// clamd, and its host:port. Default: nobody does.
+	// Scan names what looks through the documents of job applications before anybody gets them: exec, a program and its
+	// arguments; or clamd, and its host:port. Default: nobody does.
 	Scan []string `json:"scan,omitempty"`
-	// Retention is for how long the content of exports is kept once nothing is to be done with it: a number of days, such as 90d.
-	// Default: for good.
+	// Retention is for how long the content of exports is kept once nothing is to be done with it: a number of days, such
+	// as 90d. Default: for good.
 	Retention string `json:"retention,omitempty"`
-	// BodyMemory is how many bytes the bodies of requests may take at once before it is known who sent them. Default: 64 MiB.
+	// BodyMemory is how many bytes the bodies of requests may take at once before it is known who sent them. Default: 64
+	// MiB.
 	BodyMemory int64 `json:"body_memory,omitempty"`
 	// BodyTime is how long such a body may take to come in. Default: 2 minutes.
 	BodyTime caddy.Duration `json:"body_time,omitempty"`
@@ -120,8 +122,9 @@ func (a *App) Provision(ctx caddy.Context) error {
 	return a.take()
 }
 
-// checkChallenges refuses what would keep every certificate away. Caddy answers the challenges of those who issue them at the first
-// address of default_bind, or of bind where the issuer is named (tls, cert_issuer), and takes a network in front of it for a part of a host's name.
+// checkChallenges refuses what would keep every certificate away. Caddy answers the challenges of those who issue them
+// at the first address of default_bind, or of bind where the issuer is named (tls, cert_issuer), and takes a network
+// in front of it for a part of a host's name.
 func checkChallenges(ctx caddy.Context) error {
 	app, err := ctx.AppIfConfigured("tls")
 	if errors.Is(err, caddy.ErrNotConfigured) {
@@ -136,10 +139,13 @@ func checkChallenges(ctx caddy.Context) error {
 	for _, policy := range automation.Policies {
 		for _, issuer := range policy.Issuers {
 			acme, ok := issuer.(*caddytls.ACMEIssuer)
-			if !ok || acme.Challenges == nil || acme.Challenges.DNS != nil || !strings.HasPrefix(acme.Challenges.BindHost, "shared/") {
+			if !ok || acme.Challenges == nil || acme.Challenges.DNS != nil ||
+				!strings.HasPrefix(acme.Challenges.BindHost, "shared/") {
 				continue
 			}
-			return fmt.Errorf("no certificate would come, since Caddy can't answer those who issue them at %[1]s: write `bind %[1]s` into each site instead of default_bind, and name the issuer with the global options email and acme_ca instead of tls or cert_issuer", acme.Challenges.BindHost)
+			return fmt.Errorf("no certificate would come, since Caddy can't answer those who issue them at %[1]s: write "+
+				"`bind %[1]s` into each site instead of default_bind, and name the issuer with the global options email and "+
+				"acme_ca instead of tls or cert_issuer", acme.Challenges.BindHost)
 		}
 	}
 	return nil
@@ -151,7 +157,8 @@ func resolved() resolve {
 	return func(s string) (string, error) { return replacer.ReplaceOrErr(s, true, true) }
 }
 
-// CheckPlaceholders names all placeholders of the Caddyfile that have no value, each with its line, when one of these is among them.
+// CheckPlaceholders names all placeholders of the Caddyfile that have no value, each with its line, when one of these
+// is among them.
 func CheckPlaceholders(ctx caddy.Context, written ...string) error {
 	a, err := appOf(ctx)
 	if err != nil {
@@ -172,13 +179,15 @@ func (a *App) take() error {
 	}
 	// Pooled values outlive this configuration, so they log on their own account.
 	log := latestLog(caddy.Log).Named("hiregate")
-	shared, _, err := databases.LoadOrNew(id, func() (caddy.Destructor, error) { return &gateway.Database{Address: a.Database}, nil })
+	shared, _, err := databases.LoadOrNew(id,
+		func() (caddy.Destructor, error) { return &gateway.Database{Address: a.Database}, nil })
 	if err != nil {
 		return err
 	}
 	a.databaseID, a.database = id, shared.(*gateway.Database)
 	a.database.AddVault(a.gateway.Vault)
-	settings := gateway.Settings{Database: id, Documents: documentsID, Temporal: a.Temporal.Address, Namespace: a.Temporal.Namespace, Security: a.security}
+	settings := gateway.Settings{Database: id, Documents: documentsID, Temporal: a.Temporal.Address,
+		Namespace: a.Temporal.Namespace, Security: a.security}
 	running, _, err := runtimes.LoadOrNew(settings, func() (caddy.Destructor, error) {
 		return gateway.NewRuntime(settings, a.database, log)
 	})
@@ -191,8 +200,8 @@ func (a *App) take() error {
 	return nil
 }
 
-// adminAddress is where Caddy's admin endpoint of a configuration listens; empty: there is none, or it is not listened at, as by
-// validate. The configuration is in no exported field of the context.
+// adminAddress is where Caddy's admin endpoint of a configuration listens; empty: there is none, or it is not listened
+// at, as by validate. The configuration is in no exported field of the context.
 func adminAddress(ctx caddy.Context) (string, error) {
 	config := reflect.ValueOf(ctx).FieldByName("cfg")
 	if !config.IsValid() || config.IsNil() {
@@ -219,8 +228,8 @@ func adminAddress(ctx caddy.Context) (string, error) {
 // admins are the addresses of admin endpoints that this process has.
 var admins = caddy.NewUsagePool()
 
-// claim is an address of an admin endpoint that no other process may have meanwhile. Caddy opens its sockets so that several
-// processes can listen at one address, and a command then reaches any of them.
+// claim is an address of an admin endpoint that no other process may have meanwhile. Caddy opens its sockets so that
+// several processes can listen at one address, and a command then reaches any of them.
 type claim struct{ io.Closer }
 
 // Destruct implements caddy.Destructor.
@@ -233,7 +242,8 @@ func claimAdmin(address string) error {
 		return claim{held}, err
 	})
 	if err != nil {
-		return fmt.Errorf("another gateway has the admin endpoint at %s: stop it, or give this one an address of its own with the global option admin (%w)", address, err)
+		return fmt.Errorf("another gateway has the admin endpoint at %s: stop it, or give this one an address of its own "+
+			"with the global option admin (%w)", address, err)
 	}
 	return nil
 }
@@ -252,7 +262,8 @@ func (a *App) Start() error {
 	a.gateway.Push()
 	for _, t := range a.gateway.Config.Tenants {
 		if len(t.Integrations) == 0 {
-			a.log.Warn("a tenant has no integration: its exports are accepted and kept, and go nowhere", zap.String("tenant", t.Name))
+			a.log.Warn("a tenant has no integration: its exports are accepted and kept, and go nowhere",
+				zap.String("tenant", t.Name))
 		}
 	}
 	return nil
@@ -303,7 +314,8 @@ func appOf(ctx caddy.Context) (*App, error) {
 func Of(ctx caddy.Context, directive string) (*gateway.Gateway, error) {
 	app, err := appOf(ctx)
 	if errors.Is(err, caddy.ErrNotConfigured) {
-		return nil, fmt.Errorf("%s needs the global option hiregate: add hiregate { … } to the block at the head of the Caddyfile", directive)
+		return nil, fmt.Errorf("%s needs the global option hiregate: add hiregate { … } to the block at the "+
+			"head of the Caddyfile", directive)
 	}
 	if err != nil {
 		return nil, err
@@ -314,15 +326,17 @@ func Of(ctx caddy.Context, directive string) (*gateway.Gateway, error) {
 	return &app.gateway, nil
 }
 
-// tellState tells a connection what its server does with it, where it wants to know: one that may move to another server does.
+// tellState tells a connection what its server does with it, where it wants to know: one that may move to another
+// server does.
 func tellState(c net.Conn, state http.ConnState) {
 	if c, ok := c.(interface{ ConnState(http.ConnState) }); ok {
 		c.ConnState(state)
 	}
 }
 
-// Prepare opens what a configuration's gateway needs, before that is started: apps start in no order, and a configuration whose
-// gateway can't start must not take connections meanwhile. Without a gateway there is nothing to do.
+// Prepare opens what a configuration's gateway needs, before that is started: apps start in no order, and a
+// configuration whose gateway can't start must not take connections meanwhile. Without a gateway there is nothing to
+// do.
 func Prepare(ctx caddy.Context) error {
 	app, err := appOf(ctx)
 	if errors.Is(err, caddy.ErrNotConfigured) {

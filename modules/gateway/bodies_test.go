@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// At every door that reads a body, whoever sends a byte of it now and then is cut off: by the least rate, which nobody has to configure,
-// and by the time that a body has in all.
+// At every door that reads a body, whoever sends a byte of it now and then is cut off: by the least rate, which nobody
+// has to configure, and by the time that a body has in all.
 func TestBodiesThatComeSlowlyAreCutOff(t *testing.T) {
 	s := newSite(t)
 	for name, change := range map[string]func(*settings){
@@ -60,7 +60,8 @@ func (s *site) trickle(path string) int {
 	case "/signin/openId/accessToken":
 		kind = "application/x-www-form-urlencoded"
 	}
-	_, err = fmt.Fprintf(conn, "%s %s HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nAuthorization: Bearer dev-key\r\nContent-Type: %s\r\nContent-Length: 10000\r\n\r\n", method, path, s.port, kind)
+	_, err = fmt.Fprintf(conn, "%s %s HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nAuthorization: Bearer "+
+		"dev-key\r\nContent-Type: %s\r\nContent-Length: 10000\r\n\r\n", method, path, s.port, kind)
 	require.NoError(s.t, err)
 	go func() {
 		tick := time.NewTicker(50 * time.Millisecond)

@@ -13,7 +13,8 @@ import (
 	"github.com/hiregate/hiregate/internal/webhook"
 )
 
-// A request reaches what its sender named, or nothing: handle_path takes dot segments for steps, also those that were escaped.
+// A request reaches what its sender named, or nothing: handle_path takes dot segments for steps, also those that were
+// escaped.
 func TestDotSegmentsLeadNowhere(t *testing.T) {
 	s := newSite(t)
 	c := s.with("acme")
@@ -58,7 +59,8 @@ func TestDotSegmentsLeadNowhere(t *testing.T) {
 		must(http.StatusCreated, http.MethodPut, tenant+"/jobs/"+fine, `{"id":"job `+fine+`"}`)
 		must(http.StatusNoContent, http.MethodDelete, tenant+"/jobs/"+fine, "")
 	}
-	must(http.StatusUnprocessableEntity, http.MethodPost, tenant+"/job-applications/a-1/documents?id=..", `{"content":"aGk="}`)
+	must(http.StatusUnprocessableEntity, http.MethodPost, tenant+"/job-applications/a-1/documents?id=..",
+		`{"content":"aGk="}`)
 
 	// A UUID is its sender's, and may be what no address holds.
 	const sent = "../../x"
@@ -70,12 +72,15 @@ func TestDotSegmentsLeadNowhere(t *testing.T) {
 	must(http.StatusNotFound, http.MethodGet, "/manage/v1/tenants/acme/exports/~", "")
 	must(http.StatusNotFound, http.MethodGet, "/manage/v1/tenants/acme/exports/~Li4vLi4veA==", "")
 
-	status, raw := ask(http.MethodPost, tenant+"/api-users", `{"userName":"partner@example.com","password":"correct horse"}`, "dev-key")
+	status, raw := ask(http.MethodPost, tenant+"/api-users",
+		`{"userName":"partner@example.com","password":"correct horse"}`, "dev-key")
 	require.Equal(t, http.StatusCreated, status, raw)
-	status, raw = ask(http.MethodPost, "/apply/v2/authentication", `{"userName":"partner@example.com","password":"correct horse"}`, "")
+	status, raw = ask(http.MethodPost, "/apply/v2/authentication",
+		`{"userName":"partner@example.com","password":"correct horse"}`, "")
 	require.Equal(t, http.StatusOK, status, raw)
 	token := strings.Split(raw, `"`)[3]
-	for code, want := range map[string]int{"q": http.StatusOK, "A%2F..%2Fq": http.StatusNotFound, "../job/q": http.StatusNotFound, "A%2Fq": http.StatusBadRequest} {
+	for code, want := range map[string]int{"q": http.StatusOK, "A%2F..%2Fq": http.StatusNotFound,
+		"../job/q": http.StatusNotFound, "A%2Fq": http.StatusBadRequest} {
 		status, raw = ask(http.MethodGet, "/apply/v2/job/"+code+"/question", "", token)
 		require.Equal(t, want, status, "%s: %s", code, raw)
 	}

@@ -7,8 +7,8 @@ import (
 	"go.uber.org/zap/zapcore"
 )
 
-// latestLog logs through whatever latest gives at that moment. What outlives a configuration needs it: the outputs and levels
-// of a former configuration's log end with that.
+// latestLog logs through whatever latest gives at that moment. What outlives a configuration needs it: the outputs and
+// levels of a former configuration's log end with that.
 func latestLog(latest func() *zap.Logger) *zap.Logger { return zap.New(latestCore{latest: latest}) }
 
 type latestCore struct {

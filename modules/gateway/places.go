@@ -18,8 +18,9 @@ type place struct {
 	line              int
 }
 
-// places are those of the Caddyfile that was read last. What is provisioned is JSON, which knows no lines: whoever provisions right
-// after a Caddyfile was read takes them. What somebody else sends as JSON, as hiregate reload does, finds none.
+// places are those of the Caddyfile that was read last. What is provisioned is JSON, which knows no lines: whoever
+// provisions right after a Caddyfile was read takes them. What somebody else sends as JSON, as hiregate reload does,
+// finds none.
 var places struct {
 	mu  sync.Mutex
 	all []place
@@ -43,8 +44,9 @@ func takePlaces() []place {
 	return all
 }
 
-// unresolved names all placeholders without a value, when one of those that are needed has none. needed is anything that JSON can be made
-// of. Where it is not known where they stand, it says nothing: an error that names tenant and integration follows.
+// unresolved names all placeholders without a value, when one of those that are needed has none. needed is anything
+// that JSON can be made of. Where it is not known where they stand, it says nothing: an error that names tenant and
+// integration follows.
 func unresolved(known []place, needed any, resolve resolve) error {
 	if len(known) == 0 {
 		return nil
@@ -67,7 +69,8 @@ func unresolved(known []place, needed any, resolve resolve) error {
 	for _, p := range missing {
 		list = append(list, fmt.Sprintf("%s at %s:%d", p.placeholder, p.file, p.line))
 	}
-	return fmt.Errorf("placeholders without a value: %s; set the variable, or write the file, of each before the gateway starts", strings.Join(list, ", "))
+	return fmt.Errorf("placeholders without a value: %s; set the variable, or write the file, of each "+
+		"before the gateway starts", strings.Join(list, ", "))
 }
 
 func placeholdersOf(settings any) (all []string) {

@@ -38,10 +38,12 @@ func (s *site) store(name string) {
 	db, err := store.Open(s.t.Context(), "sqlite://"+s.path("hiregate.db"), store.Options{})
 	require.NoError(s.t, err)
 	require.NoError(s.t, db.Write(s.t.Context(), func(tx *store.Tx) error {
-		if err := tx.PutTenant(&hiring.Tenant{Name: name, Secrets: []hiring.Secret{hiring.Secret(name + "-secret")}}, time.Now()); err != nil {
+		if err := tx.PutTenant(&hiring.Tenant{Name: name, Secrets: []hiring.Secret{hiring.Secret(name + "-secret")}},
+			time.Now()); err != nil {
 			return err
 		}
-		return tx.PutIntegration(&hiring.Integration{Tenant: name, Name: "hris", URL: "https://hr.example/in", Secret: "hunter2", Documents: hiring.Rehost}, time.Now())
+		return tx.PutIntegration(&hiring.Integration{Tenant: name, Name: "hris", URL: "https://hr.example/in",
+			Secret: "hunter2", Documents: hiring.Rehost}, time.Now())
 	}))
 	require.NoError(s.t, db.Close())
 }
@@ -64,7 +66,8 @@ func (s *site) opens(texts ...string) bool {
 
 func (s *site) sealed(text string) {
 	s.t.Helper()
-	require.Eventually(s.t, func() bool { return s.opens(text) && !s.opens() }, 10*time.Second, 10*time.Millisecond, "the secrets are not sealed")
+	require.Eventually(s.t, func() bool { return s.opens(text) && !s.opens() }, 10*time.Second, 10*time.Millisecond,
+		"the secrets are not sealed")
 }
 
 // A key is added, changed and, in vain, removed, by reloads and by restarts. Whoever sends exports notices nothing.
@@ -83,7 +86,8 @@ func TestSealKeyComesAndChanges(t *testing.T) {
 	removed := func() {
 		t.Helper()
 		for range 4 { // apps start in no order
-			require.ErrorContains(t, s.tryToLoad(s.sealing()), "tenant initech: it was sealed in the database with a key that is not configured: add that key to the block hiregate, `seal_key")
+			require.ErrorContains(t, s.tryToLoad(s.sealing()), "tenant initech: it was sealed in the database with a key "+
+				"that is not configured: add that key to the block hiregate, `seal_key")
 			require.ErrorContains(t, s.tryToLoad(s.sealing(otherSeal)), "where there is another one, behind it")
 		}
 	}
@@ -109,7 +113,8 @@ func TestSealKeyComesAndChanges(t *testing.T) {
 	require.NotContains(t, string(raw), nextSeal)
 }
 
-// A configuration with a new key that fails as it starts has sealed nothing: the one that goes on, and the next start, could not open it.
+// A configuration with a new key that fails as it starts has sealed nothing: the one that goes on, and the next start,
+// could not open it.
 func TestConfigurationThatFailsSealsNothing(t *testing.T) {
 	s := newSite(t)
 	s.store("initech")
@@ -140,7 +145,8 @@ func (s *site) sealsExports() bool {
 	return db.Sealing()
 }
 
-// What exports hold is sealed from the first one on, or from the reload that brings the key; that key is needed from then on.
+// What exports hold is sealed from the first one on, or from the reload that brings the key; that key is needed from
+// then on.
 func TestSealKeySealsWhatExportsHold(t *testing.T) {
 	s := newSite(t)
 	s.load(s.sealing(firstSeal))
@@ -149,7 +155,8 @@ func TestSealKeySealsWhatExportsHold(t *testing.T) {
 	refused := func(texts ...string) {
 		t.Helper()
 		require.ErrorContains(t, s.tryToLoad(s.sealing(texts...)),
-			"of exports: it was sealed in the database with a key that is not configured: add that key to the block hiregate, `seal_key")
+			"of exports: it was sealed in the database with a key that is not configured: add that key to the "+
+				"block hiregate, `seal_key")
 	}
 	refused()
 	refused(nextSeal)
@@ -173,7 +180,8 @@ func TestSealKeySealsWhatExportsHold(t *testing.T) {
 	added := s.sealing(firstSeal)
 	added.database = other.database
 	s.load(added)
-	require.Eventually(t, s.sealsExports, 10*time.Second, 10*time.Millisecond, "nothing is sealed after a reload that brings the key")
+	require.Eventually(t, s.sealsExports, 10*time.Second, 10*time.Millisecond,
+		"nothing is sealed after a reload that brings the key")
 	s.accepted("acme", "u-added")
 	require.True(t, s.sealsExports())
 }

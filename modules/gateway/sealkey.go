@@ -7,8 +7,8 @@ import (
 	"github.com/hiregate/hiregate/internal/vault"
 )
 
-// SealKey is an option that names what things are sealed with in the database: placeholders, the first of which seals, and the others
-// open what was sealed before it was changed.
+// SealKey is an option that names what things are sealed with in the database: placeholders, the first of which seals,
+// and the others open what was sealed before it was changed.
 type SealKey struct {
 	Option string // its name in errors
 	Of     string // what is sealed
@@ -23,7 +23,8 @@ func (k SealKey) Check(written string, dev bool) error {
 	case placeholder.MatchString(written):
 		return nil
 	case !dev:
-		return fmt.Errorf("%s must be a placeholder, {env.NAME} or {file./path}: Caddy shows what is written out in its /config and its autosave file ({$NAME} is written out, too)", k.Option)
+		return fmt.Errorf("%s must be a placeholder, {env.NAME} or {file./path}: Caddy shows what is written out in its "+
+			"/config and its autosave file ({$NAME} is written out, too)", k.Option)
 	case strings.Contains(written, "{"):
 		return nil
 	}
@@ -32,7 +33,8 @@ func (k SealKey) Check(written string, dev bool) error {
 
 func (k SealKey) checkText(text string) error {
 	if len(text) < vault.MinText {
-		return fmt.Errorf("%s: the key that %s are sealed with is shorter than %d characters: make one with openssl rand -base64 32", k.Option, k.Of, vault.MinText)
+		return fmt.Errorf("%s: the key that %s are sealed with is shorter than %d characters: make one with "+
+			"openssl rand -base64 32", k.Option, k.Of, vault.MinText)
 	}
 	return nil
 }

@@ -125,7 +125,8 @@ func (s *site) certificate() (certificate, key string) {
 	s.t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(s.t, err)
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour),
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
 	require.NoError(s.t, err)
 	secret, err := x509.MarshalPKCS8PrivateKey(private)
@@ -164,8 +165,10 @@ func (s *site) unreachable() bool {
 
 // export is a signed one, whose body depends on its key alone.
 func (s *site) export(tenant, key string) (*http.Request, error) {
-	body := fmt.Appendf(nil, `{"candidate":{"person":{"id":{"value":%q,"schemeId":"Service Candidate","schemeAgencyId":"Service"}}}}`, key)
-	r, err := http.NewRequest(http.MethodPost, fmt.Sprintf("http://127.0.0.1:%d/hooks/%s", s.port, tenant), bytes.NewReader(body))
+	body := fmt.Appendf(nil,
+		`{"candidate":{"person":{"id":{"value":%q,"schemeId":"Service Candidate","schemeAgencyId":"Service"}}}}`, key)
+	r, err := http.NewRequest(http.MethodPost, fmt.Sprintf("http://127.0.0.1:%d/hooks/%s", s.port, tenant),
+		bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
@@ -272,7 +275,8 @@ func (s *site) files() (names []string) {
 
 var notOurs = regexp.MustCompile(`github\.com/hiregate/hiregate/modules/gateway(_test\.|\.Test)`)
 
-var shared = regexp.MustCompile(`github\.com/hiregate/hiregate/|go\.temporal\.io/|google\.golang\.org/grpc|database/sql`)
+var shared = regexp.MustCompile(
+	`github\.com/hiregate/hiregate/|go\.temporal\.io/|google\.golang\.org/grpc|database/sql`)
 
 // ours are the goroutines of what configurations share.
 func ours() (stacks []string) {

@@ -31,7 +31,8 @@ func (t Temporal) security(resolve resolve, dev bool) (s gateway.Security, err e
 	for _, one := range []struct {
 		option string
 		text   *string
-	}{{"ca", &s.TLS.CA}, {"client_auth", &s.TLS.Certificate}, {"client_auth", &s.TLS.Key}, {"server_name", &s.TLS.ServerName}} {
+	}{{"ca", &s.TLS.CA}, {"client_auth", &s.TLS.Certificate}, {"client_auth", &s.TLS.Key},
+		{"server_name", &s.TLS.ServerName}} {
 		text, err := resolve(*one.text)
 		if err != nil {
 			return s, Unset(one.option, err)
@@ -84,7 +85,8 @@ func (p *parser) tls() error {
 			t.ServerName, err = p.argument("temporal.internal")
 		case "client_auth":
 			if !p.AllArgs(&t.Certificate, &t.Key) || t.Certificate == "" || t.Key == "" {
-				err = p.Err("client_auth takes two files, the gateway's certificate and its key: write, for example, `client_auth /etc/hiregate/temporal.pem /etc/hiregate/temporal.key`")
+				err = p.Err("client_auth takes two files, the gateway's certificate and its key: write, for example, " +
+					"`client_auth /etc/hiregate/temporal.pem /etc/hiregate/temporal.key`")
 			}
 		default:
 			return p.unknown("ca, client_auth or server_name")

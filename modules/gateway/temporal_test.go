@@ -29,7 +29,8 @@ func TestTemporalSecurity(t *testing.T) {
 	require.Nil(t, config, "nobody asked for encryption")
 
 	for name, connection := range map[string]Temporal{
-		"tls": {TLS: &gateway.TLS{ServerName: "cluster.internal"}}, "api_key": {APIKey: "hunter2"}, "both": {TLS: &gateway.TLS{ServerName: "cluster.internal"}, APIKey: "hunter2"},
+		"tls": {TLS: &gateway.TLS{ServerName: "cluster.internal"}}, "api_key": {APIKey: "hunter2"},
+		"both": {TLS: &gateway.TLS{ServerName: "cluster.internal"}, APIKey: "hunter2"},
 	} {
 		s, err := secured(connection)
 		require.NoError(t, err, name)

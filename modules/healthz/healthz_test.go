@@ -25,12 +25,15 @@ import (
 var (
 	good       = healthz.Check{OK: true}
 	noDatabase = healthz.Check{Reason: "the database can't be written"}
-	noTemporal = healthz.Check{Reason: "Temporal does not answer, or its workers are not started yet; exports are accepted and wait"}
-	neither    = healthz.Check{Reason: "Temporal does not answer, or its workers are not started yet"} // beside a database that can't be written
+	noTemporal = healthz.Check{Reason: "Temporal does not answer, or its workers are not started yet; exports " +
+		"are accepted and wait"}
+	// beside a database that can't be written
+	neither = healthz.Check{Reason: "Temporal does not answer, or its workers are not started yet"}
 )
 
 func health(status string, database, temporal healthz.Check) healthz.Health {
-	return healthz.Health{Status: status, Checks: map[string]healthz.Check{"database": database, "temporal": temporal, "documents": good}}
+	return healthz.Health{Status: status, Checks: map[string]healthz.Check{"database": database, "temporal": temporal,
+		"documents": good}}
 }
 
 func ask(t require.TestingT, b *gatewaytest.Bench, method string) (*httptest.ResponseRecorder, healthz.Health) {
@@ -73,7 +76,8 @@ func TestStopping(t *testing.T) {
 	const ended = `503 {"status":"stopping","checks":{"gateway":{"ok":false,"reason":"the gateway is stopping: send what comes next to another one"}}}` + "\n"
 	const alive = `200 {"status":"ok","checks":{}}` + "\n"
 	require.Contains(t, says("/healthz"), `200 {"status":"degraded"`)
-	require.Equal(t, `200 {"status":"ok","checks":{"database":{"ok":true}}}`+"\n", says("/healthz/ready"), "exports are accepted")
+	require.Equal(t, `200 {"status":"ok","checks":{"database":{"ok":true}}}`+"\n", says("/healthz/ready"),
+		"exports are accepted")
 	require.Equal(t, alive, says("/healthz/live"))
 	stopping = true
 	require.Equal(t, ended, says("/healthz"))
@@ -194,7 +198,8 @@ func TestHealthFollowsTemporal(t *testing.T) {
 		require.EventuallyWithT(t, func(c *assert.CollectT) {
 			w, h := ask(c, b, http.MethodGet)
 			assert.Equal(c, want, h)
-			assert.Equal(c, map[bool]int{true: http.StatusOK, false: http.StatusServiceUnavailable}[want.Checks["database"].OK], w.Code)
+			assert.Equal(c, map[bool]int{true: http.StatusOK, false: http.StatusServiceUnavailable}[want.Checks["database"].OK],
+				w.Code)
 		}, 90*time.Second, 100*time.Millisecond)
 	}
 	becomes(health("degraded", good, noTemporal))

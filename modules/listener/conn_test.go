@@ -65,7 +65,8 @@ func dial(t *testing.T, port int) *client {
 }
 
 func (c *client) post(body string) (answer string, err error) {
-	if _, err := fmt.Fprintf(c, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s", len(body), body); err != nil {
+	if _, err := fmt.Fprintf(c, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s", len(body),
+		body); err != nil {
 		return "", err
 	}
 	return c.answer()
@@ -206,7 +207,8 @@ func TestHTTP2DoesNotMove(t *testing.T) {
 	defer transport.CloseIdleConnections()
 	post := func() string {
 		t.Helper()
-		answer, err := (&http.Client{Transport: transport}).Post(fmt.Sprint("http://127.0.0.1:", port), "text/plain", strings.NewReader("a"))
+		answer, err := (&http.Client{Transport: transport}).Post(fmt.Sprint("http://127.0.0.1:", port), "text/plain",
+			strings.NewReader("a"))
 		require.NoError(t, err)
 		defer answer.Body.Close()
 		require.Equal(t, 2, answer.ProtoMajor)

@@ -25,7 +25,8 @@ func attached(one string, each ...int) []byte {
 	return []byte(strings.Replace(string(minimal), `"profiles":[]`, `"profiles":[`+strings.Join(profiles, ",")+`]`, 1))
 }
 
-var tooManyAttachments = []schemas.Finding{{Pointer: "/candidate/profiles", Rule: "at most 500 attachments", Found: "14000 attachments"}}
+var tooManyAttachments = []schemas.Finding{{Pointer: "/candidate/profiles", Rule: "at most 500 attachments",
+	Found: "14000 attachments"}}
 
 // The one finding stands for all others: with so many attachments nobody asks the schema.
 func TestTooManyAttachmentsAreRefused(t *testing.T) {

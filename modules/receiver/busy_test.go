@@ -39,8 +39,8 @@ func TestStoreThatDoesNotAnswerInTime(t *testing.T) {
 
 const busy = "too many bodies are coming in at once: send this one again after the time in Retry-After"
 
-// Bodies that are on their way take memory together: whose tenant has taken its share is told to come again, and others find room. Who
-// sends to nobody takes none.
+// Bodies that are on their way take memory together: whose tenant has taken its share is told to come again, and
+// others find room. Who sends to nobody takes none.
 func TestTooManyBodiesAtOnce(t *testing.T) {
 	t.Parallel()
 	risen := counters(t, "hiregate_received_total", "crowded")

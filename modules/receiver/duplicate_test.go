@@ -107,7 +107,8 @@ func TestUUIDIsOpaqueAndOfItsTenant(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	seen := map[string]bool{}
-	for n, uuid := range []string{"a", "A", "!", "~", "a/b", "a%2Fb", `"`, "a,b", "../..", strings.Repeat("x", 255), strings.Repeat("x", 254) + "y",
+	for n, uuid := range []string{"a", "A", "!", "~", "a/b", "a%2Fb", `"`, "a,b", "../..", strings.Repeat("x", 255),
+		strings.Repeat("x", 254) + "y",
 		"5B0C7D2E-0000-4000-8000-000000000001", "5b0c7d2e-0000-4000-8000-000000000001"} {
 		got := requireReceipt(t, b.send(request{uuid: uuid, body: another(n)}), http.StatusAccepted)
 		require.False(t, seen[got.Receipt])
@@ -116,13 +117,15 @@ func TestUUIDIsOpaqueAndOfItsTenant(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, uuid, string(e.UUID()))
 	}
-	requireReceipt(t, b.send(request{uuid: "a", body: full, path: "/hooks/globex", secret: "globex-secret"}), http.StatusAccepted)
+	requireReceipt(t, b.send(request{uuid: "a", body: full, path: "/hooks/globex", secret: "globex-secret"}),
+		http.StatusAccepted)
 }
 
 func TestUUIDMustBeVisibleASCII(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	for _, uuid := range []string{"", " ", "a b", " a", "a ", "a\t", "é", "\xff", "a\x00", "a\nb", "\x7f", strings.Repeat("x", 256), strings.Repeat("x", 1024)} {
+	for _, uuid := range []string{"", " ", "a b", " a", "a ", "a\t", "é", "\xff", "a\x00", "a\nb", "\x7f",
+		strings.Repeat("x", 256), strings.Repeat("x", 1024)} {
 		requireProblem(t, b.send(request{more: http.Header{"X-Service-UUID": {uuid}}}), http.StatusBadRequest, badUUID)
 	}
 	require.Empty(t, b.Exports(t))
@@ -135,10 +138,12 @@ func TestHeadersAreBounded(t *testing.T) {
 	for n, name := range []string{"Link", "X-Service-Export-Context"} {
 		requireReceipt(t, b.send(request{uuid: fmt.Sprint("u-", n), more: http.Header{name: {atBound}}}), http.StatusAccepted)
 		for _, value := range []string{over, atBound + "a", strings.Repeat("a", 1<<20)} {
-			requireProblem(t, b.send(request{more: http.Header{name: {value}}}), http.StatusBadRequest, "the header "+name+" is longer than 1024 bytes")
+			requireProblem(t, b.send(request{more: http.Header{name: {value}}}), http.StatusBadRequest,
+				"the header "+name+" is longer than 1024 bytes")
 		}
 	}
-	requireProblem(t, b.send(request{uuid: over}), http.StatusBadRequest, "the header X-Service-UUID is longer than 1024 bytes")
+	requireProblem(t, b.send(request{uuid: over}), http.StatusBadRequest,
+		"the header X-Service-UUID is longer than 1024 bytes")
 	requireProblem(t, b.send(request{event: over}), http.StatusBadRequest, noEvent)
 	require.Len(t, b.Exports(t), 2)
 }
@@ -148,7 +153,8 @@ func TestHeadersMustBeThereOnce(t *testing.T) {
 	b := newBench(t)
 	for _, name := range []string{"Link", "X-Service-Export-Context", "X-Service-UUID"} {
 		for _, values := range [][]string{{"a", "a"}, {"a", "b"}, {"", ""}, {"a", "b", "c"}} {
-			requireProblem(t, b.send(request{more: http.Header{name: values}}), http.StatusBadRequest, "the header "+name+" is there more than once")
+			requireProblem(t, b.send(request{more: http.Header{name: values}}), http.StatusBadRequest,
+				"the header "+name+" is there more than once")
 		}
 	}
 	require.Empty(t, b.Exports(t))
@@ -157,9 +163,11 @@ func TestHeadersMustBeThereOnce(t *testing.T) {
 func TestHeadersAreKeptAsTheyCame(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	for n, value := range []string{"https://service.example/c/1", "<https://a>; rel=\"x\", <b>", "Zoë \xe9\xff", "%00", strings.Repeat("a", 1024)} {
+	for n, value := range []string{"https://service.example/c/1", "<https://a>; rel=\"x\", <b>", "Zoë \xe9\xff", "%00",
+		strings.Repeat("a", 1024)} {
 		uuid := fmt.Sprint("u-", n)
-		requireReceipt(t, b.send(request{uuid: uuid, more: http.Header{"Link": {value}, "X-Service-Export-Context": {"job " + value[:len(value)/2]}}}), http.StatusAccepted)
+		requireReceipt(t, b.send(request{uuid: uuid, more: http.Header{"Link": {value},
+			"X-Service-Export-Context": {"job " + value[:len(value)/2]}}}), http.StatusAccepted)
 		e, err := b.Runtime.Store().ExportByKey(t.Context(), "acme", uuid)
 		require.NoError(t, err)
 		require.NoError(t, b.Runtime.Store().LoadBody(t.Context(), e))
@@ -167,7 +175,8 @@ func TestHeadersAreKeptAsTheyCame(t *testing.T) {
 		require.Equal(t, []byte("job "+value[:len(value)/2]), e.ExportContext)
 		require.Equal(t, minimal, e.Body)
 	}
-	for uuid, more := range map[string]http.Header{"none": nil, "empty": {"Link": {""}, "X-Service-Export-Context": {""}}} {
+	for uuid, more := range map[string]http.Header{"none": nil,
+		"empty": {"Link": {""}, "X-Service-Export-Context": {""}}} {
 		requireReceipt(t, b.send(request{uuid: uuid, more: more}), http.StatusAccepted)
 		e, err := b.Runtime.Store().ExportByKey(t.Context(), "acme", uuid)
 		require.NoError(t, err)

@@ -72,7 +72,8 @@ func (q request) make() *http.Request {
 		q.body = minimal
 	}
 	r := &http.Request{
-		Method: q.method, URL: &url.URL{Path: q.path, RawQuery: q.query}, Host: "gate.example.com", Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Method: q.method, URL: &url.URL{Path: q.path, RawQuery: q.query}, Host: "gate.example.com", Proto: "HTTP/1.1",
+		ProtoMajor: 1, ProtoMinor: 1,
 		Header: http.Header{}, Body: io.NopCloser(bytes.NewReader(q.body)), ContentLength: int64(len(q.body)),
 	}
 	if q.chunked {
@@ -130,7 +131,8 @@ func another(n int) []byte {
 func requireProblem(t *testing.T, got *httptest.ResponseRecorder, status int, detail string, more ...string) {
 	t.Helper()
 	require.Equal(t, status, got.Code, "%s", got.Body)
-	want := http.Header{"Content-Type": {"application/problem+json"}, "Cache-Control": {"no-store"}, "X-Content-Type-Options": {"nosniff"}}
+	want := http.Header{"Content-Type": {"application/problem+json"}, "Cache-Control": {"no-store"},
+		"X-Content-Type-Options": {"nosniff"}}
 	for n := 0; n < len(more); n += 2 {
 		want[more[n]] = []string{more[n+1]}
 	}
@@ -156,7 +158,8 @@ func requireReceipt(t *testing.T, got *httptest.ResponseRecorder, status int) re
 	require.Regexp(t, `^[0-9a-f]{64}$`, r.SHA256)
 	location := got.Header().Get("Location")
 	require.Regexp(t, `/receipts/`+r.Receipt+`$`, location)
-	require.Equal(t, http.Header{"Content-Type": {"application/json"}, "Cache-Control": {"no-store"}, "Location": {location}}, got.Header())
+	require.Equal(t, http.Header{"Content-Type": {"application/json"}, "Cache-Control": {"no-store"},
+		"Location": {location}}, got.Header())
 	return r
 }
 

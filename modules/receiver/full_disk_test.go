@@ -22,10 +22,12 @@ func fillDisk(t *testing.T, room func(bytes uint64)) {
 	room(1024)
 	for round := range 3 {
 		for n := range 4 {
-			requireProblem(t, b.send(request{uuid: fmt.Sprint("u-", n+2), body: another(n)}), http.StatusServiceUnavailable, unavailable, "Retry-After", "5")
+			requireProblem(t, b.send(request{uuid: fmt.Sprint("u-", n+2), body: another(n)}), http.StatusServiceUnavailable,
+				unavailable, "Retry-After", "5")
 		}
 		requireProblem(t, b.send(request{body: full}), http.StatusServiceUnavailable, unavailable, "Retry-After", "5")
-		requireProblem(t, b.send(request{event: "VERIFY", body: verify}), http.StatusServiceUnavailable, unavailable, "Retry-After", "5")
+		requireProblem(t, b.send(request{event: "VERIFY", body: verify}), http.StatusServiceUnavailable, unavailable,
+			"Retry-After", "5")
 		require.Equal(t, http.StatusUnauthorized, b.send(request{unsigned: true}).Code, "round %d", round)
 	}
 	room(fulldisk.Whole)

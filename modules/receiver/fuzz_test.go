@@ -12,17 +12,19 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// FuzzReceiver: whatever comes, the receiver never panics, never answers 5xx, never 2xx without a valid signature, and takes
-// what it acknowledged to be there.
+// FuzzReceiver: whatever comes, the receiver never panics, never answers 5xx, never 2xx without a valid signature, and
+// takes what it acknowledged to be there.
 func FuzzReceiver(f *testing.F) {
 	f.Add("POST", "/hooks/acme", "", "CANDIDATE-EXPORT", "u-1", "", "https://a", "job", "", minimal, true)
 	f.Add("POST", "/hooks/acme", "", "CANDIDATE-EXPORT", "", "", "", "", "identity", full, true)
 	f.Add("POST", "/hooks/globex/x", "a=b", "VERIFY", "", zeros, "", "", "", verify, false)
 	f.Add("POST", "/hooks/acme", "", "VERIFY", "", "", "", "", "", verify, true)
 	f.Add("POST", "//acme/receipts/", "%zz", "VERIFY", "\xff", "a", "\x00", "\n", "gzip", []byte(`{"a":1e10000000}`), true)
-	f.Add("GET", "/hooks/acme/receipts/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "", "", "", "", "", "", "", []byte{}, false)
+	f.Add("GET", "/hooks/acme/receipts/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "", "", "", "", "", "", "", []byte{},
+		false)
 	f.Add("HEAD", "/receipts/%00", "", "", "", "", "", "", "", []byte("{}"), true)
-	f.Add("POST", "/hooks/acme", "", "CANDIDATE-EXPORT", "u-1", "", "", "", "", []byte(`{"candidate":{"person":{"id":{"value":"\u0000","schemeId":"Service Candidate","schemeAgencyId":"Service"}}}}`), true)
+	f.Add("POST", "/hooks/acme", "", "CANDIDATE-EXPORT", "u-1", "", "", "", "",
+		[]byte(`{"candidate":{"person":{"id":{"value":"\u0000","schemeId":"Service Candidate","schemeAgencyId":"Service"}}}}`), true)
 	b := newBench(f)
 	b.MaxBody = 64 << 10
 
@@ -37,8 +39,10 @@ func FuzzReceiver(f *testing.F) {
 		if sign && valid != "" {
 			signature = valid
 		}
-		q := request{method: method, path: path, query: query, event: event, uuid: uuid, body: body, more: http.Header{"X-Service-Signature": {signature}}}
-		for name, value := range map[string]string{"Link": link, "X-Service-Export-Context": context, "Content-Encoding": encoding} {
+		q := request{method: method, path: path, query: query, event: event, uuid: uuid, body: body,
+			more: http.Header{"X-Service-Signature": {signature}}}
+		for name, value := range map[string]string{"Link": link, "X-Service-Export-Context": context,
+			"Content-Encoding": encoding} {
 			if value != "" {
 				q.more[name] = []string{value}
 			}

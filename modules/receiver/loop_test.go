@@ -13,13 +13,15 @@ import (
 	"github.com/hiregate/hiregate/internal/store"
 )
 
-// publish gives the only document of the latest export a public URL, as its delivery would, and returns the body that goes out.
+// publish gives the only document of the latest export a public URL, as its delivery would, and returns the body that
+// goes out.
 func (b bench) publish(t *testing.T, body []byte, former string) (out []byte, url string) {
 	t.Helper()
 	e := b.Exports(t)[0]
 	token, hash := documents.NewToken()
 	b.Write(t, func(tx *store.Tx) error {
-		return tx.InsertDocument(hiring.Document{ExportID: e.ID, Tenant: e.Tenant, SourceURL: []byte(former), CreatedAt: e.ReceivedAt})
+		return tx.InsertDocument(hiring.Document{ExportID: e.ID, Tenant: e.Tenant, SourceURL: []byte(former),
+			CreatedAt: e.ReceivedAt})
 	})
 	docs, err := b.Runtime.Store().Documents(t.Context(), e.ID)
 	require.NoError(t, err)
@@ -28,7 +30,8 @@ func (b bench) publish(t *testing.T, body []byte, former string) (out []byte, ur
 	return bytes.ReplaceAll(body, []byte(former), []byte(url)), url
 }
 
-// An integration that leads back here makes another body each time, with new document URLs: without a bound it would go round for ever.
+// An integration that leads back here makes another body each time, with new document URLs: without a bound it would
+// go round for ever.
 func TestExportThatComesBackForTheFourthTimeIsRefused(t *testing.T) {
 	t.Parallel()
 	acme, globex := gatewaytest.Tenant("acme"), gatewaytest.Tenant("globex")
@@ -48,8 +51,9 @@ func TestExportThatComesBackForTheFourthTimeIsRefused(t *testing.T) {
 		body, url = b.publish(t, body, url)
 	}
 	for range 2 { // a second try fares no better
-		requireProblem(t, b.send(to("acme")), http.StatusUnprocessableEntity, "this export has gone through this gateway 3 times already: "+
-			`the integration back-to-acme leads back to this address; have it lead elsewhere, or remove it`)
+		requireProblem(t, b.send(to("acme")), http.StatusUnprocessableEntity,
+			"this export has gone through this gateway 3 times already: "+
+				`the integration back-to-acme leads back to this address; have it lead elsewhere, or remove it`)
 	}
 	require.Len(t, b.Exports(t), 4)
 	require.EqualValues(t, 2, risen()["loop"])
@@ -61,6 +65,7 @@ func TestURLsOfAnotherGatewayAreNoLoop(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	token, _ := documents.NewToken()
-	body := bytes.ReplaceAll(full, []byte("http://127.0.0.1:9099/documents/doc-1"), []byte(documents.URL("https://other.example", token)))
+	body := bytes.ReplaceAll(full, []byte("http://127.0.0.1:9099/documents/doc-1"),
+		[]byte(documents.URL("https://other.example", token)))
 	requireReceipt(t, b.send(request{body: body}), http.StatusAccepted)
 }

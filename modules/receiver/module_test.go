@@ -18,8 +18,8 @@ import (
 	_ "github.com/hiregate/hiregate/modules"
 )
 
-// serveCaddy runs a Caddy with the gateway of acme until the test ends, and gives its address. servers is Caddy's option of that name,
-// or empty; options are lines of the global option hiregate; site are the lines of the only site.
+// serveCaddy runs a Caddy with the gateway of acme until the test ends, and gives its address. servers is Caddy's
+// option of that name, or empty; options are lines of the global option hiregate; site are the lines of the only site.
 func serveCaddy(t *testing.T, servers, options, site string) (address string) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

@@ -29,7 +29,8 @@ var checks = []struct {
 }{
 	{"method", func(q *request) { q.method = "PUT" }, http.StatusMethodNotAllowed, "this address takes POST only"},
 	{"tenant", func(q *request) { q.path = "/hooks/nobody" }, http.StatusNotFound, nobody},
-	{"cap", func(q *request) { q.body = append(bytes.Clone(q.body), bytes.Repeat([]byte(" "), 1<<20)...) }, http.StatusRequestEntityTooLarge, tooLarge},
+	{"cap", func(q *request) { q.body = append(bytes.Clone(q.body), bytes.Repeat([]byte(" "), 1<<20)...) },
+		http.StatusRequestEntityTooLarge, tooLarge},
 	{"encoding", func(q *request) { q.more.Set("Content-Encoding", "gzip") }, http.StatusUnsupportedMediaType, encoded},
 	{"signature", func(q *request) { q.unsigned = true }, http.StatusUnauthorized, notOurs},
 	{"event", func(q *request) { q.event = "-" }, http.StatusBadRequest, noEvent},

@@ -20,7 +20,8 @@ func TestBrokenSchemaGoesIntoQuarantine(t *testing.T) {
 	acme.Quarantine = true
 	b := newBench(t, acme, gatewaytest.Tenant("globex"))
 	for n, body := range []string{
-		`{}`, `[]`, `null`, `"text"`, `17`, `{"candidate":null}`, `{"candidate":[]}`, `{"candidate":{"person":{"id":"c-1"},"profiles":[]}}`,
+		`{}`, `[]`, `null`, `"text"`, `17`, `{"candidate":null}`, `{"candidate":[]}`,
+		`{"candidate":{"person":{"id":"c-1"},"profiles":[]}}`,
 		`{"candidate":{"person":{"id":{"value":17}},"profiles":[{"attachments":[{"url":17},null,{}]},null,7]}}`,
 	} {
 		got := b.send(request{uuid: fmt.Sprint("u-", n), body: []byte(body)})
@@ -32,7 +33,8 @@ func TestBrokenSchemaGoesIntoQuarantine(t *testing.T) {
 		}
 		require.NoError(t, json.Unmarshal(b.get(at).Body.Bytes(), &status))
 		require.True(t, status.Quarantined, "its receipt does not tell")
-		require.Equal(t, http.StatusOK, b.send(request{uuid: fmt.Sprint("u-", n), body: []byte(body)}).Code, "its repeat is no duplicate")
+		require.Equal(t, http.StatusOK, b.send(request{uuid: fmt.Sprint("u-", n), body: []byte(body)}).Code,
+			"its repeat is no duplicate")
 		e := b.Exports(t)[0]
 		require.True(t, e.Quarantined)
 		require.Empty(t, e.CandidateID)
@@ -42,8 +44,10 @@ func TestBrokenSchemaGoesIntoQuarantine(t *testing.T) {
 		require.NotEmpty(t, findings)
 	}
 	require.Len(t, b.Exports(t), 9)
-	require.Equal(t, http.StatusUnprocessableEntity, b.send(request{path: "/hooks/globex", secret: "globex-secret", body: []byte(`{}`)}).Code)
-	require.Equal(t, http.StatusBadRequest, b.send(request{uuid: "hostile", body: []byte(`{"a":1,"a":2}`)}).Code, "hostile JSON was kept")
+	require.Equal(t, http.StatusUnprocessableEntity, b.send(request{path: "/hooks/globex", secret: "globex-secret",
+		body: []byte(`{}`)}).Code)
+	require.Equal(t, http.StatusBadRequest, b.send(request{uuid: "hostile", body: []byte(`{"a":1,"a":2}`)}).Code,
+		"hostile JSON was kept")
 	require.Len(t, b.Exports(t), 9)
 }
 
@@ -57,7 +61,8 @@ func TestQuarantineKeepsWhatTheGuardFinds(t *testing.T) {
 	send := func(uuid, body string) {
 		got := b.send(request{path: "/hooks/tidy", secret: "tidy-secret", uuid: uuid, body: []byte(body)})
 		require.Equal(t, http.StatusAccepted, got.Code)
-		require.Equal(t, map[string]any{}, without(decode[map[string]any](t, got.Body.Bytes()), "receipt", "sha256", "receivedAt"))
+		require.Equal(t, map[string]any{}, without(decode[map[string]any](t, got.Body.Bytes()), "receipt", "sha256",
+			"receivedAt"))
 	}
 	send("u-1", strings.Replace(string(full), `"applyDate": "2026-10-02"`, `"applyDate": "Secret-Day"`, 1))
 	e := b.Exports(t)[0]

@@ -23,9 +23,11 @@ func TestAcceptedExportGetsAReceipt(t *testing.T) {
 	b := newBench(t)
 	got := b.send(request{uuid: "u-1", body: full})
 	r := requireReceipt(t, got, http.StatusAccepted)
-	require.Equal(t, "5f51f2e2c072557343709110906d9d633762bd1681918164bab03ca842660b4b", r.SHA256, "sha256sum testdata/samples/export-full.json says otherwise")
+	require.Equal(t, "5f51f2e2c072557343709110906d9d633762bd1681918164bab03ca842660b4b", r.SHA256,
+		"sha256sum testdata/samples/export-full.json says otherwise")
 	require.Equal(t, "/hooks/acme/receipts/"+r.Receipt, got.Header().Get("Location"))
-	require.JSONEq(t, `{"receipt":"`+r.Receipt+`","sha256":"`+r.SHA256+`","receivedAt":"2026-11-20T12:00:00Z"}`, got.Body.String())
+	require.JSONEq(t, `{"receipt":"`+r.Receipt+`","sha256":"`+r.SHA256+`","receivedAt":"2026-11-20T12:00:00Z"}`,
+		got.Body.String())
 
 	e := b.Exports(t)[0]
 	require.NoError(t, b.Runtime.Store().LoadBody(t.Context(), e))
@@ -59,7 +61,8 @@ func TestReceiptTellsWhatBecameOfTheExport(t *testing.T) {
 		got := b.get(accepted.Header().Get("Location"))
 		require.Equal(t, http.StatusOK, got.Code)
 		require.Equal(t, http.Header{"Content-Type": {"application/json"}, "Cache-Control": {"no-store"}}, got.Header())
-		for _, personal := range []string{"Zoë", "Ødegård", "zoe", "503", "c0a8b5f2", "97205", "doc-1", "partner says", "resume", "u-1", "127.0.0.1"} {
+		for _, personal := range []string{"Zoë", "Ødegård", "zoe", "503", "c0a8b5f2", "97205", "doc-1", "partner says",
+			"resume", "u-1", "127.0.0.1"} {
 			require.NotContains(t, got.Body.String(), personal)
 		}
 		return decode[status](t, got.Body.Bytes())
@@ -74,11 +77,13 @@ func TestReceiptTellsWhatBecameOfTheExport(t *testing.T) {
 	later := gatewaytest.Noon.Add(time.Minute)
 	b.Write(t, func(tx *store.Tx) error {
 		for n := range 2 {
-			if err := tx.InsertDocument(hiring.Document{ExportID: id, Tenant: "acme", Position: n, SourceURL: []byte("http://127.0.0.1/doc-1"), CreatedAt: later}); err != nil {
+			if err := tx.InsertDocument(hiring.Document{ExportID: id, Tenant: "acme", Position: n,
+				SourceURL: []byte("http://127.0.0.1/doc-1"), CreatedAt: later}); err != nil {
 				return err
 			}
 		}
-		return tx.PutDelivery(&hiring.Delivery{ExportID: id, Tenant: "acme", Integration: "hris", Outcome: hiring.Retrying, Fault: hiring.ClassPartnerFault,
+		return tx.PutDelivery(&hiring.Delivery{ExportID: id, Tenant: "acme", Integration: "hris", Outcome: hiring.Retrying,
+			Fault:  hiring.ClassPartnerFault,
 			Reason: "partner says Zoë", Attempts: 3, CreatedAt: later, UpdatedAt: later})
 	})
 	docs, err := b.Runtime.Store().Documents(t.Context(), id)
@@ -112,8 +117,8 @@ func TestReceiptTellsWhatBecameOfTheExport(t *testing.T) {
 	}
 }
 
-// Whoever posts to the address of a receipt has mistaken it for the hook's. Taken for an export, it would seem to have arrived where
-// its sender meant it to.
+// Whoever posts to the address of a receipt has mistaken it for the hook's. Taken for an export, it would seem to have
+// arrived where its sender meant it to.
 func TestExportSentToAReceiptIsRefused(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -124,7 +129,8 @@ func TestExportSentToAReceiptIsRefused(t *testing.T) {
 		b.Tenant = from.TenantFrom
 		for _, path := range []string{"/hooks/acme/receipts/x", "/hooks/acme/receipts/" + hiring.NewReceipt(1)} {
 			for _, event := range []string{webhook.EventExport, webhook.EventVerify} {
-				requireProblem(t, b.send(request{path: path, query: from.query, event: event}), http.StatusMethodNotAllowed, "this address takes GET, HEAD only", "Allow", "GET, HEAD")
+				requireProblem(t, b.send(request{path: path, query: from.query, event: event}), http.StatusMethodNotAllowed,
+					"this address takes GET, HEAD only", "Allow", "GET, HEAD")
 			}
 		}
 	}
@@ -152,8 +158,10 @@ func TestReceiptOfAnotherTenantOrNone(t *testing.T) {
 	require.True(t, ok)
 	for _, path := range []string{
 		"/hooks/globex/receipts/" + mine, "/hooks/nobody/receipts/" + mine, "/hooks/receipts/" + mine, "/receipts/" + mine,
-		"/hooks/acme/receipts/" + last, "/hooks/acme/receipts/" + mine[:38], "/hooks/acme/receipts/" + mine + "a", "/hooks/acme/receipts/" + strings.ToUpper(mine),
-		"/hooks/acme/receipts/" + mine + "\n", "/hooks/acme/receipts/" + hiring.NewReceipt(e), "/hooks/acme/receipts/u-1", "/hooks/acme/receipts/%", "/hooks/acme/receipts/\x00",
+		"/hooks/acme/receipts/" + last, "/hooks/acme/receipts/" + mine[:38], "/hooks/acme/receipts/" + mine + "a",
+		"/hooks/acme/receipts/" + strings.ToUpper(mine),
+		"/hooks/acme/receipts/" + mine + "\n", "/hooks/acme/receipts/" + hiring.NewReceipt(e), "/hooks/acme/receipts/u-1",
+		"/hooks/acme/receipts/%", "/hooks/acme/receipts/\x00",
 	} {
 		got := b.get(path)
 		require.Equal(t, http.StatusNotFound, got.Code, path)
@@ -188,22 +196,30 @@ func TestTenantFromTheQuery(t *testing.T) {
 	asked := b.get(got.Header().Get("Location"))
 	require.Equal(t, http.StatusOK, asked.Code)
 	require.Equal(t, r, decode[status](t, asked.Body.Bytes()).receipt)
-	for query, code := range map[string]int{"client=globex": http.StatusOK, "client=acme": http.StatusNotFound, "client=nobody": http.StatusNotFound} {
-		require.Equal(t, code, b.send(request{method: http.MethodGet, path: "/hooks/receipts/" + r.Receipt, query: query}).Code, query)
+	for query, code := range map[string]int{"client=globex": http.StatusOK, "client=acme": http.StatusNotFound,
+		"client=nobody": http.StatusNotFound} {
+		require.Equal(t, code, b.send(request{method: http.MethodGet, path: "/hooks/receipts/" + r.Receipt,
+			query: query}).Code, query)
 	}
-	for _, query := range []string{"client=globex&x=%zz", "%zz&client=globex", "client=globex&x=a;b", "x=1;y=2&cl%69ent=glob%65x&"} {
+	for _, query := range []string{"client=globex&x=%zz", "%zz&client=globex", "client=globex&x=a;b",
+		"x=1;y=2&cl%69ent=glob%65x&"} {
 		got := b.send(request{path: "/hooks", query: query, secret: "globex-secret", uuid: "u-1"})
 		require.Equal(t, r, requireReceipt(t, got, http.StatusOK), query)
 	}
-	for _, query := range []string{"", "client", "client=", "client=nobody", "Client=globex", "client=globex&client=globex", "client=acme&client=globex",
-		"client=GLOBEX", "client=globex%20", "client=%zz", "client=globex;x", "x=1;client=globex", "client=globex&client=%zz", "client=%zz&client=globex",
+	for _, query := range []string{"", "client", "client=", "client=nobody", "Client=globex",
+		"client=globex&client=globex", "client=acme&client=globex",
+		"client=GLOBEX", "client=globex%20", "client=%zz", "client=globex;x", "x=1;client=globex",
+		"client=globex&client=%zz", "client=%zz&client=globex",
 		"client=&client=globex", "client=globex&cl%69ent=globex", "client=globex&client"} {
-		requireProblem(t, b.send(request{path: "/hooks/globex", query: query, secret: "globex-secret"}), http.StatusNotFound, nobody, "Connection", "close")
+		requireProblem(t, b.send(request{path: "/hooks/globex", query: query, secret: "globex-secret"}), http.StatusNotFound,
+			nobody, "Connection", "close")
 	}
-	requireProblem(t, b.send(request{path: "/hooks", query: "client=acme", secret: "globex-secret"}), http.StatusUnauthorized, notOurs)
+	requireProblem(t, b.send(request{path: "/hooks", query: "client=acme", secret: "globex-secret"}),
+		http.StatusUnauthorized, notOurs)
 }
 
-// A hook at the root: with two slashes at its head a receipt's address would name a host, and whoever has the receipt may ask.
+// A hook at the root: with two slashes at its head a receipt's address would name a host, and whoever has the receipt
+// may ask.
 func TestReceiptOfAHookAtTheRoot(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

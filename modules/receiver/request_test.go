@@ -23,8 +23,9 @@ const (
 	tooLarge = "the body is larger than this address takes"
 	encoded  = "send the body as it is, without Content-Encoding"
 	broken   = "the body broke off"
-	notOurs  = "the signature is missing or does not match: send the hex HMAC-SHA256 of the raw body, made with this tenant's secret, in X-Service-Signature"
-	noEvent  = "the header X-Service-Event must be CANDIDATE-EXPORT or VERIFY"
+	notOurs  = "the signature is missing or does not match: send the hex HMAC-SHA256 of the raw body, made with this " +
+		"tenant's secret, in X-Service-Signature"
+	noEvent = "the header X-Service-Event must be CANDIDATE-EXPORT or VERIFY"
 )
 
 func TestOnlyPOST(t *testing.T) {
@@ -45,12 +46,14 @@ func TestUnknownTenantIsNotFound(t *testing.T) {
 	b := newBench(t, gatewaytest.Tenant("acme"), gatewaytest.Tenant("former"))
 	requireReceipt(t, b.send(request{path: "/hooks/former", secret: "former-secret", uuid: "u-1"}), http.StatusAccepted)
 	reloaded := *b.Receiver.Gateway
-	reloaded.Config = &config.Config{Names: b.Config.Names, Tenants: map[string]*hiring.Tenant{"acme": gatewaytest.Tenant("acme")}}
+	reloaded.Config = &config.Config{Names: b.Config.Names,
+		Tenants: map[string]*hiring.Tenant{"acme": gatewaytest.Tenant("acme")}}
 	b.Receiver.Gateway = &reloaded
 
 	never := b.send(request{path: "/hooks/never", secret: "former-secret", uuid: "u-1"})
 	requireProblem(t, never, http.StatusNotFound, nobody, "Connection", "close")
-	for _, path := range []string{"/hooks/former", "/hooks/", "/hooks", "/", "/hooks/ACME", "/hooks/acme ", "/hooks/receipts", "/acme", "/hooks//acme",
+	for _, path := range []string{"/hooks/former", "/hooks/", "/hooks", "/", "/hooks/ACME", "/hooks/acme ",
+		"/hooks/receipts", "/acme", "/hooks//acme",
 		"/hooks/acme\x00", "/hooks/" + strings.Repeat("a", 100_000)} {
 		r := request{path: path, secret: "former-secret", uuid: "u-1"}.make()
 		r.Body = unread{t}
@@ -79,7 +82,8 @@ func TestBodyOverTheCapByItsLength(t *testing.T) {
 	requireProblem(t, b.do(r), http.StatusRequestEntityTooLarge, tooLarge, "Connection", "close")
 
 	conn, answers := dial(t, b.serve(t))
-	_, err := fmt.Fprintf(conn, "POST /hooks/acme HTTP/1.1\r\nHost: gate\r\nContent-Length: %d\r\n\r\n", receiver.DefaultMaxBody+1)
+	_, err := fmt.Fprintf(conn, "POST /hooks/acme HTTP/1.1\r\nHost: gate\r\nContent-Length: %d\r\n\r\n",
+		receiver.DefaultMaxBody+1)
 	require.NoError(t, err)
 	requireClosedAfter(t, answers, http.StatusRequestEntityTooLarge)
 }
@@ -95,7 +99,8 @@ func TestBodyOverTheCapByReading(t *testing.T) {
 	require.EqualValues(t, 4097, body.taken, "it was read further than needed to know")
 
 	conn, answers := dial(t, b.serve(t))
-	_, err := fmt.Fprintf(conn, "POST /hooks/acme HTTP/1.1\r\nHost: gate\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n", 4097, strings.Repeat(" ", 4097))
+	_, err := fmt.Fprintf(conn, "POST /hooks/acme HTTP/1.1\r\nHost: gate\r\nTransfer-Encoding: "+
+		"chunked\r\n\r\n%x\r\n%s\r\n", 4097, strings.Repeat(" ", 4097))
 	require.NoError(t, err)
 	requireClosedAfter(t, answers, http.StatusRequestEntityTooLarge)
 }
@@ -107,12 +112,14 @@ func TestBodyUpToTheCapIsTaken(t *testing.T) {
 	atCap := append(bytes.Clone(minimal), bytes.Repeat([]byte(" "), 4096-len(minimal))...)
 	for _, chunked := range []bool{false, true} {
 		requireReceipt(t, b.send(request{body: atCap, chunked: chunked, uuid: fmt.Sprint(chunked)}), http.StatusAccepted)
-		requireProblem(t, b.send(request{body: append(atCap, ' '), chunked: chunked}), http.StatusRequestEntityTooLarge, tooLarge, "Connection", "close")
+		requireProblem(t, b.send(request{body: append(atCap, ' '), chunked: chunked}), http.StatusRequestEntityTooLarge,
+			tooLarge, "Connection", "close")
 	}
 	require.Len(t, b.Exports(t), 2)
 }
 
-// A length is promised before a signature is looked at: memory is taken for what came of it. Not beside other tests, whose memory it would count.
+// A length is promised before a signature is looked at: memory is taken for what came of it. Not beside other tests,
+// whose memory it would count.
 func TestPromisedBodyTakesNoMemory(t *testing.T) {
 	b := newBench(t)
 	const promises = 20
@@ -120,7 +127,8 @@ func TestPromisedBodyTakesNoMemory(t *testing.T) {
 	runtime.ReadMemStats(&before)
 	for range promises {
 		r := request{}.make()
-		r.Body, r.ContentLength = io.NopCloser(io.MultiReader(bytes.NewReader(minimal[:20]), failing{})), receiver.DefaultMaxBody
+		r.Body, r.ContentLength = io.NopCloser(io.MultiReader(bytes.NewReader(minimal[:20]), failing{})),
+			receiver.DefaultMaxBody
 		requireProblem(t, b.do(r), http.StatusBadRequest, broken, "Connection", "close")
 	}
 	runtime.ReadMemStats(&after)
@@ -145,16 +153,19 @@ func TestContentEncodingIsRefused(t *testing.T) {
 		requireProblem(t, b.do(r), http.StatusUnsupportedMediaType, encoded, "Connection", "close")
 	}
 	for n, encodings := range [][]string{{"identity"}, {"Identity"}, {""}, {"identity", "identity"}} {
-		requireReceipt(t, b.send(request{uuid: fmt.Sprint(n), more: http.Header{"Content-Encoding": encodings}}), http.StatusAccepted)
+		requireReceipt(t, b.send(request{uuid: fmt.Sprint(n), more: http.Header{"Content-Encoding": encodings}}),
+			http.StatusAccepted)
 	}
 }
 
 func TestContentTypeIsIgnored(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	for n, kinds := range [][]string{nil, {""}, {"application/json"}, {"text/plain; charset=utf-16"}, {"multipart/form-data; boundary=x"},
+	for n, kinds := range [][]string{nil, {""}, {"application/json"}, {"text/plain; charset=utf-16"},
+		{"multipart/form-data; boundary=x"},
 		{"application/x-www-form-urlencoded"}, {"not a type"}, {"a/b", "c/d"}} {
-		requireReceipt(t, b.send(request{uuid: fmt.Sprint("u-", n), more: http.Header{"Content-Type": kinds}}), http.StatusAccepted)
+		requireReceipt(t, b.send(request{uuid: fmt.Sprint("u-", n), more: http.Header{"Content-Type": kinds}}),
+			http.StatusAccepted)
 	}
 }
 
@@ -176,24 +187,25 @@ func TestSignatureIsRequired(t *testing.T) {
 	b := newBench(t)
 	good := webhook.Sign("acme-secret", minimal)
 	for name, values := range map[string][]string{
-		"missing":              nil,
-		"empty":                {""},
-		"not hex":              {strings.Repeat("g", 64)},
-		"too short":            {good[:63]},
-		"too long":             {good + "0"},
-		"twice as long":        {good + good},
-		"with a prefix":        {"sha256=" + good},
-		"with a space":         {" " + good[1:]},
-		"base64":               {"n4bQgYhMfWWaL+qgxVrQFaO/TxsrC4Is0V1sFbDwCgg="},
-		"of another body":      {webhook.Sign("acme-secret", full)},
-		"of the empty body":    {webhook.Sign("acme-secret", nil)},
-		"by a wrong secret":    {webhook.Sign("acme-secreT", minimal)},
-		"by no secret":         {webhook.Sign("", minimal)},
-		"by another tenant":    {webhook.Sign("globex-secret", minimal)},
-		"zeros":                {zeros},
-		"there twice":          {good, good},
-		"in the wrong one":     {zeros, good},
-		"one digit off":        {good[:63] + string("0123456789abcdef"[(strings.IndexByte("0123456789abcdef", good[63])+1)%16])},
+		"missing":           nil,
+		"empty":             {""},
+		"not hex":           {strings.Repeat("g", 64)},
+		"too short":         {good[:63]},
+		"too long":          {good + "0"},
+		"twice as long":     {good + good},
+		"with a prefix":     {"sha256=" + good},
+		"with a space":      {" " + good[1:]},
+		"base64":            {"n4bQgYhMfWWaL+qgxVrQFaO/TxsrC4Is0V1sFbDwCgg="},
+		"of another body":   {webhook.Sign("acme-secret", full)},
+		"of the empty body": {webhook.Sign("acme-secret", nil)},
+		"by a wrong secret": {webhook.Sign("acme-secreT", minimal)},
+		"by no secret":      {webhook.Sign("", minimal)},
+		"by another tenant": {webhook.Sign("globex-secret", minimal)},
+		"zeros":             {zeros},
+		"there twice":       {good, good},
+		"in the wrong one":  {zeros, good},
+		"one digit off": {good[:63] + string("0123456789abcdef"[(strings.IndexByte("0123456789abcdef",
+			good[63])+1)%16])},
 		"Unicode digits":       {strings.Repeat("１", 64)},
 		"hex with a NUL":       {good[:63] + "\x00"},
 		"enormous":             {strings.Repeat("a", 1<<20)},
@@ -205,7 +217,8 @@ func TestSignatureIsRequired(t *testing.T) {
 	}
 	require.Empty(t, b.Exports(t))
 	for _, entry := range b.Logged.All() {
-		require.NotContains(t, fmt.Sprint(entry.Message, entry.ContextMap()), "secret", "a log line is about signatures or secrets")
+		require.NotContains(t, fmt.Sprint(entry.Message, entry.ContextMap()), "secret",
+			"a log line is about signatures or secrets")
 	}
 }
 
@@ -215,7 +228,8 @@ func TestSignatureCountsInEitherCase(t *testing.T) {
 	good := webhook.Sign("acme-secret", minimal)
 	mixed := strings.ToUpper(good[:32]) + good[32:]
 	for n, signature := range []string{good, strings.ToUpper(good), mixed} {
-		requireReceipt(t, b.send(request{uuid: fmt.Sprint("u-", n), more: http.Header{"X-Service-Signature": {signature}}}), http.StatusAccepted)
+		requireReceipt(t, b.send(request{uuid: fmt.Sprint("u-", n), more: http.Header{"X-Service-Signature": {signature}}}),
+			http.StatusAccepted)
 	}
 }
 
@@ -252,7 +266,8 @@ func TestSignatureIsCheckedBeforeTheBodyIsParsed(t *testing.T) {
 func TestEventHeader(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	for _, values := range [][]string{nil, {""}, {"EXPORT"}, {"verify"}, {"candidate-export"}, {"VERIFY "}, {"VERIFY,VERIFY"}, {"VERIFY", "VERIFY"},
+	for _, values := range [][]string{nil, {""}, {"EXPORT"}, {"verify"}, {"candidate-export"}, {"VERIFY "},
+		{"VERIFY,VERIFY"}, {"VERIFY", "VERIFY"},
 		{"CANDIDATE-EXPORT", "CANDIDATE-EXPORT"}, {strings.Repeat("V", 1025)}} {
 		for _, body := range [][]byte{minimal, verify, []byte("garbage")} {
 			got := b.send(request{body: body, more: http.Header{"X-Service-Event": values}})
@@ -266,8 +281,10 @@ func TestHeaderNamesCountInAnyCase(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	conn, answers := dial(t, b.serve(t))
-	_, err := fmt.Fprintf(conn, "POST /hooks/acme HTTP/1.1\r\nhost: gate\r\nx-service-event: CANDIDATE-EXPORT\r\nX-SERVICE-UUID: u-1\r\nlink: https://a/b\r\n"+
-		"x-SERVICE-export-CONTEXT: job\r\nx-service-signature: %s\r\ncontent-length: %d\r\n\r\n%s", webhook.Sign("acme-secret", minimal), len(minimal), minimal)
+	_, err := fmt.Fprintf(conn, "POST /hooks/acme HTTP/1.1\r\nhost: gate\r\nx-service-event: "+
+		"CANDIDATE-EXPORT\r\nX-SERVICE-UUID: u-1\r\nlink: https://a/b\r\n"+
+		"x-SERVICE-export-CONTEXT: job\r\nx-service-signature: %s\r\ncontent-length: %d\r\n\r\n%s",
+		webhook.Sign("acme-secret", minimal), len(minimal), minimal)
 	require.NoError(t, err)
 	answer, err := http.ReadResponse(answers, nil)
 	require.NoError(t, err)

@@ -44,7 +44,8 @@ func TestASecretEndsWhileABodyArrives(t *testing.T) {
 	} {
 		body := another(meanwhile.status)
 		r := request{path: "/hooks/initech", secret: initech.Secrets[0].Reveal(), body: body}.make()
-		r.Body = io.NopCloser(io.MultiReader(bytes.NewReader(body[:100]), doing(func() { write(meanwhile.do) }), bytes.NewReader(body[100:])))
+		r.Body = io.NopCloser(io.MultiReader(bytes.NewReader(body[:100]), doing(func() { write(meanwhile.do) }),
+			bytes.NewReader(body[100:])))
 		require.Equal(t, meanwhile.status, b.do(r).Code)
 		require.Len(t, b.Exports(t), 1)
 	}

@@ -20,15 +20,16 @@ const hook = `export_receiver {
 		tenant_from path 1
 	}`
 
-// sendSlowly begins an export of acme with its first bytes, and goes on with one each 100 ms for as long as the connection takes them,
-// or until there are as many as slow says; then it sends the rest.
+// sendSlowly begins an export of acme with its first bytes, and goes on with one each 100 ms for as long as the
+// connection takes them, or until there are as many as slow says; then it sends the rest.
 func sendSlowly(t *testing.T, address string, first, slow int) (answers *bufio.Reader) {
 	t.Helper()
 	conn, err := net.Dial("tcp", address)
 	require.NoError(t, err)
 	t.Cleanup(func() { conn.Close() })
 	require.NoError(t, conn.SetDeadline(time.Now().Add(30*time.Second)))
-	_, err = fmt.Fprintf(conn, "POST /hooks/acme HTTP/1.1\r\nHost: %s\r\nX-Service-Event: CANDIDATE-EXPORT\r\nX-Service-Signature: %s\r\nContent-Length: %d\r\n\r\n%s",
+	_, err = fmt.Fprintf(conn, "POST /hooks/acme HTTP/1.1\r\nHost: %s\r\nX-Service-Event: "+
+		"CANDIDATE-EXPORT\r\nX-Service-Signature: %s\r\nContent-Length: %d\r\n\r\n%s",
 		address, webhook.Sign("acme-secret", full), len(full), full[:first])
 	require.NoError(t, err)
 	go func() {
@@ -45,12 +46,14 @@ func sendSlowly(t *testing.T, address string, first, slow int) (answers *bufio.R
 	return bufio.NewReader(conn)
 }
 
-// slowly are Caddyfiles whose clients have little time for a body: by the pause that it may make, where nothing is said of a least rate,
-// and by all of its time, where the rate would let it go on.
+// slowly are Caddyfiles whose clients have little time for a body: by the pause that it may make, where nothing is
+// said of a least rate, and by all of its time, where the rate would let it go on.
 var slowly = map[string]struct{ servers, options string }{
 	"less than the least rate": {servers: "servers {\n protocols h1 h2c\n timeouts {\n read_body_idle 500ms\n }\n }"},
-	"longer than its time":     {servers: "servers {\n protocols h1 h2c\n timeouts {\n read_body_idle 1m\n }\n }", options: "body_time 1s"},
-	"longer, and no pause":     {servers: "servers {\n protocols h1 h2c\n timeouts {\n read_body_idle -1s\n }\n }", options: "body_time 1s"},
+	"longer than its time": {servers: "servers {\n protocols h1 h2c\n timeouts {\n read_body_idle 1m\n }\n }",
+		options: "body_time 1s"},
+	"longer, and no pause": {servers: "servers {\n protocols h1 h2c\n timeouts {\n read_body_idle -1s\n }\n }",
+		options: "body_time 1s"},
 }
 
 // Who sends a byte now and then never stands still, and is cut off all the same.
@@ -64,7 +67,8 @@ func TestBodyThatComesTooSlowly(t *testing.T) {
 	}
 }
 
-// resetAtLast reads what comes to one who goes on sending: a server that has closed the connection resets it at the next byte.
+// resetAtLast reads what comes to one who goes on sending: a server that has closed the connection resets it at the
+// next byte.
 type resetAtLast struct{ io.Reader }
 
 func (r resetAtLast) Read(p []byte) (int, error) {

@@ -50,20 +50,25 @@ func TestVerifyWithAnotherText(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	for body, finding := range map[string]schemas.Finding{
-		`{"data":"Verify Event"}`:           {Pointer: "/data", Rule: "const: Service Verify Event", Found: "string of 12 characters"},
-		`{"data":"service verify event"}`:   {Pointer: "/data", Rule: "const: Service Verify Event", Found: "string of 20 characters"},
-		`{"data":"Service Verify Event\n"}`: {Pointer: "/data", Rule: "const: Service Verify Event", Found: "string of 21 characters"},
-		`{"data":7}`:                        {Pointer: "/data", Rule: "type: string", Found: "number"},
-		`{}`:                                {Pointer: "/data", Rule: "required", Found: "absent"},
-		`"Service Verify Event"`:            {Pointer: "", Rule: "type: object", Found: "string of 20 characters"},
-		string(minimal):                     {Pointer: "/data", Rule: "required", Found: "absent"},
+		`{"data":"Verify Event"}`: {Pointer: "/data", Rule: "const: Service Verify Event",
+			Found: "string of 12 characters"},
+		`{"data":"service verify event"}`: {Pointer: "/data", Rule: "const: Service Verify Event",
+			Found: "string of 20 characters"},
+		`{"data":"Service Verify Event\n"}`: {Pointer: "/data", Rule: "const: Service Verify Event",
+			Found: "string of 21 characters"},
+		`{"data":7}`:             {Pointer: "/data", Rule: "type: string", Found: "number"},
+		`{}`:                     {Pointer: "/data", Rule: "required", Found: "absent"},
+		`"Service Verify Event"`: {Pointer: "", Rule: "type: object", Found: "string of 20 characters"},
+		string(minimal):          {Pointer: "/data", Rule: "required", Found: "absent"},
 	} {
 		got := b.send(request{event: "VERIFY", body: []byte(body)})
 		require.Equal(t, http.StatusUnprocessableEntity, got.Code, body)
-		require.Equal(t, refusal{"Unprocessable Entity", 422, badVerify, []schemas.Finding{finding}}, decode[refusal](t, got.Body.Bytes()))
+		require.Equal(t, refusal{"Unprocessable Entity", 422, badVerify, []schemas.Finding{finding}},
+			decode[refusal](t, got.Body.Bytes()))
 		require.Equal(t, "application/problem+json", got.Header().Get("Content-Type"))
 	}
-	require.Equal(t, http.StatusBadRequest, b.send(request{event: "VERIFY", body: []byte(`{"data":"Service Verify Event"}}`)}).Code)
+	require.Equal(t, http.StatusBadRequest, b.send(request{event: "VERIFY",
+		body: []byte(`{"data":"Service Verify Event"}}`)}).Code)
 	require.Equal(t, http.StatusUnauthorized, b.send(request{event: "VERIFY", body: verify, unsigned: true}).Code)
 }
 

@@ -47,9 +47,11 @@ func (a *Client) flags(cmd *cobra.Command) {
 	fl.BoolVar(&a.json, "json", false, "print JSON, one object a line")
 }
 
-// ask is Call for a command that shows the answer: with --json it is printed here, as it came, and shown is true; else it is read into
-// into, unless that is nil, and the command says what it means.
-func (a *Client) ask(ctx context.Context, cmd *cobra.Command, method, path string, in, into any) (shown bool, err error) {
+// ask is Call for a command that shows the answer: with --json it is printed here, as it came, and shown is true; else
+// it is read into into, unless that is nil, and the command says what it means.
+func (a *Client) ask(
+	ctx context.Context, cmd *cobra.Command, method, path string, in, into any,
+) (shown bool, err error) {
 	var raw json.RawMessage
 	if err := a.Call(ctx, method, path, in, &raw); err != nil {
 		return false, err
@@ -66,7 +68,8 @@ func (a *Client) ask(ctx context.Context, cmd *cobra.Command, method, path strin
 	return false, nil
 }
 
-// Call asks the gateway's management API and decodes its answer. Without an in, nothing is sent. Its errors are sentences.
+// Call asks the gateway's management API and decodes its answer. Without an in, nothing is sent. Its errors are
+// sentences.
 func (a *Client) Call(ctx context.Context, method, path string, in, out any) error {
 	_, err := a.Send(ctx, method, path, nil, in, out)
 	return err
@@ -75,8 +78,8 @@ func (a *Client) Call(ctx context.Context, method, path string, in, out any) err
 // verbatim is a body that is sent as it is.
 type verbatim []byte
 
-// Send is Call with a header, and returns the answer's header; with a nil out it drops the answer's body. When the gateway refuses,
-// the error is a *Refusal.
+// Send is Call with a header, and returns the answer's header; with a nil out it drops the answer's body. When the
+// gateway refuses, the error is a *Refusal.
 func (a *Client) Send(ctx context.Context, method, path string, header http.Header, in, out any) (http.Header, error) {
 	ctx, cancel := context.WithTimeout(ctx, adminPatience)
 	defer cancel()
@@ -140,8 +143,8 @@ func (a *Client) Send(ctx context.Context, method, path string, header http.Head
 	return answer.Header, nil
 }
 
-// peer tells a person whom a command talks to: several gateways may run on one machine. It is empty for anything but a gateway, which
-// names itself in the header Server: hiregate (https://gate.example, process 4711).
+// peer tells a person whom a command talks to: several gateways may run on one machine. It is empty for anything but a
+// gateway, which names itself in the header Server: hiregate (https://gate.example, process 4711).
 func (a *Client) peer(server string) string {
 	who, ok := strings.CutPrefix(server, "hiregate (")
 	who, closed := strings.CutSuffix(who, ")")
@@ -177,14 +180,16 @@ func (a *Client) unreached(err error) error {
 	case errors.Is(err, context.Canceled):
 		return errors.New("interrupted before the gateway answered")
 	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("no gateway runs at %s: start it with `hiregate run --config Caddyfile`, or `hiregate dev` to try it; "+
+		return fmt.Errorf("no gateway runs at %s: start it with `hiregate run --config Caddyfile`, or "+
+			"`hiregate dev` to try it; "+
 			"if its admin endpoint is elsewhere, name that with --admin", a.Address)
 	case errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("the gateway at %s did not answer within %s: look at its log", a.Address, adminPatience)
 	case terminal.SpeaksNoHTTP(err):
 		return a.elsewhere("it speaks no HTTP")
 	case terminal.HungUp(err):
-		return fmt.Errorf("the gateway at %s closed the connection before it had answered: look at its log, and then whether what was asked for is done", a.Address)
+		return fmt.Errorf("the gateway at %s closed the connection before it had answered: look at its log, and then "+
+			"whether what was asked for is done", a.Address)
 	}
 	return fmt.Errorf("asking the gateway at %s: %w", a.Address, terminal.Cause(err))
 }
@@ -232,5 +237,6 @@ const strange = "it answered nothing that a gateway of this version says"
 
 // elsewhere is the error of an address where something else than a gateway listens.
 func (a *Client) elsewhere(seen string) error {
-	return fmt.Errorf("what listens at %s is not the admin endpoint of a gateway (%s): name that with --admin", a.Address, seen)
+	return fmt.Errorf("what listens at %s is not the admin endpoint of a gateway (%s): name that with --admin", a.Address,
+		seen)
 }

@@ -64,7 +64,8 @@ func TestWhereNoGatewayAnswers(t *testing.T) {
 	require.NoError(t, l.Close())
 	for _, address := range []string{closed, "unix/" + filepath.Join(t.TempDir(), "none.sock")} {
 		_, _, err = clitest.Run(t.Context(), Export(), "list", "--admin", address)
-		require.ErrorContains(t, err, "no gateway runs at "+address+": start it with `hiregate run --config Caddyfile`, or `hiregate dev`")
+		require.ErrorContains(t, err, "no gateway runs at "+address+": start it with `hiregate run --config "+
+			"Caddyfile`, or `hiregate dev`")
 	}
 
 	other := httptest.NewServer(http.NotFoundHandler())
@@ -87,7 +88,8 @@ func TestWhereNoGatewayAnswers(t *testing.T) {
 		}
 	}()
 	_, _, err = clitest.Run(t.Context(), Export(), "list", "--admin", l.Addr().String())
-	require.EqualError(t, err, "what listens at "+l.Addr().String()+" is not the admin endpoint of a gateway (it speaks no HTTP): name that with --admin")
+	require.EqualError(t, err, "what listens at "+l.Addr().String()+" is not the admin endpoint of a gateway (it "+
+		"speaks no HTTP): name that with --admin")
 
 	caddy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusForbidden)

@@ -71,7 +71,8 @@ func health(ctx context.Context, url string) (string, error) {
 	at := r.URL.Redacted()
 	transport := &http.Transport{} // without the proxy of the environment: the gateway is near
 	defer transport.CloseIdleConnections()
-	client := &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	client := &http.Client{Transport: transport,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	answer, err := terminal.Exchange(client, r)
 	switch {
 	case errors.Is(err, syscall.ECONNREFUSED):
@@ -94,8 +95,10 @@ func health(ctx context.Context, url string) (string, error) {
 		}
 	}
 	// Something else than a gateway may answer anything.
-	if json.NewDecoder(io.LimitReader(answer.Body, 64<<10)).Decode(&said) != nil || said.Status == "" || said.Checks == nil {
-		return "", fmt.Errorf("what answers at %s is not a gateway's healthz (it answered %s): name that with --url", at, terminal.StatusText(answer.StatusCode))
+	if json.NewDecoder(io.LimitReader(answer.Body, 64<<10)).Decode(&said) != nil || said.Status == "" ||
+		said.Checks == nil {
+		return "", fmt.Errorf("what answers at %s is not a gateway's healthz (it answered %s): name that with --url", at,
+			terminal.StatusText(answer.StatusCode))
 	}
 	var reasons []string
 	for _, check := range said.Checks {

@@ -20,7 +20,8 @@ func TestHealthcheck(t *testing.T) {
 		body      string
 		out, fail string
 	}{
-		"ok": {200, `{"status":"ok","checks":{"database":{"ok":true},"temporal":{"ok":true}}}`, "The gateway is healthy\n", ""},
+		"ok": {200, `{"status":"ok","checks":{"database":{"ok":true},"temporal":{"ok":true}}}`, "The gateway is healthy\n",
+			""},
 		"degraded": {200, `{"status":"degraded","checks":{"database":{"ok":true},"temporal":{"ok":false,"reason":"Temporal does not answer"}}}`,
 			"The gateway accepts exports: Temporal does not answer\n", ""},
 		"unavailable": {503, `{"status":"unavailable","checks":{"database":{"ok":false,"reason":"the database\u001b can't be written"},"temporal":{"ok":false,"reason":"Temporal does not answer"}}}`,
@@ -78,7 +79,8 @@ func TestHealthcheckOfAnAddress(t *testing.T) {
 	require.Equal(t, "The gateway is healthy\n", out)
 	for _, args := range [][]string{{gateway.URL, gateway.URL}, {gateway.URL, "--url", gateway.URL}} {
 		_, err = healthcheck(t, args...)
-		require.EqualError(t, err, "healthcheck takes one address, such as: hiregate healthcheck http://localhost:8080/healthz")
+		require.EqualError(t, err, "healthcheck takes one address, such as: hiregate healthcheck "+
+			"http://localhost:8080/healthz")
 	}
 	_, err = healthcheck(t, "localhost:8080/healthz")
 	require.ErrorContains(t, err, "is not an address: write one such as http://localhost:8080/healthz")

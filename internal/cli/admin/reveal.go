@@ -17,9 +17,12 @@ type revealed interface {
 	another() string // what to do when nobody saw it
 }
 
-// reveal asks for something that may answer with a secret, which is read into into and printed: with --json the whole answer, as it
-// came, and shown is true; else the secret alone. A secret that could not be written is lost, and the error says what to do then.
-func (a *Client) reveal(ctx context.Context, cmd *cobra.Command, path string, in any, into revealed) (shown bool, err error) {
+// reveal asks for something that may answer with a secret, which is read into into and printed: with --json the whole
+// answer, as it came, and shown is true; else the secret alone. A secret that could not be written is lost, and the
+// error says what to do then.
+func (a *Client) reveal(
+	ctx context.Context, cmd *cobra.Command, path string, in any, into revealed,
+) (shown bool, err error) {
 	var raw json.RawMessage
 	if err := a.Call(ctx, http.MethodPost, path, in, &raw); err != nil {
 		return false, err
@@ -34,7 +37,8 @@ func (a *Client) reveal(ctx context.Context, cmd *cobra.Command, path string, in
 		_, err = fmt.Fprintln(cmd.OutOrStdout(), terminal.Printable(into.secret()))
 	}
 	if err != nil && into.secret() != "" {
-		err = fmt.Errorf("it was made, but could not be written (%w), and is not shown again: %s", terminal.Cause(err), into.another())
+		err = fmt.Errorf("it was made, but could not be written (%w), and is not shown again: %s", terminal.Cause(err),
+			into.another())
 	}
 	return a.json, err
 }

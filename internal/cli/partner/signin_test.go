@@ -18,12 +18,15 @@ func TestIssuerOfAnAnswer(t *testing.T) {
 		var provider *httptest.Server
 		provider = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			json.NewEncoder(w).Encode(map[string]any{
-				"issuer": provider.URL, "authorization_endpoint": provider.URL + "/authorize", "token_endpoint": provider.URL + "/token", "jwks_uri": provider.URL + "/jwks",
-				"id_token_signing_alg_values_supported": []string{"RS256"}, "authorization_response_iss_parameter_supported": promised,
+				"issuer": provider.URL, "authorization_endpoint": provider.URL + "/authorize",
+				"token_endpoint": provider.URL + "/token", "jwks_uri": provider.URL + "/jwks",
+				"id_token_signing_alg_values_supported":          []string{"RS256"},
+				"authorization_response_iss_parameter_supported": promised,
 			})
 		}))
 		t.Cleanup(provider.Close)
-		for iss, good := range map[string]bool{provider.URL: true, provider.URL + "/": false, "https://another.example.com": false, "": !promised} {
+		for iss, good := range map[string]bool{provider.URL: true, provider.URL + "/": false,
+			"https://another.example.com": false, "": !promised} {
 			require.Equal(t, good, accepted(t, provider.URL, iss), "%q, promised: %v", iss, promised)
 		}
 	}

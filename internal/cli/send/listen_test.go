@@ -55,7 +55,8 @@ func TestExportWithDocumentsReachesThePartner(t *testing.T) {
 	sent, err := os.ReadFile(fullExport)
 	require.NoError(t, err)
 	urls := regexp.MustCompile(`"url": "[^"]*"`)
-	require.Equal(t, urls.ReplaceAllString(string(sent), ""), urls.ReplaceAllString(string(body), ""), "only the URLs differ")
+	require.Equal(t, urls.ReplaceAllString(string(sent), ""), urls.ReplaceAllString(string(body), ""),
+		"only the URLs differ")
 	require.NotContains(t, string(body), "127.0.0.1:9099")
 
 	require.NoError(t, receiver.stop())
@@ -84,14 +85,16 @@ func TestFilesAreServedInTurn(t *testing.T) {
 		{Bytes: int64(len(clitest.PDF)), MIMEType: "application/pdf"},
 		{Bytes: int64(len(clitest.PDF)), MIMEType: "application/pdf"},
 	}, e.Documents)
-	require.Equal(t, []fetches{{Kind: "documents", Expected: 2, Fetched: 2}}, clitest.JSONLines[fetches](t, out, "documents"))
+	require.Equal(t, []fetches{{Kind: "documents", Expected: 2, Fetched: 2}},
+		clitest.JSONLines[fetches](t, out, "documents"))
 }
 
 func TestMinimalExportHasAnAttachmentForEachDocument(t *testing.T) {
 	t.Parallel()
 	receiver := listen(t)
 	path := clitest.File(t, "a.pdf", clitest.PDF)
-	out, _, err := send(t, receiver.url+"/acme", "--secret", secret, "--document", path, "--document", path, "--document", path)
+	out, _, err := send(t, receiver.url+"/acme", "--secret", secret, "--document", path, "--document", path, "--document",
+		path)
 	require.NoError(t, err)
 	require.Contains(t, out, "(3 of 3)")
 	require.Len(t, receiver.entries("export", 1)[0].Documents, 3)
@@ -100,7 +103,8 @@ func TestMinimalExportHasAnAttachmentForEachDocument(t *testing.T) {
 func TestSenderSaysWhichDocumentsNobodyFetched(t *testing.T) {
 	t.Parallel()
 	receiver := listen(t, "--no-download")
-	out, _, err := send(t, receiver.url+"/acme", "--secret", secret, "--document", clitest.File(t, "a.pdf", clitest.PDF), "--wait", "20ms")
+	out, _, err := send(t, receiver.url+"/acme", "--secret", secret, "--document", clitest.File(t, "a.pdf", clitest.PDF),
+		"--wait", "20ms")
 	require.NoError(t, err)
 	require.Contains(t, out, "Only 0 of 1 documents were fetched within 20ms; the sender is gone.")
 	require.Empty(t, receiver.entries("export", 1)[0].Documents)
@@ -116,7 +120,8 @@ func TestWaitingForDocumentsCanBeInterrupted(t *testing.T) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		out, _, err = sendIn(t, ctx, receiver.url+"/acme", "--secret", secret, "--document", clitest.File(t, "a.pdf", clitest.PDF), "--wait", "1h")
+		out, _, err = sendIn(t, ctx, receiver.url+"/acme", "--secret", secret, "--document",
+			clitest.File(t, "a.pdf", clitest.PDF), "--wait", "1h")
 	}()
 	require.Never(t, func() bool {
 		select {
@@ -135,7 +140,8 @@ func TestWaitingForDocumentsCanBeInterrupted(t *testing.T) {
 func TestWrongSecret(t *testing.T) {
 	t.Parallel()
 	receiver := listen(t)
-	out, _, err := send(t, receiver.url+"/acme", "--secret", "another", "--document", clitest.File(t, "a.pdf", clitest.PDF))
+	out, _, err := send(t, receiver.url+"/acme", "--secret", "another", "--document",
+		clitest.File(t, "a.pdf", clitest.PDF))
 	require.EqualError(t, err, "1 of 1 were not acknowledged")
 	require.Regexp(t, `^401 Unauthorized: the receiver does not take the signature; check --secret in `, out)
 	require.NotContains(t, out, "document", "a refused export's documents are not waited for")
@@ -147,11 +153,13 @@ func TestWrongSecret(t *testing.T) {
 // Caddy answers so where no site has anything.
 func TestWrongPath(t *testing.T) {
 	t.Parallel()
-	nothing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotFound) }))
+	nothing := httptest.NewServer(
+		http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotFound) }))
 	defer nothing.Close()
 	out, _, err := send(t, nothing.URL+"/hook/acme", "--secret", secret)
 	require.EqualError(t, err, "1 of 1 were not acknowledged")
-	require.Regexp(t, `^404 Not Found: nothing is at this address: check the path in the URL, such as /hooks/acme in `, out)
+	require.Regexp(t, `^404 Not Found: nothing is at this address: check the path in the URL, such as /hooks/acme in `,
+		out)
 }
 
 func TestVerify(t *testing.T) {
@@ -272,9 +280,11 @@ func TestManyWithFailures(t *testing.T) {
 func TestManyFetchTheirDocumentsEach(t *testing.T) {
 	t.Parallel()
 	receiver := listen(t)
-	out, _, err := send(t, receiver.url+"/acme", "--secret", secret, "--count", "10", "--document", clitest.File(t, "a.pdf", clitest.PDF), "--json")
+	out, _, err := send(t, receiver.url+"/acme", "--secret", secret, "--count", "10", "--document",
+		clitest.File(t, "a.pdf", clitest.PDF), "--json")
 	require.NoError(t, err)
-	require.Equal(t, fetches{Kind: "documents", Expected: 10, Fetched: 10}, clitest.JSONLines[fetches](t, out, "documents")[0])
+	require.Equal(t, fetches{Kind: "documents", Expected: 10, Fetched: 10},
+		clitest.JSONLines[fetches](t, out, "documents")[0])
 	for _, e := range receiver.entries("export", 10) {
 		require.Empty(t, e.Documents[0].Error)
 	}
@@ -283,7 +293,8 @@ func TestManyFetchTheirDocumentsEach(t *testing.T) {
 func TestRepetitionsAreDuplicates(t *testing.T) {
 	t.Parallel()
 	receiver := listen(t)
-	out, _, err := send(t, receiver.url+"/acme", "--secret", secret, "--count", "8", "--uuid", "the/same", "--document", clitest.File(t, "a.pdf", clitest.PDF))
+	out, _, err := send(t, receiver.url+"/acme", "--secret", secret, "--count", "8", "--uuid", "the/same", "--document",
+		clitest.File(t, "a.pdf", clitest.PDF))
 	require.NoError(t, err)
 	require.Contains(t, out, "(1 of 1)", "repetitions fetch nothing")
 	firsts := 0
@@ -318,9 +329,11 @@ func TestInterruptedRunSumsUp(t *testing.T) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		out, _, err = sendIn(t, ctx, receiver.url+"/acme", "--secret", secret, "--count", "100000", "--concurrency", "1", "--json")
+		out, _, err = sendIn(t, ctx, receiver.url+"/acme", "--secret", secret, "--count", "100000", "--concurrency", "1",
+			"--json")
 	}()
-	require.Eventually(t, func() bool { return strings.Count(receiver.out.String(), `"kind":"export"`) >= 3 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return strings.Count(receiver.out.String(), `"kind":"export"`) >= 3 },
+		10*time.Second, time.Millisecond)
 	interrupt()
 	<-ended
 	require.ErrorContains(t, err, " of 100000 were not acknowledged")

@@ -64,7 +64,8 @@ func listen(t *testing.T, args ...string) *running {
 // entries waits until there are n lines of a kind.
 func (r *running) entries(kind string, n int) []partner.Entry {
 	r.t.Helper()
-	require.Eventually(r.t, func() bool { return strings.Count(r.out.String(), `"kind":"`+kind+`"`) >= n }, 10*time.Second, time.Millisecond,
+	require.Eventually(r.t, func() bool { return strings.Count(r.out.String(), `"kind":"`+kind+`"`) >= n },
+		10*time.Second, time.Millisecond,
 		"%d lines of kind %s", n, kind)
 	all := clitest.JSONLines[partner.Entry](r.t, r.out.String(), kind)
 	require.Len(r.t, all, n)

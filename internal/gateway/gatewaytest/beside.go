@@ -12,8 +12,9 @@ import (
 	"github.com/hiregate/hiregate/internal/store"
 )
 
-// Beside runs a transaction on another node of a PostgreSQL, and something else beside it: that begins with the call of meanwhile,
-// which returns once it is through or waits for the transaction. Beside returns when both have ended. fn runs once.
+// Beside runs a transaction on another node of a PostgreSQL, and something else beside it: that begins with the call
+// of meanwhile, which returns once it is through or waits for the transaction. Beside returns when both have ended. fn
+// runs once.
 func Beside(t testing.TB, address string, fn func(tx *store.Tx, meanwhile func() error) error, beside func()) {
 	t.Helper()
 	node, err := store.Open(t.Context(), address, store.Options{})

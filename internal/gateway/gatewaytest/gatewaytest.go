@@ -88,7 +88,8 @@ func newOn(t testing.TB, address, folder, temporal string, tenants []*hiring.Ten
 	require.NoError(t, runtime.Start(t.Context()))
 
 	c := &config.Config{Names: names, Egress: guard, PublicURL: "https://gate.example.com",
-		CandidateURL: "https://recruiting.example.com/candidates/{candidate}", Tenants: map[string]*hiring.Tenant{}, Stored: runtime.Directory}
+		CandidateURL: "https://recruiting.example.com/candidates/{candidate}", Tenants: map[string]*hiring.Tenant{},
+		Stored: runtime.Directory}
 	for _, tenant := range tenants {
 		c.Tenants[tenant.Name] = tenant
 	}
