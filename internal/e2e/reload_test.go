@@ -12,10 +12,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestReloadsLoseNothing reloads the gateway 30 times under 100 exports/s over 32 connections that are kept, and
+// TestReloadsLoseNothing reloads the gateway 12 times under 100 exports/s over 32 connections that are kept, and
 // beside them 20/s on connections of their own.
 func TestReloadsLoseNothing(t *testing.T) {
-	const reloads, connections, perSecond = 30, 32, 100
+	const reloads, connections, perSecond = 12, 32, 100
 	integration := func(n int) string {
 		return fmt.Sprintf("integration hris {\nurl http://PARTNER/inbound\nsecret %s\nretry 200ms 500ms 1s\nin_flight %d\n}", outboundSecret, 16+n%2)
 	}
@@ -29,7 +29,8 @@ func TestReloadsLoseNothing(t *testing.T) {
 		next := time.Now().Add(400 * time.Millisecond)
 		s.tenant = integration(n + 1)
 		s.configure()
-		out, code := run(t, nil, hiregate(t), "reload", "--config", s.caddyfile(), "--adapter", "caddyfile", "--address", loopback(s.admin))
+		out, code := run(t, nil, hiregate(t), "reload", "--config", s.caddyfile(), "--adapter", "caddyfile", "--address",
+			loopback(s.admin))
 		require.Zero(t, code, out)
 		now := s.metric("hiregate_received_total", `result="accepted"`)
 		require.GreaterOrEqual(t, now, counted, "a counter fell")
@@ -46,7 +47,8 @@ func TestReloadsLoseNothing(t *testing.T) {
 		}
 		return len(seen) == sent
 	}, 3*time.Minute, 100*time.Millisecond, "exports were lost")
-	t.Logf("%d exports through %d reloads, over %d kept connections that were opened %d times, %d deliveries", sent, reloads, connections,
+	t.Logf("%d exports through %d reloads, over %d kept connections that were opened %d times, %d deliveries", sent,
+		reloads, connections,
 		opened.Load(), len(partner.of("CANDIDATE-EXPORT")))
 }
 

@@ -17,8 +17,8 @@ import (
 	"github.com/hiregate/hiregate/internal/store/storetest"
 )
 
-// TestRollingRestartLosesNothing restarts two gateways on one PostgreSQL in turn, twice each, behind a load balancer
-// that asks each whether it is ready, under 100 exports/s over 32 connections that are kept.
+// TestRollingRestartLosesNothing restarts two gateways on one PostgreSQL in turn, behind a load balancer that asks
+// each whether it is ready, under 100 exports/s over 32 connections that are kept.
 func TestRollingRestartLosesNothing(t *testing.T) {
 	t.Parallel()
 	with := setup{database: storetest.Postgres(t), documents: t.TempDir(), delay: "3s",
@@ -26,7 +26,8 @@ func TestRollingRestartLosesNothing(t *testing.T) {
 	one := newSystemWith(t, with)
 	partner := one.startRecorder(ok)
 	ports := freePorts(t, 2)
-	other := &system{setup: with, t: t, dir: t.TempDir(), http: ports[0], admin: ports[1], temporalPort: one.temporalPort, own: one.own}
+	other := &system{setup: with, t: t, dir: t.TempDir(), http: ports[0], admin: ports[1], temporalPort: one.temporalPort,
+		own: one.own}
 	other.configure()
 	other.startGateway()
 
@@ -35,16 +36,17 @@ func TestRollingRestartLosesNothing(t *testing.T) {
 	front := &system{t: t, http: b.port}
 	var opened atomic.Int64
 	stop := front.load(32, 100, &opened)
-	for n := range 4 {
-		node := nodes[n%2]
-		b.awaits(n%2, true)
-		was := b.nodes[n%2].served.Load()
-		require.Eventually(t, func() bool { return b.nodes[n%2].served.Load() > was+100 }, patience, time.Millisecond, "nothing comes to a node")
+	for n, node := range nodes {
+		b.awaits(n, true)
+		was := b.nodes[n].served.Load()
+		require.Eventually(t, func() bool { return b.nodes[n].served.Load() > was+100 }, patience, time.Millisecond,
+			"nothing comes to a node")
 		node.gateway.signal(syscall.SIGTERM)
-		b.awaits(n%2, false)
+		b.awaits(n, false)
 		require.Equal(t, http.StatusOK, status(t, node.url("/healthz/live")), "it lives as long as it answers")
 		require.Zero(t, node.gateway.exitCode())
 		node.startGateway()
+		b.awaits(n, true)
 	}
 	sent := stop()
 	require.False(t, t.Failed(), "requests failed while the gateways were restarted")
@@ -55,7 +57,7 @@ func TestRollingRestartLosesNothing(t *testing.T) {
 		}
 		return len(seen) == sent
 	}, 3*time.Minute, 100*time.Millisecond, "exports were lost")
-	t.Logf("%d exports through 4 restarts", sent)
+	t.Logf("%d exports through the restart of each node", sent)
 }
 
 // status is what a GET is answered with.
@@ -91,7 +93,8 @@ func startBalancer(t *testing.T, nodes ...*system) *balancer {
 		require.NoError(t, err)
 		transport := &http.Transport{MaxIdleConnsPerHost: 64}
 		t.Cleanup(transport.CloseIdleConnections)
-		one := &balanced{proxy: &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) }, Transport: transport}}
+		one := &balanced{proxy: &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) },
+			Transport: transport}}
 		b.nodes = append(b.nodes, one)
 		asked := make(chan struct{})
 		t.Cleanup(func() { cancel(); <-asked })
