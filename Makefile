@@ -17,7 +17,7 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: run
-run: build ## build what is missing and run everything on this machine, data in ./.hiregate; flags with ARGS="--http 8081"
+run: build ## build, then run everything on this machine, data in ./.hiregate; flags with ARGS="--http 8081"
 	@bin/hiregate dev $(ARGS)
 
 .PHONY: build
@@ -36,7 +36,7 @@ deps: ## install what the tests need besides Go, gcc, make, git and Node
 .PHONY: test
 test: export HIREGATE_BIN := $(CURDIR)/bin/hiregate
 test: export TEMPORAL_DEV_BIN := $(CURDIR)/bin/temporal-dev
-test: deps build bin/retest ## run every test, and once more, alone, each that failed
+test: deps build bin/retest ## run every test; each that failed runs again, alone
 	@echo "Testing cmd/temporal-dev"
 	@CGO_ENABLED=0 bin/retest -C cmd/temporal-dev -timeout 5m $(TESTFLAGS) ./...
 	@echo "Testing hiregate, with the race detector"
@@ -50,7 +50,7 @@ checked := ./cmd/hiregate ./schemas ./modules/documents ./modules/listener ./mod
 unchecked := OpenSSL|TestVerifyOnTheWire|TestExportOnTheWire|TestAbsentHeadersAreNotInvented|/^postgres$$
 
 .PHONY: check
-check: lint bin/retest ## what to run before a commit, in under three minutes: lint, and the tests that need Go and a C compiler alone
+check: lint bin/retest ## run before a commit, three minutes: lint, and the tests that need nothing but Go and a C compiler
 	@echo "Testing what needs no server, with the race detector"
 	@TMPDIR=$$(scripts/testfolder.sh) bin/retest -race -timeout 5m -skip '$(unchecked)' $(TESTFLAGS) "$(checked)"
 
@@ -88,10 +88,10 @@ cross: ## compile the gateway for other systems
 	done
 
 .PHONY: bench
-bench: build ## measure the gateway beside a bare Caddy, in one table; flags with ARGS="-rounds 1"
+bench: build ## measure the gateway and a bare Caddy; flags with ARGS="-rounds 1"
 	@CGO_ENABLED=0 go build -buildvcs=false -o bin/bench ./internal/bench
 	@bin/bench -temporal-dev bin/temporal-dev $(ARGS)
 
 .PHONY: clean
-clean: ## remove what was built; the data in ./.hiregate stays
+clean: ## remove what was built; keep the data in ./.hiregate
 	@rm -rf bin

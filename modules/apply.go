@@ -63,7 +63,7 @@ func parseTenant(args []string) (string, error) {
 	return args[0], hiring.CheckTenantName(args[0])
 }
 
-// Provision joins the handler to the gateway.
+// Provision connects the handler to the gateway.
 func (h *ApplyAPI) Provision(ctx caddy.Context) error {
 	if h.Tenant != "" {
 		if err := hiring.CheckTenantName(h.Tenant); err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/hiregate/hiregate/modules/gateway"
 )
 
-// Documents is the directive documents: it serves documents under the public URLs that exports carry, which are
-// <public_url>/documents/<token>. It takes no options.
+// Documents is the directive documents: it serves documents under the public URLs in exports,
+// <public_url>/documents/<token>. It has no options.
 type Documents struct {
 	server documents.Server
 }
@@ -29,7 +29,7 @@ func parseDocuments(h httpcaddyfile.Helper) (caddyhttp.MiddlewareHandler, error)
 	return new(Documents), noOptions(h, sentence)
 }
 
-// Provision joins the handler to the gateway.
+// Provision connects the handler to the gateway.
 func (h *Documents) Provision(ctx caddy.Context) error {
 	g, err := gateway.Of(ctx, "documents")
 	if err != nil {

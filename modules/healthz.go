@@ -27,7 +27,7 @@ func parseHealthz(h httpcaddyfile.Helper) (caddyhttp.MiddlewareHandler, error) {
 	return new(Healthz), noOptions(h, "healthz takes no options: leave out what follows it")
 }
 
-// Provision joins the handler to the gateway.
+// Provision connects the handler to the gateway.
 func (h *Healthz) Provision(ctx caddy.Context) error {
 	g, err := gateway.Of(ctx, "healthz")
 	if err != nil {

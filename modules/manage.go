@@ -29,7 +29,7 @@ func parseManageAPI(h httpcaddyfile.Helper) (caddyhttp.MiddlewareHandler, error)
 	return new(ManageAPI), noOptions(h, "manage_api takes no options: leave out what follows it")
 }
 
-// Provision joins the handler to the gateway.
+// Provision connects the handler to the gateway.
 func (h *ManageAPI) Provision(ctx caddy.Context) (err error) {
 	if h.gateway, err = app.Of(ctx, "manage_api"); err != nil {
 		return err

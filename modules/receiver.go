@@ -28,7 +28,7 @@ func (ExportReceiver) CaddyModule() caddy.ModuleInfo {
 	return caddy.ModuleInfo{ID: "http.handlers.export_receiver", New: func() caddy.Module { return new(ExportReceiver) }}
 }
 
-// Provision joins the handler to the gateway.
+// Provision connects the handler to the gateway.
 func (h *ExportReceiver) Provision(ctx caddy.Context) error {
 	if err := h.TenantFrom.Validate(); err != nil {
 		return err

@@ -56,7 +56,7 @@ func (SignIn) CaddyModule() caddy.ModuleInfo {
 // signInFailures outlive a configuration.
 var signInFailures = password.NewFailures(time.Now)
 
-// Provision joins the handler to the gateway. It touches no file and no database.
+// Provision connects the handler to the gateway. It touches no file and no database.
 func (h *SignIn) Provision(ctx caddy.Context) error {
 	g, err := gateway.Of(ctx, "signin")
 	if err != nil {
@@ -99,7 +99,7 @@ func (h *SignIn) Provision(ctx caddy.Context) error {
 	return nil
 }
 
-// check returns what is wrong with the configuration, or nil.
+// check checks what the configuration has.
 func (c *UpstreamOIDC) check(dev bool) error {
 	issuer, err := url.Parse(c.Issuer)
 	switch {
@@ -137,7 +137,7 @@ func (h *SignIn) ServeHTTP(w http.ResponseWriter, r *http.Request, _ caddyhttp.H
 
 var errRotate = errors.New("signin: rotate is how long a signing key signs: write at least 7d, such as `rotate 90d`")
 
-// checkIssuer returns what is wrong with an issuer, or nil (OpenID Connect Discovery section 3).
+// checkIssuer checks the issuer (OpenID Connect Discovery section 3).
 func checkIssuer(s string, dev bool) error {
 	u, err := url.Parse(s)
 	switch {
@@ -146,10 +146,11 @@ func checkIssuer(s string, dev bool) error {
 	case u.Scheme == "http" && !dev:
 		return fmt.Errorf("signin: base_url %q is not encrypted: write an https address here, or in public_url", s)
 	case strings.ContainsAny(s, "?#") || u.User != nil || strings.HasSuffix(s, "/"):
-		return errors.New("signin: base_url: write the address alone, such as https://gate.example.com/signin, without query, fragment, user name and slash at the end")
-	case strings.HasPrefix(u.Path, "//"): // browsers would take the path of our forms for a host
-		return fmt.Errorf(
-			"signin: base_url %q has two slashes after the host: write one, such as https://gate.example.com/signin", s)
+		return errors.New("signin: base_url: write the address alone, such as https://gate.example.com/signin, without " +
+			"query, fragment, user name and slash at the end")
+	case strings.HasPrefix(u.Path, "//"): // our forms lead to this path, which browsers would take for a host
+		return fmt.Errorf("signin: base_url %q has two slashes after the host: write one, such as "+
+			"https://gate.example.com/signin", s)
 	}
 	return nil
 }

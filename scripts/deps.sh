@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Makes sure that what the tests need besides Go, gcc, make, git and Node is there. Does nothing where it is; installs it with
-# apt-get as root on Debian and its relatives; fails elsewhere and names what to install.
+# Installs what the tests need besides Go, gcc, make, git and Node, unless it is installed: with apt-get, as root, on Debian
+# and its relatives. Elsewhere it fails and names what to install.
 set -euo pipefail
 
 # One line each: a command or a module of Apache that must be there, the Debian package that brings it, what it is for.
@@ -12,7 +12,7 @@ docker-compose   docker-compose   docker-compose.yml is checked
 clamd            clamav-daemon    documents are scanned by it
 systemd-analyze  systemd          the unit for systemd is checked
 prometheus       prometheus       alert rules and the dashboard are checked, with promtool, too
-apache2          apache2          people sign in at an application behind Apache
+apache2          apache2          people sign in at an application served by Apache
 chromium         chromium         they do so with a real browser
 chromedriver     chromium-driver  the browser is driven by the tests
 mod_auth_openidc.so libapache2-mod-auth-openidc Apache asks our sign-in who they are

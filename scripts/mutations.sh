@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # Usage: mutations.sh [NAME…]
-# Breaks sign-in on purpose, in a copy of the tree, in one of the ways below at a time, and runs its tests: at least one has to fail
-# each time. Names choose some of the ways. Ends with 1 when a break was not noticed, or is no longer one because the code it
-# stands on has changed.
+# Applies each mutation below to sign-in, in a copy of the tree, and runs the tests: at least one has to fail. Names choose
+# some of the mutations. Exits with 1 when no test failed, or when the code that a mutation replaces is no longer there.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Prints the folder for the files of tests, whose databases are synced again and again: one in memory, where there is one with room in it
-# and leave to run programs from it, so that no disk that others keep busy makes a test late. TMPDIR, where it is set, is left as it is.
+# Prints the folder for the files of tests. Tests sync databases all the time: a folder in memory keeps a busy disk from
+# making them late. It needs room, and must allow programs to run from it. TMPDIR takes precedence.
 set -eu
 memory=/dev/shm room=6291456 # KiB; the tests took some 2 GiB
 

@@ -12,7 +12,7 @@ import (
 // that.)
 var foreign = []string{"upgrade", "add-package", "remove-package"}
 
-// refuseForeign tells whoever wants one of them what to do instead.
+// refuseForeign rejects them, and says what to do instead.
 func refuseForeign(args []string) error {
 	if len(args) < 2 || !slices.Contains(foreign, args[1]) {
 		return nil

@@ -108,7 +108,7 @@ func newConfig(o options) (*config.Config, error) {
 }
 
 // newServer makes the server; Start and Stop are left to the caller. Services find one another through a fixed list
-// instead of gossip, so a crash leaves no stale members behind that the next start would wait for.
+// instead of gossip, so a crash leaves no stale members for which the next start would wait.
 func newServer(cfg *config.Config, logger log.Logger) (temporal.Server, error) {
 	hosts := map[primitives.ServiceName]static.Hosts{}
 	for name, s := range cfg.Services {

@@ -136,7 +136,7 @@ func (b *bench) run(payload string) error {
 	return nil
 }
 
-// tidyWhenInterrupted leaves no million exports behind.
+// tidyWhenInterrupted removes the folder, which may hold a million exports.
 func (b *bench) tidyWhenInterrupted() {
 	interrupted := make(chan os.Signal, 1)
 	signal.Notify(interrupted, os.Interrupt, syscall.SIGTERM)

@@ -13,7 +13,7 @@ import (
 )
 
 // timing gives wrong passwords at both doors, in turn by chance for a user that there is and for ones that there are
-// not, and tells whether the answers' times differ.
+// not, and reports whether the answers' times differ.
 func (b *bench) timing(times int) error {
 	s, err := b.serve(options{
 		site: signinSite + "\n" + applySite, global: "servers {\ntrusted_proxies static " +

@@ -24,10 +24,10 @@ type Config struct {
 	Dev          bool                      // what a laptop needs and a server must not have is allowed
 	Tenants      map[string]*hiring.Tenant // the declared ones
 	Stored       Tenants                   // the others; nil: there are none
-	Scanner      scan.Scanner              // looks through the documents of job applications; nil: nobody does
+	Scanner      scan.Scanner              // looks through the documents of job applications; nil: they are not scanned
 	BodyMemory   int64                     // bytes that unverified bodies may take at once
 	BodyTime     time.Duration             // for which such a body may come in
-	// for how long the content of exports is kept once nothing is to be done with it; 0: for good
+	// how long the content of finished exports is kept; 0: for ever
 	Retention time.Duration
 }
 
@@ -37,7 +37,7 @@ type Tenants interface {
 	All() iter.Seq[*hiring.Tenant]
 }
 
-// Tenant finds a tenant by name: a declared one, or one of those that are stored.
+// Tenant finds a tenant by name, declared or stored.
 func (c *Config) Tenant(name string) (*hiring.Tenant, bool) {
 	if t, ok := c.Tenants[name]; ok || c.Stored == nil {
 		return t, ok

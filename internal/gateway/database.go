@@ -17,14 +17,14 @@ import (
 type Database struct {
 	Address string
 
-	// vaults are those of the configurations that use it.
+	// vaults are those of the configurations that use the database.
 	vaults vault.Shared
 
 	mu     sync.Mutex
 	db     *store.DB
-	opened time.Time // just before it was
-	// good are those of vaults that open all that is sealed: a list that is replaced, so that no request waits while
-	// another configuration's vault is tried.
+	opened time.Time // just before the store was opened
+	// good are the vaults that open everything that is sealed. The list is replaced, never changed: no request waits
+	// while the vault of another configuration is checked.
 	good atomic.Value
 }
 
@@ -33,9 +33,9 @@ func (d *Database) opening() []*vault.Vault {
 	return good
 }
 
-// unseal tells whether a vault opens all that is sealed. One that has the keys of another one in use need not be
-// asked: a reload that changes no key does not wait for a database that is away. What exports hold is sealed from the
-// first configuration on that has a key.
+// unseal returns an error unless a vault opens everything that is sealed. A vault with the keys of another vault in use
+// is not checked: a reload that changes no key does not wait for a database that is away. The first configuration with
+// a key makes a data key, which seals the content of exports.
 func (d *Database) unseal(ctx context.Context, v *vault.Vault, now time.Time) error {
 	if slices.Contains(d.opening(), v) {
 		return nil
@@ -60,8 +60,8 @@ func (d *Database) unseal(ctx context.Context, v *vault.Vault, now time.Time) er
 	return nil
 }
 
-// renew has what exports hold sealed with a data key that is not too old, where the configurations have a key in
-// common. While it makes one no configuration is checked, which would not see it.
+// renew makes a data key for the content of exports when the present one is too old, if the configurations have a key
+// in common. It holds the lock: a configuration that is checked meanwhile would not see the new data key.
 func (d *Database) renew(ctx context.Context, now time.Time) (made bool, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -94,7 +94,7 @@ func (d *Database) Open(ctx context.Context, log *zap.Logger) (*store.DB, error)
 	return db, err
 }
 
-// Destruct closes the store once nobody uses it.
+// Destruct closes the store once no request uses it.
 func (d *Database) Destruct() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

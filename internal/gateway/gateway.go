@@ -63,11 +63,11 @@ func (g *Gateway) Start(ctx context.Context) error {
 	return g.Runtime.database.unseal(ctx, g.Vault, g.Runtime.now())
 }
 
-// Hold keeps the store from being closed while a request uses it, should its configuration be replaced meanwhile. It
-// reports false when the store is not there.
+// Hold keeps the store open while a request uses it, even when the configuration is replaced meanwhile. It reports
+// false when the store is not open.
 func (g *Gateway) Hold(w http.ResponseWriter) (release func(), ok bool) {
-	g.CloseWhenReplaced(w) // once more: a body may have taken its time
-	// A request may come in before the app was started: apps start in no order.
+	g.CloseWhenReplaced(w) // again: reading the body may have taken long
+	// A request may arrive before the app is started: apps start in no order.
 	if err := g.Start(context.Background()); err != nil {
 		return nil, false
 	}

@@ -11,10 +11,10 @@ import (
 	"github.com/hiregate/hiregate/internal/store"
 )
 
-// Outage tells of the exports that are refused while the database can't be written: once, each minute with how many
-// there were, and once when it is over. It outlives a reload.
+// Outage logs that exports are rejected while the database can't be written: at the first one, once a minute with their
+// number, and at the end. It outlives a reload.
 type Outage struct {
-	on atomic.Bool // what an acceptance looks at
+	on atomic.Bool // read with each accepted export
 
 	mu                 sync.Mutex
 	began, told, ended time.Time // ended: its latest refusal
@@ -42,8 +42,9 @@ func (o *Outage) Refused(tenant string, err error, now time.Time, log *zap.Logge
 	case !o.on.Load():
 		o.on.Store(true)
 		o.began, o.told = now, now
-		log.Error("an export was not accepted; its sender was told to send it again, and so is that of each other until "+
-			"the database can be written",
+		log.Error("an export was not accepted; its sender was told to send it again. Exports are "+
+			"rejected until the database "+
+			"can be written",
 			zap.String("tenant", tenant), zap.Error(err))
 	case now.Sub(o.told) >= tellEvery:
 		o.told = now

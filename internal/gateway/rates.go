@@ -20,7 +20,7 @@ type limiter struct {
 	of hiring.Rate
 }
 
-// Take takes a tenant's allowance for one export. It returns how long to wait when that is used up, else 0.
+// Take uses a tenant's allowance for one export. It returns how long to wait when the allowance is used up, else 0.
 func (r *Rates) Take(t *hiring.Tenant, now time.Time) time.Duration {
 	if t.Rate == nil {
 		return 0

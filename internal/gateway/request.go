@@ -28,7 +28,7 @@ func OriginalPath(r *http.Request) string {
 
 // LeadsAway reports whether a request may have come to another address than it was sent to: one of the parts of its
 // path is "." or "..". Caddy's handle_path follows these as steps in the path (RFC 3986 section 5.2.4) even where they
-// were escaped, or stood behind an escaped slash within an id.
+// were escaped, or stood after an escaped slash within an id.
 func LeadsAway(r *http.Request) bool {
 	path, noted := r.Context().Value(originalPath{}).(string)
 	return noted && hiring.HasDotSegment(path)

@@ -41,7 +41,7 @@ type Settings struct {
 }
 
 // Runtime is what outlives a configuration: the store, the documents, the client and workers of Temporal, the
-// dispatcher. What they may do comes from the configuration in force.
+// dispatcher. The configuration in force says what they may do.
 type Runtime struct {
 	Settings Settings
 	InForce  config.InForce
@@ -129,7 +129,7 @@ func (r *Runtime) build(db *store.DB) {
 
 var errEnded = errors.New("the gateway's configuration has been replaced, and what it used is closed")
 
-// Start opens the store and begins to work, once. Temporal need not be there: exports wait in the store until it is.
+// Start opens the store and starts the background work, once. Temporal may be away: exports wait in the store.
 func (r *Runtime) Start(ctx context.Context) error {
 	r.starting.Lock()
 	defer r.starting.Unlock()
@@ -139,7 +139,7 @@ func (r *Runtime) Start(ctx context.Context) error {
 	case r.started:
 		return nil
 	}
-	// It may wait for the database, and a process that is to end does not wait with it.
+	// Opening may wait for the database; a signal that ends the process ends the wait.
 	ctx, heeded := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer heeded()
 	db, err := r.database.Open(ctx, r.log)
@@ -175,7 +175,7 @@ func (r *Runtime) Start(ctx context.Context) error {
 			})
 	})
 	r.running.Go(func() {
-		r.tend(background, "what is in quarantine could not be counted; the metric is an old one",
+		r.tend(background, "the quarantine could not be counted; the metric is stale",
 			func(ctx context.Context, _ *config.Config) error {
 				return r.Again.CountQuarantined(ctx)
 			})
@@ -190,7 +190,8 @@ func (r *Runtime) Start(ctx context.Context) error {
 	return nil
 }
 
-// reseal seals the stored secrets with the newest key, once after each change of configuration, when one is left.
+// reseal re-encrypts the stored secrets with the newest key, after each change of configuration, once a single one is
+// in use.
 func (r *Runtime) reseal(ctx context.Context) {
 	done, failed := 0, false
 	for gap := time.Duration(0); ctx.Err() == nil; wait.For(ctx, gap) {
@@ -216,7 +217,7 @@ func (r *Runtime) reseal(ctx context.Context) {
 	}
 }
 
-// renew has what exports hold sealed: from a reload on that brings a key, and with another data key each month.
+// renew seals the content of exports from the first reload with a key on, and makes another data key each month.
 func (r *Runtime) renew(ctx context.Context) {
 	failed := false
 	for gap := time.Duration(0); ctx.Err() == nil; wait.For(ctx, gap) {
@@ -234,7 +235,7 @@ func (r *Runtime) renew(ctx context.Context) {
 	}
 }
 
-// sweep removes what uploads left that came to nothing, each quarter of an hour.
+// sweep removes the files of uploads that failed, every 15 minutes.
 func (r *Runtime) sweep(ctx context.Context) {
 	for ctx.Err() == nil {
 		if err := r.Archive.Sweep(ctx, r.now().Add(-documents.UploadTime)); err != nil && ctx.Err() == nil {
@@ -291,7 +292,7 @@ func (r *Runtime) boundBodies() {
 	}
 }
 
-// Destruct ends the work: attempts that are being made are waited for.
+// Destruct ends the background work, and waits for attempts under way.
 func (r *Runtime) Destruct() error {
 	if r.end() {
 		r.stop()

@@ -27,7 +27,7 @@ const (
 	tendEvery   = 10 * time.Second
 )
 
-// work keeps the workers running: it waits for Temporal, starts them, and starts them anew should they fail.
+// work keeps the workers running: it waits for Temporal, starts them, and starts them again when they fail.
 func (r *Runtime) work(ctx context.Context) {
 	for backoff := firstBackoff; ctx.Err() == nil; {
 		failed, stop, err := r.startWorkers(ctx)
@@ -47,7 +47,7 @@ func (r *Runtime) work(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 		case err := <-failed:
-			r.log.Error("a worker failed; starting the workers anew", zap.Error(err))
+			r.log.Error("a worker failed; starting the workers again", zap.Error(err))
 		}
 		r.workersUp.Store(false)
 		stop()
@@ -75,10 +75,10 @@ func (r *Runtime) startWorkers(ctx context.Context) (failed chan error, stop fun
 		MaxConcurrentActivityTaskPollers: 4, MaxConcurrentWorkflowTaskPollers: 4,
 	}
 	fetchOptions := options
-	// twice what the archive fetches at once: those that wait for it don't keep others from it
+	// twice what the archive fetches at once: activities that wait for the archive leave slots to others
 	fetchOptions.MaxConcurrentActivityExecutionSize = 128
 	fetchOptions.DisableWorkflowWorker = true
-	// whoever finds no place for an attempt takes a slot for a moment all the same
+	// an attempt without a place takes a slot for a moment, too
 	options.MaxConcurrentActivityExecutionSize = 2 * export.AttemptsAtOnce
 	deliver := worker.New(r.client, workflows.DeliverQueue, options)
 	fetch := worker.New(r.client, workflows.DocumentsQueue, fetchOptions)
@@ -114,9 +114,8 @@ func (r *Runtime) ensureAttributes(ctx context.Context) error {
 	return nil
 }
 
-// tend looks after something every ten seconds, while the workers are up. Each has a loop of its own: thousands of
-// integrations that wait for their verification hold up no release, and thousands that are held for one no
-// verification.
+// tend calls look every ten seconds while the workers are up. Each task has its own loop: thousands of verifications do
+// not delay releases, nor the other way round.
 func (r *Runtime) tend(ctx context.Context, failed string, look func(context.Context, *config.Config) error) {
 	for wait.For(ctx, firstBackoff); ctx.Err() == nil; wait.For(ctx, tendEvery) {
 		c := r.InForce.Current()
@@ -131,8 +130,8 @@ func (r *Runtime) tend(ctx context.Context, failed string, look func(context.Con
 	}
 }
 
-// verify starts the verification of the integrations that are not configured, unless it is going on. What the store
-// says is asked for each time: a configured integration may be disabled, and a disabled one enabled, at any moment.
+// verify starts the verification of each integration that is not configured, unless one runs. It reads the statuses
+// each time: a configured integration may be disabled, and a disabled one enabled, at any moment.
 func (r *Runtime) verify(ctx context.Context, c *config.Config) error {
 	if err := r.ensureAttributes(ctx); err != nil {
 		r.log.Debug("the search attributes are still not registered", zap.Error(err))
@@ -162,11 +161,11 @@ func (r *Runtime) verify(ctx context.Context, c *config.Config) error {
 	return nil
 }
 
-// Enable has an integration that is disabled, or not configured yet, verified now; what is held for it goes out once it
-// answers 200. It gives the state that the integration then is in. For a configured one there is nothing to do.
+// Enable verifies an integration that is disabled or not configured now; its held deliveries are released once it
+// answers 200. It returns the state of the integration. For a configured one there is nothing to do.
 //
 // The error wraps store.ErrUnavailable, or is store.ErrNotFound when the integration was removed. Any other means that
-// Temporal does not answer: the integration is then verified by itself once that is back.
+// Temporal does not answer: the integration is verified once Temporal is back.
 func (r *Runtime) Enable(ctx context.Context, i *hiring.Integration) (store.IntegrationStatus, error) {
 	status, err := r.unlock(ctx, i)
 	if err != nil || status.State == hiring.Configured {
@@ -175,14 +174,14 @@ func (r *Runtime) Enable(ctx context.Context, i *hiring.Integration) (store.Inte
 	if !i.Verify {
 		return status, nil
 	}
-	// One that waits for its next attempt makes it now; else one is started.
+	// A verification that waits for its next attempt makes it now; without one, one is started.
 	if err := verification.Hurry(ctx, r.client, r.Settings.Namespace, i); err != nil {
 		return status, err
 	}
 	return status, verification.Start(ctx, r.client, i, r.attributes.Load())
 }
 
-// unlock makes a disabled integration one that is not configured, and gives where it then stands.
+// unlock changes a disabled integration to one that is not configured, and returns its status.
 func (r *Runtime) unlock(ctx context.Context, i *hiring.Integration) (store.IntegrationStatus, error) {
 	for {
 		before, err := r.Store().IntegrationStatus(ctx, i)

@@ -82,13 +82,14 @@ func (App) CaddyModule() caddy.ModuleInfo {
 	return caddy.ModuleInfo{ID: "hiregate", New: func() caddy.Module { return new(App) }}
 }
 
-// What is shared between configurations, each by its own identity: a second writer on one database must not come about.
+// What configurations share, each by its own identity: two writers on one database must not exist.
 var (
 	databases = caddy.NewUsagePool()
 	runtimes  = caddy.NewUsagePool()
 )
 
-// Provision checks the configuration and takes its part of what is shared. It changes no file and touches no network.
+// Provision validates the configuration and takes references to what is shared. It changes no file and opens no
+// connection.
 func (a *App) Provision(ctx caddy.Context) error {
 	a.log = ctx.Logger()
 	if err := metrics.Register(ctx.GetMetricsRegistry()); err != nil {
@@ -177,7 +178,7 @@ func (a *App) take() error {
 	if err != nil {
 		return err
 	}
-	// Pooled values outlive this configuration, so they log on their own account.
+	// Pooled values outlive this configuration, and log to the one in force.
 	log := latestLog(caddy.Log).Named("hiregate")
 	shared, _, err := databases.LoadOrNew(id,
 		func() (caddy.Destructor, error) { return &gateway.Database{Address: a.Database}, nil })
@@ -262,20 +263,20 @@ func (a *App) Start() error {
 	a.gateway.Push()
 	for _, t := range a.gateway.Config.Tenants {
 		if len(t.Integrations) == 0 {
-			a.log.Warn("a tenant has no integration: its exports are accepted and kept, and go nowhere",
+			a.log.Warn("a tenant has no integration: its exports are stored and delivered to nobody",
 				zap.String("tenant", t.Name))
 		}
 	}
 	return nil
 }
 
-// Stop takes this configuration out of force. What the door needs stays open: requests are still being answered.
+// Stop takes this configuration out of force. The store stays open: requests are still being answered.
 func (a *App) Stop() error {
 	a.gateway.Drop()
 	return nil
 }
 
-// Cleanup gives back what Provision took.
+// Cleanup releases what Provision took.
 func (a *App) Cleanup() error {
 	var errs []error
 	if a.claimed {
@@ -286,7 +287,7 @@ func (a *App) Cleanup() error {
 	if a.gateway.Config != nil {
 		a.gateway.Config.Egress.Close()
 	}
-	// The gateway keeps its runtime: a request that began before may still ask it, and is told that it has closed.
+	// The gateway keeps its runtime: a late request may still ask it, and gets an error.
 	if a.runtimeID != nil {
 		_, err := runtimes.Delete(*a.runtimeID)
 		errs = append(errs, err)
@@ -310,7 +311,7 @@ func appOf(ctx caddy.Context) (*App, error) {
 	return app.(*App), nil
 }
 
-// Of gives a handler the gateway of its configuration.
+// Of returns the gateway of a handler's configuration.
 func Of(ctx caddy.Context, directive string) (*gateway.Gateway, error) {
 	app, err := appOf(ctx)
 	if errors.Is(err, caddy.ErrNotConfigured) {
@@ -326,8 +327,7 @@ func Of(ctx caddy.Context, directive string) (*gateway.Gateway, error) {
 	return &app.gateway, nil
 }
 
-// tellState tells a connection what its server does with it, where it wants to know: one that may move to another
-// server does.
+// tellState passes the state of a connection on to the connection, if it takes it: those of modules/listener do.
 func tellState(c net.Conn, state http.ConnState) {
 	if c, ok := c.(interface{ ConnState(http.ConnState) }); ok {
 		c.ConnState(state)

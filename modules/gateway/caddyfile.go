@@ -76,14 +76,14 @@ func ParseOption(d *caddyfile.Dispenser, existing any) (any, error) {
 	return httpcaddyfile.App{Name: "hiregate", Value: raw}, nil
 }
 
-// note keeps where the placeholders of a block stand, for what is found missing when they are resolved.
+// note keeps the lines of the placeholders in a block, for the error when one has no value.
 func note(d caddyfile.Dispenser) {
 	for d.Next() {
 		notePlaces(d.Val(), d.File(), d.Line())
 	}
 }
 
-// Development tells whether the global option hiregate of a directive's Caddyfile says dev.
+// Development reports whether the global option hiregate of a directive's Caddyfile says dev.
 func Development(h httpcaddyfile.Helper) bool { return written(h).Dev }
 
 // BodyMemory is the body_memory of the global option hiregate of a directive's Caddyfile.
@@ -100,7 +100,7 @@ func written(h httpcaddyfile.Helper) (app App) {
 }
 
 // Options reads the block of a directive that takes no argument; example is a sentence that shows one. each gets every option with its
-// arguments, and may read the block behind it; its errors are put where they are in the file. An option may be there once.
+// arguments, and may read the block after it; its errors get the line of the option. An option may be given once.
 func Options(h httpcaddyfile.Helper, example string, each func(option string, args []string) error) error {
 	note(*h.Dispenser)
 	h.Next() // the directive's name
@@ -280,10 +280,10 @@ func (p *parser) inMode(check func(s string, dev bool) error) func(string) error
 
 func anything(string) error { return nil }
 
-// noBlock refuses a block behind an option that takes none.
+// noBlock rejects a block after an option that takes none.
 func (p *parser) noBlock(option string) error {
 	here := *p.Dispenser
-	if p.NextBlock(p.Nesting()) || p.Val() != here.Val() { // which it is behind an empty one
+	if p.NextBlock(p.Nesting()) || p.Val() != here.Val() { // as after an empty block
 		return here.Errf("%s takes no block: leave out the braces and what is between them", option)
 	}
 	return nil
@@ -305,7 +305,7 @@ func (p *parser) egress() error {
 func (p *parser) sealKey() error {
 	p.app.SealKey = p.RemainingArgs()
 	if len(p.app.SealKey) == 0 {
-		return p.Err("seal_key takes a placeholder, and behind it the former one while it is changed: write, for example, `seal_key {env.HIREGATE_SEAL_KEY}`")
+		return p.Err("seal_key takes a placeholder, followed by the former one while it is changed: write, for example, `seal_key {env.HIREGATE_SEAL_KEY}`")
 	}
 	for _, one := range p.app.SealKey {
 		p.atEnd(func() error { return sealKey.Check(one, p.app.Dev) })

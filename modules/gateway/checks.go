@@ -20,7 +20,7 @@ import (
 
 var placeholder = regexp.MustCompile(`^\{(env|file)\.[^{}]+\}$`)
 
-// checkSecret says what is wrong with a secret as it is written, or nil.
+// checkSecret checks a secret as the configuration has it.
 func checkSecret(written string, dev bool) error {
 	switch {
 	case placeholder.MatchString(written):
@@ -33,7 +33,7 @@ func checkSecret(written string, dev bool) error {
 	return nil
 }
 
-// checkDatabase says what is wrong with a database's address as it is written, or nil.
+// checkDatabase checks a database's address as the configuration has it.
 func checkDatabase(written string, dev bool) error {
 	if _, err := store.Identity(written); err != nil {
 		return err
@@ -44,7 +44,7 @@ func checkDatabase(written string, dev bool) error {
 	return nil
 }
 
-// holdsPassword tells whether a database's address has a password before its host or among its parameters. What connects to
+// holdsPassword reports whether a database's address has a password before its host or among its parameters. What connects to
 // PostgreSQL reads these by rules of its own: no semicolon and no number sign ends one.
 func holdsPassword(address string) bool {
 	if u, err := url.Parse(address); err == nil && u.User != nil {
@@ -62,7 +62,7 @@ func holdsPassword(address string) bool {
 	return false
 }
 
-// checkDocuments says what is wrong with the folder of the documents, or nil.
+// checkDocuments checks the folder of the documents.
 func checkDocuments(s string, dev bool) error {
 	folder, err := documents.Identity(s)
 	if err != nil {
@@ -78,7 +78,7 @@ func checkDocuments(s string, dev bool) error {
 	return nil
 }
 
-// checkPublicURL says what is wrong with public_url, or nil.
+// checkPublicURL checks public_url.
 func checkPublicURL(s string, dev bool) error {
 	u, err := url.Parse(s)
 	switch {
@@ -96,19 +96,19 @@ func checkPublicURL(s string, dev bool) error {
 	return nil
 }
 
-// checkWrittenPublicURL says what is wrong with public_url as a Caddyfile has it, or nil. A site is often named by the same variable, and
-// to Caddy a slash behind a site's address is the one path that it serves: all others would be answered 404.
+// checkWrittenPublicURL checks public_url as a Caddyfile has it. A site is often named by the same variable, and
+// to Caddy a slash after a site's address is the one path that it serves: all others would be answered 404.
 func checkWrittenPublicURL(s string, dev bool) error {
 	if err := checkPublicURL(s, dev); err != nil {
 		return err
 	}
 	if strings.HasSuffix(s, "/") {
-		return fmt.Errorf("public_url %q: leave out the slash at its end; behind the address of a site it would be the only path that is served", s)
+		return fmt.Errorf("public_url %q: leave out the slash at its end; after the address of a site it would be the only path that is served", s)
 	}
 	return nil
 }
 
-// validPort tells whether the port of a URL is one, or left out.
+// validPort reports whether the port of a URL is valid or left out.
 func validPort(u *url.URL) bool {
 	n, err := strconv.ParseUint(u.Port(), 10, 16)
 	return err == nil && n > 0 || u.Port() == "" && !strings.HasSuffix(u.Host, ":")
@@ -117,7 +117,7 @@ func validPort(u *url.URL) bool {
 // candidatePlace is where a candidate's id goes in candidate_url.
 const candidatePlace = "{candidate}"
 
-// checkCandidateURL says what is wrong with candidate_url, or nil.
+// checkCandidateURL checks candidate_url.
 func checkCandidateURL(s string) error {
 	u, err := url.Parse(strings.ReplaceAll(s, candidatePlace, "id"))
 	switch {
@@ -129,7 +129,7 @@ func checkCandidateURL(s string) error {
 	return nil
 }
 
-// checkTemporal says what is wrong with the address of Temporal, or nil.
+// checkTemporal checks the address of Temporal.
 func checkTemporal(s string) error {
 	host, port, err := net.SplitHostPort(s)
 	if n, notNumber := strconv.ParseUint(port, 10, 16); err != nil || host == "" || notNumber != nil || n == 0 {
@@ -230,7 +230,7 @@ func parseBodyTime(s string) (time.Duration, error) {
 	return d, nil
 }
 
-// checkBodies says what is wrong with body_memory and body_time, or nil. 0 stands for the default.
+// checkBodies checks body_memory and body_time. 0 stands for the default.
 func checkBodies(memory int64, within time.Duration) error {
 	switch {
 	case memory != 0 && (memory < leastBodyMemory || memory > mostBodyMemory):

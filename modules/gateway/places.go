@@ -18,9 +18,9 @@ type place struct {
 	line              int
 }
 
-// places are those of the Caddyfile that was read last. What is provisioned is JSON, which knows no lines: whoever
-// provisions right after a Caddyfile was read takes them. What somebody else sends as JSON, as hiregate reload does,
-// finds none.
+// places are those of the Caddyfile that was read last. A configuration is provisioned from JSON, which has no lines:
+// the one provisioned right after a Caddyfile was read takes them. Configurations that come as JSON, as from hiregate
+// reload, find none.
 var places struct {
 	mu  sync.Mutex
 	all []place
@@ -35,7 +35,7 @@ func notePlaces(word, file string, line int) {
 	}
 }
 
-// takePlaces gives what was noted, and begins anew.
+// takePlaces returns what was noted, and forgets it.
 func takePlaces() []place {
 	places.mu.Lock()
 	defer places.mu.Unlock()

@@ -48,7 +48,7 @@ func (s *site) store(name string) {
 	require.NoError(s.t, db.Close())
 }
 
-// opens tells whether all stored secrets open with these texts.
+// opens reports whether all stored secrets open with these texts.
 func (s *site) opens(texts ...string) bool {
 	s.t.Helper()
 	v := new(vault.Vault)
@@ -70,7 +70,7 @@ func (s *site) sealed(text string) {
 		"the secrets are not sealed")
 }
 
-// A key is added, changed and, in vain, removed, by reloads and by restarts. Whoever sends exports notices nothing.
+// A key is added, changed and removed, which fails, by reloads and by restarts. Senders of exports notice nothing.
 func TestSealKeyComesAndChanges(t *testing.T) {
 	s := newSite(t)
 	s.store("initech")
@@ -132,7 +132,7 @@ func TestConfigurationThatFailsSealsNothing(t *testing.T) {
 	s.accepted("initech", "u-restarted")
 }
 
-// sealsExports tells whether what exports hold is sealed, and that all of it can be read.
+// sealsExports reports whether what exports hold is sealed, and that all of it can be read.
 func (s *site) sealsExports() bool {
 	s.t.Helper()
 	db := gateway.Current().Runtime.Store()

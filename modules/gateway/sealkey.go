@@ -17,7 +17,7 @@ type SealKey struct {
 // sealKey is the option of the block hiregate.
 var sealKey = SealKey{Option: "seal_key", Of: "secrets"}
 
-// Check says what is wrong with one of them as it is written, or nil.
+// Check checks one of them as the configuration has it.
 func (k SealKey) Check(written string, dev bool) error {
 	switch {
 	case placeholder.MatchString(written):

@@ -27,8 +27,8 @@ func (b bench) told() (lines []string) {
 	return lines
 }
 
-const refusedOnce = "an export was not accepted; its sender was told to send it again, and so is that of each " +
-	"other until the database can be written"
+const refusedOnce = "an export was not accepted; its sender was told to send it again. Exports are rejected until the " +
+	"database can be written"
 
 // A database that can't be written refuses each export, and not each has a line.
 func TestOutageIsToldOnceThenCountedAndItsEndOnce(t *testing.T) {
