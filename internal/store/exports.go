@@ -28,7 +28,7 @@ func (tx *Tx) InsertExport(e *hiring.Export) (bool, error) {
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, NULL, $11, '', $17, $18, $19)
 		ON CONFLICT DO NOTHING`,
 		e.ID, e.Tenant, e.Key, e.Keyed, string(e.Origin), e.SHA256[:], e.Size, e.CandidateID, e.Attachments, e.Receipt, micros(e.ReceivedAt),
-		micros(e.DocumentsTill), micros(e.DeliverTill), e.Round, strings.Join(e.Integrations, " "), e.WorkflowID, e.Quarantined, e.Findings, e.Hops)
+		micros(e.DocumentsTill), micros(e.DeliverTill), e.Round, joined(e.Integrations), e.WorkflowID, e.Quarantined, e.Findings, e.Hops)
 	if err != nil || n == 0 {
 		return false, err
 	}
@@ -87,7 +87,7 @@ func (tx *Tx) StandIn(tenant string, sum [sha256.Size]byte, proposed string, now
 // round while its workflow was being started have the next one.
 func (tx *Tx) MarkDispatched(id int64, round int, at time.Time, integrations ...string) error {
 	const mark = `UPDATE exports SET dispatched_at = $1, integrations = $2 WHERE id = $3 AND round = $4`
-	args := []any{micros(at), strings.Join(integrations, " "), id, round}
+	args := []any{micros(at), joined(integrations), id, round}
 	n, err := tx.exec(mark+` AND integrations IN ('', $2)`, args...)
 	if err != nil || n == 1 {
 		return err
@@ -153,11 +153,7 @@ func (tx *Tx) NextRound(id int64, integrations []string, now, deliverTill time.T
 	}
 	if e.DispatchedAt.IsZero() && e.Fault == "" {
 		if len(e.Integrations) > 0 {
-			for _, i := range integrations {
-				if !slices.Contains(e.Integrations, i) {
-					e.Integrations = append(e.Integrations, i)
-				}
-			}
+			e.Integrations = hiring.Distinct(append(e.Integrations, integrations...))
 		}
 	} else {
 		// Only the present round's integrations are known: what it did not tell of yet must be known to be on its way.
@@ -170,15 +166,18 @@ func (tx *Tx) NextRound(id int64, integrations []string, now, deliverTill time.T
 			}
 		}
 		e.Round++
-		e.Integrations = integrations
+		e.Integrations = hiring.Distinct(integrations)
 		e.WorkflowID = hiring.WorkflowID(e.Tenant, e.Key, e.Round)
 	}
 	e.DispatchedAt, e.Fault, e.DeliverTill = time.Time{}, "", deliverTill
 	_, err = tx.exec(`UPDATE exports SET round = $1, integrations = $2, workflow_id = $3, dispatched_at = NULL, dispatch_after = $4,
 		deliver_till = $5, fault = '' WHERE id = $6`,
-		e.Round, strings.Join(e.Integrations, " "), e.WorkflowID, micros(now), micros(deliverTill), id)
+		e.Round, joined(e.Integrations), e.WorkflowID, micros(now), micros(deliverTill), id)
 	return e, err
 }
+
+// joined formats names of integrations for the column: sorted, each once, separated by spaces.
+func joined(names []string) string { return strings.Join(hiring.Distinct(names), " ") }
 
 // EndQuarantine lets an export go that was in quarantine. It reports false when it is not (any more). Its findings stay.
 func (tx *Tx) EndQuarantine(id int64) (bool, error) {
@@ -214,7 +213,7 @@ func scanExportAnd(r row, more ...any) (*hiring.Export, error) {
 		return nil, err
 	}
 	copy(e.SHA256[:], sum)
-	e.Integrations = hiring.Distinct(strings.Fields(integrations))
+	e.Integrations = strings.Fields(integrations)
 	return &e, nil
 }
 
