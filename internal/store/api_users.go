@@ -10,7 +10,7 @@ import (
 
 // AddAPIUser adds a user of the Apply API; ErrTaken when the tenant has a user of that name.
 func (tx *Tx) AddAPIUser(u *hiring.APIUser) error {
-	n, err := tx.exec(`INSERT INTO api_users (id, tenant, user_name, folded, password, created_at) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING`,
+	n, err := tx.sql.Exec(`INSERT INTO api_users (id, tenant, user_name, folded, password, created_at) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING`,
 		u.ID, u.Tenant, u.Name, identity.Fold(u.Name), u.Password, micros(u.CreatedAt))
 	return orTaken(n, err)
 }
@@ -18,7 +18,7 @@ func (tx *Tx) AddAPIUser(u *hiring.APIUser) error {
 // ResetAPIUser gives a user of a tenant another password, and revokes their tokens. One who is disabled stays so. It reports false
 // when there is no such user.
 func (tx *Tx) ResetAPIUser(tenant, id, password string) (bool, error) {
-	n, err := tx.exec(`UPDATE api_users SET password = $1 WHERE tenant = $2 AND id = $3`, password, tenant, id)
+	n, err := tx.sql.Exec(`UPDATE api_users SET password = $1 WHERE tenant = $2 AND id = $3`, password, tenant, id)
 	if err != nil || n == 0 {
 		return false, err
 	}
@@ -27,7 +27,7 @@ func (tx *Tx) ResetAPIUser(tenant, id, password string) (bool, error) {
 
 // EnableAPIUser lets a user of a tenant in again. It reports false when there is no such user.
 func (tx *Tx) EnableAPIUser(tenant, id string) (bool, error) {
-	n, err := tx.exec(`UPDATE api_users SET disabled_at = NULL WHERE tenant = $1 AND id = $2`, tenant, id)
+	n, err := tx.sql.Exec(`UPDATE api_users SET disabled_at = NULL WHERE tenant = $1 AND id = $2`, tenant, id)
 	return n > 0, err
 }
 
@@ -39,7 +39,7 @@ func (tx *Tx) DeleteAPIUsersOf(tenant string) error {
 		`DELETE FROM api_tokens WHERE user_id IN (SELECT id FROM api_users WHERE tenant = $1)`,
 		`DELETE FROM api_users WHERE tenant = $1`,
 	} {
-		if _, err := tx.exec(q, tenant); err != nil {
+		if _, err := tx.sql.Exec(q, tenant); err != nil {
 			return err
 		}
 	}
@@ -49,7 +49,7 @@ func (tx *Tx) DeleteAPIUsersOf(tenant string) error {
 // DisableAPIUser keeps a user of a tenant out, and revokes their tokens. It reports false when there is none, or none that is not
 // disabled already.
 func (tx *Tx) DisableAPIUser(tenant, id string, now time.Time) (bool, error) {
-	n, err := tx.exec(`UPDATE api_users SET disabled_at = $1 WHERE tenant = $2 AND id = $3 AND disabled_at IS NULL`, micros(now), tenant, id)
+	n, err := tx.sql.Exec(`UPDATE api_users SET disabled_at = $1 WHERE tenant = $2 AND id = $3 AND disabled_at IS NULL`, micros(now), tenant, id)
 	if err != nil || n == 0 {
 		return false, err
 	}
@@ -57,17 +57,17 @@ func (tx *Tx) DisableAPIUser(tenant, id string, now time.Time) (bool, error) {
 }
 
 func (tx *Tx) revokeAPITokens(user string) error {
-	_, err := tx.exec(`DELETE FROM api_tokens WHERE user_id = $1`, user)
+	_, err := tx.sql.Exec(`DELETE FROM api_tokens WHERE user_id = $1`, user)
 	return err
 }
 
 // IssueAPIToken keeps a token of a user whose password was right, by its hash. It reports false when the user was disabled or got
 // another password meanwhile.
 func (tx *Tx) IssueAPIToken(u *hiring.APIUser, hash identity.Hash, now time.Time) (bool, error) {
-	if _, err := tx.exec(`DELETE FROM api_tokens WHERE hash IN (SELECT hash FROM api_tokens WHERE till <= $1 ORDER BY till LIMIT $2)`, micros(now), sweep); err != nil {
+	if _, err := tx.sql.Exec(`DELETE FROM api_tokens WHERE hash IN (SELECT hash FROM api_tokens WHERE till <= $1 ORDER BY till LIMIT $2)`, micros(now), sweep); err != nil {
 		return false, err
 	}
-	n, err := tx.exec(`
+	n, err := tx.sql.Exec(`
 		INSERT INTO api_tokens (hash, user_id, issued_at, till)
 		SELECT $1, id, CAST($2 AS BIGINT), CAST($3 AS BIGINT) FROM api_users WHERE id = $4 AND password = $5 AND disabled_at IS NULL`,
 		hash[:], micros(now), micros(now.Add(hiring.TokenLife)), u.ID, u.Password)
@@ -77,7 +77,7 @@ func (tx *Tx) IssueAPIToken(u *hiring.APIUser, hash identity.Hash, now time.Time
 // HoldAPIToken reports whether a token is good; nobody revokes it until the transaction ends. With its user it goes as well.
 func (tx *Tx) HoldAPIToken(hash identity.Hash, now time.Time) (good bool, err error) {
 	var user string
-	return tx.one([]any{&user}, `SELECT user_id FROM api_tokens WHERE hash = $1 AND till > $2`+tx.engine.hold, hash[:], micros(now))
+	return tx.sql.Scan([]any{&user}, `SELECT user_id FROM api_tokens WHERE hash = $1 AND till > $2`+tx.sql.KeyShare(), hash[:], micros(now))
 }
 
 const apiUserColumns = `id, tenant, user_name, password, created_at, disabled_at`

@@ -10,32 +10,32 @@ import (
 
 // AddAPIKey adds a key, which is found by its hash.
 func (tx *Tx) AddAPIKey(k *hiring.APIKey, hash [sha256.Size]byte) error {
-	_, err := tx.exec(`INSERT INTO api_keys (id, hash, label, tenant, role, created_at) VALUES ($1, $2, $3, $4, $5, $6)`,
+	_, err := tx.sql.Exec(`INSERT INTO api_keys (id, hash, label, tenant, role, created_at) VALUES ($1, $2, $3, $4, $5, $6)`,
 		k.ID, hash[:], k.Label, k.Tenant, string(k.Role), micros(k.CreatedAt))
 	return err
 }
 
 // RevokeAPIKey ends a key. It reports false when there is none that is good.
 func (tx *Tx) RevokeAPIKey(id string, now time.Time) (bool, error) {
-	n, err := tx.exec(`UPDATE api_keys SET revoked_at = $1 WHERE id = $2 AND revoked_at IS NULL`, micros(now), id)
+	n, err := tx.sql.Exec(`UPDATE api_keys SET revoked_at = $1 WHERE id = $2 AND revoked_at IS NULL`, micros(now), id)
 	return n == 1, err
 }
 
 // APIKeyIsGood reports whether a key is there and not revoked.
 func (tx *Tx) APIKeyIsGood(hash [sha256.Size]byte) (good bool, err error) {
 	var id string
-	return tx.one([]any{&id}, `SELECT id FROM api_keys WHERE hash = $1 AND revoked_at IS NULL`, hash[:])
+	return tx.sql.Scan([]any{&id}, `SELECT id FROM api_keys WHERE hash = $1 AND revoked_at IS NULL`, hash[:])
 }
 
 // RevokeAPIKeysOf ends the keys that open a tenant alone.
 func (tx *Tx) RevokeAPIKeysOf(tenant string, now time.Time) error {
-	_, err := tx.exec(`UPDATE api_keys SET revoked_at = $1 WHERE tenant = $2 AND revoked_at IS NULL`, micros(now), tenant)
+	_, err := tx.sql.Exec(`UPDATE api_keys SET revoked_at = $1 WHERE tenant = $2 AND revoked_at IS NULL`, micros(now), tenant)
 	return err
 }
 
 // TouchAPIKey notes that a key was used, unless that was noted after a time.
 func (tx *Tx) TouchAPIKey(id string, now, since time.Time) error {
-	_, err := tx.exec(`UPDATE api_keys SET last_used_at = $1 WHERE id = $2 AND (last_used_at IS NULL OR last_used_at <= $3)`,
+	_, err := tx.sql.Exec(`UPDATE api_keys SET last_used_at = $1 WHERE id = $2 AND (last_used_at IS NULL OR last_used_at <= $3)`,
 		micros(now), id, micros(since))
 	return err
 }

@@ -14,7 +14,7 @@ func (tx *Tx) AddApplicationDocument(d *hiring.ApplicationDocument) (bool, error
 	if err != nil {
 		return false, err
 	}
-	n, err := tx.exec(`
+	n, err := tx.sql.Exec(`
 		INSERT INTO application_documents (key, tenant, application, id, descriptions, file_name, media_type, blob, sha256, size, created_at, scan, scan_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $11) ON CONFLICT DO NOTHING`,
 		d.Key, d.Tenant, d.Application, d.ID, string(descriptions), d.FileName, d.MediaType, d.Blob, d.SHA256, d.Size, micros(d.CreatedAt), string(d.Scan))
@@ -23,14 +23,14 @@ func (tx *Tx) AddApplicationDocument(d *hiring.ApplicationDocument) (bool, error
 
 // DeleteApplicationDocument takes a document from its job application. Its file is left to the sweep, unless an export still offers it.
 func (tx *Tx) DeleteApplicationDocument(tenant, application, id string, now time.Time) (bool, error) {
-	_, err := tx.exec(`UPDATE documents SET state = $1, reason = $2, blob = '' WHERE state = 'scanning' AND scan_of =
+	_, err := tx.sql.Exec(`UPDATE documents SET state = $1, reason = $2, blob = '' WHERE state = 'scanning' AND scan_of =
 		(SELECT key FROM application_documents WHERE tenant = $3 AND application = $4 AND id = $5 AND scan = 'pending')`,
 		string(hiring.GivenUp), deletedReason, tenant, application, id)
 	if err != nil {
 		return false, err
 	}
 	var blob string
-	deleted, err := tx.one([]any{&blob}, `DELETE FROM application_documents WHERE tenant = $1 AND application = $2 AND id = $3 RETURNING blob`, tenant, application, id)
+	deleted, err := tx.sql.Scan([]any{&blob}, `DELETE FROM application_documents WHERE tenant = $1 AND application = $2 AND id = $3 RETURNING blob`, tenant, application, id)
 	if err != nil || !deleted {
 		return false, err
 	}
@@ -55,7 +55,7 @@ func (tx *Tx) ApplicationDocuments(tenant, application string, limit int) ([]*hi
 }
 
 func (tx *Tx) applicationDocuments(hold, tenant, application string, limit int) ([]*hiring.ApplicationDocument, error) {
-	return rowsOf(tx, scanApplicationDocument, `SELECT `+applicationDocumentColumns+` FROM application_documents
+	return queryTx(tx, scanApplicationDocument, `SELECT `+applicationDocumentColumns+` FROM application_documents
 		WHERE tenant = $1 AND application = $2 ORDER BY key LIMIT $3`+hold, tenant, application, limit)
 }
 
@@ -85,12 +85,12 @@ func (tx *Tx) OfferDocument(d *hiring.ApplicationDocument, e *hiring.Export, pos
 	if err != nil {
 		return err
 	}
-	of, err := tx.engine.dataKeys.about(&hiring.Document{ExportID: e.ID, Position: position, SourceURL: []byte{}, FileName: d.FileName})
+	of, err := tx.db.dataKeys.about(&hiring.Document{ExportID: e.ID, Position: position, SourceURL: []byte{}, FileName: d.FileName})
 	if err != nil {
 		return err
 	}
 	var id int64
-	_, err = tx.one([]any{&id}, `
+	_, err = tx.sql.Scan([]any{&id}, `
 		INSERT INTO documents (export_id, tenant, position, source_url, state, reason, tries, next_at, blob, sha256, size, declared, detected, file_name, created_at, fetched_at, scan_of, sealed)
 		VALUES ($1, $2, $3, $4, $5, $12, 0, NULL, $6, $7, $8, $9, $9, $10, $11, $11, $13, $14) RETURNING id`,
 		e.ID, e.Tenant, position, of.SourceURL, string(state), d.Blob, d.SHA256, d.Size, d.MediaType, of.FileName, micros(e.ReceivedAt), reason, d.Key, of.sealed)

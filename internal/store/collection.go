@@ -45,9 +45,9 @@ func (c collection[T]) put(tx *Tx, v *T, now time.Time) error {
 	args := append([]any{row.Tenant, id, wrapBody(data), row.Version, micros(row.CreatedAt), micros(now)}, values...)
 	var n int64
 	if before.Version == 0 {
-		n, err = tx.exec(c.insert(), args...)
+		n, err = tx.sql.Exec(c.insert(), args...)
 	} else {
-		n, err = tx.exec(c.update(), append(args, before.Version)...)
+		n, err = tx.sql.Exec(c.update(), append(args, before.Version)...)
 	}
 	if err == nil && n == 1 {
 		return nil
@@ -116,42 +116,12 @@ func (c collection[T]) find(tx *Tx, tenant, id string) (*T, bool, error) {
 
 // hold is find, and nobody deletes the resource until the transaction ends.
 func (c collection[T]) hold(tx *Tx, tenant, id string) (*T, bool, error) {
-	return first(c.rows(tx, ` AND id = $2`+tx.engine.hold, tenant, id))
-}
-
-// first is the first of what was read; it reports false when that is nothing.
-func first[T any](all []*T, err error) (*T, bool, error) {
-	if err != nil || len(all) == 0 {
-		return nil, false, err
-	}
-	return all[0], true, nil
+	return first(c.rows(tx, ` AND id = $2`+tx.sql.KeyShare(), tenant, id))
 }
 
 // rows reads resources of a tenant within a transaction; $1 is the tenant.
 func (c collection[T]) rows(tx *Tx, where string, args ...any) ([]*T, error) {
-	return rowsOf(tx, c.fields, `SELECT `+resourceColumns+` FROM `+c.table+` WHERE tenant = $1`+where, args...)
-}
-
-// rowsOf reads rows within a transaction.
-func rowsOf[T any](tx *Tx, scan func(row) (T, error), q string, args ...any) ([]T, error) {
-	s, err := tx.prepare(q)
-	if err != nil {
-		return nil, err
-	}
-	rows, err := s.QueryContext(tx.ctx, tx.engine.arguments(args)...)
-	if err != nil {
-		return nil, tx.note(err)
-	}
-	defer rows.Close()
-	var all []T
-	for rows.Next() {
-		one, err := scan(rows)
-		if err != nil {
-			return nil, fmt.Errorf("reading a row: %w", err)
-		}
-		all = append(all, one)
-	}
-	return all, tx.note(rows.Err())
+	return queryTx(tx, c.fields, `SELECT `+resourceColumns+` FROM `+c.table+` WHERE tenant = $1`+where, args...)
 }
 
 // get reads a resource; ErrNotFound when there is none.
@@ -162,7 +132,7 @@ func (c collection[T]) get(ctx context.Context, db *DB, tenant, id string) (*T, 
 // delete removes a resource in the version it was read as.
 func (c collection[T]) delete(tx *Tx, v *T) error {
 	id, row, _ := c.of(v)
-	n, err := tx.exec(`DELETE FROM `+c.table+` WHERE tenant = $1 AND id = $2 AND version = $3 AND created_at = $4`, row.Tenant, id, row.Version, micros(row.CreatedAt))
+	n, err := tx.sql.Exec(`DELETE FROM `+c.table+` WHERE tenant = $1 AND id = $2 AND version = $3 AND created_at = $4`, row.Tenant, id, row.Version, micros(row.CreatedAt))
 	if err == nil && n == 0 {
 		return ErrStale
 	}

@@ -84,7 +84,7 @@ func (db *DB) opened(ctx context.Context, part, row string, kept []byte) ([]byte
 
 // dataKey finds a data key, which another node may have made.
 func (db *DB) dataKey(ctx context.Context, id string) (*dataKey, error) {
-	if known, ok := db.engine.dataKeys.known.Load(id); ok {
+	if known, ok := db.dataKeys.known.Load(id); ok {
 		return known.(*dataKey), nil
 	}
 	key, err := db.readDataKey(ctx, `WHERE id = $1`, hex.EncodeToString([]byte(id)))
@@ -92,7 +92,7 @@ func (db *DB) dataKey(ctx context.Context, id string) (*dataKey, error) {
 		return nil, fmt.Errorf("the data key %x is not in the database any more: restore the table data_keys from a backup", id)
 	}
 	if err == nil {
-		db.engine.dataKeys.known.Store(id, key)
+		db.dataKeys.known.Store(id, key)
 	}
 	return key, err
 }
@@ -113,7 +113,7 @@ func (db *DB) readDataKey(ctx context.Context, which string, args ...any) (*data
 	if err != nil {
 		return nil, fmt.Errorf("reading a data key: %w", errChanged)
 	}
-	text, err := kept.reveal(dataKeySecrets, db.engine.vaults)
+	text, err := kept.reveal(dataKeySecrets, db.vaults)
 	if err != nil {
 		return nil, err
 	}
@@ -122,11 +122,11 @@ func (db *DB) readDataKey(ctx context.Context, which string, args ...any) (*data
 }
 
 // Sealing tells whether what exports hold is sealed.
-func (db *DB) Sealing() bool { return db.engine.dataKeys.newest.Load() != nil }
+func (db *DB) Sealing() bool { return db.dataKeys.newest.Load() != nil }
 
 // SealFileKey seals the key of a document's file for its name. It is an error where there is nothing to seal it with.
 func (db *DB) SealFileKey(name string, key []byte) ([]byte, error) {
-	sealed, err := db.engine.dataKeys.seal(documentsFile, name, key)
+	sealed, err := db.dataKeys.seal(documentsFile, name, key)
 	if err == nil && sealed == nil {
 		err = errors.New("there is no data key to seal it with")
 	}
@@ -141,7 +141,7 @@ func (db *DB) OpenFileKey(ctx context.Context, name string, sealed []byte) ([]by
 // resumeSealing has what exports hold sealed with the newest data key that is there, from the first write on. One that can't be opened
 // is left to those who check that (CheckSecrets).
 func (db *DB) resumeSealing(ctx context.Context) error {
-	if !db.engine.vaults.HasKey() {
+	if !db.vaults.HasKey() {
 		return nil
 	}
 	key, err := db.newestDataKey(ctx)
@@ -151,7 +151,7 @@ func (db *DB) resumeSealing(ctx context.Context) error {
 	case err != nil:
 		return err
 	}
-	db.engine.dataKeys.adopt(key)
+	db.dataKeys.adopt(key)
 	return nil
 }
 
@@ -164,7 +164,7 @@ func (db *DB) newestDataKey(ctx context.Context) (*dataKey, error) {
 // it would not see the data key that is being made.
 func (db *DB) RenewDataKey(ctx context.Context, now time.Time) (made bool, err error) {
 	current := func(key *dataKey) bool { return key != nil && now.Before(key.made.Add(dataKeyTime)) }
-	if current(db.engine.dataKeys.newest.Load()) || !db.engine.vaults.HasKey() {
+	if current(db.dataKeys.newest.Load()) || !db.vaults.HasKey() {
 		return false, nil
 	}
 	key, err := db.newestDataKey(ctx)
@@ -173,21 +173,21 @@ func (db *DB) RenewDataKey(ctx context.Context, now time.Time) (made bool, err e
 	case err != nil:
 		return false, err
 	case current(key):
-		db.engine.dataKeys.adopt(key) // another node's
+		db.dataKeys.adopt(key) // another node's
 		return false, nil
 	}
-	key, kept, err := newDataKey(db.engine.vaults, now)
+	key, kept, err := newDataKey(db.vaults, now)
 	if err != nil || !kept.sealed() { // a configuration without the key has begun just now
 		return false, err
 	}
 	err = db.Write(ctx, func(tx *Tx) error {
-		_, err := tx.exec(`INSERT INTO data_keys (id, sealed, created_at) VALUES ($1, $2, $3)`, kept.tenant, kept.kept, micros(now))
+		_, err := tx.sql.Exec(`INSERT INTO data_keys (id, sealed, created_at) VALUES ($1, $2, $3)`, kept.tenant, kept.kept, micros(now))
 		return err
 	})
 	if err != nil {
 		return false, fmt.Errorf("keeping a data key: %w", err)
 	}
-	db.engine.dataKeys.adopt(key)
+	db.dataKeys.adopt(key)
 	return true, nil
 }
 

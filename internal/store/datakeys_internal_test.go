@@ -97,12 +97,12 @@ func TestBodyIsBoundToItsExport(t *testing.T) {
 		kept := column(t, db, `SELECT body FROM export_bodies WHERE export_id = $1`, one.ID)
 		for _, wrong := range [][]byte{kept, kept[:len(kept)-1], kept[:dataKeyID], kept[:1+dataKeyID], append(append([]byte{}, kept[:len(kept)-1]...), kept[len(kept)-1]+1)} {
 			require.NoError(t, db.Write(t.Context(), func(tx *Tx) error {
-				_, err := tx.exec(`UPDATE export_bodies SET body = $1 WHERE export_id = $2`, wrong, other.ID)
+				_, err := tx.sql.Exec(`UPDATE export_bodies SET body = $1 WHERE export_id = $2`, wrong, other.ID)
 				return err
 			}))
 			require.ErrorIs(t, db.LoadBody(t.Context(), other), errChanged)
 		}
-		require.NoError(t, db.Write(t.Context(), func(tx *Tx) error { return tx.run(`DELETE FROM data_keys`) }))
+		require.NoError(t, db.Write(t.Context(), func(tx *Tx) error { _, err := tx.sql.Exec(`DELETE FROM data_keys`); return err }))
 		requireExport(t, db, one)
 		require.NoError(t, db.Close())
 		db, _ = openSealing(t, address, formerKey)
@@ -161,15 +161,15 @@ func TestNoDataKeyWithoutACommonKey(t *testing.T) {
 	db, none := openSealing(t, storetest.SQLite(t))
 	require.False(t, renew(t, db, secretsNoon))
 	v := vaultOf(t, formerKey)
-	db.engine.vaults.Add(v)
+	db.vaults.Add(v)
 	require.False(t, renew(t, db, secretsNoon))
 	require.False(t, db.Sealing())
-	db.engine.vaults.Remove(none)
+	db.vaults.Remove(none)
 	require.True(t, renew(t, db, secretsNoon))
 
 	e := putExport(t, db, keptExport("u-1"))
 	next := vaultOf(t, newestKey) // is refused, but is there for a moment
-	db.engine.vaults.Add(next)
+	db.vaults.Add(next)
 	require.ErrorIs(t, db.CheckSecrets(t.Context(), next), ErrSealed)
 	require.True(t, db.Sealing(), "what comes while it is refused lies open for good")
 	requireExport(t, db, e)
@@ -181,14 +181,14 @@ func TestNodesHaveDataKeysOfTheirOwn(t *testing.T) {
 	address := storetest.Postgres(t)
 	one, _ := openSealing(t, address, formerKey)
 	other, _ := openSealing(t, address, newestKey, formerKey)
-	key, kept, err := newDataKey(other.engine.vaults, secretsNoon)
+	key, kept, err := newDataKey(other.vaults, secretsNoon)
 	require.NoError(t, err)
 	require.True(t, renew(t, one, secretsNoon))
 	require.NoError(t, other.Write(t.Context(), func(tx *Tx) error {
-		_, err := tx.exec(`INSERT INTO data_keys (id, sealed, created_at) VALUES ($1, $2, $3)`, kept.tenant, kept.kept, micros(secretsNoon))
+		_, err := tx.sql.Exec(`INSERT INTO data_keys (id, sealed, created_at) VALUES ($1, $2, $3)`, kept.tenant, kept.kept, micros(secretsNoon))
 		return err
 	}))
-	other.engine.dataKeys.adopt(key)
+	other.dataKeys.adopt(key)
 	for n, db := range []*DB{one, other} {
 		e := putExport(t, db, keptExport(fmt.Sprint("u-", n)))
 		if n == 1 { // the other one has its key in front already, behind which one has it
@@ -208,7 +208,7 @@ func TestDataKeyThatNobodySealedIsRefused(t *testing.T) {
 	require.True(t, renew(t, db, secretsNoon))
 	planted := wrapBody(make([]byte, vault.MinText))
 	require.NoError(t, db.Write(t.Context(), func(tx *Tx) error {
-		_, err := tx.exec(`INSERT INTO data_keys (id, sealed, created_at) VALUES ($1, $2, $3)`, "0000000000000000", planted, micros(secretsNoon.Add(dataKeyTime)))
+		_, err := tx.sql.Exec(`INSERT INTO data_keys (id, sealed, created_at) VALUES ($1, $2, $3)`, "0000000000000000", planted, micros(secretsNoon.Add(dataKeyTime)))
 		return err
 	}))
 	_, err := db.RenewDataKey(t.Context(), secretsNoon.Add(dataKeyTime))
@@ -359,12 +359,12 @@ func TestPartsAreBoundToTheirRow(t *testing.T) {
 			`UPDATE documents SET sealed = (SELECT d.sealed FROM documents d WHERE d.export_id = $1 AND d.position = 0) WHERE export_id = $2 AND position = 0`,
 		} {
 			require.NoError(t, db.Write(t.Context(), func(tx *Tx) error {
-				_, err := tx.exec(copying, one.ID, other.ID)
+				_, err := tx.sql.Exec(copying, one.ID, other.ID)
 				return err
 			}))
 		}
 		require.NoError(t, db.Write(t.Context(), func(tx *Tx) error {
-			_, err := tx.exec(`UPDATE attempts SET sealed = (SELECT a.sealed FROM attempts a WHERE a.delivery_id = $1 AND a.number = 1) WHERE delivery_id = $2 AND number = 1`, from, to)
+			_, err := tx.sql.Exec(`UPDATE attempts SET sealed = (SELECT a.sealed FROM attempts a WHERE a.delivery_id = $1 AND a.number = 1) WHERE delivery_id = $2 AND number = 1`, from, to)
 			return err
 		}))
 		_, err := db.Outgoing(t.Context(), other.ID, hiring.Rehost)

@@ -25,7 +25,7 @@ func (tx *Tx) PutDelivery(d *hiring.Delivery) error {
 }
 
 func (tx *Tx) insertDelivery(d *hiring.Delivery) (bool, error) {
-	return tx.one([]any{&d.ID}, `
+	return tx.sql.Scan([]any{&d.ID}, `
 		INSERT INTO deliveries (export_id, tenant, integration, round, outcome, fault, reason, attempts, parked, held_since, next_at, created_at, updated_at, documents)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
 		ON CONFLICT (export_id, integration, round) DO UPDATE SET outcome = excluded.outcome, fault = excluded.fault, reason = excluded.reason,
@@ -38,7 +38,7 @@ func (tx *Tx) insertDelivery(d *hiring.Delivery) (bool, error) {
 }
 
 func (tx *Tx) updateDelivery(d *hiring.Delivery) (bool, error) {
-	n, err := tx.exec(`
+	n, err := tx.sql.Exec(`
 		UPDATE deliveries SET outcome = $1, fault = $2, reason = $3, attempts = $4, parked = $5, held_since = $6, next_at = $7, updated_at = $8, documents = $9
 		WHERE id = $10 AND (round = $11 AND updated_at = $12 AND outcome IN ('pending', 'retrying', 'held')
 			OR $1 = 'delivered' AND outcome <> 'delivered')`,
@@ -55,7 +55,7 @@ func (tx *Tx) StandingDelivery(d *hiring.Delivery) (*hiring.Delivery, error) {
 		where, args = `export_id = $1 AND integration = $2 AND round = $3`, []any{d.ExportID, d.Integration, d.Round}
 	}
 	var standing hiring.Delivery
-	found, err := tx.one(fields(&standing), `UPDATE deliveries SET attempts = attempts WHERE `+where+` RETURNING `+deliveryColumns, args...)
+	found, err := tx.sql.Scan(fields(&standing), `UPDATE deliveries SET attempts = attempts WHERE `+where+` RETURNING `+deliveryColumns, args...)
 	if err == nil && !found {
 		err = ErrNotFound
 	}
@@ -65,7 +65,7 @@ func (tx *Tx) StandingDelivery(d *hiring.Delivery) (*hiring.Delivery, error) {
 
 // BeginDelivery adds a delivery that is pending, unless it is there.
 func (tx *Tx) BeginDelivery(d *hiring.Delivery) error {
-	_, err := tx.exec(`
+	_, err := tx.sql.Exec(`
 		INSERT INTO deliveries (export_id, tenant, integration, round, outcome, fault, reason, attempts, parked, created_at, updated_at)
 		VALUES ($1, $2, $3, $4, $5, '', '', 0, $6, $7, $8) ON CONFLICT (export_id, integration, round) DO NOTHING`,
 		d.ExportID, d.Tenant, d.Integration, d.Round, string(d.Outcome), false, micros(d.CreatedAt), micros(d.UpdatedAt))
@@ -74,7 +74,7 @@ func (tx *Tx) BeginDelivery(d *hiring.Delivery) error {
 
 // CountAttempts makes a delivery's number of attempts what it is: two were made at once.
 func (tx *Tx) CountAttempts(deliveryID int64, attempts int) error {
-	_, err := tx.exec(`UPDATE deliveries SET attempts = $1 WHERE id = $2`, attempts, deliveryID)
+	_, err := tx.sql.Exec(`UPDATE deliveries SET attempts = $1 WHERE id = $2`, attempts, deliveryID)
 	return err
 }
 
@@ -84,7 +84,7 @@ func (tx *Tx) AddAttempt(a *hiring.Attempt) error {
 	answer, sealed := a.Answer, []byte(nil)
 	if len(answer) > 0 {
 		var err error
-		if sealed, err = tx.engine.dataKeys.seal(receiversAnswer, answerRow(a), answer); err != nil {
+		if sealed, err = tx.db.dataKeys.seal(receiversAnswer, answerRow(a), answer); err != nil {
 			return err
 		}
 	}
@@ -92,7 +92,7 @@ func (tx *Tx) AddAttempt(a *hiring.Attempt) error {
 		answer = nil
 	}
 	var erased bool
-	_, err := tx.one([]any{&a.Number, &erased}, `
+	_, err := tx.sql.Scan([]any{&a.Number, &erased}, `
 		INSERT INTO attempts (delivery_id, number, started_at, duration, status, error, answer, sealed)
 		SELECT $1, count(*) + 1, $2, $3, $4, $5, $6, $7 FROM attempts WHERE delivery_id = $1
 		RETURNING number, EXISTS (SELECT 1 FROM deliveries d JOIN exports e ON e.id = d.export_id WHERE d.id = $1 AND e.erased_at IS NOT NULL)`,
@@ -101,7 +101,7 @@ func (tx *Tx) AddAttempt(a *hiring.Attempt) error {
 		return err
 	}
 	a.Answer = nil
-	_, err = tx.exec(`UPDATE attempts SET answer = NULL, sealed = NULL WHERE delivery_id = $1 AND number = $2`, a.DeliveryID, a.Number)
+	_, err = tx.sql.Exec(`UPDATE attempts SET answer = NULL, sealed = NULL WHERE delivery_id = $1 AND number = $2`, a.DeliveryID, a.Number)
 	return err
 }
 
@@ -203,7 +203,7 @@ func (db *DB) Attempts(ctx context.Context, deliveryID int64) ([]hiring.Attempt,
 // MoveDelivery takes a delivery whose workflow has ended into another round. It reports false when it was moved or written since it
 // was read.
 func (tx *Tx) MoveDelivery(d *hiring.Delivery, round int, now time.Time) (bool, error) {
-	n, err := tx.exec(`UPDATE deliveries SET parked = $1, round = $2, held_since = NULL, updated_at = $3
+	n, err := tx.sql.Exec(`UPDATE deliveries SET parked = $1, round = $2, held_since = NULL, updated_at = $3
 		WHERE export_id = $4 AND integration = $5 AND round = $6 AND outcome = $7 AND parked = $8 AND updated_at = $9`,
 		false, round, micros(now), d.ExportID, d.Integration, d.Round, string(d.Outcome), d.Parked, micros(d.UpdatedAt))
 	return n == 1, err
@@ -229,7 +229,7 @@ func (db *DB) Quarantined(ctx context.Context) (map[string]int64, error) {
 // EndDeliveries ends a page of the deliveries to an integration that are not final: it was removed. It tells how many; call it
 // until that is none.
 func (tx *Tx) EndDeliveries(tenant, integration, reason string, now time.Time) (int64, error) {
-	return tx.exec(`
+	return tx.sql.Exec(`
 		UPDATE deliveries SET outcome = 'failed', fault = 'partner_fault', reason = $1, parked = $2, held_since = NULL, next_at = NULL, updated_at = $3
 		WHERE id IN (SELECT id FROM deliveries WHERE tenant = $4 AND integration = $5 AND outcome IN ('pending', 'retrying', 'held') LIMIT 500)
 			AND outcome IN ('pending', 'retrying', 'held')`, // once more: another node may have ended it since

@@ -11,11 +11,11 @@ import (
 
 // InsertDocument adds a document that an export references, unless it is there already.
 func (tx *Tx) InsertDocument(d hiring.Document) error {
-	of, err := tx.engine.dataKeys.about(&d)
+	of, err := tx.db.dataKeys.about(&d)
 	if err != nil {
 		return err
 	}
-	_, err = tx.exec(`
+	_, err = tx.sql.Exec(`
 		INSERT INTO documents (export_id, tenant, position, source_url, state, reason, tries, next_at, blob, sha256, size, declared, detected, file_name, created_at, fetched_at, sealed)
 		VALUES ($1, $2, $3, $4, $5, '', 0, NULL, '', NULL, 0, '', '', $7, $6, NULL, $8) ON CONFLICT (export_id, position) DO NOTHING`,
 		d.ExportID, d.Tenant, d.Position, of.SourceURL, string(hiring.Fetching), micros(d.CreatedAt), of.FileName, of.sealed)
@@ -78,11 +78,11 @@ func (db *DB) document(ctx context.Context, kept *keptDocument) (*hiring.Documen
 // UpdateDocument writes what became of the fetching of a document. It reports false when the document was final before:
 // then nothing changes, and a blob that was fetched for it is not wanted.
 func (tx *Tx) UpdateDocument(d *hiring.Document) (bool, error) {
-	of, err := tx.engine.dataKeys.about(d)
+	of, err := tx.db.dataKeys.about(d)
 	if err != nil {
 		return false, err
 	}
-	n, err := tx.exec(`UPDATE documents SET state = $1, reason = $2, tries = $3, next_at = $4, blob = $5, sha256 = $6, size = $7, declared = $8,
+	n, err := tx.sql.Exec(`UPDATE documents SET state = $1, reason = $2, tries = $3, next_at = $4, blob = $5, sha256 = $6, size = $7, declared = $8,
 		detected = $9, file_name = $10, fetched_at = $11, refusals = $12, source_url = $13, sealed = $14 WHERE id = $15 AND state = 'fetching'`,
 		string(d.State), d.Reason, d.Tries, micros(d.NextAt), d.Blob, d.SHA256, d.Size, d.Declared, d.Detected, of.FileName, micros(d.FetchedAt), d.Refusals,
 		of.SourceURL, of.sealed, d.ID)
@@ -127,13 +127,13 @@ func (db *DB) Unfetched(ctx context.Context) (n int64, till time.Time, err error
 
 // InsertLink adds a public URL of a document, known by its hash, until a time.
 func (tx *Tx) InsertLink(hash [32]byte, documentID int64, till time.Time) error {
-	_, err := tx.exec(`INSERT INTO document_links (hash, document_id, till) VALUES ($1, $2, $3)`, hash[:], documentID, micros(till))
+	_, err := tx.sql.Exec(`INSERT INTO document_links (hash, document_id, till) VALUES ($1, $2, $3)`, hash[:], documentID, micros(till))
 	return err
 }
 
 // ExtendLinks moves the end of the public URLs of an export's documents, never to an earlier time.
 func (tx *Tx) ExtendLinks(exportID int64, till time.Time) error {
-	_, err := tx.exec(`UPDATE document_links SET till = $1
+	_, err := tx.sql.Exec(`UPDATE document_links SET till = $1
 		WHERE document_id IN (SELECT id FROM documents WHERE export_id = $2) AND till < $1`, micros(till), exportID)
 	return err
 }

@@ -25,7 +25,7 @@ const erasable = `e.erased_at IS NULL AND e.dispatched_at < $1 AND e.fault = '' 
 // go on behind, 0 after the last one.
 func (db *DB) Erasable(ctx context.Context, behind int64, before, now time.Time) (found []int64, next int64, err error) {
 	until := hiring.FirstID(before)
-	last, err := query(ctx, db, scanID, `SELECT export_id FROM export_bodies WHERE export_id > $1 AND export_id < $2 ORDER BY export_id LIMIT 1 OFFSET $3`,
+	last, err := query(ctx, db, scanned[int64], `SELECT export_id FROM export_bodies WHERE export_id > $1 AND export_id < $2 ORDER BY export_id LIMIT 1 OFFSET $3`,
 		behind, until, unfinishedPage-1)
 	if err != nil {
 		return nil, 0, err
@@ -33,7 +33,7 @@ func (db *DB) Erasable(ctx context.Context, behind int64, before, now time.Time)
 	if len(last) == 1 {
 		next, until = last[0], last[0]+1
 	}
-	found, err = query(ctx, db, scanID, `SELECT e.id FROM export_bodies b JOIN exports e ON e.id = b.export_id
+	found, err = query(ctx, db, scanned[int64], `SELECT e.id FROM export_bodies b JOIN exports e ON e.id = b.export_id
 		WHERE b.export_id > $3 AND b.export_id < $4 AND `+erasable+` ORDER BY b.export_id`, micros(before), micros(now), behind, until)
 	return found, next, err
 }
@@ -46,7 +46,7 @@ func (tx *Tx) Erase(id int64, before, now time.Time) (bool, error) {
 	if err := tx.lockExport(id); err != nil {
 		return false, err
 	}
-	ok, err := tx.one([]any{&id}, `SELECT e.id FROM exports e WHERE e.id = $3 AND `+erasable, micros(before), micros(now), id)
+	ok, err := tx.sql.Scan([]any{&id}, `SELECT e.id FROM exports e WHERE e.id = $3 AND `+erasable, micros(before), micros(now), id)
 	if err != nil || !ok {
 		return false, err
 	}
@@ -56,16 +56,16 @@ func (tx *Tx) Erase(id int64, before, now time.Time) (bool, error) {
 // erase removes the content of an export that the transaction holds.
 func (tx *Tx) erase(id int64, now time.Time) error {
 	// An attempt that is being written on another node is there first, or sees that the export was erased.
-	if _, err := tx.exec(`UPDATE deliveries SET attempts = attempts WHERE export_id = $1`, id); err != nil {
+	if _, err := tx.sql.Exec(`UPDATE deliveries SET attempts = attempts WHERE export_id = $1`, id); err != nil {
 		return err
 	}
 	if err := tx.releaseFiles(id, now); err != nil {
 		return err
 	}
-	if _, err := tx.exec(`UPDATE exports SET erased_at = $1, candidate_id = '' WHERE id = $2`, micros(now), id); err != nil {
+	if _, err := tx.sql.Exec(`UPDATE exports SET erased_at = $1, candidate_id = '' WHERE id = $2`, micros(now), id); err != nil {
 		return err
 	}
-	if _, err := tx.exec(`UPDATE documents SET source_url = $1, blob = '', sha256 = NULL, file_name = '', sealed = NULL WHERE export_id = $2`, []byte{}, id); err != nil {
+	if _, err := tx.sql.Exec(`UPDATE documents SET source_url = $1, blob = '', sha256 = NULL, file_name = '', sealed = NULL WHERE export_id = $2`, []byte{}, id); err != nil {
 		return err
 	}
 	for _, statement := range []string{
@@ -74,7 +74,7 @@ func (tx *Tx) erase(id int64, now time.Time) error {
 		`DELETE FROM document_links WHERE document_id IN (SELECT id FROM documents WHERE export_id = $1)`,
 		`UPDATE attempts SET answer = NULL, sealed = NULL WHERE delivery_id IN (SELECT id FROM deliveries WHERE export_id = $1)`,
 	} {
-		if _, err := tx.exec(statement, id); err != nil {
+		if _, err := tx.sql.Exec(statement, id); err != nil {
 			return err
 		}
 	}
@@ -98,7 +98,7 @@ func (tx *Tx) Remainder(id int64) (e *hiring.Export, left Remainder, err error) 
 	if e, err = tx.export(id); err != nil {
 		return nil, left, err
 	}
-	all, err := rowsOf(tx, scanDelivery, deliveriesOfExport, id)
+	all, err := queryTx(tx, scanDelivery, deliveriesOfExport, id)
 	if err != nil {
 		return nil, left, err
 	}
@@ -108,7 +108,7 @@ func (tx *Tx) Remainder(id int64) (e *hiring.Export, left Remainder, err error) 
 		}
 	}
 	var settled int
-	_, err = tx.one([]any{&settled}, `SELECT count(*) FROM documents WHERE export_id = $1 AND state IN ('fetched', 'given_up')`, id)
+	_, err = tx.sql.Scan([]any{&settled}, `SELECT count(*) FROM documents WHERE export_id = $1 AND state IN ('fetched', 'given_up')`, id)
 	left.Documents = e.Attachments - settled
 	return e, left, err
 }
@@ -122,7 +122,7 @@ func (tx *Tx) EraseNow(e *hiring.Export, left Remainder, now time.Time) error {
 		}
 	}
 	if left.Documents > 0 { // those that were not entered yet, so that nobody does
-		_, err := tx.exec(`
+		_, err := tx.sql.Exec(`
 			WITH RECURSIVE n (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM n WHERE n + 1 < $1)
 			INSERT INTO documents (export_id, tenant, position, source_url, state, reason, tries, blob, size, declared, detected, file_name, created_at)
 			SELECT $2, $3, n, $4, $5, '', 0, '', 0, '', '', '', $6 FROM n WHERE TRUE ON CONFLICT (export_id, position) DO NOTHING`,
@@ -141,7 +141,7 @@ func (tx *Tx) EraseNow(e *hiring.Export, left Remainder, now time.Time) error {
 		{`UPDATE exports SET quarantined = $1 WHERE id = $2`, []any{false, e.ID}},
 		{`UPDATE exports SET fault = $1 WHERE id = $2 AND dispatched_at IS NULL AND fault = ''`, []any{ErasedReason, e.ID}}, // no workflow is started for it
 	} {
-		if _, err := tx.exec(one.statement, one.args...); err != nil {
+		if _, err := tx.sql.Exec(one.statement, one.args...); err != nil {
 			return err
 		}
 	}
@@ -150,7 +150,7 @@ func (tx *Tx) EraseNow(e *hiring.Export, left Remainder, now time.Time) error {
 
 // holdContent keeps the content of an export from being erased until the transaction ends; ErrErased when it was.
 func (tx *Tx) holdContent(id int64) error {
-	n, err := tx.exec(`UPDATE exports SET round = round WHERE id = $1 AND erased_at IS NULL`, id)
+	n, err := tx.sql.Exec(`UPDATE exports SET round = round WHERE id = $1 AND erased_at IS NULL`, id)
 	if err == nil && n == 0 {
 		err = ErrErased
 	}
@@ -160,7 +160,7 @@ func (tx *Tx) holdContent(id int64) error {
 // releaseFiles leaves the files of an export to the sweep, but for those that other documents have. There may be thousands of them: it takes
 // no statement for each.
 func (tx *Tx) releaseFiles(id int64, now time.Time) error {
-	shelves, err := rowsOf(tx, scanBlob, `SELECT DISTINCT substr(blob, 1, 1) FROM documents WHERE export_id = $1 AND blob <> '' ORDER BY 1`, id)
+	shelves, err := queryTx(tx, scanned[string], `SELECT DISTINCT substr(blob, 1, 1) FROM documents WHERE export_id = $1 AND blob <> '' ORDER BY 1`, id)
 	if err != nil {
 		return err
 	}
@@ -169,7 +169,7 @@ func (tx *Tx) releaseFiles(id int64, now time.Time) error {
 			return err
 		}
 	}
-	_, err = tx.exec(`INSERT INTO uploads (blob, begun_at) SELECT DISTINCT d.blob, CAST($2 AS BIGINT) FROM documents d WHERE d.export_id = $1 AND d.blob <> ''
+	_, err = tx.sql.Exec(`INSERT INTO uploads (blob, begun_at) SELECT DISTINCT d.blob, CAST($2 AS BIGINT) FROM documents d WHERE d.export_id = $1 AND d.blob <> ''
 		AND NOT EXISTS (SELECT 1 FROM documents o WHERE o.blob = d.blob AND o.blob <> '' AND o.export_id <> $1)
 		AND NOT EXISTS (SELECT 1 FROM application_documents a WHERE a.blob = d.blob) ON CONFLICT DO NOTHING`, id, micros(now))
 	return err
@@ -184,15 +184,10 @@ func (tx *Tx) releaseFile(blob string, now time.Time) error {
 	if err := tx.queueForFile(blob); err != nil {
 		return err
 	}
-	taken, err := tx.one([]any{&blob}, `SELECT blob FROM documents WHERE blob = $1 AND blob <> ''
+	taken, err := tx.sql.Scan([]any{&blob}, `SELECT blob FROM documents WHERE blob = $1 AND blob <> ''
 		UNION ALL SELECT blob FROM application_documents WHERE blob = $1 LIMIT 1`, blob)
 	if err != nil || taken {
 		return err
 	}
 	return tx.AddUpload(blob, now)
-}
-
-func scanBlob(r row) (blob string, err error) {
-	err = r.Scan(&blob)
-	return blob, err
 }

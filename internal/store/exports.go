@@ -22,7 +22,7 @@ type Seen struct {
 // InsertExport adds an export, which has its ID, with its body. It reports false, and changes nothing, when the tenant has an
 // export of that key already; SeenExport then tells which.
 func (tx *Tx) InsertExport(e *hiring.Export) (bool, error) {
-	n, err := tx.exec(`
+	n, err := tx.sql.Exec(`
 		INSERT INTO exports (id, tenant, key, keyed, origin, sha256, size, candidate_id, attachments, receipt, received_at,
 			documents_till, deliver_till, round, integrations, workflow_id, dispatched_at, dispatch_after, fault, quarantined, findings, hops)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, NULL, $11, '', $17, $18, $19)
@@ -36,24 +36,27 @@ func (tx *Tx) InsertExport(e *hiring.Export) (bool, error) {
 	return err == nil, err
 }
 
+// keptScratch is the largest scratch memory worth keeping for the next body, in bytes.
+const keptScratch = 256 << 10
+
 // insertBody keeps the body of an export, and the headers it came with.
 func (tx *Tx) insertBody(e *hiring.Export) error {
 	const insert = `INSERT INTO export_bodies (export_id, body, link, export_context) VALUES ($1, $2, $3, $4)`
 	sealed, err := e.Sealed, error(nil)
 	if sealed == nil {
-		sealed, err = tx.engine.dataKeys.sealBody(e)
+		sealed, err = tx.db.dataKeys.sealBody(e)
 	}
 	if err != nil {
 		return err
 	}
 	if sealed != nil {
-		_, err = tx.exec(insert, e.ID, sealed, nil, nil)
+		_, err = tx.sql.Exec(insert, e.ID, sealed, nil, nil)
 		return err
 	}
-	kept := packBody(tx.scratch, e.Body)
-	_, err = tx.exec(insert, e.ID, kept, e.Link, e.ExportContext)
+	kept := packBody(tx.db.scratch, e.Body)
+	_, err = tx.sql.Exec(insert, e.ID, kept, e.Link, e.ExportContext)
 	if cap(kept) <= keptScratch {
-		tx.scratch = kept
+		tx.db.scratch = kept
 	}
 	return err
 }
@@ -62,7 +65,7 @@ func (tx *Tx) insertBody(e *hiring.Export) error {
 func (tx *Tx) SeenExport(tenant, key string) (Seen, bool, error) {
 	var s Seen
 	var sum []byte
-	ok, err := tx.one([]any{&s.ID, &sum, &s.Receipt, moment{&s.ReceivedAt}}, `
+	ok, err := tx.sql.Scan([]any{&s.ID, &sum, &s.Receipt, moment{&s.ReceivedAt}}, `
 		SELECT id, sha256, receipt, received_at FROM exports WHERE tenant = $1 AND key = $2`, tenant, key)
 	copy(s.SHA256[:], sum)
 	return s, ok, err
@@ -72,14 +75,14 @@ func (tx *Tx) SeenExport(tenant, key string) (Seen, bool, error) {
 // the same body.
 func (tx *Tx) StandIn(tenant string, sum [sha256.Size]byte, proposed string, now, till time.Time) (string, error) {
 	var key string
-	ok, err := tx.one([]any{&key}, `
+	ok, err := tx.sql.Scan([]any{&key}, `
 		INSERT INTO unkeyed_bodies (tenant, sha256, key, till) VALUES ($1, $2, $3, $4)
 		ON CONFLICT (tenant, sha256) DO UPDATE SET key = excluded.key, till = excluded.till WHERE unkeyed_bodies.till <= $5
 		RETURNING key`, tenant, sum[:], proposed, micros(till), micros(now))
 	if err != nil || ok {
 		return key, err
 	}
-	_, err = tx.one([]any{&key}, `SELECT key FROM unkeyed_bodies WHERE tenant = $1 AND sha256 = $2`, tenant, sum[:])
+	_, err = tx.sql.Scan([]any{&key}, `SELECT key FROM unkeyed_bodies WHERE tenant = $1 AND sha256 = $2`, tenant, sum[:])
 	return key, err
 }
 
@@ -88,7 +91,7 @@ func (tx *Tx) StandIn(tenant string, sum [sha256.Size]byte, proposed string, now
 func (tx *Tx) MarkDispatched(id int64, round int, at time.Time, integrations ...string) error {
 	const mark = `UPDATE exports SET dispatched_at = $1, integrations = $2 WHERE id = $3 AND round = $4`
 	args := []any{micros(at), joined(integrations), id, round}
-	n, err := tx.exec(mark+` AND integrations IN ('', $2)`, args...)
+	n, err := tx.sql.Exec(mark+` AND integrations IN ('', $2)`, args...)
 	if err != nil || n == 1 {
 		return err
 	}
@@ -99,7 +102,7 @@ func (tx *Tx) MarkDispatched(id int64, round int, at time.Time, integrations ...
 	if err != nil || e.Round != round { // another round has begun
 		return err
 	}
-	if _, err := tx.exec(mark, args...); err != nil {
+	if _, err := tx.sql.Exec(mark, args...); err != nil {
 		return err
 	}
 	added := slices.DeleteFunc(e.Integrations, func(name string) bool { return slices.Contains(integrations, name) })
@@ -111,7 +114,7 @@ func (tx *Tx) MarkDispatched(id int64, round int, at time.Time, integrations ...
 		return err
 	}
 	for _, name := range added { // a delivery that was moved into the round goes on where it is delivered
-		_, err := tx.exec(`UPDATE deliveries SET round = $1 WHERE export_id = $2 AND integration = $3 AND round = $4`, next.Round, id, name, round)
+		_, err := tx.sql.Exec(`UPDATE deliveries SET round = $1 WHERE export_id = $2 AND integration = $3 AND round = $4`, next.Round, id, name, round)
 		if err != nil {
 			return err
 		}
@@ -121,19 +124,19 @@ func (tx *Tx) MarkDispatched(id int64, round int, at time.Time, integrations ...
 
 // lockExport keeps other nodes from an export's row until the transaction ends: two must not begin the same round.
 func (tx *Tx) lockExport(id int64) error {
-	_, err := tx.exec(`UPDATE exports SET round = round WHERE id = $1`, id)
+	_, err := tx.sql.Exec(`UPDATE exports SET round = round WHERE id = $1`, id)
 	return err
 }
 
 // PostponeDispatch lets the sweep pass over an export until a time.
 func (tx *Tx) PostponeDispatch(id int64, until time.Time) error {
-	_, err := tx.exec(`UPDATE exports SET dispatch_after = $1 WHERE id = $2`, micros(until), id)
+	_, err := tx.sql.Exec(`UPDATE exports SET dispatch_after = $1 WHERE id = $2`, micros(until), id)
 	return err
 }
 
 // MarkFault notes that Temporal will never start this export's workflow, and why.
 func (tx *Tx) MarkFault(id int64, reason string) error {
-	_, err := tx.exec(`UPDATE exports SET fault = $1 WHERE id = $2`, reason, id)
+	_, err := tx.sql.Exec(`UPDATE exports SET fault = $1 WHERE id = $2`, reason, id)
 	return err
 }
 
@@ -170,7 +173,7 @@ func (tx *Tx) NextRound(id int64, integrations []string, now, deliverTill time.T
 		e.WorkflowID = hiring.WorkflowID(e.Tenant, e.Key, e.Round)
 	}
 	e.DispatchedAt, e.Fault, e.DeliverTill = time.Time{}, "", deliverTill
-	_, err = tx.exec(`UPDATE exports SET round = $1, integrations = $2, workflow_id = $3, dispatched_at = NULL, dispatch_after = $4,
+	_, err = tx.sql.Exec(`UPDATE exports SET round = $1, integrations = $2, workflow_id = $3, dispatched_at = NULL, dispatch_after = $4,
 		deliver_till = $5, fault = '' WHERE id = $6`,
 		e.Round, joined(e.Integrations), e.WorkflowID, micros(now), micros(deliverTill), id)
 	return e, err
@@ -181,19 +184,19 @@ func joined(names []string) string { return strings.Join(hiring.Distinct(names),
 
 // EndQuarantine lets an export go that was in quarantine. It reports false when it is not (any more). Its findings stay.
 func (tx *Tx) EndQuarantine(id int64) (bool, error) {
-	n, err := tx.exec(`UPDATE exports SET quarantined = $1 WHERE id = $2 AND quarantined`, false, id)
+	n, err := tx.sql.Exec(`UPDATE exports SET quarantined = $1 WHERE id = $2 AND quarantined`, false, id)
 	return n == 1, err
 }
 
 // SkipRound gives an export that was not dispatched the next round's number and workflow id, in the place of its present ones. The
 // deliveries that were moved into the round go along.
 func (tx *Tx) SkipRound(e *hiring.Export) error {
-	n, err := tx.exec(`UPDATE exports SET round = $1, workflow_id = $2 WHERE id = $3 AND round = $4 AND dispatched_at IS NULL`,
+	n, err := tx.sql.Exec(`UPDATE exports SET round = $1, workflow_id = $2 WHERE id = $3 AND round = $4 AND dispatched_at IS NULL`,
 		e.Round+1, hiring.WorkflowID(e.Tenant, e.Key, e.Round+1), e.ID, e.Round)
 	if err != nil || n == 0 {
 		return err
 	}
-	_, err = tx.exec(`UPDATE deliveries SET round = $1 WHERE export_id = $2 AND round = $3`, e.Round+1, e.ID, e.Round)
+	_, err = tx.sql.Exec(`UPDATE deliveries SET round = $1 WHERE export_id = $2 AND round = $3`, e.Round+1, e.ID, e.Round)
 	return err
 }
 
@@ -218,7 +221,7 @@ func scanExportAnd(r row, more ...any) (*hiring.Export, error) {
 }
 
 func (tx *Tx) export(id int64) (*hiring.Export, error) {
-	e, ok, err := first(rowsOf(tx, scanExport, `SELECT `+exportColumns+` FROM exports e WHERE e.id = $1`, id))
+	e, ok, err := first(queryTx(tx, scanExport, `SELECT `+exportColumns+` FROM exports e WHERE e.id = $1`, id))
 	if err == nil && !ok {
 		err = ErrNotFound
 	}

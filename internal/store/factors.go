@@ -11,7 +11,7 @@ import (
 // RequireTOTP sets whether a user needs a second factor. One that they have set up is forgotten, so that they set up another at the
 // next sign-in, and what they are signed in to ends. It reports false when there is no such user.
 func (tx *Tx) RequireTOTP(id string, required bool, now time.Time) (bool, error) {
-	n, err := tx.exec(`UPDATE users SET totp_required = $1, totp = NULL, totp_step = 0 WHERE id = $2`, required, id)
+	n, err := tx.sql.Exec(`UPDATE users SET totp_required = $1, totp = NULL, totp_step = 0 WHERE id = $2`, required, id)
 	if err != nil || n == 0 {
 		return false, err
 	}
@@ -21,7 +21,7 @@ func (tx *Tx) RequireTOTP(id string, required bool, now time.Time) (bool, error)
 // SetUpTOTP keeps the sealed secret of a user's second factor, and the step of the password that showed that they have it. It
 // reports false when they need none, or have one already.
 func (tx *Tx) SetUpTOTP(id string, sealed []byte, step int64) (bool, error) {
-	n, err := tx.exec(`UPDATE users SET totp = $1, totp_step = $2 WHERE id = $3 AND totp_required AND totp IS NULL`, sealed, step, id)
+	n, err := tx.sql.Exec(`UPDATE users SET totp = $1, totp_step = $2 WHERE id = $3 AND totp_required AND totp IS NULL`, sealed, step, id)
 	return n == 1, err
 }
 
@@ -29,7 +29,7 @@ func (tx *Tx) SetUpTOTP(id string, sealed []byte, step int64) (bool, error) {
 // now. It reports false for a step that is not after all that were used, and for a secret that is not theirs any more: on whatever
 // nodes it is tried, it succeeds once.
 func (tx *Tx) UseTOTP(id string, before, sealed []byte, step int64) (bool, error) {
-	n, err := tx.exec(`UPDATE users SET totp = $1, totp_step = $2 WHERE id = $3 AND totp = $4 AND totp_step < $2`, sealed, step, id, before)
+	n, err := tx.sql.Exec(`UPDATE users SET totp = $1, totp_step = $2 WHERE id = $3 AND totp = $4 AND totp_step < $2`, sealed, step, id, before)
 	return n == 1, err
 }
 
@@ -45,13 +45,13 @@ func (tx *Tx) JoinUpstream(issuer, subject, user string, now time.Time) error {
 		return err
 	}
 	var n int
-	if _, err := tx.one([]any{&n}, `SELECT COUNT(*) FROM upstream_accounts WHERE user_id = $1 AND issuer = $2`, user, issuer); err != nil {
+	if _, err := tx.sql.Scan([]any{&n}, `SELECT COUNT(*) FROM upstream_accounts WHERE user_id = $1 AND issuer = $2`, user, issuer); err != nil {
 		return err
 	}
 	if n > 0 {
 		return ErrTaken
 	}
-	added, err := tx.exec(`INSERT INTO upstream_accounts (issuer, subject, user_id, created_at) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`, issuer, subject, user, micros(now))
+	added, err := tx.sql.Exec(`INSERT INTO upstream_accounts (issuer, subject, user_id, created_at) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`, issuer, subject, user, micros(now))
 	return orTaken(added, err)
 }
 
@@ -73,7 +73,7 @@ func (tx *Tx) UnjoinUpstream(user string, now time.Time) (bool, error) {
 		}
 		return false, err
 	}
-	if _, err := tx.exec(`DELETE FROM upstream_accounts WHERE user_id = $1`, user); err != nil {
+	if _, err := tx.sql.Exec(`DELETE FROM upstream_accounts WHERE user_id = $1`, user); err != nil {
 		return false, err
 	}
 	return true, tx.endUser(user, now)

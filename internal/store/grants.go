@@ -16,7 +16,7 @@ func (tx *Tx) IssueCode(code, session identity.Hash, g *identity.Grant) error {
 		return err
 	}
 	till := g.IssuedAt.Add(identity.CodeLife)
-	n, err := tx.exec(`
+	n, err := tx.sql.Exec(`
 		INSERT INTO grants (code, issuer, client, user_id, redirect_uri, scope, claims, nonce, challenge, signed_in_at, issued_at, code_till, till)
 		SELECT $1, $2, $3, user_id, $5, $6, $7, $8, $9, $10, $11, $12, $13 FROM sessions WHERE hash = $14 AND user_id = $4`,
 		code[:], g.Issuer, g.Client, g.UserID, g.RedirectURI, g.Scope, g.Claims, g.Nonce, g.Challenge, micros(g.SignedInAt), micros(g.IssuedAt), micros(till), micros(till), session[:])
@@ -28,10 +28,10 @@ func (tx *Tx) IssueCode(code, session identity.Hash, g *identity.Grant) error {
 
 // sweepGrants removes some of what nobody can use any more. A grant stays for as long as its tokens.
 func (tx *Tx) sweepGrants(now time.Time) error {
-	if _, err := tx.exec(`DELETE FROM tokens WHERE hash IN (SELECT hash FROM tokens WHERE till <= $1 ORDER BY till LIMIT $2)`, micros(now), 2*sweep); err != nil {
+	if _, err := tx.sql.Exec(`DELETE FROM tokens WHERE hash IN (SELECT hash FROM tokens WHERE till <= $1 ORDER BY till LIMIT $2)`, micros(now), 2*sweep); err != nil {
 		return err
 	}
-	_, err := tx.exec(`DELETE FROM grants WHERE code IN (SELECT code FROM grants WHERE till <= $1
+	_, err := tx.sql.Exec(`DELETE FROM grants WHERE code IN (SELECT code FROM grants WHERE till <= $1
 		AND NOT EXISTS (SELECT 1 FROM tokens WHERE tokens.code = grants.code) ORDER BY till LIMIT $2)`, micros(now), sweep)
 	return err
 }
@@ -60,7 +60,7 @@ func (tx *Tx) ExchangeCode(x *Exchange, now time.Time) (*identity.Grant, error) 
 	for _, t := range x.Tokens {
 		till = later(till, t.Till)
 	}
-	won, err := tx.one(grantFields(g), `
+	won, err := tx.sql.Scan(grantFields(g), `
 		UPDATE grants SET consumed_at = $1, till = $2
 		WHERE code = $3 AND issuer = $4 AND client = $5 AND redirect_uri = $6 AND challenge = $7 AND code_till > $1 AND consumed_at IS NULL AND revoked_at IS NULL
 		AND EXISTS (SELECT 1 FROM users WHERE users.id = grants.user_id AND users.disabled_at IS NULL)
@@ -70,7 +70,7 @@ func (tx *Tx) ExchangeCode(x *Exchange, now time.Time) (*identity.Grant, error) 
 		return nil, err
 	}
 	if !won {
-		_, err := tx.exec(`UPDATE grants SET revoked_at = $1 WHERE code = $2 AND consumed_at IS NOT NULL AND revoked_at IS NULL AND issuer = $3 AND client = $4`,
+		_, err := tx.sql.Exec(`UPDATE grants SET revoked_at = $1 WHERE code = $2 AND consumed_at IS NOT NULL AND revoked_at IS NULL AND issuer = $3 AND client = $4`,
 			micros(now), x.Code[:], x.Issuer, x.Client)
 		return nil, err
 	}
@@ -90,7 +90,7 @@ func (tx *Tx) insertTokens(code []byte, scope string, tokens []identity.Token, n
 		if t.Scope == "" {
 			t.Scope = scope
 		}
-		if _, err := tx.exec(`INSERT INTO tokens (hash, code, kind, scope, issued_at, till) VALUES ($1, $2, $3, $4, $5, $6)`,
+		if _, err := tx.sql.Exec(`INSERT INTO tokens (hash, code, kind, scope, issued_at, till) VALUES ($1, $2, $3, $4, $5, $6)`,
 			t.Hash[:], code, string(t.Kind), t.Scope, micros(now), micros(t.Till)); err != nil {
 			return err
 		}
@@ -104,7 +104,7 @@ func (tx *Tx) insertTokens(code []byte, scope string, tokens []identity.Token, n
 // (RFC 9700 section 4.14.2).
 func (tx *Tx) Rotate(refresh identity.Hash, issuer, client string, tokens []identity.Token, now time.Time) (*identity.Grant, error) {
 	var code []byte
-	won, err := tx.one([]any{&code}, `
+	won, err := tx.sql.Scan([]any{&code}, `
 		UPDATE tokens SET ended_at = COALESCE(ended_at, $1), repeated_at = CASE WHEN ended_at IS NOT NULL THEN $1 END
 		WHERE hash = $2 AND kind = 'refresh' AND till > $1 AND (ended_at IS NULL OR ended_at > $5 AND repeated_at IS NULL)
 		AND EXISTS (SELECT 1 FROM grants JOIN users ON users.id = grants.user_id WHERE grants.code = tokens.code AND grants.issuer = $3 AND grants.client = $4
@@ -114,7 +114,7 @@ func (tx *Tx) Rotate(refresh identity.Hash, issuer, client string, tokens []iden
 		return nil, err
 	}
 	if !won {
-		_, err := tx.exec(`UPDATE grants SET revoked_at = $1 WHERE revoked_at IS NULL AND issuer = $2 AND client = $3
+		_, err := tx.sql.Exec(`UPDATE grants SET revoked_at = $1 WHERE revoked_at IS NULL AND issuer = $2 AND client = $3
 			AND code = (SELECT code FROM tokens WHERE hash = $4 AND kind = 'refresh' AND ended_at IS NOT NULL)`, micros(now), issuer, client, refresh[:])
 		return nil, err
 	}
@@ -122,7 +122,7 @@ func (tx *Tx) Rotate(refresh identity.Hash, issuer, client string, tokens []iden
 	for _, t := range tokens {
 		till = later(till, t.Till)
 	}
-	good, err := tx.one(grantFields(g), `UPDATE grants SET till = $1 WHERE code = $2 AND revoked_at IS NULL RETURNING `+grantColumns, micros(till), code)
+	good, err := tx.sql.Scan(grantFields(g), `UPDATE grants SET till = $1 WHERE code = $2 AND revoked_at IS NULL RETURNING `+grantColumns, micros(till), code)
 	if err != nil || !good { // it was revoked a moment ago
 		return nil, err
 	}
@@ -137,14 +137,14 @@ func (tx *Tx) Rotate(refresh identity.Hash, issuer, client string, tokens []iden
 func (tx *Tx) RevokeToken(hash identity.Hash, issuer, client string, now time.Time) (bool, error) {
 	var code []byte
 	var kind identity.Kind
-	found, err := tx.one([]any{&code, &kind}, `
+	found, err := tx.sql.Scan([]any{&code, &kind}, `
 		UPDATE tokens SET ended_at = COALESCE(ended_at, $1) WHERE hash = $2
 		AND EXISTS (SELECT 1 FROM grants WHERE grants.code = tokens.code AND grants.issuer = $3 AND grants.client = $4)
 		RETURNING code, kind`, micros(now), hash[:], issuer, client)
 	if err != nil || !found || kind != identity.Refresh {
 		return found, err
 	}
-	_, err = tx.exec(`UPDATE grants SET revoked_at = $1 WHERE code = $2 AND revoked_at IS NULL`, micros(now), code)
+	_, err = tx.sql.Exec(`UPDATE grants SET revoked_at = $1 WHERE code = $2 AND revoked_at IS NULL`, micros(now), code)
 	return true, err
 }
 

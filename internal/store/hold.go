@@ -28,7 +28,7 @@ func (tx *Tx) HoldJobApplication(tenant, id string) (*hiring.JobApplication, boo
 
 // HoldApplicationDocuments is ApplicationDocuments, and nobody deletes them until the transaction ends.
 func (tx *Tx) HoldApplicationDocuments(tenant, application string, limit int) ([]*hiring.ApplicationDocument, error) {
-	return tx.applicationDocuments(tx.engine.hold, tenant, application, limit)
+	return tx.applicationDocuments(tx.sql.KeyShare(), tenant, application, limit)
 }
 
 // HoldCandidateByEmail finds the candidate whose first e-mail address this is; of several, the one of the smallest id. Until the
@@ -61,10 +61,6 @@ func (tx *Tx) HoldCandidateByEmail(tenant, email string) (*hiring.Candidate, boo
 
 // queue waits for the transactions of other nodes that came here with the same words, and has the next ones wait for this.
 func (tx *Tx) queue(words ...string) error {
-	if tx.engine.queue == "" {
-		return nil
-	}
 	sum := digest.Of(words...)
-	_, err := tx.exec(tx.engine.queue, int64(binary.BigEndian.Uint64(sum[:])))
-	return err
+	return tx.sql.LockKey(int64(binary.BigEndian.Uint64(sum[:])))
 }

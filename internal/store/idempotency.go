@@ -54,20 +54,20 @@ func (db *DB) Known(ctx context.Context, o *Once, now time.Time) (location strin
 }
 
 func (tx *Tx) beginOnce(o *Once, now time.Time) (location string, err error) {
-	if _, err := tx.exec(`DELETE FROM idempotency WHERE id IN (SELECT id FROM idempotency WHERE till <= $1 ORDER BY till LIMIT $2)`, micros(now), sweep); err != nil {
+	if _, err := tx.sql.Exec(`DELETE FROM idempotency WHERE id IN (SELECT id FROM idempotency WHERE till <= $1 ORDER BY till LIMIT $2)`, micros(now), sweep); err != nil {
 		return "", err
 	}
-	if _, err := tx.exec(`DELETE FROM idempotency WHERE id = $1 AND till <= $2`, o.ID[:], micros(now)); err != nil {
+	if _, err := tx.sql.Exec(`DELETE FROM idempotency WHERE id = $1 AND till <= $2`, o.ID[:], micros(now)); err != nil {
 		return "", err
 	}
-	n, err := tx.exec(`INSERT INTO idempotency (id, fingerprint, location, lease, till) VALUES ($1, $2, '', $3, $4) ON CONFLICT DO NOTHING`,
+	n, err := tx.sql.Exec(`INSERT INTO idempotency (id, fingerprint, location, lease, till) VALUES ($1, $2, '', $3, $4) ON CONFLICT DO NOTHING`,
 		o.ID[:], o.Fingerprint[:], micros(o.Lease), micros(o.Till))
 	if err != nil || n == 1 {
 		return "", err
 	}
 	var fingerprint []byte
 	var lease time.Time
-	if _, err := tx.one([]any{&fingerprint, &location, moment{&lease}}, `SELECT fingerprint, location, lease FROM idempotency WHERE id = $1`, o.ID[:]); err != nil {
+	if _, err := tx.sql.Scan([]any{&fingerprint, &location, moment{&lease}}, `SELECT fingerprint, location, lease FROM idempotency WHERE id = $1`, o.ID[:]); err != nil {
 		return "", err
 	}
 	switch {
@@ -78,7 +78,7 @@ func (tx *Tx) beginOnce(o *Once, now time.Time) (location string, err error) {
 	case lease.After(now):
 		return "", ErrRunning
 	}
-	n, err = tx.exec(`UPDATE idempotency SET lease = $1 WHERE id = $2 AND lease = $3`, micros(o.Lease), o.ID[:], micros(lease))
+	n, err = tx.sql.Exec(`UPDATE idempotency SET lease = $1 WHERE id = $2 AND lease = $3`, micros(o.Lease), o.ID[:], micros(lease))
 	if err == nil && n == 0 {
 		err = ErrRunning // another node was quicker
 	}
@@ -88,7 +88,7 @@ func (tx *Tx) beginOnce(o *Once, now time.Time) (location string, err error) {
 // Complete stores the location of what a request makes, in the transaction that makes it: its repeats don't make it again. The error is
 // ErrLeaseLost when a repeat has taken the request over.
 func (tx *Tx) Complete(o *Once, location string) error {
-	n, err := tx.exec(`UPDATE idempotency SET location = $1 WHERE id = $2 AND lease = $3`, location, o.ID[:], micros(o.Lease))
+	n, err := tx.sql.Exec(`UPDATE idempotency SET location = $1 WHERE id = $2 AND lease = $3`, location, o.ID[:], micros(o.Lease))
 	if err == nil && n == 0 {
 		return ErrLeaseLost
 	}
@@ -98,7 +98,7 @@ func (tx *Tx) Complete(o *Once, location string) error {
 // EndLease ends the lease of a request, so that its repeat may begin at once.
 func (db *DB) EndLease(ctx context.Context, o *Once, now time.Time) error {
 	return db.Write(ctx, func(tx *Tx) error {
-		_, err := tx.exec(`UPDATE idempotency SET lease = $1 WHERE id = $2 AND lease = $3`, micros(now), o.ID[:], micros(o.Lease))
+		_, err := tx.sql.Exec(`UPDATE idempotency SET lease = $1 WHERE id = $2 AND lease = $3`, micros(now), o.ID[:], micros(o.Lease))
 		return err
 	})
 }
@@ -110,6 +110,6 @@ func (tx *Tx) Do(o *Once, location string, now time.Time) (before string, err er
 	if err != nil || before != "" {
 		return before, err
 	}
-	_, err = tx.exec(`UPDATE idempotency SET location = $1 WHERE id = $2`, location, o.ID[:])
+	_, err = tx.sql.Exec(`UPDATE idempotency SET location = $1 WHERE id = $2`, location, o.ID[:])
 	return "", err
 }

@@ -4,5 +4,5 @@ import "context"
 
 // KeptRequests counts the requests with an Idempotency-Key that are kept.
 func (db *DB) KeptRequests(ctx context.Context) (int, error) {
-	return queryOne(ctx, db, func(r row) (n int, err error) { err = r.Scan(&n); return n, err }, `SELECT count(*) FROM idempotency`)
+	return queryOne(ctx, db, scanned[int], `SELECT count(*) FROM idempotency`)
 }

@@ -43,7 +43,7 @@ func (db *DB) IntegrationStatus(ctx context.Context, i *hiring.Integration) (Int
 
 // IntegrationStatus is DB.IntegrationStatus within a transaction.
 func (tx *Tx) IntegrationStatus(i *hiring.Integration) (s IntegrationStatus, err error) {
-	all, err := rowsOf(tx, scanStatus, selectStatus, i.Tenant, i.Name)
+	all, err := queryTx(tx, scanStatus, selectStatus, i.Tenant, i.Name)
 	if err != nil {
 		return s, err
 	}
@@ -68,7 +68,7 @@ func scanStatus(r row) (s IntegrationStatus, err error) {
 // IntegrationRemoved tells whether somebody removed an integration, whatever its last setting was. Ask it of one that the
 // configuration does not have.
 func (db *DB) IntegrationRemoved(ctx context.Context, tenant, name string) (bool, error) {
-	state, err := queryOne(ctx, db, func(r row) (s hiring.IntegrationState, err error) { err = r.Scan(&s); return s, err },
+	state, err := queryOne(ctx, db, scanned[hiring.IntegrationState],
 		`SELECT state FROM integration_states WHERE tenant = $1 AND integration = $2`, tenant, name)
 	if errors.Is(err, ErrNotFound) {
 		return false, nil
@@ -118,14 +118,14 @@ func (s IntegrationStatus) values(i *hiring.Integration) []any {
 
 // PutIntegrationStatus writes where an integration stands with its present setting, whatever was known before.
 func (tx *Tx) PutIntegrationStatus(i *hiring.Integration, s IntegrationStatus) error {
-	_, err := tx.exec(putIntegrationStatus, s.values(i)...)
+	_, err := tx.sql.Exec(putIntegrationStatus, s.values(i)...)
 	return err
 }
 
 // MoveIntegrationStatus writes where an integration stands after it answered, from where it stood when it was asked. It reports
 // false, and changes nothing, when it does not stand there any more: it was given another setting, or disabled, or removed.
 func (tx *Tx) MoveIntegrationStatus(i *hiring.Integration, from, to IntegrationStatus) (bool, error) {
-	n, err := tx.exec(putIntegrationStatus+`
+	n, err := tx.sql.Exec(putIntegrationStatus+`
 		WHERE integration_states.setting = $9 AND integration_states.state = $10`,
 		append(to.values(i), from.kept.setting, string(from.kept.state))...)
 	return n == 1, err

@@ -19,7 +19,7 @@ func (tx *Tx) AddClient(c *identity.Client) error {
 	if err != nil {
 		return err
 	}
-	n, err := tx.exec(`
+	n, err := tx.sql.Exec(`
 		INSERT INTO oauth_clients (id, name, redirect_uris, logout_uris, algorithm, secret_post, require_pkce, consent, created_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT DO NOTHING`,
 		c.ID, c.Name, redirect, logout, string(c.Algorithm), c.SecretPost, c.RequirePKCE, c.Consent, micros(c.CreatedAt))
@@ -32,7 +32,7 @@ func (tx *Tx) UpdateClient(c *identity.Client) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	n, err := tx.exec(`
+	n, err := tx.sql.Exec(`
 		UPDATE oauth_clients SET name = $2, redirect_uris = $3, logout_uris = $4, algorithm = $5, secret_post = $6, require_pkce = $7, consent = $8
 		WHERE id = $1`, c.ID, c.Name, redirect, logout, string(c.Algorithm), c.SecretPost, c.RequirePKCE, c.Consent)
 	return n == 1, err
@@ -47,29 +47,29 @@ func uris(c *identity.Client) (redirect, logout string, err error) {
 // DisableClient keeps a client from asking for anything, and ends what was granted to it. It reports false when there is none, or
 // none that is not disabled already.
 func (tx *Tx) DisableClient(id string, now time.Time) (bool, error) {
-	n, err := tx.exec(`UPDATE oauth_clients SET disabled_at = $1 WHERE id = $2 AND disabled_at IS NULL`, micros(now), id)
+	n, err := tx.sql.Exec(`UPDATE oauth_clients SET disabled_at = $1 WHERE id = $2 AND disabled_at IS NULL`, micros(now), id)
 	if err != nil || n == 0 {
 		return false, err
 	}
-	_, err = tx.exec(`UPDATE grants SET revoked_at = $1 WHERE client = $2 AND revoked_at IS NULL`, micros(now), id)
+	_, err = tx.sql.Exec(`UPDATE grants SET revoked_at = $1 WHERE client = $2 AND revoked_at IS NULL`, micros(now), id)
 	return true, err
 }
 
 // EnableClient takes back that a client was disabled. It reports false when there is none.
 func (tx *Tx) EnableClient(id string) (bool, error) {
-	n, err := tx.exec(`UPDATE oauth_clients SET disabled_at = NULL WHERE id = $1`, id)
+	n, err := tx.sql.Exec(`UPDATE oauth_clients SET disabled_at = NULL WHERE id = $1`, id)
 	return n == 1, err
 }
 
 // AddClientSecret adds a secret, by its hash, beside the one that there may be; ErrTooMany when there are two.
 func (tx *Tx) AddClientSecret(client string, hash identity.Hash, now time.Time) error {
 	// The client's row is written so that two nodes can't add a third secret between them.
-	if _, err := tx.exec(`UPDATE oauth_clients SET name = name WHERE id = $1`, client); err != nil {
+	if _, err := tx.sql.Exec(`UPDATE oauth_clients SET name = name WHERE id = $1`, client); err != nil {
 		return err
 	}
 	var n int
 	var newest time.Time
-	if _, err := tx.one([]any{&n, moment{&newest}}, `SELECT COUNT(*), MAX(created_at) FROM oauth_secrets WHERE client = $1`, client); err != nil {
+	if _, err := tx.sql.Scan([]any{&n, moment{&newest}}, `SELECT COUNT(*), MAX(created_at) FROM oauth_secrets WHERE client = $1`, client); err != nil {
 		return err
 	}
 	if n >= identity.MaxSecrets {
@@ -79,13 +79,13 @@ func (tx *Tx) AddClientSecret(client string, hash identity.Hash, now time.Time) 
 	if !now.After(newest) {
 		now = newest.Add(time.Microsecond)
 	}
-	_, err := tx.exec(`INSERT INTO oauth_secrets (client, hash, created_at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`, client, hash[:], micros(now))
+	_, err := tx.sql.Exec(`INSERT INTO oauth_secrets (client, hash, created_at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`, client, hash[:], micros(now))
 	return err
 }
 
 // KeepClientSecret ends all secrets of a client but the newest, so that another can be added.
 func (tx *Tx) KeepClientSecret(client string) error {
-	_, err := tx.exec(`DELETE FROM oauth_secrets WHERE client = $1 AND created_at < (SELECT MAX(created_at) FROM oauth_secrets WHERE client = $1)`, client)
+	_, err := tx.sql.Exec(`DELETE FROM oauth_secrets WHERE client = $1 AND created_at < (SELECT MAX(created_at) FROM oauth_secrets WHERE client = $1)`, client)
 	return err
 }
 
@@ -110,12 +110,12 @@ func (db *DB) Client(ctx context.Context, id string) (*identity.Client, error) {
 
 // HoldClient reads an OAuth client within a transaction, and how many secrets it has. Nobody else changes either until that ends.
 func (tx *Tx) HoldClient(id string) (c *identity.Client, secrets int, ok bool, err error) {
-	if _, err := tx.exec(`UPDATE oauth_clients SET name = name WHERE id = $1`, id); err != nil {
+	if _, err := tx.sql.Exec(`UPDATE oauth_clients SET name = name WHERE id = $1`, id); err != nil {
 		return nil, 0, false, err
 	}
-	c, ok, err = first(rowsOf(tx, scanClient, `SELECT `+clientColumns+` FROM oauth_clients WHERE id = $1`, id))
+	c, ok, err = first(queryTx(tx, scanClient, `SELECT `+clientColumns+` FROM oauth_clients WHERE id = $1`, id))
 	if err == nil && ok {
-		_, err = tx.one([]any{&secrets}, `SELECT COUNT(*) FROM oauth_secrets WHERE client = $1`, id)
+		_, err = tx.sql.Scan([]any{&secrets}, `SELECT COUNT(*) FROM oauth_secrets WHERE client = $1`, id)
 	}
 	return c, secrets, ok, err
 }

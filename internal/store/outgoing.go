@@ -28,7 +28,7 @@ func (k *KeptBody) Bytes() []byte { return (*k)[1:] }
 // SealOutgoing seals the body of an export as it goes out in a document mode, which may be large, before it is put. Without a data key
 // it stays as it is.
 func (db *DB) SealOutgoing(exportID int64, mode hiring.DocumentMode, body *KeptBody) (*KeptBody, error) {
-	sealed, err := db.engine.dataKeys.seal(outgoingBody, outgoingRow(exportID, mode), *body)
+	sealed, err := db.dataKeys.seal(outgoingBody, outgoingRow(exportID, mode), *body)
 	if err != nil || sealed == nil {
 		return body, err
 	}
@@ -41,7 +41,7 @@ func (tx *Tx) PutOutgoing(exportID int64, mode hiring.DocumentMode, body *KeptBo
 	if err := tx.holdContent(exportID); err != nil {
 		return false, err
 	}
-	n, err := tx.exec(`INSERT INTO outgoing_bodies (export_id, documents, body) VALUES ($1, $2, $3) ON CONFLICT (export_id, documents) DO NOTHING`,
+	n, err := tx.sql.Exec(`INSERT INTO outgoing_bodies (export_id, documents, body) VALUES ($1, $2, $3) ON CONFLICT (export_id, documents) DO NOTHING`,
 		exportID, string(mode), []byte(*body))
 	return n == 1, err
 }
@@ -52,7 +52,7 @@ func outgoingRow(exportID int64, mode hiring.DocumentMode) string {
 
 // Outgoing reads the body of an export as it goes out in a document mode; ErrNotFound when it was not made yet.
 func (db *DB) Outgoing(ctx context.Context, exportID int64, mode hiring.DocumentMode) ([]byte, error) {
-	kept, err := queryOne(ctx, db, func(r row) (b []byte, err error) { err = r.Scan(&b); return b, err },
+	kept, err := queryOne(ctx, db, scanned[[]byte],
 		`SELECT body FROM outgoing_bodies WHERE export_id = $1 AND documents = $2`, exportID, string(mode))
 	if err != nil {
 		return nil, err

@@ -11,7 +11,7 @@ import (
 // should have happened before a time: its next attempt, or, of what was never attempted, anything since it began to be. What is held
 // has nothing to happen to it before it is parked, for hold after it began to be; nor, of an export that was triggered here, before its end.
 func (db *DB) Overdue(ctx context.Context, outcome hiring.Outcome, before time.Time, hold time.Duration, behind int64, limit int) ([]int64, error) {
-	return query(ctx, db, scanID, `SELECT DISTINCT d.export_id FROM deliveries d JOIN exports e ON e.id = d.export_id
+	return query(ctx, db, scanned[int64], `SELECT DISTINCT d.export_id FROM deliveries d JOIN exports e ON e.id = d.export_id
 		WHERE d.outcome = $1 AND d.export_id > $2 AND COALESCE(d.next_at, d.held_since + $5, d.created_at) < $3 AND NOT d.parked
 			AND (d.outcome <> 'held' OR e.origin = 'received' OR e.deliver_till < $3) AND `+latest+`
 		ORDER BY d.export_id LIMIT $4`, string(outcome), behind, micros(before), limit, hold.Microseconds())
@@ -24,7 +24,7 @@ const unfinishedPage = 1000
 // without a delivery in the current round, or documents that are neither fetched nor given up. It gives the ID to go on behind, 0 after
 // the last export.
 func (db *DB) Unfinished(ctx context.Context, behind int64, before time.Time) (found []int64, next int64, err error) {
-	last, err := query(ctx, db, scanID, `SELECT id FROM exports WHERE id > $1 ORDER BY id LIMIT 1 OFFSET $2`, behind, unfinishedPage-1)
+	last, err := query(ctx, db, scanned[int64], `SELECT id FROM exports WHERE id > $1 ORDER BY id LIMIT 1 OFFSET $2`, behind, unfinishedPage-1)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -32,7 +32,7 @@ func (db *DB) Unfinished(ctx context.Context, behind int64, before time.Time) (f
 	if len(last) == 1 {
 		next, until = last[0], last[0]
 	}
-	found, err = query(ctx, db, scanID, `SELECT e.id FROM exports e
+	found, err = query(ctx, db, scanned[int64], `SELECT e.id FROM exports e
 		WHERE e.id > $1 AND e.id <= $2 AND e.dispatched_at < $3
 			AND (e.integrations <> '' AND length(e.integrations) - length(replace(e.integrations, ' ', '')) + 1 >
 					(SELECT count(*) FROM deliveries d WHERE d.export_id = e.id AND d.round = e.round)
@@ -41,5 +41,3 @@ func (db *DB) Unfinished(ctx context.Context, behind int64, before time.Time) (f
 		ORDER BY e.id`, behind, until, micros(before))
 	return found, next, err
 }
-
-func scanID(r row) (id int64, err error) { return id, r.Scan(&id) }

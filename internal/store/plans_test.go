@@ -102,8 +102,8 @@ type asked struct {
 // queriesOf are the queries of all lists, on a database.
 func queriesOf(t *testing.T, db *DB) (all []asked) {
 	t.Helper()
-	db.reading = func(q string, args []any) { all = append(all, asked{q, args}) }
-	defer func() { db.reading = nil }()
+	observe(db, func(q string, args []any) { all = append(all, asked{q, args}) }, nil)
+	defer observe(db, nil, nil)
 	for _, err := range lists(t.Context(), db) {
 		require.NoError(t, err)
 	}
@@ -151,7 +151,7 @@ func TestListsUseIndexesOfPostgreSQL(t *testing.T) {
 	require.NoError(t, err)
 	defer db.Close()
 	for _, one := range queriesOf(t, db) {
-		plan, err := query(t.Context(), db, func(r row) (step string, err error) { err = r.Scan(&step); return step, err }, "EXPLAIN "+one.q, one.args...)
+		plan, err := query(t.Context(), db, scanned[string], "EXPLAIN "+one.q, one.args...)
 		require.NoError(t, err)
 		limited := false
 		together := slices.ContainsFunc(plan, func(step string) bool { // of what waits for Temporal, those that came together are sorted

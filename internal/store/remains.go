@@ -31,7 +31,7 @@ var findRemains = func() string {
 // Remains names what is kept under a tenant's name, in words; nothing is where nobody had that name, or all of it was deleted. Another
 // tenant of that name would have it.
 func (tx *Tx) Remains(tenant string) ([]string, error) {
-	return rowsOf(tx, func(r row) (string, error) {
+	return queryTx(tx, func(r row) (string, error) {
 		var n int
 		err := r.Scan(&n)
 		return belongings[n].word, err

@@ -15,7 +15,7 @@ func TestRemainsLooksAtAllThatBelongsToATenant(t *testing.T) {
 	db, err := Open(t.Context(), storetest.SQLite(t), Options{Log: zap.NewNop()})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
-	tables, err := query(t.Context(), db, scanBlob, `SELECT DISTINCT m.name FROM sqlite_master m JOIN pragma_table_info(m.name) c WHERE m.type = 'table' AND c.name = 'tenant'`)
+	tables, err := query(t.Context(), db, scanned[string], `SELECT DISTINCT m.name FROM sqlite_master m JOIN pragma_table_info(m.name) c WHERE m.type = 'table' AND c.name = 'tenant'`)
 	require.NoError(t, err)
 	var looked []string
 	for _, b := range belongings {

@@ -20,7 +20,7 @@ func (tx *Tx) offered(d *hiring.ApplicationDocument) (state hiring.DocumentState
 	scan := d.Scan
 	if scan == hiring.ScanPending {
 		// The row is locked by being written; what it says now is what counts.
-		there, err := tx.one([]any{&scan}, `UPDATE application_documents SET scan = scan WHERE key = $1 RETURNING scan`, d.Key)
+		there, err := tx.sql.Scan([]any{&scan}, `UPDATE application_documents SET scan = scan WHERE key = $1 RETURNING scan`, d.Key)
 		if err != nil {
 			return "", "", err
 		}
@@ -45,11 +45,11 @@ func (tx *Tx) EndScan(d *hiring.ApplicationDocument, found string, now time.Time
 	if found != "" {
 		scan, state, reason = hiring.Refused, hiring.GivenUp, refusedReason
 	}
-	n, err := tx.exec(`UPDATE application_documents SET scan = $1, finding = $2, scan_at = NULL WHERE key = $3 AND scan = 'pending'`, string(scan), found, d.Key)
+	n, err := tx.sql.Exec(`UPDATE application_documents SET scan = $1, finding = $2, scan_at = NULL WHERE key = $3 AND scan = 'pending'`, string(scan), found, d.Key)
 	if err != nil || n == 0 {
 		return false, err
 	}
-	if _, err := tx.exec(`UPDATE documents SET state = $1, reason = $2 WHERE scan_of = $3 AND state = 'scanning'`, string(state), reason, d.Key); err != nil {
+	if _, err := tx.sql.Exec(`UPDATE documents SET state = $1, reason = $2 WHERE scan_of = $3 AND state = 'scanning'`, string(state), reason, d.Key); err != nil {
 		return false, err
 	}
 	if found == "" {
@@ -60,7 +60,7 @@ func (tx *Tx) EndScan(d *hiring.ApplicationDocument, found string, now time.Time
 
 // ScanStarted notes when a scan is to be started again, should it not have ended by then.
 func (tx *Tx) ScanStarted(key int64, again time.Time) error {
-	_, err := tx.exec(`UPDATE application_documents SET scan_at = $1 WHERE key = $2 AND scan = 'pending'`, micros(again), key)
+	_, err := tx.sql.Exec(`UPDATE application_documents SET scan_at = $1 WHERE key = $2 AND scan = 'pending'`, micros(again), key)
 	return err
 }
 

@@ -16,7 +16,7 @@ import (
 
 // SealBody seals the body and the headers of an export, which has its ID, before it is inserted. Without a data key nothing changes.
 func (db *DB) SealBody(e *hiring.Export) (err error) {
-	e.Sealed, err = db.engine.dataKeys.sealBody(e)
+	e.Sealed, err = db.dataKeys.sealBody(e)
 	return err
 }
 

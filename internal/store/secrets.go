@@ -179,7 +179,7 @@ func (db *DB) Reseal(ctx context.Context, v *vault.Vault) (resealed int, err err
 			if err := db.Write(ctx, func(tx *Tx) error {
 				written = 0
 				for n, one := range old {
-					done, err := tx.exec(t.update, append([]any{anew[n].kept, one.kept}, one.place(t)...)...)
+					done, err := tx.sql.Exec(t.update, append([]any{anew[n].kept, one.kept}, one.place(t)...)...)
 					if err != nil {
 						return err
 					}

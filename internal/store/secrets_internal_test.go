@@ -5,12 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"runtime"
-	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/pressly/goose/v3"
 	"github.com/stretchr/testify/require"
 
 	"github.com/hiregate/hiregate/internal/hiring"
@@ -49,10 +46,10 @@ func openSealing(t *testing.T, address string, texts ...string) (*DB, *vault.Vau
 // swap has a database seal with other texts, as after a reload.
 func swap(t *testing.T, db *DB, texts ...string) *vault.Vault {
 	t.Helper()
-	old, _ := db.engine.vaults.Settled()
+	old, _ := db.vaults.Settled()
 	next := vaultOf(t, texts...)
-	db.engine.vaults.Add(next)
-	db.engine.vaults.Remove(old)
+	db.vaults.Add(next)
+	db.vaults.Remove(old)
 	return next
 }
 
@@ -153,13 +150,15 @@ func TestSecretsAreBoundToTheirRow(t *testing.T) {
 			one, other := fmt.Sprint("a-", n), fmt.Sprint("b-", n)
 			putSecrets(t, db, one, other)
 			requireSecrets(t, db, 2)
-			require.NoError(t, db.Write(t.Context(), func(tx *Tx) error { return tx.run(copying) }))
+			require.NoError(t, db.Write(t.Context(), func(tx *Tx) error { _, err := tx.sql.Exec(copying); return err }))
 			require.ErrorIs(t, db.CheckSecrets(t.Context(), v), ErrSealed)
 			_, err := db.Directory(t.Context())
 			require.ErrorIs(t, err, ErrSealed)
 			require.ErrorContains(t, err, other)
 			require.NoError(t, db.Write(t.Context(), func(tx *Tx) error {
-				return errors.Join(tx.run(`DELETE FROM integrations`), tx.run(`DELETE FROM tenants`))
+				_, err1 := tx.sql.Exec(`DELETE FROM integrations`)
+				_, err2 := tx.sql.Exec(`DELETE FROM tenants`)
+				return errors.Join(err1, err2)
 			}))
 		}
 	})
@@ -212,10 +211,10 @@ func TestSavedDuringAReload(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, address string) {
 		db, none := openSealing(t, address)
 		v := vaultOf(t, formerKey)
-		db.engine.vaults.Add(v)
+		db.vaults.Add(v)
 		putSecrets(t, db, "acme")
 		require.NoError(t, db.CheckSecrets(t.Context(), none))
-		db.engine.vaults.Remove(none)
+		db.vaults.Remove(none)
 		requireSecrets(t, db, 1)
 		resealed, err := db.Reseal(t.Context(), v)
 		require.NoError(t, err)
@@ -223,7 +222,7 @@ func TestSavedDuringAReload(t *testing.T) {
 		require.ErrorIs(t, db.CheckSecrets(t.Context(), none), ErrSealed)
 
 		next := vaultOf(t, newestKey, formerKey)
-		db.engine.vaults.Add(next)
+		db.vaults.Add(next)
 		putSecrets(t, db, "globex")
 		require.NoError(t, db.CheckSecrets(t.Context(), v), "the one that goes on, should the other fail, can't read it")
 	})
@@ -239,15 +238,15 @@ func TestResealingGoesOn(t *testing.T) {
 		v := swap(t, db, formerKey)
 		ctx, end := context.WithCancel(t.Context())
 		pages := 0
-		db.reading = func(string, []any) {
+		observe(db, func(string, []any) {
 			if pages++; pages == 2 {
 				end()
 			}
-		}
+		}, nil)
 		resealed, err := db.Reseal(ctx, v)
 		require.ErrorIs(t, err, context.Canceled)
 		require.Equal(t, secretsAtOnce, resealed)
-		db.reading = nil
+		observe(db, nil, nil)
 		require.NoError(t, db.Close())
 
 		none, noKey := openSealing(t, address)
@@ -283,29 +282,17 @@ func TestResealingLeavesWhatSomebodyChanges(t *testing.T) {
 				db, _ := openSealing(t, address)
 				putSecrets(t, db, "acme")
 				v := swap(t, db, formerKey)
-				var over atomic.Bool
-				changed := make(chan error, 1)
-				db.reading = func(q string, _ []any) {
-					if q != one.table.page || over.Load() {
-						return
+				changed := false
+				observe(db, nil, func(q string, _ []any) { // after it is read, and before what comes of that is written
+					if q == one.table.page && !changed {
+						changed = true
+						require.NoError(t, db.Write(t.Context(), one.change))
 					}
-					over.Store(true)
-					busy := make(chan struct{})
-					go func() { // it has the writer before the secret is read, and writes behind that, but before what comes of it
-						changed <- db.Write(context.Background(), func(tx *Tx) error {
-							close(busy)
-							for len(db.writer.queue) == 0 && t.Context().Err() == nil {
-								runtime.Gosched()
-							}
-							return one.change(tx)
-						})
-					}()
-					<-busy
-				}
+				})
 				_, err := db.Reseal(t.Context(), v)
 				require.NoError(t, err)
-				require.NoError(t, <-changed)
-				db.reading = nil
+				require.True(t, changed)
+				observe(db, nil, nil)
 				all, err := db.Directory(t.Context())
 				require.NoError(t, err)
 				if name == "tenant" {
@@ -424,12 +411,12 @@ func TestSecretsOfALostKeyCanBeRemoved(t *testing.T) {
 		putSecrets(t, db, "acme", "globex")
 		require.True(t, renew(t, db, secretsNoon))
 		statements := []string{"DELETE FROM integrations", "UPDATE tenants SET secrets = X'015B5D'", "DELETE FROM data_keys"}
-		if db.engine.goose == goose.DialectPostgres {
+		if !db.Alone() {
 			statements[1] = `UPDATE tenants SET secrets = '\x015b5d'`
 		}
 		for _, one := range statements {
 			require.Contains(t, string(guide), one)
-			require.NoError(t, db.Write(t.Context(), func(tx *Tx) error { return tx.run(one) }))
+			require.NoError(t, db.Write(t.Context(), func(tx *Tx) error { _, err := tx.sql.Exec(one); return err }))
 		}
 		none := swap(t, db)
 		require.NoError(t, db.CheckSecrets(t.Context(), none))

@@ -16,7 +16,7 @@ func (tx *Tx) BeginSession(before identity.Hash, s *identity.Session, u *identit
 	}
 	if a := s.Account; a.Subject != "" {
 		var theirs bool
-		if _, err := tx.one([]any{&theirs}, `SELECT COUNT(*) > 0 FROM upstream_accounts WHERE issuer = $1 AND subject = $2 AND user_id = $3`, a.Issuer, a.Subject, u.ID); err != nil {
+		if _, err := tx.sql.Scan([]any{&theirs}, `SELECT COUNT(*) > 0 FROM upstream_accounts WHERE issuer = $1 AND subject = $2 AND user_id = $3`, a.Issuer, a.Subject, u.ID); err != nil {
 			return err
 		}
 		if !theirs {
@@ -26,10 +26,10 @@ func (tx *Tx) BeginSession(before identity.Hash, s *identity.Session, u *identit
 	if err := tx.EndSession(before); err != nil {
 		return err
 	}
-	if _, err := tx.exec(`DELETE FROM sessions WHERE hash IN (SELECT hash FROM sessions WHERE till <= $1 ORDER BY till LIMIT $2)`, micros(s.SignedInAt), sweep); err != nil {
+	if _, err := tx.sql.Exec(`DELETE FROM sessions WHERE hash IN (SELECT hash FROM sessions WHERE till <= $1 ORDER BY till LIMIT $2)`, micros(s.SignedInAt), sweep); err != nil {
 		return err
 	}
-	n, err := tx.exec(`INSERT INTO sessions (hash, issuer, user_id, signed_in_at, till) SELECT $1, $2, id, $3, $4 FROM users
+	n, err := tx.sql.Exec(`INSERT INTO sessions (hash, issuer, user_id, signed_in_at, till) SELECT $1, $2, id, $3, $4 FROM users
 		WHERE id = $5 AND disabled_at IS NULL AND password = $6 AND totp_required = $7 AND (NOT totp_required OR totp IS NOT NULL)`,
 		s.Hash[:], s.Issuer, micros(s.SignedInAt), micros(s.Till), u.ID, u.Password, u.TOTPRequired)
 	if err == nil && n == 0 {
@@ -40,7 +40,7 @@ func (tx *Tx) BeginSession(before identity.Hash, s *identity.Session, u *identit
 
 // EndSession ends a session; there may be none.
 func (tx *Tx) EndSession(hash identity.Hash) error {
-	_, err := tx.exec(`DELETE FROM sessions WHERE hash = $1`, hash[:])
+	_, err := tx.sql.Exec(`DELETE FROM sessions WHERE hash = $1`, hash[:])
 	return err
 }
 
@@ -57,13 +57,13 @@ func (db *DB) Session(ctx context.Context, issuer string, hash identity.Hash, no
 
 // Consent keeps that a user lets a client have a scope.
 func (tx *Tx) Consent(user, client, scope string, now time.Time) error {
-	_, err := tx.exec(`INSERT INTO consents (user_id, client, scope, at) VALUES ($1, $2, $3, $4)
+	_, err := tx.sql.Exec(`INSERT INTO consents (user_id, client, scope, at) VALUES ($1, $2, $3, $4)
 		ON CONFLICT (user_id, client) DO UPDATE SET scope = excluded.scope, at = excluded.at`, user, client, scope, micros(now))
 	return err
 }
 
 // Consented reads the scope that a user lets a client have; ErrNotFound when they were never asked.
 func (db *DB) Consented(ctx context.Context, user, client string) (scope string, err error) {
-	return queryOne(ctx, db, func(r row) (s string, err error) { err = r.Scan(&s); return s, err },
+	return queryOne(ctx, db, scanned[string],
 		`SELECT scope FROM consents WHERE user_id = $1 AND client = $2`, user, client)
 }

@@ -12,14 +12,14 @@ const maxKeys = 100
 
 // AddKey adds the next generation of an algorithm's keys. It reports false when another node was quicker.
 func (tx *Tx) AddKey(k *identity.Key) (bool, error) {
-	n, err := tx.exec(`INSERT INTO signing_keys (algorithm, generation, id, sealed, signs_from, created_at) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING`,
+	n, err := tx.sql.Exec(`INSERT INTO signing_keys (algorithm, generation, id, sealed, signs_from, created_at) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING`,
 		string(k.Algorithm), k.Generation, k.ID, k.Sealed, micros(k.SignsFrom), micros(k.CreatedAt))
 	return n == 1, err
 }
 
 // DropKeys removes the keys of an algorithm before a generation.
 func (tx *Tx) DropKeys(a identity.Algorithm, before int) error {
-	_, err := tx.exec(`DELETE FROM signing_keys WHERE algorithm = $1 AND generation < $2`, string(a), before)
+	_, err := tx.sql.Exec(`DELETE FROM signing_keys WHERE algorithm = $1 AND generation < $2`, string(a), before)
 	return err
 }
 
@@ -37,10 +37,10 @@ const logKept = 90 * 24 * time.Hour
 
 // LogSignin adds an entry to the log of sign-ins, and removes some that are too old.
 func (tx *Tx) LogSignin(e *identity.Entry) error {
-	if _, err := tx.exec(`DELETE FROM signin_log WHERE id IN (SELECT id FROM signin_log WHERE at <= $1 ORDER BY at LIMIT $2)`, micros(e.At.Add(-logKept)), sweep); err != nil {
+	if _, err := tx.sql.Exec(`DELETE FROM signin_log WHERE id IN (SELECT id FROM signin_log WHERE at <= $1 ORDER BY at LIMIT $2)`, micros(e.At.Add(-logKept)), sweep); err != nil {
 		return err
 	}
-	_, err := tx.exec(`INSERT INTO signin_log (at, event, result, issuer, client, user_id, address) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+	_, err := tx.sql.Exec(`INSERT INTO signin_log (at, event, result, issuer, client, user_id, address) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
 		micros(e.At), e.Event, e.Result, e.Issuer, e.Client, e.UserID, e.Address)
 	return err
 }

@@ -17,7 +17,7 @@ func (tx *Tx) PutTenant(t *hiring.Tenant, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	kept, err := secretRow{tenant: t.Name}.keep(tenantSecrets, tx.engine.vaults, wrapBody(secrets))
+	kept, err := secretRow{tenant: t.Name}.keep(tenantSecrets, tx.db.vaults, wrapBody(secrets))
 	if err != nil {
 		return fmt.Errorf("sealing the secrets of a tenant: %w", err)
 	}
@@ -42,11 +42,11 @@ func (tx *Tx) PutIntegration(i *hiring.Integration, now time.Time) error {
 		}
 	}
 	of := secretRow{tenant: i.Tenant, integration: i.Name}
-	secret, err := of.keep(integrationSecrets, tx.engine.vaults, wrapBody([]byte(i.Secret.Reveal())))
+	secret, err := of.keep(integrationSecrets, tx.db.vaults, wrapBody([]byte(i.Secret.Reveal())))
 	if err != nil {
 		return fmt.Errorf("sealing the secret of an integration: %w", err)
 	}
-	url, err := of.keep(integrationURLs, tx.engine.vaults, wrapBody([]byte(i.URL)))
+	url, err := of.keep(integrationURLs, tx.db.vaults, wrapBody([]byte(i.URL)))
 	if err != nil {
 		return fmt.Errorf("sealing the address of an integration: %w", err)
 	}
@@ -75,7 +75,7 @@ func (tx *Tx) putDirectory(row *hiring.Row, now time.Time, insert, update string
 	if row.Version > 0 {
 		q, args = update, append(args, row.Version)
 	}
-	n, err := tx.exec(q, args...)
+	n, err := tx.sql.Exec(q, args...)
 	if err != nil {
 		return err
 	}
@@ -88,7 +88,7 @@ func (tx *Tx) putDirectory(row *hiring.Row, now time.Time, insert, update string
 
 // touchTenant gives a tenant whose list of integrations changes its next version; ErrStale when it is gone.
 func (tx *Tx) touchTenant(name string, now time.Time) error {
-	n, err := tx.exec(`UPDATE tenants SET version = version + 1, updated_at = $1 WHERE name = $2`, micros(now), name)
+	n, err := tx.sql.Exec(`UPDATE tenants SET version = version + 1, updated_at = $1 WHERE name = $2`, micros(now), name)
 	if err == nil && n == 0 {
 		err = ErrStale
 	}
@@ -97,7 +97,7 @@ func (tx *Tx) touchTenant(name string, now time.Time) error {
 
 // touchDirectory tells the nodes of this database that they have to read tenants and integrations anew.
 func (tx *Tx) touchDirectory() error {
-	_, err := tx.exec(`UPDATE directory SET version = version + 1 WHERE id = 1`)
+	_, err := tx.sql.Exec(`UPDATE directory SET version = version + 1 WHERE id = 1`)
 	return err
 }
 
@@ -116,7 +116,7 @@ func (tx *Tx) DeleteIntegration(i *hiring.Integration, now time.Time) error {
 }
 
 func (tx *Tx) deleteDirectory(q string, args ...any) error {
-	n, err := tx.exec(q, args...)
+	n, err := tx.sql.Exec(q, args...)
 	if err != nil {
 		return err
 	}
@@ -128,7 +128,7 @@ func (tx *Tx) deleteDirectory(q string, args ...any) error {
 
 // DirectoryVersion rises with each change of a tenant or an integration, made by whichever node.
 func (db *DB) DirectoryVersion(ctx context.Context) (version int64, err error) {
-	return queryOne(ctx, db, func(r row) (v int64, err error) { err = r.Scan(&v); return v, err }, `SELECT version FROM directory WHERE id = 1`)
+	return queryOne(ctx, db, scanned[int64], `SELECT version FROM directory WHERE id = 1`)
 }
 
 // Directory reads all stored tenants with their integrations, a page at a time, ordered by name; ErrSealed when a secret can't be
@@ -142,7 +142,7 @@ func (db *DB) Directory(ctx context.Context) ([]*hiring.Tenant, error) {
 			return nil, err
 		}
 		for _, one := range page {
-			t, err := one.opened(db.engine.vaults)
+			t, err := one.opened(db.vaults)
 			if err != nil {
 				return nil, err
 			}
@@ -164,7 +164,7 @@ func (db *DB) Directory(ctx context.Context) ([]*hiring.Tenant, error) {
 			return nil, err
 		}
 		for _, one := range page {
-			i, err := one.opened(db.engine.vaults)
+			i, err := one.opened(db.vaults)
 			if err != nil {
 				return nil, err
 			}

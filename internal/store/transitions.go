@@ -8,7 +8,7 @@ import (
 
 // AddTransition notes that a job application entered a step.
 func (tx *Tx) AddTransition(t *hiring.Transition) error {
-	_, err := tx.exec(`INSERT INTO transitions (id, tenant, application, step, name, category, entered_at, export) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+	_, err := tx.sql.Exec(`INSERT INTO transitions (id, tenant, application, step, name, category, entered_at, export) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
 		t.ID, t.Tenant, t.Application, t.Status.Step, t.Status.Name, t.Status.Category, micros(t.Status.EnteredAt), t.Export)
 	return err
 }
@@ -34,6 +34,6 @@ func (db *DB) Transitions(ctx context.Context, tenant, application string, befor
 
 // DeleteTransitions removes the history of a job application.
 func (tx *Tx) DeleteTransitions(tenant, application string) error {
-	_, err := tx.exec(`DELETE FROM transitions WHERE tenant = $1 AND application = $2`, tenant, application)
+	_, err := tx.sql.Exec(`DELETE FROM transitions WHERE tenant = $1 AND application = $2`, tenant, application)
 	return err
 }

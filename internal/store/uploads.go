@@ -3,42 +3,36 @@ package store
 import (
 	"context"
 	"time"
-
-	"github.com/pressly/goose/v3"
 )
 
 // AddUpload notes the name of a file before it is made: it is removed with the row, should nobody take it. What is noted already stays
 // so.
 func (tx *Tx) AddUpload(blob string, now time.Time) error {
-	_, err := tx.exec(`INSERT INTO uploads (blob, begun_at) VALUES ($1, $2) ON CONFLICT DO NOTHING`, blob, micros(now))
+	_, err := tx.sql.Exec(`INSERT INTO uploads (blob, begun_at) VALUES ($1, $2) ON CONFLICT DO NOTHING`, blob, micros(now))
 	return err
 }
 
 // EndUpload says that a file belongs to something now. It reports false when somebody else said so, or gave it up.
 func (tx *Tx) EndUpload(blob string) (bool, error) {
-	n, err := tx.exec(`DELETE FROM uploads WHERE blob = $1 AND begun_at > 0`, blob)
+	n, err := tx.sql.Exec(`DELETE FROM uploads WHERE blob = $1 AND begun_at > 0`, blob)
 	return n == 1, err
 }
 
 // GiveUpUpload says that a file is about to be removed: nobody takes it any more, and until RemovedUpload it is before all others that
 // nobody has taken. It reports false when somebody took it.
 func (tx *Tx) GiveUpUpload(blob string) (bool, error) {
-	n, err := tx.exec(`UPDATE uploads SET begun_at = 0 WHERE blob = $1`, blob)
+	n, err := tx.sql.Exec(`UPDATE uploads SET begun_at = 0 WHERE blob = $1`, blob)
 	return n == 1, err
 }
 
 // RemovedUpload says that a file that was given up is gone.
 func (tx *Tx) RemovedUpload(blob string) error {
-	_, err := tx.exec(`DELETE FROM uploads WHERE blob = $1`, blob)
+	_, err := tx.sql.Exec(`DELETE FROM uploads WHERE blob = $1`, blob)
 	return err
 }
 
 // Uploads are the names of files that were begun before a time and that nobody has taken, at most limit: first those that were given up,
 // then the oldest. Behind is how many of the first are left out.
 func (db *DB) Uploads(ctx context.Context, before time.Time, behind, limit int) ([]string, error) {
-	return query(ctx, db, scanBlob, `SELECT blob FROM uploads WHERE begun_at < $1 ORDER BY begun_at, blob LIMIT $2 OFFSET $3`, micros(before), limit, behind)
+	return query(ctx, db, scanned[string], `SELECT blob FROM uploads WHERE begun_at < $1 ORDER BY begun_at, blob LIMIT $2 OFFSET $3`, micros(before), limit, behind)
 }
-
-// Alone tells whether no other process can use the database, so that what is begun when this one starts was left by one that has
-// ended.
-func (db *DB) Alone() bool { return db.engine.goose == goose.DialectSQLite3 }

@@ -9,7 +9,7 @@ import (
 
 // AddUser adds a user; ErrTaken when the e-mail address is another's.
 func (tx *Tx) AddUser(u *identity.User) error {
-	n, err := tx.exec(`
+	n, err := tx.sql.Exec(`
 		INSERT INTO users (id, email, folded, email_verified, name, given_name, family_name, password, created_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT DO NOTHING`,
 		u.ID, u.Email, identity.Fold(u.Email), u.EmailVerified, u.Name, u.GivenName, u.FamilyName, u.Password, micros(u.CreatedAt))
@@ -26,7 +26,7 @@ func orTaken(n int64, err error) error {
 // DisableUser keeps a user from signing in, and ends what they are signed in to. It reports false when there is none, or none that
 // is not disabled already.
 func (tx *Tx) DisableUser(id string, now time.Time) (bool, error) {
-	n, err := tx.exec(`UPDATE users SET disabled_at = $1 WHERE id = $2 AND disabled_at IS NULL`, micros(now), id)
+	n, err := tx.sql.Exec(`UPDATE users SET disabled_at = $1 WHERE id = $2 AND disabled_at IS NULL`, micros(now), id)
 	if err != nil || n == 0 {
 		return false, err
 	}
@@ -36,7 +36,7 @@ func (tx *Tx) DisableUser(id string, now time.Time) (bool, error) {
 // ResetUser gives a user another password, lets them sign in again if they were disabled, and ends what they are signed in to. It
 // reports false when there is no such user.
 func (tx *Tx) ResetUser(id, password string, now time.Time) (bool, error) {
-	n, err := tx.exec(`UPDATE users SET password = $1, disabled_at = NULL WHERE id = $2`, password, id)
+	n, err := tx.sql.Exec(`UPDATE users SET password = $1, disabled_at = NULL WHERE id = $2`, password, id)
 	if err != nil || n == 0 {
 		return false, err
 	}
@@ -46,7 +46,7 @@ func (tx *Tx) ResetUser(id, password string, now time.Time) (bool, error) {
 // holdUser keeps a user as they are until the transaction ends, by writing their row: whatever ends their sessions writes it first, and
 // finds what is begun here, or comes before it and is seen here. ErrNotFound when there is no such user.
 func (tx *Tx) holdUser(id string) error {
-	n, err := tx.exec(`UPDATE users SET name = name WHERE id = $1`, id)
+	n, err := tx.sql.Exec(`UPDATE users SET name = name WHERE id = $1`, id)
 	if err == nil && n == 0 {
 		return ErrNotFound
 	}
@@ -55,10 +55,10 @@ func (tx *Tx) holdUser(id string) error {
 
 // endUser ends the sessions of a user, and all that was granted by them.
 func (tx *Tx) endUser(id string, now time.Time) error {
-	if _, err := tx.exec(`DELETE FROM sessions WHERE user_id = $1`, id); err != nil {
+	if _, err := tx.sql.Exec(`DELETE FROM sessions WHERE user_id = $1`, id); err != nil {
 		return err
 	}
-	_, err := tx.exec(`UPDATE grants SET revoked_at = $1 WHERE user_id = $2 AND revoked_at IS NULL`, micros(now), id)
+	_, err := tx.sql.Exec(`UPDATE grants SET revoked_at = $1 WHERE user_id = $2 AND revoked_at IS NULL`, micros(now), id)
 	return err
 }
 
@@ -76,7 +76,7 @@ func userFields(u *identity.User) []any {
 // User reads a user as they are in the transaction, also one who is disabled; ErrNotFound when there is none.
 func (tx *Tx) User(id string) (*identity.User, error) {
 	u := new(identity.User)
-	found, err := tx.one(userFields(u), `SELECT `+userColumns+` FROM users WHERE id = $1`, id)
+	found, err := tx.sql.Scan(userFields(u), `SELECT `+userColumns+` FROM users WHERE id = $1`, id)
 	if err == nil && !found {
 		return nil, ErrNotFound
 	}

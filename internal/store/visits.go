@@ -23,27 +23,27 @@ type Visit struct {
 // BeginVisit keeps a visit. Where too many left from the same network who are not back, nothing is kept, and full says when the first of
 // their visits ends; of those of all networks the oldest gives way.
 func (tx *Tx) BeginVisit(v *Visit) (full time.Time, err error) {
-	if _, err := tx.exec(`DELETE FROM upstream_visits WHERE hash IN (SELECT hash FROM upstream_visits WHERE till <= $1 ORDER BY till LIMIT $2)`, micros(v.At), sweep); err != nil {
+	if _, err := tx.sql.Exec(`DELETE FROM upstream_visits WHERE hash IN (SELECT hash FROM upstream_visits WHERE till <= $1 ORDER BY till LIMIT $2)`, micros(v.At), sweep); err != nil {
 		return time.Time{}, err
 	}
 	var begun int
 	var ends int64
-	if _, err := tx.one([]any{&begun, &ends}, `SELECT count(*), coalesce(min(till), 0) FROM upstream_visits WHERE network = $1 AND till > $2`, v.Network, micros(v.At)); err != nil {
+	if _, err := tx.sql.Scan([]any{&begun, &ends}, `SELECT count(*), coalesce(min(till), 0) FROM upstream_visits WHERE network = $1 AND till > $2`, v.Network, micros(v.At)); err != nil {
 		return time.Time{}, err
 	}
 	if begun >= maxNetworkVisits {
 		return fromMicros(ends), nil
 	}
-	if _, err := tx.exec(`DELETE FROM upstream_visits WHERE hash IN (SELECT hash FROM upstream_visits ORDER BY till DESC LIMIT $1 OFFSET $2)`, sweep, maxVisits-1); err != nil {
+	if _, err := tx.sql.Exec(`DELETE FROM upstream_visits WHERE hash IN (SELECT hash FROM upstream_visits ORDER BY till DESC LIMIT $1 OFFSET $2)`, sweep, maxVisits-1); err != nil {
 		return time.Time{}, err
 	}
-	_, err = tx.exec(`INSERT INTO upstream_visits (hash, request, network, till) VALUES ($1, $2, $3, $4)`, v.Hash[:], v.Request, v.Network, micros(v.Till))
+	_, err = tx.sql.Exec(`INSERT INTO upstream_visits (hash, request, network, till) VALUES ($1, $2, $3, $4)`, v.Hash[:], v.Request, v.Network, micros(v.Till))
 	return time.Time{}, err
 }
 
 // EndVisit gives the sealed authorization request of somebody who is back, and removes it: on whatever nodes it is tried, it
 // succeeds once. It gives nil where there is none, or where it is over.
 func (tx *Tx) EndVisit(hash identity.Hash, now time.Time) (request []byte, err error) {
-	_, err = tx.one([]any{&request}, `DELETE FROM upstream_visits WHERE hash = $1 AND till > $2 RETURNING request`, hash[:], micros(now))
+	_, err = tx.sql.Scan([]any{&request}, `DELETE FROM upstream_visits WHERE hash = $1 AND till > $2 RETURNING request`, hash[:], micros(now))
 	return request, err
 }

@@ -1,4 +1,4 @@
-package store
+package database
 
 import (
 	"database/sql"
@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	sqlite3 "modernc.org/sqlite/lib"
@@ -19,10 +18,10 @@ func TestSettingsOfSQLite(t *testing.T) {
 	t.Parallel()
 	db := empty(t)
 	want := map[string]string{"journal_mode": "wal", "auto_vacuum": "2", "synchronous": "2", "foreign_keys": "1", "busy_timeout": fmt.Sprint(writeWithin.Milliseconds())}
-	require.NoError(t, db.Write(t.Context(), func(tx *Tx) error {
+	require.NoError(t, db.Write(t.Context(), "", func(tx *Tx) error {
 		for setting, value := range want {
 			var got string
-			if _, err := tx.one([]any{&got}, `PRAGMA `+setting); err != nil {
+			if _, err := tx.Scan([]any{&got}, `PRAGMA `+setting); err != nil {
 				return err
 			}
 			if got != value {
@@ -31,7 +30,7 @@ func TestSettingsOfSQLite(t *testing.T) {
 		}
 		return nil
 	}))
-	_, err := db.reads.ExecContext(t.Context(), `UPDATE directory SET version = 7`)
+	_, err := db.reads.ExecContext(t.Context(), `UPDATE exports SET version = 7`)
 	require.ErrorContains(t, err, "readonly")
 }
 
@@ -40,14 +39,14 @@ func TestReadersDoNotWaitForTheWriter(t *testing.T) {
 	t.Parallel()
 	db := empty(t)
 	var read error
-	require.NoError(t, db.Write(t.Context(), func(tx *Tx) error {
-		if err := tx.touchDirectory(); err != nil {
+	require.NoError(t, db.Write(t.Context(), "", func(tx *Tx) error {
+		if err := touch(tx); err != nil {
 			return err
 		}
-		_, read = db.Export(t.Context(), 1)
+		_, read = db.version(t.Context())
 		return nil
 	}))
-	require.ErrorIs(t, read, ErrNotFound)
+	require.NoError(t, read)
 }
 
 // Another program may have the file open, such as a backup. It can't write between what a transaction reads and what that writes: SQLite
@@ -55,19 +54,18 @@ func TestReadersDoNotWaitForTheWriter(t *testing.T) {
 func TestNobodyWritesBesideATransaction(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "hiregate.db")
-	db, err := Open(t.Context(), "sqlite://"+path, Options{})
-	require.NoError(t, err)
-	defer db.Close()
+	db := open(t, "sqlite://"+path)
 	other, err := sql.Open("sqlite", "file:"+path+"?_pragma=busy_timeout(0)")
 	require.NoError(t, err)
 	defer other.Close()
 	var refused error
-	require.NoError(t, db.Write(t.Context(), func(tx *Tx) error {
-		if _, _, err := tx.SeenExport("acme", "u-1"); err != nil {
+	require.NoError(t, db.Write(t.Context(), "", func(tx *Tx) error {
+		var version int
+		if _, err := tx.Scan([]any{&version}, `SELECT version FROM exports`); err != nil {
 			return err
 		}
-		_, refused = other.ExecContext(t.Context(), `UPDATE directory SET version = version + 1`)
-		return tx.PostponeDispatch(1, time.Now())
+		_, refused = other.ExecContext(t.Context(), `UPDATE exports SET version = version + 1`)
+		return touch(tx)
 	}))
 	require.ErrorContains(t, refused, "locked")
 }
@@ -82,9 +80,9 @@ func TestErrorsThatCostTheConnection(t *testing.T) {
 		require.Equal(t, want, doubtful(code), code)
 	}
 	for err, want := range map[error]bool{driver.ErrBadConn: true, sql.ErrConnDone: true, errors.New("another"): false} {
-		require.Equal(t, want, sqliteLost(fmt.Errorf("writing: %w", err)), err)
+		require.Equal(t, want, sqlite{}.lost(fmt.Errorf("writing: %w", err)), err)
 	}
 	db := empty(t)
-	_, err := db.reads.ExecContext(t.Context(), `UPDATE directory SET version = 7`)
+	_, err := db.reads.ExecContext(t.Context(), `UPDATE exports SET version = 7`)
 	require.Equal(t, sqlite3.SQLITE_READONLY, sqliteCode(fmt.Errorf("writing: %w", err)))
 }

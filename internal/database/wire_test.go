@@ -1,4 +1,4 @@
-package store
+package database
 
 import (
 	"context"
@@ -8,55 +8,44 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/hiregate/hiregate/internal/store/storetest"
 )
 
-// behind is a database on PostgreSQL behind a wire.
-func behind(t *testing.T) (*storetest.Wire, *DB) {
-	t.Helper()
-	wire := storetest.NewWire(t, storetest.Postgres(t))
-	db, err := Open(t.Context(), wire.Address, Options{})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, db.Close()) })
-	return wire, db
-}
+func setLimit(db *DB, limit time.Duration) { db.dialect.(*postgres).limit = limit }
 
 // A server that vanished without a word holds nobody for long, and nobody for good.
 func TestReadsOfASilentServerEnd(t *testing.T) {
 	t.Parallel()
 	wire, db := behind(t)
-	_, err := db.Export(t.Context(), 1)
-	require.ErrorIs(t, err, ErrNotFound)
-	db.engine.limit = 200 * time.Millisecond
+	_, err := db.version(t.Context())
+	require.NoError(t, err)
+	setLimit(db, 200*time.Millisecond)
 	wire.Silence(true)
-	_, err = db.Export(t.Context(), 1)
-	require.ErrorIs(t, err, ErrUnavailable)
-	_, err = db.Deliveries(t.Context(), 1)
+	_, err = db.version(t.Context())
 	require.ErrorIs(t, err, ErrUnavailable)
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err = db.Export(gone, 1)
+	_, err = db.version(gone)
 	require.ErrorIs(t, err, context.Canceled)
 	require.NotErrorIs(t, err, ErrUnavailable, "its reader went away")
 	wire.Silence(false)
-	require.Eventually(t, func() bool { _, err := db.Deliveries(t.Context(), 1); return err == nil }, 10*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { _, err := db.version(t.Context()); return err == nil }, 10*time.Second, 10*time.Millisecond)
 }
 
 // Close waits for those who hold the database, but not for their reads of a server that says nothing.
 func TestCloseCutsReadsOff(t *testing.T) {
 	t.Parallel()
 	wire, db := behind(t)
-	db.engine.limit, db.grace = time.Hour, 100*time.Millisecond
-	_, err := db.Export(t.Context(), 1) // connects, which has a limit of its own
-	require.ErrorIs(t, err, ErrNotFound)
+	setLimit(db, time.Hour)
+	db.grace = 100 * time.Millisecond
+	_, err := db.version(t.Context()) // connects, which has a limit of its own
+	require.NoError(t, err)
 	release, ok := db.Hold()
 	require.True(t, ok)
 	wire.Silence(true)
 	read := make(chan error, 1)
 	go func() {
 		defer release()
-		_, err := db.Export(context.Background(), 1)
+		_, err := db.version(context.Background())
 		read <- err
 	}()
 	closed := make(chan error, 1)
@@ -80,23 +69,24 @@ func TestWritesToASilentServerEnd(t *testing.T) {
 	t.Parallel()
 	require.Less(t, turnWithin*5/4+writeWithin, 18*time.Second, "a partner waits 20 s")
 	wire, db := behind(t)
-	require.Equal(t, writeWithin, db.engine.limit)
-	require.NoError(t, db.Ping(t.Context()))
-	db.engine.limit = 300 * time.Millisecond
+	require.Equal(t, writeWithin, db.dialect.(*postgres).limit)
+	require.NoError(t, db.Write(t.Context(), "", touch))
+	const limit = 300 * time.Millisecond
+	setLimit(db, limit)
 	wire.Silence(true)
 	var all sync.WaitGroup
 	began := time.Now()
 	for range 40 { // alone and in batches
 		all.Go(func() {
-			if err := db.Ping(context.Background()); !errors.Is(err, ErrUnavailable) {
+			if err := db.Write(context.Background(), "", touch); !errors.Is(err, ErrUnavailable) {
 				t.Errorf("another error than unavailable: %v", err)
 			}
 		})
 	}
 	all.Wait()
-	require.Less(t, time.Since(began), 40*db.engine.limit)
+	require.Less(t, time.Since(began), 40*limit)
 	wire.Silence(false)
-	require.Eventually(t, func() bool { return db.Ping(t.Context()) == nil }, 10*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return db.Write(t.Context(), "", touch) == nil }, 10*time.Second, 10*time.Millisecond)
 }
 
 // A connection that was lost before anything was committed costs no write: the server was started anew, or closed what was idle.
@@ -105,32 +95,27 @@ func TestALostConnectionIsReplaced(t *testing.T) {
 	wire, db := behind(t)
 	for range 5 {
 		wire.Cut()
-		require.NoError(t, db.Ping(t.Context()))
+		require.NoError(t, db.Write(t.Context(), "", func(*Tx) error { return nil }))
 	}
 	for range 5 {
 		runs := 0
-		require.NoError(t, db.Write(t.Context(), func(tx *Tx) error {
+		require.NoError(t, db.Write(t.Context(), "", func(tx *Tx) error {
 			if runs++; runs == 1 {
 				wire.Cut()
 			}
-			_, err := tx.exec(`UPDATE directory SET version = version + 1`)
-			return err
+			return touch(tx)
 		}))
 		require.Equal(t, 2, runs)
 	}
 	runs := 0
-	require.ErrorIs(t, db.Write(t.Context(), func(tx *Tx) error {
+	require.ErrorIs(t, db.Write(t.Context(), "", func(tx *Tx) error {
 		runs++
 		wire.Cut()
-		_, err := tx.exec(`UPDATE directory SET version = version + 1`)
-		return err
+		return touch(tx)
 	}), ErrUnavailable)
 	require.Equal(t, 2, runs, "it is tried again once")
-	var version int
-	require.NoError(t, db.Write(t.Context(), func(tx *Tx) error {
-		_, err := tx.one([]any{&version}, `SELECT version FROM directory`)
-		return err
-	}))
+	version, err := db.version(t.Context())
+	require.NoError(t, err)
 	require.Equal(t, 5, version)
 }
 
@@ -141,11 +126,11 @@ func TestACommitIsNotTriedAgain(t *testing.T) {
 	runs := 0
 	write := func(tx *Tx) error {
 		runs++
-		_, err := tx.exec(`UPDATE directory SET version = version + 1`)
+		err := touch(tx)
 		wire.Cut()
 		return err
 	}
-	require.NoError(t, db.Ping(t.Context()))
-	require.ErrorIs(t, db.Write(t.Context(), write), ErrUnavailable)
+	require.NoError(t, db.Write(t.Context(), "", touch))
+	require.ErrorIs(t, db.Write(t.Context(), "", write), ErrUnavailable)
 	require.Equal(t, 1, runs)
 }

@@ -1,4 +1,4 @@
-package store
+package database
 
 import (
 	"context"
@@ -9,24 +9,20 @@ import (
 
 // Tx is the open transaction that a closure given to Write writes with. It must not be used after the closure returns.
 type Tx struct {
-	engine   *engine
+	dialect  dialect
 	ctx      context.Context // of the transaction, and of no request
 	conn     *sql.Conn
 	prepared map[string]*sql.Stmt // statements by their text
-	scratch  []byte               // for what is written next
 	broken   error                // an error after which the connection can't be trusted
 	failed   error                // of the first statement that failed since begin
 }
 
-// keptScratch is the largest scratch memory worth keeping for the next statement, in bytes.
-const keptScratch = 256 << 10
-
-func newTx(ctx context.Context, e *engine, db *sql.DB) (*Tx, error) {
+func newTx(ctx context.Context, d dialect, db *sql.DB) (*Tx, error) {
 	conn, err := db.Conn(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return &Tx{engine: e, conn: conn, prepared: map[string]*sql.Stmt{}}, nil
+	return &Tx{dialect: d, conn: conn, prepared: map[string]*sql.Stmt{}}, nil
 }
 
 func (tx *Tx) close() {
@@ -39,7 +35,7 @@ func (tx *Tx) close() {
 // The transaction belongs to the store, not to a request: ctx is the writer's.
 func (tx *Tx) begin(ctx context.Context) error {
 	tx.ctx, tx.failed = ctx, nil
-	return tx.run(tx.engine.begin)
+	return tx.run(tx.dialect.beginning())
 }
 
 func (tx *Tx) commit() error { return tx.run("COMMIT") }
@@ -47,17 +43,17 @@ func (tx *Tx) commit() error { return tx.run("COMMIT") }
 func (tx *Tx) rollback() error { return tx.run("ROLLBACK") }
 
 func (tx *Tx) run(q string) error {
-	_, err := tx.exec(q)
+	_, err := tx.Exec(q)
 	return err
 }
 
-// exec runs a statement that gives no rows, and reports how many it changed.
-func (tx *Tx) exec(q string, args ...any) (int64, error) {
+// Exec runs a statement that returns no rows, and returns how many it changed.
+func (tx *Tx) Exec(q string, args ...any) (int64, error) {
 	s, err := tx.prepare(q)
 	if err != nil {
 		return 0, err
 	}
-	res, err := s.ExecContext(tx.ctx, tx.engine.arguments(args)...)
+	res, err := s.ExecContext(tx.ctx, tx.dialect.arguments(args)...)
 	if err != nil {
 		return 0, tx.note(err)
 	}
@@ -78,25 +74,50 @@ func (tx *Tx) prepare(q string) (*sql.Stmt, error) {
 	return s, nil
 }
 
-// one reads the single row of a statement, which may be an INSERT … RETURNING. It reports false when there is none.
-func (tx *Tx) one(dest []any, q string, args ...any) (bool, error) {
+// Scan reads the single row of a statement, which may be an INSERT … RETURNING, into dest. It reports false when there is none.
+func (tx *Tx) Scan(dest []any, q string, args ...any) (bool, error) {
 	s, err := tx.prepare(q)
 	if err != nil {
 		return false, err
 	}
-	err = s.QueryRowContext(tx.ctx, tx.engine.arguments(args)...).Scan(dest...)
+	err = s.QueryRowContext(tx.ctx, tx.dialect.arguments(args)...).Scan(dest...)
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, nil
 	}
 	return err == nil, tx.note(err)
 }
 
+// Query calls each for every row of a statement, until it returns an error.
+func (tx *Tx) Query(each func(Row) error, q string, args ...any) error {
+	s, err := tx.prepare(q)
+	if err != nil {
+		return err
+	}
+	rows, err := s.QueryContext(tx.ctx, tx.dialect.arguments(args)...)
+	if err != nil {
+		return tx.note(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := each(rows); err != nil {
+			return fmt.Errorf("reading a row: %w", err)
+		}
+	}
+	return tx.note(rows.Err())
+}
+
+// KeyShare ends a SELECT of rows that no other node may delete before the transaction ends. It is empty where no other node writes.
+func (tx *Tx) KeyShare() string { return tx.dialect.keyShare() }
+
+// LockKey waits until no other transaction holds the lock of a number, and holds it until the transaction ends.
+func (tx *Tx) LockKey(key int64) error { return tx.dialect.lockKey(tx, key) }
+
 // note marks the database's own errors as ErrUnavailable, and remembers those after which the connection must be opened anew.
 func (tx *Tx) note(err error) error {
 	if err == nil {
 		return nil
 	}
-	if tx.engine.lost(err) {
+	if tx.dialect.lost(err) {
 		tx.broken = err
 	}
 	err = fmt.Errorf("%w: %w", ErrUnavailable, err)

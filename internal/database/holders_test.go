@@ -1,4 +1,4 @@
-package store
+package database
 
 import (
 	"context"
@@ -7,12 +7,13 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
 )
 
 // A request may take for ever to come in: its client sends a byte a second. Close does not wait for that.
 func TestCloseWaitsForNobodyForEver(t *testing.T) {
 	t.Parallel()
-	db, err := Open(t.Context(), "sqlite://"+filepath.Join(t.TempDir(), "hiregate.db"), Options{})
+	db, err := Open(t.Context(), "sqlite://"+filepath.Join(t.TempDir(), "hiregate.db"), tables, zap.NewNop())
 	require.NoError(t, err)
 	db.held = 50 * time.Millisecond
 	release, ok := db.Hold()
@@ -20,9 +21,9 @@ func TestCloseWaitsForNobodyForEver(t *testing.T) {
 	require.NoError(t, db.Close())
 	_, ok = db.Hold()
 	require.False(t, ok)
-	_, err = db.Export(t.Context(), 1)
+	_, err = db.version(t.Context())
 	require.ErrorIs(t, err, ErrUnavailable)
-	require.ErrorIs(t, db.Ping(t.Context()), ErrUnavailable)
+	require.ErrorIs(t, db.Write(t.Context(), "", touch), ErrUnavailable)
 	release()
 	require.NoError(t, db.Close())
 }
@@ -30,7 +31,7 @@ func TestCloseWaitsForNobodyForEver(t *testing.T) {
 // Whoever began before goes on until they let go, however many are to come after that.
 func TestCloseWaitsForWhoHoldsIt(t *testing.T) {
 	t.Parallel()
-	db, err := Open(t.Context(), "sqlite://"+filepath.Join(t.TempDir(), "hiregate.db"), Options{})
+	db, err := Open(t.Context(), "sqlite://"+filepath.Join(t.TempDir(), "hiregate.db"), tables, zap.NewNop())
 	require.NoError(t, err)
 	db.held = time.Hour
 	release, ok := db.Hold()
@@ -45,7 +46,7 @@ func TestCloseWaitsForWhoHoldsIt(t *testing.T) {
 		return !ok
 	}, 10*time.Second, time.Millisecond)
 	for range 50 {
-		require.NoError(t, db.Ping(t.Context()))
+		require.NoError(t, db.Write(t.Context(), "", touch))
 	}
 	release()
 	require.NoError(t, <-closed)
@@ -55,18 +56,17 @@ func TestCloseWaitsForWhoHoldsIt(t *testing.T) {
 func TestCloseWritesWhatWaits(t *testing.T) {
 	t.Parallel()
 	address := "sqlite://" + filepath.Join(t.TempDir(), "hiregate.db")
-	db, err := Open(t.Context(), address, Options{})
+	db, err := Open(t.Context(), address, tables, zap.NewNop())
 	require.NoError(t, err)
-	touch := func(tx *Tx) error { return tx.touchDirectory() }
-	before, err := db.DirectoryVersion(t.Context())
+	before, err := db.version(t.Context())
 	require.NoError(t, err)
 	busy, release := make(chan struct{}), make(chan struct{})
 	written := make(chan error, 2)
 	go func() {
-		written <- db.Write(context.Background(), func(tx *Tx) error { close(busy); <-release; return touch(tx) })
+		written <- db.Write(context.Background(), "", func(tx *Tx) error { close(busy); <-release; return touch(tx) })
 	}()
 	<-busy
-	go func() { written <- db.Write(context.Background(), touch) }()
+	go func() { written <- db.Write(context.Background(), "", touch) }()
 	require.Eventually(t, func() bool { return len(db.writer.queue) == 1 }, 10*time.Second, time.Millisecond)
 
 	closed := make(chan error, 1)
@@ -77,16 +77,16 @@ func TestCloseWritesWhatWaits(t *testing.T) {
 		return db.writer.stopped
 	}, 10*time.Second, time.Millisecond)
 	for range 10 {
-		_, err = Open(t.Context(), address, Options{})
+		_, err = Open(t.Context(), address, tables, zap.NewNop())
 		require.ErrorContains(t, err, "in use by process")
 	}
 	close(release)
 	require.NoError(t, <-written)
 	require.NoError(t, <-written)
 	require.NoError(t, <-closed)
-	db, err = Open(t.Context(), address, Options{})
+	db, err = Open(t.Context(), address, tables, zap.NewNop())
 	require.NoError(t, err)
-	after, err := db.DirectoryVersion(t.Context())
+	after, err := db.version(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, before+2, after)
 	require.NoError(t, db.Close())

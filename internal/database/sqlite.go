@@ -1,4 +1,4 @@
-package store
+package database
 
 import (
 	"context"
@@ -15,31 +15,48 @@ import (
 
 	"github.com/pressly/goose/v3"
 	"go.uber.org/zap"
-	"modernc.org/sqlite"
+	driversqlite "modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
 var sqliteTypes = strings.NewReplacer("$ID", "INTEGER PRIMARY KEY", "$ROWID", "INTEGER PRIMARY KEY", "$BYTES", "BLOB", "$KEY", "TEXT")
 
-// sqliteEngine is SQLite, whose file one process has for itself.
-func sqliteEngine(address string) (*engine, error) {
+// sqlite is a SQLite file, which one process has for itself.
+type sqlite struct{ *openedFile }
+
+func parseSQLite(address string) (dialect, error) {
 	path, err := sqlitePath(address)
 	if err != nil {
 		return nil, err
 	}
-	file := &openedFile{path: path}
-	return &engine{
-		identity: "sqlite:" + path, shown: path, goose: goose.DialectSQLite3, types: sqliteTypes,
-		begin:   "BEGIN IMMEDIATE",
-		connect: func(a access) (*sql.DB, error) { return sqliteConnect(path, a) },
-		lock:    file.claim,
-		wait:    func(context.Context, *zap.Logger) error { return nil },
-		explain: sqliteExplained,
-		lost:    sqliteLost,
-		again:   func(error) bool { return false },
-		present: file.check,
-		size:    func() int64 { return sqliteWAL(path) },
-	}, nil
+	return sqlite{&openedFile{path: path}}, nil
+}
+
+func (s sqlite) identity() string { return "sqlite:" + s.path }
+func (s sqlite) String() string   { return s.path }
+func (sqlite) shared() bool       { return false }
+
+func (s sqlite) migrator(db *sql.DB, files fs.FS, _ *zap.Logger) (*goose.Provider, error) {
+	return goose.NewProvider(goose.DialectSQLite3, db, typed{files, sqliteTypes})
+}
+
+func (sqlite) explain(err error) error { return sqliteExplained(err) }
+func (sqlite) beginning() string       { return "BEGIN IMMEDIATE" }
+
+// bound is no limit: SQLite ends by itself, and a context that may end costs each statement a goroutine.
+func (sqlite) bound(ctx context.Context) (context.Context, context.CancelFunc) { return ctx, func() {} }
+
+func (sqlite) arguments(args []any) []any { return args }
+func (sqlite) keyShare() string           { return "" }
+func (sqlite) lockKey(*Tx, int64) error   { return nil }
+func (sqlite) conflict(error) bool        { return false }
+
+func (s sqlite) walSize() int64 {
+	info, err := os.Stat(s.path + "-wal")
+	if err != nil {
+		return 0
+	}
+	return info.Size()
 }
 
 // sqlitePath reads an address: sqlite:///absolute/path or sqlite:relative/path. Whatever links lead there, a file has one path.
@@ -62,9 +79,9 @@ func sqlitePath(address string) (string, error) {
 
 const readers = 4
 
-func sqliteConnect(path string, a access) (*sql.DB, error) {
-	if _, err := os.Stat(filepath.Dir(path)); errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("the folder %s does not exist; make it, writable for this user", filepath.Dir(path))
+func (s sqlite) connect(a access) (*sql.DB, error) {
+	if _, err := os.Stat(filepath.Dir(s.path)); errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("the folder %s does not exist; make it, writable for this user", filepath.Dir(s.path))
 	}
 	pragmas := []string{"busy_timeout = " + strconv.FormatInt(writeWithin.Milliseconds(), 10)}
 	if a == writing { // these take effect only before the first table, and the second one waits for whoever writes
@@ -80,7 +97,7 @@ func sqliteConnect(path string, a access) (*sql.DB, error) {
 	if a == reading {
 		pragmas = append(pragmas, "query_only = ON")
 	}
-	db := sql.OpenDB(&sqliteConnector{sqliteFile(path), "PRAGMA " + strings.Join(pragmas, "; PRAGMA ")})
+	db := sql.OpenDB(&sqliteConnector{sqliteFile(s.path), "PRAGMA " + strings.Join(pragmas, "; PRAGMA ")})
 	n := 1
 	if a == reading {
 		n = readers
@@ -96,7 +113,7 @@ func sqliteFile(path string) string { return "file:" + (&url.URL{Path: path}).Es
 // sqliteConnector opens connections to one file.
 type sqliteConnector struct{ address, pragmas string }
 
-func (c *sqliteConnector) Driver() driver.Driver { return new(sqlite.Driver) }
+func (c *sqliteConnector) Driver() driver.Driver { return new(driversqlite.Driver) }
 
 func (c *sqliteConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	conn, err := c.Driver().Open(c.address)
@@ -112,15 +129,15 @@ func (c *sqliteConnector) Connect(ctx context.Context) (driver.Conn, error) {
 
 // sqliteCode is SQLite's primary result code of an error; 0 when it is none of SQLite's.
 func sqliteCode(err error) int {
-	if e := new(sqlite.Error); errors.As(err, &e) {
+	if e := new(driversqlite.Error); errors.As(err, &e) {
 		return e.Code() & 0xff // the rest tells the cause apart
 	}
 	return 0
 }
 
-// sqliteLost: the connection broke, or SQLite met an I/O error. A full disk is not among them: the transaction was rolled back and
+// lost: the connection broke, or SQLite met an I/O error. A full disk is not among them: the transaction was rolled back and
 // the next one may find room.
-func sqliteLost(err error) bool {
+func (sqlite) lost(err error) bool {
 	return errors.Is(err, driver.ErrBadConn) || errors.Is(err, sql.ErrConnDone) || doubtful(sqliteCode(err))
 }
 
@@ -131,14 +148,6 @@ func doubtful(code int) bool {
 		return true
 	}
 	return false
-}
-
-func sqliteWAL(path string) int64 {
-	info, err := os.Stat(path + "-wal")
-	if err != nil {
-		return 0
-	}
-	return info.Size()
 }
 
 func lockHolder(path string) string {

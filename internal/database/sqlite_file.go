@@ -1,11 +1,14 @@
-package store
+package database
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"sync/atomic"
+
+	"go.uber.org/zap"
 )
 
 // followed is where symbolic links lead from a path to a file, which need not be there yet: the lock lies beside it, and so do SQLite's
@@ -50,8 +53,7 @@ type openedFile struct {
 	lock atomic.Pointer[takenLock]   // nil: not taken
 }
 
-// claim takes the lock.
-func (f *openedFile) claim() (io.Closer, error) {
+func (f *openedFile) claim(context.Context, *zap.Logger) (io.Closer, error) {
 	lock, err := sqliteClaim(f.path)
 	if err != nil {
 		return nil, err
@@ -63,8 +65,8 @@ func (f *openedFile) claim() (io.Closer, error) {
 // Close gives the lock back.
 func (f *openedFile) Close() error { return f.lock.Load().Close() }
 
-// check fails when the file at the path is not the one that it was at the first call, or is another process's by now.
-func (f *openedFile) check() error {
+// present fails when the file at the path is not the one that it was at the first call, or is another process's by now.
+func (f *openedFile) present() error {
 	is, err := os.Stat(f.path)
 	was := f.was.Load()
 	switch {

@@ -1,4 +1,4 @@
-package store
+package database
 
 import (
 	"context"
@@ -17,7 +17,6 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
-	"github.com/pressly/goose/v3"
 	"go.uber.org/zap"
 )
 
@@ -43,15 +42,16 @@ const (
 	neverIdle = `SELECT set_config('idle_session_timeout', '0', false) FROM pg_settings WHERE name = 'idle_session_timeout'`
 )
 
-// postgres is a database of a PostgreSQL server.
+// postgres is a database of a PostgreSQL server, which several nodes may share.
 type postgres struct {
 	config *pgx.ConnConfig
-	server string // host:port, for people
+	server string        // host:port, for people
+	digest string        // of the address
+	limit  time.Duration // of a read, or of a batch of writes
 }
 
-// postgresEngine is a database of a PostgreSQL server, which several nodes may share. Its address is
-// postgres://user:password@host:port/name?sslmode=…
-func postgresEngine(address string) (*engine, error) {
+// parsePostgres reads an address: postgres://user:password@host:port/name?sslmode=…
+func parsePostgres(address string) (dialect, error) {
 	const form = "write postgres://user:password@host:5432/name, special characters in the password percent-encoded"
 	if _, err := url.Parse(address); err != nil { // the error quotes the address, password and all
 		return nil, errors.New("the address of the database can't be read: " + form)
@@ -70,30 +70,36 @@ func postgresEngine(address string) (*engine, error) {
 	if _, ok := config.RuntimeParams["application_name"]; !ok {
 		config.RuntimeParams["application_name"] = "hiregate"
 	}
-	p := postgres{config, net.JoinHostPort(config.Host, strconv.Itoa(int(config.Port)))}
-	// The whole address counts, so that a new password takes effect with a reload; nobody is to read it there.
 	sum := sha256.Sum256([]byte(address))
-	return &engine{
-		identity: "postgres:" + p.server + "/" + config.Database + "#" + hex.EncodeToString(sum[:8]),
-		shown:    config.Database + " at " + p.server,
-		goose:    goose.DialectPostgres, types: postgresTypes, migrate: p.oneAfterTheOther, explain: p.explainSchema,
-		begin:   "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE",
-		sort:    true,
-		hold:    " FOR KEY SHARE", // the strength that foreign keys have: a change need not wait
-		queue:   "SELECT pg_advisory_xact_lock($1)",
-		connect: p.connect,
-		lock:    func() (io.Closer, error) { return nothing{}, nil }, // any number of nodes may share it
-		wait:    p.wait,
-		lost:    postgresLost, again: postgresAgain,
-		argument: postgresText,
-		// A server that vanished without a word would otherwise hold the writer for a quarter of an hour.
-		limit:   writeWithin,
-		present: func() error { return nil },
-		size:    func() int64 { return 0 },
-	}, nil
+	return &postgres{config, net.JoinHostPort(config.Host, strconv.Itoa(int(config.Port))), hex.EncodeToString(sum[:8]), writeWithin}, nil
 }
 
-func (p postgres) connect(a access) (*sql.DB, error) {
+// identity depends on the whole address, so that a new password takes effect with a reload; it can't be read there.
+func (p *postgres) identity() string {
+	return "postgres:" + p.server + "/" + p.config.Database + "#" + p.digest
+}
+
+func (p *postgres) String() string  { return p.config.Database + " at " + p.server }
+func (*postgres) shared() bool      { return true }
+func (*postgres) beginning() string { return "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE" }
+
+// bound: a server that vanished without a word would otherwise hold the writer, or a reader, for a quarter of an hour.
+func (p *postgres) bound(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, p.limit)
+}
+
+// keyShare is the strength that foreign keys have: a change need not wait.
+func (*postgres) keyShare() string { return " FOR KEY SHARE" }
+
+func (*postgres) lockKey(tx *Tx, key int64) error {
+	_, err := tx.Exec("SELECT pg_advisory_xact_lock($1)", key)
+	return err
+}
+
+func (*postgres) present() error { return nil }
+func (*postgres) walSize() int64 { return 0 }
+
+func (p *postgres) connect(a access) (*sql.DB, error) {
 	settings, n := postgresWriting, 1
 	if a == reading {
 		settings, n = postgresReading, postgresReaders
@@ -107,8 +113,13 @@ func (p postgres) connect(a access) (*sql.DB, error) {
 	return db, nil
 }
 
+// claim locks nobody out.
+func (p *postgres) claim(ctx context.Context, log *zap.Logger) (io.Closer, error) {
+	return io.NopCloser(nil), p.wait(ctx, log)
+}
+
 // wait waits for a server that does not answer yet: whoever starts a gateway often starts its database beside it.
-func (p postgres) wait(ctx context.Context, log *zap.Logger) error {
+func (p *postgres) wait(ctx context.Context, log *zap.Logger) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	var err error
@@ -121,7 +132,7 @@ func (p postgres) wait(ctx context.Context, log *zap.Logger) error {
 			err = last
 		}
 		if !postgresAway(err) {
-			return p.explain(err)
+			return p.explainConnection(err)
 		}
 		if !logged {
 			logged = true
@@ -146,7 +157,7 @@ var (
 )
 
 // look connects, and sees whether the database is one that we can use.
-func (p postgres) look(ctx context.Context) error {
+func (p *postgres) look(ctx context.Context) error {
 	c, err := pgx.ConnectConfig(ctx, p.config)
 	if err != nil {
 		return err
@@ -195,20 +206,20 @@ func postgresAway(err error) bool {
 	return code == "" || code == tooManyConnections || strings.HasPrefix(code, operatorShutdown) || strings.HasPrefix(code, connectionException)
 }
 
-// postgresLost: whatever did not come from the server as an error of a statement broke the connection, or leaves it in doubt. A
+// lost: whatever did not come from the server as an error of a statement broke the connection, or leaves it in doubt. A
 // server that became a standby takes no writes; its successor may be behind the same address.
-func postgresLost(err error) bool {
+func (*postgres) lost(err error) bool {
 	code := sqlState(err)
 	return code == "" || code == readOnlyTransaction || strings.HasPrefix(code, operatorShutdown) || strings.HasPrefix(code, connectionException)
 }
 
-// postgresAgain: two nodes came in each other's way.
-func postgresAgain(err error) bool {
+// conflict: two nodes came in each other's way.
+func (*postgres) conflict(err error) bool {
 	code := sqlState(err)
 	return code == deadlock || code == serializationFailed
 }
 
-func (p postgres) explain(err error) error {
+func (p *postgres) explainConnection(err error) error {
 	switch sqlState(err) {
 	case wrongPassword, notAllowed:
 		return fmt.Errorf("PostgreSQL at %s does not let the user %s in: correct user and password in the address of the database, or the server's pg_hba.conf: %w",
@@ -223,8 +234,8 @@ func (p postgres) explain(err error) error {
 	return err
 }
 
-// explainSchema says what to do when the schema could not be brought up to date.
-func (p postgres) explainSchema(err error) error {
+// explain is asked only once a connection was made: the schema could not be brought up to date.
+func (p *postgres) explain(err error) error {
 	if sqlState(err) == noPrivilege {
 		return fmt.Errorf("the user %s may not make or change tables in the database %s: make them its owner (ALTER DATABASE %s OWNER TO %s), and of the tables that are there: %w",
 			p.config.User, p.config.Database, p.config.Database, p.config.User, err)
@@ -232,7 +243,12 @@ func (p postgres) explainSchema(err error) error {
 	return err
 }
 
-// postgresText makes valid UTF-8 without U+0000 of a text, since PostgreSQL takes no other.
-func postgresText(s string) string {
-	return strings.ReplaceAll(strings.ToValidUTF8(s, "\ufffd"), "\x00", "\ufffd")
+// arguments makes valid UTF-8 without U+0000 of each text, since PostgreSQL takes no other.
+func (*postgres) arguments(args []any) []any {
+	for n, arg := range args {
+		if s, ok := arg.(string); ok {
+			args[n] = strings.ReplaceAll(strings.ToValidUTF8(s, "\ufffd"), "\x00", "\ufffd")
+		}
+	}
+	return args
 }

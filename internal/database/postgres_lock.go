@@ -1,8 +1,9 @@
-package store
+package database
 
 import (
 	"context"
 	"database/sql"
+	"io/fs"
 	"time"
 
 	"github.com/pressly/goose/v3"
@@ -13,13 +14,13 @@ import (
 // turnSilent is how long a node waits for another one's migration without a word.
 const turnSilent = 3 * time.Second
 
-// oneAfterTheOther has nodes that start at once migrate in turn. One waits up to five minutes for the others.
-func (p postgres) oneAfterTheOther(log *zap.Logger) ([]goose.ProviderOption, error) {
+// migrator has nodes that start at once migrate in turn. One waits up to five minutes for the others.
+func (p *postgres) migrator(db *sql.DB, files fs.FS, log *zap.Logger) (*goose.Provider, error) {
 	locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, 300))
 	if err != nil {
 		return nil, err
 	}
-	return []goose.ProviderOption{goose.WithSessionLocker(announced{locker, log, p.server, turnSilent})}, nil
+	return goose.NewProvider(goose.DialectPostgres, db, typed{files, postgresTypes}, goose.WithSessionLocker(announced{locker, log, p.server, turnSilent}))
 }
 
 // announced is a lock that says for whom it keeps somebody waiting.

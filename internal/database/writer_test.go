@@ -1,9 +1,8 @@
-package store
+package database
 
 import (
 	"context"
 	"errors"
-	"path/filepath"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -14,15 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
 )
-
-// empty is a database on SQLite.
-func empty(t *testing.T) *DB {
-	t.Helper()
-	db, err := Open(t.Context(), "sqlite://"+filepath.Join(t.TempDir(), "hiregate.db"), Options{})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, db.Close()) })
-	return db
-}
 
 // Whoever begins to wait, whenever that is, does not wait for ever, and not for much less than the limit.
 func TestWaitLimit(t *testing.T) {
@@ -52,37 +42,39 @@ func TestAWriteDoesNotWaitForEver(t *testing.T) {
 	t.Parallel()
 	db := empty(t)
 	require.Equal(t, turnWithin, db.writer.limit.within)
-	db.writer.limit.end()
-	db.writer.limit = newWaitLimit(50 * time.Millisecond)
+	require.NoError(t, db.writer.close())
+	var err error
+	db.writer, err = newWriter(db.dialect, 50*time.Millisecond, zap.NewNop())
+	require.NoError(t, err)
 
 	busy, release, released := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 	go func() {
-		released <- db.Write(context.Background(), func(*Tx) error { close(busy); <-release; return nil })
+		released <- db.Write(context.Background(), "", func(*Tx) error { close(busy); <-release; return nil })
 	}()
 	<-busy
 	var ran atomic.Bool
 	run := func(*Tx) error { ran.Store(true); return nil }
-	require.ErrorIs(t, db.Write(t.Context(), run), ErrUnavailable)
+	require.ErrorIs(t, db.Write(t.Context(), "", run), ErrUnavailable)
 	// Neither does one that finds the queue full.
 	var others sync.WaitGroup
 	for range cap(db.writer.queue) - len(db.writer.queue) {
-		others.Go(func() { db.Write(context.Background(), run) })
+		others.Go(func() { db.Write(context.Background(), "", run) })
 	}
 	others.Wait()
 	require.Len(t, db.writer.queue, cap(db.writer.queue))
-	require.ErrorIs(t, db.Write(t.Context(), run), ErrUnavailable)
+	require.ErrorIs(t, db.Write(t.Context(), "", run), ErrUnavailable)
 	// The one that runs has taken longer than all of them. It has had its turn: nobody gives up on it.
 	close(release)
 	require.NoError(t, <-released)
 
-	require.Eventually(t, func() bool { return db.Ping(t.Context()) == nil }, 10*time.Second, time.Millisecond) // what was queued has been passed over
+	require.Eventually(t, func() bool { return db.Write(t.Context(), "", touch) == nil }, 10*time.Second, time.Millisecond) // what was queued has been passed over
 	require.False(t, ran.Load(), "a write ran whose sender was told that it did not")
 }
 
 // A closure that fails costs the others of its batch nothing, and runs behind them: it may wait for a lock until the time of all is over.
 func TestWhoFailedRunsLast(t *testing.T) {
 	t.Parallel()
-	w := &writer{engine: empty(t).engine, log: zap.NewNop()} // one that takes what the test gives it
+	w := &writer{dialect: empty(t).dialect, log: zap.NewNop()} // one that takes what the test gives it
 	defer w.disconnect()
 	var ran []int
 	failure := errors.New("this one fails")

@@ -1,4 +1,4 @@
-package store
+package database
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
 
 	"github.com/hiregate/hiregate/internal/store/storetest"
 )
@@ -20,39 +21,17 @@ func TestSynchronousCommitIsNeverOff(t *testing.T) {
 		_, err = conn.Exec(t.Context(), `ALTER ROLE CURRENT_USER IN DATABASE `+pgx.Identifier{conn.Config().Database}.Sanitize()+` SET synchronous_commit = `+set)
 		require.NoError(t, err)
 		require.NoError(t, conn.Close(t.Context()))
-		db, err := Open(t.Context(), address, Options{})
+		db, err := Open(t.Context(), address, tables, zap.NewNop())
 		require.NoError(t, err)
 		var got string
 		var source string
-		require.NoError(t, db.Write(t.Context(), func(tx *Tx) error {
-			_, err := tx.one([]any{&got, &source}, `SELECT setting, source FROM pg_settings WHERE name = 'synchronous_commit'`)
+		require.NoError(t, db.Write(t.Context(), "", func(tx *Tx) error {
+			_, err := tx.Scan([]any{&got, &source}, `SELECT setting, source FROM pg_settings WHERE name = 'synchronous_commit'`)
 			return err
 		}))
 		require.Equal(t, want, got, "the server says %s", set)
 		require.Equal(t, "session", source, "a change of the server's setting would reach it")
 		require.NoError(t, db.Close())
-	}
-}
-
-// Text that an index orders is ordered by its bytes, as on SQLite, whatever the database's locale: cursors depend on it.
-func TestIndexedTextIsOrderedByItsBytes(t *testing.T) {
-	t.Parallel()
-	db, err := Open(t.Context(), storetest.Postgres(t), Options{})
-	require.NoError(t, err)
-	defer db.Close()
-	scan := func(r row) (column string, err error) { err = r.Scan(&column); return column, err }
-	const indexed = `SELECT DISTINCT c.relname || '.' || a.attname FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid
-		JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = ANY (i.indkey)
-		WHERE c.relnamespace = current_schema()::regnamespace AND c.relname NOT LIKE 'goose%' AND a.atttypid = 'text'::regtype`
-	all, err := query(t.Context(), db, scan, indexed)
-	require.NoError(t, err)
-	require.Greater(t, len(all), 20)
-	wrong, err := query(t.Context(), db, scan, indexed+` AND a.attcollation <> '"C"'::regcollation`)
-	require.NoError(t, err)
-	// Fixed words and names of modes: no list is ordered by them.
-	known := map[string]bool{"deliveries.outcome": true, "outgoing_bodies.documents": true}
-	for _, column := range wrong {
-		require.True(t, known[column], "%s is indexed and not $KEY", column)
 	}
 }
 
@@ -67,18 +46,18 @@ func TestSessionsOfPostgreSQL(t *testing.T) {
 		require.NoError(t, err)
 	}
 	require.NoError(t, conn.Close(t.Context()))
-	db, err := Open(t.Context(), address, Options{})
+	db, err := Open(t.Context(), address, tables, zap.NewNop())
 	require.NoError(t, err)
 	defer db.Close()
-	_, err = db.reads.ExecContext(context.Background(), `UPDATE directory SET version = 7`)
+	_, err = db.reads.ExecContext(context.Background(), `UPDATE exports SET version = 7`)
 	require.ErrorContains(t, err, "read-only")
 	want := map[string]string{"transaction_isolation": "read committed", "lock_timeout": "4s", "idle_in_transaction_session_timeout": "10s",
 		"client_encoding": "UTF8", "default_transaction_read_only": "off", "idle_session_timeout": "0"}
 	got := map[string]string{}
-	require.NoError(t, db.Write(t.Context(), func(tx *Tx) error {
+	require.NoError(t, db.Write(t.Context(), "", func(tx *Tx) error {
 		for setting := range want {
 			var value string
-			if _, err := tx.one([]any{&value}, `SHOW `+setting); err != nil {
+			if _, err := tx.Scan([]any{&value}, `SHOW `+setting); err != nil {
 				return err
 			}
 			got[setting] = value
@@ -87,7 +66,8 @@ func TestSessionsOfPostgreSQL(t *testing.T) {
 	}))
 	require.Equal(t, want, got)
 	for setting, value := range map[string]string{"client_encoding": "UTF8", "default_transaction_read_only": "on", "idle_session_timeout": "0"} {
-		got, err := queryOne(t.Context(), db, func(r row) (v string, err error) { err = r.Scan(&v); return v, err }, `SHOW `+setting)
+		var got string
+		err := db.Query(t.Context(), func(r Row) error { return r.Scan(&got) }, `SHOW `+setting)
 		require.NoError(t, err)
 		require.Equal(t, value, got)
 	}

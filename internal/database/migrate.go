@@ -1,40 +1,25 @@
-package store
+package database
 
 import (
 	"bytes"
 	"context"
-	"embed"
 	"fmt"
 	"io"
 	"io/fs"
 	"strings"
 	"time"
 
-	"github.com/pressly/goose/v3"
 	"go.uber.org/zap"
 )
 
-//go:embed migrations/*.sql
-var migrations embed.FS
-
 // migrate brings the schema up to date.
-func migrate(ctx context.Context, e *engine, log *zap.Logger) error {
-	db, err := e.connect(writing)
+func migrate(ctx context.Context, d dialect, files fs.FS, log *zap.Logger) error {
+	db, err := d.connect(writing)
 	if err != nil {
 		return err
 	}
 	defer db.Close()
-	files, err := fs.Sub(migrations, "migrations")
-	if err != nil {
-		return err
-	}
-	var options []goose.ProviderOption
-	if e.migrate != nil {
-		if options, err = e.migrate(log); err != nil {
-			return err
-		}
-	}
-	p, err := goose.NewProvider(e.goose, db, dialect{files, e.types}, options...)
+	p, err := d.migrator(db, files, log)
 	if err != nil {
 		return err
 	}
@@ -48,16 +33,16 @@ func migrate(ctx context.Context, e *engine, log *zap.Logger) error {
 	return err
 }
 
-// dialect is a file system of migrations as one database takes them. They name column types as $ID (given by the database),
+// typed is a file system of migrations as one database takes them. They name column types as $ID (given by the database),
 // $ROWID (given by us), $BYTES and $KEY; reading gives the database's.
-type dialect struct {
+type typed struct {
 	fs.FS
 	types *strings.Replacer
 }
 
 // Open implements fs.FS.
-func (d dialect) Open(name string) (fs.File, error) {
-	f, err := d.FS.Open(name)
+func (t typed) Open(name string) (fs.File, error) {
+	f, err := t.FS.Open(name)
 	if err != nil || !strings.HasSuffix(name, ".sql") {
 		return f, err
 	}
@@ -66,7 +51,7 @@ func (d dialect) Open(name string) (fs.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	text := d.types.Replace(string(raw))
+	text := t.types.Replace(string(raw))
 	return &migration{bytes.NewReader([]byte(text)), name, int64(len(text))}, nil
 }
 

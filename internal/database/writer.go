@@ -1,4 +1,4 @@
-package store
+package database
 
 import (
 	"cmp"
@@ -32,13 +32,10 @@ const (
 //
 // The error is fn's own, or wraps ErrUnavailable, also when fn has waited some seven seconds for its turn; when ctx ends while
 // it waits, ctx's. After a nil error the write is on disk.
-func (db *DB) Write(ctx context.Context, fn func(*Tx) error) error {
-	return db.WriteOrdered(ctx, "", fn)
-}
-
-// WriteOrdered is Write for closures that insert under a unique key: where nodes share a database, those of one batch run in the
-// order of their keys, so that no two nodes wait for each other crosswise.
-func (db *DB) WriteOrdered(ctx context.Context, key string, fn func(*Tx) error) error {
+//
+// key is the unique key that fn inserts under, or empty: where nodes share a database, the closures of one batch run in the order
+// of their keys, so that no two nodes wait for each other crosswise.
+func (db *DB) Write(ctx context.Context, key string, fn func(*Tx) error) error {
 	w := writes.Get().(*write)
 	w.key, w.fn, w.late = key, fn, db.writer.limit.begin()
 	err := db.writer.enqueue(ctx, w)
@@ -96,9 +93,9 @@ func (w *write) end() {
 
 // writer is the only one who writes to a database: it takes the closures that wait and commits them as one transaction.
 type writer struct {
-	engine *engine
-	log    *zap.Logger
-	queue  chan *write
+	dialect dialect
+	log     *zap.Logger
+	queue   chan *write
 	// limit is for those in the queue.
 	limit   *waitLimit
 	gate    sync.RWMutex // held for reading while something is put into the queue
@@ -112,14 +109,15 @@ type writer struct {
 	commits, writes atomic.Int64
 }
 
-func newWriter(e *engine, log *zap.Logger) (*writer, error) {
-	w := &writer{engine: e, log: log, queue: make(chan *write, queueLength), ended: make(chan struct{})}
-	ctx, cancel := e.bounded()
+// newWriter starts a writer, whose queue a closure leaves after the time turn.
+func newWriter(d dialect, turn time.Duration, log *zap.Logger) (*writer, error) {
+	w := &writer{dialect: d, log: log, queue: make(chan *write, queueLength), ended: make(chan struct{})}
+	ctx, cancel := d.bound(context.Background())
 	defer cancel()
 	if err := w.ensureConnected(ctx); err != nil {
 		return nil, err
 	}
-	w.limit = newWaitLimit(turnWithin)
+	w.limit = newWaitLimit(turn)
 	go w.serve()
 	return w, nil
 }
@@ -159,13 +157,13 @@ func (w *writer) close() error {
 func (w *writer) serve() {
 	defer close(w.ended)
 	defer w.disconnect()
-	defer func() { w.limit.end() }() // the one of then: a test puts another in its place
+	defer w.limit.end()
 	batch := make([]*write, 0, maxBatch)
 	for one := range w.queue {
 		batch = append(batch[:0], one)
 		batch = w.fill(batch)
 		batch = slices.DeleteFunc(batch, func(one *write) bool { return !one.state.CompareAndSwap(waiting, taken) })
-		if w.engine.sort {
+		if w.dialect.shared() { // elsewhere they run as they came: ids then rise, and rows go to the end of their tables, which costs least
 			slices.SortStableFunc(batch, func(a, b *write) int { return cmp.Compare(a.key, b.key) })
 		}
 		w.commit(batch)
@@ -205,7 +203,7 @@ func (w *writer) commit(batch []*write) {
 	if len(batch) == 0 {
 		return
 	}
-	ctx, cancel := w.engine.bounded()
+	ctx, cancel := w.dialect.bound(context.Background())
 	defer cancel()
 	failed, err := w.run(ctx, batch)
 	if !failed || len(batch) == 1 {
@@ -231,7 +229,7 @@ func (w *writer) run(ctx context.Context, batch []*write) (failed bool, err erro
 	if res == lost && known && ctx.Err() == nil { // the server may have been started anew since, or have closed what was idle
 		res, err = w.transaction(ctx, batch)
 	}
-	for tries := 1; res == faulty && len(batch) == 1 && tries < maxTries && w.engine.again(err); tries++ {
+	for tries := 1; res == faulty && len(batch) == 1 && tries < maxTries && w.dialect.conflict(err); tries++ {
 		res, err = w.transaction(ctx, batch)
 	}
 	return res == faulty, err
@@ -265,7 +263,7 @@ func (w *writer) transaction(ctx context.Context, batch []*write) (result, error
 			return w.lose(), fmt.Errorf("writing: %w: %w", ErrUnavailable, err)
 		}
 	}
-	err := w.engine.present()
+	err := w.dialect.present()
 	if err == nil {
 		err = w.tx.commit()
 	}
@@ -307,14 +305,14 @@ func (w *writer) ensureConnected(ctx context.Context) error {
 	if w.tx != nil {
 		return nil
 	}
-	if err := w.engine.present(); err != nil {
+	if err := w.dialect.present(); err != nil {
 		return err
 	}
-	db, err := w.engine.connect(writing)
+	db, err := w.dialect.connect(writing)
 	if err != nil {
 		return err
 	}
-	tx, err := newTx(ctx, w.engine, db)
+	tx, err := newTx(ctx, w.dialect, db)
 	if err != nil {
 		db.Close()
 		return err

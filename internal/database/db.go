@@ -1,0 +1,135 @@
+// Package database opens SQLite and PostgreSQL, brings their schema up to date, and reads and writes. It knows no table but those
+// that tell a database of hiregate from another program's; package store has them.
+//
+// There is one way to write: DB.Write. Reads are short: they take a page and let go, since a reader left open lets the
+// write-ahead log grow without end.
+package database
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"time"
+
+	"go.uber.org/zap"
+)
+
+// ErrUnavailable says that the database can't be written or read now. What was asked for was not acknowledged; after a lost
+// COMMIT it may still be there, so the sender's repeat is answered as a duplicate.
+var ErrUnavailable = errors.New("the database is not available")
+
+// DB is an open database. Make it with Open; it is safe for concurrent use.
+type DB struct {
+	dialect dialect
+	lock    io.Closer
+	reads   *sql.DB
+	writer  *writer
+	holders holders
+	ending  context.Context // ends once Close has waited long enough for those who read
+	end     context.CancelFunc
+	grace   time.Duration
+	held    time.Duration // how long Close waits for those who hold it
+}
+
+const (
+	closeGrace = 3 * time.Second // is how long Close lets reads go on where they may hang
+	holdGrace  = 5 * time.Second // is how long it waits for whoever holds the database: a request may take for ever to come in
+)
+
+// Row is a row that is read.
+type Row interface{ Scan(...any) error }
+
+// Open opens the database at an address such as sqlite:///var/lib/hiregate/hiregate.db or postgres://user@host/name, applies the
+// migrations that it lacks and starts its writer. The error is a sentence that says what to do.
+func Open(ctx context.Context, address string, migrations fs.FS, log *zap.Logger) (*DB, error) {
+	d, err := parseAddress(address)
+	if err != nil {
+		return nil, err
+	}
+	lock, err := d.claim(ctx, log)
+	if err != nil {
+		return nil, err
+	}
+	db := &DB{dialect: d, lock: lock, grace: closeGrace, held: holdGrace}
+	db.ending, db.end = context.WithCancel(context.Background())
+	if err := migrate(ctx, d, migrations, log); err != nil {
+		lock.Close()
+		return nil, opening(d, "updating the schema of", err)
+	}
+	if db.reads, err = d.connect(reading); err != nil {
+		lock.Close()
+		return nil, opening(d, "opening", err)
+	}
+	if db.writer, err = newWriter(d, turnWithin, log); err != nil {
+		db.reads.Close()
+		lock.Close()
+		return nil, opening(d, "opening", err)
+	}
+	return db, nil
+}
+
+// Identity is equal for two addresses of the same database.
+func Identity(address string) (string, error) {
+	d, err := parseAddress(address)
+	if err != nil {
+		return "", err
+	}
+	return d.identity(), nil
+}
+
+// String names the database to people, without a password.
+func (db *DB) String() string { return db.dialect.String() }
+
+// Shared reports whether other processes may use the database at the same time.
+func (db *DB) Shared() bool { return db.dialect.shared() }
+
+// WALSize is the size of SQLite's write-ahead log in bytes; 0 when there is none.
+func (db *DB) WALSize() int64 { return db.dialect.walSize() }
+
+// Close waits for whoever holds the database (see Hold), five seconds at most, commits what was queued and closes it. Reads of a
+// server that are still under way three seconds later are cut off, and so is what comes after them. Whoever holds it longer is told
+// that it is not available.
+func (db *DB) Close() error {
+	defer db.end()
+	defer time.AfterFunc(db.grace, db.end).Stop()
+	if !db.holders.leave(db.held) {
+		return nil
+	}
+	return errors.Join(db.writer.close(), db.reads.Close(), db.lock.Close())
+}
+
+// Hold keeps the database from being closed until release is called: for a request that began under a configuration
+// which is then replaced. It reports false when the database is closed already, or about to be.
+func (db *DB) Hold() (release func(), ok bool) { return db.holders.enter() }
+
+// Query calls each for every row of a read that returns at most a page of rows, until it returns an error.
+func (db *DB) Query(ctx context.Context, each func(Row) error, q string, args ...any) error {
+	bounded, cancel := db.dialect.bound(ctx)
+	defer cancel()
+	defer context.AfterFunc(db.ending, cancel)()
+	rows, err := db.reads.QueryContext(bounded, q, db.dialect.arguments(args)...)
+	if err != nil {
+		return unavailable(ctx, "reading", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := each(rows); err != nil {
+			return unavailable(ctx, "reading a row", err)
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return unavailable(ctx, "reading rows", err)
+	}
+	return nil
+}
+
+// unavailable marks an error of the database itself, as opposed to the end of the reader's own context, as ErrUnavailable.
+func unavailable(ctx context.Context, doing string, err error) error {
+	if ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)) {
+		return fmt.Errorf("%s: %w", doing, err)
+	}
+	return fmt.Errorf("%s: %w: %w", doing, ErrUnavailable, err)
+}

@@ -1,0 +1,90 @@
+package database
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/url"
+	"strings"
+
+	"github.com/pressly/goose/v3"
+	"go.uber.org/zap"
+)
+
+// dialect is a database of one kind: sqlite or postgres. The statements are the same on both, but for the schema's types.
+type dialect interface {
+	// identity is equal for two addresses of the same database.
+	identity() string
+	// String names the database to people, without a password.
+	String() string
+	// shared reports whether other nodes may write at the same time.
+	shared() bool
+
+	// claim waits until the database can be reached, and locks out who must not use it beside us until the lock is closed.
+	// Its error says what to do.
+	claim(context.Context, *zap.Logger) (lock io.Closer, err error)
+	connect(access) (*sql.DB, error)
+	migrator(*sql.DB, fs.FS, *zap.Logger) (*goose.Provider, error)
+	// explain adds to an error that keeps the database from being opened what to do about it.
+	explain(error) error
+
+	// beginning is the statement that begins a transaction.
+	beginning() string
+	// bound limits the time of a read, or of a batch of writes, where the database may never answer.
+	bound(context.Context) (context.Context, context.CancelFunc)
+	// arguments makes the arguments of a statement those that the database takes.
+	arguments([]any) []any
+	// keyShare ends a SELECT of rows that no other node may delete before the transaction ends.
+	keyShare() string
+	// lockKey waits until no other transaction holds the lock of a number, and holds it until the transaction ends.
+	lockKey(tx *Tx, key int64) error
+	// present fails when the open database is not what its address names any more. The writer asks before each commit.
+	present() error
+	// lost reports whether the connection must be replaced after an error.
+	lost(error) bool
+	// conflict reports whether another node caused an error, so that the same may succeed a moment later.
+	conflict(error) bool
+
+	// walSize is the size of the write-ahead log in bytes; 0 where it is not ours.
+	walSize() int64
+}
+
+type access int
+
+const (
+	reading access = iota
+	writing
+)
+
+const (
+	exampleSQLite   = "sqlite:///var/lib/hiregate/hiregate.db"
+	examplePostgres = "postgres://hiregate@db.internal/hiregate"
+)
+
+// parseAddress reads a database's address: sqlite:///absolute/path, sqlite:relative/path or postgres://user:password@host:port/name.
+func parseAddress(address string) (dialect, error) {
+	switch scheme, _, _ := strings.Cut(address, ":"); scheme {
+	case "sqlite":
+		return parseSQLite(address)
+	case "postgres", "postgresql":
+		return parsePostgres(address)
+	}
+	return nil, fmt.Errorf("database address %q: write %s or %s", redactAddress(address), exampleSQLite, examplePostgres)
+}
+
+// redactAddress removes the password and all parameters of an address for an error. Text that is no URL may have a password
+// anywhere: host=db password=…, or user:password@host without a scheme.
+func redactAddress(address string) string {
+	address, _, _ = strings.Cut(address, "?")
+	if u, err := url.Parse(address); err == nil && !strings.ContainsAny(u.Opaque+u.Path+u.Fragment, "@=") {
+		return u.Redacted()
+	}
+	return "(unreadable)"
+}
+
+// opening is the error of a database that can't be opened, while something was done.
+func opening(d dialect, doing string, err error) error {
+	return fmt.Errorf("%s the database %s: %w", doing, d, d.explain(err))
+}

@@ -1,0 +1,82 @@
+package store
+
+import (
+	"context"
+	"errors"
+
+	"github.com/hiregate/hiregate/internal/database"
+)
+
+type row = database.Row
+
+// reader reads outside of transactions.
+type reader interface {
+	Query(ctx context.Context, each func(row) error, q string, args ...any) error
+}
+
+// query runs a read that returns at most a page of rows.
+func query[T any](ctx context.Context, db *DB, scan func(row) (T, error), q string, args ...any) ([]T, error) {
+	var all []T
+	if err := db.reads.Query(ctx, into(&all, scan), q, args...); err != nil && !errors.Is(err, errEnough) {
+		return nil, err
+	}
+	return all, nil
+}
+
+// errEnough is what a scan returns where a query need not go on.
+var errEnough = errors.New("enough")
+
+// queryTx is query within a transaction.
+func queryTx[T any](tx *Tx, scan func(row) (T, error), q string, args ...any) ([]T, error) {
+	var all []T
+	err := tx.sql.Query(into(&all, scan), q, args...)
+	return all, err
+}
+
+func into[T any](all *[]T, scan func(row) (T, error)) func(row) error {
+	return func(r row) error {
+		one, err := scan(r)
+		if err != nil {
+			return err
+		}
+		*all = append(*all, one)
+		return nil
+	}
+}
+
+// queryMap is query for rows of which each has a key of its own.
+func queryMap[K comparable, V any](ctx context.Context, db *DB, scan func(row) (K, V, error), q string, args ...any) (map[K]V, error) {
+	all := map[K]V{}
+	err := db.reads.Query(ctx, func(r row) error {
+		key, value, err := scan(r)
+		all[key] = value
+		return err
+	}, q, args...)
+	return all, err
+}
+
+// queryOne is query for a single row; ErrNotFound when there is none.
+func queryOne[T any](ctx context.Context, db *DB, scan func(row) (T, error), q string, args ...any) (one T, err error) {
+	all, err := query(ctx, db, scan, q, args...)
+	if err != nil {
+		return one, err
+	}
+	if len(all) == 0 {
+		return one, ErrNotFound
+	}
+	return all[0], nil
+}
+
+// first is the first row of a query; it reports false when there is none.
+func first[T any](all []T, err error) (one T, ok bool, _ error) {
+	if err != nil || len(all) == 0 {
+		return one, false, err
+	}
+	return all[0], true, nil
+}
+
+// scanned scans the single column of a row.
+func scanned[T any](r row) (value T, err error) {
+	err = r.Scan(&value)
+	return value, err
+}
