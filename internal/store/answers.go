@@ -14,31 +14,26 @@ func (tx *Tx) AddSubmission(tenant, application string, s *hiring.Submission) er
 	if err != nil {
 		return err
 	}
-	_, err = tx.sql.Exec(`INSERT INTO application_answers (tenant, application, data) VALUES ($1, $2, $3)`, tenant, application, wrapBody(data))
-	return err
+	return tx.exec(`INSERT INTO application_answers (tenant, application, data) VALUES ($1, $2, $3)`, tenant, application, wrapBody(data))
 }
 
 // AddComplianceAnswer keeps an answer to a question of a compliance group.
 func (tx *Tx) AddComplianceAnswer(a *hiring.JobApplication, c hiring.ComplianceAnswer, now time.Time) error {
-	_, err := tx.sql.Exec(`INSERT INTO compliance_answers (tenant, application, question, job, compliance, choice, value, answered_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+	return tx.exec(`INSERT INTO compliance_answers (tenant, application, question, job, compliance, choice, value, answered_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
 		a.Tenant, a.ID, c.Question, a.Job, c.Group, c.Choice, wrapBody([]byte(c.Value)), micros(now))
-	return err
 }
 
 // MoveComplianceAnswers has what was answered to the compliance groups counted with the job that the application is for now.
 func (tx *Tx) MoveComplianceAnswers(a *hiring.JobApplication) error {
-	_, err := tx.sql.Exec(`UPDATE compliance_answers SET job = $3 WHERE tenant = $1 AND application = $2`, a.Tenant, a.ID, a.Job)
-	return err
+	return tx.exec(`UPDATE compliance_answers SET job = $3 WHERE tenant = $1 AND application = $2`, a.Tenant, a.ID, a.Job)
 }
 
 // DeleteSubmission removes all that came with a job application, and what was answered to the compliance groups.
 func (tx *Tx) DeleteSubmission(tenant, application string) error {
-	for _, table := range []string{"application_answers", "compliance_answers"} {
-		if _, err := tx.sql.Exec(`DELETE FROM `+table+` WHERE tenant = $1 AND application = $2`, tenant, application); err != nil {
-			return err
-		}
-	}
-	return nil
+	return tx.execAll([]string{
+		`DELETE FROM application_answers WHERE tenant = $1 AND application = $2`,
+		`DELETE FROM compliance_answers WHERE tenant = $1 AND application = $2`,
+	}, tenant, application)
 }
 
 // Submission reads what came with a job application; ErrNotFound when it came from elsewhere.

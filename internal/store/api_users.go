@@ -10,9 +10,8 @@ import (
 
 // AddAPIUser adds a user of the Apply API; ErrTaken when the tenant has a user of that name.
 func (tx *Tx) AddAPIUser(u *hiring.APIUser) error {
-	n, err := tx.sql.Exec(`INSERT INTO api_users (id, tenant, user_name, folded, password, created_at) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING`,
+	return tx.execOr(ErrTaken, `INSERT INTO api_users (id, tenant, user_name, folded, password, created_at) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING`,
 		u.ID, u.Tenant, u.Name, identity.Fold(u.Name), u.Password, micros(u.CreatedAt))
-	return orTaken(n, err)
 }
 
 // ResetAPIUser gives a user of a tenant another password, and revokes their tokens. One who is disabled stays so. It reports false
@@ -27,23 +26,17 @@ func (tx *Tx) ResetAPIUser(tenant, id, password string) (bool, error) {
 
 // EnableAPIUser lets a user of a tenant in again. It reports false when there is no such user.
 func (tx *Tx) EnableAPIUser(tenant, id string) (bool, error) {
-	n, err := tx.sql.Exec(`UPDATE api_users SET disabled_at = NULL WHERE tenant = $1 AND id = $2`, tenant, id)
-	return n > 0, err
+	return tx.changed(`UPDATE api_users SET disabled_at = NULL WHERE tenant = $1 AND id = $2`, tenant, id)
 }
 
 // DeleteAPIUsersOf removes all users of a tenant with their tokens. Their names are free then.
 func (tx *Tx) DeleteAPIUsersOf(tenant string) error {
-	for _, q := range []string{
+	return tx.execAll([]string{
 		// A row whose unique name changes is locked against tokens that another node issues.
 		`UPDATE api_users SET folded = id WHERE tenant = $1`,
 		`DELETE FROM api_tokens WHERE user_id IN (SELECT id FROM api_users WHERE tenant = $1)`,
 		`DELETE FROM api_users WHERE tenant = $1`,
-	} {
-		if _, err := tx.sql.Exec(q, tenant); err != nil {
-			return err
-		}
-	}
-	return nil
+	}, tenant)
 }
 
 // DisableAPIUser keeps a user of a tenant out, and revokes their tokens. It reports false when there is none, or none that is not
@@ -57,21 +50,19 @@ func (tx *Tx) DisableAPIUser(tenant, id string, now time.Time) (bool, error) {
 }
 
 func (tx *Tx) revokeAPITokens(user string) error {
-	_, err := tx.sql.Exec(`DELETE FROM api_tokens WHERE user_id = $1`, user)
-	return err
+	return tx.exec(`DELETE FROM api_tokens WHERE user_id = $1`, user)
 }
 
 // IssueAPIToken keeps a token of a user whose password was right, by its hash. It reports false when the user was disabled or got
 // another password meanwhile.
 func (tx *Tx) IssueAPIToken(u *hiring.APIUser, hash identity.Hash, now time.Time) (bool, error) {
-	if _, err := tx.sql.Exec(`DELETE FROM api_tokens WHERE hash IN (SELECT hash FROM api_tokens WHERE till <= $1 ORDER BY till LIMIT $2)`, micros(now), sweep); err != nil {
+	if err := tx.deleteExpired("api_tokens", "hash", "till", sweep, now); err != nil {
 		return false, err
 	}
-	n, err := tx.sql.Exec(`
+	return tx.changed(`
 		INSERT INTO api_tokens (hash, user_id, issued_at, till)
 		SELECT $1, id, CAST($2 AS BIGINT), CAST($3 AS BIGINT) FROM api_users WHERE id = $4 AND password = $5 AND disabled_at IS NULL`,
 		hash[:], micros(now), micros(now.Add(hiring.TokenLife)), u.ID, u.Password)
-	return n == 1, err
 }
 
 // HoldAPIToken reports whether a token is good; nobody revokes it until the transaction ends. With its user it goes as well.
@@ -80,41 +71,32 @@ func (tx *Tx) HoldAPIToken(hash identity.Hash, now time.Time) (good bool, err er
 	return tx.sql.Scan([]any{&user}, `SELECT user_id FROM api_tokens WHERE hash = $1 AND till > $2`+tx.sql.KeyShare(), hash[:], micros(now))
 }
 
-const apiUserColumns = `id, tenant, user_name, password, created_at, disabled_at`
-
-func scanAPIUser(r row) (*hiring.APIUser, error) {
-	var u hiring.APIUser
-	return &u, r.Scan(&u.ID, &u.Tenant, &u.Name, &u.Password, moment{&u.CreatedAt}, moment{&u.DisabledAt})
-}
+var apiUsers = table[hiring.APIUser]{"api_users", "id, tenant, user_name, password, created_at, disabled_at", func(u *hiring.APIUser) []any {
+	return []any{&u.ID, &u.Tenant, &u.Name, &u.Password, moment{&u.CreatedAt}, moment{&u.DisabledAt}}
+}}
 
 // APIUserByName reads a user of a tenant, also one who is disabled; ErrNotFound when there is none.
 func (db *DB) APIUserByName(ctx context.Context, tenant, name string) (*hiring.APIUser, error) {
-	return queryOne(ctx, db, scanAPIUser, `SELECT `+apiUserColumns+` FROM api_users WHERE folded = $1 AND tenant = $2`, identity.Fold(name), tenant)
+	return apiUsers.get(ctx, db, `folded = $1 AND tenant = $2`, identity.Fold(name), tenant)
 }
 
 // APIUsersByName reads the users of a name, of all tenants, also those who are disabled.
 func (db *DB) APIUsersByName(ctx context.Context, name string) ([]*hiring.APIUser, error) {
-	return query(ctx, db, scanAPIUser, `SELECT `+apiUserColumns+` FROM api_users WHERE folded = $1 ORDER BY id`, identity.Fold(name))
+	return query(ctx, db, apiUsers.scan, apiUsers.selecting(`folded = $1 ORDER BY id`), identity.Fold(name))
 }
 
 // APIUser reads a user of a tenant, also one who is disabled; ErrNotFound when there is none.
 func (db *DB) APIUser(ctx context.Context, tenant, id string) (*hiring.APIUser, error) {
-	return queryOne(ctx, db, scanAPIUser, `SELECT `+apiUserColumns+` FROM api_users WHERE tenant = $1 AND id = $2`, tenant, id)
+	return apiUsers.get(ctx, db, `tenant = $1 AND id = $2`, tenant, id)
 }
 
 // APIUserByToken reads whom a good token stands for; ErrNotFound when it is unknown, over or revoked.
 func (db *DB) APIUserByToken(ctx context.Context, hash identity.Hash, now time.Time) (*hiring.APIUser, error) {
-	return queryOne(ctx, db, scanAPIUser, `SELECT `+apiUserColumns+` FROM api_users WHERE disabled_at IS NULL
-		AND id = (SELECT user_id FROM api_tokens WHERE hash = $1 AND till > $2)`, hash[:], micros(now))
+	return apiUsers.get(ctx, db, `disabled_at IS NULL AND id = (SELECT user_id FROM api_tokens WHERE hash = $1 AND till > $2)`, hash[:], micros(now))
 }
 
 // APIUsers lists the users of a tenant by id.
-func (db *DB) APIUsers(ctx context.Context, tenant string, p Page) (page []*hiring.APIUser, next string, err error) {
-	page, err = query(ctx, db, scanAPIUser, `SELECT `+apiUserColumns+` FROM api_users WHERE tenant = $1 AND id > $2 ORDER BY id LIMIT $3`,
-		tenant, p.After, p.limit()+1)
-	if err == nil && len(page) > p.limit() {
-		page = page[:p.limit()]
-		next = page[len(page)-1].ID
-	}
-	return page, next, err
+func (db *DB) APIUsers(ctx context.Context, tenant string, p Page) ([]*hiring.APIUser, string, error) {
+	return queryPage(ctx, db, apiUsers.scan, func(u *hiring.APIUser) string { return u.ID }, p.limit(),
+		apiUsers.selecting(`tenant = $1 AND id > $2 ORDER BY id`), tenant, p.After)
 }

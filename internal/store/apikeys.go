@@ -10,15 +10,13 @@ import (
 
 // AddAPIKey adds a key, which is found by its hash.
 func (tx *Tx) AddAPIKey(k *hiring.APIKey, hash [sha256.Size]byte) error {
-	_, err := tx.sql.Exec(`INSERT INTO api_keys (id, hash, label, tenant, role, created_at) VALUES ($1, $2, $3, $4, $5, $6)`,
+	return tx.exec(`INSERT INTO api_keys (id, hash, label, tenant, role, created_at) VALUES ($1, $2, $3, $4, $5, $6)`,
 		k.ID, hash[:], k.Label, k.Tenant, string(k.Role), micros(k.CreatedAt))
-	return err
 }
 
 // RevokeAPIKey ends a key. It reports false when there is none that is good.
 func (tx *Tx) RevokeAPIKey(id string, now time.Time) (bool, error) {
-	n, err := tx.sql.Exec(`UPDATE api_keys SET revoked_at = $1 WHERE id = $2 AND revoked_at IS NULL`, micros(now), id)
-	return n == 1, err
+	return tx.changed(`UPDATE api_keys SET revoked_at = $1 WHERE id = $2 AND revoked_at IS NULL`, micros(now), id)
 }
 
 // APIKeyIsGood reports whether a key is there and not revoked.
@@ -29,45 +27,34 @@ func (tx *Tx) APIKeyIsGood(hash [sha256.Size]byte) (good bool, err error) {
 
 // RevokeAPIKeysOf ends the keys that open a tenant alone.
 func (tx *Tx) RevokeAPIKeysOf(tenant string, now time.Time) error {
-	_, err := tx.sql.Exec(`UPDATE api_keys SET revoked_at = $1 WHERE tenant = $2 AND revoked_at IS NULL`, micros(now), tenant)
-	return err
+	return tx.exec(`UPDATE api_keys SET revoked_at = $1 WHERE tenant = $2 AND revoked_at IS NULL`, micros(now), tenant)
 }
 
 // TouchAPIKey notes that a key was used, unless that was noted after a time.
 func (tx *Tx) TouchAPIKey(id string, now, since time.Time) error {
-	_, err := tx.sql.Exec(`UPDATE api_keys SET last_used_at = $1 WHERE id = $2 AND (last_used_at IS NULL OR last_used_at <= $3)`,
+	return tx.exec(`UPDATE api_keys SET last_used_at = $1 WHERE id = $2 AND (last_used_at IS NULL OR last_used_at <= $3)`,
 		micros(now), id, micros(since))
-	return err
 }
 
-const apiKeyColumns = `id, label, tenant, role, created_at, revoked_at, last_used_at`
-
-func scanAPIKey(r row) (*hiring.APIKey, error) {
-	var k hiring.APIKey
-	err := r.Scan(&k.ID, &k.Label, &k.Tenant, &k.Role, moment{&k.CreatedAt}, moment{&k.RevokedAt}, moment{&k.LastUsedAt})
-	return &k, err
-}
+var apiKeys = table[hiring.APIKey]{"api_keys", "id, label, tenant, role, created_at, revoked_at, last_used_at", func(k *hiring.APIKey) []any {
+	return []any{&k.ID, &k.Label, &k.Tenant, &k.Role, moment{&k.CreatedAt}, moment{&k.RevokedAt}, moment{&k.LastUsedAt}}
+}}
 
 // APIKeyByHash finds a key, also one that is revoked; ErrNotFound when there is none.
 func (db *DB) APIKeyByHash(ctx context.Context, hash [sha256.Size]byte) (*hiring.APIKey, error) {
-	return queryOne(ctx, db, scanAPIKey, `SELECT `+apiKeyColumns+` FROM api_keys WHERE hash = $1`, hash[:])
+	return apiKeys.get(ctx, db, `hash = $1`, hash[:])
 }
 
 // APIKey reads a key; ErrNotFound when there is none.
 func (db *DB) APIKey(ctx context.Context, id string) (*hiring.APIKey, error) {
-	return queryOne(ctx, db, scanAPIKey, `SELECT `+apiKeyColumns+` FROM api_keys WHERE id = $1`, id)
+	return apiKeys.get(ctx, db, `id = $1`, id)
 }
 
 // APIKeys lists keys by id: those that open a tenant alone, or all of them when it is empty.
-func (db *DB) APIKeys(ctx context.Context, tenant string, p Page) (page []*hiring.APIKey, next string, err error) {
-	where, args := `id > $1`, []any{p.After, p.limit() + 1}
+func (db *DB) APIKeys(ctx context.Context, tenant string, p Page) ([]*hiring.APIKey, string, error) {
+	where, args := `id > $1`, []any{p.After}
 	if tenant != "" {
-		where, args = `tenant = $3 AND id > $1`, append(args, tenant)
+		where, args = `tenant = $2 AND id > $1`, append(args, tenant)
 	}
-	page, err = query(ctx, db, scanAPIKey, `SELECT `+apiKeyColumns+` FROM api_keys WHERE `+where+` ORDER BY id LIMIT $2`, args...)
-	if err == nil && len(page) > p.limit() {
-		page = page[:p.limit()]
-		next = page[len(page)-1].ID
-	}
-	return page, next, err
+	return queryPage(ctx, db, apiKeys.scan, func(k *hiring.APIKey) string { return k.ID }, p.limit(), apiKeys.selecting(where+` ORDER BY id`), args...)
 }

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"encoding/json"
 	"time"
 
 	"github.com/hiregate/hiregate/internal/hiring"
@@ -10,20 +9,15 @@ import (
 
 // AddApplicationDocument adds a document to a job application. It reports false when that has one of this id already.
 func (tx *Tx) AddApplicationDocument(d *hiring.ApplicationDocument) (bool, error) {
-	descriptions, err := json.Marshal(d.Descriptions)
-	if err != nil {
-		return false, err
-	}
-	n, err := tx.sql.Exec(`
+	return tx.changed(`
 		INSERT INTO application_documents (key, tenant, application, id, descriptions, file_name, media_type, blob, sha256, size, created_at, scan, scan_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $11) ON CONFLICT DO NOTHING`,
-		d.Key, d.Tenant, d.Application, d.ID, string(descriptions), d.FileName, d.MediaType, d.Blob, d.SHA256, d.Size, micros(d.CreatedAt), string(d.Scan))
-	return n == 1, err
+		d.Key, d.Tenant, d.Application, d.ID, jsonText{d.Descriptions}, d.FileName, d.MediaType, d.Blob, d.SHA256, d.Size, micros(d.CreatedAt), string(d.Scan))
 }
 
 // DeleteApplicationDocument takes a document from its job application. Its file is left to the sweep, unless an export still offers it.
 func (tx *Tx) DeleteApplicationDocument(tenant, application, id string, now time.Time) (bool, error) {
-	_, err := tx.sql.Exec(`UPDATE documents SET state = $1, reason = $2, blob = '' WHERE state = 'scanning' AND scan_of =
+	err := tx.exec(`UPDATE documents SET state = $1, reason = $2, blob = '' WHERE state = 'scanning' AND scan_of =
 		(SELECT key FROM application_documents WHERE tenant = $3 AND application = $4 AND id = $5 AND scan = 'pending')`,
 		string(hiring.GivenUp), deletedReason, tenant, application, id)
 	if err != nil {
@@ -38,15 +32,12 @@ func (tx *Tx) DeleteApplicationDocument(tenant, application, id string, now time
 	return true, tx.releaseFile(blob, now)
 }
 
-const applicationDocumentColumns = `key, tenant, application, id, descriptions, file_name, media_type, blob, sha256, size, created_at, scan, finding`
-
-func scanApplicationDocument(r row) (*hiring.ApplicationDocument, error) {
-	var d hiring.ApplicationDocument
-	var descriptions string
-	if err := r.Scan(&d.Key, &d.Tenant, &d.Application, &d.ID, &descriptions, &d.FileName, &d.MediaType, &d.Blob, &d.SHA256, &d.Size, moment{&d.CreatedAt}, &d.Scan, &d.Finding); err != nil {
-		return nil, err
-	}
-	return &d, json.Unmarshal([]byte(descriptions), &d.Descriptions)
+var applicationDocuments = table[hiring.ApplicationDocument]{
+	"application_documents", "key, tenant, application, id, descriptions, file_name, media_type, blob, sha256, size, created_at, scan, finding",
+	func(d *hiring.ApplicationDocument) []any {
+		return []any{&d.Key, &d.Tenant, &d.Application, &d.ID, jsonText{&d.Descriptions}, &d.FileName, &d.MediaType, &d.Blob, &d.SHA256, &d.Size,
+			moment{&d.CreatedAt}, &d.Scan, &d.Finding}
+	},
 }
 
 // ApplicationDocuments reads the documents of a job application within a transaction, in the order they were added, at most limit.
@@ -55,27 +46,19 @@ func (tx *Tx) ApplicationDocuments(tenant, application string, limit int) ([]*hi
 }
 
 func (tx *Tx) applicationDocuments(hold, tenant, application string, limit int) ([]*hiring.ApplicationDocument, error) {
-	return queryTx(tx, scanApplicationDocument, `SELECT `+applicationDocumentColumns+` FROM application_documents
-		WHERE tenant = $1 AND application = $2 ORDER BY key LIMIT $3`+hold, tenant, application, limit)
+	return queryTx(tx, applicationDocuments.scan, applicationDocuments.selecting(`tenant = $1 AND application = $2 ORDER BY key LIMIT $3`)+hold, tenant, application, limit)
 }
 
 // ApplicationDocument reads a document of a job application; ErrNotFound when there is none.
 func (db *DB) ApplicationDocument(ctx context.Context, tenant, application, id string) (*hiring.ApplicationDocument, error) {
-	return queryOne(ctx, db, scanApplicationDocument, `SELECT `+applicationDocumentColumns+` FROM application_documents
-		WHERE tenant = $1 AND application = $2 AND id = $3`, tenant, application, id)
+	return applicationDocuments.get(ctx, db, `tenant = $1 AND application = $2 AND id = $3`, tenant, application, id)
 }
 
 // ApplicationDocuments lists the documents of a job application in the order they were added. after is the cursor: the key of a
 // document, 0 for the first page; next is that of the following page, 0 on the last one.
-func (db *DB) ApplicationDocuments(ctx context.Context, tenant, application string, after int64, limit int) (page []*hiring.ApplicationDocument, next int64, err error) {
-	limit = Page{Limit: limit}.limit()
-	page, err = query(ctx, db, scanApplicationDocument, `SELECT `+applicationDocumentColumns+` FROM application_documents
-		WHERE tenant = $1 AND application = $2 AND key > $3 ORDER BY key LIMIT $4`, tenant, application, after, limit+1)
-	if err == nil && len(page) > limit {
-		page = page[:limit]
-		next = page[limit-1].Key
-	}
-	return page, next, err
+func (db *DB) ApplicationDocuments(ctx context.Context, tenant, application string, after int64, limit int) ([]*hiring.ApplicationDocument, int64, error) {
+	return queryPage(ctx, db, applicationDocuments.scan, func(d *hiring.ApplicationDocument) int64 { return d.Key }, Page{Limit: limit}.limit(),
+		applicationDocuments.selecting(`tenant = $1 AND application = $2 AND key > $3 ORDER BY key`), tenant, application, after)
 }
 
 // OfferDocument makes a document of a job application the document at a position of an export that was triggered here, under a

@@ -33,16 +33,12 @@ type collection[T any] struct {
 func (c collection[T]) put(tx *Tx, v *T, now time.Time) error {
 	id, row, values := c.of(v)
 	before := *row
-	now = now.UTC().Truncate(time.Microsecond)
-	if row.Version == 0 {
-		row.CreatedAt = now
-	}
-	row.Version, row.UpdatedAt = row.Version+1, now
+	*row = nextVersion(before, now)
 	data, err := json.Marshal(v)
 	if err != nil {
 		return fmt.Errorf("writing a row of %s: %w", c.table, err)
 	}
-	args := append([]any{row.Tenant, id, wrapBody(data), row.Version, micros(row.CreatedAt), micros(now)}, values...)
+	args := append([]any{row.Tenant, id, wrapBody(data), row.Version, micros(row.CreatedAt), micros(row.UpdatedAt)}, values...)
 	var n int64
 	if before.Version == 0 {
 		n, err = tx.sql.Exec(c.insert(), args...)
@@ -62,6 +58,16 @@ func (c collection[T]) put(tx *Tx, v *T, now time.Time) error {
 		}
 	}
 	return ErrStale
+}
+
+// nextVersion is the row of the next version of a resource.
+func nextVersion(row hiring.Row, now time.Time) hiring.Row {
+	row.UpdatedAt = now.UTC().Truncate(time.Microsecond)
+	if row.Version == 0 {
+		row.CreatedAt = row.UpdatedAt
+	}
+	row.Version++
+	return row
 }
 
 func (c collection[T]) insert() string {
@@ -132,11 +138,7 @@ func (c collection[T]) get(ctx context.Context, db *DB, tenant, id string) (*T, 
 // delete removes a resource in the version it was read as.
 func (c collection[T]) delete(tx *Tx, v *T) error {
 	id, row, _ := c.of(v)
-	n, err := tx.sql.Exec(`DELETE FROM `+c.table+` WHERE tenant = $1 AND id = $2 AND version = $3 AND created_at = $4`, row.Tenant, id, row.Version, micros(row.CreatedAt))
-	if err == nil && n == 0 {
-		return ErrStale
-	}
-	return err
+	return tx.execOr(ErrStale, `DELETE FROM `+c.table+` WHERE tenant = $1 AND id = $2 AND version = $3 AND created_at = $4`, row.Tenant, id, row.Version, micros(row.CreatedAt))
 }
 
 // Page asks for a part of a list that is ordered by id.

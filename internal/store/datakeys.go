@@ -181,8 +181,7 @@ func (db *DB) RenewDataKey(ctx context.Context, now time.Time) (made bool, err e
 		return false, err
 	}
 	err = db.Write(ctx, func(tx *Tx) error {
-		_, err := tx.sql.Exec(`INSERT INTO data_keys (id, sealed, created_at) VALUES ($1, $2, $3)`, kept.tenant, kept.kept, micros(now))
-		return err
+		return tx.exec(`INSERT INTO data_keys (id, sealed, created_at) VALUES ($1, $2, $3)`, kept.tenant, kept.kept, micros(now))
 	})
 	if err != nil {
 		return false, fmt.Errorf("keeping a data key: %w", err)

@@ -109,8 +109,7 @@ var ballast = make([]byte, 64<<10)
 func (db *DB) Ping(ctx context.Context) error {
 	now := time.Now()
 	return db.Write(ctx, func(tx *Tx) error {
-		_, err := tx.sql.Exec(`INSERT INTO heartbeat (id, at, ballast) VALUES (1, $1, $2)
+		return tx.exec(`INSERT INTO heartbeat (id, at, ballast) VALUES (1, $1, $2)
 			ON CONFLICT (id) DO UPDATE SET at = excluded.at, ballast = excluded.ballast`, micros(now), ballast)
-		return err
 	})
 }

@@ -38,13 +38,12 @@ func (tx *Tx) insertDelivery(d *hiring.Delivery) (bool, error) {
 }
 
 func (tx *Tx) updateDelivery(d *hiring.Delivery) (bool, error) {
-	n, err := tx.sql.Exec(`
+	return tx.changed(`
 		UPDATE deliveries SET outcome = $1, fault = $2, reason = $3, attempts = $4, parked = $5, held_since = $6, next_at = $7, updated_at = $8, documents = $9
 		WHERE id = $10 AND (round = $11 AND updated_at = $12 AND outcome IN ('pending', 'retrying', 'held')
 			OR $1 = 'delivered' AND outcome <> 'delivered')`,
 		string(d.Outcome), string(d.Fault), d.Reason, d.Attempts, d.Parked, micros(d.HeldSince), micros(d.NextAt), micros(d.UpdatedAt), string(d.Documents),
 		d.ID, d.Round, micros(d.Read))
-	return n == 1, err
 }
 
 // StandingDelivery reads a delivery that could not be put, as somebody else wrote it, in whichever round it is by now. Nobody
@@ -65,17 +64,15 @@ func (tx *Tx) StandingDelivery(d *hiring.Delivery) (*hiring.Delivery, error) {
 
 // BeginDelivery adds a delivery that is pending, unless it is there.
 func (tx *Tx) BeginDelivery(d *hiring.Delivery) error {
-	_, err := tx.sql.Exec(`
+	return tx.exec(`
 		INSERT INTO deliveries (export_id, tenant, integration, round, outcome, fault, reason, attempts, parked, created_at, updated_at)
 		VALUES ($1, $2, $3, $4, $5, '', '', 0, $6, $7, $8) ON CONFLICT (export_id, integration, round) DO NOTHING`,
 		d.ExportID, d.Tenant, d.Integration, d.Round, string(d.Outcome), false, micros(d.CreatedAt), micros(d.UpdatedAt))
-	return err
 }
 
 // CountAttempts makes a delivery's number of attempts what it is: two were made at once.
 func (tx *Tx) CountAttempts(deliveryID int64, attempts int) error {
-	_, err := tx.sql.Exec(`UPDATE deliveries SET attempts = $1 WHERE id = $2`, attempts, deliveryID)
-	return err
+	return tx.exec(`UPDATE deliveries SET attempts = $1 WHERE id = $2`, attempts, deliveryID)
 }
 
 // AddAttempt adds an attempt to its delivery, which the transaction has put or read before, and gives it its number, from 1. Of an
@@ -101,8 +98,7 @@ func (tx *Tx) AddAttempt(a *hiring.Attempt) error {
 		return err
 	}
 	a.Answer = nil
-	_, err = tx.sql.Exec(`UPDATE attempts SET answer = NULL, sealed = NULL WHERE delivery_id = $1 AND number = $2`, a.DeliveryID, a.Number)
-	return err
+	return tx.exec(`UPDATE attempts SET answer = NULL, sealed = NULL WHERE delivery_id = $1 AND number = $2`, a.DeliveryID, a.Number)
 }
 
 // answerRow tells an attempt by when it began: its number comes only with its row.
@@ -203,10 +199,9 @@ func (db *DB) Attempts(ctx context.Context, deliveryID int64) ([]hiring.Attempt,
 // MoveDelivery takes a delivery whose workflow has ended into another round. It reports false when it was moved or written since it
 // was read.
 func (tx *Tx) MoveDelivery(d *hiring.Delivery, round int, now time.Time) (bool, error) {
-	n, err := tx.sql.Exec(`UPDATE deliveries SET parked = $1, round = $2, held_since = NULL, updated_at = $3
+	return tx.changed(`UPDATE deliveries SET parked = $1, round = $2, held_since = NULL, updated_at = $3
 		WHERE export_id = $4 AND integration = $5 AND round = $6 AND outcome = $7 AND parked = $8 AND updated_at = $9`,
 		false, round, micros(now), d.ExportID, d.Integration, d.Round, string(d.Outcome), d.Parked, micros(d.UpdatedAt))
-	return n == 1, err
 }
 
 // HeldAt counts, for each integration that there are any for, the deliveries that are held, parked or not, those of exports in quarantine

@@ -15,11 +15,10 @@ func (tx *Tx) InsertDocument(d hiring.Document) error {
 	if err != nil {
 		return err
 	}
-	_, err = tx.sql.Exec(`
+	return tx.exec(`
 		INSERT INTO documents (export_id, tenant, position, source_url, state, reason, tries, next_at, blob, sha256, size, declared, detected, file_name, created_at, fetched_at, sealed)
 		VALUES ($1, $2, $3, $4, $5, '', 0, NULL, '', NULL, 0, '', '', $7, $6, NULL, $8) ON CONFLICT (export_id, position) DO NOTHING`,
 		d.ExportID, d.Tenant, d.Position, of.SourceURL, string(hiring.Fetching), micros(d.CreatedAt), of.FileName, of.sealed)
-	return err
 }
 
 // about is what is known of a document that tells of its candidate, or opens it: in columns of its own, or sealed.
@@ -82,11 +81,10 @@ func (tx *Tx) UpdateDocument(d *hiring.Document) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	n, err := tx.sql.Exec(`UPDATE documents SET state = $1, reason = $2, tries = $3, next_at = $4, blob = $5, sha256 = $6, size = $7, declared = $8,
+	return tx.changed(`UPDATE documents SET state = $1, reason = $2, tries = $3, next_at = $4, blob = $5, sha256 = $6, size = $7, declared = $8,
 		detected = $9, file_name = $10, fetched_at = $11, refusals = $12, source_url = $13, sealed = $14 WHERE id = $15 AND state = 'fetching'`,
 		string(d.State), d.Reason, d.Tries, micros(d.NextAt), d.Blob, d.SHA256, d.Size, d.Declared, d.Detected, of.FileName, micros(d.FetchedAt), d.Refusals,
 		of.SourceURL, of.sealed, d.ID)
-	return n == 1, err
 }
 
 const documentColumns = `d.id, d.export_id, d.tenant, d.position, d.source_url, d.state, d.reason, d.tries, d.next_at, d.blob, d.sha256, d.size,
@@ -127,15 +125,13 @@ func (db *DB) Unfetched(ctx context.Context) (n int64, till time.Time, err error
 
 // InsertLink adds a public URL of a document, known by its hash, until a time.
 func (tx *Tx) InsertLink(hash [32]byte, documentID int64, till time.Time) error {
-	_, err := tx.sql.Exec(`INSERT INTO document_links (hash, document_id, till) VALUES ($1, $2, $3)`, hash[:], documentID, micros(till))
-	return err
+	return tx.exec(`INSERT INTO document_links (hash, document_id, till) VALUES ($1, $2, $3)`, hash[:], documentID, micros(till))
 }
 
 // ExtendLinks moves the end of the public URLs of an export's documents, never to an earlier time.
 func (tx *Tx) ExtendLinks(exportID int64, till time.Time) error {
-	_, err := tx.sql.Exec(`UPDATE document_links SET till = $1
+	return tx.exec(`UPDATE document_links SET till = $1
 		WHERE document_id IN (SELECT id FROM documents WHERE export_id = $2) AND till < $1`, micros(till), exportID)
-	return err
 }
 
 // LinkSource is the export that a public URL of a document was made for.

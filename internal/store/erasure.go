@@ -56,29 +56,24 @@ func (tx *Tx) Erase(id int64, before, now time.Time) (bool, error) {
 // erase removes the content of an export that the transaction holds.
 func (tx *Tx) erase(id int64, now time.Time) error {
 	// An attempt that is being written on another node is there first, or sees that the export was erased.
-	if _, err := tx.sql.Exec(`UPDATE deliveries SET attempts = attempts WHERE export_id = $1`, id); err != nil {
+	if err := tx.exec(`UPDATE deliveries SET attempts = attempts WHERE export_id = $1`, id); err != nil {
 		return err
 	}
 	if err := tx.releaseFiles(id, now); err != nil {
 		return err
 	}
-	if _, err := tx.sql.Exec(`UPDATE exports SET erased_at = $1, candidate_id = '' WHERE id = $2`, micros(now), id); err != nil {
+	if err := tx.exec(`UPDATE exports SET erased_at = $1, candidate_id = '' WHERE id = $2`, micros(now), id); err != nil {
 		return err
 	}
-	if _, err := tx.sql.Exec(`UPDATE documents SET source_url = $1, blob = '', sha256 = NULL, file_name = '', sealed = NULL WHERE export_id = $2`, []byte{}, id); err != nil {
+	if err := tx.exec(`UPDATE documents SET source_url = $1, blob = '', sha256 = NULL, file_name = '', sealed = NULL WHERE export_id = $2`, []byte{}, id); err != nil {
 		return err
 	}
-	for _, statement := range []string{
+	return tx.execAll([]string{
 		`DELETE FROM export_bodies WHERE export_id = $1`,
 		`DELETE FROM outgoing_bodies WHERE export_id = $1`,
 		`DELETE FROM document_links WHERE document_id IN (SELECT id FROM documents WHERE export_id = $1)`,
 		`UPDATE attempts SET answer = NULL, sealed = NULL WHERE delivery_id IN (SELECT id FROM deliveries WHERE export_id = $1)`,
-	} {
-		if _, err := tx.sql.Exec(statement, id); err != nil {
-			return err
-		}
-	}
-	return nil
+	}, id)
 }
 
 // ErasedReason is why what was still to come of an export ended.
@@ -122,7 +117,7 @@ func (tx *Tx) EraseNow(e *hiring.Export, left Remainder, now time.Time) error {
 		}
 	}
 	if left.Documents > 0 { // those that were not entered yet, so that nobody does
-		_, err := tx.sql.Exec(`
+		err := tx.exec(`
 			WITH RECURSIVE n (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM n WHERE n + 1 < $1)
 			INSERT INTO documents (export_id, tenant, position, source_url, state, reason, tries, blob, size, declared, detected, file_name, created_at)
 			SELECT $2, $3, n, $4, $5, '', 0, '', 0, '', '', '', $6 FROM n WHERE TRUE ON CONFLICT (export_id, position) DO NOTHING`,
@@ -141,7 +136,7 @@ func (tx *Tx) EraseNow(e *hiring.Export, left Remainder, now time.Time) error {
 		{`UPDATE exports SET quarantined = $1 WHERE id = $2`, []any{false, e.ID}},
 		{`UPDATE exports SET fault = $1 WHERE id = $2 AND dispatched_at IS NULL AND fault = ''`, []any{ErasedReason, e.ID}}, // no workflow is started for it
 	} {
-		if _, err := tx.sql.Exec(one.statement, one.args...); err != nil {
+		if err := tx.exec(one.statement, one.args...); err != nil {
 			return err
 		}
 	}
@@ -150,11 +145,7 @@ func (tx *Tx) EraseNow(e *hiring.Export, left Remainder, now time.Time) error {
 
 // holdContent keeps the content of an export from being erased until the transaction ends; ErrErased when it was.
 func (tx *Tx) holdContent(id int64) error {
-	n, err := tx.sql.Exec(`UPDATE exports SET round = round WHERE id = $1 AND erased_at IS NULL`, id)
-	if err == nil && n == 0 {
-		err = ErrErased
-	}
-	return err
+	return tx.execOr(ErrErased, `UPDATE exports SET round = round WHERE id = $1 AND erased_at IS NULL`, id)
 }
 
 // releaseFiles leaves the files of an export to the sweep, but for those that other documents have. There may be thousands of them: it takes
@@ -169,10 +160,9 @@ func (tx *Tx) releaseFiles(id int64, now time.Time) error {
 			return err
 		}
 	}
-	_, err = tx.sql.Exec(`INSERT INTO uploads (blob, begun_at) SELECT DISTINCT d.blob, CAST($2 AS BIGINT) FROM documents d WHERE d.export_id = $1 AND d.blob <> ''
+	return tx.exec(`INSERT INTO uploads (blob, begun_at) SELECT DISTINCT d.blob, CAST($2 AS BIGINT) FROM documents d WHERE d.export_id = $1 AND d.blob <> ''
 		AND NOT EXISTS (SELECT 1 FROM documents o WHERE o.blob = d.blob AND o.blob <> '' AND o.export_id <> $1)
 		AND NOT EXISTS (SELECT 1 FROM application_documents a WHERE a.blob = d.blob) ON CONFLICT DO NOTHING`, id, micros(now))
-	return err
 }
 
 // queueForFile waits for those who let go of the same file, on whatever node: of two that take it from its last two documents, the second

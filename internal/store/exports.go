@@ -50,11 +50,10 @@ func (tx *Tx) insertBody(e *hiring.Export) error {
 		return err
 	}
 	if sealed != nil {
-		_, err = tx.sql.Exec(insert, e.ID, sealed, nil, nil)
-		return err
+		return tx.exec(insert, e.ID, sealed, nil, nil)
 	}
 	kept := packBody(tx.db.scratch, e.Body)
-	_, err = tx.sql.Exec(insert, e.ID, kept, e.Link, e.ExportContext)
+	err = tx.exec(insert, e.ID, kept, e.Link, e.ExportContext)
 	if cap(kept) <= keptScratch {
 		tx.db.scratch = kept
 	}
@@ -102,7 +101,7 @@ func (tx *Tx) MarkDispatched(id int64, round int, at time.Time, integrations ...
 	if err != nil || e.Round != round { // another round has begun
 		return err
 	}
-	if _, err := tx.sql.Exec(mark, args...); err != nil {
+	if err := tx.exec(mark, args...); err != nil {
 		return err
 	}
 	added := slices.DeleteFunc(e.Integrations, func(name string) bool { return slices.Contains(integrations, name) })
@@ -114,7 +113,7 @@ func (tx *Tx) MarkDispatched(id int64, round int, at time.Time, integrations ...
 		return err
 	}
 	for _, name := range added { // a delivery that was moved into the round goes on where it is delivered
-		_, err := tx.sql.Exec(`UPDATE deliveries SET round = $1 WHERE export_id = $2 AND integration = $3 AND round = $4`, next.Round, id, name, round)
+		err := tx.exec(`UPDATE deliveries SET round = $1 WHERE export_id = $2 AND integration = $3 AND round = $4`, next.Round, id, name, round)
 		if err != nil {
 			return err
 		}
@@ -124,20 +123,17 @@ func (tx *Tx) MarkDispatched(id int64, round int, at time.Time, integrations ...
 
 // lockExport keeps other nodes from an export's row until the transaction ends: two must not begin the same round.
 func (tx *Tx) lockExport(id int64) error {
-	_, err := tx.sql.Exec(`UPDATE exports SET round = round WHERE id = $1`, id)
-	return err
+	return tx.exec(`UPDATE exports SET round = round WHERE id = $1`, id)
 }
 
 // PostponeDispatch lets the sweep pass over an export until a time.
 func (tx *Tx) PostponeDispatch(id int64, until time.Time) error {
-	_, err := tx.sql.Exec(`UPDATE exports SET dispatch_after = $1 WHERE id = $2`, micros(until), id)
-	return err
+	return tx.exec(`UPDATE exports SET dispatch_after = $1 WHERE id = $2`, micros(until), id)
 }
 
 // MarkFault notes that Temporal will never start this export's workflow, and why.
 func (tx *Tx) MarkFault(id int64, reason string) error {
-	_, err := tx.sql.Exec(`UPDATE exports SET fault = $1 WHERE id = $2`, reason, id)
-	return err
+	return tx.exec(`UPDATE exports SET fault = $1 WHERE id = $2`, reason, id)
 }
 
 // NextRound readies an export for delivery to integrations once more: a redelivery, or a release of what was held. A round
@@ -173,7 +169,7 @@ func (tx *Tx) NextRound(id int64, integrations []string, now, deliverTill time.T
 		e.WorkflowID = hiring.WorkflowID(e.Tenant, e.Key, e.Round)
 	}
 	e.DispatchedAt, e.Fault, e.DeliverTill = time.Time{}, "", deliverTill
-	_, err = tx.sql.Exec(`UPDATE exports SET round = $1, integrations = $2, workflow_id = $3, dispatched_at = NULL, dispatch_after = $4,
+	err = tx.exec(`UPDATE exports SET round = $1, integrations = $2, workflow_id = $3, dispatched_at = NULL, dispatch_after = $4,
 		deliver_till = $5, fault = '' WHERE id = $6`,
 		e.Round, joined(e.Integrations), e.WorkflowID, micros(now), micros(deliverTill), id)
 	return e, err
@@ -184,8 +180,7 @@ func joined(names []string) string { return strings.Join(hiring.Distinct(names),
 
 // EndQuarantine lets an export go that was in quarantine. It reports false when it is not (any more). Its findings stay.
 func (tx *Tx) EndQuarantine(id int64) (bool, error) {
-	n, err := tx.sql.Exec(`UPDATE exports SET quarantined = $1 WHERE id = $2 AND quarantined`, false, id)
-	return n == 1, err
+	return tx.changed(`UPDATE exports SET quarantined = $1 WHERE id = $2 AND quarantined`, false, id)
 }
 
 // SkipRound gives an export that was not dispatched the next round's number and workflow id, in the place of its present ones. The
@@ -196,8 +191,7 @@ func (tx *Tx) SkipRound(e *hiring.Export) error {
 	if err != nil || n == 0 {
 		return err
 	}
-	_, err = tx.sql.Exec(`UPDATE deliveries SET round = $1 WHERE export_id = $2 AND round = $3`, e.Round+1, e.ID, e.Round)
-	return err
+	return tx.exec(`UPDATE deliveries SET round = $1 WHERE export_id = $2 AND round = $3`, e.Round+1, e.ID, e.Round)
 }
 
 const exportColumns = `e.id, e.tenant, e.key, e.keyed, e.origin, e.sha256, e.size, e.candidate_id, e.attachments, e.receipt, e.received_at,

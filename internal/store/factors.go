@@ -21,21 +21,19 @@ func (tx *Tx) RequireTOTP(id string, required bool, now time.Time) (bool, error)
 // SetUpTOTP keeps the sealed secret of a user's second factor, and the step of the password that showed that they have it. It
 // reports false when they need none, or have one already.
 func (tx *Tx) SetUpTOTP(id string, sealed []byte, step int64) (bool, error) {
-	n, err := tx.sql.Exec(`UPDATE users SET totp = $1, totp_step = $2 WHERE id = $3 AND totp_required AND totp IS NULL`, sealed, step, id)
-	return n == 1, err
+	return tx.changed(`UPDATE users SET totp = $1, totp_step = $2 WHERE id = $3 AND totp_required AND totp IS NULL`, sealed, step, id)
 }
 
 // UseTOTP consumes a user's one-time password of a step, and keeps the secret, that was read as it was sealed before, as it is sealed
 // now. It reports false for a step that is not after all that were used, and for a secret that is not theirs any more: on whatever
 // nodes it is tried, it succeeds once.
 func (tx *Tx) UseTOTP(id string, before, sealed []byte, step int64) (bool, error) {
-	n, err := tx.sql.Exec(`UPDATE users SET totp = $1, totp_step = $2 WHERE id = $3 AND totp = $4 AND totp_step < $2`, sealed, step, id, before)
-	return n == 1, err
+	return tx.changed(`UPDATE users SET totp = $1, totp_step = $2 WHERE id = $3 AND totp = $4 AND totp_step < $2`, sealed, step, id, before)
 }
 
 // UpstreamUser reads whose an account at another provider is, also one who is disabled; ErrNotFound when it is nobody's.
 func (db *DB) UpstreamUser(ctx context.Context, issuer, subject string) (*identity.User, error) {
-	return queryOne(ctx, db, scanUser, `SELECT `+userColumns+` FROM users WHERE id = (SELECT user_id FROM upstream_accounts WHERE issuer = $1 AND subject = $2)`, issuer, subject)
+	return users.get(ctx, db, `id = (SELECT user_id FROM upstream_accounts WHERE issuer = $1 AND subject = $2)`, issuer, subject)
 }
 
 // JoinUpstream says whose an account at another provider is. ErrTaken: it is somebody's, or they have another one there.
@@ -51,8 +49,7 @@ func (tx *Tx) JoinUpstream(issuer, subject, user string, now time.Time) error {
 	if n > 0 {
 		return ErrTaken
 	}
-	added, err := tx.sql.Exec(`INSERT INTO upstream_accounts (issuer, subject, user_id, created_at) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`, issuer, subject, user, micros(now))
-	return orTaken(added, err)
+	return tx.execOr(ErrTaken, `INSERT INTO upstream_accounts (issuer, subject, user_id, created_at) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`, issuer, subject, user, micros(now))
 }
 
 // UpstreamAccounts lists a user's accounts at other providers, by issuer.
@@ -73,7 +70,7 @@ func (tx *Tx) UnjoinUpstream(user string, now time.Time) (bool, error) {
 		}
 		return false, err
 	}
-	if _, err := tx.sql.Exec(`DELETE FROM upstream_accounts WHERE user_id = $1`, user); err != nil {
+	if err := tx.exec(`DELETE FROM upstream_accounts WHERE user_id = $1`, user); err != nil {
 		return false, err
 	}
 	return true, tx.endUser(user, now)

@@ -16,24 +16,19 @@ func (tx *Tx) IssueCode(code, session identity.Hash, g *identity.Grant) error {
 		return err
 	}
 	till := g.IssuedAt.Add(identity.CodeLife)
-	n, err := tx.sql.Exec(`
+	return tx.execOr(ErrNotFound, `
 		INSERT INTO grants (code, issuer, client, user_id, redirect_uri, scope, claims, nonce, challenge, signed_in_at, issued_at, code_till, till)
 		SELECT $1, $2, $3, user_id, $5, $6, $7, $8, $9, $10, $11, $12, $13 FROM sessions WHERE hash = $14 AND user_id = $4`,
 		code[:], g.Issuer, g.Client, g.UserID, g.RedirectURI, g.Scope, g.Claims, g.Nonce, g.Challenge, micros(g.SignedInAt), micros(g.IssuedAt), micros(till), micros(till), session[:])
-	if err == nil && n == 0 {
-		return ErrNotFound
-	}
-	return err
 }
 
 // sweepGrants removes some of what nobody can use any more. A grant stays for as long as its tokens.
 func (tx *Tx) sweepGrants(now time.Time) error {
-	if _, err := tx.sql.Exec(`DELETE FROM tokens WHERE hash IN (SELECT hash FROM tokens WHERE till <= $1 ORDER BY till LIMIT $2)`, micros(now), 2*sweep); err != nil {
+	if err := tx.deleteExpired("tokens", "hash", "till", 2*sweep, now); err != nil {
 		return err
 	}
-	_, err := tx.sql.Exec(`DELETE FROM grants WHERE code IN (SELECT code FROM grants WHERE till <= $1
+	return tx.exec(`DELETE FROM grants WHERE code IN (SELECT code FROM grants WHERE till <= $1
 		AND NOT EXISTS (SELECT 1 FROM tokens WHERE tokens.code = grants.code) ORDER BY till LIMIT $2)`, micros(now), sweep)
-	return err
 }
 
 // Exchange is a code that a client, which has proved who it is, exchanges for tokens.
@@ -70,7 +65,7 @@ func (tx *Tx) ExchangeCode(x *Exchange, now time.Time) (*identity.Grant, error) 
 		return nil, err
 	}
 	if !won {
-		_, err := tx.sql.Exec(`UPDATE grants SET revoked_at = $1 WHERE code = $2 AND consumed_at IS NOT NULL AND revoked_at IS NULL AND issuer = $3 AND client = $4`,
+		err := tx.exec(`UPDATE grants SET revoked_at = $1 WHERE code = $2 AND consumed_at IS NOT NULL AND revoked_at IS NULL AND issuer = $3 AND client = $4`,
 			micros(now), x.Code[:], x.Issuer, x.Client)
 		return nil, err
 	}
@@ -90,7 +85,7 @@ func (tx *Tx) insertTokens(code []byte, scope string, tokens []identity.Token, n
 		if t.Scope == "" {
 			t.Scope = scope
 		}
-		if _, err := tx.sql.Exec(`INSERT INTO tokens (hash, code, kind, scope, issued_at, till) VALUES ($1, $2, $3, $4, $5, $6)`,
+		if err := tx.exec(`INSERT INTO tokens (hash, code, kind, scope, issued_at, till) VALUES ($1, $2, $3, $4, $5, $6)`,
 			t.Hash[:], code, string(t.Kind), t.Scope, micros(now), micros(t.Till)); err != nil {
 			return err
 		}
@@ -114,7 +109,7 @@ func (tx *Tx) Rotate(refresh identity.Hash, issuer, client string, tokens []iden
 		return nil, err
 	}
 	if !won {
-		_, err := tx.sql.Exec(`UPDATE grants SET revoked_at = $1 WHERE revoked_at IS NULL AND issuer = $2 AND client = $3
+		err := tx.exec(`UPDATE grants SET revoked_at = $1 WHERE revoked_at IS NULL AND issuer = $2 AND client = $3
 			AND code = (SELECT code FROM tokens WHERE hash = $4 AND kind = 'refresh' AND ended_at IS NOT NULL)`, micros(now), issuer, client, refresh[:])
 		return nil, err
 	}
@@ -144,7 +139,7 @@ func (tx *Tx) RevokeToken(hash identity.Hash, issuer, client string, now time.Ti
 	if err != nil || !found || kind != identity.Refresh {
 		return found, err
 	}
-	_, err = tx.sql.Exec(`UPDATE grants SET revoked_at = $1 WHERE code = $2 AND revoked_at IS NULL`, micros(now), code)
+	err = tx.exec(`UPDATE grants SET revoked_at = $1 WHERE code = $2 AND revoked_at IS NULL`, micros(now), code)
 	return true, err
 }
 

@@ -25,9 +25,6 @@ type Once struct {
 	Till        time.Time         // until then its repeats are recognized
 }
 
-// sweep is how many outlived requests each new one removes: more than one, so that they don't pile up.
-const sweep = 20
-
 // Begin begins a request, or returns the location of what it made before. A request whose lease is over, because its process ended,
 // begins again; so does one that is kept no longer. Errors: ErrRunning, ErrOtherRequest, and those of the database.
 func (db *DB) Begin(ctx context.Context, o *Once, now time.Time) (location string, err error) {
@@ -54,10 +51,10 @@ func (db *DB) Known(ctx context.Context, o *Once, now time.Time) (location strin
 }
 
 func (tx *Tx) beginOnce(o *Once, now time.Time) (location string, err error) {
-	if _, err := tx.sql.Exec(`DELETE FROM idempotency WHERE id IN (SELECT id FROM idempotency WHERE till <= $1 ORDER BY till LIMIT $2)`, micros(now), sweep); err != nil {
+	if err := tx.deleteExpired("idempotency", "id", "till", sweep, now); err != nil {
 		return "", err
 	}
-	if _, err := tx.sql.Exec(`DELETE FROM idempotency WHERE id = $1 AND till <= $2`, o.ID[:], micros(now)); err != nil {
+	if err := tx.exec(`DELETE FROM idempotency WHERE id = $1 AND till <= $2`, o.ID[:], micros(now)); err != nil {
 		return "", err
 	}
 	n, err := tx.sql.Exec(`INSERT INTO idempotency (id, fingerprint, location, lease, till) VALUES ($1, $2, '', $3, $4) ON CONFLICT DO NOTHING`,
@@ -88,18 +85,13 @@ func (tx *Tx) beginOnce(o *Once, now time.Time) (location string, err error) {
 // Complete stores the location of what a request makes, in the transaction that makes it: its repeats don't make it again. The error is
 // ErrLeaseLost when a repeat has taken the request over.
 func (tx *Tx) Complete(o *Once, location string) error {
-	n, err := tx.sql.Exec(`UPDATE idempotency SET location = $1 WHERE id = $2 AND lease = $3`, location, o.ID[:], micros(o.Lease))
-	if err == nil && n == 0 {
-		return ErrLeaseLost
-	}
-	return err
+	return tx.execOr(ErrLeaseLost, `UPDATE idempotency SET location = $1 WHERE id = $2 AND lease = $3`, location, o.ID[:], micros(o.Lease))
 }
 
 // EndLease ends the lease of a request, so that its repeat may begin at once.
 func (db *DB) EndLease(ctx context.Context, o *Once, now time.Time) error {
 	return db.Write(ctx, func(tx *Tx) error {
-		_, err := tx.sql.Exec(`UPDATE idempotency SET lease = $1 WHERE id = $2 AND lease = $3`, micros(now), o.ID[:], micros(o.Lease))
-		return err
+		return tx.exec(`UPDATE idempotency SET lease = $1 WHERE id = $2 AND lease = $3`, micros(now), o.ID[:], micros(o.Lease))
 	})
 }
 
@@ -110,6 +102,5 @@ func (tx *Tx) Do(o *Once, location string, now time.Time) (before string, err er
 	if err != nil || before != "" {
 		return before, err
 	}
-	_, err = tx.sql.Exec(`UPDATE idempotency SET location = $1 WHERE id = $2`, location, o.ID[:])
-	return "", err
+	return "", tx.exec(`UPDATE idempotency SET location = $1 WHERE id = $2`, location, o.ID[:])
 }

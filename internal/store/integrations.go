@@ -118,15 +118,13 @@ func (s IntegrationStatus) values(i *hiring.Integration) []any {
 
 // PutIntegrationStatus writes where an integration stands with its present setting, whatever was known before.
 func (tx *Tx) PutIntegrationStatus(i *hiring.Integration, s IntegrationStatus) error {
-	_, err := tx.sql.Exec(putIntegrationStatus, s.values(i)...)
-	return err
+	return tx.exec(putIntegrationStatus, s.values(i)...)
 }
 
 // MoveIntegrationStatus writes where an integration stands after it answered, from where it stood when it was asked. It reports
 // false, and changes nothing, when it does not stand there any more: it was given another setting, or disabled, or removed.
 func (tx *Tx) MoveIntegrationStatus(i *hiring.Integration, from, to IntegrationStatus) (bool, error) {
-	n, err := tx.sql.Exec(putIntegrationStatus+`
+	return tx.changed(putIntegrationStatus+`
 		WHERE integration_states.setting = $9 AND integration_states.state = $10`,
 		append(to.values(i), from.kept.setting, string(from.kept.state))...)
-	return n == 1, err
 }

@@ -2,9 +2,7 @@ package store
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/hiregate/hiregate/internal/identity"
@@ -15,33 +13,17 @@ var ErrTooMany = errors.New("there are as many as there may be")
 
 // AddClient adds an OAuth client; ErrTaken when its id is another's.
 func (tx *Tx) AddClient(c *identity.Client) error {
-	redirect, logout, err := uris(c)
-	if err != nil {
-		return err
-	}
-	n, err := tx.sql.Exec(`
+	return tx.execOr(ErrTaken, `
 		INSERT INTO oauth_clients (id, name, redirect_uris, logout_uris, algorithm, secret_post, require_pkce, consent, created_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT DO NOTHING`,
-		c.ID, c.Name, redirect, logout, string(c.Algorithm), c.SecretPost, c.RequirePKCE, c.Consent, micros(c.CreatedAt))
-	return orTaken(n, err)
+		c.ID, c.Name, jsonText{c.RedirectURIs}, jsonText{c.LogoutURIs}, string(c.Algorithm), c.SecretPost, c.RequirePKCE, c.Consent, micros(c.CreatedAt))
 }
 
 // UpdateClient writes the settings of a client. It reports false when there is none.
 func (tx *Tx) UpdateClient(c *identity.Client) (bool, error) {
-	redirect, logout, err := uris(c)
-	if err != nil {
-		return false, err
-	}
-	n, err := tx.sql.Exec(`
+	return tx.changed(`
 		UPDATE oauth_clients SET name = $2, redirect_uris = $3, logout_uris = $4, algorithm = $5, secret_post = $6, require_pkce = $7, consent = $8
-		WHERE id = $1`, c.ID, c.Name, redirect, logout, string(c.Algorithm), c.SecretPost, c.RequirePKCE, c.Consent)
-	return n == 1, err
-}
-
-func uris(c *identity.Client) (redirect, logout string, err error) {
-	r, err1 := json.Marshal(c.RedirectURIs)
-	l, err2 := json.Marshal(c.LogoutURIs)
-	return string(r), string(l), errors.Join(err1, err2)
+		WHERE id = $1`, c.ID, c.Name, jsonText{c.RedirectURIs}, jsonText{c.LogoutURIs}, string(c.Algorithm), c.SecretPost, c.RequirePKCE, c.Consent)
 }
 
 // DisableClient keeps a client from asking for anything, and ends what was granted to it. It reports false when there is none, or
@@ -51,20 +33,19 @@ func (tx *Tx) DisableClient(id string, now time.Time) (bool, error) {
 	if err != nil || n == 0 {
 		return false, err
 	}
-	_, err = tx.sql.Exec(`UPDATE grants SET revoked_at = $1 WHERE client = $2 AND revoked_at IS NULL`, micros(now), id)
+	err = tx.exec(`UPDATE grants SET revoked_at = $1 WHERE client = $2 AND revoked_at IS NULL`, micros(now), id)
 	return true, err
 }
 
 // EnableClient takes back that a client was disabled. It reports false when there is none.
 func (tx *Tx) EnableClient(id string) (bool, error) {
-	n, err := tx.sql.Exec(`UPDATE oauth_clients SET disabled_at = NULL WHERE id = $1`, id)
-	return n == 1, err
+	return tx.changed(`UPDATE oauth_clients SET disabled_at = NULL WHERE id = $1`, id)
 }
 
 // AddClientSecret adds a secret, by its hash, beside the one that there may be; ErrTooMany when there are two.
 func (tx *Tx) AddClientSecret(client string, hash identity.Hash, now time.Time) error {
 	// The client's row is written so that two nodes can't add a third secret between them.
-	if _, err := tx.sql.Exec(`UPDATE oauth_clients SET name = name WHERE id = $1`, client); err != nil {
+	if err := tx.exec(`UPDATE oauth_clients SET name = name WHERE id = $1`, client); err != nil {
 		return err
 	}
 	var n int
@@ -79,41 +60,33 @@ func (tx *Tx) AddClientSecret(client string, hash identity.Hash, now time.Time) 
 	if !now.After(newest) {
 		now = newest.Add(time.Microsecond)
 	}
-	_, err := tx.sql.Exec(`INSERT INTO oauth_secrets (client, hash, created_at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`, client, hash[:], micros(now))
-	return err
+	return tx.exec(`INSERT INTO oauth_secrets (client, hash, created_at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`, client, hash[:], micros(now))
 }
 
 // KeepClientSecret ends all secrets of a client but the newest, so that another can be added.
 func (tx *Tx) KeepClientSecret(client string) error {
-	_, err := tx.sql.Exec(`DELETE FROM oauth_secrets WHERE client = $1 AND created_at < (SELECT MAX(created_at) FROM oauth_secrets WHERE client = $1)`, client)
-	return err
+	return tx.exec(`DELETE FROM oauth_secrets WHERE client = $1 AND created_at < (SELECT MAX(created_at) FROM oauth_secrets WHERE client = $1)`, client)
 }
 
-const clientColumns = `id, name, redirect_uris, logout_uris, algorithm, secret_post, require_pkce, consent, created_at, disabled_at`
-
-func scanClient(r row) (*identity.Client, error) {
-	var c identity.Client
-	var redirect, logout string
-	if err := r.Scan(&c.ID, &c.Name, &redirect, &logout, &c.Algorithm, &c.SecretPost, &c.RequirePKCE, &c.Consent, moment{&c.CreatedAt}, moment{&c.DisabledAt}); err != nil {
-		return nil, err
-	}
-	if err := errors.Join(json.Unmarshal([]byte(redirect), &c.RedirectURIs), json.Unmarshal([]byte(logout), &c.LogoutURIs)); err != nil {
-		return nil, fmt.Errorf("reading the addresses of an OAuth client: %w", err)
-	}
-	return &c, nil
+var clients = table[identity.Client]{
+	"oauth_clients", "id, name, redirect_uris, logout_uris, algorithm, secret_post, require_pkce, consent, created_at, disabled_at",
+	func(c *identity.Client) []any {
+		return []any{&c.ID, &c.Name, jsonText{&c.RedirectURIs}, jsonText{&c.LogoutURIs}, &c.Algorithm, &c.SecretPost, &c.RequirePKCE, &c.Consent,
+			moment{&c.CreatedAt}, moment{&c.DisabledAt}}
+	},
 }
 
 // Client reads an OAuth client, also one that is disabled; ErrNotFound when there is none.
 func (db *DB) Client(ctx context.Context, id string) (*identity.Client, error) {
-	return queryOne(ctx, db, scanClient, `SELECT `+clientColumns+` FROM oauth_clients WHERE id = $1`, id)
+	return clients.get(ctx, db, `id = $1`, id)
 }
 
 // HoldClient reads an OAuth client within a transaction, and how many secrets it has. Nobody else changes either until that ends.
 func (tx *Tx) HoldClient(id string) (c *identity.Client, secrets int, ok bool, err error) {
-	if _, err := tx.sql.Exec(`UPDATE oauth_clients SET name = name WHERE id = $1`, id); err != nil {
+	if err := tx.exec(`UPDATE oauth_clients SET name = name WHERE id = $1`, id); err != nil {
 		return nil, 0, false, err
 	}
-	c, ok, err = first(queryTx(tx, scanClient, `SELECT `+clientColumns+` FROM oauth_clients WHERE id = $1`, id))
+	c, ok, err = clients.find(tx, `id = $1`, id)
 	if err == nil && ok {
 		_, err = tx.sql.Scan([]any{&secrets}, `SELECT COUNT(*) FROM oauth_secrets WHERE client = $1`, id)
 	}
@@ -121,13 +94,8 @@ func (tx *Tx) HoldClient(id string) (c *identity.Client, secrets int, ok bool, e
 }
 
 // Clients lists OAuth clients by id.
-func (db *DB) Clients(ctx context.Context, p Page) (page []*identity.Client, next string, err error) {
-	page, err = query(ctx, db, scanClient, `SELECT `+clientColumns+` FROM oauth_clients WHERE id > $1 ORDER BY id LIMIT $2`, p.After, p.limit()+1)
-	if err == nil && len(page) > p.limit() {
-		page = page[:p.limit()]
-		next = page[len(page)-1].ID
-	}
-	return page, next, err
+func (db *DB) Clients(ctx context.Context, p Page) ([]*identity.Client, string, error) {
+	return queryPage(ctx, db, clients.scan, func(c *identity.Client) string { return c.ID }, p.limit(), clients.selecting(`id > $1 ORDER BY id`), p.After)
 }
 
 // ClientSecrets reads the hashes of the secrets of a client, the oldest first.

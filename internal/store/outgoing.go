@@ -41,9 +41,8 @@ func (tx *Tx) PutOutgoing(exportID int64, mode hiring.DocumentMode, body *KeptBo
 	if err := tx.holdContent(exportID); err != nil {
 		return false, err
 	}
-	n, err := tx.sql.Exec(`INSERT INTO outgoing_bodies (export_id, documents, body) VALUES ($1, $2, $3) ON CONFLICT (export_id, documents) DO NOTHING`,
+	return tx.changed(`INSERT INTO outgoing_bodies (export_id, documents, body) VALUES ($1, $2, $3) ON CONFLICT (export_id, documents) DO NOTHING`,
 		exportID, string(mode), []byte(*body))
-	return n == 1, err
 }
 
 func outgoingRow(exportID int64, mode hiring.DocumentMode) string {

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/hiregate/hiregate/internal/database"
 )
@@ -44,6 +45,24 @@ func into[T any](all *[]T, scan func(row) (T, error)) func(row) error {
 	}
 }
 
+// eachPage calls do with all rows of a query, a page at a time. The last argument of the query is the size of a page, and those
+// before are the cursor of the row that it begins after; of the zero value at first.
+func eachPage[T any](ctx context.Context, db *DB, scan func(row) (T, error), cursor func(T) []any, size int, q string, do func([]T) error) error {
+	for last := *new(T); ; {
+		page, err := query(ctx, db, scan, q, append(cursor(last), size)...)
+		if err != nil {
+			return err
+		}
+		if err := do(page); err != nil {
+			return err
+		}
+		if len(page) < size {
+			return nil
+		}
+		last = page[len(page)-1]
+	}
+}
+
 // queryMap is query for rows of which each has a key of its own.
 func queryMap[K comparable, V any](ctx context.Context, db *DB, scan func(row) (K, V, error), q string, args ...any) (map[K]V, error) {
 	all := map[K]V{}
@@ -79,4 +98,43 @@ func first[T any](all []T, err error) (one T, ok bool, _ error) {
 func scanned[T any](r row) (value T, err error) {
 	err = r.Scan(&value)
 	return value, err
+}
+
+// exec runs a statement that returns no rows.
+func (tx *Tx) exec(q string, args ...any) error {
+	_, err := tx.sql.Exec(q, args...)
+	return err
+}
+
+// changed is exec, and reports whether the statement changed a row.
+func (tx *Tx) changed(q string, args ...any) (bool, error) {
+	n, err := tx.sql.Exec(q, args...)
+	return n > 0, err
+}
+
+// execOr is exec; the error is otherwise when the statement changed no row.
+func (tx *Tx) execOr(otherwise error, q string, args ...any) error {
+	changed, err := tx.changed(q, args...)
+	if err == nil && !changed {
+		return otherwise
+	}
+	return err
+}
+
+// execAll runs statements of the same arguments.
+func (tx *Tx) execAll(statements []string, args ...any) error {
+	for _, q := range statements {
+		if err := tx.exec(q, args...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sweep is how many expired rows each new one removes: more than one, so that they don't pile up.
+const sweep = 20
+
+// deleteExpired deletes up to limit rows of a table whose column is not after a time, the oldest first.
+func (tx *Tx) deleteExpired(table, key, column string, limit int, until time.Time) error {
+	return tx.exec(`DELETE FROM `+table+` WHERE `+key+` IN (SELECT `+key+` FROM `+table+` WHERE `+column+` <= $1 ORDER BY `+column+` LIMIT $2)`, micros(until), limit)
 }

@@ -49,7 +49,7 @@ func (tx *Tx) EndScan(d *hiring.ApplicationDocument, found string, now time.Time
 	if err != nil || n == 0 {
 		return false, err
 	}
-	if _, err := tx.sql.Exec(`UPDATE documents SET state = $1, reason = $2 WHERE scan_of = $3 AND state = 'scanning'`, string(state), reason, d.Key); err != nil {
+	if err := tx.exec(`UPDATE documents SET state = $1, reason = $2 WHERE scan_of = $3 AND state = 'scanning'`, string(state), reason, d.Key); err != nil {
 		return false, err
 	}
 	if found == "" {
@@ -60,8 +60,7 @@ func (tx *Tx) EndScan(d *hiring.ApplicationDocument, found string, now time.Time
 
 // ScanStarted notes when a scan is to be started again, should it not have ended by then.
 func (tx *Tx) ScanStarted(key int64, again time.Time) error {
-	_, err := tx.sql.Exec(`UPDATE application_documents SET scan_at = $1 WHERE key = $2 AND scan = 'pending'`, micros(again), key)
-	return err
+	return tx.exec(`UPDATE application_documents SET scan_at = $1 WHERE key = $2 AND scan = 'pending'`, micros(again), key)
 }
 
 // ScansDue lists the documents whose scan is to be started, those that waited longest first.
@@ -82,8 +81,7 @@ func (db *DB) ScansPending(ctx context.Context) (int64, error) {
 
 // DocumentToScan reads a document by its key; nil when its scan has ended, or it is gone.
 func (db *DB) DocumentToScan(ctx context.Context, key int64) (*hiring.ApplicationDocument, error) {
-	d, err := queryOne(ctx, db, scanApplicationDocument, `SELECT `+applicationDocumentColumns+` FROM application_documents
-		WHERE key = $1 AND scan = 'pending'`, key)
+	d, err := applicationDocuments.get(ctx, db, `key = $1 AND scan = 'pending'`, key)
 	if errors.Is(err, ErrNotFound) {
 		return nil, nil
 	}

@@ -113,30 +113,18 @@ func (r secretRow) keep(t secretTable, s sealer, body []byte) ([]byte, error) {
 	return append([]byte{sealedBody}, sealed...), nil
 }
 
-// eachPage reads the secrets of a table, a page at a time.
-func (db *DB) eachPage(ctx context.Context, t secretTable, do func([]secretRow) error) error {
-	for last := (secretRow{}); ; {
-		page, err := query(ctx, db, func(r row) (one secretRow, err error) {
-			err = r.Scan(&one.tenant, &one.integration, &one.kept)
-			return one, err
-		}, t.page, append(last.place(t), secretsAtOnce)...)
-		if err != nil {
-			return err
-		}
-		if err := do(page); err != nil {
-			return err
-		}
-		if len(page) < secretsAtOnce {
-			return nil
-		}
-		last = page[len(page)-1]
-	}
+// eachSecrets reads the secrets of a table, a page at a time.
+func (db *DB) eachSecrets(ctx context.Context, t secretTable, do func([]secretRow) error) error {
+	return eachPage(ctx, db, func(r row) (one secretRow, err error) {
+		err = r.Scan(&one.tenant, &one.integration, &one.kept)
+		return one, err
+	}, func(last secretRow) []any { return last.place(t) }, secretsAtOnce, t.page, do)
 }
 
 // CheckSecrets tells whether a vault opens all stored secrets; ErrSealed when there is one that it does not open.
 func (db *DB) CheckSecrets(ctx context.Context, v *vault.Vault) error {
 	for _, t := range secretTables {
-		if err := db.eachPage(ctx, t, func(page []secretRow) error {
+		if err := db.eachSecrets(ctx, t, func(page []secretRow) error {
 			for _, one := range page {
 				if _, err := one.open(t, v); err != nil {
 					return err
@@ -161,7 +149,7 @@ func (db *DB) Reseal(ctx context.Context, v *vault.Vault) (resealed int, err err
 	var unopened error
 	newest := v.Newest()
 	for _, t := range secretTables {
-		err := db.eachPage(ctx, t, func(page []secretRow) error {
+		err := db.eachSecrets(ctx, t, func(page []secretRow) error {
 			var old, anew []secretRow
 			for _, one := range page {
 				next, err := one.resealed(t, v, newest)

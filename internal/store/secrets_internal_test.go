@@ -87,7 +87,7 @@ func requireSecrets(t *testing.T, db *DB, tenants int) {
 func secretRows(t *testing.T, db *DB) (all []secretRow) {
 	t.Helper()
 	for _, table := range secretTables {
-		require.NoError(t, db.eachPage(t.Context(), table, func(page []secretRow) error {
+		require.NoError(t, db.eachSecrets(t.Context(), table, func(page []secretRow) error {
 			all = append(all, page...)
 			return nil
 		}))

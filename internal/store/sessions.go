@@ -26,22 +26,17 @@ func (tx *Tx) BeginSession(before identity.Hash, s *identity.Session, u *identit
 	if err := tx.EndSession(before); err != nil {
 		return err
 	}
-	if _, err := tx.sql.Exec(`DELETE FROM sessions WHERE hash IN (SELECT hash FROM sessions WHERE till <= $1 ORDER BY till LIMIT $2)`, micros(s.SignedInAt), sweep); err != nil {
+	if err := tx.deleteExpired("sessions", "hash", "till", sweep, s.SignedInAt); err != nil {
 		return err
 	}
-	n, err := tx.sql.Exec(`INSERT INTO sessions (hash, issuer, user_id, signed_in_at, till) SELECT $1, $2, id, $3, $4 FROM users
+	return tx.execOr(ErrNotFound, `INSERT INTO sessions (hash, issuer, user_id, signed_in_at, till) SELECT $1, $2, id, $3, $4 FROM users
 		WHERE id = $5 AND disabled_at IS NULL AND password = $6 AND totp_required = $7 AND (NOT totp_required OR totp IS NOT NULL)`,
 		s.Hash[:], s.Issuer, micros(s.SignedInAt), micros(s.Till), u.ID, u.Password, u.TOTPRequired)
-	if err == nil && n == 0 {
-		return ErrNotFound
-	}
-	return err
 }
 
 // EndSession ends a session; there may be none.
 func (tx *Tx) EndSession(hash identity.Hash) error {
-	_, err := tx.sql.Exec(`DELETE FROM sessions WHERE hash = $1`, hash[:])
-	return err
+	return tx.exec(`DELETE FROM sessions WHERE hash = $1`, hash[:])
 }
 
 // Session reads a session that has not ended, of a user who is not disabled; ErrNotFound when there is none.
@@ -57,9 +52,8 @@ func (db *DB) Session(ctx context.Context, issuer string, hash identity.Hash, no
 
 // Consent keeps that a user lets a client have a scope.
 func (tx *Tx) Consent(user, client, scope string, now time.Time) error {
-	_, err := tx.sql.Exec(`INSERT INTO consents (user_id, client, scope, at) VALUES ($1, $2, $3, $4)
+	return tx.exec(`INSERT INTO consents (user_id, client, scope, at) VALUES ($1, $2, $3, $4)
 		ON CONFLICT (user_id, client) DO UPDATE SET scope = excluded.scope, at = excluded.at`, user, client, scope, micros(now))
-	return err
 }
 
 // Consented reads the scope that a user lets a client have; ErrNotFound when they were never asked.

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"math"
 	"time"
 
 	"github.com/hiregate/hiregate/internal/identity"
@@ -12,15 +13,13 @@ const maxKeys = 100
 
 // AddKey adds the next generation of an algorithm's keys. It reports false when another node was quicker.
 func (tx *Tx) AddKey(k *identity.Key) (bool, error) {
-	n, err := tx.sql.Exec(`INSERT INTO signing_keys (algorithm, generation, id, sealed, signs_from, created_at) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING`,
+	return tx.changed(`INSERT INTO signing_keys (algorithm, generation, id, sealed, signs_from, created_at) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING`,
 		string(k.Algorithm), k.Generation, k.ID, k.Sealed, micros(k.SignsFrom), micros(k.CreatedAt))
-	return n == 1, err
 }
 
 // DropKeys removes the keys of an algorithm before a generation.
 func (tx *Tx) DropKeys(a identity.Algorithm, before int) error {
-	_, err := tx.sql.Exec(`DELETE FROM signing_keys WHERE algorithm = $1 AND generation < $2`, string(a), before)
-	return err
+	return tx.exec(`DELETE FROM signing_keys WHERE algorithm = $1 AND generation < $2`, string(a), before)
 }
 
 // Keys reads all keys, by algorithm and generation.
@@ -37,29 +36,22 @@ const logKept = 90 * 24 * time.Hour
 
 // LogSignin adds an entry to the log of sign-ins, and removes some that are too old.
 func (tx *Tx) LogSignin(e *identity.Entry) error {
-	if _, err := tx.sql.Exec(`DELETE FROM signin_log WHERE id IN (SELECT id FROM signin_log WHERE at <= $1 ORDER BY at LIMIT $2)`, micros(e.At.Add(-logKept)), sweep); err != nil {
+	if err := tx.deleteExpired("signin_log", "id", "at", sweep, e.At.Add(-logKept)); err != nil {
 		return err
 	}
-	_, err := tx.sql.Exec(`INSERT INTO signin_log (at, event, result, issuer, client, user_id, address) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+	return tx.exec(`INSERT INTO signin_log (at, event, result, issuer, client, user_id, address) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
 		micros(e.At), e.Event, e.Result, e.Issuer, e.Client, e.UserID, e.Address)
-	return err
 }
 
 // SigninLog lists the log of sign-ins, the newest first: the entries before one, or from the newest on when before is 0.
-func (db *DB) SigninLog(ctx context.Context, before int64, limit int) (page []*identity.Entry, next int64, err error) {
-	p := Page{Limit: limit}
-	where, args := ``, []any{p.limit() + 1}
-	if before > 0 {
-		where, args = ` WHERE id < $2`, append(args, before)
+func (db *DB) SigninLog(ctx context.Context, before int64, limit int) ([]*identity.Entry, int64, error) {
+	if before <= 0 {
+		before = math.MaxInt64
 	}
-	page, err = query(ctx, db, func(r row) (*identity.Entry, error) {
+	return queryPage(ctx, db, func(r row) (*identity.Entry, error) {
 		var e identity.Entry
 		err := r.Scan(&e.ID, moment{&e.At}, &e.Event, &e.Result, &e.Issuer, &e.Client, &e.UserID, &e.Address)
 		return &e, err
-	}, `SELECT id, at, event, result, issuer, client, user_id, address FROM signin_log`+where+` ORDER BY id DESC LIMIT $1`, args...)
-	if err == nil && len(page) > p.limit() {
-		page = page[:p.limit()]
-		next = page[len(page)-1].ID
-	}
-	return page, next, err
+	}, func(e *identity.Entry) int64 { return e.ID }, Page{Limit: limit}.limit(),
+		`SELECT id, at, event, result, issuer, client, user_id, address FROM signin_log WHERE id < $1 ORDER BY id DESC`, before)
 }

@@ -62,49 +62,35 @@ func (tx *Tx) PutIntegration(i *hiring.Integration, now time.Time) error {
 		i.Tenant, i.Name, url, secret, string(i.Documents), i.StandardWebhooks, i.InFlight, strings.Join(gaps, " "))
 }
 
-// putDirectory inserts or updates a row whose first columns are version and times, and tells the nodes that the directory changed.
+// putDirectory inserts or updates a row whose first columns are version and times.
 func (tx *Tx) putDirectory(row *hiring.Row, now time.Time, insert, update string, values ...any) error {
-	next := *row
-	next.UpdatedAt = now.UTC().Truncate(time.Microsecond)
-	if row.Version == 0 {
-		next.CreatedAt = next.UpdatedAt
-	}
-	next.Version++
+	next := nextVersion(*row, now)
 	args := append([]any{next.Version, micros(next.CreatedAt), micros(next.UpdatedAt)}, values...)
 	q := insert
 	if row.Version > 0 {
 		q, args = update, append(args, row.Version)
 	}
-	n, err := tx.sql.Exec(q, args...)
-	if err != nil {
-		return err
+	err := tx.writeDirectory(q, args...)
+	if err == nil {
+		*row = next
 	}
-	if n == 0 {
-		return ErrStale
-	}
-	*row = next
-	return tx.touchDirectory()
+	return err
 }
 
 // touchTenant gives a tenant whose list of integrations changes its next version; ErrStale when it is gone.
 func (tx *Tx) touchTenant(name string, now time.Time) error {
-	n, err := tx.sql.Exec(`UPDATE tenants SET version = version + 1, updated_at = $1 WHERE name = $2`, micros(now), name)
-	if err == nil && n == 0 {
-		err = ErrStale
-	}
-	return err
+	return tx.execOr(ErrStale, `UPDATE tenants SET version = version + 1, updated_at = $1 WHERE name = $2`, micros(now), name)
 }
 
 // touchDirectory tells the nodes of this database that they have to read tenants and integrations anew.
 func (tx *Tx) touchDirectory() error {
-	_, err := tx.sql.Exec(`UPDATE directory SET version = version + 1 WHERE id = 1`)
-	return err
+	return tx.exec(`UPDATE directory SET version = version + 1 WHERE id = 1`)
 }
 
 // DeleteTenant removes a stored tenant, which must have no integration any more; ErrStale when it was changed meanwhile. Its
 // exports and resources stay; see Remains.
 func (tx *Tx) DeleteTenant(t *hiring.Tenant) error {
-	return tx.deleteDirectory(`DELETE FROM tenants WHERE name = $1 AND version = $2 AND created_at = $3`, t.Name, t.Row.Version, micros(t.Row.CreatedAt))
+	return tx.writeDirectory(`DELETE FROM tenants WHERE name = $1 AND version = $2 AND created_at = $3`, t.Name, t.Row.Version, micros(t.Row.CreatedAt))
 }
 
 // DeleteIntegration removes an integration of a stored tenant, which gets its next version; ErrStale when it was changed meanwhile.
@@ -112,16 +98,13 @@ func (tx *Tx) DeleteIntegration(i *hiring.Integration, now time.Time) error {
 	if err := tx.touchTenant(i.Tenant, now); err != nil {
 		return err
 	}
-	return tx.deleteDirectory(`DELETE FROM integrations WHERE tenant = $1 AND name = $2 AND version = $3 AND created_at = $4`, i.Tenant, i.Name, i.Row.Version, micros(i.Row.CreatedAt))
+	return tx.writeDirectory(`DELETE FROM integrations WHERE tenant = $1 AND name = $2 AND version = $3 AND created_at = $4`, i.Tenant, i.Name, i.Row.Version, micros(i.Row.CreatedAt))
 }
 
-func (tx *Tx) deleteDirectory(q string, args ...any) error {
-	n, err := tx.sql.Exec(q, args...)
-	if err != nil {
+// writeDirectory writes a row, and tells the nodes that the directory changed; ErrStale when there is no such row.
+func (tx *Tx) writeDirectory(q string, args ...any) error {
+	if err := tx.execOr(ErrStale, q, args...); err != nil {
 		return err
-	}
-	if n == 0 {
-		return ErrStale
 	}
 	return tx.touchDirectory()
 }
@@ -135,64 +118,52 @@ func (db *DB) DirectoryVersion(ctx context.Context) (version int64, err error) {
 // opened.
 func (db *DB) Directory(ctx context.Context) ([]*hiring.Tenant, error) {
 	var all []*hiring.Tenant
-	for after := ""; ; {
-		page, err := query(ctx, db, scanTenant, `SELECT name, title, secrets, quarantine, rate, burst, version, created_at, updated_at
-			FROM tenants WHERE name > $1 ORDER BY name LIMIT $2`, after, MaxPage)
-		if err != nil {
-			return nil, err
-		}
-		for _, one := range page {
-			t, err := one.opened(db.vaults)
+	of := map[string]*hiring.Tenant{}
+	err := eachPage(ctx, db, scanTenant, func(last keptTenant) []any { return []any{last.Name} }, MaxPage, `SELECT name, title, secrets, quarantine, rate, burst,
+		version, created_at, updated_at FROM tenants WHERE name > $1 ORDER BY name LIMIT $2`, func(page []keptTenant) error {
+		for _, kept := range page {
+			t, err := kept.opened(db.vaults)
 			if err != nil {
-				return nil, err
+				return err
 			}
-			all = append(all, t)
+			all, of[t.Name] = append(all, t), t
 		}
-		if len(page) < MaxPage {
-			break
-		}
-		after = page[len(page)-1].Name
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
-	of := make(map[string]*hiring.Tenant, len(all))
-	for _, t := range all {
-		of[t.Name] = t
-	}
-	for tenant, name := "", ""; ; {
-		page, err := query(ctx, db, scanIntegration, `SELECT tenant, name, url, secret, documents, standard_webhooks, in_flight, retry, version, created_at, updated_at
-			FROM integrations WHERE (tenant, name) > ($1, $2) ORDER BY tenant, name LIMIT $3`, tenant, name, MaxPage)
-		if err != nil {
-			return nil, err
-		}
-		for _, one := range page {
-			i, err := one.opened(db.vaults)
+	err = eachPage(ctx, db, scanIntegration, func(last keptIntegration) []any { return []any{last.Tenant, last.Name} }, MaxPage, `SELECT tenant, name, url, secret,
+		documents, standard_webhooks, in_flight, retry, version, created_at, updated_at
+		FROM integrations WHERE (tenant, name) > ($1, $2) ORDER BY tenant, name LIMIT $3`, func(page []keptIntegration) error {
+		for _, kept := range page {
+			i, err := kept.opened(db.vaults)
 			if err != nil {
-				return nil, err
+				return err
 			}
 			if t, ok := of[i.Tenant]; ok { // else made since the tenants were read: the version has risen
 				t.Integrations = append(t.Integrations, *i)
 			}
 		}
-		if len(page) < MaxPage {
-			return all, nil
-		}
-		tenant, name = page[len(page)-1].Tenant, page[len(page)-1].Name
-	}
+		return nil
+	})
+	return all, err
 }
 
-// keptTenant and keptIntegration are what the database has of one, with its secrets as they are kept.
+// keptTenant and keptIntegration are the rows of one, with its secrets as they are kept.
 type (
 	keptTenant struct {
-		*hiring.Tenant
+		hiring.Tenant
 		kept []byte
 	}
 	keptIntegration struct {
-		*hiring.Integration
+		hiring.Integration
 		secret, url []byte
 	}
 )
 
 func scanTenant(r row) (one keptTenant, err error) {
-	t := new(hiring.Tenant)
+	t := &one.Tenant
 	var perSecond *float64
 	var burst *int
 	if err := r.Scan(&t.Name, &t.Title, &one.kept, &t.Quarantine, &perSecond, &burst, &t.Row.Version, moment{&t.Row.CreatedAt}, moment{&t.Row.UpdatedAt}); err != nil {
@@ -201,7 +172,7 @@ func scanTenant(r row) (one keptTenant, err error) {
 	if perSecond != nil && burst != nil {
 		t.Rate = &hiring.Rate{PerSecond: *perSecond, Burst: *burst}
 	}
-	t.Row.Tenant, one.Tenant = t.Name, t
+	t.Row.Tenant = t.Name
 	return one, nil
 }
 
@@ -218,17 +189,17 @@ func (k keptTenant) opened(o opener) (*hiring.Tenant, error) {
 	for _, key := range keys {
 		k.Secrets = append(k.Secrets, hiring.Secret(key))
 	}
-	return k.Tenant, nil
+	return &k.Tenant, nil
 }
 
 func scanIntegration(r row) (one keptIntegration, err error) {
-	i := &hiring.Integration{Verify: true}
+	i := &one.Integration
 	var gaps string
 	if err := r.Scan(&i.Tenant, &i.Name, &one.url, &one.secret, &i.Documents, &i.StandardWebhooks, &i.InFlight, &gaps, &i.Row.Version,
 		moment{&i.Row.CreatedAt}, moment{&i.Row.UpdatedAt}); err != nil {
 		return one, err
 	}
-	i.Row.Tenant, one.Integration = i.Tenant, i
+	i.Verify, i.Row.Tenant = true, i.Tenant
 	for _, gap := range strings.Fields(gaps) {
 		d, err := time.ParseDuration(gap)
 		if err != nil {
@@ -241,14 +212,14 @@ func scanIntegration(r row) (one keptIntegration, err error) {
 
 // opened is the integration with its secret and its address.
 func (k keptIntegration) opened(o opener) (*hiring.Integration, error) {
-	secret, err := secretRow{k.Tenant, k.Name, k.secret}.reveal(integrationSecrets, o)
+	secret, err := secretRow{k.Integration.Tenant, k.Name, k.secret}.reveal(integrationSecrets, o)
 	if err != nil {
 		return nil, err
 	}
-	url, err := secretRow{k.Tenant, k.Name, k.url}.reveal(integrationURLs, o)
+	url, err := secretRow{k.Integration.Tenant, k.Name, k.url}.reveal(integrationURLs, o)
 	if err != nil {
 		return nil, err
 	}
 	k.Secret, k.URL = hiring.Secret(secret), string(url)
-	return k.Integration, nil
+	return &k.Integration, nil
 }

@@ -2,38 +2,32 @@ package store
 
 import (
 	"context"
+	"math"
 
 	"github.com/hiregate/hiregate/internal/hiring"
 )
 
 // AddTransition notes that a job application entered a step.
 func (tx *Tx) AddTransition(t *hiring.Transition) error {
-	_, err := tx.sql.Exec(`INSERT INTO transitions (id, tenant, application, step, name, category, entered_at, export) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+	return tx.exec(`INSERT INTO transitions (id, tenant, application, step, name, category, entered_at, export) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
 		t.ID, t.Tenant, t.Application, t.Status.Step, t.Status.Name, t.Status.Category, micros(t.Status.EnteredAt), t.Export)
-	return err
 }
 
 // Transitions lists what steps a job application entered, the last one first. before is the cursor: an id of a transition, 0 for
 // the first page; next is that of the following page, 0 on the last one.
-func (db *DB) Transitions(ctx context.Context, tenant, application string, before int64, limit int) (page []hiring.Transition, next int64, err error) {
-	limit = Page{Limit: limit}.limit()
+func (db *DB) Transitions(ctx context.Context, tenant, application string, before int64, limit int) ([]hiring.Transition, int64, error) {
 	if before == 0 {
-		before = 1<<63 - 1
+		before = math.MaxInt64
 	}
-	page, err = query(ctx, db, func(r row) (t hiring.Transition, err error) {
+	return queryPage(ctx, db, func(r row) (t hiring.Transition, err error) {
 		err = r.Scan(&t.ID, &t.Tenant, &t.Application, &t.Status.Step, &t.Status.Name, &t.Status.Category, moment{&t.Status.EnteredAt}, &t.Export)
 		return t, err
-	}, `SELECT id, tenant, application, step, name, category, entered_at, export FROM transitions
-		WHERE tenant = $1 AND application = $2 AND id < $3 ORDER BY id DESC LIMIT $4`, tenant, application, before, limit+1)
-	if err == nil && len(page) > limit {
-		page = page[:limit]
-		next = page[limit-1].ID
-	}
-	return page, next, err
+	}, func(t hiring.Transition) int64 { return t.ID }, Page{Limit: limit}.limit(),
+		`SELECT id, tenant, application, step, name, category, entered_at, export FROM transitions
+		WHERE tenant = $1 AND application = $2 AND id < $3 ORDER BY id DESC`, tenant, application, before)
 }
 
 // DeleteTransitions removes the history of a job application.
 func (tx *Tx) DeleteTransitions(tenant, application string) error {
-	_, err := tx.sql.Exec(`DELETE FROM transitions WHERE tenant = $1 AND application = $2`, tenant, application)
-	return err
+	return tx.exec(`DELETE FROM transitions WHERE tenant = $1 AND application = $2`, tenant, application)
 }

@@ -8,27 +8,23 @@ import (
 // AddUpload notes the name of a file before it is made: it is removed with the row, should nobody take it. What is noted already stays
 // so.
 func (tx *Tx) AddUpload(blob string, now time.Time) error {
-	_, err := tx.sql.Exec(`INSERT INTO uploads (blob, begun_at) VALUES ($1, $2) ON CONFLICT DO NOTHING`, blob, micros(now))
-	return err
+	return tx.exec(`INSERT INTO uploads (blob, begun_at) VALUES ($1, $2) ON CONFLICT DO NOTHING`, blob, micros(now))
 }
 
 // EndUpload says that a file belongs to something now. It reports false when somebody else said so, or gave it up.
 func (tx *Tx) EndUpload(blob string) (bool, error) {
-	n, err := tx.sql.Exec(`DELETE FROM uploads WHERE blob = $1 AND begun_at > 0`, blob)
-	return n == 1, err
+	return tx.changed(`DELETE FROM uploads WHERE blob = $1 AND begun_at > 0`, blob)
 }
 
 // GiveUpUpload says that a file is about to be removed: nobody takes it any more, and until RemovedUpload it is before all others that
 // nobody has taken. It reports false when somebody took it.
 func (tx *Tx) GiveUpUpload(blob string) (bool, error) {
-	n, err := tx.sql.Exec(`UPDATE uploads SET begun_at = 0 WHERE blob = $1`, blob)
-	return n == 1, err
+	return tx.changed(`UPDATE uploads SET begun_at = 0 WHERE blob = $1`, blob)
 }
 
 // RemovedUpload says that a file that was given up is gone.
 func (tx *Tx) RemovedUpload(blob string) error {
-	_, err := tx.sql.Exec(`DELETE FROM uploads WHERE blob = $1`, blob)
-	return err
+	return tx.exec(`DELETE FROM uploads WHERE blob = $1`, blob)
 }
 
 // Uploads are the names of files that were begun before a time and that nobody has taken, at most limit: first those that were given up,

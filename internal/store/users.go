@@ -9,18 +9,10 @@ import (
 
 // AddUser adds a user; ErrTaken when the e-mail address is another's.
 func (tx *Tx) AddUser(u *identity.User) error {
-	n, err := tx.sql.Exec(`
+	return tx.execOr(ErrTaken, `
 		INSERT INTO users (id, email, folded, email_verified, name, given_name, family_name, password, created_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT DO NOTHING`,
 		u.ID, u.Email, identity.Fold(u.Email), u.EmailVerified, u.Name, u.GivenName, u.FamilyName, u.Password, micros(u.CreatedAt))
-	return orTaken(n, err)
-}
-
-func orTaken(n int64, err error) error {
-	if err == nil && n == 0 {
-		return ErrTaken
-	}
-	return err
 }
 
 // DisableUser keeps a user from signing in, and ends what they are signed in to. It reports false when there is none, or none that
@@ -46,37 +38,28 @@ func (tx *Tx) ResetUser(id, password string, now time.Time) (bool, error) {
 // holdUser keeps a user as they are until the transaction ends, by writing their row: whatever ends their sessions writes it first, and
 // finds what is begun here, or comes before it and is seen here. ErrNotFound when there is no such user.
 func (tx *Tx) holdUser(id string) error {
-	n, err := tx.sql.Exec(`UPDATE users SET name = name WHERE id = $1`, id)
-	if err == nil && n == 0 {
-		return ErrNotFound
-	}
-	return err
+	return tx.execOr(ErrNotFound, `UPDATE users SET name = name WHERE id = $1`, id)
 }
 
 // endUser ends the sessions of a user, and all that was granted by them.
 func (tx *Tx) endUser(id string, now time.Time) error {
-	if _, err := tx.sql.Exec(`DELETE FROM sessions WHERE user_id = $1`, id); err != nil {
+	if err := tx.exec(`DELETE FROM sessions WHERE user_id = $1`, id); err != nil {
 		return err
 	}
-	_, err := tx.sql.Exec(`UPDATE grants SET revoked_at = $1 WHERE user_id = $2 AND revoked_at IS NULL`, micros(now), id)
-	return err
+	return tx.exec(`UPDATE grants SET revoked_at = $1 WHERE user_id = $2 AND revoked_at IS NULL`, micros(now), id)
 }
 
-const userColumns = `id, email, email_verified, name, given_name, family_name, password, created_at, disabled_at, totp_required, totp, totp_step`
-
-func scanUser(r row) (*identity.User, error) {
-	u := new(identity.User)
-	return u, r.Scan(userFields(u)...)
-}
-
-func userFields(u *identity.User) []any {
-	return []any{&u.ID, &u.Email, &u.EmailVerified, &u.Name, &u.GivenName, &u.FamilyName, &u.Password, moment{&u.CreatedAt}, moment{&u.DisabledAt}, &u.TOTPRequired, &u.TOTP, &u.TOTPStep}
+var users = table[identity.User]{
+	"users", "id, email, email_verified, name, given_name, family_name, password, created_at, disabled_at, totp_required, totp, totp_step",
+	func(u *identity.User) []any {
+		return []any{&u.ID, &u.Email, &u.EmailVerified, &u.Name, &u.GivenName, &u.FamilyName, &u.Password,
+			moment{&u.CreatedAt}, moment{&u.DisabledAt}, &u.TOTPRequired, &u.TOTP, &u.TOTPStep}
+	},
 }
 
 // User reads a user as they are in the transaction, also one who is disabled; ErrNotFound when there is none.
 func (tx *Tx) User(id string) (*identity.User, error) {
-	u := new(identity.User)
-	found, err := tx.sql.Scan(userFields(u), `SELECT `+userColumns+` FROM users WHERE id = $1`, id)
+	u, found, err := users.find(tx, `id = $1`, id)
 	if err == nil && !found {
 		return nil, ErrNotFound
 	}
@@ -85,20 +68,15 @@ func (tx *Tx) User(id string) (*identity.User, error) {
 
 // User reads a user, also one who is disabled; ErrNotFound when there is none.
 func (db *DB) User(ctx context.Context, id string) (*identity.User, error) {
-	return queryOne(ctx, db, scanUser, `SELECT `+userColumns+` FROM users WHERE id = $1`, id)
+	return users.get(ctx, db, `id = $1`, id)
 }
 
 // UserByEmail reads a user, also one who is disabled; ErrNotFound when there is none.
 func (db *DB) UserByEmail(ctx context.Context, email string) (*identity.User, error) {
-	return queryOne(ctx, db, scanUser, `SELECT `+userColumns+` FROM users WHERE folded = $1`, identity.Fold(email))
+	return users.get(ctx, db, `folded = $1`, identity.Fold(email))
 }
 
 // Users lists users by id.
-func (db *DB) Users(ctx context.Context, p Page) (page []*identity.User, next string, err error) {
-	page, err = query(ctx, db, scanUser, `SELECT `+userColumns+` FROM users WHERE id > $1 ORDER BY id LIMIT $2`, p.After, p.limit()+1)
-	if err == nil && len(page) > p.limit() {
-		page = page[:p.limit()]
-		next = page[len(page)-1].ID
-	}
-	return page, next, err
+func (db *DB) Users(ctx context.Context, p Page) ([]*identity.User, string, error) {
+	return queryPage(ctx, db, users.scan, func(u *identity.User) string { return u.ID }, p.limit(), users.selecting(`id > $1 ORDER BY id`), p.After)
 }

@@ -23,7 +23,7 @@ type Visit struct {
 // BeginVisit keeps a visit. Where too many left from the same network who are not back, nothing is kept, and full says when the first of
 // their visits ends; of those of all networks the oldest gives way.
 func (tx *Tx) BeginVisit(v *Visit) (full time.Time, err error) {
-	if _, err := tx.sql.Exec(`DELETE FROM upstream_visits WHERE hash IN (SELECT hash FROM upstream_visits WHERE till <= $1 ORDER BY till LIMIT $2)`, micros(v.At), sweep); err != nil {
+	if err := tx.deleteExpired("upstream_visits", "hash", "till", sweep, v.At); err != nil {
 		return time.Time{}, err
 	}
 	var begun int
@@ -34,10 +34,10 @@ func (tx *Tx) BeginVisit(v *Visit) (full time.Time, err error) {
 	if begun >= maxNetworkVisits {
 		return fromMicros(ends), nil
 	}
-	if _, err := tx.sql.Exec(`DELETE FROM upstream_visits WHERE hash IN (SELECT hash FROM upstream_visits ORDER BY till DESC LIMIT $1 OFFSET $2)`, sweep, maxVisits-1); err != nil {
+	if err := tx.exec(`DELETE FROM upstream_visits WHERE hash IN (SELECT hash FROM upstream_visits ORDER BY till DESC LIMIT $1 OFFSET $2)`, sweep, maxVisits-1); err != nil {
 		return time.Time{}, err
 	}
-	_, err = tx.sql.Exec(`INSERT INTO upstream_visits (hash, request, network, till) VALUES ($1, $2, $3, $4)`, v.Hash[:], v.Request, v.Network, micros(v.Till))
+	err = tx.exec(`INSERT INTO upstream_visits (hash, request, network, till) VALUES ($1, $2, $3, $4)`, v.Hash[:], v.Request, v.Network, micros(v.Till))
 	return time.Time{}, err
 }
 
