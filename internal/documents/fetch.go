@@ -4,7 +4,6 @@ import (
 	"compress/gzip"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"mime"
 	"net/http"
@@ -92,7 +91,7 @@ func fetch(ctx context.Context, client *http.Client, request *http.Request, into
 	if err != nil {
 		return Fetched{}, err
 	}
-	raw, err := into.temporaryAs(name)
+	raw, err := into.temporary(name, name)
 	if err != nil {
 		return Fetched{}, err
 	}
@@ -160,7 +159,7 @@ func decompressed(response *http.Response) (io.Reader, error) {
 		}
 		return &source{r}, nil
 	}
-	return nil, errEncoding
+	return nil, &FetchError{Class: ClassEncoding}
 }
 
 // source marks errors as the other side's, to tell them from those of our disk.
@@ -202,15 +201,8 @@ func fileName(u *url.URL, header http.Header, types ...string) string {
 	return "document"
 }
 
-// statusError is an answer with another status than 200.
-type statusError int
-
-func (e statusError) Error() string { return fmt.Sprintf("status %d", int(e)) }
-
 // sourceError is what went wrong between us and the other side.
 type sourceError struct{ cause error }
 
 func (e *sourceError) Error() string { return e.cause.Error() }
 func (e *sourceError) Unwrap() error { return e.cause }
-
-var errEncoding = errors.New("the answer is encoded in a way that is not known")

@@ -169,7 +169,7 @@ func TestFetchCompressed(t *testing.T) {
 	fetched, err := fetchFrom(t, files, "/secret", compressed(1<<20))
 	require.NoError(t, err)
 	require.EqualValues(t, 1<<20, fetched.Size)
-	require.NoError(t, files.Delete(fetched.Name))
+	require.NoError(t, files.Discard(fetched.Name))
 
 	_, err = fetchFrom(t, files, "/secret", compressed(MaxSize+1))
 	require.Equal(t, ClassTooLarge, failure(t, files, err).Class, "the cap counts what comes out")
@@ -204,7 +204,7 @@ func TestFetchCap(t *testing.T) {
 		},
 		"Document object": func(w http.ResponseWriter, size int64) error {
 			w.Header().Set("Content-Type", "application/json")
-			return EncodeObject(w, zeros(size), "application/pdf", "resume.pdf")
+			return EncodeObject(w, zeros(size), size, "application/pdf", "resume.pdf")
 		},
 		"other JSON": func(w http.ResponseWriter, size int64) error {
 			w.Header().Set("Content-Type", "application/json")
@@ -219,7 +219,7 @@ func TestFetchCap(t *testing.T) {
 		})
 		require.NoError(t, err, name)
 		require.EqualValues(t, 25*1024*1024, fetched.Size, name)
-		require.NoError(t, files.Delete(fetched.Name))
+		require.NoError(t, files.Discard(fetched.Name))
 
 		_, err = fetchFrom(t, files, "/secret", func(w http.ResponseWriter, _ *http.Request) { _ = body(w, MaxSize+1) })
 		e := failure(t, files, err)

@@ -80,25 +80,30 @@ func (e *FetchError) Verdict() Verdict {
 	return Retry
 }
 
+// statusError is an answer with another status than 200.
+func statusError(status int) *FetchError {
+	if status >= 300 && status < 400 {
+		return &FetchError{Class: ClassRedirect, Status: status}
+	}
+	return &FetchError{Class: ClassStatus, Status: status}
+}
+
+// newFetchError gives an error its class, unless it has one, and the host.
 func newFetchError(ctx context.Context, host string, err error) *FetchError {
-	e := &FetchError{Host: host, cause: err}
+	e := new(FetchError)
+	if errors.As(err, &e) {
+		e.Host = host
+		return e
+	}
+	e = &FetchError{Host: host, cause: err}
 	var (
-		status  statusError
 		refused interface{ RefusedByEgress() bool }
 		late    interface{ Timeout() bool }
 		broken  *sourceError
 	)
 	switch {
-	case errors.As(err, &status):
-		e.Status = int(status)
-		e.Class = ClassStatus
-		if status >= 300 && status < 400 {
-			e.Class = ClassRedirect
-		}
 	case errors.Is(err, ErrTooLarge):
 		e.Class = ClassTooLarge
-	case errors.Is(err, errEncoding):
-		e.Class = ClassEncoding
 	case errors.As(err, &refused) && refused.RefusedByEgress():
 		e.Class = ClassRefused
 	case errors.Is(ctx.Err(), context.Canceled):

@@ -1,13 +1,10 @@
 package documents
 
 import (
-	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"iter"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -24,14 +21,15 @@ const MaxSize = 25 << 20
 const leftover = 15 * time.Minute
 
 const (
-	temporarySuffix = ".tmp" // a temporary file lies beside the file that it is to become
-	fanOut          = 2      // a file lies in a folder of the first characters of its name
+	temporarySuffix = ".tmp"     // a temporary file lies beside the file that it is to become
+	scratchPrefix   = "scratch-" // of what Scratch makes
+	fanOut          = 2          // a file lies in a folder of the first characters of its name
 )
 
 var (
-	// ErrTooLarge is what Put returns when there is more to read than it may keep.
+	// ErrTooLarge is what PutAs returns when there is more to read than it may keep.
 	ErrTooLarge = errors.New("the document is larger than allowed")
-	// ErrFull is what Put returns when the disk, the quota or the limit on files (ulimit -f) is used up.
+	// ErrFull is what PutAs returns when the disk, the quota or the limit on files (ulimit -f) is used up.
 	ErrFull = errors.New("the disk that holds the documents is full")
 )
 
@@ -45,7 +43,7 @@ type Files struct {
 
 // Blob is one file that is kept.
 type Blob struct {
-	Name     string   // names it to Open and Delete: 26 characters of base32, lower case, and .sealed where it is
+	Name     string   // names it to Open and Discard: 26 characters of base32, lower case, and .sealed where it is
 	SHA256   [32]byte // of the content
 	Size     int64    // in bytes
 	Detected string   // media type by content, without parameters
@@ -114,9 +112,6 @@ func (f *Files) Prepare() error {
 	if err := f.probe(nil); err != nil {
 		return f.unusable(err)
 	}
-	if err := f.forgetScratch(); err != nil {
-		return err
-	}
 	return f.removeLeftovers(time.Now().Add(-leftover))
 }
 
@@ -125,30 +120,50 @@ func (f *Files) unusable(err error) error {
 		f.root, os.Getuid(), err)
 }
 
+// removeLeftovers removes what crashes left: temporary files last written before a time, and the names of scratch files, between the
+// making of one and the removal of its name. Whoever has a scratch file open, on this node or another, keeps it. Folders that are not
+// ours, such as lost+found on a volume of its own, are left alone.
 func (f *Files) removeLeftovers(before time.Time) error {
-	for path, err := range f.walk(context.Background(), before) {
-		if err != nil {
+	err := fs.WalkDir(os.DirFS(f.root), ".", func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case errors.Is(err, fs.ErrNotExist) && path != ".":
+			return nil // removed since the folder was read
+		case err != nil:
 			return err
+		case entry.IsDir() && path != "." && len(path) != fanOut:
+			return fs.SkipDir
+		case !entry.Type().IsRegular():
+			return nil
 		}
-		name, left := strings.CutSuffix(filepath.Base(path), temporarySuffix)
-		if _, err := f.path(name); err != nil || !left {
-			continue
+		if !strings.HasPrefix(path, scratchPrefix) {
+			name, left := strings.CutSuffix(entry.Name(), temporarySuffix)
+			if _, err := f.path(name); err != nil || !left {
+				return nil
+			}
+			if info, err := entry.Info(); err != nil || !info.ModTime().Before(before) {
+				return ignoreNotExist(err)
+			}
 		}
-		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("removing what a crash left in the document store: %w", err)
-		}
+		return remove(filepath.Join(f.root, path))
+	})
+	if err != nil {
+		return fmt.Errorf("removing what a crash left in the document store: %w", err)
 	}
 	return nil
 }
 
-// Put keeps what r gives, at most limit bytes, and returns when it is on disk for good: the file and the folder are
-// synced. On an error nothing is left. Errors: ErrTooLarge, ErrFull, those of r and of ctx, all wrapped.
-func (f *Files) Put(ctx context.Context, r io.Reader, limit int64) (Blob, error) {
-	return f.PutAs(ctx, f.NewName(), r, limit)
+// remove removes a file; one that is not there is no error.
+func remove(path string) error { return ignoreNotExist(os.Remove(path)) }
+
+func ignoreNotExist(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
 }
 
 // Open opens the file of that name for reading and gives the size of its content in bytes. One that was sealed and has been cut short is
-// an error, and so is what was changed of it, once that is read. Errors: fs.ErrNotExist, and fs.ErrInvalid for what Put never named.
+// an error, and so is what was changed of it, once that is read. Errors: fs.ErrNotExist, and fs.ErrInvalid for what NewName never made.
 func (f *Files) Open(name string) (Content, int64, error) {
 	path, err := f.path(name)
 	if err != nil {
@@ -166,74 +181,19 @@ func (f *Files) Open(name string) (Content, int64, error) {
 	return content, size, nil
 }
 
-// Delete removes the file of that name; one that is not there is no error.
-func (f *Files) Delete(name string) error {
+// Discard removes the file of that name, and what of it is only on its way; one that is not there is no error.
+func (f *Files) Discard(name string) error {
 	path, err := f.path(name)
 	if err != nil {
 		return err
 	}
-	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("deleting a document: %w", err)
+	if err := errors.Join(remove(path+temporarySuffix), remove(path)); err != nil {
+		return fmt.Errorf("removing a document: %w", err)
 	}
 	return nil
 }
 
-// Names gives the names of the files that were put before a time, in no particular order: whoever looks for files that
-// nobody refers to must leave alone those whose reference is not committed yet. It ends after the first error.
-func (f *Files) Names(ctx context.Context, before time.Time) iter.Seq2[string, error] {
-	return func(yield func(string, error) bool) {
-		for path, err := range f.walk(ctx, before) {
-			name := filepath.Base(path)
-			if err != nil {
-				yield("", err)
-				return
-			}
-			if known, err := f.path(name); err != nil || known != path {
-				continue
-			}
-			if !yield(name, nil) {
-				return
-			}
-		}
-	}
-}
-
-// walk gives the paths of all regular files last written before a time. It ends after the first error. Folders that are
-// not ours, such as lost+found on a volume of its own, are left alone.
-func (f *Files) walk(ctx context.Context, before time.Time) iter.Seq2[string, error] {
-	return func(yield func(string, error) bool) {
-		err := fs.WalkDir(os.DirFS(f.root), ".", func(path string, entry fs.DirEntry, err error) error {
-			switch {
-			case ctx.Err() != nil:
-				return ctx.Err()
-			case errors.Is(err, fs.ErrNotExist) && path != ".":
-				return nil // deleted while we were on the way
-			case err != nil:
-				return err
-			case entry.IsDir() && path != "." && len(path) != fanOut:
-				return fs.SkipDir
-			case !entry.Type().IsRegular():
-				return nil
-			}
-			info, err := entry.Info()
-			if errors.Is(err, fs.ErrNotExist) {
-				return nil
-			}
-			if err != nil {
-				return err
-			}
-			if info.ModTime().Before(before) && !yield(filepath.Join(f.root, path), nil) {
-				return fs.SkipAll
-			}
-			return nil
-		})
-		if err != nil {
-			yield("", fmt.Errorf("looking through the document store: %w", err))
-		}
-	}
-}
-
-// path is where a file lies. Names come from rows and requests, so one that Put can't have made is refused.
+// path is where a file lies. Names come from rows and requests, so one that NewName can't have made is refused.
 func (f *Files) path(name string) (string, error) {
 	const length = 26
 	isBase32 := func(c rune) bool { return 'a' <= c && c <= 'z' || '2' <= c && c <= '7' }

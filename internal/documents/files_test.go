@@ -47,11 +47,12 @@ func read(t *testing.T, f *Files, name string) string {
 	return string(content)
 }
 
-func names(t *testing.T, f *Files, before time.Time) []string {
-	all := []string{}
-	for name, err := range f.Names(t.Context(), before) {
-		require.NoError(t, err)
-		all = append(all, name)
+// names are the names of the files that are kept.
+func names(t *testing.T, f *Files) (all []string) {
+	for _, path := range stored(t, f) {
+		if name := filepath.Base(path); !strings.HasSuffix(name, temporarySuffix) {
+			all = append(all, name)
+		}
 	}
 	return all
 }
@@ -143,7 +144,7 @@ func TestPrepareRemovesWhatACrashLeft(t *testing.T) {
 	long := time.Now().Add(-leftover - time.Minute)
 	require.NoError(t, os.Chtimes(filepath.Join(f.root, kept.Name[:2], kept.Name), long, long))
 
-	crashed, err := f.temporaryAs(f.NewName())
+	crashed, err := temporaryOf(f)
 	require.NoError(t, err)
 	require.NoError(t, crashed.fill(t.Context(), strings.NewReader("half"), 100))
 	require.NoError(t, f.Prepare())
@@ -200,7 +201,7 @@ func TestPutCap(t *testing.T) {
 	blob, err := f.Put(t.Context(), zeros(MaxSize), MaxSize)
 	require.NoError(t, err)
 	require.EqualValues(t, 25*1024*1024, blob.Size)
-	require.NoError(t, f.Delete(blob.Name))
+	require.NoError(t, f.Discard(blob.Name))
 
 	_, err = f.Put(t.Context(), zeros(MaxSize+1), MaxSize)
 	require.ErrorIs(t, err, ErrTooLarge)
@@ -221,7 +222,7 @@ func TestPutLeavesNothingOnErrors(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 	require.Empty(t, stored(t, f))
 
-	lost, err := f.temporaryAs(f.NewName())
+	lost, err := temporaryOf(f)
 	require.NoError(t, err)
 	require.NoError(t, os.Remove(lost.file.Name()))
 	_, err = lost.keep()
@@ -267,7 +268,7 @@ func TestPutAtOnce(t *testing.T) {
 		})
 	}
 	group.Wait()
-	require.Len(t, names(t, f, time.Now().Add(time.Hour)), 32)
+	require.Len(t, names(t, f), 32)
 }
 
 func TestOnlyNamesOfPutAreTaken(t *testing.T) {
@@ -282,7 +283,7 @@ func TestOnlyNamesOfPutAreTaken(t *testing.T) {
 	} {
 		_, _, err := f.Open(name)
 		require.ErrorIs(t, err, fs.ErrInvalid, "%q", name)
-		require.ErrorIs(t, f.Delete(name), fs.ErrInvalid, "%q", name)
+		require.ErrorIs(t, f.Discard(name), fs.ErrInvalid, "%q", name)
 	}
 	require.FileExists(t, outside)
 
@@ -295,69 +296,11 @@ func TestDeleteTwice(t *testing.T) {
 	f := newFiles(t)
 	blob, err := f.Put(t.Context(), strings.NewReader("x"), 10)
 	require.NoError(t, err)
-	require.NoError(t, f.Delete(blob.Name))
-	require.NoError(t, f.Delete(blob.Name))
-	require.NoError(t, f.Delete(newName()))
+	require.NoError(t, f.Discard(blob.Name))
+	require.NoError(t, f.Discard(blob.Name))
+	require.NoError(t, f.Discard(newName()))
 	_, _, err = f.Open(blob.Name)
 	require.ErrorIs(t, err, fs.ErrNotExist)
-}
-
-func TestNames(t *testing.T) {
-	t.Parallel()
-	f := newFiles(t)
-	var want []string
-	for range 5 {
-		blob, err := f.Put(t.Context(), strings.NewReader("x"), 10)
-		require.NoError(t, err)
-		want = append(want, blob.Name)
-	}
-	writing, err := f.temporaryAs(f.NewName())
-	require.NoError(t, err)
-	defer writing.discard()
-	misplaced := newName()
-	require.NoError(t, os.WriteFile(filepath.Join(f.root, misplaced), nil, 0o600))
-
-	later := time.Now().Add(time.Hour)
-	require.ElementsMatch(t, want, names(t, f, later), "files that were put, and nothing else")
-	require.Empty(t, names(t, f, time.Now().Add(-time.Hour)), "nothing that was put since")
-
-	link := filepath.Join(t.TempDir(), "link")
-	require.NoError(t, os.Symlink(f.root, link))
-	linked, err := OpenFiles(link)
-	require.NoError(t, err)
-	require.ElementsMatch(t, want, names(t, linked, later), "the folder may be a link")
-
-	for name, err := range f.Names(t.Context(), later) {
-		require.NoError(t, err)
-		require.NoError(t, f.Delete(name), "deleting on the way is fine")
-	}
-	require.Empty(t, names(t, f, later))
-}
-
-func TestNamesStops(t *testing.T) {
-	t.Parallel()
-	f := newFiles(t)
-	for range 3 {
-		_, err := f.Put(t.Context(), strings.NewReader("x"), 10)
-		require.NoError(t, err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	seen := 0
-	var last error
-	for _, err := range f.Names(ctx, time.Now().Add(time.Hour)) {
-		seen++
-		last = err
-		cancel()
-	}
-	require.Equal(t, 2, seen, "one name, then the error")
-	require.ErrorIs(t, last, context.Canceled)
-
-	missing, err := OpenFiles(filepath.Join(t.TempDir(), "missing"))
-	require.NoError(t, err)
-	for _, err := range missing.Names(t.Context(), time.Now()) {
-		require.ErrorIs(t, err, fs.ErrNotExist)
-	}
 }
 
 // zeros gives n bytes, without holding them.

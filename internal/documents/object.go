@@ -75,13 +75,14 @@ func decodeObject(in *jsonstream.Reader, put func(io.Reader) error) (mimeType, f
 	return mimeType, fileName, err
 }
 
-// EncodeObject writes content as a Document object, in the contract's order of properties, as it is read.
-func EncodeObject(w io.Writer, content io.Reader, mimeType, fileName string) error {
+// EncodeObject writes content of size bytes as a Document object, in the contract's order of properties, as it is read. A shorter
+// content is io.ErrUnexpectedEOF.
+func EncodeObject(w io.Writer, content io.Reader, size int64, mimeType, fileName string) error {
 	out := bufio.NewWriterSize(w, 32<<10)
 	// bufio.Writer keeps its first error, and Flush returns it.
 	_, _ = out.WriteString(objectStart)
 	encoder := base64.NewEncoder(base64.StdEncoding, out)
-	if _, err := io.Copy(encoder, content); err != nil {
+	if err := copyExactly(encoder, content, size); err != nil {
 		return fmt.Errorf("writing a Document object: %w", err)
 	}
 	_ = encoder.Close()

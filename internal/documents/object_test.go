@@ -38,7 +38,7 @@ func TestDecodeSample(t *testing.T) {
 		require.Equal(t, "resume.pdf", fileName)
 	}
 	var b strings.Builder
-	require.NoError(t, EncodeObject(&b, strings.NewReader("%PDF-1.4\n%%EOF\n"), "application/pdf", "resume.pdf"))
+	require.NoError(t, EncodeObject(&b, strings.NewReader("%PDF-1.4\n%%EOF\n"), 15, "application/pdf", "resume.pdf"))
 	require.Equal(t, sample, b.String(), "the contract's order of properties")
 }
 
@@ -120,11 +120,11 @@ func TestDecodeGivesOtherErrors(t *testing.T) {
 func TestEncodeGivesErrors(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("disk gone")
-	require.ErrorIs(t, EncodeObject(io.Discard, iotest.ErrReader(broken), "", ""), broken)
+	require.ErrorIs(t, EncodeObject(io.Discard, iotest.ErrReader(broken), 1, "", ""), broken)
 	_, closed := io.Pipe()
 	require.NoError(t, closed.CloseWithError(broken))
 	for _, size := range []int64{0, 1 << 20} {
-		require.ErrorIs(t, EncodeObject(closed, zeros(size), "", ""), io.ErrClosedPipe)
+		require.ErrorIs(t, EncodeObject(closed, zeros(size), size, "", ""), io.ErrClosedPipe)
 	}
 }
 
@@ -135,7 +135,7 @@ func TestObjectRoundTrip(t *testing.T) {
 		mimeType := rapid.StringN(0, 60, maxMediaType).Draw(t, "mimeType")
 		fileName := rapid.StringN(0, 400, 2000).Draw(t, "fileName")
 		var b bytes.Buffer
-		require.NoError(t, EncodeObject(&b, bytes.NewReader(content), mimeType, fileName))
+		require.NoError(t, EncodeObject(&b, bytes.NewReader(content), int64(len(content)), mimeType, fileName))
 		require.EqualValues(t, b.Len(), EncodedLength(int64(len(content)), mimeType, fileName))
 		require.True(t, json.Valid(b.Bytes()))
 
@@ -152,7 +152,7 @@ func TestObjectsTakeLittleMemory(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	r, w := io.Pipe()
-	go func() { _ = w.CloseWithError(EncodeObject(w, zeros(size), "application/pdf", "resume.pdf")) }()
+	go func() { _ = w.CloseWithError(EncodeObject(w, zeros(size), size, "application/pdf", "resume.pdf")) }()
 	var n int64
 	_, _, err := DecodeObject(r, func(content io.Reader) (err error) {
 		n, err = io.Copy(io.Discard, content)

@@ -185,7 +185,7 @@ func (a *Archive) inline(out *store.KeptBody, d *hiring.Document) error {
 	if _, err := io.WriteString(out, documentMember); err != nil {
 		return err
 	}
-	return EncodeObject(out, &exactly{r: content, left: d.Size}, d.MediaType(), d.FileName)
+	return EncodeObject(out, content, d.Size, d.MediaType(), d.FileName)
 }
 
 // Settled tells whether nothing more can be had of an export's documents: each was fetched, or found clean, or given up; or their URLs

@@ -174,7 +174,7 @@ func TestInlineBodyIsMadeOnce(t *testing.T) {
 	}
 	docs, err := b.Store.Documents(t.Context(), e.ID)
 	require.NoError(t, err)
-	require.NoError(t, b.Files.Delete(docs[0].Blob))
+	require.NoError(t, b.Files.Discard(docs[0].Blob))
 	require.Equal(t, string(made[0]), string(b.outgoing(e, hiring.Inline)), "it was made anew")
 }
 
@@ -185,7 +185,7 @@ func TestInlineGoesWithoutWhatIsGone(t *testing.T) {
 	b.fetch(e)
 	docs, err := b.Store.Documents(t.Context(), e.ID)
 	require.NoError(t, err)
-	require.NoError(t, b.Files.Delete(docs[0].Blob))
+	require.NoError(t, b.Files.Discard(docs[0].Blob))
 	all := attachments(t, b.outgoing(e, hiring.Inline))
 	require.Nil(t, all[0].Document)
 	require.NotNil(t, all[1].Document)

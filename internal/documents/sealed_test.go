@@ -77,15 +77,15 @@ func TestSealedFilesAreRead(t *testing.T) {
 		require.ErrorIs(t, err, io.EOF)
 		require.NoError(t, r.Close())
 	}
-	require.Len(t, names(t, f, time.Now().Add(time.Hour)), 7)
-	require.NoError(t, f.Discard(names(t, f, time.Now().Add(time.Hour))[0]))
+	require.Len(t, names(t, f), 7)
+	require.NoError(t, f.Discard(names(t, f)[0]))
 	require.Len(t, stored(t, f), 6)
 }
 
 func TestSealedLeftoversAreRemoved(t *testing.T) {
 	t.Parallel()
 	f := sealing(t, newFiles(t))
-	crashed, err := f.temporaryAs(f.NewName())
+	crashed, err := temporaryOf(f)
 	require.NoError(t, err)
 	require.NoError(t, crashed.fill(t.Context(), strings.NewReader("half"), 100))
 	long := time.Now().Add(-leftover - time.Minute)

@@ -31,29 +31,20 @@ func Serve(w http.ResponseWriter, r *http.Request, content io.Reader, size int64
 	if r.Method == http.MethodHead {
 		return nil
 	}
-	content = &exactly{r: content, left: size}
 	if !raw {
-		return EncodeObject(w, content, mimeType, fileName)
+		return EncodeObject(w, content, size, mimeType, fileName)
 	}
-	if _, err := io.Copy(w, content); err != nil {
+	if err := copyExactly(w, content, size); err != nil {
 		return fmt.Errorf("sending a document: %w", err)
 	}
 	return nil
 }
 
-// exactly reads as many bytes as were promised; fewer are an error.
-type exactly struct {
-	r    io.Reader
-	left int64
-}
-
-func (e *exactly) Read(p []byte) (int, error) {
-	if e.left == 0 {
-		return 0, io.EOF
-	}
-	n, err := e.r.Read(p[:min(int64(len(p)), e.left)])
-	if e.left -= int64(n); err == io.EOF && e.left > 0 {
+// copyExactly copies size bytes; fewer are io.ErrUnexpectedEOF.
+func copyExactly(w io.Writer, r io.Reader, size int64) error {
+	_, err := io.CopyN(w, r, size)
+	if err == io.EOF {
 		err = io.ErrUnexpectedEOF
 	}
-	return n, err
+	return err
 }

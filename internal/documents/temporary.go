@@ -23,8 +23,6 @@ type temporary struct {
 	digest
 }
 
-func (f *Files) temporaryAs(name string) (*temporary, error) { return f.temporary(name, name) }
-
 // temporary makes a file that becomes the one of a name. It lies where one of another name would meanwhile.
 func (f *Files) temporary(name, where string) (*temporary, error) {
 	path, err := f.path(where)

@@ -5,18 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
-	"path/filepath"
-	"strings"
 
 	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/store"
 )
 
-// PutAs is Put under a name of NewName's.
+// PutAs stores what r gives under a name of NewName's, at most limit bytes, and returns when it is on disk for good: the file and the
+// folder are synced. On an error nothing is left. Errors: ErrTooLarge, ErrFull, those of r and of ctx, all wrapped.
 func (f *Files) PutAs(ctx context.Context, name string, r io.Reader, limit int64) (Blob, error) {
-	t, err := f.temporaryAs(name)
+	t, err := f.temporary(name, name)
 	if err != nil {
 		return Blob{}, err
 	}
@@ -27,45 +25,13 @@ func (f *Files) PutAs(ctx context.Context, name string, r io.Reader, limit int64
 	return t.keep()
 }
 
-// Discard removes the file of that name, and what of it is only on its way; nothing being there is no error.
-func (f *Files) Discard(name string) error {
-	path, err := f.path(name)
-	if err != nil {
-		return err
-	}
-	if err := os.Remove(path + temporarySuffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("removing an unfinished document: %w", err)
-	}
-	return f.Delete(name)
-}
-
-const scratchPrefix = "scratch-"
-
-// forgetScratch removes the names that crashes left between the making of a scratch file and the taking of its name. Whoever has one
-// open, on this node or another, keeps it.
-func (f *Files) forgetScratch() error {
-	entries, err := os.ReadDir(f.root)
-	if err != nil {
-		return f.unusable(err)
-	}
-	for _, e := range entries {
-		if !strings.HasPrefix(e.Name(), scratchPrefix) {
-			continue
-		}
-		if err := os.Remove(filepath.Join(f.root, e.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("removing what a crash left in the document store: %w", err)
-		}
-	}
-	return nil
-}
-
 // Scratch is a file without a name, for what need not outlive the process: it is gone when that ends, however it does.
 func (f *Files) Scratch() (*Scratch, error) {
 	file, err := os.CreateTemp(f.root, scratchPrefix+"*"+temporarySuffix)
 	if err != nil {
 		return nil, fmt.Errorf("making a file in the document store: %w", full(err))
 	}
-	if err := os.Remove(file.Name()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := remove(file.Name()); err != nil {
 		file.Close()
 		return nil, fmt.Errorf("taking the name of a file in the document store: %w", err)
 	}

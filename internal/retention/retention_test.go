@@ -85,7 +85,7 @@ func (b *bench) delivered(t *testing.T, key, body string) (e *hiring.Export, fil
 	e.Attachments, e.CandidateID = 1, "c-"+key
 	_, err := inbox.Accept(t.Context(), b.Store, e)
 	require.NoError(t, err)
-	blob, err := b.archive.Files.Put(t.Context(), strings.NewReader("a resume"), documents.MaxSize)
+	blob, err := b.archive.Files.PutAs(t.Context(), b.archive.Files.NewName(), strings.NewReader("a resume"), documents.MaxSize)
 	require.NoError(t, err)
 	b.write(t, func(tx *store.Tx) error {
 		if err := tx.MarkDispatched(e.ID, 0, b.now, "hris"); err != nil {

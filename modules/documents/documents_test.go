@@ -63,7 +63,7 @@ func (b *bench) add(t *testing.T, content []byte, till time.Time, change func(*h
 	require.NoError(t, err)
 	d := all[position]
 	if content != nil {
-		kept, err := b.Runtime.Archive.Files.Put(t.Context(), bytes.NewReader(content), archive.MaxSize)
+		kept, err := b.Runtime.Archive.Files.PutAs(t.Context(), b.Runtime.Archive.Files.NewName(), bytes.NewReader(content), archive.MaxSize)
 		require.NoError(t, err)
 		d.State, d.Blob, d.Size, d.SHA256, d.Detected, d.FetchedAt = hiring.Fetched, kept.Name, kept.Size, kept.SHA256[:], kept.Detected, b.Clock.Now()
 	}

@@ -20,7 +20,7 @@ import (
 // offer exports a candidate with a document, and gives the path of its public URL.
 func (b *bench) offer(t *testing.T, content []byte, scan hiring.ScanState) (path string) {
 	t.Helper()
-	kept, err := b.Runtime.Archive.Files.Put(t.Context(), bytes.NewReader(content), archive.MaxSize)
+	kept, err := b.Runtime.Archive.Files.PutAs(t.Context(), b.Runtime.Archive.Files.NewName(), bytes.NewReader(content), archive.MaxSize)
 	require.NoError(t, err)
 	row := hiring.Row{Tenant: "acme"}
 	b.Write(t, func(tx *store.Tx) error {

@@ -40,7 +40,7 @@ func TestAScannerThatHangsTakesFewPlaces(t *testing.T) {
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	files, err := documents.OpenFiles(t.TempDir())
 	require.NoError(t, err)
-	blob, err := files.Put(t.Context(), strings.NewReader("%PDF-1.4"), 100)
+	blob, err := files.PutAs(t.Context(), files.NewName(), strings.NewReader("%PDF-1.4"), 100)
 	require.NoError(t, err)
 	const late = scansAtOnce + 1
 	require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error {

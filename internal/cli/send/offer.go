@@ -108,7 +108,7 @@ func (o *offer) serve(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodHead {
 		return
 	}
-	if err := documents.EncodeObject(w, f, file.mimeType, file.name); err != nil {
+	if err := documents.EncodeObject(w, f, info.Size(), file.mimeType, file.name); err != nil {
 		// Half a document must not look like a whole one.
 		panic(http.ErrAbortHandler)
 	}
