@@ -5,8 +5,8 @@ import (
 	"io"
 )
 
-// Put is PutAs under a new name.
-func (f *Files) Put(ctx context.Context, r io.Reader, limit int64) (Blob, error) {
+// PutNew is PutAs under a new name.
+func (f *Files) PutNew(ctx context.Context, r io.Reader, limit int64) (Blob, error) {
 	return f.PutAs(ctx, f.NewName(), r, limit)
 }
 

@@ -139,7 +139,7 @@ func TestPrepareSaysWhatToDo(t *testing.T) {
 func TestPrepareRemovesWhatACrashLeft(t *testing.T) {
 	t.Parallel()
 	f := newFiles(t)
-	kept, err := f.Put(t.Context(), strings.NewReader("kept"), 100)
+	kept, err := f.PutNew(t.Context(), strings.NewReader("kept"), 100)
 	require.NoError(t, err)
 	long := time.Now().Add(-leftover - time.Minute)
 	require.NoError(t, os.Chtimes(filepath.Join(f.root, kept.Name[:2], kept.Name), long, long))
@@ -176,7 +176,7 @@ func TestPut(t *testing.T) {
 		"":                                   "text/plain",
 		strings.Repeat("long text ", 50_000): "text/plain",
 	} {
-		blob, err := f.Put(t.Context(), iotest.HalfReader(strings.NewReader(content)), 1<<20)
+		blob, err := f.PutNew(t.Context(), iotest.HalfReader(strings.NewReader(content)), 1<<20)
 		require.NoError(t, err)
 		require.Equal(t, sha256.Sum256([]byte(content)), blob.SHA256)
 		require.EqualValues(t, len(content), blob.Size)
@@ -198,12 +198,12 @@ func TestPut(t *testing.T) {
 func TestPutCap(t *testing.T) {
 	t.Parallel()
 	f := newFiles(t)
-	blob, err := f.Put(t.Context(), zeros(MaxSize), MaxSize)
+	blob, err := f.PutNew(t.Context(), zeros(MaxSize), MaxSize)
 	require.NoError(t, err)
 	require.EqualValues(t, 25*1024*1024, blob.Size)
 	require.NoError(t, f.Discard(blob.Name))
 
-	_, err = f.Put(t.Context(), zeros(MaxSize+1), MaxSize)
+	_, err = f.PutNew(t.Context(), zeros(MaxSize+1), MaxSize)
 	require.ErrorIs(t, err, ErrTooLarge)
 	require.Empty(t, stored(t, f))
 }
@@ -212,13 +212,13 @@ func TestPutLeavesNothingOnErrors(t *testing.T) {
 	t.Parallel()
 	f := newFiles(t)
 	broken := errors.New("connection reset")
-	_, err := f.Put(t.Context(), io.MultiReader(zeros(200_000), iotest.ErrReader(broken)), MaxSize)
+	_, err := f.PutNew(t.Context(), io.MultiReader(zeros(200_000), iotest.ErrReader(broken)), MaxSize)
 	require.ErrorIs(t, err, broken)
 	require.Empty(t, stored(t, f))
 
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	_, err = f.Put(ctx, io.MultiReader(zeros(200_000), readerFunc(func([]byte) (int, error) { cancel(); return 0, nil })), MaxSize)
+	_, err = f.PutNew(ctx, io.MultiReader(zeros(200_000), readerFunc(func([]byte) (int, error) { cancel(); return 0, nil })), MaxSize)
 	require.ErrorIs(t, err, context.Canceled)
 	require.Empty(t, stored(t, f))
 
@@ -247,7 +247,7 @@ func TestPutOnAFullDisk(t *testing.T) {
 func TestPutWhilePrepareRuns(t *testing.T) {
 	t.Parallel()
 	f := newFiles(t)
-	blob, err := f.Put(t.Context(), io.MultiReader(strings.NewReader("first "), readerFunc(func([]byte) (int, error) {
+	blob, err := f.PutNew(t.Context(), io.MultiReader(strings.NewReader("first "), readerFunc(func([]byte) (int, error) {
 		if err := f.Prepare(); err != nil {
 			return 0, err
 		}
@@ -263,7 +263,7 @@ func TestPutAtOnce(t *testing.T) {
 	var group sync.WaitGroup
 	for range 32 {
 		group.Go(func() {
-			_, err := f.Put(t.Context(), strings.NewReader("same"), 100)
+			_, err := f.PutNew(t.Context(), strings.NewReader("same"), 100)
 			require.NoError(t, err)
 		})
 	}
@@ -294,7 +294,7 @@ func TestOnlyNamesOfPutAreTaken(t *testing.T) {
 func TestDeleteTwice(t *testing.T) {
 	t.Parallel()
 	f := newFiles(t)
-	blob, err := f.Put(t.Context(), strings.NewReader("x"), 10)
+	blob, err := f.PutNew(t.Context(), strings.NewReader("x"), 10)
 	require.NoError(t, err)
 	require.NoError(t, f.Discard(blob.Name))
 	require.NoError(t, f.Discard(blob.Name))

@@ -54,7 +54,7 @@ func (b *bench) sized(sizes ...int64) (*hiring.Export, [][]byte) {
 	require.NoError(b.t, err)
 	for n, size := range sizes {
 		contents = append(contents, bytes.Repeat([]byte{byte('a' + n)}, int(size)))
-		blob, err := b.Files.Put(b.t.Context(), bytes.NewReader(contents[n]), documents.MaxSize)
+		blob, err := b.Files.PutNew(b.t.Context(), bytes.NewReader(contents[n]), documents.MaxSize)
 		require.NoError(b.t, err)
 		docs[n].Blob, docs[n].Size = blob.Name, blob.Size
 	}

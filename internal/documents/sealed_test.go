@@ -56,7 +56,7 @@ func TestSealedFilesAreRead(t *testing.T) {
 	f := sealing(t, newFiles(t))
 	for _, size := range []int{0, 1, 100, pieceSize - 1, pieceSize, pieceSize + 1, 200_000} {
 		content := secretText(size)
-		blob, err := f.Put(t.Context(), strings.NewReader(content), MaxSize)
+		blob, err := f.PutNew(t.Context(), strings.NewReader(content), MaxSize)
 		require.NoError(t, err)
 		require.EqualValues(t, size, blob.Size)
 		require.Equal(t, sha256.Sum256([]byte(content)), blob.SHA256)
@@ -100,7 +100,7 @@ func TestSealedFileThatWasChangedIsAnError(t *testing.T) {
 	f := sealing(t, newFiles(t))
 	const size = 2*pieceSize + 1000
 	content := secretText(size)
-	blob, err := f.Put(t.Context(), strings.NewReader(content), MaxSize)
+	blob, err := f.PutNew(t.Context(), strings.NewReader(content), MaxSize)
 	require.NoError(t, err)
 	path, whole := onDisk(t, f, blob.Name)
 	all := func() error {
@@ -133,7 +133,7 @@ func TestSealedFileThatWasChangedIsAnError(t *testing.T) {
 	require.NoError(t, os.WriteFile(path, whole, 0o600))
 	require.NoError(t, all())
 
-	other, err := f.Put(t.Context(), strings.NewReader("another's"), MaxSize)
+	other, err := f.PutNew(t.Context(), strings.NewReader("another's"), MaxSize)
 	require.NoError(t, err)
 	otherPath, _ := onDisk(t, f, other.Name)
 	require.NoError(t, os.Rename(otherPath, path))
@@ -146,7 +146,7 @@ func TestFilesFromBeforeStayAsTheyAre(t *testing.T) {
 	f := newFiles(t)
 	kept := map[string]string{}
 	put := func(content string) {
-		blob, err := f.Put(t.Context(), strings.NewReader(content), MaxSize)
+		blob, err := f.PutNew(t.Context(), strings.NewReader(content), MaxSize)
 		require.NoError(t, err)
 		kept[blob.Name] = content
 	}

@@ -101,7 +101,7 @@ func TestServeSendsNoMoreThanPromised(t *testing.T) {
 func TestServedDocumentsCanBeFetched(t *testing.T) {
 	t.Parallel()
 	files := newFiles(t)
-	kept, err := files.Put(t.Context(), strings.NewReader(pdf), MaxSize)
+	kept, err := files.PutNew(t.Context(), strings.NewReader(pdf), MaxSize)
 	require.NoError(t, err)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		content, size, err := files.Open(kept.Name)
