@@ -1,5 +1,5 @@
 // Package database opens SQLite and PostgreSQL, brings their schema up to date, and reads and writes. It knows no table but those
-// that tell a database of hiregate from another program's; package store has them.
+// by which it knows a database of hiregate from another program's; package store has them.
 //
 // There is one way to write: DB.Write. Reads are short: they take a page and let go, since a reader left open lets the
 // write-ahead log grow without end.
@@ -28,15 +28,15 @@ type DB struct {
 	reads   *sql.DB
 	writer  *writer
 	holders holders
-	ending  context.Context // ends once Close has waited long enough for those who read
+	ending  context.Context // ends once Close has waited long enough for reads
 	end     context.CancelFunc
 	grace   time.Duration
-	held    time.Duration // how long Close waits for those who hold it
+	held    time.Duration // how long Close waits for releases
 }
 
 const (
-	closeGrace = 3 * time.Second // is how long Close lets reads go on where they may hang
-	holdGrace  = 5 * time.Second // is how long it waits for whoever holds the database: a request may take for ever to come in
+	closeGrace   = 3 * time.Second // is how long Close lets reads go on, which may hang
+	acquireGrace = 5 * time.Second // is how long it waits for releases: a request may take for ever to come in
 )
 
 // Row is a row that is read.
@@ -53,7 +53,7 @@ func Open(ctx context.Context, address string, migrations fs.FS, log *zap.Logger
 	if err != nil {
 		return nil, err
 	}
-	db := &DB{dialect: d, lock: lock, grace: closeGrace, held: holdGrace}
+	db := &DB{dialect: d, lock: lock, grace: closeGrace, held: acquireGrace}
 	db.ending, db.end = context.WithCancel(context.Background())
 	if err := migrate(ctx, d, migrations, log); err != nil {
 		lock.Close()
@@ -89,21 +89,20 @@ func (db *DB) Shared() bool { return db.dialect.shared() }
 // WALSize is the size of SQLite's write-ahead log in bytes; 0 when there is none.
 func (db *DB) WALSize() int64 { return db.dialect.walSize() }
 
-// Close waits for whoever holds the database (see Hold), five seconds at most, commits what was queued and closes it. Reads of a
-// server that are still under way three seconds later are cut off, and so is what comes after them. Whoever holds it longer is told
-// that it is not available.
+// Close waits for all who acquired the database to release it, five seconds at most, commits what was queued and closes it. Reads of a
+// server that go on after three seconds are cut off, and so are later ones. Who has not released it by then gets ErrUnavailable.
 func (db *DB) Close() error {
 	defer db.end()
 	defer time.AfterFunc(db.grace, db.end).Stop()
-	if !db.holders.leave(db.held) {
+	if !db.holders.close(db.held) {
 		return nil
 	}
 	return errors.Join(db.writer.close(), db.reads.Close(), db.lock.Close())
 }
 
-// Hold keeps the database from being closed until release is called: for a request that began under a configuration
-// which is then replaced. It reports false when the database is closed already, or about to be.
-func (db *DB) Hold() (release func(), ok bool) { return db.holders.enter() }
+// Acquire keeps the database open until release is called: for a request that began under a configuration which is then replaced. It
+// reports false when the database is closed, or about to be.
+func (db *DB) Acquire() (release func(), ok bool) { return db.holders.acquire() }
 
 // Query calls each for every row of a read that returns at most a page of rows, until it returns an error.
 func (db *DB) Query(ctx context.Context, each func(Row) error, q string, args ...any) error {

@@ -22,12 +22,12 @@ type dialect interface {
 	// shared reports whether other nodes may write at the same time.
 	shared() bool
 
-	// claim waits until the database can be reached, and locks out who must not use it beside us until the lock is closed.
+	// claim waits until the database can be reached, and locks out other processes that must not use it until the lock is closed.
 	// Its error says what to do.
 	claim(context.Context, *zap.Logger) (lock io.Closer, err error)
 	connect(access) (*sql.DB, error)
 	migrator(*sql.DB, fs.FS, *zap.Logger) (*goose.Provider, error)
-	// explain adds to an error that keeps the database from being opened what to do about it.
+	// explain adds to an error of opening the database what to do about it.
 	explain(error) error
 
 	// beginning is the statement that begins a transaction.
@@ -47,7 +47,7 @@ type dialect interface {
 	// conflict reports whether another node caused an error, so that the same may succeed a moment later.
 	conflict(error) bool
 
-	// walSize is the size of the write-ahead log in bytes; 0 where it is not ours.
+	// walSize is the size of SQLite's write-ahead log in bytes; 0 when there is none.
 	walSize() int64
 }
 
@@ -84,7 +84,7 @@ func redactAddress(address string) string {
 	return "(unreadable)"
 }
 
-// opening is the error of a database that can't be opened, while something was done.
+// opening is the error of a step of opening a database.
 func opening(d dialect, doing string, err error) error {
 	return fmt.Errorf("%s the database %s: %w", doing, d, d.explain(err))
 }

@@ -5,46 +5,39 @@ import (
 	"time"
 )
 
-// holders are those who hold a database.
+// holders are the requests that acquired a database.
 type holders struct {
 	mu   sync.Mutex
-	n    int
-	over bool          // nobody enters any more
-	gone chan struct{} // closed with the last one's leaving, once it is over
+	over bool // no further one may acquire it
+	all  sync.WaitGroup
 }
 
-func (h *holders) enter() (release func(), ok bool) {
+func (h *holders) acquire() (release func(), ok bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.over {
 		return nil, false
 	}
-	h.n++
-	return h.release, true
+	h.all.Add(1)
+	return h.all.Done, true
 }
 
-func (h *holders) release() {
+// close refuses further holders, and waits for the others to release. It reports false when it was called before.
+func (h *holders) close(within time.Duration) bool {
 	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.n--; h.n == 0 && h.over {
-		close(h.gone)
-	}
-}
-
-// leave lets nobody in any more, and waits for those who are there. It reports false when that was done before.
-func (h *holders) leave(within time.Duration) bool {
-	h.mu.Lock()
-	if h.over {
-		h.mu.Unlock()
+	over := h.over
+	h.over = true
+	h.mu.Unlock()
+	if over {
 		return false
 	}
-	h.over, h.gone = true, make(chan struct{})
-	if h.n == 0 {
-		close(h.gone)
-	}
-	h.mu.Unlock()
+	gone := make(chan struct{})
+	go func() {
+		h.all.Wait()
+		close(gone)
+	}()
 	select {
-	case <-h.gone:
+	case <-gone:
 	case <-time.After(within):
 	}
 	return true

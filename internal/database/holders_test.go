@@ -16,10 +16,10 @@ func TestCloseWaitsForNobodyForEver(t *testing.T) {
 	db, err := Open(t.Context(), "sqlite://"+filepath.Join(t.TempDir(), "hiregate.db"), tables, zap.NewNop())
 	require.NoError(t, err)
 	db.held = 50 * time.Millisecond
-	release, ok := db.Hold()
+	release, ok := db.Acquire()
 	require.True(t, ok)
 	require.NoError(t, db.Close())
-	_, ok = db.Hold()
+	_, ok = db.Acquire()
 	require.False(t, ok)
 	_, err = db.version(t.Context())
 	require.ErrorIs(t, err, ErrUnavailable)
@@ -34,12 +34,12 @@ func TestCloseWaitsForWhoHoldsIt(t *testing.T) {
 	db, err := Open(t.Context(), "sqlite://"+filepath.Join(t.TempDir(), "hiregate.db"), tables, zap.NewNop())
 	require.NoError(t, err)
 	db.held = time.Hour
-	release, ok := db.Hold()
+	release, ok := db.Acquire()
 	require.True(t, ok)
 	closed := make(chan error, 1)
 	go func() { closed <- db.Close() }()
 	require.Eventually(t, func() bool {
-		another, ok := db.Hold()
+		another, ok := db.Acquire()
 		if ok {
 			another()
 		}

@@ -11,21 +11,21 @@ import (
 	"github.com/hiregate/hiregate/internal/filelock"
 )
 
-// takenLock is the lock of a SQLite file, with what its own file was when it was taken: asking the file each time would be another system
-// call of each commit.
-type takenLock struct {
+// fileLock is the lock of a SQLite file, with the information on its own file at the time: to read it again would be another system call
+// of each commit.
+type fileLock struct {
 	*os.File
 	was os.FileInfo
 }
 
-// Close gives the lock back.
-func (l *takenLock) Close() error {
+// Close releases the lock.
+func (l *fileLock) Close() error {
 	return errors.Join(filelock.Unlock(l.File), l.File.Close())
 }
 
 // lockFile makes sure that a SQLite file has one writing process. The lock ends with the process, however it ends.
-func lockFile(path string) (*takenLock, error) {
-	lock, err := takeLock(path)
+func lockFile(path string) (*fileLock, error) {
+	lock, err := acquireLock(path)
 	if err != nil {
 		return nil, err
 	}
@@ -36,9 +36,8 @@ func lockFile(path string) (*takenLock, error) {
 	return lock, nil
 }
 
-// takeLock takes the lock alone. While SQLite has the database open nobody else in this process may open it: closing a file gives up the
-// locks that SQLite has on it.
-func takeLock(path string) (*takenLock, error) {
+// acquireLock locks without opening the database: closing its file would release the locks that SQLite has on it in this process.
+func acquireLock(path string) (*fileLock, error) {
 	name := path + ".lock"
 	f, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR, 0o600)
 	switch {
@@ -58,7 +57,7 @@ func takeLock(path string) (*takenLock, error) {
 		f.WriteAt([]byte(strconv.Itoa(os.Getpid())), 0)
 	}
 	was, err := f.Stat()
-	lock := &takenLock{f, was}
+	lock := &fileLock{f, was}
 	if err != nil {
 		lock.Close()
 		return nil, fmt.Errorf("locking the database: %w", err)

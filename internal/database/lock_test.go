@@ -12,13 +12,13 @@ import (
 func TestLockEndsThoughAProcessHasACopy(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "hiregate.db")
-	lock, err := takeLock(path)
+	lock, err := acquireLock(path)
 	require.NoError(t, err)
 	copied, err := unix.Dup(int(lock.Fd()))
 	require.NoError(t, err)
 	defer unix.Close(copied)
 	require.NoError(t, lock.Close())
-	again, err := takeLock(path)
+	again, err := acquireLock(path)
 	require.NoError(t, err)
 	require.NoError(t, again.Close())
 }

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// hasOtherName reports whether a file has a hard link.
-func hasOtherName(info os.FileInfo) bool {
+// hasHardLink reports whether a file has a hard link.
+func hasHardLink(info os.FileInfo) bool {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	return ok && stat.Nlink > 1
 }

@@ -2,5 +2,5 @@ package database
 
 import "os"
 
-// hasOtherName reports false: a file's information does not have the number of its names here.
-func hasOtherName(os.FileInfo) bool { return false }
+// hasHardLink reports false: a file's information does not have the number of its names here.
+func hasHardLink(os.FileInfo) bool { return false }

@@ -31,8 +31,8 @@ const (
 var postgresTypes = strings.NewReplacer("$ID", "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY", "$ROWID", "BIGINT PRIMARY KEY",
 	"$BYTES", "BYTEA", "$KEY", `TEXT COLLATE "C"`)
 
-// The settings of our sessions, whatever the server's are. Waiting for another node's lock ends, and so does a transaction
-// whose node hangs, lest it keep the others waiting: writeWithin has room for one such wait. synchronous_commit = off would
+// The settings of our sessions, whatever the server's are. Waiting for another node's lock has a limit, and so has a
+// transaction whose node hangs, since other nodes wait for it: writeWithin has room for one such wait. synchronous_commit = off would
 // acknowledge what is not on disk: what a session sets for itself, the server's setting does not reach later.
 const (
 	postgresReading = `SET default_transaction_read_only = on; ` + neverIdle
@@ -83,12 +83,12 @@ func (p *postgres) String() string  { return p.config.Database + " at " + p.serv
 func (*postgres) shared() bool      { return true }
 func (*postgres) beginning() string { return "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE" }
 
-// bound: a server that vanished without a word would otherwise hold the writer, or a reader, for a quarter of an hour.
+// bound: a server that vanished without closing its connections would otherwise block the writer, or a reader, for 15 minutes.
 func (p *postgres) bound(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, p.limit)
 }
 
-// keyShare is the strength that foreign keys have: a change need not wait.
+// keyShare is the lock that foreign keys take: updates need not wait for it.
 func (*postgres) keyShare() string { return " FOR KEY SHARE" }
 
 func (*postgres) lockKey(tx *Tx, key int64) error {
@@ -118,7 +118,7 @@ func (p *postgres) claim(ctx context.Context, log *zap.Logger) (io.Closer, error
 	return io.NopCloser(nil), p.wait(ctx, log)
 }
 
-// wait waits for a server that does not answer yet: whoever starts a gateway often starts its database beside it.
+// wait waits for a server that does not answer yet: a gateway and its database are often started together.
 func (p *postgres) wait(ctx context.Context, log *zap.Logger) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -131,7 +131,7 @@ func (p *postgres) wait(ctx context.Context, log *zap.Logger) error {
 		if err == nil || ctx.Err() == nil { // what a look said that was broken off is not the reason
 			err = last
 		}
-		if !postgresAway(err) {
+		if !unreachable(err) {
 			return p.explainConnection(err)
 		}
 		if !logged {
@@ -156,7 +156,7 @@ var (
 	errEncoding = errors.New("hiregate needs a database in UTF8")
 )
 
-// look connects, and sees whether the database is one that we can use.
+// look connects, and fails unless the database is one that we can use.
 func (p *postgres) look(ctx context.Context) error {
 	c, err := pgx.ConnectConfig(ctx, p.config)
 	if err != nil {
@@ -200,20 +200,20 @@ func sqlState(err error) string {
 	return ""
 }
 
-// postgresAway tells whether a failed connection may succeed later: nobody answered, or a server that is not ready.
-func postgresAway(err error) bool {
+// unreachable reports whether a failed connection may succeed later: no server answered, or one that is not ready.
+func unreachable(err error) bool {
 	code := sqlState(err)
 	return code == "" || code == tooManyConnections || strings.HasPrefix(code, operatorShutdown) || strings.HasPrefix(code, connectionException)
 }
 
-// lost: whatever did not come from the server as an error of a statement broke the connection, or leaves it in doubt. A
-// server that became a standby takes no writes; its successor may be behind the same address.
+// lost: an error that is not the server's of a statement broke the connection, or leaves it in doubt. A server that became a standby
+// takes no writes; the new primary may have the same address.
 func (*postgres) lost(err error) bool {
 	code := sqlState(err)
 	return code == "" || code == readOnlyTransaction || strings.HasPrefix(code, operatorShutdown) || strings.HasPrefix(code, connectionException)
 }
 
-// conflict: two nodes came in each other's way.
+// conflict: a deadlock, or a serialization failure.
 func (*postgres) conflict(err error) bool {
 	code := sqlState(err)
 	return code == deadlock || code == serializationFailed

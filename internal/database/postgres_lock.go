@@ -11,8 +11,8 @@ import (
 	"go.uber.org/zap"
 )
 
-// turnSilent is how long a node waits for another one's migration without a word.
-const turnSilent = 3 * time.Second
+// quietWait is how long a node waits for another one's migration before it logs that.
+const quietWait = 3 * time.Second
 
 // migrator has nodes that start at once migrate in turn. One waits up to five minutes for the others.
 func (p *postgres) migrator(db *sql.DB, files fs.FS, log *zap.Logger) (*goose.Provider, error) {
@@ -20,10 +20,10 @@ func (p *postgres) migrator(db *sql.DB, files fs.FS, log *zap.Logger) (*goose.Pr
 	if err != nil {
 		return nil, err
 	}
-	return goose.NewProvider(goose.DialectPostgres, db, typed{files, postgresTypes}, goose.WithSessionLocker(announced{locker, log, p.server, turnSilent}))
+	return goose.NewProvider(goose.DialectPostgres, db, typed{files, postgresTypes}, goose.WithSessionLocker(announced{locker, log, p.server, quietWait}))
 }
 
-// announced is a lock that says for whom it keeps somebody waiting.
+// announced is a lock that logs a long wait.
 type announced struct {
 	lock.SessionLocker
 	log    *zap.Logger

@@ -22,14 +22,14 @@ import (
 var sqliteTypes = strings.NewReplacer("$ID", "INTEGER PRIMARY KEY", "$ROWID", "INTEGER PRIMARY KEY", "$BYTES", "BLOB", "$KEY", "TEXT")
 
 // sqlite is a SQLite file, which one process has for itself.
-type sqlite struct{ *openedFile }
+type sqlite struct{ *databaseFile }
 
 func parseSQLite(address string) (dialect, error) {
 	path, err := sqlitePath(address)
 	if err != nil {
 		return nil, err
 	}
-	return sqlite{&openedFile{path: path}}, nil
+	return sqlite{&databaseFile{path: path}}, nil
 }
 
 func (s sqlite) identity() string { return "sqlite:" + s.path }
@@ -74,7 +74,7 @@ func sqlitePath(address string) (string, error) {
 	if path, err = filepath.Abs(path); err != nil {
 		return "", err
 	}
-	return followed(path), nil
+	return resolveLinks(path), nil
 }
 
 const readers = 4

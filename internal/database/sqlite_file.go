@@ -11,9 +11,9 @@ import (
 	"go.uber.org/zap"
 )
 
-// followed is where symbolic links lead from a path to a file, which need not be there yet: the lock lies beside it, and so do SQLite's
-// own files. Links that go round in circles are left as they are, and opening the file says so.
-func followed(path string) string {
+// resolveLinks follows the symbolic links of a path to a file, which need not exist yet: the lock lies beside the file, and so do SQLite's
+// own files. A path whose links form a cycle stays as it is, and opening the file fails.
+func resolveLinks(path string) string {
 	for at, n := path, 0; n < 40; n++ { // as many as Linux follows
 		folder, err := filepath.EvalSymlinks(filepath.Dir(at))
 		if err != nil {
@@ -32,29 +32,29 @@ func followed(path string) string {
 	return path
 }
 
-// onlyName refuses a file that has another name, a hard link. Neither our lock nor SQLite's log would be known by the other name: what two
+// checkLinks refuses a file that has another name, a hard link. Neither our lock nor SQLite's log would be known by the other name: what two
 // programs write by the two is lost, or damages the file.
-func onlyName(path string) error {
+func checkLinks(path string) error {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil // which opening it says, too
 	}
-	if hasOtherName(info) {
+	if hasHardLink(info) {
 		return fmt.Errorf("the database %s has another name, a hard link, by which another program could write to it at the same time: remove that one, which find / -xdev -samefile %s shows", path, path)
 	}
 	return nil
 }
 
-// openedFile is the file of a database that is open, and its lock. SQLite itself does not notice that the file was moved, deleted or
-// replaced: it would go on writing to what nobody finds any more. Nor does a lock keep anybody out whose file was deleted.
-type openedFile struct {
+// databaseFile is the file of an open database, and its lock. SQLite itself does not notice that the file was moved, deleted or replaced:
+// it would go on writing to a file without a name. Nor does a lock work whose file was deleted.
+type databaseFile struct {
 	path string
 	was  atomic.Pointer[os.FileInfo] // nil: not opened yet
-	lock atomic.Pointer[takenLock]   // nil: not taken
+	lock atomic.Pointer[fileLock]    // nil: not taken
 }
 
-func (f *openedFile) claim(context.Context, *zap.Logger) (io.Closer, error) {
-	lock, err := sqliteClaim(f.path)
+func (f *databaseFile) claim(context.Context, *zap.Logger) (io.Closer, error) {
+	lock, err := claimFile(f.path)
 	if err != nil {
 		return nil, err
 	}
@@ -62,11 +62,11 @@ func (f *openedFile) claim(context.Context, *zap.Logger) (io.Closer, error) {
 	return f, nil
 }
 
-// Close gives the lock back.
-func (f *openedFile) Close() error { return f.lock.Load().Close() }
+// Close releases the lock.
+func (f *databaseFile) Close() error { return f.lock.Load().Close() }
 
 // present fails when the file at the path is not the one that it was at the first call, or is another process's by now.
-func (f *openedFile) present() error {
+func (f *databaseFile) present() error {
 	is, err := os.Stat(f.path)
 	was := f.was.Load()
 	switch {
@@ -78,9 +78,9 @@ func (f *openedFile) present() error {
 	return f.checkLock()
 }
 
-// checkLock takes the lock anew when somebody deleted its file, unless another process did so first. Where one did and is gone again, the
-// error makes the writer open the database anew: it has to read what that one wrote.
-func (f *openedFile) checkLock() error {
+// checkLock locks again when the lock's file was deleted, unless another process did so first. Where one did and has ended, the error
+// makes the writer open the database again: it has to read what that process wrote.
+func (f *databaseFile) checkLock() error {
 	lock := f.lock.Load()
 	if lock == nil {
 		return nil
@@ -89,7 +89,7 @@ func (f *openedFile) checkLock() error {
 	if err == nil && os.SameFile(lock.was, is) {
 		return nil
 	}
-	next, failed := takeLock(f.path)
+	next, failed := acquireLock(f.path)
 	if failed != nil {
 		return failed
 	}

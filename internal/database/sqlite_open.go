@@ -8,27 +8,27 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// sqliteClaim keeps other processes from a file, once that is known to be ours or new. Until then nothing in it is changed.
-func sqliteClaim(path string) (*takenLock, error) {
+// claimFile locks a file that is new or a database of ours. It changes nothing in another program's file.
+func claimFile(path string) (*fileLock, error) {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		return nil, fmt.Errorf("the database %s is a folder: name a file in it", path)
 	}
-	if err := onlyName(path); err != nil {
+	if err := checkLinks(path); err != nil {
 		return nil, err
 	}
 	lock, err := lockFile(path)
 	if err != nil {
 		return nil, err
 	}
-	if err := sqliteOurs(path); err != nil {
+	if err := checkTables(path); err != nil {
 		lock.Close()
 		return nil, err
 	}
 	return lock, nil
 }
 
-// sqliteOurs refuses a file whose tables are another program's. It reads without changing so much as the journal mode.
-func sqliteOurs(path string) error {
+// checkTables refuses a file whose tables are another program's. It reads without changing so much as the journal mode.
+func checkTables(path string) error {
 	db := sql.OpenDB(&sqliteConnector{sqliteFile(path) + "?mode=ro", ""})
 	defer db.Close()
 	var others, ours int

@@ -32,7 +32,7 @@ func (tx *Tx) close() {
 	tx.conn.Close()
 }
 
-// The transaction belongs to the store, not to a request: ctx is the writer's.
+// begin begins a transaction. It belongs to the writer, not to a request, and so does ctx.
 func (tx *Tx) begin(ctx context.Context) error {
 	tx.ctx, tx.failed = ctx, nil
 	return tx.run(tx.dialect.beginning())
@@ -112,7 +112,7 @@ func (tx *Tx) KeyShare() string { return tx.dialect.keyShare() }
 // LockKey waits until no other transaction holds the lock of a number, and holds it until the transaction ends.
 func (tx *Tx) LockKey(key int64) error { return tx.dialect.lockKey(tx, key) }
 
-// note marks the database's own errors as ErrUnavailable, and remembers those after which the connection must be opened anew.
+// note marks the database's own errors as ErrUnavailable, and remembers those after which the connection must be opened again.
 func (tx *Tx) note(err error) error {
 	if err == nil {
 		return nil

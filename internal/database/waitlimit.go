@@ -5,21 +5,21 @@ import (
 	"time"
 )
 
-// waitLimit ends the waiting of many at once: all who began within the same stretch of time. A timer for each of them would be
-// a good part of what their waiting costs.
+// waitLimit is a timeout for many waits: it ends all that began within the same stretch of time at once. A timer for each of them would
+// be a good part of what they cost.
 type waitLimit struct {
 	within  time.Duration
 	newest  atomic.Pointer[stretch]
 	stopped chan struct{}
 }
 
-// stretch is closed once all who began within it have waited long enough.
+// stretch is closed at the timeout of all waits that began within it.
 type stretch chan struct{}
 
-// stretches is how many of them a limit is made of.
+// stretches is the number of stretches in a timeout.
 const stretches = 4
 
-// newWaitLimit makes a limit of this long, or up to a stretch longer.
+// newWaitLimit makes a timeout of this long, or up to a stretch longer.
 func newWaitLimit(within time.Duration) *waitLimit {
 	l := &waitLimit{within: within, stopped: make(chan struct{})}
 	l.next()
@@ -27,7 +27,7 @@ func newWaitLimit(within time.Duration) *waitLimit {
 	return l
 }
 
-// begin gives what is closed when one who begins to wait now has waited long enough.
+// begin returns a channel that is closed at the timeout of a wait that begins now.
 func (l *waitLimit) begin() <-chan struct{} { return *l.newest.Load() }
 
 func (l *waitLimit) next() {
@@ -38,7 +38,7 @@ func (l *waitLimit) next() {
 func (l *waitLimit) run() {
 	tick := time.NewTicker(l.within / stretches)
 	defer tick.Stop()
-	var over []stretch // those in which nobody begins any more
+	var over []stretch // earlier than the newest
 	for {
 		select {
 		case <-l.stopped:

@@ -39,7 +39,7 @@ func TestCloseCutsReadsOff(t *testing.T) {
 	db.grace = 100 * time.Millisecond
 	_, err := db.version(t.Context()) // connects, which has a limit of its own
 	require.NoError(t, err)
-	release, ok := db.Hold()
+	release, ok := db.Acquire()
 	require.True(t, ok)
 	wire.Silence(true)
 	read := make(chan error, 1)

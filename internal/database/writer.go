@@ -17,12 +17,12 @@ import (
 const (
 	queueLength = 4096
 	maxBatch    = 256
-	maxTries    = 5 // of a closure that another node came in the way of
+	maxTries    = 5 // of a closure that conflicts with another node
 
-	// turnWithin is how long a closure waits for its turn, or up to a quarter longer. A partner waits 20 s for an answer, and what
-	// is taken then has writeWithin: a database that is so far behind can be called away.
+	// turnWithin is how long a closure waits for its turn, or up to a quarter longer. A sender waits 20 s for an answer, and a closure
+	// that has its turn has writeWithin: a database that is slower counts as unavailable.
 	turnWithin = 6 * time.Second
-	// writeWithin bounds what is done with the closures that were taken: on PostgreSQL all of it, on SQLite the wait for a foreign lock.
+	// writeWithin bounds the time of a batch: on PostgreSQL all of it, on SQLite the wait for another program's lock.
 	writeWithin = 8 * time.Second
 )
 
@@ -34,7 +34,7 @@ const (
 // it waits, ctx's. After a nil error the write is on disk.
 //
 // key is the unique key that fn inserts under, or empty: where nodes share a database, the closures of one batch run in the order
-// of their keys, so that no two nodes wait for each other crosswise.
+// of their keys, so that no two nodes deadlock.
 func (db *DB) Write(ctx context.Context, key string, fn func(*Tx) error) error {
 	w := writes.Get().(*write)
 	w.key, w.fn, w.late = key, fn, db.writer.limit.begin()
@@ -62,7 +62,7 @@ type write struct {
 	late  <-chan struct{}
 }
 
-// writes are those that have ended, to be used again.
+// writes are finished ones, for reuse.
 var writes = sync.Pool{New: func() any { return &write{done: make(chan error, 1)} }}
 
 // outcome waits until the write is on disk, or failed, or is no longer waited for.
@@ -91,7 +91,7 @@ func (w *write) end() {
 	writes.Put(w)
 }
 
-// writer is the only one who writes to a database: it takes the closures that wait and commits them as one transaction.
+// writer is the only one that writes to a database: it commits the closures that wait as one transaction.
 type writer struct {
 	dialect dialect
 	log     *zap.Logger
@@ -109,7 +109,7 @@ type writer struct {
 	commits, writes atomic.Int64
 }
 
-// newWriter starts a writer, whose queue a closure leaves after the time turn.
+// newWriter starts a writer. A closure that waits in its queue for longer than turn fails.
 func newWriter(d dialect, turn time.Duration, log *zap.Logger) (*writer, error) {
 	w := &writer{dialect: d, log: log, queue: make(chan *write, queueLength), ended: make(chan struct{})}
 	ctx, cancel := d.bound(context.Background())
@@ -177,13 +177,13 @@ func (w *writer) fill(batch []*write) []*write {
 	for last := 0; len(batch) > last && len(batch) < maxBatch; {
 		last = len(batch)
 		runtime.Gosched()
-		batch = w.take(batch)
+		batch = w.drain(batch)
 	}
 	return batch
 }
 
-// take adds what waits in the queue.
-func (w *writer) take(batch []*write) []*write {
+// drain adds what waits in the queue.
+func (w *writer) drain(batch []*write) []*write {
 	for len(batch) < maxBatch {
 		select {
 		case one, ok := <-w.queue:
@@ -198,7 +198,7 @@ func (w *writer) take(batch []*write) []*write {
 	return batch
 }
 
-// commit writes a batch, and tells each of its closures what became of it.
+// commit writes a batch, and reports the outcome to each of its closures.
 func (w *writer) commit(batch []*write) {
 	if len(batch) == 0 {
 		return
@@ -207,26 +207,26 @@ func (w *writer) commit(batch []*write) {
 	defer cancel()
 	failed, err := w.run(ctx, batch)
 	if !failed || len(batch) == 1 {
-		tell(batch, err)
+		report(batch, err)
 		return
 	}
 	for n := range batch {
 		_, err := w.run(ctx, batch[n:n+1])
-		tell(batch[n:n+1], err)
+		report(batch[n:n+1], err)
 	}
 }
 
-func tell(batch []*write, err error) {
+func report(batch []*write, err error) {
 	for _, one := range batch {
 		one.done <- err
 	}
 }
 
-// run writes a batch. What may succeed the next time is tried again, a COMMIT never: after a lost connection its outcome is unknown.
+// run writes a batch. It retries a lost connection and a conflict, but never a COMMIT: after a lost connection its outcome is unknown.
 func (w *writer) run(ctx context.Context, batch []*write) (failed bool, err error) {
 	known := w.tx != nil
 	res, err := w.transaction(ctx, batch)
-	if res == lost && known && ctx.Err() == nil { // the server may have been started anew since, or have closed what was idle
+	if res == lost && known && ctx.Err() == nil { // the server may have been restarted since, or have closed what was idle
 		res, err = w.transaction(ctx, batch)
 	}
 	for tries := 1; res == faulty && len(batch) == 1 && tries < maxTries && w.dialect.conflict(err); tries++ {
@@ -235,17 +235,17 @@ func (w *writer) run(ctx context.Context, batch []*write) (failed bool, err erro
 	return res == faulty, err
 }
 
-// result is what became of a transaction.
+// result is the outcome of a transaction.
 type result int
 
 const (
-	ended  result = iota // it was committed, or nobody knows, or there was none
-	faulty               // a closure was at fault, so that the others deserve another run
-	lost                 // the connection was, before there was a COMMIT: nothing was written
+	ended  result = iota // it was committed, or its outcome is unknown, or there was none
+	faulty               // a closure failed: the others run again
+	lost                 // the connection was lost before COMMIT: nothing was written
 )
 
-// transaction runs the closures and commits. One that is at fault becomes the last of the batch: should it have waited for something in
-// vain, it does so again behind the others.
+// transaction runs the closures and commits. One that fails becomes the last of the batch: if it waited for a lock until the timeout, it
+// does so again after the others.
 func (w *writer) transaction(ctx context.Context, batch []*write) (result, error) {
 	if err := w.ensureConnected(ctx); err != nil {
 		return ended, fmt.Errorf("connecting: %w: %w", ErrUnavailable, err)
@@ -287,7 +287,7 @@ func (w *writer) lose() result {
 	return ended
 }
 
-// call turns a panic of a closure into its error: the writer serves everybody and must not end.
+// call turns a panic of a closure into its error: the writer serves all requests and must not end.
 func (w *writer) call(fn func(*Tx) error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -297,7 +297,7 @@ func (w *writer) call(fn func(*Tx) error) (err error) {
 	if err := fn(w.tx); err != nil {
 		return err
 	}
-	// A closure that passed over a statement's error would take part in a COMMIT that PostgreSQL turns into a ROLLBACK.
+	// If a closure ignored a statement's error, PostgreSQL would turn the COMMIT into a ROLLBACK.
 	return w.tx.failed
 }
 

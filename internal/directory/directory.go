@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	// every is how often a node asks whether another one changed something.
+	// every is how often a node looks for changes of other nodes.
 	every = time.Second
 	// turnWithin is how long a refresh waits for another one, which the database may keep waiting.
 	turnWithin = 10 * time.Second
@@ -29,7 +29,7 @@ type Directory struct {
 	Store func() *store.DB
 	Log   *zap.Logger
 
-	refreshing chan struct{} // holds one while somebody refreshes
+	refreshing chan struct{} // has one element while a refresh runs
 	kept       atomic.Pointer[snapshot]
 }
 

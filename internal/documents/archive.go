@@ -23,15 +23,15 @@ import (
 const (
 	// fetchAtOnce is how many documents of one export are fetched side by side.
 	fetchAtOnce = 4
-	// fetchRun is for how long Fetch begins with further ones. It ends within another fetchTime, well before the ten minutes at which
-	// Temporal would end it, and with it tries that nobody would know of.
+	// fetchRun is how long Fetch starts further attempts. It ends within another fetchTime, well before Temporal's timeout of ten minutes,
+	// after which attempts would not be counted.
 	fetchRun = 5 * time.Minute
-	// rowsAtOnce is how many rows are written in one turn of the database's writer: an export may have ten thousand documents, and
-	// those who wait for an acknowledgement wait for the turn.
+	// rowsAtOnce is how many rows are written in one transaction: an export may have ten thousand documents, and acknowledgements wait
+	// for the transaction to end.
 	rowsAtOnce = 500
 )
 
-// Archive keeps the documents that exports reference: what is known of them in the database, their content in Files.
+// Archive stores the documents that exports reference: their rows in the database, their content in Files.
 type Archive struct {
 	Store   *store.DB
 	Files   *Files
@@ -45,16 +45,16 @@ type Archive struct {
 	unstored   unstored
 }
 
-// Progress tells how far the documents of an export are.
+// Progress counts the documents of an export by state.
 type Progress struct {
 	Fetched, GivenUp, Missing int
 	Wait                      time.Duration // until the next of the missing ones is due
 }
 
-// Fetch fetches what is missing of an export's documents and due, once each, those first that were tried least; what it does not come
-// to within five minutes is left for the next time. Where too many of the tenant's are being fetched, or this one's are, it fetches
-// none. It is idempotent, and may be called from several places at once, and by several gateways: what is fetched twice is kept once.
-// An error means that the store can't be used; that a document could not be fetched is in the store, and in the progress.
+// Fetch makes one attempt at each document of an export that is missing and due, those with the fewest attempts first. It starts none
+// after five minutes; the next call continues. It makes none while too many of the tenant's exports, or this one, are being fetched. It is
+// idempotent and may run on several nodes at once: a document that is fetched twice is stored once. An error means that the store can't
+// be used; a failed attempt is no error, but in the store and in the progress.
 func (a *Archive) Fetch(ctx context.Context, e *hiring.Export) (Progress, error) {
 	docs, err := a.documents(ctx, e)
 	if err != nil {
@@ -64,12 +64,12 @@ func (a *Archive) Fetch(ctx context.Context, e *hiring.Export) (Progress, error)
 	if progress.Missing == 0 || !slices.ContainsFunc(docs, a.due) {
 		return progress, nil
 	}
-	leave, ok := a.places.take(ctx, e.Tenant, e.ID, placeWithin)
+	release, ok := a.places.acquire(ctx, e.Tenant, e.ID, placeWithin)
 	if !ok {
 		progress.Wait = placeAgain + rand.N(placeAgain)
 		return progress, ctx.Err()
 	}
-	defer leave()
+	defer release()
 	if docs, err = a.Store.Documents(ctx, e.ID); err != nil { // again: it may have waited for someone who fetched them
 		return Progress{}, err
 	}
@@ -79,7 +79,7 @@ func (a *Archive) Fetch(ctx context.Context, e *hiring.Export) (Progress, error)
 	return a.progress(docs), nil
 }
 
-// run tries those of the documents that are due.
+// run makes one attempt at each document that is due.
 func (a *Archive) run(ctx context.Context, e *hiring.Export, docs []*hiring.Document) error {
 	due := slices.DeleteFunc(slices.Clone(docs), func(d *hiring.Document) bool { return !a.due(d) })
 	slices.SortStableFunc(due, func(one, other *hiring.Document) int { return cmp.Compare(one.Tries, other.Tries) })
@@ -91,7 +91,7 @@ func (a *Archive) run(ctx context.Context, e *hiring.Export, docs []*hiring.Docu
 			if a.Now().After(last) {
 				return nil // it comes first the next time
 			}
-			return a.try(ctx, e, d)
+			return a.attempt(ctx, e, d)
 		})
 	}
 	return group.Wait()
@@ -120,7 +120,7 @@ func (a *Archive) progress(docs []*hiring.Document) Progress {
 	return p
 }
 
-// documents reads the documents of an export; the first time it enters them, from its attachments.
+// documents reads the documents of an export; the first time it inserts them, from its attachments.
 func (a *Archive) documents(ctx context.Context, e *hiring.Export) ([]*hiring.Document, error) {
 	docs, err := a.Store.Documents(ctx, e.ID)
 	if err != nil || len(docs) >= e.Attachments {
@@ -168,8 +168,8 @@ func (a *Archive) attachments(ctx context.Context, e *hiring.Export) (*schemas.D
 	return doc, nil
 }
 
-// try makes one attempt at a document and writes what came of it.
-func (a *Archive) try(ctx context.Context, e *hiring.Export, d *hiring.Document) error {
+// attempt makes one attempt at a document and writes what came of it.
+func (a *Archive) attempt(ctx context.Context, e *hiring.Export, d *hiring.Document) error {
 	now := a.Now()
 	left := e.DocumentsTill.Sub(now)
 	if left <= 0 {
@@ -177,35 +177,35 @@ func (a *Archive) try(ctx context.Context, e *hiring.Export, d *hiring.Document)
 		if d.Reason == "" {
 			d.Reason = "its URL ended before it was asked for"
 		}
-		return a.settle(ctx, d, "", left, true)
+		return a.finish(ctx, d, "", left, true)
 	}
 	c := a.InForce.Current()
 	if c == nil {
 		return errors.New("the gateway is stopping")
 	}
-	// Noted first: what a crash leaves of the file, or an error after which nobody knows whether its row was written, is the sweep's.
+	// Inserted first: the sweep removes the file after a crash, or after an error that leaves open whether its row was written.
 	name, err := a.Begin(ctx)
 	if err != nil {
 		return fmt.Errorf("noting a document that is to be fetched: %w", err)
 	}
-	attempt, cancel := context.WithTimeout(ctx, left)
+	limited, cancel := context.WithTimeout(ctx, left)
 	defer cancel()
-	fetched, err := Fetch(attempt, c.Egress.Client(), string(d.SourceURL), a.Files, name)
+	fetched, err := Fetch(limited, c.Egress.Client(), string(d.SourceURL), a.Files, name)
 	if ctx.Err() != nil {
 		return ctx.Err() // we were stopped; the document is not to blame
 	}
 	d.Tries++
 	if failure := new(FetchError); errors.As(err, &failure) {
 		a.failed(d, failure, left)
-		return a.settle(ctx, d, name, left, false)
+		return a.finish(ctx, d, name, left, false)
 	}
 	d.State, d.Reason, d.NextAt, d.FetchedAt = hiring.Fetched, "", time.Time{}, a.Now()
 	d.Blob, d.SHA256, d.Size = fetched.Name, fetched.SHA256[:], fetched.Size
 	d.Declared, d.Detected, d.FileName = fetched.Declared, fetched.Detected, fetched.FileName
-	return a.settle(ctx, d, name, left, false)
+	return a.finish(ctx, d, name, left, false)
 }
 
-// failed decides whether a failed document is tried again.
+// failed decides whether there is another attempt at a failed document.
 func (a *Archive) failed(d *hiring.Document, failure *FetchError, left time.Duration) {
 	d.Reason = failure.Error()
 	if failure.Class == ClassStore {
@@ -228,9 +228,8 @@ func (a *Archive) failed(d *hiring.Document, failure *FetchError, left time.Dura
 	}
 }
 
-// settle writes a document and counts it when it is final. What was fetched of it was noted as an upload of that name; empty: nothing
-// was tried.
-func (a *Archive) settle(ctx context.Context, d *hiring.Document, name string, left time.Duration, expired bool) error {
+// finish writes a document and counts it when it is final. name is the upload that it was fetched into; empty: there was no attempt.
+func (a *Archive) finish(ctx context.Context, d *hiring.Document, name string, left time.Duration, expired bool) error {
 	var changed bool
 	err := a.Store.Write(ctx, func(tx *store.Tx) (err error) {
 		if changed, err = tx.UpdateDocument(d); err != nil || !changed || name == "" {

@@ -56,7 +56,7 @@ func (e *FetchError) Error() string {
 	return text
 }
 
-// Is tells whether target is among the causes, for example ErrFull or context.Canceled.
+// Is reports whether target is among the causes, for example ErrFull or context.Canceled.
 func (e *FetchError) Is(target error) bool { return errors.Is(e.cause, target) }
 
 // OwnCause says what went wrong with our own store, which knows nothing of the URL; empty: it was something else.

@@ -2,12 +2,12 @@ package documents
 
 import (
 	"mime"
+	"net/url"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 )
 
-// prefersRaw tells whether Accept headers (RFC 9110 section 12.5.1) prefer application/octet-stream over
+// prefersRaw reports whether Accept headers (RFC 9110 section 12.5.1) prefer application/octet-stream over
 // application/json. Where they weigh the same, or none is wanted, it is the contract's Document object.
 func prefersRaw(accept []string) bool {
 	return quality(accept, "application/octet-stream") > quality(accept, "application/json")
@@ -44,30 +44,16 @@ func attachment(name string) string {
 	if name == "" {
 		return "attachment"
 	}
-	var plain, extended strings.Builder
-	for _, c := range strings.ToValidUTF8(name, "_") {
+	valid := strings.ToValidUTF8(name, "_")
+	plain := strings.Map(func(c rune) rune {
 		if c < ' ' || c >= 0x7f || c == '"' || c == '\\' || c == '%' {
-			plain.WriteByte('_')
-		} else {
-			plain.WriteRune(c)
+			return '_'
 		}
-		for _, b := range utf8.AppendRune(nil, c) {
-			if isAttributeChar(b) {
-				extended.WriteByte(b)
-			} else {
-				const digits = "0123456789ABCDEF"
-				extended.Write([]byte{'%', digits[b>>4], digits[b&15]})
-			}
-		}
-	}
-	value := `attachment; filename="` + plain.String() + `"`
-	if plain.String() != name {
-		value += `; filename*=UTF-8''` + extended.String()
+		return c
+	}, valid)
+	value := `attachment; filename="` + plain + `"`
+	if plain != name {
+		value += `; filename*=UTF-8''` + strings.ReplaceAll(url.QueryEscape(valid), "+", "%20")
 	}
 	return value
-}
-
-// isAttributeChar is attr-char of RFC 8187 section 3.2.1.
-func isAttributeChar(b byte) bool {
-	return 'a' <= b && b <= 'z' || 'A' <= b && b <= 'Z' || '0' <= b && b <= '9' || strings.IndexByte("!#$&+-.^_`|~", b) >= 0
 }

@@ -38,7 +38,7 @@ func isDirection(c rune) bool {
 	return '\u202a' <= c && c <= '\u202e' || '\u2066' <= c && c <= '\u2069'
 }
 
-// extensionOf gives the extension with its dot, or nothing if what stands behind the last dot does not look like one.
+// extensionOf gives the extension with its dot, or nothing if the text after the last dot does not look like one.
 func extensionOf(name string) string {
 	const longest = 10
 	extension := path.Ext(name)

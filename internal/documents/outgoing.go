@@ -19,11 +19,11 @@ const MaxInline = 10 << 20
 // attachmentMembers is about how much longer an attachment is with our URL, and with a document but for its content.
 const attachmentMembers = 512
 
-// Outgoing is the body of an export, whose own is loaded, as it goes out in a document mode. One that differs from what came is
-// made once and kept, so that every attempt sends the same bytes.
+// Outgoing returns the body that an export, whose own is loaded, is delivered with in a document mode. A body that differs from the
+// received one is made once and stored, so that every attempt sends the same bytes.
 //
-// Rehost: our document URLs in the place of its sender's, every other byte as it came. Inline: the same, and behind a URL the
-// document itself, as far as it is here and there is room for it. The URLs of an export that was triggered here are ours.
+// Rehost: our document URLs instead of its sender's, every other byte as received. Inline: the same, and after a URL the document itself,
+// if it was fetched and there is room for it. The URLs of an export that was triggered here are ours.
 func (a *Archive) Outgoing(ctx context.Context, e *hiring.Export, mode hiring.DocumentMode) ([]byte, error) {
 	if asItCame(e, mode) {
 		return e.Body, nil
@@ -48,7 +48,7 @@ func (a *Archive) Outgoing(ctx context.Context, e *hiring.Export, mode hiring.Do
 	if err != nil {
 		return nil, fmt.Errorf("sealing the body as it goes out: %w", err)
 	}
-	// As long behind the end of the deliveries as at the reception, also where a later round is the first that asks for this.
+	// The URLs outlive the deliveries by as much as at the reception, also where a later round is the first with this mode.
 	till := e.DeliverTill.Add(hiring.LinkWindow - hiring.DeliveryWindow)
 	enter := func(tx *store.Tx, from, to int) error {
 		for n := from; n < to; n++ {
@@ -123,8 +123,8 @@ func (a *Archive) links(e *hiring.Export, docs []*hiring.Document) (urls []strin
 	return urls, hashes, nil
 }
 
-// write makes the body with these URLs, and with the documents that fit behind theirs. The base64 of up to 10 MiB is written
-// where it stays, not built beforehand.
+// write makes the body with these URLs, and with the documents that fit. The base64 of up to 10 MiB is written in place, not built
+// beforehand.
 func (a *Archive) write(ctx context.Context, e *hiring.Export, docs []*hiring.Document, urls []string, inline bool) (*store.KeptBody, error) {
 	parsed, err := a.attachments(ctx, e)
 	if err != nil {
@@ -157,8 +157,8 @@ func (a *Archive) write(ctx context.Context, e *hiring.Export, docs []*hiring.Do
 	return out, nil
 }
 
-// choose tells which documents go into a body: in the order of its attachments each that is here and for which there still is
-// room. An attachment that has a document of its own keeps that one.
+// choose selects the documents that go into a body: in the order of its attachments each that was fetched and that there is room for. An
+// attachment that has a document of its own keeps that one.
 func choose(docs []*hiring.Document, parsed *schemas.Document) map[int]bool {
 	chosen, left := map[int]bool{}, int64(MaxInline)
 	for n, d := range docs {
@@ -188,8 +188,7 @@ func (a *Archive) inline(out *store.KeptBody, d *hiring.Document) error {
 	return EncodeObject(out, content, d.Size, d.MediaType(), d.FileName)
 }
 
-// Settled tells whether nothing more can be had of an export's documents: each was fetched, or found clean, or given up; or their URLs
-// ended.
+// Settled reports whether all documents of an export are final: fetched, found clean, or given up; or their URLs ended.
 func (a *Archive) Settled(ctx context.Context, e *hiring.Export) (bool, error) {
 	if e.Attachments == 0 || !a.Now().Before(e.DocumentsTill) {
 		return true, nil

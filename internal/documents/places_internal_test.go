@@ -18,7 +18,7 @@ func TestNobodyTakesAllPlaces(t *testing.T) {
 		hang := func(tenant string) (n int) {
 			for ; ; n++ {
 				id++
-				if _, ok := p.take(t.Context(), tenant, id, time.Second); !ok {
+				if _, ok := p.acquire(t.Context(), tenant, id, time.Second); !ok {
 					return n
 				}
 			}
@@ -35,12 +35,12 @@ func TestAnExportHasOnePlace(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var p places
-		leave, ok := p.take(t.Context(), "acme", 1, 0)
+		leave, ok := p.acquire(t.Context(), "acme", 1, 0)
 		require.True(t, ok)
-		_, ok = p.take(t.Context(), "acme", 1, time.Second)
+		_, ok = p.acquire(t.Context(), "acme", 1, time.Second)
 		require.False(t, ok)
 		time.AfterFunc(time.Second, leave)
-		leave, ok = p.take(t.Context(), "acme", 1, time.Minute)
+		leave, ok = p.acquire(t.Context(), "acme", 1, time.Minute)
 		require.True(t, ok, "the other one is through")
 		leave()
 		require.Zero(t, p.pool.Used())
@@ -55,13 +55,13 @@ func TestAPlaceThatWasNotFoundIsFoundLater(t *testing.T) {
 		var leave func()
 		for n := range exportsAtOnce / 2 {
 			var ok bool
-			leave, ok = p.take(t.Context(), "acme", int64(n), 0)
+			leave, ok = p.acquire(t.Context(), "acme", int64(n), 0)
 			require.True(t, ok)
 		}
-		_, ok := p.take(t.Context(), "acme", 100, time.Second)
+		_, ok := p.acquire(t.Context(), "acme", 100, time.Second)
 		require.False(t, ok)
 		time.AfterFunc(time.Second, leave)
-		_, ok = p.take(t.Context(), "acme", 100, time.Minute)
+		_, ok = p.acquire(t.Context(), "acme", 100, time.Minute)
 		require.True(t, ok)
 	})
 }

@@ -9,14 +9,14 @@ import (
 	"slices"
 )
 
-// Scratch is a file that is gone with the process. Where files are sealed the disk has nothing that can be read of it: its key is in memory alone.
-// There is no tag that tells a change, which nobody can make who has no name to open it by. Each place of it must be written once only.
+// Scratch is a file that is gone with the process. Where files are sealed it is encrypted with a key that is in memory alone. It is not
+// authenticated: without a name no other process can open and change it. Each byte of it must be written only once.
 type Scratch struct {
 	file *os.File
 	key  cipher.Block // nil: it is kept as it is
 }
 
-func (s *Scratch) hide() {
+func (s *Scratch) encrypt() {
 	key := make([]byte, 32)
 	_, _ = rand.Read(key)         // never fails
 	s.key, _ = aes.NewCipher(key) // nor does this, with a key of that length
@@ -26,7 +26,7 @@ func (s *Scratch) hide() {
 func (s *Scratch) WriteAt(p []byte, off int64) (int, error) {
 	if s.key != nil {
 		p = slices.Clone(p)
-		s.pass(p, off)
+		s.xor(p, off)
 	}
 	return s.file.WriteAt(p, off)
 }
@@ -35,13 +35,13 @@ func (s *Scratch) WriteAt(p []byte, off int64) (int, error) {
 func (s *Scratch) ReadAt(p []byte, off int64) (int, error) {
 	n, err := s.file.ReadAt(p, off)
 	if s.key != nil {
-		s.pass(p[:n], off)
+		s.xor(p[:n], off)
 	}
 	return n, err
 }
 
-// pass takes what lies at a place from plain to hidden, or back: AES in counter mode, where the place is the counter.
-func (s *Scratch) pass(p []byte, off int64) {
+// xor encrypts or decrypts the bytes at an offset: AES in counter mode, with the offset as the counter.
+func (s *Scratch) xor(p []byte, off int64) {
 	counter := make([]byte, aes.BlockSize)
 	binary.BigEndian.PutUint64(counter[8:], uint64(off/aes.BlockSize))
 	stream, before := cipher.NewCTR(s.key, counter), make([]byte, off%aes.BlockSize)
@@ -49,5 +49,5 @@ func (s *Scratch) pass(p []byte, off int64) {
 	stream.XORKeyStream(p, p)
 }
 
-// Close ends it.
+// Close closes the file, which removes it.
 func (s *Scratch) Close() error { return s.file.Close() }

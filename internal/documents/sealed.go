@@ -21,7 +21,7 @@ const sealedSuffix = ".sealed"
 
 // Keys seal the keys of files; *store.DB.
 type Keys interface {
-	// Sealing tells whether there is something to seal with.
+	// Sealing reports whether there is a key to seal with.
 	Sealing() bool
 	// SealFileKey seals the key of a file for its name.
 	SealFileKey(name string, key []byte) ([]byte, error)
@@ -29,8 +29,7 @@ type Keys interface {
 	OpenFileKey(ctx context.Context, name string, sealed []byte) ([]byte, error)
 }
 
-// NewName is a name that no file has yet, for PutAs: whoever notes it before can remove what a crash leaves of it. What is put under it is
-// sealed where there is something to seal it with by now.
+// NewName returns a name that no file has yet, for PutAs. Where there is a key, the name has its file sealed.
 func (f *Files) NewName() string {
 	if f.Keys != nil && f.Keys.Sealing() {
 		return newName() + sealedSuffix

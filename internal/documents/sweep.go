@@ -14,13 +14,13 @@ import (
 	"github.com/hiregate/hiregate/internal/store"
 )
 
-// UploadTime is how long an upload takes at most. What is older belongs to nobody, on whatever node it was begun.
+// UploadTime is how long an upload takes at most. An older one that was not claimed is left over, on whatever node it was begun.
 const UploadTime = time.Hour
 
 const uploadsAtOnce = 100
 
-// Sweep removes the files of uploads that were begun before a time and that came to nothing, with their rows. One that can't be removed
-// keeps nobody from those behind it, and has its turn again with the next sweep.
+// Sweep removes the files of uploads that were begun before a time and not claimed, with their rows. It skips one that can't be removed;
+// the next sweep tries again.
 func (a *Archive) Sweep(ctx context.Context, before time.Time) error {
 	stuck, first := 0, error(nil)
 	for {
@@ -31,7 +31,7 @@ func (a *Archive) Sweep(ctx context.Context, before time.Time) error {
 		if len(names) == 0 {
 			break
 		}
-		failed, cause, err := a.forget(ctx, names)
+		failed, cause, err := a.discard(ctx, names)
 		if err != nil {
 			return err
 		}
@@ -45,14 +45,14 @@ func (a *Archive) Sweep(ctx context.Context, before time.Time) error {
 	return nil
 }
 
-// Begin notes an upload, and names the file it is to be put as.
+// Begin inserts an upload, and returns the name to store the file under.
 func (a *Archive) Begin(ctx context.Context) (name string, err error) {
 	name, now := a.Files.NewName(), a.Now()
 	err = a.Store.Write(ctx, func(tx *store.Tx) error { return tx.AddUpload(name, now) })
 	return name, err
 }
 
-// Take makes the file of an upload that of something that the transaction writes. The error says that the sweep came first.
+// Take claims the file of an upload for a row that the transaction writes. It fails when the sweep came first.
 func Take(tx *store.Tx, name string) error {
 	ended, err := tx.EndUpload(name)
 	if err == nil && !ended {
@@ -61,15 +61,15 @@ func Take(tx *store.Tx, name string) error {
 	return err
 }
 
-// Forget removes the files of uploads that came to nothing, with their rows. Whether they came to nothing the rows tell: another node,
-// whose clock says otherwise, may just have taken one. It stays. What can't be removed is left to the sweep; the error is that of the first.
+// Forget removes the files of uploads that were not claimed, with their rows. One that another node has just claimed stays. Files that
+// can't be removed are left to the sweep; the error is that of the first.
 func (a *Archive) Forget(ctx context.Context, names []string) error {
-	_, first, err := a.forget(ctx, names)
+	_, first, err := a.discard(ctx, names)
 	return cmp.Or(err, first)
 }
 
-// forget is Forget, and counts the files that can't be removed; first is why the first of them can't.
-func (a *Archive) forget(ctx context.Context, names []string) (stuck int, first, err error) {
+// discard is Forget, and counts the files that can't be removed; first is why the first of them can't.
+func (a *Archive) discard(ctx context.Context, names []string) (stuck int, first, err error) {
 	if len(names) == 0 {
 		return 0, nil, nil
 	}

@@ -25,7 +25,7 @@ func (f *Files) PutAs(ctx context.Context, name string, r io.Reader, limit int64
 	return t.keep()
 }
 
-// Scratch is a file without a name, for what need not outlive the process: it is gone when that ends, however it does.
+// Scratch makes a file without a name: it is gone when the process ends, however that ends.
 func (f *Files) Scratch() (*Scratch, error) {
 	file, err := os.CreateTemp(f.root, scratchPrefix+"*"+temporarySuffix)
 	if err != nil {
@@ -37,13 +37,13 @@ func (f *Files) Scratch() (*Scratch, error) {
 	}
 	s := &Scratch{file: file}
 	if f.Keys != nil && f.Keys.Sealing() {
-		s.hide()
+		s.encrypt()
 	}
 	return s, nil
 }
 
-// Add makes a file that was uploaded a document of a job application. Where documents are scanned, nobody gets it before that has
-// ended well. It reports false when the job application has a document of this id already.
+// Add inserts an uploaded file as a document of a job application. Where documents are scanned, it can't be downloaded before the scan
+// finds it clean. It reports false when the job application has a document of this id already.
 func (a *Archive) Add(tx *store.Tx, d *hiring.ApplicationDocument) (bool, error) {
 	if c := a.InForce.Current(); c != nil && c.Scanner != nil {
 		d.Scan = hiring.ScanPending
@@ -51,5 +51,5 @@ func (a *Archive) Add(tx *store.Tx, d *hiring.ApplicationDocument) (bool, error)
 	return tx.AddApplicationDocument(d)
 }
 
-// Full tells whether an error means that there is no room left on the disk of the document store.
+// Full reports whether an error means that the disk of the document store is full.
 func Full(err error) bool { return errors.Is(full(err), ErrFull) }

@@ -103,7 +103,7 @@ func (p *Pool) grant(tenant string, units int64) {
 	p.held[tenant] += units
 }
 
-// admit grants what those who wait may have.
+// admit grants the waiting requests that there is room for.
 func (p *Pool) admit() {
 	p.waiting = slices.DeleteFunc(p.waiting, func(r *request) bool {
 		if !p.room(r.tenant, r.units) {

@@ -32,7 +32,7 @@ func NewBodies() *Bodies {
 	return &Bodies{seen}
 }
 
-// Again remembers the body of an export that was accepted as a new one, and tells whether it was there before.
+// Again remembers the body of an export that was accepted as a new one, and reports whether it was there before.
 func (b *Bodies) Again(e *hiring.Export) bool {
 	again, _ := b.seen.ContainsOrAdd(bodyOf{e.Tenant, e.SHA256}, struct{}{})
 	return again

@@ -62,9 +62,8 @@ func (r *Retention) Run(ctx context.Context) {
 	}
 }
 
-// Erase erases the content of all exports that have had nothing to do for as long as the configuration in force says, one after the
-// other, and tells how many there were. Several gateways may do so at once. One that can't be erased keeps nobody from those behind it;
-// the error is that of the first.
+// Erase erases the content of all exports that nothing was done with for as long as the configuration in force says, one after the other,
+// and returns how many. Several nodes may do so at once. It skips an export that can't be erased; the error is that of the first.
 func (r *Retention) Erase(ctx context.Context) (erased int, first error) {
 	failed := 0
 	for behind := int64(0); ; {

@@ -8,7 +8,7 @@ import (
 	"github.com/hiregate/hiregate/internal/hiring"
 )
 
-// AddSubmission keeps what came with a job application.
+// AddSubmission inserts what came with a job application.
 func (tx *Tx) AddSubmission(tenant, application string, s *hiring.Submission) error {
 	data, err := json.Marshal(s)
 	if err != nil {
@@ -17,18 +17,18 @@ func (tx *Tx) AddSubmission(tenant, application string, s *hiring.Submission) er
 	return tx.exec(`INSERT INTO application_answers (tenant, application, data) VALUES ($1, $2, $3)`, tenant, application, wrapBody(data))
 }
 
-// AddComplianceAnswer keeps an answer to a question of a compliance group.
+// AddComplianceAnswer inserts an answer to a question of a compliance group.
 func (tx *Tx) AddComplianceAnswer(a *hiring.JobApplication, c hiring.ComplianceAnswer, now time.Time) error {
 	return tx.exec(`INSERT INTO compliance_answers (tenant, application, question, job, compliance, choice, value, answered_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
 		a.Tenant, a.ID, c.Question, a.Job, c.Group, c.Choice, wrapBody([]byte(c.Value)), micros(now))
 }
 
-// MoveComplianceAnswers has what was answered to the compliance groups counted with the job that the application is for now.
+// MoveComplianceAnswers counts an application's compliance answers with the job that it is for now.
 func (tx *Tx) MoveComplianceAnswers(a *hiring.JobApplication) error {
 	return tx.exec(`UPDATE compliance_answers SET job = $3 WHERE tenant = $1 AND application = $2`, a.Tenant, a.ID, a.Job)
 }
 
-// DeleteSubmission removes all that came with a job application, and what was answered to the compliance groups.
+// DeleteSubmission deletes all that came with a job application, and what was answered to the compliance groups.
 func (tx *Tx) DeleteSubmission(tenant, application string) error {
 	return tx.execAll([]string{
 		`DELETE FROM application_answers WHERE tenant = $1 AND application = $2`,

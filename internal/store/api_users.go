@@ -24,7 +24,7 @@ func (tx *Tx) ResetAPIUser(tenant, id, password string) (bool, error) {
 	return true, tx.revokeAPITokens(id)
 }
 
-// EnableAPIUser lets a user of a tenant in again. It reports false when there is no such user.
+// EnableAPIUser enables a user of a tenant. It reports false when there is no such user.
 func (tx *Tx) EnableAPIUser(tenant, id string) (bool, error) {
 	return tx.changed(`UPDATE api_users SET disabled_at = NULL WHERE tenant = $1 AND id = $2`, tenant, id)
 }
@@ -39,8 +39,8 @@ func (tx *Tx) DeleteAPIUsersOf(tenant string) error {
 	}, tenant)
 }
 
-// DisableAPIUser keeps a user of a tenant out, and revokes their tokens. It reports false when there is none, or none that is not
-// disabled already.
+// DisableAPIUser disables a user of a tenant and revokes their tokens. It reports false when there is no such user, or they are disabled
+// already.
 func (tx *Tx) DisableAPIUser(tenant, id string, now time.Time) (bool, error) {
 	n, err := tx.sql.Exec(`UPDATE api_users SET disabled_at = $1 WHERE tenant = $2 AND id = $3 AND disabled_at IS NULL`, micros(now), tenant, id)
 	if err != nil || n == 0 {
@@ -53,7 +53,7 @@ func (tx *Tx) revokeAPITokens(user string) error {
 	return tx.exec(`DELETE FROM api_tokens WHERE user_id = $1`, user)
 }
 
-// IssueAPIToken keeps a token of a user whose password was right, by its hash. It reports false when the user was disabled or got
+// IssueAPIToken inserts a token of a user whose password was right, by its hash. It reports false when the user was disabled or got
 // another password meanwhile.
 func (tx *Tx) IssueAPIToken(u *hiring.APIUser, hash identity.Hash, now time.Time) (bool, error) {
 	if err := tx.deleteExpired("api_tokens", "hash", "till", sweep, now); err != nil {
@@ -65,7 +65,7 @@ func (tx *Tx) IssueAPIToken(u *hiring.APIUser, hash identity.Hash, now time.Time
 		hash[:], micros(now), micros(now.Add(hiring.TokenLife)), u.ID, u.Password)
 }
 
-// HoldAPIToken reports whether a token is good; nobody revokes it until the transaction ends. With its user it goes as well.
+// HoldAPIToken reports whether a token is valid, and locks its row until the transaction ends: neither it nor its user is deleted.
 func (tx *Tx) HoldAPIToken(hash identity.Hash, now time.Time) (good bool, err error) {
 	var user string
 	return tx.sql.Scan([]any{&user}, `SELECT user_id FROM api_tokens WHERE hash = $1 AND till > $2`+tx.sql.KeyShare(), hash[:], micros(now))
@@ -90,7 +90,7 @@ func (db *DB) APIUser(ctx context.Context, tenant, id string) (*hiring.APIUser, 
 	return apiUsers.get(ctx, db, `tenant = $1 AND id = $2`, tenant, id)
 }
 
-// APIUserByToken reads whom a good token stands for; ErrNotFound when it is unknown, over or revoked.
+// APIUserByToken reads the user of a valid token; ErrNotFound when it is unknown, expired or revoked.
 func (db *DB) APIUserByToken(ctx context.Context, hash identity.Hash, now time.Time) (*hiring.APIUser, error) {
 	return apiUsers.get(ctx, db, `disabled_at IS NULL AND id = (SELECT user_id FROM api_tokens WHERE hash = $1 AND till > $2)`, hash[:], micros(now))
 }

@@ -25,12 +25,12 @@ func (tx *Tx) APIKeyIsGood(hash [sha256.Size]byte) (good bool, err error) {
 	return tx.sql.Scan([]any{&id}, `SELECT id FROM api_keys WHERE hash = $1 AND revoked_at IS NULL`, hash[:])
 }
 
-// RevokeAPIKeysOf ends the keys that open a tenant alone.
+// RevokeAPIKeysOf revokes the keys that are for one tenant alone.
 func (tx *Tx) RevokeAPIKeysOf(tenant string, now time.Time) error {
 	return tx.exec(`UPDATE api_keys SET revoked_at = $1 WHERE tenant = $2 AND revoked_at IS NULL`, micros(now), tenant)
 }
 
-// TouchAPIKey notes that a key was used, unless that was noted after a time.
+// TouchAPIKey stores when a key was used, unless a use after since is stored.
 func (tx *Tx) TouchAPIKey(id string, now, since time.Time) error {
 	return tx.exec(`UPDATE api_keys SET last_used_at = $1 WHERE id = $2 AND (last_used_at IS NULL OR last_used_at <= $3)`,
 		micros(now), id, micros(since))

@@ -15,7 +15,7 @@ func (tx *Tx) AddApplicationDocument(d *hiring.ApplicationDocument) (bool, error
 		d.Key, d.Tenant, d.Application, d.ID, jsonText{d.Descriptions}, d.FileName, d.MediaType, d.Blob, d.SHA256, d.Size, micros(d.CreatedAt), string(d.Scan))
 }
 
-// DeleteApplicationDocument takes a document from its job application. Its file is left to the sweep, unless an export still offers it.
+// DeleteApplicationDocument deletes a document of a job application. Its file is left to the sweep, unless an export still offers it.
 func (tx *Tx) DeleteApplicationDocument(tenant, application, id string, now time.Time) (bool, error) {
 	err := tx.exec(`UPDATE documents SET state = $1, reason = $2, blob = '' WHERE state = 'scanning' AND scan_of =
 		(SELECT key FROM application_documents WHERE tenant = $3 AND application = $4 AND id = $5 AND scan = 'pending')`,
@@ -64,7 +64,7 @@ func (db *DB) ApplicationDocuments(ctx context.Context, tenant, application stri
 // OfferDocument makes a document of a job application the document at a position of an export that was triggered here, under a
 // public URL that is known by its hash and ends with the export's documents.
 func (tx *Tx) OfferDocument(d *hiring.ApplicationDocument, e *hiring.Export, position int, hash [32]byte) error {
-	state, reason, err := tx.offered(d)
+	state, reason, err := tx.offeredState(d)
 	if err != nil {
 		return err
 	}

@@ -13,9 +13,9 @@ import (
 )
 
 var (
-	// ErrStale says that a resource was changed, made or deleted by somebody else since it was read.
+	// ErrStale says that another request changed, inserted or deleted a resource since it was read.
 	ErrStale = errors.New("somebody else changed it meanwhile")
-	// ErrTaken says that something that must be unique belongs to another resource.
+	// ErrTaken says that a value that must be unique belongs to another resource.
 	ErrTaken = errors.New("it is taken")
 )
 
@@ -27,10 +27,10 @@ type collection[T any] struct {
 	of      func(*T) (id string, row *hiring.Row, values []any)
 }
 
-// put writes a resource in the place of the version it was read as; version 0 means that there must be none yet. It gives it its
-// next version and the times. ErrStale when it was changed meanwhile, or deleted and made anew; ErrTaken when one of its columns
-// must be unique and isn't.
-func (c collection[T]) put(tx *Tx, v *T, now time.Time) error {
+// upsert writes a resource if its version is still the one it was read with; version 0: if there is none. It sets the next version
+// and the times. Errors: ErrStale when another request changed it, or deleted and inserted it again; ErrTaken when the value of a
+// unique column belongs to another resource.
+func (c collection[T]) upsert(tx *Tx, v *T, now time.Time) error {
 	id, row, values := c.of(v)
 	before := *row
 	*row = nextVersion(before, now)
@@ -89,7 +89,7 @@ func (c collection[T]) update() string {
 
 const resourceColumns = `tenant, version, created_at, updated_at, data`
 
-// fields reads a resource: the JSON, and over it what the columns say.
+// fields scans a resource: the JSON, with the values of the columns over it.
 func (c collection[T]) fields(r row) (*T, error) {
 	v, _, err := c.sized(r)
 	return v, err
@@ -120,8 +120,8 @@ func (c collection[T]) find(tx *Tx, tenant, id string) (*T, bool, error) {
 	return first(c.rows(tx, ` AND id = $2`, tenant, id))
 }
 
-// hold is find, and nobody deletes the resource until the transaction ends.
-func (c collection[T]) hold(tx *Tx, tenant, id string) (*T, bool, error) {
+// lock is find with a lock on the row until the transaction ends: nobody deletes it.
+func (c collection[T]) lock(tx *Tx, tenant, id string) (*T, bool, error) {
 	return first(c.rows(tx, ` AND id = $2`+tx.sql.KeyShare(), tenant, id))
 }
 
@@ -154,7 +154,7 @@ func (p Page) limit() int {
 	return min(p.Limit, MaxPage)
 }
 
-// pageData is behind how many bytes of JSON a page ends, whatever its limit: a job may have 4 MiB.
+// pageData is the number of bytes of JSON after which a page ends, whatever its limit: a job may have 4 MiB.
 const pageData = 8 << 20
 
 // list reads a page of a tenant's resources, by id: those whose column has a value, or all without one. next is the cursor of
@@ -168,7 +168,7 @@ func (c collection[T]) list(ctx context.Context, db *DB, tenant, column, value s
 	page, err = query(ctx, db, func(r row) (*T, error) {
 		if left <= 0 {
 			more = true
-			return nil, errEnough
+			return nil, errStop
 		}
 		v, size, err := c.sized(r)
 		left -= size

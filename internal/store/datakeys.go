@@ -13,9 +13,9 @@ import (
 	"github.com/hiregate/hiregate/internal/vault"
 )
 
-// What exports hold is sealed with data keys, and only those with the key of the configuration: a change of that one seals a few rows anew,
-// whatever the number of exports. Whoever can't open a data key is refused as a configuration, so that once there is one it may be used
-// whatever is reloaded.
+// The content of exports is sealed with data keys, and only the data keys are sealed with the key of the configuration: changing that key
+// re-encrypts a few rows, whatever the number of exports. A configuration that can't open a data key is refused, so a data key stays
+// usable across reloads.
 
 // dataKeyTime is how long a data key seals. It opens for good. Nonces are random, and no two of a data key's for one part must be the same: for
 // fewer than 2^32 of them that is as good as sure, which is 1,600 exports a second in all that time.
@@ -33,7 +33,7 @@ const (
 	documentsFile   = "file of a document"
 )
 
-// dataKeys are those that are known here.
+// dataKeys are the data keys that this process has read.
 type dataKeys struct {
 	newest atomic.Pointer[dataKey] // seals; nil: what exports hold is kept as it is
 	known  sync.Map                // of an id, a *dataKey
@@ -45,13 +45,13 @@ type dataKey struct {
 	vault *vault.Vault
 }
 
-// adopt has a data key seal from now on.
+// adopt makes a data key the one that seals.
 func (k *dataKeys) adopt(key *dataKey) {
 	k.known.Store(key.id, key)
 	k.newest.Store(key)
 }
 
-// seal seals a part of an export for the row that it is kept in. It gives nil where there is nothing to seal it with.
+// seal seals a part of an export for its row. It returns nil where there is no data key.
 func (k *dataKeys) seal(part, row string, kept []byte) ([]byte, error) {
 	key := k.newest.Load()
 	if key == nil {
@@ -63,8 +63,8 @@ func (k *dataKeys) seal(part, row string, kept []byte) ([]byte, error) {
 
 var errChanged = errors.New("it was changed in the database, or is another row's: restore it from a backup")
 
-// opened is a part of an export as it was before it was sealed; one that is not stays as it is.
-func (db *DB) opened(ctx context.Context, part, row string, kept []byte) ([]byte, error) {
+// openPart opens a part of an export; one that is not sealed stays as it is.
+func (db *DB) openPart(ctx context.Context, part, row string, kept []byte) ([]byte, error) {
 	if len(kept) == 0 || kept[0] != keyedBody {
 		return kept, nil
 	}
@@ -113,7 +113,7 @@ func (db *DB) readDataKey(ctx context.Context, which string, args ...any) (*data
 	if err != nil {
 		return nil, fmt.Errorf("reading a data key: %w", errChanged)
 	}
-	text, err := kept.reveal(dataKeySecrets, db.vaults)
+	text, err := kept.openSecret(dataKeySecrets, db.vaults)
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +121,7 @@ func (db *DB) readDataKey(ctx context.Context, which string, args ...any) (*data
 	return &dataKey{string(id), kept.made, v}, err
 }
 
-// Sealing tells whether what exports hold is sealed.
+// Sealing reports whether what exports hold is sealed.
 func (db *DB) Sealing() bool { return db.dataKeys.newest.Load() != nil }
 
 // SealFileKey seals the key of a document's file for its name. It is an error where there is nothing to seal it with.
@@ -135,11 +135,10 @@ func (db *DB) SealFileKey(name string, key []byte) ([]byte, error) {
 
 // OpenFileKey opens what SealFileKey sealed.
 func (db *DB) OpenFileKey(ctx context.Context, name string, sealed []byte) ([]byte, error) {
-	return db.opened(ctx, documentsFile, name, sealed)
+	return db.openPart(ctx, documentsFile, name, sealed)
 }
 
-// resumeSealing has what exports hold sealed with the newest data key that is there, from the first write on. One that can't be opened
-// is left to those who check that (CheckSecrets).
+// resumeSealing seals with the newest data key from the first write on. A key that can't be opened is left to CheckSecrets.
 func (db *DB) resumeSealing(ctx context.Context) error {
 	if !db.vaults.HasKey() {
 		return nil
@@ -159,9 +158,8 @@ func (db *DB) newestDataKey(ctx context.Context) (*dataKey, error) {
 	return db.readDataKey(ctx, `ORDER BY created_at DESC, id DESC LIMIT 1`)
 }
 
-// RenewDataKey has what exports hold sealed with a data key that is not older than a month, and makes one where there is none: then it
-// reports true. Without a key that all configurations have nothing changes. No configuration may be checked meanwhile (CheckSecrets):
-// it would not see the data key that is being made.
+// RenewDataKey seals from now on with a data key that is not older than a month, and makes one where there is none: then it reports true.
+// Without a key that all configurations have nothing changes. CheckSecrets must not run meanwhile: it would miss the new data key.
 func (db *DB) RenewDataKey(ctx context.Context, now time.Time) (made bool, err error) {
 	current := func(key *dataKey) bool { return key != nil && now.Before(key.made.Add(dataKeyTime)) }
 	if current(db.dataKeys.newest.Load()) || !db.vaults.HasKey() {
@@ -199,6 +197,6 @@ func newDataKey(s sealer, now time.Time) (*dataKey, secretRow, error) {
 		return nil, secretRow{}, err
 	}
 	kept := secretRow{tenant: hex.EncodeToString(id)}
-	kept.kept, err = kept.keep(dataKeySecrets, s, wrapBody(text))
+	kept.kept, err = kept.seal(dataKeySecrets, s, wrapBody(text))
 	return &dataKey{string(id), now, v}, kept, err
 }

@@ -241,8 +241,8 @@ func putParts(t *testing.T, db *DB, e *hiring.Export) (deliveryID int64) {
 		if err := tx.InsertDocument(hiring.Document{ExportID: e.ID, Tenant: e.Tenant, SourceURL: []byte("https://service.example/Lovelace"), CreatedAt: secretsNoon}); err != nil {
 			return err
 		}
-		offered := &hiring.ApplicationDocument{Key: 7, Blob: "b", FileName: "Lovelace.pdf", MediaType: "application/pdf", SHA256: []byte{1}}
-		if err := tx.OfferDocument(offered, e, 1, [32]byte{byte(e.ID), byte(e.ID >> 8)}); err != nil {
+		offeredState := &hiring.ApplicationDocument{Key: 7, Blob: "b", FileName: "Lovelace.pdf", MediaType: "application/pdf", SHA256: []byte{1}}
+		if err := tx.OfferDocument(offeredState, e, 1, [32]byte{byte(e.ID), byte(e.ID >> 8)}); err != nil {
 			return err
 		}
 		d := &hiring.Delivery{ExportID: e.ID, Tenant: e.Tenant, Integration: "hris", Outcome: hiring.Delivered, CreatedAt: secretsNoon, UpdatedAt: secretsNoon}

@@ -79,8 +79,8 @@ func Identity(address string) (string, error) { return database.Identity(address
 // Close is database.DB.Close.
 func (db *DB) Close() error { return db.sql.Close() }
 
-// Hold is database.DB.Hold.
-func (db *DB) Hold() (release func(), ok bool) { return db.sql.Hold() }
+// Hold is database.DB.Acquire.
+func (db *DB) Hold() (release func(), ok bool) { return db.sql.Acquire() }
 
 // WALSize is the size of SQLite's write-ahead log in bytes; 0 when there is none.
 func (db *DB) WALSize() int64 { return db.sql.WALSize() }
@@ -105,7 +105,7 @@ func (db *DB) WriteOrdered(ctx context.Context, key string, fn func(*Tx) error) 
 // ballast is more than nearly all exports take on the disk.
 var ballast = make([]byte, 64<<10)
 
-// Ping tells whether exports could be accepted now: it commits a row of its own, as large as a large export.
+// Ping fails unless exports could be accepted now: it commits a row of its own, as large as a large export.
 func (db *DB) Ping(ctx context.Context) error {
 	now := time.Now()
 	return db.Write(ctx, func(tx *Tx) error {

@@ -10,8 +10,8 @@ import (
 	"github.com/hiregate/hiregate/internal/hiring"
 )
 
-// PutDelivery adds a delivery, and gives it its ID, or writes its present state in the place of the one it was read as. The error is
-// ErrStale when that is not its state any more, and nothing was written. Only that it was delivered stands against all else.
+// PutDelivery inserts a delivery and sets its ID, or updates it if its state is still the one it was read with. Otherwise the error is
+// ErrStale and nothing is written; but that it was delivered is always written.
 func (tx *Tx) PutDelivery(d *hiring.Delivery) error {
 	put := tx.updateDelivery
 	if d.Read.IsZero() {
@@ -46,8 +46,8 @@ func (tx *Tx) updateDelivery(d *hiring.Delivery) (bool, error) {
 		d.ID, d.Round, micros(d.Read))
 }
 
-// StandingDelivery reads a delivery that could not be put, as somebody else wrote it, in whichever round it is by now. Nobody
-// changes it before the transaction ends.
+// StandingDelivery reads a delivery that PutDelivery found stale, in whichever round it is by now, and locks its row until the
+// transaction ends.
 func (tx *Tx) StandingDelivery(d *hiring.Delivery) (*hiring.Delivery, error) {
 	where, args := `id = $1`, []any{d.ID}
 	if d.Read.IsZero() {
@@ -62,7 +62,7 @@ func (tx *Tx) StandingDelivery(d *hiring.Delivery) (*hiring.Delivery, error) {
 	return &standing, err
 }
 
-// BeginDelivery adds a delivery that is pending, unless it is there.
+// BeginDelivery inserts a pending delivery, unless there is one.
 func (tx *Tx) BeginDelivery(d *hiring.Delivery) error {
 	return tx.exec(`
 		INSERT INTO deliveries (export_id, tenant, integration, round, outcome, fault, reason, attempts, parked, created_at, updated_at)
@@ -70,13 +70,13 @@ func (tx *Tx) BeginDelivery(d *hiring.Delivery) error {
 		d.ExportID, d.Tenant, d.Integration, d.Round, string(d.Outcome), false, micros(d.CreatedAt), micros(d.UpdatedAt))
 }
 
-// CountAttempts makes a delivery's number of attempts what it is: two were made at once.
+// CountAttempts sets a delivery's number of attempts, after two were made at once.
 func (tx *Tx) CountAttempts(deliveryID int64, attempts int) error {
 	return tx.exec(`UPDATE deliveries SET attempts = $1 WHERE id = $2`, attempts, deliveryID)
 }
 
-// AddAttempt adds an attempt to its delivery, which the transaction has put or read before, and gives it its number, from 1. Of an
-// export whose content was erased meanwhile it keeps no answer.
+// AddAttempt inserts an attempt of a delivery, which the transaction has written or locked before, and sets its number, from 1. It
+// stores no answer if the export's content was erased meanwhile.
 func (tx *Tx) AddAttempt(a *hiring.Attempt) error {
 	answer, sealed := a.Answer, []byte(nil)
 	if len(answer) > 0 {
@@ -101,7 +101,7 @@ func (tx *Tx) AddAttempt(a *hiring.Attempt) error {
 	return tx.exec(`UPDATE attempts SET answer = NULL, sealed = NULL WHERE delivery_id = $1 AND number = $2`, a.DeliveryID, a.Number)
 }
 
-// answerRow tells an attempt by when it began: its number comes only with its row.
+// answerRow identifies an attempt by its start: its number is known only once it is inserted.
 func answerRow(a *hiring.Attempt) string {
 	return fmt.Sprint(a.DeliveryID, "/", a.StartedAt.UnixMicro())
 }
@@ -188,7 +188,7 @@ func (db *DB) Attempts(ctx context.Context, deliveryID int64) ([]hiring.Attempt,
 		if answer == nil {
 			continue
 		}
-		if all[n].Answer, err = db.opened(ctx, receiversAnswer, answerRow(&all[n]), answer); err != nil {
+		if all[n].Answer, err = db.openPart(ctx, receiversAnswer, answerRow(&all[n]), answer); err != nil {
 			return nil, err
 		}
 	}
@@ -196,16 +196,15 @@ func (db *DB) Attempts(ctx context.Context, deliveryID int64) ([]hiring.Attempt,
 	return all, nil
 }
 
-// MoveDelivery takes a delivery whose workflow has ended into another round. It reports false when it was moved or written since it
-// was read.
+// MoveDelivery moves a delivery whose workflow has ended to another round. It reports false when the delivery was changed since it was
+// read.
 func (tx *Tx) MoveDelivery(d *hiring.Delivery, round int, now time.Time) (bool, error) {
 	return tx.changed(`UPDATE deliveries SET parked = $1, round = $2, held_since = NULL, updated_at = $3
 		WHERE export_id = $4 AND integration = $5 AND round = $6 AND outcome = $7 AND parked = $8 AND updated_at = $9`,
 		false, round, micros(now), d.ExportID, d.Integration, d.Round, string(d.Outcome), d.Parked, micros(d.UpdatedAt))
 }
 
-// HeldAt counts, for each integration that there are any for, the deliveries that are held, parked or not, those of exports in quarantine
-// aside.
+// HeldAt counts the held deliveries of each integration that has any, parked or not, without those of exports in quarantine.
 func (db *DB) HeldAt(ctx context.Context) (map[hiring.Place]int64, error) {
 	return queryMap(ctx, db, func(r row) (at hiring.Place, n int64, err error) {
 		err = r.Scan(&at.Tenant, &at.Integration, &n)
@@ -221,8 +220,8 @@ func (db *DB) Quarantined(ctx context.Context) (map[string]int64, error) {
 	}, `SELECT tenant, count(*) FROM exports WHERE quarantined GROUP BY tenant`)
 }
 
-// EndDeliveries ends a page of the deliveries to an integration that are not final: it was removed. It tells how many; call it
-// until that is none.
+// EndDeliveries fails up to 500 deliveries to a removed integration that are not final, and returns how many. Call it until it returns
+// 0.
 func (tx *Tx) EndDeliveries(tenant, integration, reason string, now time.Time) (int64, error) {
 	return tx.sql.Exec(`
 		UPDATE deliveries SET outcome = 'failed', fault = 'partner_fault', reason = $1, parked = $2, held_since = NULL, next_at = NULL, updated_at = $3

@@ -21,7 +21,7 @@ func (tx *Tx) InsertDocument(d hiring.Document) error {
 		d.ExportID, d.Tenant, d.Position, of.SourceURL, string(hiring.Fetching), micros(d.CreatedAt), of.FileName, of.sealed)
 }
 
-// about is what is known of a document that tells of its candidate, or opens it: in columns of its own, or sealed.
+// about is the personal part of a document's row: in columns of its own, or sealed.
 type about struct {
 	SourceURL []byte
 	FileName  string
@@ -30,7 +30,7 @@ type about struct {
 
 func aboutRow(d *hiring.Document) string { return fmt.Sprint(d.ExportID, "/", d.Position) }
 
-// about gives what is to be kept of it.
+// about seals the personal part of a document, where there is a data key.
 func (k *dataKeys) about(d *hiring.Document) (about, error) {
 	a := about{SourceURL: d.SourceURL, FileName: d.FileName}
 	if a.SourceURL == nil { // nobody's: the column takes no NULL
@@ -58,13 +58,13 @@ type keptDocument struct {
 
 func (d *keptDocument) fields() []any { return append(documentFields(&d.Document), &d.sealed) }
 
-// document gives a document as it was before it was sealed.
+// document opens the sealed part of a document.
 func (db *DB) document(ctx context.Context, kept *keptDocument) (*hiring.Document, error) {
 	d := &kept.Document
 	if kept.sealed == nil {
 		return d, nil
 	}
-	all, err := db.opened(ctx, addressAndName, aboutRow(d), kept.sealed)
+	all, err := db.openPart(ctx, addressAndName, aboutRow(d), kept.sealed)
 	if err != nil {
 		return nil, err
 	}
@@ -74,8 +74,8 @@ func (db *DB) document(ctx context.Context, kept *keptDocument) (*hiring.Documen
 	return d, err
 }
 
-// UpdateDocument writes what became of the fetching of a document. It reports false when the document was final before:
-// then nothing changes, and a blob that was fetched for it is not wanted.
+// UpdateDocument writes the result of an attempt to fetch a document. It reports false when the document was final before: then nothing
+// changes, and the file that was fetched for it is not needed.
 func (tx *Tx) UpdateDocument(d *hiring.Document) (bool, error) {
 	of, err := tx.db.dataKeys.about(d)
 	if err != nil {
@@ -148,7 +148,7 @@ func (db *DB) LinkSource(ctx context.Context, hash [32]byte) (LinkSource, error)
 		WHERE l.hash = $1`, hash[:])
 }
 
-// DocumentByLink reads the document behind a public URL, and when that URL ends.
+// DocumentByLink reads the document of a public URL, and when that URL ends.
 func (db *DB) DocumentByLink(ctx context.Context, hash [32]byte) (d *hiring.Document, till time.Time, err error) {
 	kept, err := queryOne(ctx, db, func(r row) (*keptDocument, error) {
 		var d keptDocument

@@ -21,12 +21,12 @@ const erasable = `e.erased_at IS NULL AND e.dispatched_at < $1 AND e.fault = '' 
 	AND e.attachments <= (SELECT count(*) FROM documents o WHERE o.export_id = e.id AND o.state IN ('fetched', 'given_up'))
 	AND NOT EXISTS (SELECT 1 FROM documents o JOIN document_links l ON l.document_id = o.id WHERE o.export_id = e.id AND l.till > $2)`
 
-// Erasable lists those of the next thousand bodies behind an ID whose exports have had nothing to do since before. It gives the ID to
-// go on behind, 0 after the last one.
-func (db *DB) Erasable(ctx context.Context, behind int64, before, now time.Time) (found []int64, next int64, err error) {
+// Erasable lists the exports that nothing was done with since before, among the next thousand bodies after an ID. next is the ID to
+// continue after, 0 at the end.
+func (db *DB) Erasable(ctx context.Context, after int64, before, now time.Time) (found []int64, next int64, err error) {
 	until := hiring.FirstID(before)
 	last, err := query(ctx, db, scanned[int64], `SELECT export_id FROM export_bodies WHERE export_id > $1 AND export_id < $2 ORDER BY export_id LIMIT 1 OFFSET $3`,
-		behind, until, unfinishedPage-1)
+		after, until, unfinishedPage-1)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -34,7 +34,7 @@ func (db *DB) Erasable(ctx context.Context, behind int64, before, now time.Time)
 		next, until = last[0], last[0]+1
 	}
 	found, err = query(ctx, db, scanned[int64], `SELECT e.id FROM export_bodies b JOIN exports e ON e.id = b.export_id
-		WHERE b.export_id > $3 AND b.export_id < $4 AND `+erasable+` ORDER BY b.export_id`, micros(before), micros(now), behind, until)
+		WHERE b.export_id > $3 AND b.export_id < $4 AND `+erasable+` ORDER BY b.export_id`, micros(before), micros(now), after, until)
 	return found, next, err
 }
 
@@ -53,7 +53,7 @@ func (tx *Tx) Erase(id int64, before, now time.Time) (bool, error) {
 	return true, tx.erase(id, now)
 }
 
-// erase removes the content of an export that the transaction holds.
+// erase removes the content of an export that the transaction has locked.
 func (tx *Tx) erase(id int64, now time.Time) error {
 	// An attempt that is being written on another node is there first, or sees that the export was erased.
 	if err := tx.exec(`UPDATE deliveries SET attempts = attempts WHERE export_id = $1`, id); err != nil {
@@ -85,7 +85,7 @@ type Remainder struct {
 	Documents  int                // that are neither fetched nor given up
 }
 
-// Remainder reads an export, which nobody redelivers, releases or erases until the transaction ends, and what of it is still to come.
+// Remainder reads an export, with a lock on its row until the transaction ends, and what of it is still to come.
 func (tx *Tx) Remainder(id int64) (e *hiring.Export, left Remainder, err error) {
 	if err := tx.lockExport(id); err != nil {
 		return nil, left, err
@@ -108,8 +108,8 @@ func (tx *Tx) Remainder(id int64) (e *hiring.Export, left Remainder, err error) 
 	return e, left, err
 }
 
-// EraseNow ends what of an export is still to come, and removes what Erase does. The export and what remains of it are those that the
-// transaction read. What its workflow does then finds everything ended.
+// EraseNow ends what of an export is still to come, and removes what Erase removes. The export and its remainder are those that the
+// transaction read. Its workflow then finds everything ended.
 func (tx *Tx) EraseNow(e *hiring.Export, left Remainder, now time.Time) error {
 	for _, d := range left.Deliveries {
 		if err := tx.BeginDelivery(d); err != nil { // it may not have been written yet
@@ -143,8 +143,8 @@ func (tx *Tx) EraseNow(e *hiring.Export, left Remainder, now time.Time) error {
 	return tx.erase(e.ID, now)
 }
 
-// holdContent keeps the content of an export from being erased until the transaction ends; ErrErased when it was.
-func (tx *Tx) holdContent(id int64) error {
+// lockContent keeps the content of an export from being erased until the transaction ends; ErrErased when it was.
+func (tx *Tx) lockContent(id int64) error {
 	return tx.execOr(ErrErased, `UPDATE exports SET round = round WHERE id = $1 AND erased_at IS NULL`, id)
 }
 
@@ -156,7 +156,7 @@ func (tx *Tx) releaseFiles(id int64, now time.Time) error {
 		return err
 	}
 	for _, shelf := range shelves {
-		if err := tx.queueForFile(shelf); err != nil {
+		if err := tx.lockFiles(shelf); err != nil {
 			return err
 		}
 	}
@@ -165,13 +165,13 @@ func (tx *Tx) releaseFiles(id int64, now time.Time) error {
 		AND NOT EXISTS (SELECT 1 FROM application_documents a WHERE a.blob = d.blob) ON CONFLICT DO NOTHING`, id, micros(now))
 }
 
-// queueForFile waits for those who let go of the same file, on whatever node: of two that take it from its last two documents, the second
+// lockFiles waits for those who let go of the same file, on whatever node: of two that take it from its last two documents, the second
 // has to see what the first did. A transaction has room for few locks, so that files with the same first character share one.
-func (tx *Tx) queueForFile(blob string) error { return tx.queue("file", blob[:min(1, len(blob))]) }
+func (tx *Tx) lockFiles(blob string) error { return tx.lockKey("file", blob[:min(1, len(blob))]) }
 
 // releaseFile leaves a file to the sweep, unless a document still has it.
 func (tx *Tx) releaseFile(blob string, now time.Time) error {
-	if err := tx.queueForFile(blob); err != nil {
+	if err := tx.lockFiles(blob); err != nil {
 		return err
 	}
 	taken, err := tx.sql.Scan([]any{&blob}, `SELECT blob FROM documents WHERE blob = $1 AND blob <> ''

@@ -11,7 +11,7 @@ import (
 	"github.com/hiregate/hiregate/internal/hiring"
 )
 
-// Seen is what is kept of an export that was accepted before.
+// Seen is an export that was accepted before.
 type Seen struct {
 	ID         int64
 	SHA256     [sha256.Size]byte
@@ -70,8 +70,7 @@ func (tx *Tx) SeenExport(tenant, key string) (Seen, bool, error) {
 	return s, ok, err
 }
 
-// StandIn gives the key under which a body without an X-Service-UUID is kept: proposed, and until till the same one for
-// the same body.
+// StandIn returns the key of a body without an X-Service-UUID: proposed, or until till the one of the same body before.
 func (tx *Tx) StandIn(tenant string, sum [sha256.Size]byte, proposed string, now, till time.Time) (string, error) {
 	var key string
 	ok, err := tx.sql.Scan([]any{&key}, `
@@ -85,8 +84,8 @@ func (tx *Tx) StandIn(tenant string, sum [sha256.Size]byte, proposed string, now
 	return key, err
 }
 
-// MarkDispatched notes that Temporal has the workflow of that round, and whom it delivers to. Those that a redelivery added to the
-// round while its workflow was being started have the next one.
+// MarkDispatched stores that Temporal has the workflow of a round, and the integrations that it delivers to. Integrations that a
+// redelivery added to the round while its workflow was being started get the next round.
 func (tx *Tx) MarkDispatched(id int64, round int, at time.Time, integrations ...string) error {
 	const mark = `UPDATE exports SET dispatched_at = $1, integrations = $2 WHERE id = $3 AND round = $4`
 	args := []any{micros(at), joined(integrations), id, round}
@@ -121,24 +120,24 @@ func (tx *Tx) MarkDispatched(id int64, round int, at time.Time, integrations ...
 	return nil
 }
 
-// lockExport keeps other nodes from an export's row until the transaction ends: two must not begin the same round.
+// lockExport locks an export's row until the transaction ends: two nodes must not begin the same round.
 func (tx *Tx) lockExport(id int64) error {
 	return tx.exec(`UPDATE exports SET round = round WHERE id = $1`, id)
 }
 
-// PostponeDispatch lets the sweep pass over an export until a time.
+// PostponeDispatch has the sweep skip an export until a time.
 func (tx *Tx) PostponeDispatch(id int64, until time.Time) error {
 	return tx.exec(`UPDATE exports SET dispatch_after = $1 WHERE id = $2`, micros(until), id)
 }
 
-// MarkFault notes that Temporal will never start this export's workflow, and why.
+// MarkFault stores why Temporal will never start this export's workflow.
 func (tx *Tx) MarkFault(id int64, reason string) error {
 	return tx.exec(`UPDATE exports SET fault = $1 WHERE id = $2`, reason, id)
 }
 
-// NextRound readies an export for delivery to integrations once more: a redelivery, or a release of what was held. A round
-// that no workflow was started for yet takes them in; otherwise the next one begins. It gives the export as it then is. The error is
-// ErrErased when there is nothing left to deliver.
+// NextRound has an export delivered to integrations again: a redelivery, or a release of held deliveries. It adds them to the present
+// round if no workflow was started for that yet, and begins the next round otherwise. It returns the updated export. The error is
+// ErrErased when the content was erased.
 func (tx *Tx) NextRound(id int64, integrations []string, now, deliverTill time.Time) (*hiring.Export, error) {
 	if err := tx.lockExport(id); err != nil {
 		return nil, err
@@ -178,13 +177,12 @@ func (tx *Tx) NextRound(id int64, integrations []string, now, deliverTill time.T
 // joined formats names of integrations for the column: sorted, each once, separated by spaces.
 func joined(names []string) string { return strings.Join(hiring.Distinct(names), " ") }
 
-// EndQuarantine lets an export go that was in quarantine. It reports false when it is not (any more). Its findings stay.
+// EndQuarantine releases an export from quarantine. It reports false when it is not there (any more). Its findings stay.
 func (tx *Tx) EndQuarantine(id int64) (bool, error) {
 	return tx.changed(`UPDATE exports SET quarantined = $1 WHERE id = $2 AND quarantined`, false, id)
 }
 
-// SkipRound gives an export that was not dispatched the next round's number and workflow id, in the place of its present ones. The
-// deliveries that were moved into the round go along.
+// SkipRound moves an export that was not dispatched to the next round, with the deliveries of its present one.
 func (tx *Tx) SkipRound(e *hiring.Export) error {
 	n, err := tx.sql.Exec(`UPDATE exports SET round = $1, workflow_id = $2 WHERE id = $3 AND round = $4 AND dispatched_at IS NULL`,
 		e.Round+1, hiring.WorkflowID(e.Tenant, e.Key, e.Round+1), e.ID, e.Round)
@@ -199,7 +197,7 @@ const exportColumns = `e.id, e.tenant, e.key, e.keyed, e.origin, e.sha256, e.siz
 
 func scanExport(r row) (*hiring.Export, error) { return scanExportAnd(r) }
 
-// scanExportAnd scans what stands behind an export's columns as well.
+// scanExportAnd scans further columns as well.
 func scanExportAnd(r row, more ...any) (*hiring.Export, error) {
 	var e hiring.Export
 	var sum []byte
@@ -263,21 +261,19 @@ func (db *DB) LoadBody(ctx context.Context, e *hiring.Export) error {
 	return err
 }
 
-// Undispatched lists exports whose workflow waits to be started, those that wait longest first: at most limit of those that
-// should have been started before a time.
+// Undispatched lists exports whose workflow should have been started before a time, at most limit, the longest waiting first.
 func (db *DB) Undispatched(ctx context.Context, before time.Time, limit int) ([]*hiring.Export, error) {
 	return query(ctx, db, scanExport, `SELECT `+exportColumns+` FROM exports e
 		WHERE e.dispatched_at IS NULL AND e.fault = '' AND e.dispatch_after <= $1 ORDER BY e.dispatch_after LIMIT $2`, micros(before), limit)
 }
 
-// Bookmark is a place on the way through the exports that wait for Temporal. The zero value is before the first of them.
+// Bookmark is a cursor of Undocumented. The zero value is before the first export.
 type Bookmark struct {
 	after, id int64 // dispatch_after and id of the last one
 }
 
-// Undocumented lists the exports behind a place that wait for Temporal while they still have documents to fetch: at most limit of
-// those received before a time whose documents have not ended now, and first what has waited longest. It gives the place behind
-// them, which is before the first one again where there are no more.
+// Undocumented lists exports that wait for Temporal and have documents to fetch whose URLs have not ended: at most limit of those
+// received before a time, the longest waiting first. next is the cursor of the following page, zero after the last one.
 func (db *DB) Undocumented(ctx context.Context, behind Bookmark, before, now time.Time, limit int) (found []*hiring.Export, next Bookmark, err error) {
 	found, err = query(ctx, db, func(r row) (*hiring.Export, error) {
 		return scanExportAnd(r, &next.after)
@@ -293,7 +289,7 @@ func (db *DB) Undocumented(ctx context.Context, behind Bookmark, before, now tim
 	return found, next, nil
 }
 
-// Backlog counts the exports that wait for their workflow and tells since when the oldest does; zero when there is none.
+// Backlog counts the exports that wait for their workflow. oldest is when the first of them was received; zero when there is none.
 func (db *DB) Backlog(ctx context.Context) (n int, oldest time.Time, err error) {
 	_, err = queryOne(ctx, db, func(r row) (struct{}, error) {
 		return struct{}{}, r.Scan(&n, moment{&oldest})

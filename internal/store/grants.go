@@ -7,9 +7,9 @@ import (
 	"github.com/hiregate/hiregate/internal/identity"
 )
 
-// IssueCode keeps what a code stands for, by its hash, for somebody who is signed in. ErrNotFound: the session has ended.
+// IssueCode inserts the grant of a code, by its hash, for a user who is signed in. ErrNotFound: the session has ended.
 func (tx *Tx) IssueCode(code, session identity.Hash, g *identity.Grant) error {
-	if err := tx.holdUser(g.UserID); err != nil {
+	if err := tx.lockUser(g.UserID); err != nil {
 		return err
 	}
 	if err := tx.sweepGrants(g.IssuedAt); err != nil {
@@ -22,7 +22,7 @@ func (tx *Tx) IssueCode(code, session identity.Hash, g *identity.Grant) error {
 		code[:], g.Issuer, g.Client, g.UserID, g.RedirectURI, g.Scope, g.Claims, g.Nonce, g.Challenge, micros(g.SignedInAt), micros(g.IssuedAt), micros(till), micros(till), session[:])
 }
 
-// sweepGrants removes some of what nobody can use any more. A grant stays for as long as its tokens.
+// sweepGrants deletes some expired tokens and grants. A grant stays for as long as its tokens.
 func (tx *Tx) sweepGrants(now time.Time) error {
 	if err := tx.deleteExpired("tokens", "hash", "till", 2*sweep, now); err != nil {
 		return err
@@ -47,9 +47,9 @@ func grantFields(g *identity.Grant) []any {
 	return []any{&g.Issuer, &g.Client, &g.UserID, &g.RedirectURI, &g.Scope, &g.Claims, &g.Nonce, &g.Challenge, moment{&g.SignedInAt}, moment{&g.IssuedAt}}
 }
 
-// ExchangeCode consumes a code and keeps the tokens that are issued for it, which get its scope. It gives nil for a code that is
-// unknown, over, used or not meant so; what was issued for one that its client uses a second time is revoked. However many try at the same
-// time, on whatever nodes, one is given the grant: the condition and the change are one statement.
+// ExchangeCode consumes a code and inserts its tokens, which get its scope. It returns nil for a code that is unknown, expired, used or
+// another client's; a second use by its client revokes the tokens. Of several exchanges at once, on whatever nodes, one gets the grant:
+// the condition and the change are one statement.
 func (tx *Tx) ExchangeCode(x *Exchange, now time.Time) (*identity.Grant, error) {
 	g, till := new(identity.Grant), now
 	for _, t := range x.Tokens {
@@ -79,7 +79,7 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// insertTokens keeps tokens; those without a scope of their own get that of the grant.
+// insertTokens inserts tokens; those without a scope of their own get that of the grant.
 func (tx *Tx) insertTokens(code []byte, scope string, tokens []identity.Token, now time.Time) error {
 	for _, t := range tokens {
 		if t.Scope == "" {
@@ -127,8 +127,7 @@ func (tx *Tx) Rotate(refresh identity.Hash, issuer, client string, tokens []iden
 	return g, tx.insertTokens(code, g.Scope, tokens, now)
 }
 
-// RevokeToken ends a token of a client; a refresh token ends with all of its grant. What is not the client's is left alone. It
-// reports false then.
+// RevokeToken revokes a token of a client; with a refresh token all of its grant. It reports false for a token that is not the client's.
 func (tx *Tx) RevokeToken(hash identity.Hash, issuer, client string, now time.Time) (bool, error) {
 	var code []byte
 	var kind identity.Kind
@@ -143,8 +142,8 @@ func (tx *Tx) RevokeToken(hash identity.Hash, issuer, client string, now time.Ti
 	return true, err
 }
 
-// AccessToken reads what a good access token stands for, with the token's own scope, and who it is about; ErrNotFound when it is
-// unknown, over or revoked, or its user or client disabled.
+// AccessToken reads the grant of a valid access token, with the token's own scope; ErrNotFound when it is unknown, expired or revoked, or
+// its user or client disabled.
 func (db *DB) AccessToken(ctx context.Context, issuer string, hash identity.Hash, now time.Time) (*identity.Grant, error) {
 	return queryOne(ctx, db, scanGrant, `
 		SELECT g.issuer, g.client, g.user_id, g.redirect_uri, t.scope, g.claims, g.nonce, g.challenge, g.signed_in_at, g.issued_at

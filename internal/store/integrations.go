@@ -26,7 +26,7 @@ type kept struct {
 	state   hiring.IntegrationState
 }
 
-// Open tells whether exports may go to an integration: it answered VERIFY, or is its operator's own, and nobody disabled it.
+// Open reports whether exports may go to an integration: it answered VERIFY, or is its operator's own, and nobody disabled it.
 func (s IntegrationStatus) Open(i *hiring.Integration) bool {
 	return s.State == hiring.Configured || !i.Verify && s.State == hiring.NotConfigured
 }
@@ -65,7 +65,7 @@ func scanStatus(r row) (s IntegrationStatus, err error) {
 	return s, err
 }
 
-// IntegrationRemoved tells whether somebody removed an integration, whatever its last setting was. Ask it of one that the
+// IntegrationRemoved reports whether somebody removed an integration, whatever its last setting was. Ask it of one that the
 // configuration does not have.
 func (db *DB) IntegrationRemoved(ctx context.Context, tenant, name string) (bool, error) {
 	state, err := queryOne(ctx, db, scanned[hiring.IntegrationState],
@@ -103,7 +103,7 @@ func (db *DB) IntegrationStatuses(ctx context.Context) (IntegrationStatuses, err
 	}, `SELECT tenant, integration, setting, state, reason, attempts, updated_at, removed_at FROM integration_states`)
 }
 
-const putIntegrationStatus = `
+const upsertIntegrationStatus = `
 	INSERT INTO integration_states (tenant, integration, setting, state, reason, attempts, updated_at, removed_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
 	ON CONFLICT (tenant, integration) DO UPDATE SET setting = excluded.setting, state = excluded.state, reason = excluded.reason,
 		attempts = excluded.attempts, updated_at = excluded.updated_at, removed_at = COALESCE(excluded.removed_at, integration_states.removed_at)`
@@ -118,13 +118,13 @@ func (s IntegrationStatus) values(i *hiring.Integration) []any {
 
 // PutIntegrationStatus writes where an integration stands with its present setting, whatever was known before.
 func (tx *Tx) PutIntegrationStatus(i *hiring.Integration, s IntegrationStatus) error {
-	return tx.exec(putIntegrationStatus, s.values(i)...)
+	return tx.exec(upsertIntegrationStatus, s.values(i)...)
 }
 
 // MoveIntegrationStatus writes where an integration stands after it answered, from where it stood when it was asked. It reports
 // false, and changes nothing, when it does not stand there any more: it was given another setting, or disabled, or removed.
 func (tx *Tx) MoveIntegrationStatus(i *hiring.Integration, from, to IntegrationStatus) (bool, error) {
-	return tx.changed(putIntegrationStatus+`
+	return tx.changed(upsertIntegrationStatus+`
 		WHERE integration_states.setting = $9 AND integration_states.state = $10`,
 		append(to.values(i), from.kept.setting, string(from.kept.state))...)
 }

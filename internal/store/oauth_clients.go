@@ -26,8 +26,7 @@ func (tx *Tx) UpdateClient(c *identity.Client) (bool, error) {
 		WHERE id = $1`, c.ID, c.Name, jsonText{c.RedirectURIs}, jsonText{c.LogoutURIs}, string(c.Algorithm), c.SecretPost, c.RequirePKCE, c.Consent)
 }
 
-// DisableClient keeps a client from asking for anything, and ends what was granted to it. It reports false when there is none, or
-// none that is not disabled already.
+// DisableClient disables a client and revokes its grants. It reports false when there is no such client, or it is disabled already.
 func (tx *Tx) DisableClient(id string, now time.Time) (bool, error) {
 	n, err := tx.sql.Exec(`UPDATE oauth_clients SET disabled_at = $1 WHERE id = $2 AND disabled_at IS NULL`, micros(now), id)
 	if err != nil || n == 0 {
@@ -37,7 +36,7 @@ func (tx *Tx) DisableClient(id string, now time.Time) (bool, error) {
 	return true, err
 }
 
-// EnableClient takes back that a client was disabled. It reports false when there is none.
+// EnableClient enables a client. It reports false when there is none.
 func (tx *Tx) EnableClient(id string) (bool, error) {
 	return tx.changed(`UPDATE oauth_clients SET disabled_at = NULL WHERE id = $1`, id)
 }
@@ -81,7 +80,7 @@ func (db *DB) Client(ctx context.Context, id string) (*identity.Client, error) {
 	return clients.get(ctx, db, `id = $1`, id)
 }
 
-// HoldClient reads an OAuth client within a transaction, and how many secrets it has. Nobody else changes either until that ends.
+// HoldClient reads an OAuth client and counts its secrets, with a lock on its row until the transaction ends.
 func (tx *Tx) HoldClient(id string) (c *identity.Client, secrets int, ok bool, err error) {
 	if err := tx.exec(`UPDATE oauth_clients SET name = name WHERE id = $1`, id); err != nil {
 		return nil, 0, false, err

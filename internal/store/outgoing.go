@@ -7,10 +7,10 @@ import (
 	"github.com/hiregate/hiregate/internal/hiring"
 )
 
-// KeptBody is a body as it is kept: behind a byte that says how the rest is written.
+// KeptBody is a body as it is stored: after a byte that names its encoding.
 type KeptBody []byte
 
-// KeepBody begins a body that is written piece by piece, with room for size bytes.
+// KeepBody makes an empty body to write to, with room for size bytes.
 func KeepBody(size int) *KeptBody {
 	k := append(make(KeptBody, 0, size+1), plainBody)
 	return &k
@@ -35,10 +35,10 @@ func (db *DB) SealOutgoing(exportID int64, mode hiring.DocumentMode, body *KeptB
 	return (*KeptBody)(&sealed), nil
 }
 
-// PutOutgoing keeps the body of an export as it goes out in a document mode, as SealOutgoing gives it. It reports false, and changes
+// PutOutgoing inserts the body of an export as it goes out in a document mode, as SealOutgoing gives it. It reports false, and changes
 // nothing, when there is one already. The error is ErrErased when the export's content was erased meanwhile.
 func (tx *Tx) PutOutgoing(exportID int64, mode hiring.DocumentMode, body *KeptBody) (bool, error) {
-	if err := tx.holdContent(exportID); err != nil {
+	if err := tx.lockContent(exportID); err != nil {
 		return false, err
 	}
 	return tx.changed(`INSERT INTO outgoing_bodies (export_id, documents, body) VALUES ($1, $2, $3) ON CONFLICT (export_id, documents) DO NOTHING`,
@@ -56,7 +56,7 @@ func (db *DB) Outgoing(ctx context.Context, exportID int64, mode hiring.Document
 	if err != nil {
 		return nil, err
 	}
-	if kept, err = db.opened(ctx, outgoingBody, outgoingRow(exportID, mode), kept); err != nil {
+	if kept, err = db.openPart(ctx, outgoingBody, outgoingRow(exportID, mode), kept); err != nil {
 		return nil, err
 	}
 	return unwrapBody(kept)

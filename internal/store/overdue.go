@@ -7,24 +7,24 @@ import (
 	"github.com/hiregate/hiregate/internal/hiring"
 )
 
-// Overdue lists the exports behind an ID that have a delivery of an outcome, in its last round and not parked, for which something
+// Overdue lists the exports after an ID that have a delivery of an outcome, in its last round and not parked, for which something
 // should have happened before a time: its next attempt, or, of what was never attempted, anything since it began to be. What is held
 // has nothing to happen to it before it is parked, for hold after it began to be; nor, of an export that was triggered here, before its end.
-func (db *DB) Overdue(ctx context.Context, outcome hiring.Outcome, before time.Time, hold time.Duration, behind int64, limit int) ([]int64, error) {
+func (db *DB) Overdue(ctx context.Context, outcome hiring.Outcome, before time.Time, hold time.Duration, after int64, limit int) ([]int64, error) {
 	return query(ctx, db, scanned[int64], `SELECT DISTINCT d.export_id FROM deliveries d JOIN exports e ON e.id = d.export_id
 		WHERE d.outcome = $1 AND d.export_id > $2 AND COALESCE(d.next_at, d.held_since + $5, d.created_at) < $3 AND NOT d.parked
 			AND (d.outcome <> 'held' OR e.origin = 'received' OR e.deliver_till < $3) AND `+latest+`
-		ORDER BY d.export_id LIMIT $4`, string(outcome), behind, micros(before), limit, hold.Microseconds())
+		ORDER BY d.export_id LIMIT $4`, string(outcome), after, micros(before), limit, hold.Microseconds())
 }
 
 // unfinishedPage is how many exports are looked at for those that are not finished: few of them, or none, are.
 const unfinishedPage = 1000
 
-// Unfinished lists those of the next thousand exports behind an ID that were dispatched before a time, and have an integration
-// without a delivery in the current round, or documents that are neither fetched nor given up. It gives the ID to go on behind, 0 after
-// the last export.
-func (db *DB) Unfinished(ctx context.Context, behind int64, before time.Time) (found []int64, next int64, err error) {
-	last, err := query(ctx, db, scanned[int64], `SELECT id FROM exports WHERE id > $1 ORDER BY id LIMIT 1 OFFSET $2`, behind, unfinishedPage-1)
+// Unfinished lists those of the next thousand exports after an ID that were dispatched before a time, and have an integration
+// without a delivery in the current round, or documents that are neither fetched nor given up. next is the ID to continue after, 0 at
+// the end.
+func (db *DB) Unfinished(ctx context.Context, after int64, before time.Time) (found []int64, next int64, err error) {
+	last, err := query(ctx, db, scanned[int64], `SELECT id FROM exports WHERE id > $1 ORDER BY id LIMIT 1 OFFSET $2`, after, unfinishedPage-1)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -38,6 +38,6 @@ func (db *DB) Unfinished(ctx context.Context, behind int64, before time.Time) (f
 					(SELECT count(*) FROM deliveries d WHERE d.export_id = e.id AND d.round = e.round)
 				OR e.attachments > 0 AND e.origin = 'received' AND e.attachments >
 					(SELECT count(*) FROM documents d WHERE d.export_id = e.id AND d.state <> 'fetching'))
-		ORDER BY e.id`, behind, until, micros(before))
+		ORDER BY e.id`, after, until, micros(before))
 	return found, next, err
 }

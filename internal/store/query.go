@@ -18,14 +18,14 @@ type reader interface {
 // query runs a read that returns at most a page of rows.
 func query[T any](ctx context.Context, db *DB, scan func(row) (T, error), q string, args ...any) ([]T, error) {
 	var all []T
-	if err := db.reads.Query(ctx, into(&all, scan), q, args...); err != nil && !errors.Is(err, errEnough) {
+	if err := db.reads.Query(ctx, into(&all, scan), q, args...); err != nil && !errors.Is(err, errStop) {
 		return nil, err
 	}
 	return all, nil
 }
 
-// errEnough is what a scan returns where a query need not go on.
-var errEnough = errors.New("enough")
+// errStop is what a scan returns where a query need not go on.
+var errStop = errors.New("enough")
 
 // queryTx is query within a transaction.
 func queryTx[T any](tx *Tx, scan func(row) (T, error), q string, args ...any) ([]T, error) {

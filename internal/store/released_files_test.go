@@ -59,7 +59,7 @@ func TestDeletedDocumentsLeaveNoFile(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, db *store.DB) {
 		documents := map[string]*hiring.ApplicationDocument{}
-		for n, name := range []string{"alone", "offered", "unscanned", "harmful"} {
+		for n, name := range []string{"alone", "offeredState", "unscanned", "harmful"} {
 			d := &hiring.ApplicationDocument{Key: int64(n + 1), Tenant: "acme", Application: "a-1", ID: name, Blob: name, SHA256: []byte{1}, CreatedAt: noon}
 			if n > 1 {
 				d.Scan = hiring.ScanPending
@@ -80,7 +80,7 @@ func TestDeletedDocumentsLeaveNoFile(t *testing.T) {
 			if err := tx.OfferDocument(documents["unscanned"], e, 1, [32]byte{2}); err != nil {
 				return err
 			}
-			return tx.OfferDocument(documents["offered"], e, 0, [32]byte{1})
+			return tx.OfferDocument(documents["offeredState"], e, 0, [32]byte{1})
 		})
 		require.True(t, endScan(t, db, documents["harmful"], "Some.Name"))
 		require.Equal(t, []string{"harmful"}, released(t, db))
@@ -89,7 +89,7 @@ func TestDeletedDocumentsLeaveNoFile(t *testing.T) {
 		}
 		require.ElementsMatch(t, []string{"harmful", "alone", "unscanned"}, released(t, db))
 		require.True(t, erase(t, db, e.ID))
-		require.ElementsMatch(t, []string{"harmful", "alone", "unscanned", "offered"}, released(t, db))
+		require.ElementsMatch(t, []string{"harmful", "alone", "unscanned", "offeredState"}, released(t, db))
 	})
 }
 
@@ -155,12 +155,12 @@ func TestDocumentIsOfferedBesideItsDeletion(t *testing.T) {
 			_, err := tx.AddApplicationDocument(d)
 			return err
 		})
-		offered := false
+		offeredState := false
 		var both sync.WaitGroup
 		both.Go(func() {
 			err := nodes[0].Write(t.Context(), func(tx *store.Tx) error {
 				all, err := tx.HoldApplicationDocuments(d.Tenant, d.Application, 10)
-				if offered = len(all) > 0; err != nil || !offered {
+				if offeredState = len(all) > 0; err != nil || !offeredState {
 					return err
 				}
 				return tx.OfferDocument(all[0], e, n, [32]byte{byte(n)})
@@ -179,14 +179,14 @@ func TestDocumentIsOfferedBesideItsDeletion(t *testing.T) {
 			}
 		})
 		both.Wait()
-		if offered {
+		if offeredState {
 			kept++
 			require.NotContains(t, released(t, nodes[0]), d.Blob)
 		} else {
 			require.Contains(t, released(t, nodes[0]), d.Blob)
 		}
 	}
-	t.Log("offered, and deleted first:", kept, 40-kept)
+	t.Log("offeredState, and deleted first:", kept, 40-kept)
 }
 
 // twoNodes share a database on PostgreSQL.

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// belongings are the tables of what belongs to a tenant by its name, and what they hold in words. Each outlives the tenant.
-var belongings = []struct{ word, table string }{
+// tenantTables are the tables whose rows belong to a tenant by its name and outlive it, and in words what they hold.
+var tenantTables = []struct{ word, table string }{
 	{"exports", "exports"},
 	{"candidates", "candidates"},
 	{"jobs", "jobs"},
@@ -20,20 +20,20 @@ var belongings = []struct{ word, table string }{
 	{"API keys", "api_keys"},
 }
 
-var findRemains = func() string {
-	selects := make([]string, len(belongings))
-	for n, b := range belongings {
+var selectRemains = func() string {
+	selects := make([]string, len(tenantTables))
+	for n, b := range tenantTables {
 		selects[n] = fmt.Sprintf(`SELECT %d AS n WHERE EXISTS (SELECT 1 FROM %s WHERE tenant = $1)`, n, b.table)
 	}
 	return strings.Join(selects, " UNION ALL ") + ` ORDER BY n`
 }()
 
-// Remains names what is kept under a tenant's name, in words; nothing is where nobody had that name, or all of it was deleted. Another
-// tenant of that name would have it.
+// Remains lists in words what is stored under a tenant's name: another tenant of that name would get it. It is empty where nobody had the
+// name, or all was deleted.
 func (tx *Tx) Remains(tenant string) ([]string, error) {
 	return queryTx(tx, func(r row) (string, error) {
 		var n int
 		err := r.Scan(&n)
-		return belongings[n].word, err
-	}, findRemains, tenant)
+		return tenantTables[n].word, err
+	}, selectRemains, tenant)
 }

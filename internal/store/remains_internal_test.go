@@ -18,7 +18,7 @@ func TestRemainsLooksAtAllThatBelongsToATenant(t *testing.T) {
 	tables, err := query(t.Context(), db, scanned[string], `SELECT DISTINCT m.name FROM sqlite_master m JOIN pragma_table_info(m.name) c WHERE m.type = 'table' AND c.name = 'tenant'`)
 	require.NoError(t, err)
 	var looked []string
-	for _, b := range belongings {
+	for _, b := range tenantTables {
 		looked = append(looked, b.table)
 	}
 	require.ElementsMatch(t, append(looked,

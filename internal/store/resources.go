@@ -44,15 +44,15 @@ func emailKey(address string) string {
 	return hiring.CandidateKey(cases.Fold().String(strings.TrimSpace(address)))
 }
 
-// goesBy tells whether a candidate's first e-mail address is this one, case aside (simple case folding, which keeps ß apart from ss).
-func goesBy(c *hiring.Candidate, email string) bool {
+// hasEmail reports whether a candidate's first e-mail address is this one, case aside (simple case folding, which keeps ß apart from ss).
+func hasEmail(c *hiring.Candidate, email string) bool {
 	return len(c.Email) > 0 && strings.EqualFold(strings.TrimSpace(c.Email[0]), strings.TrimSpace(email))
 }
 
-// PutCandidate writes a candidate in the place of the version it was read as; 0: there must be none. ErrStale otherwise. The
-// other Put methods of resources are alike.
+// PutCandidate writes a candidate if its version is still the one it was read with; version 0: if there is none. ErrStale otherwise.
+// The other methods that write resources are alike.
 func (tx *Tx) PutCandidate(c *hiring.Candidate, now time.Time) error {
-	return candidates.put(tx, c, now)
+	return candidates.upsert(tx, c, now)
 }
 
 // Candidate finds a candidate within a transaction.
@@ -60,8 +60,8 @@ func (tx *Tx) Candidate(tenant, id string) (*hiring.Candidate, bool, error) {
 	return candidates.find(tx, tenant, id)
 }
 
-// DeleteCandidate removes a candidate in the version it was read as; ErrStale when that is another now. The other Delete
-// methods of resources are alike.
+// DeleteCandidate deletes a candidate if its version is still the one it was read with; ErrStale otherwise. The other methods that
+// delete resources are alike.
 func (tx *Tx) DeleteCandidate(c *hiring.Candidate) error { return candidates.delete(tx, c) }
 
 // Candidate reads a candidate; ErrNotFound when there is none.
@@ -76,7 +76,7 @@ func (db *DB) Candidates(ctx context.Context, tenant, email string, p Page) ([]*
 		return candidates.list(ctx, db, tenant, "", "", p)
 	}
 	page, next, err := candidates.list(ctx, db, tenant, "email", emailKey(email), p)
-	return slices.DeleteFunc(page, func(c *hiring.Candidate) bool { return !goesBy(c, email) }), next, err
+	return slices.DeleteFunc(page, func(c *hiring.Candidate) bool { return !hasEmail(c, email) }), next, err
 }
 
 // PutJob writes a job. ErrTaken when another job of the tenant has its id.
@@ -88,7 +88,7 @@ func (tx *Tx) PutJob(j *hiring.Job, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	return jobs.put(tx, j, now)
+	return jobs.upsert(tx, j, now)
 }
 
 // Job finds a job by its job board code within a transaction.
@@ -110,7 +110,7 @@ func (db *DB) Jobs(ctx context.Context, tenant string, p Page) ([]*hiring.Job, s
 }
 
 // PutStep writes a step with its helper.
-func (tx *Tx) PutStep(s *hiring.Step, now time.Time) error { return steps.put(tx, s, now) }
+func (tx *Tx) PutStep(s *hiring.Step, now time.Time) error { return steps.upsert(tx, s, now) }
 
 // Step finds a step within a transaction.
 func (tx *Tx) Step(tenant, id string) (*hiring.Step, bool, error) { return steps.find(tx, tenant, id) }
@@ -135,7 +135,7 @@ func (db *DB) Steps(ctx context.Context, tenant string, p Page) ([]*hiring.Step,
 
 // PutJobApplication writes a job application. Its status is changed with AddTransition as well.
 func (tx *Tx) PutJobApplication(a *hiring.JobApplication, now time.Time) error {
-	return applications.put(tx, a, now)
+	return applications.upsert(tx, a, now)
 }
 
 // JobApplication finds a job application within a transaction.
@@ -148,7 +148,7 @@ func (tx *Tx) JobApplicationsOf(tenant, candidate string, limit int) ([]*hiring.
 	return applications.rows(tx, ` AND candidate = $2 ORDER BY id LIMIT $3`, tenant, candidate, limit)
 }
 
-// JobIsUsed tells whether a job application is for a job.
+// JobIsUsed reports whether a job application is for a job.
 func (tx *Tx) JobIsUsed(tenant, boardCode string) (bool, error) {
 	all, err := applications.rows(tx, ` AND job = $2 ORDER BY id LIMIT 1`, tenant, boardCode)
 	return len(all) > 0, err

@@ -303,11 +303,11 @@ func TestTransitionsAndDocumentsOfAnApplication(t *testing.T) {
 		require.True(t, insert(t, db, e))
 		hash := [32]byte{1, 2}
 		write(t, db, func(tx *store.Tx) error { return tx.OfferDocument(got, e, 0, hash) })
-		offered, till, err := db.DocumentByLink(t.Context(), hash)
+		offeredState, till, err := db.DocumentByLink(t.Context(), hash)
 		require.NoError(t, err)
 		require.Equal(t, e.DocumentsTill, till)
-		require.Equal(t, hiring.Fetched, offered.State)
-		require.Equal(t, "application/pdf", offered.MediaType())
+		require.Equal(t, hiring.Fetched, offeredState.State)
+		require.Equal(t, "application/pdf", offeredState.MediaType())
 		write(t, db, func(tx *store.Tx) error {
 			deleted, err := tx.DeleteApplicationDocument("initech", "a-1", "doc-1", noon)
 			require.True(t, deleted)

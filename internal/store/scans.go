@@ -14,9 +14,9 @@ const (
 	deletedReason = "it was deleted before it was scanned"
 )
 
-// offered tells in which state a document of a job application becomes one of an export. One whose scan is pending stays so until
+// offeredState tells in which state a document of a job application becomes one of an export. One whose scan is pending stays so until
 // the transaction ends: the scan, which may end on another node at this moment, then finds the export's document as well.
-func (tx *Tx) offered(d *hiring.ApplicationDocument) (state hiring.DocumentState, reason string, err error) {
+func (tx *Tx) offeredState(d *hiring.ApplicationDocument) (state hiring.DocumentState, reason string, err error) {
 	scan := d.Scan
 	if scan == hiring.ScanPending {
 		// The row is locked by being written; what it says now is what counts.

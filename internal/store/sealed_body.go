@@ -38,7 +38,7 @@ func (k *dataKeys) sealBody(e *hiring.Export) ([]byte, error) {
 
 // openBody opens what sealBody sealed, into the export.
 func (db *DB) openBody(ctx context.Context, e *hiring.Export, sealed []byte) error {
-	all, err := db.opened(ctx, headersAndBody, strconv.FormatInt(e.ID, 10), sealed)
+	all, err := db.openPart(ctx, headersAndBody, strconv.FormatInt(e.ID, 10), sealed)
 	if err != nil {
 		return err
 	}

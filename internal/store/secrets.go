@@ -8,18 +8,18 @@ import (
 	"github.com/hiregate/hiregate/internal/vault"
 )
 
-// The secrets of stored tenants and integrations, and the addresses of the latter, are kept as bodies are, and where there is a key, sealed
-// around that. Each is bound to its row: in another one it does not open. So are the data keys, which are never kept otherwise than sealed.
+// The secrets of stored tenants and integrations, and the integrations' addresses, are stored as bodies are, and sealed where there is a
+// key. Each is bound to its row: in another one it does not open. Data keys are stored alike, and always sealed.
 
 // secretsAtOnce are read, and written in one transaction, when all are gone through.
 const secretsAtOnce = 100
 
-// secretTable is a column in which secrets lie.
+// secretTable is a column of secrets.
 type secretTable struct {
 	purpose string
 	of      string // whose it is, with a place for each column that tells a row
-	page    string // rows behind a place, in order
-	update  string // of one that nobody changed since
+	page    string // rows after a cursor, in order
+	update  string // of one that was not changed since it was read
 	place   int    // how many columns tell a row
 	always  bool   // it is never kept otherwise than sealed
 }
@@ -95,8 +95,8 @@ func (r secretRow) open(t secretTable, o opener) ([]byte, error) {
 	return body, err
 }
 
-// reveal gives the secrets themselves.
-func (r secretRow) reveal(t secretTable, o opener) ([]byte, error) {
+// openSecret returns the secrets themselves.
+func (r secretRow) openSecret(t secretTable, o opener) ([]byte, error) {
 	body, err := r.open(t, o)
 	if err != nil {
 		return nil, err
@@ -104,8 +104,8 @@ func (r secretRow) reveal(t secretTable, o opener) ([]byte, error) {
 	return unwrapBody(body)
 }
 
-// keep gives a body as it is to be kept.
-func (r secretRow) keep(t secretTable, s sealer, body []byte) ([]byte, error) {
+// seal gives a body as it is to be kept.
+func (r secretRow) seal(t secretTable, s sealer, body []byte) ([]byte, error) {
 	sealed, err := s.Seal(t.purpose, r.owner(), body)
 	if err != nil || sealed == nil {
 		return body, err
@@ -121,7 +121,7 @@ func (db *DB) eachSecrets(ctx context.Context, t secretTable, do func([]secretRo
 	}, func(last secretRow) []any { return last.place(t) }, secretsAtOnce, t.page, do)
 }
 
-// CheckSecrets tells whether a vault opens all stored secrets; ErrSealed when there is one that it does not open.
+// CheckSecrets fails unless a vault opens all stored secrets; ErrSealed when there is one that it does not open.
 func (db *DB) CheckSecrets(ctx context.Context, v *vault.Vault) error {
 	for _, t := range secretTables {
 		if err := db.eachSecrets(ctx, t, func(page []secretRow) error {
@@ -138,9 +138,9 @@ func (db *DB) CheckSecrets(ctx context.Context, v *vault.Vault) error {
 	return nil
 }
 
-// Reseal seals with a vault's newest key what is stored plainly or was sealed with a former one, and reports how many secrets that
-// were. It writes a page at a time, and may be ended and begun again anywhere; what somebody changes meanwhile is left as they
-// wrote it. What can't be opened stays as it is, and the first of it is the error in the end.
+// Reseal re-encrypts with a vault's newest key the secrets that are stored plainly or were sealed with a former key, and returns how many.
+// It writes a page at a time and may be interrupted and run again. A secret that changes meanwhile is left alone. One that can't be
+// opened stays as it is; the error is that of the first.
 func (db *DB) Reseal(ctx context.Context, v *vault.Vault) (resealed int, err error) {
 	// Whoever seals otherwise than with this vault began before. It comes to its end first, so that it is read below.
 	if err := db.Write(ctx, func(*Tx) error { return nil }); err != nil {
@@ -198,6 +198,6 @@ func (r secretRow) resealed(t secretTable, v, newest *vault.Vault) (*secretRow, 
 	if err != nil {
 		return nil, err
 	}
-	r.kept, err = r.keep(t, newest, body)
+	r.kept, err = r.seal(t, newest, body)
 	return &r, err
 }

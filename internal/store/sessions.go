@@ -7,11 +7,10 @@ import (
 	"github.com/hiregate/hiregate/internal/identity"
 )
 
-// BeginSession keeps that a user is signed in, in the place of the session they had before; that may be none. ErrNotFound: since
-// the user was read, as what they signed in with shows, they were disabled, got another password, or have to set up a second factor,
-// or the account at another provider was taken from them.
+// BeginSession inserts a session and deletes the one before, if any. ErrNotFound: since the user was read they were disabled, got another
+// password, have to set up a second factor, or lost the account at another provider.
 func (tx *Tx) BeginSession(before identity.Hash, s *identity.Session, u *identity.User) error {
-	if err := tx.holdUser(u.ID); err != nil {
+	if err := tx.lockUser(u.ID); err != nil {
 		return err
 	}
 	if a := s.Account; a.Subject != "" {
@@ -50,7 +49,7 @@ func (db *DB) Session(ctx context.Context, issuer string, hash identity.Hash, no
 		WHERE s.hash = $1 AND s.issuer = $2 AND s.till > $3 AND u.disabled_at IS NULL`, hash[:], issuer, micros(now))
 }
 
-// Consent keeps that a user lets a client have a scope.
+// Consent stores that a user lets a client have a scope.
 func (tx *Tx) Consent(user, client, scope string, now time.Time) error {
 	return tx.exec(`INSERT INTO consents (user_id, client, scope, at) VALUES ($1, $2, $3, $4)
 		ON CONFLICT (user_id, client) DO UPDATE SET scope = excluded.scope, at = excluded.at`, user, client, scope, micros(now))

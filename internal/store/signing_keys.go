@@ -11,13 +11,13 @@ import (
 // maxKeys is more than are ever published.
 const maxKeys = 100
 
-// AddKey adds the next generation of an algorithm's keys. It reports false when another node was quicker.
+// AddKey inserts the next generation of an algorithm's keys. It reports false when another node was quicker.
 func (tx *Tx) AddKey(k *identity.Key) (bool, error) {
 	return tx.changed(`INSERT INTO signing_keys (algorithm, generation, id, sealed, signs_from, created_at) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING`,
 		string(k.Algorithm), k.Generation, k.ID, k.Sealed, micros(k.SignsFrom), micros(k.CreatedAt))
 }
 
-// DropKeys removes the keys of an algorithm before a generation.
+// DropKeys deletes the keys of an algorithm before a generation.
 func (tx *Tx) DropKeys(a identity.Algorithm, before int) error {
 	return tx.exec(`DELETE FROM signing_keys WHERE algorithm = $1 AND generation < $2`, string(a), before)
 }

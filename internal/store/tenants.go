@@ -10,14 +10,14 @@ import (
 	"github.com/hiregate/hiregate/internal/hiring"
 )
 
-// PutTenant writes a tenant without its integrations, in the place of the version it was read as; 0: there must be none. It gives
-// it its next version and the times. ErrStale when it was changed meanwhile, or deleted and made anew.
+// PutTenant writes a tenant without its integrations if its version is still the one it was read with; version 0: if there is none. It
+// sets the next version and the times. ErrStale otherwise.
 func (tx *Tx) PutTenant(t *hiring.Tenant, now time.Time) error {
 	secrets, err := json.Marshal(t.SigningKeys())
 	if err != nil {
 		return err
 	}
-	kept, err := secretRow{tenant: t.Name}.keep(tenantSecrets, tx.db.vaults, wrapBody(secrets))
+	kept, err := secretRow{tenant: t.Name}.seal(tenantSecrets, tx.db.vaults, wrapBody(secrets))
 	if err != nil {
 		return fmt.Errorf("sealing the secrets of a tenant: %w", err)
 	}
@@ -25,7 +25,7 @@ func (tx *Tx) PutTenant(t *hiring.Tenant, now time.Time) error {
 	if t.Rate != nil {
 		perSecond, burst = t.Rate.PerSecond, t.Rate.Burst
 	}
-	return tx.putDirectory(&t.Row, now, `
+	return tx.upsertDirectory(&t.Row, now, `
 		INSERT INTO tenants (version, created_at, updated_at, name, title, secrets, quarantine, rate, burst)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT DO NOTHING`, `
 		UPDATE tenants SET version = $1, created_at = $2, updated_at = $3, title = $5, secrets = $6, quarantine = $7, rate = $8, burst = $9
@@ -33,20 +33,20 @@ func (tx *Tx) PutTenant(t *hiring.Tenant, now time.Time) error {
 		t.Name, t.Title, kept, t.Quarantine, perSecond, burst)
 }
 
-// PutIntegration writes an integration of a stored tenant, as PutTenant does. Where it stands is written with PutIntegrationStatus. The
-// tenant gets its next version, too, when there is one integration more.
+// PutIntegration writes an integration of a stored tenant, as PutTenant does. An insertion raises the tenant's version, too. Its status
+// is written with PutIntegrationStatus.
 func (tx *Tx) PutIntegration(i *hiring.Integration, now time.Time) error {
 	if i.Row.Version == 0 {
-		if err := tx.touchTenant(i.Tenant, now); err != nil {
+		if err := tx.raiseTenantVersion(i.Tenant, now); err != nil {
 			return err
 		}
 	}
 	of := secretRow{tenant: i.Tenant, integration: i.Name}
-	secret, err := of.keep(integrationSecrets, tx.db.vaults, wrapBody([]byte(i.Secret.Reveal())))
+	secret, err := of.seal(integrationSecrets, tx.db.vaults, wrapBody([]byte(i.Secret.Reveal())))
 	if err != nil {
 		return fmt.Errorf("sealing the secret of an integration: %w", err)
 	}
-	url, err := of.keep(integrationURLs, tx.db.vaults, wrapBody([]byte(i.URL)))
+	url, err := of.seal(integrationURLs, tx.db.vaults, wrapBody([]byte(i.URL)))
 	if err != nil {
 		return fmt.Errorf("sealing the address of an integration: %w", err)
 	}
@@ -54,7 +54,7 @@ func (tx *Tx) PutIntegration(i *hiring.Integration, now time.Time) error {
 	for n, gap := range i.Retry {
 		gaps[n] = gap.String()
 	}
-	return tx.putDirectory(&i.Row, now, `
+	return tx.upsertDirectory(&i.Row, now, `
 		INSERT INTO integrations (version, created_at, updated_at, tenant, name, url, secret, documents, standard_webhooks, in_flight, retry)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT DO NOTHING`, `
 		UPDATE integrations SET version = $1, created_at = $2, updated_at = $3, url = $6, secret = $7, documents = $8, standard_webhooks = $9,
@@ -62,8 +62,8 @@ func (tx *Tx) PutIntegration(i *hiring.Integration, now time.Time) error {
 		i.Tenant, i.Name, url, secret, string(i.Documents), i.StandardWebhooks, i.InFlight, strings.Join(gaps, " "))
 }
 
-// putDirectory inserts or updates a row whose first columns are version and times.
-func (tx *Tx) putDirectory(row *hiring.Row, now time.Time, insert, update string, values ...any) error {
+// upsertDirectory inserts or updates a row whose first columns are version and times.
+func (tx *Tx) upsertDirectory(row *hiring.Row, now time.Time, insert, update string, values ...any) error {
 	next := nextVersion(*row, now)
 	args := append([]any{next.Version, micros(next.CreatedAt), micros(next.UpdatedAt)}, values...)
 	q := insert
@@ -77,13 +77,13 @@ func (tx *Tx) putDirectory(row *hiring.Row, now time.Time, insert, update string
 	return err
 }
 
-// touchTenant gives a tenant whose list of integrations changes its next version; ErrStale when it is gone.
-func (tx *Tx) touchTenant(name string, now time.Time) error {
+// raiseTenantVersion gives a tenant whose list of integrations changes its next version; ErrStale when it is gone.
+func (tx *Tx) raiseTenantVersion(name string, now time.Time) error {
 	return tx.execOr(ErrStale, `UPDATE tenants SET version = version + 1, updated_at = $1 WHERE name = $2`, micros(now), name)
 }
 
-// touchDirectory tells the nodes of this database that they have to read tenants and integrations anew.
-func (tx *Tx) touchDirectory() error {
+// raiseDirectoryVersion tells the nodes of this database that they have to reload tenants and integrations.
+func (tx *Tx) raiseDirectoryVersion() error {
 	return tx.exec(`UPDATE directory SET version = version + 1 WHERE id = 1`)
 }
 
@@ -93,9 +93,9 @@ func (tx *Tx) DeleteTenant(t *hiring.Tenant) error {
 	return tx.writeDirectory(`DELETE FROM tenants WHERE name = $1 AND version = $2 AND created_at = $3`, t.Name, t.Row.Version, micros(t.Row.CreatedAt))
 }
 
-// DeleteIntegration removes an integration of a stored tenant, which gets its next version; ErrStale when it was changed meanwhile.
+// DeleteIntegration deletes an integration of a stored tenant and raises the tenant's version; ErrStale when it was changed meanwhile.
 func (tx *Tx) DeleteIntegration(i *hiring.Integration, now time.Time) error {
-	if err := tx.touchTenant(i.Tenant, now); err != nil {
+	if err := tx.raiseTenantVersion(i.Tenant, now); err != nil {
 		return err
 	}
 	return tx.writeDirectory(`DELETE FROM integrations WHERE tenant = $1 AND name = $2 AND version = $3 AND created_at = $4`, i.Tenant, i.Name, i.Row.Version, micros(i.Row.CreatedAt))
@@ -106,7 +106,7 @@ func (tx *Tx) writeDirectory(q string, args ...any) error {
 	if err := tx.execOr(ErrStale, q, args...); err != nil {
 		return err
 	}
-	return tx.touchDirectory()
+	return tx.raiseDirectoryVersion()
 }
 
 // DirectoryVersion rises with each change of a tenant or an integration, made by whichever node.
@@ -119,10 +119,10 @@ func (db *DB) DirectoryVersion(ctx context.Context) (version int64, err error) {
 func (db *DB) Directory(ctx context.Context) ([]*hiring.Tenant, error) {
 	var all []*hiring.Tenant
 	of := map[string]*hiring.Tenant{}
-	err := eachPage(ctx, db, scanTenant, func(last keptTenant) []any { return []any{last.Name} }, MaxPage, `SELECT name, title, secrets, quarantine, rate, burst,
-		version, created_at, updated_at FROM tenants WHERE name > $1 ORDER BY name LIMIT $2`, func(page []keptTenant) error {
+	err := eachPage(ctx, db, scanTenant, func(last tenantRow) []any { return []any{last.Name} }, MaxPage, `SELECT name, title, secrets, quarantine, rate, burst,
+		version, created_at, updated_at FROM tenants WHERE name > $1 ORDER BY name LIMIT $2`, func(page []tenantRow) error {
 		for _, kept := range page {
-			t, err := kept.opened(db.vaults)
+			t, err := kept.open(db.vaults)
 			if err != nil {
 				return err
 			}
@@ -133,11 +133,11 @@ func (db *DB) Directory(ctx context.Context) ([]*hiring.Tenant, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = eachPage(ctx, db, scanIntegration, func(last keptIntegration) []any { return []any{last.Tenant, last.Name} }, MaxPage, `SELECT tenant, name, url, secret,
+	err = eachPage(ctx, db, scanIntegration, func(last integrationRow) []any { return []any{last.Tenant, last.Name} }, MaxPage, `SELECT tenant, name, url, secret,
 		documents, standard_webhooks, in_flight, retry, version, created_at, updated_at
-		FROM integrations WHERE (tenant, name) > ($1, $2) ORDER BY tenant, name LIMIT $3`, func(page []keptIntegration) error {
+		FROM integrations WHERE (tenant, name) > ($1, $2) ORDER BY tenant, name LIMIT $3`, func(page []integrationRow) error {
 		for _, kept := range page {
-			i, err := kept.opened(db.vaults)
+			i, err := kept.open(db.vaults)
 			if err != nil {
 				return err
 			}
@@ -150,19 +150,19 @@ func (db *DB) Directory(ctx context.Context) ([]*hiring.Tenant, error) {
 	return all, err
 }
 
-// keptTenant and keptIntegration are the rows of one, with its secrets as they are kept.
+// tenantRow and integrationRow hold a row, with its secrets as they are stored.
 type (
-	keptTenant struct {
+	tenantRow struct {
 		hiring.Tenant
 		kept []byte
 	}
-	keptIntegration struct {
+	integrationRow struct {
 		hiring.Integration
 		secret, url []byte
 	}
 )
 
-func scanTenant(r row) (one keptTenant, err error) {
+func scanTenant(r row) (one tenantRow, err error) {
 	t := &one.Tenant
 	var perSecond *float64
 	var burst *int
@@ -177,8 +177,8 @@ func scanTenant(r row) (one keptTenant, err error) {
 }
 
 // opened is the tenant with its secrets.
-func (k keptTenant) opened(o opener) (*hiring.Tenant, error) {
-	secrets, err := secretRow{tenant: k.Name, kept: k.kept}.reveal(tenantSecrets, o)
+func (k tenantRow) open(o opener) (*hiring.Tenant, error) {
+	secrets, err := secretRow{tenant: k.Name, kept: k.kept}.openSecret(tenantSecrets, o)
 	if err != nil {
 		return nil, err
 	}
@@ -192,7 +192,7 @@ func (k keptTenant) opened(o opener) (*hiring.Tenant, error) {
 	return &k.Tenant, nil
 }
 
-func scanIntegration(r row) (one keptIntegration, err error) {
+func scanIntegration(r row) (one integrationRow, err error) {
 	i := &one.Integration
 	var gaps string
 	if err := r.Scan(&i.Tenant, &i.Name, &one.url, &one.secret, &i.Documents, &i.StandardWebhooks, &i.InFlight, &gaps, &i.Row.Version,
@@ -211,12 +211,12 @@ func scanIntegration(r row) (one keptIntegration, err error) {
 }
 
 // opened is the integration with its secret and its address.
-func (k keptIntegration) opened(o opener) (*hiring.Integration, error) {
-	secret, err := secretRow{k.Integration.Tenant, k.Name, k.secret}.reveal(integrationSecrets, o)
+func (k integrationRow) open(o opener) (*hiring.Integration, error) {
+	secret, err := secretRow{k.Integration.Tenant, k.Name, k.secret}.openSecret(integrationSecrets, o)
 	if err != nil {
 		return nil, err
 	}
-	url, err := secretRow{k.Integration.Tenant, k.Name, k.url}.reveal(integrationURLs, o)
+	url, err := secretRow{k.Integration.Tenant, k.Name, k.url}.openSecret(integrationURLs, o)
 	if err != nil {
 		return nil, err
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/hiregate/hiregate/internal/hiring"
 )
 
-// AddTransition notes that a job application entered a step.
+// AddTransition inserts that a job application entered a step.
 func (tx *Tx) AddTransition(t *hiring.Transition) error {
 	return tx.exec(`INSERT INTO transitions (id, tenant, application, step, name, category, entered_at, export) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
 		t.ID, t.Tenant, t.Application, t.Status.Step, t.Status.Name, t.Status.Category, micros(t.Status.EnteredAt), t.Export)

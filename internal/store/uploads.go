@@ -5,30 +5,30 @@ import (
 	"time"
 )
 
-// AddUpload notes the name of a file before it is made: it is removed with the row, should nobody take it. What is noted already stays
-// so.
+// AddUpload inserts the name of a file before it is made: the sweep removes both, unless EndUpload claims the file. A name that is
+// there already stays.
 func (tx *Tx) AddUpload(blob string, now time.Time) error {
 	return tx.exec(`INSERT INTO uploads (blob, begun_at) VALUES ($1, $2) ON CONFLICT DO NOTHING`, blob, micros(now))
 }
 
-// EndUpload says that a file belongs to something now. It reports false when somebody else said so, or gave it up.
+// EndUpload claims a file: it belongs to a row now. It reports false when it was claimed or given up before.
 func (tx *Tx) EndUpload(blob string) (bool, error) {
 	return tx.changed(`DELETE FROM uploads WHERE blob = $1 AND begun_at > 0`, blob)
 }
 
-// GiveUpUpload says that a file is about to be removed: nobody takes it any more, and until RemovedUpload it is before all others that
-// nobody has taken. It reports false when somebody took it.
+// GiveUpUpload gives a file up before it is removed: nobody can claim it any more, and until RemovedUpload it comes first in Uploads. It
+// reports false when it was claimed.
 func (tx *Tx) GiveUpUpload(blob string) (bool, error) {
 	return tx.changed(`UPDATE uploads SET begun_at = 0 WHERE blob = $1`, blob)
 }
 
-// RemovedUpload says that a file that was given up is gone.
+// RemovedUpload deletes the row of a file that was given up, once the file is gone.
 func (tx *Tx) RemovedUpload(blob string) error {
 	return tx.exec(`DELETE FROM uploads WHERE blob = $1`, blob)
 }
 
-// Uploads are the names of files that were begun before a time and that nobody has taken, at most limit: first those that were given up,
-// then the oldest. Behind is how many of the first are left out.
-func (db *DB) Uploads(ctx context.Context, before time.Time, behind, limit int) ([]string, error) {
-	return query(ctx, db, scanned[string], `SELECT blob FROM uploads WHERE begun_at < $1 ORDER BY begun_at, blob LIMIT $2 OFFSET $3`, micros(before), limit, behind)
+// Uploads lists the names of unclaimed files that were begun before a time, at most limit, after an offset: first those that were given
+// up, then the oldest.
+func (db *DB) Uploads(ctx context.Context, before time.Time, offset, limit int) ([]string, error) {
+	return query(ctx, db, scanned[string], `SELECT blob FROM uploads WHERE begun_at < $1 ORDER BY begun_at, blob LIMIT $2 OFFSET $3`, micros(before), limit, offset)
 }

@@ -15,34 +15,34 @@ func (tx *Tx) AddUser(u *identity.User) error {
 		u.ID, u.Email, identity.Fold(u.Email), u.EmailVerified, u.Name, u.GivenName, u.FamilyName, u.Password, micros(u.CreatedAt))
 }
 
-// DisableUser keeps a user from signing in, and ends what they are signed in to. It reports false when there is none, or none that
-// is not disabled already.
+// DisableUser keeps a user from signing in, and ends their sessions and grants. It reports false when there is no such user, or they
+// are disabled already.
 func (tx *Tx) DisableUser(id string, now time.Time) (bool, error) {
 	n, err := tx.sql.Exec(`UPDATE users SET disabled_at = $1 WHERE id = $2 AND disabled_at IS NULL`, micros(now), id)
 	if err != nil || n == 0 {
 		return false, err
 	}
-	return true, tx.endUser(id, now)
+	return true, tx.endSessions(id, now)
 }
 
-// ResetUser gives a user another password, lets them sign in again if they were disabled, and ends what they are signed in to. It
-// reports false when there is no such user.
+// ResetUser sets another password, enables a disabled user, and ends their sessions and grants. It reports false when there is no such
+// user.
 func (tx *Tx) ResetUser(id, password string, now time.Time) (bool, error) {
 	n, err := tx.sql.Exec(`UPDATE users SET password = $1, disabled_at = NULL WHERE id = $2`, password, id)
 	if err != nil || n == 0 {
 		return false, err
 	}
-	return true, tx.endUser(id, now)
+	return true, tx.endSessions(id, now)
 }
 
-// holdUser keeps a user as they are until the transaction ends, by writing their row: whatever ends their sessions writes it first, and
-// finds what is begun here, or comes before it and is seen here. ErrNotFound when there is no such user.
-func (tx *Tx) holdUser(id string) error {
+// lockUser locks a user's row until the transaction ends, by writing it. Whatever ends their sessions writes the row first, so it either
+// finds what the transaction began, or came before it and is seen here. ErrNotFound when there is no such user.
+func (tx *Tx) lockUser(id string) error {
 	return tx.execOr(ErrNotFound, `UPDATE users SET name = name WHERE id = $1`, id)
 }
 
-// endUser ends the sessions of a user, and all that was granted by them.
-func (tx *Tx) endUser(id string, now time.Time) error {
+// endSessions deletes the sessions of a user, and revokes their grants.
+func (tx *Tx) endSessions(id string, now time.Time) error {
 	if err := tx.exec(`DELETE FROM sessions WHERE user_id = $1`, id); err != nil {
 		return err
 	}

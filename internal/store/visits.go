@@ -12,7 +12,7 @@ const (
 	maxNetworkVisits = 500 // of one network, behind which a whole company may be
 )
 
-// Visit is what is kept of somebody who leaves to sign in at another provider.
+// Visit is a sign-in at another provider that has not come back yet.
 type Visit struct {
 	Hash     identity.Hash // of the state that they leave with
 	Request  []byte        // the authorization request to go on with, sealed
@@ -20,8 +20,8 @@ type Visit struct {
 	At, Till time.Time
 }
 
-// BeginVisit keeps a visit. Where too many left from the same network who are not back, nothing is kept, and full says when the first of
-// their visits ends; of those of all networks the oldest gives way.
+// BeginVisit inserts a visit. If too many of the same network are open, it inserts nothing, and full is when the first of them ends. If
+// too many of all networks are open, it deletes the oldest.
 func (tx *Tx) BeginVisit(v *Visit) (full time.Time, err error) {
 	if err := tx.deleteExpired("upstream_visits", "hash", "till", sweep, v.At); err != nil {
 		return time.Time{}, err
@@ -41,8 +41,8 @@ func (tx *Tx) BeginVisit(v *Visit) (full time.Time, err error) {
 	return time.Time{}, err
 }
 
-// EndVisit gives the sealed authorization request of somebody who is back, and removes it: on whatever nodes it is tried, it
-// succeeds once. It gives nil where there is none, or where it is over.
+// EndVisit deletes a visit and returns its sealed authorization request: it succeeds once, on whatever nodes it is tried. It returns nil
+// when there is no such visit, or it has ended.
 func (tx *Tx) EndVisit(hash identity.Hash, now time.Time) (request []byte, err error) {
 	_, err = tx.sql.Scan([]any{&request}, `DELETE FROM upstream_visits WHERE hash = $1 AND till > $2 RETURNING request`, hash[:], micros(now))
 	return request, err

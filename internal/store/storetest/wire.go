@@ -98,7 +98,7 @@ func (w *Wire) Silence(silent bool) {
 	w.passing.Broadcast()
 }
 
-// Holding tells whether a silent wire keeps something back, so that someone waits.
+// Holding reports whether a silent wire keeps something back, so that someone waits.
 func (w *Wire) Holding() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -112,7 +112,7 @@ func (w *Wire) LoseCommit() {
 	w.lose = true
 }
 
-// Lost tells whether that has happened.
+// Lost reports whether that has happened.
 func (w *Wire) Lost() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -1,0 +1,65 @@
+package store
+
+import (
+	"encoding/binary"
+
+	"github.com/hiregate/hiregate/internal/digest"
+	"github.com/hiregate/hiregate/internal/hiring"
+)
+
+// Nodes that share a database run their transactions side by side. A write that references a candidate, a job or a job application
+// locks its row first. A deletion waits for these locks and looks for references after it: a write that comes later does not find
+// the row any more.
+
+// HoldCandidate is Candidate with a lock on the row until the transaction ends: nobody deletes it. The other methods are alike.
+func (tx *Tx) HoldCandidate(tenant, id string) (*hiring.Candidate, bool, error) {
+	return candidates.lock(tx, tenant, id)
+}
+
+// HoldJob is Opening with a row lock.
+func (tx *Tx) HoldJob(tenant, boardCode string) (*hiring.Job, bool, error) {
+	return openings.lock(tx, tenant, boardCode)
+}
+
+// HoldJobApplication is JobApplication with a row lock.
+func (tx *Tx) HoldJobApplication(tenant, id string) (*hiring.JobApplication, bool, error) {
+	return applications.lock(tx, tenant, id)
+}
+
+// HoldApplicationDocuments is ApplicationDocuments with row locks.
+func (tx *Tx) HoldApplicationDocuments(tenant, application string, limit int) ([]*hiring.ApplicationDocument, error) {
+	return tx.applicationDocuments(tx.sql.KeyShare(), tenant, application, limit)
+}
+
+// HoldCandidateByEmail finds and locks the candidate with this first e-mail address; of several, the one of the smallest id. It
+// locks the address as well: of two transactions that insert a candidate where there is none, the second finds the first one's.
+func (tx *Tx) HoldCandidateByEmail(tenant, email string) (*hiring.Candidate, bool, error) {
+	key := emailKey(email)
+	if err := tx.lockKey("candidate", tenant, key); err != nil {
+		return nil, false, err
+	}
+	for after := ""; ; {
+		page, err := candidates.rows(tx, ` AND email = $2 AND id > $3 ORDER BY id LIMIT $4`, tenant, key, after, DefaultPage)
+		if err != nil {
+			return nil, false, err
+		}
+		for _, c := range page {
+			if !hasEmail(c, email) {
+				continue
+			}
+			if c, ok, err := candidates.lock(tx, tenant, c.ID); ok || err != nil {
+				return c, ok, err
+			}
+		}
+		if len(page) < DefaultPage {
+			return nil, false, nil
+		}
+		after = page[len(page)-1].ID
+	}
+}
+
+// lockKey waits until no other transaction holds the lock of these words, and holds it until the transaction ends.
+func (tx *Tx) lockKey(words ...string) error {
+	sum := digest.Of(words...)
+	return tx.sql.LockKey(int64(binary.BigEndian.Uint64(sum[:])))
+}
