@@ -1,5 +1,5 @@
-// Package database opens SQLite and PostgreSQL, brings their schema up to date, and reads and writes. It knows no table but those
-// by which it knows a database of hiregate from another program's; package store has them.
+// Package database opens SQLite and PostgreSQL, brings their schema up to date, and reads and writes. It knows no table
+// but those by which it knows a database of hiregate from another program's; package store has them.
 //
 // There is one way to write: DB.Write. Reads are short: they take a page and let go, since a reader left open lets the
 // write-ahead log grow without end.
@@ -17,8 +17,8 @@ import (
 	"go.uber.org/zap"
 )
 
-// ErrUnavailable says that the database can't be written or read now. What was asked for was not acknowledged; after a lost
-// COMMIT it may still be there, so the sender's repeat is answered as a duplicate.
+// ErrUnavailable says that the database can't be written or read now. What was asked for was not acknowledged; after a
+// lost COMMIT it may still be there, so the sender's repeat is answered as a duplicate.
 var ErrUnavailable = errors.New("the database is not available")
 
 // DB is an open database. Make it with Open; it is safe for concurrent use.
@@ -42,8 +42,8 @@ const (
 // Row is a row that is read.
 type Row interface{ Scan(...any) error }
 
-// Open opens the database at an address such as sqlite:///var/lib/hiregate/hiregate.db or postgres://user@host/name, applies the
-// migrations that it lacks and starts its writer. The error is a sentence that says what to do.
+// Open opens the database at an address such as sqlite:///var/lib/hiregate/hiregate.db or postgres://user@host/name,
+// applies the migrations that it lacks and starts its writer. The error is a sentence that says what to do.
 func Open(ctx context.Context, address string, migrations fs.FS, log *zap.Logger) (*DB, error) {
 	d, err := parseAddress(address)
 	if err != nil {
@@ -89,8 +89,9 @@ func (db *DB) Shared() bool { return db.dialect.shared() }
 // WALSize is the size of SQLite's write-ahead log in bytes; 0 when there is none.
 func (db *DB) WALSize() int64 { return db.dialect.walSize() }
 
-// Close waits for all who acquired the database to release it, five seconds at most, commits what was queued and closes it. Reads of a
-// server that go on after three seconds are cut off, and so are later ones. Who has not released it by then gets ErrUnavailable.
+// Close waits for all who acquired the database to release it, five seconds at most, commits what was queued and closes
+// it. Reads of a server that go on after three seconds are cut off, and so are later ones. Who has not released it by
+// then gets ErrUnavailable.
 func (db *DB) Close() error {
 	defer db.end()
 	defer time.AfterFunc(db.grace, db.end).Stop()
@@ -100,8 +101,8 @@ func (db *DB) Close() error {
 	return errors.Join(db.writer.close(), db.reads.Close(), db.lock.Close())
 }
 
-// Acquire keeps the database open until release is called: for a request that began under a configuration which is then replaced. It
-// reports false when the database is closed, or about to be.
+// Acquire keeps the database open until release is called: for a request that began under a configuration which is then
+// replaced. It reports false when the database is closed, or about to be.
 func (db *DB) Acquire() (release func(), ok bool) { return db.holders.acquire() }
 
 // Query calls each for every row of a read that returns at most a page of rows, until it returns an error.
@@ -125,7 +126,8 @@ func (db *DB) Query(ctx context.Context, each func(Row) error, q string, args ..
 	return nil
 }
 
-// unavailable marks an error of the database itself, as opposed to the end of the reader's own context, as ErrUnavailable.
+// unavailable marks an error of the database itself, as opposed to the end of the reader's own context, as
+// ErrUnavailable.
 func unavailable(ctx context.Context, doing string, err error) error {
 	if ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)) {
 		return fmt.Errorf("%s: %w", doing, err)

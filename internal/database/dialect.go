@@ -13,7 +13,8 @@ import (
 	"go.uber.org/zap"
 )
 
-// dialect is a database of one kind: sqlite or postgres. The statements are the same on both, but for the schema's types.
+// dialect is a database of one kind: sqlite or postgres. The statements are the same on both, but for the schema's
+// types.
 type dialect interface {
 	// identity is equal for two addresses of the same database.
 	identity() string
@@ -22,8 +23,8 @@ type dialect interface {
 	// shared reports whether other nodes may write at the same time.
 	shared() bool
 
-	// claim waits until the database can be reached, and locks out other processes that must not use it until the lock is closed.
-	// Its error says what to do.
+	// claim waits until the database can be reached, and locks out other processes that must not use it until the lock
+	// is closed. Its error says what to do.
 	claim(context.Context, *zap.Logger) (lock io.Closer, err error)
 	connect(access) (*sql.DB, error)
 	migrator(*sql.DB, fs.FS, *zap.Logger) (*goose.Provider, error)
@@ -63,7 +64,8 @@ const (
 	examplePostgres = "postgres://hiregate@db.internal/hiregate"
 )
 
-// parseAddress reads a database's address: sqlite:///absolute/path, sqlite:relative/path or postgres://user:password@host:port/name.
+// parseAddress reads a database's address: sqlite:///absolute/path, sqlite:relative/path or
+// postgres://user:password@host:port/name.
 func parseAddress(address string) (dialect, error) {
 	switch scheme, _, _ := strings.Cut(address, ":"); scheme {
 	case "sqlite":
@@ -71,11 +73,12 @@ func parseAddress(address string) (dialect, error) {
 	case "postgres", "postgresql":
 		return parsePostgres(address)
 	}
-	return nil, fmt.Errorf("database address %q: write %s or %s", redactAddress(address), exampleSQLite, examplePostgres)
+	return nil, fmt.Errorf("database address %q: write %s or %s", redactAddress(address), exampleSQLite,
+		examplePostgres)
 }
 
-// redactAddress removes the password and all parameters of an address for an error. Text that is no URL may have a password
-// anywhere: host=db password=…, or user:password@host without a scheme.
+// redactAddress removes the password and all parameters of an address for an error. Text that is no URL may have a
+// password anywhere: host=db password=…, or user:password@host without a scheme.
 func redactAddress(address string) string {
 	address, _, _ = strings.Cut(address, "?")
 	if u, err := url.Parse(address); err == nil && !strings.ContainsAny(u.Opaque+u.Path+u.Fragment, "@=") {

@@ -11,8 +11,8 @@ import (
 	"github.com/hiregate/hiregate/internal/filelock"
 )
 
-// fileLock is the lock of a SQLite file, with the information on its own file at the time: to read it again would be another system call
-// of each commit.
+// fileLock is the lock of a SQLite file, with the information on its own file at the time: to read it again would be
+// another system call of each commit.
 type fileLock struct {
 	*os.File
 	was os.FileInfo
@@ -36,7 +36,8 @@ func lockFile(path string) (*fileLock, error) {
 	return lock, nil
 }
 
-// acquireLock locks without opening the database: closing its file would release the locks that SQLite has on it in this process.
+// acquireLock locks without opening the database: closing its file would release the locks that SQLite has on it in
+// this process.
 func acquireLock(path string) (*fileLock, error) {
 	name := path + ".lock"
 	f, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR, 0o600)
@@ -50,7 +51,8 @@ func acquireLock(path string) (*fileLock, error) {
 	}
 	if err := filelock.Try(f); err != nil {
 		f.Close()
-		return nil, fmt.Errorf("the database %s is in use by %s: stop that one, or give this one a file of its own", path, lockHolder(name))
+		return nil, fmt.Errorf("the database %s is in use by %s: stop that one, or give this one a file of its own",
+			path, lockHolder(name))
 	}
 	// The process id is only for the message above.
 	if err := f.Truncate(0); err == nil {

@@ -33,8 +33,8 @@ func migrate(ctx context.Context, d dialect, files fs.FS, log *zap.Logger) error
 	return err
 }
 
-// typed is a file system of migrations as one database takes them. They name column types as $ID (given by the database),
-// $ROWID (given by us), $BYTES and $KEY; reading gives the database's.
+// typed is a file system of migrations as one database takes them. They name column types as $ID (given by the
+// database), $ROWID (given by us), $BYTES and $KEY; reading gives the database's.
 type typed struct {
 	fs.FS
 	types *strings.Replacer

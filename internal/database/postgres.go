@@ -28,18 +28,23 @@ const (
 	connectLimit = 5 * time.Second
 )
 
-var postgresTypes = strings.NewReplacer("$ID", "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY", "$ROWID", "BIGINT PRIMARY KEY",
-	"$BYTES", "BYTEA", "$KEY", `TEXT COLLATE "C"`)
+var postgresTypes = strings.NewReplacer("$ID", "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
+	"$ROWID", "BIGINT PRIMARY KEY", "$BYTES", "BYTEA", "$KEY", `TEXT COLLATE "C"`)
 
 // The settings of our sessions, whatever the server's are. Waiting for another node's lock has a limit, and so has a
-// transaction whose node hangs, since other nodes wait for it: writeWithin has room for one such wait. synchronous_commit = off would
-// acknowledge what is not on disk: what a session sets for itself, the server's setting does not reach later.
+// transaction whose node hangs, since other nodes wait for it: writeWithin has room for one such wait.
+// synchronous_commit = off would acknowledge what is not on disk: what a session sets for itself, the server's setting
+// does not reach later.
 const (
 	postgresReading = `SET default_transaction_read_only = on; ` + neverIdle
-	postgresWriting = `SET default_transaction_read_only = off; SET lock_timeout = '4s'; SET idle_in_transaction_session_timeout = '10s';
-		SELECT set_config('synchronous_commit', CASE current_setting('synchronous_commit') WHEN 'off' THEN 'on' ELSE current_setting('synchronous_commit') END, false); ` + neverIdle
+	postgresWriting = `SET default_transaction_read_only = off; SET lock_timeout = '4s';
+		SET idle_in_transaction_session_timeout = '10s';
+		SELECT set_config('synchronous_commit',
+		CASE current_setting('synchronous_commit') WHEN 'off' THEN 'on' ELSE current_setting('synchronous_commit') END,
+		false); ` + neverIdle
 	// neverIdle: a session may have nothing to do for a night. Servers before version 14 don't know the setting.
-	neverIdle = `SELECT set_config('idle_session_timeout', '0', false) FROM pg_settings WHERE name = 'idle_session_timeout'`
+	neverIdle = `SELECT set_config('idle_session_timeout', '0', false) FROM pg_settings
+		WHERE name = 'idle_session_timeout'`
 )
 
 // postgres is a database of a PostgreSQL server, which several nodes may share.
@@ -71,7 +76,8 @@ func parsePostgres(address string) (dialect, error) {
 		config.RuntimeParams["application_name"] = "hiregate"
 	}
 	sum := sha256.Sum256([]byte(address))
-	return &postgres{config, net.JoinHostPort(config.Host, strconv.Itoa(int(config.Port))), hex.EncodeToString(sum[:8]), writeWithin}, nil
+	return &postgres{config, net.JoinHostPort(config.Host, strconv.Itoa(int(config.Port))), hex.EncodeToString(sum[:8]),
+		writeWithin}, nil
 }
 
 // identity depends on the whole address, so that a new password takes effect with a reload; it can't be read there.
@@ -83,7 +89,8 @@ func (p *postgres) String() string  { return p.config.Database + " at " + p.serv
 func (*postgres) shared() bool      { return true }
 func (*postgres) beginning() string { return "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE" }
 
-// bound: a server that vanished without closing its connections would otherwise block the writer, or a reader, for 15 minutes.
+// bound: a server that vanished without closing its connections would otherwise block the writer, or a reader, for 15
+// minutes.
 func (p *postgres) bound(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, p.limit)
 }
@@ -136,7 +143,8 @@ func (p *postgres) wait(ctx context.Context, log *zap.Logger) error {
 		}
 		if !logged {
 			logged = true
-			log.Info("waiting for PostgreSQL, which does not answer or takes no writes yet", zap.String("server", p.server), zap.Duration("for", patience), zap.Error(err))
+			log.Info("waiting for PostgreSQL, which does not answer or takes no writes yet",
+				zap.String("server", p.server), zap.Duration("for", patience), zap.Error(err))
 		}
 		select {
 		case <-time.After(250 * time.Millisecond):
@@ -165,7 +173,8 @@ func (p *postgres) look(ctx context.Context) error {
 	defer c.Close(ctx)
 	var replica bool
 	var encoding string
-	if err := c.QueryRow(ctx, `SELECT pg_is_in_recovery(), current_setting('server_encoding')`).Scan(&replica, &encoding); err != nil {
+	if err := c.QueryRow(ctx, `SELECT pg_is_in_recovery(), current_setting('server_encoding')`).Scan(&replica,
+		&encoding); err != nil {
 		return err
 	}
 	if encoding != "UTF8" {
@@ -203,14 +212,16 @@ func sqlState(err error) string {
 // unreachable reports whether a failed connection may succeed later: no server answered, or one that is not ready.
 func unreachable(err error) bool {
 	code := sqlState(err)
-	return code == "" || code == tooManyConnections || strings.HasPrefix(code, operatorShutdown) || strings.HasPrefix(code, connectionException)
+	return code == "" || code == tooManyConnections || strings.HasPrefix(code, operatorShutdown) ||
+		strings.HasPrefix(code, connectionException)
 }
 
-// lost: an error that is not the server's of a statement broke the connection, or leaves it in doubt. A server that became a standby
-// takes no writes; the new primary may have the same address.
+// lost: an error that is not the server's of a statement broke the connection, or leaves it in doubt. A server that
+// became a standby takes no writes; the new primary may have the same address.
 func (*postgres) lost(err error) bool {
 	code := sqlState(err)
-	return code == "" || code == readOnlyTransaction || strings.HasPrefix(code, operatorShutdown) || strings.HasPrefix(code, connectionException)
+	return code == "" || code == readOnlyTransaction || strings.HasPrefix(code, operatorShutdown) ||
+		strings.HasPrefix(code, connectionException)
 }
 
 // conflict: a deadlock, or a serialization failure.

@@ -20,7 +20,8 @@ func (p *postgres) migrator(db *sql.DB, files fs.FS, log *zap.Logger) (*goose.Pr
 	if err != nil {
 		return nil, err
 	}
-	return goose.NewProvider(goose.DialectPostgres, db, typed{files, postgresTypes}, goose.WithSessionLocker(announced{locker, log, p.server, quietWait}))
+	return goose.NewProvider(goose.DialectPostgres, db, typed{files, postgresTypes},
+		goose.WithSessionLocker(announced{locker, log, p.server, quietWait}))
 }
 
 // announced is a lock that logs a long wait.
@@ -34,7 +35,8 @@ type announced struct {
 // SessionLock implements lock.SessionLocker.
 func (l announced) SessionLock(ctx context.Context, conn *sql.Conn) error {
 	defer time.AfterFunc(l.silent, func() {
-		l.log.Info("waiting for another gateway, which brings the database's schema up to date", zap.String("server", l.server))
+		l.log.Info("waiting for another gateway, which brings the database's schema up to date",
+			zap.String("server", l.server))
 	}).Stop()
 	return l.SessionLocker.SessionLock(ctx, conn)
 }

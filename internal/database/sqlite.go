@@ -19,7 +19,8 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-var sqliteTypes = strings.NewReplacer("$ID", "INTEGER PRIMARY KEY", "$ROWID", "INTEGER PRIMARY KEY", "$BYTES", "BLOB", "$KEY", "TEXT")
+var sqliteTypes = strings.NewReplacer("$ID", "INTEGER PRIMARY KEY", "$ROWID", "INTEGER PRIMARY KEY", "$BYTES", "BLOB",
+	"$KEY", "TEXT")
 
 // sqlite is a SQLite file, which one process has for itself.
 type sqlite struct{ *databaseFile }
@@ -59,13 +60,15 @@ func (s sqlite) walSize() int64 {
 	return info.Size()
 }
 
-// sqlitePath reads an address: sqlite:///absolute/path or sqlite:relative/path. Whatever links lead there, a file has one path.
+// sqlitePath reads an address: sqlite:///absolute/path or sqlite:relative/path. Whatever links lead there, a file has
+// one path.
 func sqlitePath(address string) (string, error) {
 	written, slashes := strings.CutPrefix(strings.TrimPrefix(address, "sqlite:"), "//")
 	path, err := url.PathUnescape(written)
 	switch {
 	case strings.Contains(written, "?"):
-		return "", fmt.Errorf("database address %q has parameters, which are not taken: write %s and nothing behind", redactAddress(address), exampleSQLite)
+		return "", fmt.Errorf("database address %q has parameters, which are not taken: write %s and nothing behind",
+			redactAddress(address), exampleSQLite)
 	case err != nil || path == "" || strings.HasSuffix(path, "/"):
 		return "", fmt.Errorf("database address %q names no file: write %s", address, exampleSQLite)
 	case slashes && !strings.HasPrefix(path, "/"):
@@ -91,7 +94,8 @@ func (s sqlite) connect(a access) (*sql.DB, error) {
 		"journal_mode = WAL",
 		"synchronous = FULL",
 		"foreign_keys = ON",
-		"cache_size = -8192", // KiB; a larger one makes each commit slower (SQLite looks through its table of pages) and its reads no faster
+		// KiB; a larger one makes each commit slower (SQLite looks through its table of pages) and its reads no faster
+		"cache_size = -8192",
 		"temp_store = MEMORY",
 	)
 	if a == reading {
@@ -135,8 +139,8 @@ func sqliteCode(err error) int {
 	return 0
 }
 
-// lost: the connection broke, or SQLite met an I/O error. A full disk is not among them: the transaction was rolled back and
-// the next one may find room.
+// lost: the connection broke, or SQLite met an I/O error. A full disk is not among them: the transaction was rolled
+// back and the next one may find room.
 func (sqlite) lost(err error) bool {
 	return errors.Is(err, driver.ErrBadConn) || errors.Is(err, sql.ErrConnDone) || doubtful(sqliteCode(err))
 }
@@ -144,7 +148,8 @@ func (sqlite) lost(err error) bool {
 // doubtful reports whether SQLite's view of the file can't be trusted after a result code.
 func doubtful(code int) bool {
 	switch code {
-	case sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY:
+	case sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CANTOPEN,
+		sqlite3.SQLITE_READONLY:
 		return true
 	}
 	return false

@@ -11,8 +11,8 @@ import (
 	"go.uber.org/zap"
 )
 
-// resolveLinks follows the symbolic links of a path to a file, which need not exist yet: the lock lies beside the file, and so do SQLite's
-// own files. A path whose links form a cycle stays as it is, and opening the file fails.
+// resolveLinks follows the symbolic links of a path to a file, which need not exist yet: the lock lies beside the file,
+// and so do SQLite's own files. A path whose links form a cycle stays as it is, and opening the file fails.
 func resolveLinks(path string) string {
 	for at, n := path, 0; n < 40; n++ { // as many as Linux follows
 		folder, err := filepath.EvalSymlinks(filepath.Dir(at))
@@ -32,8 +32,8 @@ func resolveLinks(path string) string {
 	return path
 }
 
-// checkLinks refuses a file that has another name, a hard link. Neither our lock nor SQLite's log would be known by the other name: what two
-// programs write by the two is lost, or damages the file.
+// checkLinks refuses a file that has another name, a hard link. Neither our lock nor SQLite's log would be known by the
+// other name: what two programs write by the two is lost, or damages the file.
 func checkLinks(path string) error {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -45,8 +45,8 @@ func checkLinks(path string) error {
 	return nil
 }
 
-// databaseFile is the file of an open database, and its lock. SQLite itself does not notice that the file was moved, deleted or replaced:
-// it would go on writing to a file without a name. Nor does a lock work whose file was deleted.
+// databaseFile is the file of an open database, and its lock. SQLite itself does not notice that the file was moved,
+// deleted or replaced: it would go on writing to a file without a name. Nor does a lock work whose file was deleted.
 type databaseFile struct {
 	path string
 	was  atomic.Pointer[os.FileInfo] // nil: not opened yet
@@ -78,8 +78,8 @@ func (f *databaseFile) present() error {
 	return f.checkLock()
 }
 
-// checkLock locks again when the lock's file was deleted, unless another process did so first. Where one did and has ended, the error
-// makes the writer open the database again: it has to read what that process wrote.
+// checkLock locks again when the lock's file was deleted, unless another process did so first. Where one did and has
+// ended, the error makes the writer open the database again: it has to read what that process wrote.
 func (f *databaseFile) checkLock() error {
 	lock := f.lock.Load()
 	if lock == nil {

@@ -38,7 +38,8 @@ func checkTables(path string) error {
 	switch {
 	case err != nil:
 		return fmt.Errorf("reading the database %s: %w", path, sqliteExplained(err))
-	case others > 1 && ours < 2, others == 1 && ours == 0: // goose's table alone is what a first start leaves that broke off
+	// goose's table alone is what a first start leaves that broke off
+	case others > 1 && ours < 2, others == 1 && ours == 0:
 		return fmt.Errorf("the database %s is another program's: it has tables that hiregate did not make; name a file that does not exist yet", path)
 	}
 	return nil

@@ -74,7 +74,8 @@ func (tx *Tx) prepare(q string) (*sql.Stmt, error) {
 	return s, nil
 }
 
-// Scan reads the single row of a statement, which may be an INSERT … RETURNING, into dest. It reports false when there is none.
+// Scan reads the single row of a statement, which may be an INSERT … RETURNING, into dest. It reports false when there
+// is none.
 func (tx *Tx) Scan(dest []any, q string, args ...any) (bool, error) {
 	s, err := tx.prepare(q)
 	if err != nil {
@@ -106,13 +107,15 @@ func (tx *Tx) Query(each func(Row) error, q string, args ...any) error {
 	return tx.note(rows.Err())
 }
 
-// KeyShare ends a SELECT of rows that no other node may delete before the transaction ends. It is empty where no other node writes.
+// KeyShare ends a SELECT of rows that no other node may delete before the transaction ends. It is empty where no other
+// node writes.
 func (tx *Tx) KeyShare() string { return tx.dialect.keyShare() }
 
 // LockKey waits until no other transaction holds the lock of a number, and holds it until the transaction ends.
 func (tx *Tx) LockKey(key int64) error { return tx.dialect.lockKey(tx, key) }
 
-// note marks the database's own errors as ErrUnavailable, and remembers those after which the connection must be opened again.
+// note marks the database's own errors as ErrUnavailable, and remembers those after which the connection must be opened
+// again.
 func (tx *Tx) note(err error) error {
 	if err == nil {
 		return nil

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// waitLimit is a timeout for many waits: it ends all that began within the same stretch of time at once. A timer for each of them would
-// be a good part of what they cost.
+// waitLimit is a timeout for many waits: it ends all that began within the same stretch of time at once. A timer for
+// each of them would be a good part of what they cost.
 type waitLimit struct {
 	within  time.Duration
 	newest  atomic.Pointer[stretch]

@@ -19,8 +19,8 @@ const (
 	maxBatch    = 256
 	maxTries    = 5 // of a closure that conflicts with another node
 
-	// turnWithin is how long a closure waits for its turn, or up to a quarter longer. A sender waits 20 s for an answer, and a closure
-	// that has its turn has writeWithin: a database that is slower counts as unavailable.
+	// turnWithin is how long a closure waits for its turn, or up to a quarter longer. A sender waits 20 s for an
+	// answer, and a closure that has its turn has writeWithin: a database that is slower counts as unavailable.
 	turnWithin = 6 * time.Second
 	// writeWithin bounds the time of a batch: on PostgreSQL all of it, on SQLite the wait for another program's lock.
 	writeWithin = 8 * time.Second
@@ -30,11 +30,11 @@ const (
 // transaction, and so one sync of the disk. When one of them fails, all are rolled back and each runs again alone:
 // fn may run more than once and must only assign to what it captures.
 //
-// The error is fn's own, or wraps ErrUnavailable, also when fn has waited some seven seconds for its turn; when ctx ends while
-// it waits, ctx's. After a nil error the write is on disk.
+// The error is fn's own, or wraps ErrUnavailable, also when fn has waited some seven seconds for its turn; when ctx
+// ends while it waits, ctx's. After a nil error the write is on disk.
 //
-// key is the unique key that fn inserts under, or empty: where nodes share a database, the closures of one batch run in the order
-// of their keys, so that no two nodes deadlock.
+// key is the unique key that fn inserts under, or empty: where nodes share a database, the closures of one batch run in
+// the order of their keys, so that no two nodes deadlock.
 func (db *DB) Write(ctx context.Context, key string, fn func(*Tx) error) error {
 	w := writes.Get().(*write)
 	w.key, w.fn, w.late = key, fn, db.writer.limit.begin()
@@ -163,16 +163,17 @@ func (w *writer) serve() {
 		batch = append(batch[:0], one)
 		batch = w.fill(batch)
 		batch = slices.DeleteFunc(batch, func(one *write) bool { return !one.state.CompareAndSwap(waiting, taken) })
-		if w.dialect.shared() { // elsewhere they run as they came: ids then rise, and rows go to the end of their tables, which costs least
+		// elsewhere they run as they came: ids then rise, and rows go to the end of their tables, which costs least
+		if w.dialect.shared() {
 			slices.SortStableFunc(batch, func(a, b *write) int { return cmp.Compare(a.key, b.key) })
 		}
 		w.commit(batch)
 	}
 }
 
-// fill adds what waits already, and what is about to: it lets the others run for as long as that brings more. When nobody else
-// has anything to do this takes no time; when the processors are busy, the requests that are nearly ready share a commit
-// instead of each waiting for its own.
+// fill adds what waits already, and what is about to: it lets the others run for as long as that brings more. When
+// nobody else has anything to do this takes no time; when the processors are busy, the requests that are nearly ready
+// share a commit instead of each waiting for its own.
 func (w *writer) fill(batch []*write) []*write {
 	for last := 0; len(batch) > last && len(batch) < maxBatch; {
 		last = len(batch)
@@ -222,11 +223,13 @@ func report(batch []*write, err error) {
 	}
 }
 
-// run writes a batch. It retries a lost connection and a conflict, but never a COMMIT: after a lost connection its outcome is unknown.
+// run writes a batch. It retries a lost connection and a conflict, but never a COMMIT: after a lost connection its
+// outcome is unknown.
 func (w *writer) run(ctx context.Context, batch []*write) (failed bool, err error) {
 	known := w.tx != nil
 	res, err := w.transaction(ctx, batch)
-	if res == lost && known && ctx.Err() == nil { // the server may have been restarted since, or have closed what was idle
+	// the server may have been restarted since, or have closed what was idle
+	if res == lost && known && ctx.Err() == nil {
 		res, err = w.transaction(ctx, batch)
 	}
 	for tries := 1; res == faulty && len(batch) == 1 && tries < maxTries && w.dialect.conflict(err); tries++ {
@@ -244,8 +247,8 @@ const (
 	lost                 // the connection was lost before COMMIT: nothing was written
 )
 
-// transaction runs the closures and commits. One that fails becomes the last of the batch: if it waited for a lock until the timeout, it
-// does so again after the others.
+// transaction runs the closures and commits. One that fails becomes the last of the batch: if it waited for a lock
+// until the timeout, it does so again after the others.
 func (w *writer) transaction(ctx context.Context, batch []*write) (result, error) {
 	if err := w.ensureConnected(ctx); err != nil {
 		return ended, fmt.Errorf("connecting: %w: %w", ErrUnavailable, err)

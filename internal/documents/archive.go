@@ -23,11 +23,11 @@ import (
 const (
 	// fetchAtOnce is how many documents of one export are fetched side by side.
 	fetchAtOnce = 4
-	// fetchRun is how long Fetch starts further attempts. It ends within another fetchTime, well before Temporal's timeout of ten minutes,
-	// after which attempts would not be counted.
+	// fetchRun is how long Fetch starts further attempts. It ends within another fetchTime, well before Temporal's
+	// timeout of ten minutes, after which attempts would not be counted.
 	fetchRun = 5 * time.Minute
-	// rowsAtOnce is how many rows are written in one transaction: an export may have ten thousand documents, and acknowledgements wait
-	// for the transaction to end.
+	// rowsAtOnce is how many rows are written in one transaction: an export may have ten thousand documents, and
+	// acknowledgements wait for the transaction to end.
 	rowsAtOnce = 500
 )
 
@@ -51,10 +51,11 @@ type Progress struct {
 	Wait                      time.Duration // until the next of the missing ones is due
 }
 
-// Fetch makes one attempt at each document of an export that is missing and due, those with the fewest attempts first. It starts none
-// after five minutes; the next call continues. It makes none while too many of the tenant's exports, or this one, are being fetched. It is
-// idempotent and may run on several nodes at once: a document that is fetched twice is stored once. An error means that the store can't
-// be used; a failed attempt is no error, but in the store and in the progress.
+// Fetch makes one attempt at each document of an export that is missing and due, those with the fewest attempts first.
+// It starts none after five minutes; the next call continues. It makes none while too many of the tenant's exports, or
+// this one, are being fetched. It is idempotent and may run on several nodes at once: a document that is fetched twice
+// is stored once. An error means that the store can't be used; a failed attempt is no error, but in the store and in
+// the progress.
 func (a *Archive) Fetch(ctx context.Context, e *hiring.Export) (Progress, error) {
 	docs, err := a.documents(ctx, e)
 	if err != nil {
@@ -134,12 +135,15 @@ func (a *Archive) documents(ctx context.Context, e *hiring.Export) ([]*hiring.Do
 		return nil, err
 	}
 	now, position := a.Now(), 0
-	all := attachments.Attachments[:min(len(attachments.Attachments), e.Attachments)] // one in quarantine may have more than are taken
-	for turn := range slices.Chunk(all, rowsAtOnce) {                                 // where it breaks off, it goes on the next time
+	// one in quarantine may have more than are taken
+	all := attachments.Attachments[:min(len(attachments.Attachments), e.Attachments)]
+	// where it breaks off, it goes on the next time
+	for turn := range slices.Chunk(all, rowsAtOnce) {
 		err := a.Store.Write(ctx, func(tx *store.Tx) error {
 			for n, attachment := range turn {
 				err := tx.InsertDocument(hiring.Document{
-					ExportID: e.ID, Tenant: e.Tenant, Position: position + n, SourceURL: []byte(attachment.URL), CreatedAt: now,
+					ExportID: e.ID, Tenant: e.Tenant, Position: position + n, SourceURL: []byte(attachment.URL),
+					CreatedAt: now,
 				})
 				if err != nil {
 					return fmt.Errorf("entering a document: %w", err)
@@ -183,7 +187,8 @@ func (a *Archive) attempt(ctx context.Context, e *hiring.Export, d *hiring.Docum
 	if c == nil {
 		return errors.New("the gateway is stopping")
 	}
-	// Inserted first: the sweep removes the file after a crash, or after an error that leaves open whether its row was written.
+	// Inserted first: the sweep removes the file after a crash, or after an error that leaves open whether its row was
+	// written.
 	name, err := a.Begin(ctx)
 	if err != nil {
 		return fmt.Errorf("noting a document that is to be fetched: %w", err)
@@ -210,8 +215,10 @@ func (a *Archive) failed(d *hiring.Document, failure *FetchError, left time.Dura
 	d.Reason = failure.Error()
 	if failure.Class == ClassStore {
 		if n, tell := a.unstored.count(d.Tenant, a.Now()); tell {
-			a.Log.Warn("a document could not be stored; it is fetched again until its URL ends", zap.String("tenant", d.Tenant),
-				zap.Int64("export", d.ExportID), zap.Duration("left", left), zap.Int("failures", n), zap.String("cause", failure.OwnCause()))
+			a.Log.Warn("a document could not be stored; it is fetched again until its URL ends",
+				zap.String("tenant", d.Tenant),
+				zap.Int64("export", d.ExportID), zap.Duration("left", left), zap.Int("failures", n),
+				zap.String("cause", failure.OwnCause()))
 		}
 	}
 	switch failure.Verdict() {
@@ -228,7 +235,8 @@ func (a *Archive) failed(d *hiring.Document, failure *FetchError, left time.Dura
 	}
 }
 
-// finish writes a document and counts it when it is final. name is the upload that it was fetched into; empty: there was no attempt.
+// finish writes a document and counts it when it is final. name is the upload that it was fetched into; empty: there
+// was no attempt.
 func (a *Archive) finish(ctx context.Context, d *hiring.Document, name string, left time.Duration, expired bool) error {
 	var changed bool
 	err := a.Store.Write(ctx, func(tx *store.Tx) (err error) {
@@ -251,7 +259,8 @@ func (a *Archive) finish(ctx context.Context, d *hiring.Document, name string, l
 		metrics.DocumentFetched(d.Tenant, d.Size, left)
 	case hiring.GivenUp:
 		metrics.DocumentLost(d.Tenant, expired)
-		a.Log.Error("a document could not be fetched; its export is delivered without it", zap.String("tenant", d.Tenant), zap.Int64("export", d.ExportID),
+		a.Log.Error("a document could not be fetched; its export is delivered without it",
+			zap.String("tenant", d.Tenant), zap.Int64("export", d.ExportID),
 			zap.Int("position", d.Position), zap.Int("tries", d.Tries), zap.String("reason", d.Reason))
 	}
 	return nil

@@ -26,14 +26,15 @@ const (
 // Fetched is a document that was fetched and is kept.
 type Fetched struct {
 	Blob
-	Declared string // media type as the Document object has it, else as Content-Type has it, without parameters; may be empty
+	// media type as the Document object has it, else as Content-Type has it, without parameters; may be empty
+	Declared string
 	FileName string // a bare name of at most 255 bytes, never empty
 }
 
-// Fetch gets one document from its public URL and keeps it in a store under a name of NewName's, at most MaxSize bytes. The
-// answer is the contract's Document object or the file itself: application/json that is an object with a content in base64
-// is decoded, all else is kept as it came. It ends after two minutes and follows no redirect; client guards the address.
-// Every error is a *FetchError, and nothing is kept then.
+// Fetch gets one document from its public URL and keeps it in a store under a name of NewName's, at most MaxSize bytes.
+// The answer is the contract's Document object or the file itself: application/json that is an object with a content in
+// base64 is decoded, all else is kept as it came. It ends after two minutes and follows no redirect; client guards the
+// address. Every error is a *FetchError, and nothing is kept then.
 func Fetch(ctx context.Context, client *http.Client, rawURL string, into *Files, name string) (Fetched, error) {
 	ctx, cancel := context.WithTimeout(ctx, fetchTime)
 	defer cancel()
@@ -48,8 +49,8 @@ func Fetch(ctx context.Context, client *http.Client, rawURL string, into *Files,
 	return fetched, nil
 }
 
-// newRequest asks for the Document object where the service leaves the choice, because it brings the file's own name and
-// type. Compression is declined: nearly all documents are compressed already.
+// newRequest asks for the Document object where the service leaves the choice, because it brings the file's own name
+// and type. Compression is declined: nearly all documents are compressed already.
 func newRequest(ctx context.Context, rawURL string) (*http.Request, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, rawURL, nil)
 	if err != nil {
@@ -133,7 +134,8 @@ func (t *temporary) unpack(ctx context.Context) (Fetched, bool, error) {
 		return Fetched{}, false, err
 	}
 	defer inner.discard()
-	declared, name, err := DecodeObject(object, func(content io.Reader) error { return inner.fill(ctx, content, MaxSize) })
+	declared, name, err := DecodeObject(object,
+		func(content io.Reader) error { return inner.fill(ctx, content, MaxSize) })
 	var other *ObjectError
 	if errors.As(err, &other) {
 		return Fetched{}, false, nil
@@ -182,8 +184,8 @@ func mediaType(contentType string) string {
 	return mediaType
 }
 
-// fileName finds a name for a document that came without one; else it is named by the first of its types that is known. A last path
-// segment without an extension is no name: it is an id, and often the secret part of the URL.
+// fileName finds a name for a document that came without one; else it is named by the first of its types that is known.
+// A last path segment without an extension is no name: it is an id, and often the secret part of the URL.
 func fileName(u *url.URL, header http.Header, types ...string) string {
 	if _, parameters, err := mime.ParseMediaType(header.Get("Content-Disposition")); err == nil {
 		if name := cleanName(parameters["filename"]); name != "" {

@@ -34,9 +34,9 @@ const (
 // GiveUpTries is how many attempts GiveUpAfterTries means. With Gap between them they take less than a minute.
 const GiveUpTries = 3
 
-// FetchError is why a document could not be fetched. The URL of a document is a credential and errors end up in logs and
-// in Temporal's history, so its text has the class, the status and the host only, and the cause can be asked for with
-// errors.Is but not be unwrapped.
+// FetchError is why a document could not be fetched. The URL of a document is a credential and errors end up in logs
+// and in Temporal's history, so its text has the class, the status and the host only, and the cause can be asked for
+// with errors.Is but not be unwrapped.
 type FetchError struct {
 	Class  string
 	Status int // of the answer, 0 without one or where it does not matter

@@ -120,9 +120,9 @@ func (f *Files) unusable(err error) error {
 		f.root, os.Getuid(), err)
 }
 
-// removeLeftovers removes what crashes left: temporary files last written before a time, and the names of scratch files, between the
-// making of one and the removal of its name. Whoever has a scratch file open, on this node or another, keeps it. Folders that are not
-// ours, such as lost+found on a volume of its own, are left alone.
+// removeLeftovers removes what crashes left: temporary files last written before a time, and the names of scratch
+// files, between the making of one and the removal of its name. Whoever has a scratch file open, on this node or
+// another, keeps it. Folders that are not ours, such as lost+found on a volume of its own, are left alone.
 func (f *Files) removeLeftovers(before time.Time) error {
 	err := fs.WalkDir(os.DirFS(f.root), ".", func(path string, entry fs.DirEntry, err error) error {
 		switch {
@@ -162,8 +162,9 @@ func ignoreNotExist(err error) error {
 	return err
 }
 
-// Open opens the file of that name for reading and gives the size of its content in bytes. One that was sealed and has been cut short is
-// an error, and so is what was changed of it, once that is read. Errors: fs.ErrNotExist, and fs.ErrInvalid for what NewName never made.
+// Open opens the file of that name for reading and gives the size of its content in bytes. One that was sealed and has
+// been cut short is an error, and so is what was changed of it, once that is read. Errors: fs.ErrNotExist, and
+// fs.ErrInvalid for what NewName never made.
 func (f *Files) Open(name string) (Content, int64, error) {
 	path, err := f.path(name)
 	if err != nil {
@@ -207,7 +208,8 @@ func (f *Files) path(name string) (string, error) {
 // newName gives 128 random bits in base32, lower case.
 func newName() string { return strings.ToLower(rand.Text()) }
 
-// full marks the errors that mean that there is no room left: on the disk, in the quota, or under the process's limit on files.
+// full marks the errors that mean that there is no room left: on the disk, in the quota, or under the process's limit
+// on files.
 func full(err error) error {
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG) {
 		return fmt.Errorf("%w: %w", ErrFull, err)

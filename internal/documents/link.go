@@ -27,8 +27,8 @@ func HashToken(token string) ([32]byte, bool) {
 	return sha256.Sum256(secret), true
 }
 
-// HashURL gives the hash of the token that a URL ends with, and false for a URL that is not of the form of ours. Its host and what
-// stands before /documents/ may be any: both change with public_url.
+// HashURL gives the hash of the token that a URL ends with, and false for a URL that is not of the form of ours. Its
+// host and what stands before /documents/ may be any: both change with public_url.
 func HashURL(url string) ([32]byte, bool) {
 	at := strings.LastIndexByte(url, '/')
 	if at < 0 || !strings.HasSuffix(url[:at], "/documents") {

@@ -13,17 +13,19 @@ import (
 	"github.com/hiregate/hiregate/schemas"
 )
 
-// MaxInline is how much of its documents the body of an export may hold, in decoded bytes (docs/behaviour.md, "Documents").
+// MaxInline is how much of its documents the body of an export may hold, in decoded bytes (docs/behaviour.md,
+// "Documents").
 const MaxInline = 10 << 20
 
 // attachmentMembers is about how much longer an attachment is with our URL, and with a document but for its content.
 const attachmentMembers = 512
 
-// Outgoing returns the body that an export, whose own is loaded, is delivered with in a document mode. A body that differs from the
-// received one is made once and stored, so that every attempt sends the same bytes.
+// Outgoing returns the body that an export, whose own is loaded, is delivered with in a document mode. A body that
+// differs from the received one is made once and stored, so that every attempt sends the same bytes.
 //
-// Rehost: our document URLs instead of its sender's, every other byte as received. Inline: the same, and after a URL the document itself,
-// if it was fetched and there is room for it. The URLs of an export that was triggered here are ours.
+// Rehost: our document URLs instead of its sender's, every other byte as received. Inline: the same, and after a URL
+// the document itself, if it was fetched and there is room for it. The URLs of an export that was triggered here are
+// ours.
 func (a *Archive) Outgoing(ctx context.Context, e *hiring.Export, mode hiring.DocumentMode) ([]byte, error) {
 	if asItCame(e, mode) {
 		return e.Body, nil
@@ -48,7 +50,8 @@ func (a *Archive) Outgoing(ctx context.Context, e *hiring.Export, mode hiring.Do
 	if err != nil {
 		return nil, fmt.Errorf("sealing the body as it goes out: %w", err)
 	}
-	// The URLs outlive the deliveries by as much as at the reception, also where a later round is the first with this mode.
+	// The URLs outlive the deliveries by as much as at the reception, also where a later round is the first with this
+	// mode.
 	till := e.DeliverTill.Add(hiring.LinkWindow - hiring.DeliveryWindow)
 	enter := func(tx *store.Tx, from, to int) error {
 		for n := from; n < to; n++ {
@@ -59,8 +62,10 @@ func (a *Archive) Outgoing(ctx context.Context, e *hiring.Export, mode hiring.Do
 		return nil
 	}
 	entered := 0
-	for ; len(hashes)-entered > rowsAtOnce; entered += rowsAtOnce { // should the body not come to be kept, nobody knows these
-		if err := a.Store.Write(ctx, func(tx *store.Tx) error { return enter(tx, entered, entered+rowsAtOnce) }); err != nil {
+	// The URLs before the last chunk are unknown to anyone unless the body is stored.
+	for ; len(hashes)-entered > rowsAtOnce; entered += rowsAtOnce {
+		err := a.Store.Write(ctx, func(tx *store.Tx) error { return enter(tx, entered, entered+rowsAtOnce) })
+		if err != nil {
 			return nil, fmt.Errorf("keeping the addresses of documents: %w", err)
 		}
 	}
@@ -85,7 +90,8 @@ func asItCame(e *hiring.Export, mode hiring.DocumentMode) bool {
 	return e.Attachments == 0 || mode == hiring.Passthrough || mode == hiring.Rehost && e.Origin == hiring.Triggered
 }
 
-// OutgoingSize is about how many bytes of memory Outgoing takes, the export's own body included, before any of it is read.
+// OutgoingSize is about how many bytes of memory Outgoing takes, the export's own body included, before any of it is
+// read.
 func (a *Archive) OutgoingSize(ctx context.Context, e *hiring.Export, mode hiring.DocumentMode) (int64, error) {
 	if asItCame(e, mode) {
 		return e.Size, nil
@@ -123,9 +129,10 @@ func (a *Archive) links(e *hiring.Export, docs []*hiring.Document) (urls []strin
 	return urls, hashes, nil
 }
 
-// write makes the body with these URLs, and with the documents that fit. The base64 of up to 10 MiB is written in place, not built
-// beforehand.
-func (a *Archive) write(ctx context.Context, e *hiring.Export, docs []*hiring.Document, urls []string, inline bool) (*store.KeptBody, error) {
+// write makes the body with these URLs, and with the documents that fit. The base64 of up to 10 MiB is written in
+// place, not built beforehand.
+func (a *Archive) write(ctx context.Context, e *hiring.Export, docs []*hiring.Document, urls []string,
+	inline bool) (*store.KeptBody, error) {
 	parsed, err := a.attachments(ctx, e)
 	if err != nil {
 		return nil, err
@@ -157,12 +164,13 @@ func (a *Archive) write(ctx context.Context, e *hiring.Export, docs []*hiring.Do
 	return out, nil
 }
 
-// choose selects the documents that go into a body: in the order of its attachments each that was fetched and that there is room for. An
-// attachment that has a document of its own keeps that one.
+// choose selects the documents that go into a body: in the order of its attachments each that was fetched and that
+// there is room for. An attachment that has a document of its own keeps that one.
 func choose(docs []*hiring.Document, parsed *schemas.Document) map[int]bool {
 	chosen, left := map[int]bool{}, int64(MaxInline)
 	for n, d := range docs {
-		if d.State == hiring.Fetched && d.Size <= left && n < len(parsed.Attachments) && !parsed.Attachments[n].HasDocument {
+		if d.State == hiring.Fetched && d.Size <= left && n < len(parsed.Attachments) &&
+			!parsed.Attachments[n].HasDocument {
 			chosen[n] = true
 			left -= d.Size
 		}

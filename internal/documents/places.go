@@ -11,15 +11,15 @@ import (
 const (
 	// exportsAtOnce is how many exports have their documents fetched side by side.
 	exportsAtOnce = 64
-	// placeWithin is how long an export waits for its place before it is retried later: while it waits it occupies one of Temporal's
-	// workers.
+	// placeWithin is how long an export waits for its place before it is retried later: while it waits it occupies one
+	// of Temporal's workers.
 	placeWithin = 2 * time.Second
 	// placeAgain is how much later it is retried, at least; at most twice as much.
 	placeAgain = 15 * time.Second
 )
 
-// places limits how many exports are fetched at once, fairly among tenants: one whose services hang can't block the others. An export has
-// one place at most.
+// places limits how many exports are fetched at once, fairly among tenants: one whose services hang can't block the
+// others. An export has one place at most.
 //
 // The zero value has exportsAtOnce of them.
 type places struct {
@@ -28,9 +28,10 @@ type places struct {
 	exports sync.Map // those that have a place or wait for one, each with what is closed once it is through
 }
 
-// acquire waits for a place, no longer than within. ok is false where there is none, or where the export has one already; otherwise
-// release releases it.
-func (p *places) acquire(ctx context.Context, tenant string, export int64, within time.Duration) (release func(), ok bool) {
+// acquire waits for a place, no longer than within. ok is false where there is none, or where the export has one
+// already; otherwise release releases it.
+func (p *places) acquire(ctx context.Context, tenant string, export int64,
+	within time.Duration) (release func(), ok bool) {
 	p.once.Do(func() { p.pool = fair.NewPool(exportsAtOnce) })
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()

@@ -9,8 +9,9 @@ import (
 	"slices"
 )
 
-// Scratch is a file that is gone with the process. Where files are sealed it is encrypted with a key that is in memory alone. It is not
-// authenticated: without a name no other process can open and change it. Each byte of it must be written only once.
+// Scratch is a file that is gone with the process. Where files are sealed it is encrypted with a key that is in memory
+// alone. It is not authenticated: without a name no other process can open and change it. Each byte of it must be
+// written only once.
 type Scratch struct {
 	file *os.File
 	key  cipher.Block // nil: it is kept as it is

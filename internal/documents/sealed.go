@@ -12,9 +12,9 @@ import (
 	"filippo.io/age"
 )
 
-// A sealed file is one of age (C2SP's age.md): pieces of 64 KiB, each with a tag, of which the last says that it is the last. So a file that was
-// cut short, or changed, is told from a whole one before the end of what is read of it. The key of each file is its own, and stands in front,
-// sealed for the file's name: under another one it does not open.
+// A sealed file is one of age (C2SP's age.md): pieces of 64 KiB, each with a tag, of which the last says that it is the
+// last. So a file that was cut short, or changed, is told from a whole one before the end of what is read of it. The
+// key of each file is its own, and stands in front, sealed for the file's name: under another one it does not open.
 
 // sealedSuffix is what the name of a sealed file ends with. The content does not tell: somebody may send a file of age.
 const sealedSuffix = ".sealed"
@@ -117,5 +117,6 @@ func (f *Files) opened(name string, file *os.File) (Content, int64, error) {
 		return nil, 0, fmt.Errorf("opening what is sealed: %w", err)
 	}
 	whole := io.NewSectionReader(content, 0, size)
-	return sealedContent{bufio.NewReaderSize(whole, pieceSize), whole, file}, size, nil // in pieces, so that each is opened once
+	// in pieces, so that each is opened once
+	return sealedContent{bufio.NewReaderSize(whole, pieceSize), whole, file}, size, nil
 }

@@ -8,8 +8,8 @@ import (
 )
 
 // Serve answers a GET or HEAD with a document: 200 with the contract's Document object, or with the file itself where
-// the request prefers application/octet-stream (docs/behaviour.md, "Documents"). The content is streamed; size is its length
-// in bytes.
+// the request prefers application/octet-stream (docs/behaviour.md, "Documents"). The content is streamed; size is its
+// length in bytes.
 //
 // An error means that the answer was cut off; by its Content-Length the client notices, too.
 func Serve(w http.ResponseWriter, r *http.Request, content io.Reader, size int64, mimeType, fileName string) error {

@@ -14,17 +14,19 @@ import (
 	"github.com/hiregate/hiregate/internal/store"
 )
 
-// UploadTime is how long an upload takes at most. An older one that was not claimed is left over, on whatever node it was begun.
+// UploadTime is how long an upload takes at most. An older one that was not claimed is left over, on whatever node it
+// was begun.
 const UploadTime = time.Hour
 
 const uploadsAtOnce = 100
 
-// Sweep removes the files of uploads that were begun before a time and not claimed, with their rows. It skips one that can't be removed;
-// the next sweep tries again.
+// Sweep removes the files of uploads that were begun before a time and not claimed, with their rows. It skips one that
+// can't be removed; the next sweep tries again.
 func (a *Archive) Sweep(ctx context.Context, before time.Time) error {
 	stuck, first := 0, error(nil)
 	for {
-		names, err := a.Store.Uploads(ctx, before, stuck, uploadsAtOnce) // those that are stuck were given up, and come first
+		// those that are stuck were given up, and come first
+		names, err := a.Store.Uploads(ctx, before, stuck, uploadsAtOnce)
 		if err != nil {
 			return err
 		}
@@ -61,8 +63,8 @@ func Take(tx *store.Tx, name string) error {
 	return err
 }
 
-// Forget removes the files of uploads that were not claimed, with their rows. One that another node has just claimed stays. Files that
-// can't be removed are left to the sweep; the error is that of the first.
+// Forget removes the files of uploads that were not claimed, with their rows. One that another node has just claimed
+// stays. Files that can't be removed are left to the sweep; the error is that of the first.
 func (a *Archive) Forget(ctx context.Context, names []string) error {
 	_, first, err := a.discard(ctx, names)
 	return cmp.Or(err, first)

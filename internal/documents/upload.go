@@ -11,8 +11,9 @@ import (
 	"github.com/hiregate/hiregate/internal/store"
 )
 
-// PutAs stores what r gives under a name of NewName's, at most limit bytes, and returns when it is on disk for good: the file and the
-// folder are synced. On an error nothing is left. Errors: ErrTooLarge, ErrFull, those of r and of ctx, all wrapped.
+// PutAs stores what r gives under a name of NewName's, at most limit bytes, and returns when it is on disk for good:
+// the file and the folder are synced. On an error nothing is left. Errors: ErrTooLarge, ErrFull, those of r and of ctx,
+// all wrapped.
 func (f *Files) PutAs(ctx context.Context, name string, r io.Reader, limit int64) (Blob, error) {
 	t, err := f.temporary(name, name)
 	if err != nil {
@@ -42,8 +43,8 @@ func (f *Files) Scratch() (*Scratch, error) {
 	return s, nil
 }
 
-// Add inserts an uploaded file as a document of a job application. Where documents are scanned, it can't be downloaded before the scan
-// finds it clean. It reports false when the job application has a document of this id already.
+// Add inserts an uploaded file as a document of a job application. Where documents are scanned, it can't be downloaded
+// before the scan finds it clean. It reports false when the job application has a document of this id already.
 func (a *Archive) Add(tx *store.Tx, d *hiring.ApplicationDocument) (bool, error) {
 	if c := a.InForce.Current(); c != nil && c.Scanner != nil {
 		d.Scan = hiring.ScanPending

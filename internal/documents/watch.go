@@ -25,7 +25,8 @@ func (a *Archive) Watch(ctx context.Context) {
 	for {
 		a.check()
 		if err := a.countUnfetched(ctx); err != nil && ctx.Err() == nil {
-			a.Log.Warn("the documents that are still to be fetched could not be counted; the metric is an old one", zap.Error(err))
+			a.Log.Warn("the documents that are still to be fetched could not be counted; the metric is an old one",
+				zap.Error(err))
 		}
 		select {
 		case <-tick.C:
@@ -40,7 +41,8 @@ func (a *Archive) check() {
 	err := a.Files.Check()
 	switch before := a.unstorable.Swap(&err); {
 	case err != nil && (before == nil || *before == nil):
-		a.Log.Error("documents can't be stored: they are fetched again until their URLs end, and lost then", zap.Error(err))
+		a.Log.Error("documents can't be stored: they are fetched again until their URLs end, and lost then",
+			zap.Error(err))
 	case err == nil && before != nil && *before != nil:
 		a.Log.Info("documents can be stored again")
 	}

@@ -1,5 +1,6 @@
-// Package egress is the only HTTP client for addresses that others gave us: webhook URLs and document URLs. It decides at
-// dial time, on the resolved address, so that neither a host name nor a change of its DNS records leads into our own network.
+// Package egress is the only HTTP client for addresses that others gave us: webhook URLs and document URLs. It decides
+// at dial time, on the resolved address, so that neither a host name nor a change of its DNS records leads into our own
+// network.
 package egress
 
 import (
@@ -23,15 +24,15 @@ const (
 	idlePerHost    = 16
 	maxHeaderBytes = 64 << 10
 
-	// A connection of HTTP/2 is used for as long as it looks open, and one whose other end vanished does for a quarter of an hour:
-	// everything that went there meanwhile would fail. One that is silent is asked, and closed when it stays so; both together
-	// are no less than what an attempt may take, so that none is cut short.
+	// A connection of HTTP/2 is used for as long as it looks open, and one whose other end vanished does for a quarter
+	// of an hour: everything that went there meanwhile would fail. One that is silent is asked, and closed when it
+	// stays so; both together are no less than what an attempt may take, so that none is cut short.
 	pingAfter   = 5 * time.Second
 	pingTimeout = 15 * time.Second
 )
 
-// Guard lets connections be made to public addresses over https, on ports 80 and 443, and to what its policy allows. It is
-// safe for concurrent use.
+// Guard lets connections be made to public addresses over https, on ports 80 and 443, and to what its policy allows. It
+// is safe for concurrent use.
 type Guard struct {
 	policy Policy
 	public *ssrf.Guardian
@@ -50,14 +51,15 @@ func New(p Policy) *Guard {
 	return g
 }
 
-// Client returns the guarded client. It follows no redirect, uses no proxy, and asks for no compression. Its requests are
-// bounded by their contexts alone, but for connecting.
+// Client returns the guarded client. It follows no redirect, uses no proxy, and asks for no compression. Its requests
+// are bounded by their contexts alone, but for connecting.
 func (g *Guard) Client() *http.Client { return g.client }
 
 // Close ends the connections that are idle, and those in use once they are idle.
 func (g *Guard) Close() { g.client.CloseIdleConnections() }
 
-// routes keeps plain http and https apart, down to the connections: which of the two a dial is for decides where it may go.
+// routes keeps plain http and https apart, down to the connections: which of the two a dial is for decides where it may
+// go.
 type routes struct{ plain, secure *http.Transport }
 
 func (r *routes) RoundTrip(req *http.Request) (*http.Response, error) {

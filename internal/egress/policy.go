@@ -9,7 +9,8 @@ import (
 	"strings"
 )
 
-// Policy is what goes beyond the default: every public address over https, on ports 80 and 443. The zero value adds nothing.
+// Policy is what goes beyond the default: every public address over https, on ports 80 and 443. The zero value adds
+// nothing.
 type Policy struct {
 	Allow []Allowance `json:"allow,omitempty"`
 }
@@ -20,8 +21,8 @@ type Allowance struct {
 	Ports  []uint16     `json:"ports,omitempty"`
 }
 
-// ParseAllow reads the arguments of `egress allow CIDR [ports…]`. A bare address stands for itself alone; ports are numbers,
-// separated by spaces, commas or both.
+// ParseAllow reads the arguments of `egress allow CIDR [ports…]`. A bare address stands for itself alone; ports are
+// numbers, separated by spaces, commas or both.
 func ParseAllow(args []string) (Allowance, error) {
 	if len(args) == 0 {
 		return Allowance{}, errors.New("egress allow needs a range of addresses: write `egress allow 10.0.0.0/8` or `egress allow 10.0.0.5 8080`")
@@ -39,7 +40,8 @@ func ParseAllow(args []string) (Allowance, error) {
 		a.Ports = append(a.Ports, uint16(port))
 	}
 	if len(args) > 1 && len(a.Ports) == 0 { // only commas: not meant as "every port"
-		return Allowance{}, fmt.Errorf("egress allow: %q names no port: use numbers from 1 to 65535", strings.Join(args[1:], " "))
+		return Allowance{}, fmt.Errorf("egress allow: %q names no port: use numbers from 1 to 65535",
+			strings.Join(args[1:], " "))
 	}
 	return a, nil
 }

@@ -23,7 +23,8 @@ const (
 	ClassPlain = "plain http" // a public address, but not over https
 )
 
-// RefusedError says that the guard let no connection be made, why, and how that can be changed. Class is one of the constants.
+// RefusedError says that the guard let no connection be made, why, and how that can be changed. Class is one of the
+// constants.
 type RefusedError struct {
 	To    netip.AddrPort
 	Class string

@@ -8,8 +8,9 @@ import (
 	"time"
 )
 
-// Pool holds a number of units. A tenant gets more of them only while it would hold no more than are free: alone it gets half of
-// the pool, and two that take all they can get a third each. So no tenant can take everything, and nobody has to configure shares.
+// Pool holds a number of units. A tenant gets more of them only while it would hold no more than are free: alone it
+// gets half of the pool, and two that take all they can get a third each. So no tenant can take everything, and nobody
+// has to configure shares.
 //
 // Methods may be called from several goroutines.
 type Pool struct {
@@ -50,8 +51,9 @@ func (p *Pool) TryTake(tenant string, units int64) bool {
 	return true
 }
 
-// Take waits until it can take units for a tenant, for as long as the context lives and no longer than within. It reports whether it
-// took them. Return them with Give. Those who wait are served in order of arrival; one whose tenant holds too much keeps no other waiting.
+// Take waits until it can take units for a tenant, for as long as the context lives and no longer than within. It
+// reports whether it took them. Return them with Give. Those who wait are served in order of arrival; one whose tenant
+// holds too much keeps no other waiting.
 func (p *Pool) Take(ctx context.Context, tenant string, units int64, within time.Duration) bool {
 	r := &request{tenant: tenant, units: units, granted: make(chan struct{})}
 	p.mu.Lock()

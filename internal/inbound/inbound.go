@@ -22,8 +22,8 @@ const (
 // ErrBusy says that so many bodies are being read that there is no memory for this one.
 var ErrBusy = errors.New("the memory for bodies is taken")
 
-// Bodies bounds the memory that the bodies of requests take at once, over all connections, and the time that each has. Methods may be
-// called from several goroutines.
+// Bodies bounds the memory that the bodies of requests take at once, over all connections, and the time that each has.
+// Methods may be called from several goroutines.
 type Bodies struct {
 	pool *fair.Pool
 	time atomic.Int64
@@ -48,8 +48,9 @@ func (b *Bodies) Time() time.Duration { return time.Duration(b.time.Load()) }
 // Held returns how many bytes are held.
 func (b *Bodies) Held() int64 { return b.pool.Used() }
 
-// Read reads the body of a request, at most so many bytes of it, for a tenant, or for another name that shares the memory with tenants'. A
-// body takes memory as it comes: an announced one takes none. Release it once nobody uses its bytes any more.
+// Read reads the body of a request, at most so many bytes of it, for a tenant, or for another name that shares the
+// memory with tenants'. A body takes memory as it comes: an announced one takes none. Release it once nobody uses its
+// bytes any more.
 //
 // Errors: ErrBusy, *http.MaxBytesError, os.ErrDeadlineExceeded, and whatever else breaks a body off.
 func (b *Bodies) Read(w http.ResponseWriter, r *http.Request, tenant string, most int64) (*Body, error) {
@@ -63,8 +64,8 @@ func (b *Bodies) Read(w http.ResponseWriter, r *http.Request, tenant string, mos
 	return body, nil
 }
 
-// Within bounds how long the body of a request may come in. A read that takes longer fails with os.ErrDeadlineExceeded. Call done when
-// the body is there.
+// Within bounds how long the body of a request may come in. A read that takes longer fails with os.ErrDeadlineExceeded.
+// Call done when the body is there.
 func Within(w http.ResponseWriter, d time.Duration) (done func()) {
 	c := http.NewResponseController(w)
 	if c.SetReadDeadline(time.Now().Add(d)) != nil { // where there is no connection, nothing can be slow

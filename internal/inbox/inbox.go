@@ -1,4 +1,5 @@
-// Package inbox is the one door through which every export enters, whatever its origin: what comes after it is the same code.
+// Package inbox is the one door through which every export enters, whatever its origin: what comes after it is the same
+// code.
 package inbox
 
 import (
@@ -32,8 +33,8 @@ type Result struct {
 	ReceivedAt time.Time
 }
 
-// Arrive makes the export that a body is, ready for Put: received at now, known by key, or by its hash when key is empty.
-// The slices are kept, not copied.
+// Arrive makes the export that a body is, ready for Put: received at now, known by key, or by its hash when key is
+// empty. The slices are kept, not copied.
 func Arrive(tenant, key string, body []byte, now time.Time) *hiring.Export {
 	now = now.UTC().Truncate(time.Microsecond)
 	id := hiring.NewID(now)

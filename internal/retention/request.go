@@ -16,9 +16,9 @@ type RefusedError struct{ Reason string }
 
 func (e *RefusedError) Error() string { return e.Reason }
 
-// EraseExport erases the content of an export, because somebody asked, and gives the export as it then is. What is still to come of it
-// is ended first where cancel says so; otherwise the error is a *RefusedError. One that was erased before stays as it is. What is being
-// sent at this moment may still arrive.
+// EraseExport erases the content of an export, because somebody asked, and gives the export as it then is. What is
+// still to come of it is ended first where cancel says so; otherwise the error is a *RefusedError. One that was erased
+// before stays as it is. What is being sent at this moment may still arrive.
 func (r *Retention) EraseExport(ctx context.Context, id int64, cancel bool) (erased *hiring.Export, err error) {
 	now := r.Now().UTC().Truncate(time.Microsecond)
 	done := false
@@ -48,7 +48,8 @@ func (r *Retention) EraseExport(ctx context.Context, id int64, cancel bool) (era
 	return erased, nil
 }
 
-// unfinished tells what of an export is still to come; empty: nothing. A round that Temporal refused goes nowhere any more.
+// unfinished tells what of an export is still to come; empty: nothing. A round that Temporal refused goes nowhere any
+// more.
 func unfinished(e *hiring.Export, left store.Remainder) string {
 	faulty := e.Fault != ""
 	switch {

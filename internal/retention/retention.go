@@ -54,16 +54,19 @@ func (r *Retention) Run(ctx context.Context) {
 	for gap := begin; wait.For(ctx, gap); gap = every {
 		erased, err := r.Erase(ctx)
 		if erased > 0 {
-			r.Log.Info("what exports held of candidates was erased, since it was kept for as long as retention says", zap.Int("exports", erased))
+			r.Log.Info("what exports held of candidates was erased, since it was kept for as long as retention says",
+				zap.Int("exports", erased))
 		}
 		if err != nil && ctx.Err() == nil {
-			r.Log.Warn("what some exports hold of candidates could not be erased; it is tried again in an hour", zap.Error(err))
+			r.Log.Warn("what some exports hold of candidates could not be erased; it is tried again in an hour",
+				zap.Error(err))
 		}
 	}
 }
 
-// Erase erases the content of all exports that nothing was done with for as long as the configuration in force says, one after the other,
-// and returns how many. Several nodes may do so at once. It skips an export that can't be erased; the error is that of the first.
+// Erase erases the content of all exports that nothing was done with for as long as the configuration in force says,
+// one after the other, and returns how many. Several nodes may do so at once. It skips an export that can't be erased;
+// the error is that of the first.
 func (r *Retention) Erase(ctx context.Context) (erased int, first error) {
 	failed := 0
 	for behind := int64(0); ; {

@@ -14,18 +14,21 @@ func (tx *Tx) AddSubmission(tenant, application string, s *hiring.Submission) er
 	if err != nil {
 		return err
 	}
-	return tx.exec(`INSERT INTO application_answers (tenant, application, data) VALUES ($1, $2, $3)`, tenant, application, wrapBody(data))
+	return tx.exec(`INSERT INTO application_answers (tenant, application, data) VALUES ($1, $2, $3)`,
+		tenant, application, wrapBody(data))
 }
 
 // AddComplianceAnswer inserts an answer to a question of a compliance group.
 func (tx *Tx) AddComplianceAnswer(a *hiring.JobApplication, c hiring.ComplianceAnswer, now time.Time) error {
-	return tx.exec(`INSERT INTO compliance_answers (tenant, application, question, job, compliance, choice, value, answered_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+	return tx.exec(`INSERT INTO compliance_answers (tenant, application, question, job, compliance, choice, value,
+		answered_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
 		a.Tenant, a.ID, c.Question, a.Job, c.Group, c.Choice, wrapBody([]byte(c.Value)), micros(now))
 }
 
 // MoveComplianceAnswers counts an application's compliance answers with the job that it is for now.
 func (tx *Tx) MoveComplianceAnswers(a *hiring.JobApplication) error {
-	return tx.exec(`UPDATE compliance_answers SET job = $3 WHERE tenant = $1 AND application = $2`, a.Tenant, a.ID, a.Job)
+	return tx.exec(`UPDATE compliance_answers SET job = $3 WHERE tenant = $1 AND application = $2`,
+		a.Tenant, a.ID, a.Job)
 }
 
 // DeleteSubmission deletes all that came with a job application, and what was answered to the compliance groups.
@@ -52,8 +55,8 @@ func (db *DB) Submission(ctx context.Context, tenant, application string) (*hiri
 	}, `SELECT data FROM application_answers WHERE tenant = $1 AND application = $2`, tenant, application)
 }
 
-// ComplianceCounts counts the choices of a tenant's applicants: for one job, or for each when it is empty. What is no choice, such
-// as a signature, is not read.
+// ComplianceCounts counts the choices of a tenant's applicants: for one job, or for each when it is empty. What is no
+// choice, such as a signature, is not read.
 func (db *DB) ComplianceCounts(ctx context.Context, tenant, job string) ([]hiring.ComplianceCount, error) {
 	where, args := ``, []any{tenant, true}
 	if job != "" {
@@ -67,6 +70,7 @@ func (db *DB) ComplianceCounts(ctx context.Context, tenant, job string) ([]hirin
 		value, err := unwrapBody(kept)
 		c.Value = string(value)
 		return c, err
-	}, `SELECT job, compliance, question, value, COUNT(*) FROM compliance_answers WHERE tenant = $1 AND choice = $2`+where+`
+	}, `SELECT job, compliance, question, value, COUNT(*) FROM compliance_answers WHERE tenant = $1
+		AND choice = $2`+where+`
 		GROUP BY job, compliance, question, value ORDER BY job, compliance, question, value`, args...)
 }

@@ -10,12 +10,13 @@ import (
 
 // AddAPIUser adds a user of the Apply API; ErrTaken when the tenant has a user of that name.
 func (tx *Tx) AddAPIUser(u *hiring.APIUser) error {
-	return tx.execOr(ErrTaken, `INSERT INTO api_users (id, tenant, user_name, folded, password, created_at) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING`,
+	return tx.execOr(ErrTaken, `INSERT INTO api_users (id, tenant, user_name, folded, password, created_at)
+		VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING`,
 		u.ID, u.Tenant, u.Name, identity.Fold(u.Name), u.Password, micros(u.CreatedAt))
 }
 
-// ResetAPIUser gives a user of a tenant another password, and revokes their tokens. One who is disabled stays so. It reports false
-// when there is no such user.
+// ResetAPIUser gives a user of a tenant another password, and revokes their tokens. One who is disabled stays so. It
+// reports false when there is no such user.
 func (tx *Tx) ResetAPIUser(tenant, id, password string) (bool, error) {
 	n, err := tx.sql.Exec(`UPDATE api_users SET password = $1 WHERE tenant = $2 AND id = $3`, password, tenant, id)
 	if err != nil || n == 0 {
@@ -39,10 +40,11 @@ func (tx *Tx) DeleteAPIUsersOf(tenant string) error {
 	}, tenant)
 }
 
-// DisableAPIUser disables a user of a tenant and revokes their tokens. It reports false when there is no such user, or they are disabled
-// already.
+// DisableAPIUser disables a user of a tenant and revokes their tokens. It reports false when there is no such user, or
+// they are disabled already.
 func (tx *Tx) DisableAPIUser(tenant, id string, now time.Time) (bool, error) {
-	n, err := tx.sql.Exec(`UPDATE api_users SET disabled_at = $1 WHERE tenant = $2 AND id = $3 AND disabled_at IS NULL`, micros(now), tenant, id)
+	n, err := tx.sql.Exec(`UPDATE api_users SET disabled_at = $1 WHERE tenant = $2 AND id = $3 AND disabled_at IS NULL`,
+		micros(now), tenant, id)
 	if err != nil || n == 0 {
 		return false, err
 	}
@@ -53,27 +55,31 @@ func (tx *Tx) revokeAPITokens(user string) error {
 	return tx.exec(`DELETE FROM api_tokens WHERE user_id = $1`, user)
 }
 
-// IssueAPIToken inserts a token of a user whose password was right, by its hash. It reports false when the user was disabled or got
-// another password meanwhile.
+// IssueAPIToken inserts a token of a user whose password was right, by its hash. It reports false when the user was
+// disabled or got another password meanwhile.
 func (tx *Tx) IssueAPIToken(u *hiring.APIUser, hash identity.Hash, now time.Time) (bool, error) {
 	if err := tx.deleteExpired("api_tokens", "hash", "till", sweep, now); err != nil {
 		return false, err
 	}
 	return tx.changed(`
 		INSERT INTO api_tokens (hash, user_id, issued_at, till)
-		SELECT $1, id, CAST($2 AS BIGINT), CAST($3 AS BIGINT) FROM api_users WHERE id = $4 AND password = $5 AND disabled_at IS NULL`,
+		SELECT $1, id, CAST($2 AS BIGINT), CAST($3 AS BIGINT) FROM api_users WHERE id = $4 AND password = $5
+		AND disabled_at IS NULL`,
 		hash[:], micros(now), micros(now.Add(hiring.TokenLife)), u.ID, u.Password)
 }
 
-// HoldAPIToken reports whether a token is valid, and locks its row until the transaction ends: neither it nor its user is deleted.
+// HoldAPIToken reports whether a token is valid, and locks its row until the transaction ends: neither it nor its user
+// is deleted.
 func (tx *Tx) HoldAPIToken(hash identity.Hash, now time.Time) (good bool, err error) {
 	var user string
-	return tx.sql.Scan([]any{&user}, `SELECT user_id FROM api_tokens WHERE hash = $1 AND till > $2`+tx.sql.KeyShare(), hash[:], micros(now))
+	return tx.sql.Scan([]any{&user}, `SELECT user_id FROM api_tokens WHERE hash = $1
+		AND till > $2`+tx.sql.KeyShare(), hash[:], micros(now))
 }
 
-var apiUsers = table[hiring.APIUser]{"api_users", "id, tenant, user_name, password, created_at, disabled_at", func(u *hiring.APIUser) []any {
-	return []any{&u.ID, &u.Tenant, &u.Name, &u.Password, moment{&u.CreatedAt}, moment{&u.DisabledAt}}
-}}
+var apiUsers = table[hiring.APIUser]{"api_users", "id, tenant, user_name, password, created_at, disabled_at",
+	func(u *hiring.APIUser) []any {
+		return []any{&u.ID, &u.Tenant, &u.Name, &u.Password, moment{&u.CreatedAt}, moment{&u.DisabledAt}}
+	}}
 
 // APIUserByName reads a user of a tenant, also one who is disabled; ErrNotFound when there is none.
 func (db *DB) APIUserByName(ctx context.Context, tenant, name string) (*hiring.APIUser, error) {
@@ -92,7 +98,8 @@ func (db *DB) APIUser(ctx context.Context, tenant, id string) (*hiring.APIUser, 
 
 // APIUserByToken reads the user of a valid token; ErrNotFound when it is unknown, expired or revoked.
 func (db *DB) APIUserByToken(ctx context.Context, hash identity.Hash, now time.Time) (*hiring.APIUser, error) {
-	return apiUsers.get(ctx, db, `disabled_at IS NULL AND id = (SELECT user_id FROM api_tokens WHERE hash = $1 AND till > $2)`, hash[:], micros(now))
+	return apiUsers.get(ctx, db, `disabled_at IS NULL AND id = (SELECT user_id FROM api_tokens WHERE hash = $1
+		AND till > $2)`, hash[:], micros(now))
 }
 
 // APIUsers lists the users of a tenant by id.

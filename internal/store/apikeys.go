@@ -32,13 +32,15 @@ func (tx *Tx) RevokeAPIKeysOf(tenant string, now time.Time) error {
 
 // TouchAPIKey stores when a key was used, unless a use after since is stored.
 func (tx *Tx) TouchAPIKey(id string, now, since time.Time) error {
-	return tx.exec(`UPDATE api_keys SET last_used_at = $1 WHERE id = $2 AND (last_used_at IS NULL OR last_used_at <= $3)`,
+	return tx.exec(`UPDATE api_keys SET last_used_at = $1 WHERE id = $2 AND (last_used_at IS NULL
+		OR last_used_at <= $3)`,
 		micros(now), id, micros(since))
 }
 
-var apiKeys = table[hiring.APIKey]{"api_keys", "id, label, tenant, role, created_at, revoked_at, last_used_at", func(k *hiring.APIKey) []any {
-	return []any{&k.ID, &k.Label, &k.Tenant, &k.Role, moment{&k.CreatedAt}, moment{&k.RevokedAt}, moment{&k.LastUsedAt}}
-}}
+var apiKeys = table[hiring.APIKey]{"api_keys", "id, label, tenant, role, created_at, revoked_at, last_used_at",
+	func(k *hiring.APIKey) []any {
+		return []any{&k.ID, &k.Label, &k.Tenant, &k.Role, moment{&k.CreatedAt}, moment{&k.RevokedAt}, moment{&k.LastUsedAt}}
+	}}
 
 // APIKeyByHash finds a key, also one that is revoked; ErrNotFound when there is none.
 func (db *DB) APIKeyByHash(ctx context.Context, hash [sha256.Size]byte) (*hiring.APIKey, error) {
@@ -56,5 +58,6 @@ func (db *DB) APIKeys(ctx context.Context, tenant string, p Page) ([]*hiring.API
 	if tenant != "" {
 		where, args = `tenant = $2 AND id > $1`, append(args, tenant)
 	}
-	return queryPage(ctx, db, apiKeys.scan, func(k *hiring.APIKey) string { return k.ID }, p.limit(), apiKeys.selecting(where+` ORDER BY id`), args...)
+	return queryPage(ctx, db, apiKeys.scan, func(k *hiring.APIKey) string { return k.ID }, p.limit(),
+		apiKeys.selecting(where+` ORDER BY id`), args...)
 }

@@ -10,21 +10,26 @@ import (
 // AddApplicationDocument adds a document to a job application. It reports false when that has one of this id already.
 func (tx *Tx) AddApplicationDocument(d *hiring.ApplicationDocument) (bool, error) {
 	return tx.changed(`
-		INSERT INTO application_documents (key, tenant, application, id, descriptions, file_name, media_type, blob, sha256, size, created_at, scan, scan_at)
+		INSERT INTO application_documents (key, tenant, application, id, descriptions, file_name, media_type, blob,
+		sha256, size, created_at, scan, scan_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $11) ON CONFLICT DO NOTHING`,
-		d.Key, d.Tenant, d.Application, d.ID, jsonText{d.Descriptions}, d.FileName, d.MediaType, d.Blob, d.SHA256, d.Size, micros(d.CreatedAt), string(d.Scan))
+		d.Key, d.Tenant, d.Application, d.ID, jsonText{d.Descriptions}, d.FileName, d.MediaType, d.Blob, d.SHA256,
+		d.Size, micros(d.CreatedAt), string(d.Scan))
 }
 
-// DeleteApplicationDocument deletes a document of a job application. Its file is left to the sweep, unless an export still offers it.
+// DeleteApplicationDocument deletes a document of a job application. Its file is left to the sweep, unless an export
+// still offers it.
 func (tx *Tx) DeleteApplicationDocument(tenant, application, id string, now time.Time) (bool, error) {
 	err := tx.exec(`UPDATE documents SET state = $1, reason = $2, blob = '' WHERE state = 'scanning' AND scan_of =
-		(SELECT key FROM application_documents WHERE tenant = $3 AND application = $4 AND id = $5 AND scan = 'pending')`,
+		(SELECT key FROM application_documents WHERE tenant = $3 AND application = $4 AND id = $5
+		AND scan = 'pending')`,
 		string(hiring.GivenUp), deletedReason, tenant, application, id)
 	if err != nil {
 		return false, err
 	}
 	var blob string
-	deleted, err := tx.sql.Scan([]any{&blob}, `DELETE FROM application_documents WHERE tenant = $1 AND application = $2 AND id = $3 RETURNING blob`, tenant, application, id)
+	deleted, err := tx.sql.Scan([]any{&blob}, `DELETE FROM application_documents WHERE tenant = $1 AND application = $2
+		AND id = $3 RETURNING blob`, tenant, application, id)
 	if err != nil || !deleted {
 		return false, err
 	}
@@ -35,48 +40,58 @@ func (tx *Tx) DeleteApplicationDocument(tenant, application, id string, now time
 var applicationDocuments = table[hiring.ApplicationDocument]{
 	"application_documents", "key, tenant, application, id, descriptions, file_name, media_type, blob, sha256, size, created_at, scan, finding",
 	func(d *hiring.ApplicationDocument) []any {
-		return []any{&d.Key, &d.Tenant, &d.Application, &d.ID, jsonText{&d.Descriptions}, &d.FileName, &d.MediaType, &d.Blob, &d.SHA256, &d.Size,
+		return []any{&d.Key, &d.Tenant, &d.Application, &d.ID, jsonText{&d.Descriptions}, &d.FileName, &d.MediaType,
+			&d.Blob, &d.SHA256, &d.Size,
 			moment{&d.CreatedAt}, &d.Scan, &d.Finding}
 	},
 }
 
-// ApplicationDocuments reads the documents of a job application within a transaction, in the order they were added, at most limit.
+// ApplicationDocuments reads the documents of a job application within a transaction, in the order they were added, at
+// most limit.
 func (tx *Tx) ApplicationDocuments(tenant, application string, limit int) ([]*hiring.ApplicationDocument, error) {
 	return tx.applicationDocuments("", tenant, application, limit)
 }
 
 func (tx *Tx) applicationDocuments(hold, tenant, application string, limit int) ([]*hiring.ApplicationDocument, error) {
-	return queryTx(tx, applicationDocuments.scan, applicationDocuments.selecting(`tenant = $1 AND application = $2 ORDER BY key LIMIT $3`)+hold, tenant, application, limit)
+	return queryTx(tx, applicationDocuments.scan, applicationDocuments.selecting(`tenant = $1 AND application = $2
+		ORDER BY key LIMIT $3`)+hold, tenant, application, limit)
 }
 
 // ApplicationDocument reads a document of a job application; ErrNotFound when there is none.
-func (db *DB) ApplicationDocument(ctx context.Context, tenant, application, id string) (*hiring.ApplicationDocument, error) {
+func (db *DB) ApplicationDocument(ctx context.Context, tenant, application,
+	id string) (*hiring.ApplicationDocument, error) {
 	return applicationDocuments.get(ctx, db, `tenant = $1 AND application = $2 AND id = $3`, tenant, application, id)
 }
 
-// ApplicationDocuments lists the documents of a job application in the order they were added. after is the cursor: the key of a
-// document, 0 for the first page; next is that of the following page, 0 on the last one.
-func (db *DB) ApplicationDocuments(ctx context.Context, tenant, application string, after int64, limit int) ([]*hiring.ApplicationDocument, int64, error) {
-	return queryPage(ctx, db, applicationDocuments.scan, func(d *hiring.ApplicationDocument) int64 { return d.Key }, Page{Limit: limit}.limit(),
-		applicationDocuments.selecting(`tenant = $1 AND application = $2 AND key > $3 ORDER BY key`), tenant, application, after)
+// ApplicationDocuments lists the documents of a job application in the order they were added. after is the cursor: the
+// key of a document, 0 for the first page; next is that of the following page, 0 on the last one.
+func (db *DB) ApplicationDocuments(ctx context.Context, tenant, application string, after int64,
+	limit int) ([]*hiring.ApplicationDocument, int64, error) {
+	return queryPage(ctx, db, applicationDocuments.scan, func(d *hiring.ApplicationDocument) int64 { return d.Key },
+		Page{Limit: limit}.limit(),
+		applicationDocuments.selecting(`tenant = $1 AND application = $2 AND key > $3
+			ORDER BY key`), tenant, application, after)
 }
 
-// OfferDocument makes a document of a job application the document at a position of an export that was triggered here, under a
-// public URL that is known by its hash and ends with the export's documents.
+// OfferDocument makes a document of a job application the document at a position of an export that was triggered here,
+// under a public URL that is known by its hash and ends with the export's documents.
 func (tx *Tx) OfferDocument(d *hiring.ApplicationDocument, e *hiring.Export, position int, hash [32]byte) error {
 	state, reason, err := tx.offeredState(d)
 	if err != nil {
 		return err
 	}
-	of, err := tx.db.dataKeys.about(&hiring.Document{ExportID: e.ID, Position: position, SourceURL: []byte{}, FileName: d.FileName})
+	of, err := tx.db.dataKeys.about(&hiring.Document{ExportID: e.ID, Position: position, SourceURL: []byte{},
+		FileName: d.FileName})
 	if err != nil {
 		return err
 	}
 	var id int64
 	_, err = tx.sql.Scan([]any{&id}, `
-		INSERT INTO documents (export_id, tenant, position, source_url, state, reason, tries, next_at, blob, sha256, size, declared, detected, file_name, created_at, fetched_at, scan_of, sealed)
+		INSERT INTO documents (export_id, tenant, position, source_url, state, reason, tries, next_at, blob, sha256,
+		size, declared, detected, file_name, created_at, fetched_at, scan_of, sealed)
 		VALUES ($1, $2, $3, $4, $5, $12, 0, NULL, $6, $7, $8, $9, $9, $10, $11, $11, $13, $14) RETURNING id`,
-		e.ID, e.Tenant, position, of.SourceURL, string(state), d.Blob, d.SHA256, d.Size, d.MediaType, of.FileName, micros(e.ReceivedAt), reason, d.Key, of.sealed)
+		e.ID, e.Tenant, position, of.SourceURL, string(state), d.Blob, d.SHA256, d.Size, d.MediaType, of.FileName,
+		micros(e.ReceivedAt), reason, d.Key, of.sealed)
 	if err != nil {
 		return err
 	}

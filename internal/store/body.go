@@ -20,8 +20,8 @@ func wrapBody(body []byte) []byte {
 	return append(append(make([]byte, 0, len(body)+1), plainBody), body...)
 }
 
-// packBody is wrapBody for what is large and much: packed, where that makes it smaller. What an export says is about half names
-// of properties, and half the bytes are half the writing. It writes over scratch where that is large enough.
+// packBody is wrapBody for what is large and much: packed, where that makes it smaller. What an export says is about
+// half names of properties, and half the bytes are half the writing. It writes over scratch where that is large enough.
 func packBody(scratch, body []byte) []byte {
 	size := 1 + s2.MaxEncodedLen(len(body))
 	kept := slices.Grow(scratch[:0], size)[:size]
@@ -49,7 +49,8 @@ func unwrapBody(kept []byte) ([]byte, error) {
 	return nil, errors.New("a body was kept in a form this version does not know: a newer hiregate wrote it")
 }
 
-// octets scans bytes that may be NULL, which are nil then. Scanned without it, SQLite's driver makes nil of empty ones as well.
+// octets scans bytes that may be NULL, which are nil then. Scanned without it, SQLite's driver makes nil of empty ones
+// as well.
 type octets struct{ b *[]byte }
 
 // Scan implements sql.Scanner.

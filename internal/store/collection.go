@@ -19,17 +19,18 @@ var (
 	ErrTaken = errors.New("it is taken")
 )
 
-// collection is a table of resources: each belongs to a tenant, is known by an id there, and is kept as JSON beside the columns
-// that lists filter by.
+// collection is a table of resources: each belongs to a tenant, is known by an id there, and is kept as JSON beside the
+// columns that lists filter by.
 type collection[T any] struct {
-	table   string
-	columns []string // those filters, each with an index that begins with tenant and ends with id, and what else is kept beside
+	table string
+	// those filters, each with an index that begins with tenant and ends with id, and what else is kept beside
+	columns []string
 	of      func(*T) (id string, row *hiring.Row, values []any)
 }
 
-// upsert writes a resource if its version is still the one it was read with; version 0: if there is none. It sets the next version
-// and the times. Errors: ErrStale when another request changed it, or deleted and inserted it again; ErrTaken when the value of a
-// unique column belongs to another resource.
+// upsert writes a resource if its version is still the one it was read with; version 0: if there is none. It sets the
+// next version and the times. Errors: ErrStale when another request changed it, or deleted and inserted it again;
+// ErrTaken when the value of a unique column belongs to another resource.
 func (c collection[T]) upsert(tx *Tx, v *T, now time.Time) error {
 	id, row, values := c.of(v)
 	before := *row
@@ -38,7 +39,8 @@ func (c collection[T]) upsert(tx *Tx, v *T, now time.Time) error {
 	if err != nil {
 		return fmt.Errorf("writing a row of %s: %w", c.table, err)
 	}
-	args := append([]any{row.Tenant, id, wrapBody(data), row.Version, micros(row.CreatedAt), micros(row.UpdatedAt)}, values...)
+	args := append([]any{row.Tenant, id, wrapBody(data), row.Version, micros(row.CreatedAt), micros(row.UpdatedAt)},
+		values...)
 	var n int64
 	if before.Version == 0 {
 		n, err = tx.sql.Exec(c.insert(), args...)
@@ -76,7 +78,8 @@ func (c collection[T]) insert() string {
 		places[n] = fmt.Sprintf("$%d", n+1)
 	}
 	columns := append([]string{"tenant", "id", "data", "version", "created_at", "updated_at"}, c.columns...)
-	return `INSERT INTO ` + c.table + ` (` + strings.Join(columns, ", ") + `) VALUES (` + strings.Join(places, ", ") + `) ON CONFLICT DO NOTHING`
+	return `INSERT INTO ` + c.table + ` (` + strings.Join(columns, ", ") + `)
+		VALUES (` + strings.Join(places, ", ") + `) ON CONFLICT DO NOTHING`
 }
 
 func (c collection[T]) update() string {
@@ -84,7 +87,8 @@ func (c collection[T]) update() string {
 	for n, column := range c.columns {
 		set = append(set, fmt.Sprintf("%s = $%d", column, n+7))
 	}
-	return `UPDATE ` + c.table + ` SET ` + strings.Join(set, ", ") + fmt.Sprintf(` WHERE tenant = $1 AND id = $2 AND created_at = $5 AND version = $%d`, len(c.columns)+7)
+	return `UPDATE ` + c.table + ` SET ` + strings.Join(set, ", ") + fmt.Sprintf(` WHERE tenant = $1 AND id = $2
+		AND created_at = $5 AND version = $%d`, len(c.columns)+7)
 }
 
 const resourceColumns = `tenant, version, created_at, updated_at, data`
@@ -132,13 +136,15 @@ func (c collection[T]) rows(tx *Tx, where string, args ...any) ([]*T, error) {
 
 // get reads a resource; ErrNotFound when there is none.
 func (c collection[T]) get(ctx context.Context, db *DB, tenant, id string) (*T, error) {
-	return queryOne(ctx, db, c.fields, `SELECT `+resourceColumns+` FROM `+c.table+` WHERE tenant = $1 AND id = $2`, tenant, id)
+	return queryOne(ctx, db, c.fields, `SELECT `+resourceColumns+` FROM `+c.table+` WHERE tenant = $1 AND id = $2`,
+		tenant, id)
 }
 
 // delete removes a resource in the version it was read as.
 func (c collection[T]) delete(tx *Tx, v *T) error {
 	id, row, _ := c.of(v)
-	return tx.execOr(ErrStale, `DELETE FROM `+c.table+` WHERE tenant = $1 AND id = $2 AND version = $3 AND created_at = $4`, row.Tenant, id, row.Version, micros(row.CreatedAt))
+	return tx.execOr(ErrStale, `DELETE FROM `+c.table+` WHERE tenant = $1 AND id = $2 AND version = $3
+		AND created_at = $4`, row.Tenant, id, row.Version, micros(row.CreatedAt))
 }
 
 // Page asks for a part of a list that is ordered by id.
@@ -157,10 +163,12 @@ func (p Page) limit() int {
 // pageData is the number of bytes of JSON after which a page ends, whatever its limit: a job may have 4 MiB.
 const pageData = 8 << 20
 
-// list reads a page of a tenant's resources, by id: those whose column has a value, or all without one. next is the cursor of
-// the following page, empty on the last one.
-func (c collection[T]) list(ctx context.Context, db *DB, tenant, column, value string, p Page) (page []*T, next string, err error) {
-	q, args := `SELECT `+resourceColumns+` FROM `+c.table+` WHERE tenant = $1 AND id > $2`, []any{tenant, p.After, p.limit() + 1}
+// list reads a page of a tenant's resources, by id: those whose column has a value, or all without one. next is the
+// cursor of the following page, empty on the last one.
+func (c collection[T]) list(ctx context.Context, db *DB, tenant, column, value string,
+	p Page) (page []*T, next string, err error) {
+	q, args := `SELECT `+resourceColumns+` FROM `+c.table+` WHERE tenant = $1 AND id > $2`,
+		[]any{tenant, p.After, p.limit() + 1}
 	if column != "" {
 		q, args = q+` AND `+column+` = $4`, append(args, value)
 	}

@@ -13,12 +13,13 @@ import (
 	"github.com/hiregate/hiregate/internal/vault"
 )
 
-// The content of exports is sealed with data keys, and only the data keys are sealed with the key of the configuration: changing that key
-// re-encrypts a few rows, whatever the number of exports. A configuration that can't open a data key is refused, so a data key stays
-// usable across reloads.
+// The content of exports is sealed with data keys, and only the data keys are sealed with the key of the configuration:
+// changing that key re-encrypts a few rows, whatever the number of exports. A configuration that can't open a data key
+// is refused, so a data key stays usable across reloads.
 
-// dataKeyTime is how long a data key seals. It opens for good. Nonces are random, and no two of a data key's for one part must be the same: for
-// fewer than 2^32 of them that is as good as sure, which is 1,600 exports a second in all that time.
+// dataKeyTime is how long a data key seals. It opens for good. Nonces are random, and no two of a data key's for one
+// part must be the same: for fewer than 2^32 of them that is as good as sure, which is 1,600 exports a second in all
+// that time.
 const dataKeyTime = 30 * 24 * time.Hour
 
 // dataKeyID is the length of a data key's id, as it stands in what the key sealed.
@@ -138,7 +139,8 @@ func (db *DB) OpenFileKey(ctx context.Context, name string, sealed []byte) ([]by
 	return db.openPart(ctx, documentsFile, name, sealed)
 }
 
-// resumeSealing seals with the newest data key from the first write on. A key that can't be opened is left to CheckSecrets.
+// resumeSealing seals with the newest data key from the first write on. A key that can't be opened is left to
+// CheckSecrets.
 func (db *DB) resumeSealing(ctx context.Context) error {
 	if !db.vaults.HasKey() {
 		return nil
@@ -158,8 +160,9 @@ func (db *DB) newestDataKey(ctx context.Context) (*dataKey, error) {
 	return db.readDataKey(ctx, `ORDER BY created_at DESC, id DESC LIMIT 1`)
 }
 
-// RenewDataKey seals from now on with a data key that is not older than a month, and makes one where there is none: then it reports true.
-// Without a key that all configurations have nothing changes. CheckSecrets must not run meanwhile: it would miss the new data key.
+// RenewDataKey seals from now on with a data key that is not older than a month, and makes one where there is none:
+// then it reports true. Without a key that all configurations have nothing changes. CheckSecrets must not run
+// meanwhile: it would miss the new data key.
 func (db *DB) RenewDataKey(ctx context.Context, now time.Time) (made bool, err error) {
 	current := func(key *dataKey) bool { return key != nil && now.Before(key.made.Add(dataKeyTime)) }
 	if current(db.dataKeys.newest.Load()) || !db.vaults.HasKey() {
@@ -179,7 +182,8 @@ func (db *DB) RenewDataKey(ctx context.Context, now time.Time) (made bool, err e
 		return false, err
 	}
 	err = db.Write(ctx, func(tx *Tx) error {
-		return tx.exec(`INSERT INTO data_keys (id, sealed, created_at) VALUES ($1, $2, $3)`, kept.tenant, kept.kept, micros(now))
+		return tx.exec(`INSERT INTO data_keys (id, sealed, created_at) VALUES ($1, $2, $3)`,
+			kept.tenant, kept.kept, micros(now))
 	})
 	if err != nil {
 		return false, fmt.Errorf("keeping a data key: %w", err)

@@ -1,5 +1,5 @@
-// Package store keeps exports, their deliveries and their documents, and what the service role knows, durably, in a database of
-// package database.
+// Package store keeps exports, their deliveries and their documents, and what the service role knows, durably, in a
+// database of package database.
 //
 // Times are kept as integer microseconds UTC, bodies and header values as bytes.
 package store
@@ -85,8 +85,8 @@ func (db *DB) Hold() (release func(), ok bool) { return db.sql.Acquire() }
 // WALSize is the size of SQLite's write-ahead log in bytes; 0 when there is none.
 func (db *DB) WALSize() int64 { return db.sql.WALSize() }
 
-// Alone reports whether no other process can use the database, so that what is begun when this one starts was left by one that has
-// ended.
+// Alone reports whether no other process can use the database, so that what is begun when this one starts was left by
+// one that has ended.
 func (db *DB) Alone() bool { return !db.sql.Shared() }
 
 // Commits returns how many transactions were committed since it was called last, and how many writes they held.

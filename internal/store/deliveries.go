@@ -10,8 +10,8 @@ import (
 	"github.com/hiregate/hiregate/internal/hiring"
 )
 
-// PutDelivery inserts a delivery and sets its ID, or updates it if its state is still the one it was read with. Otherwise the error is
-// ErrStale and nothing is written; but that it was delivered is always written.
+// PutDelivery inserts a delivery and sets its ID, or updates it if its state is still the one it was read with.
+// Otherwise the error is ErrStale and nothing is written; but that it was delivered is always written.
 func (tx *Tx) PutDelivery(d *hiring.Delivery) error {
 	put := tx.updateDelivery
 	if d.Read.IsZero() {
@@ -26,35 +26,42 @@ func (tx *Tx) PutDelivery(d *hiring.Delivery) error {
 
 func (tx *Tx) insertDelivery(d *hiring.Delivery) (bool, error) {
 	return tx.sql.Scan([]any{&d.ID}, `
-		INSERT INTO deliveries (export_id, tenant, integration, round, outcome, fault, reason, attempts, parked, held_since, next_at, created_at, updated_at, documents)
+		INSERT INTO deliveries (export_id, tenant, integration, round, outcome, fault, reason, attempts, parked,
+		held_since, next_at, created_at, updated_at, documents)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
-		ON CONFLICT (export_id, integration, round) DO UPDATE SET outcome = excluded.outcome, fault = excluded.fault, reason = excluded.reason,
-			attempts = excluded.attempts, parked = excluded.parked, held_since = excluded.held_since, next_at = excluded.next_at, updated_at = excluded.updated_at,
+		ON CONFLICT (export_id, integration, round) DO UPDATE
+		SET outcome = excluded.outcome, fault = excluded.fault, reason = excluded.reason,
+			attempts = excluded.attempts, parked = excluded.parked, held_since = excluded.held_since,
+			next_at = excluded.next_at, updated_at = excluded.updated_at,
 			documents = excluded.documents
 			WHERE excluded.outcome = 'delivered' AND deliveries.outcome <> 'delivered'
 		RETURNING id`,
-		d.ExportID, d.Tenant, d.Integration, d.Round, string(d.Outcome), string(d.Fault), d.Reason, d.Attempts, d.Parked,
+		d.ExportID, d.Tenant, d.Integration, d.Round, string(d.Outcome), string(d.Fault), d.Reason, d.Attempts,
+		d.Parked,
 		micros(d.HeldSince), micros(d.NextAt), micros(d.CreatedAt), micros(d.UpdatedAt), string(d.Documents))
 }
 
 func (tx *Tx) updateDelivery(d *hiring.Delivery) (bool, error) {
 	return tx.changed(`
-		UPDATE deliveries SET outcome = $1, fault = $2, reason = $3, attempts = $4, parked = $5, held_since = $6, next_at = $7, updated_at = $8, documents = $9
+		UPDATE deliveries SET outcome = $1, fault = $2, reason = $3, attempts = $4, parked = $5, held_since = $6,
+		next_at = $7, updated_at = $8, documents = $9
 		WHERE id = $10 AND (round = $11 AND updated_at = $12 AND outcome IN ('pending', 'retrying', 'held')
 			OR $1 = 'delivered' AND outcome <> 'delivered')`,
-		string(d.Outcome), string(d.Fault), d.Reason, d.Attempts, d.Parked, micros(d.HeldSince), micros(d.NextAt), micros(d.UpdatedAt), string(d.Documents),
+		string(d.Outcome), string(d.Fault), d.Reason, d.Attempts, d.Parked, micros(d.HeldSince), micros(d.NextAt),
+		micros(d.UpdatedAt), string(d.Documents),
 		d.ID, d.Round, micros(d.Read))
 }
 
-// StandingDelivery reads a delivery that PutDelivery found stale, in whichever round it is by now, and locks its row until the
-// transaction ends.
+// StandingDelivery reads a delivery that PutDelivery found stale, in whichever round it is by now, and locks its row
+// until the transaction ends.
 func (tx *Tx) StandingDelivery(d *hiring.Delivery) (*hiring.Delivery, error) {
 	where, args := `id = $1`, []any{d.ID}
 	if d.Read.IsZero() {
 		where, args = `export_id = $1 AND integration = $2 AND round = $3`, []any{d.ExportID, d.Integration, d.Round}
 	}
 	var standing hiring.Delivery
-	found, err := tx.sql.Scan(fields(&standing), `UPDATE deliveries SET attempts = attempts WHERE `+where+` RETURNING `+deliveryColumns, args...)
+	found, err := tx.sql.Scan(fields(&standing), `UPDATE deliveries SET attempts = attempts WHERE `+where+`
+		RETURNING `+deliveryColumns, args...)
 	if err == nil && !found {
 		err = ErrNotFound
 	}
@@ -65,9 +72,11 @@ func (tx *Tx) StandingDelivery(d *hiring.Delivery) (*hiring.Delivery, error) {
 // BeginDelivery inserts a pending delivery, unless there is one.
 func (tx *Tx) BeginDelivery(d *hiring.Delivery) error {
 	return tx.exec(`
-		INSERT INTO deliveries (export_id, tenant, integration, round, outcome, fault, reason, attempts, parked, created_at, updated_at)
+		INSERT INTO deliveries (export_id, tenant, integration, round, outcome, fault, reason, attempts, parked,
+		created_at, updated_at)
 		VALUES ($1, $2, $3, $4, $5, '', '', 0, $6, $7, $8) ON CONFLICT (export_id, integration, round) DO NOTHING`,
-		d.ExportID, d.Tenant, d.Integration, d.Round, string(d.Outcome), false, micros(d.CreatedAt), micros(d.UpdatedAt))
+		d.ExportID, d.Tenant, d.Integration, d.Round, string(d.Outcome), false, micros(d.CreatedAt),
+		micros(d.UpdatedAt))
 }
 
 // CountAttempts sets a delivery's number of attempts, after two were made at once.
@@ -75,8 +84,8 @@ func (tx *Tx) CountAttempts(deliveryID int64, attempts int) error {
 	return tx.exec(`UPDATE deliveries SET attempts = $1 WHERE id = $2`, attempts, deliveryID)
 }
 
-// AddAttempt inserts an attempt of a delivery, which the transaction has written or locked before, and sets its number, from 1. It
-// stores no answer if the export's content was erased meanwhile.
+// AddAttempt inserts an attempt of a delivery, which the transaction has written or locked before, and sets its number,
+// from 1. It stores no answer if the export's content was erased meanwhile.
 func (tx *Tx) AddAttempt(a *hiring.Attempt) error {
 	answer, sealed := a.Answer, []byte(nil)
 	if len(answer) > 0 {
@@ -92,13 +101,15 @@ func (tx *Tx) AddAttempt(a *hiring.Attempt) error {
 	_, err := tx.sql.Scan([]any{&a.Number, &erased}, `
 		INSERT INTO attempts (delivery_id, number, started_at, duration, status, error, answer, sealed)
 		SELECT $1, count(*) + 1, $2, $3, $4, $5, $6, $7 FROM attempts WHERE delivery_id = $1
-		RETURNING number, EXISTS (SELECT 1 FROM deliveries d JOIN exports e ON e.id = d.export_id WHERE d.id = $1 AND e.erased_at IS NOT NULL)`,
+		RETURNING number, EXISTS (SELECT 1 FROM deliveries d JOIN exports e ON e.id = d.export_id WHERE d.id = $1
+		AND e.erased_at IS NOT NULL)`,
 		a.DeliveryID, micros(a.StartedAt), a.Duration.Microseconds(), a.Status, a.Error, answer, sealed)
 	if err != nil || !erased {
 		return err
 	}
 	a.Answer = nil
-	return tx.exec(`UPDATE attempts SET answer = NULL, sealed = NULL WHERE delivery_id = $1 AND number = $2`, a.DeliveryID, a.Number)
+	return tx.exec(`UPDATE attempts SET answer = NULL, sealed = NULL WHERE delivery_id = $1 AND number = $2`,
+		a.DeliveryID, a.Number)
 }
 
 // answerRow identifies an attempt by its start: its number is known only once it is inserted.
@@ -106,7 +117,8 @@ func answerRow(a *hiring.Attempt) string {
 	return fmt.Sprint(a.DeliveryID, "/", a.StartedAt.UnixMicro())
 }
 
-const deliveryColumns = `id, export_id, tenant, integration, round, outcome, fault, reason, attempts, parked, held_since, next_at, created_at, updated_at, documents`
+const deliveryColumns = `id, export_id, tenant, integration, round, outcome, fault, reason, attempts, parked,
+	held_since, next_at, created_at, updated_at, documents`
 
 func scanDelivery(r row) (*hiring.Delivery, error) {
 	var d hiring.Delivery
@@ -117,24 +129,28 @@ func scanDelivery(r row) (*hiring.Delivery, error) {
 
 // fields are where the columns of a delivery go.
 func fields(d *hiring.Delivery) []any {
-	return []any{&d.ID, &d.ExportID, &d.Tenant, &d.Integration, &d.Round, &d.Outcome, &d.Fault, &d.Reason, &d.Attempts, &d.Parked,
+	return []any{&d.ID, &d.ExportID, &d.Tenant, &d.Integration, &d.Round, &d.Outcome, &d.Fault, &d.Reason, &d.Attempts,
+		&d.Parked,
 		moment{&d.HeldSince}, moment{&d.NextAt}, moment{&d.CreatedAt}, moment{&d.UpdatedAt}, &d.Documents}
 }
 
 // Delivery reads the delivery of an export to an integration in a round.
 func (db *DB) Delivery(ctx context.Context, exportID int64, integration string, round int) (*hiring.Delivery, error) {
-	return queryOne(ctx, db, scanDelivery, `SELECT `+deliveryColumns+` FROM deliveries WHERE export_id = $1 AND integration = $2 AND round = $3`,
+	return queryOne(ctx, db, scanDelivery, `SELECT `+deliveryColumns+` FROM deliveries WHERE export_id = $1
+		AND integration = $2 AND round = $3`,
 		exportID, integration, round)
 }
 
-const deliveriesOfExport = `SELECT ` + deliveryColumns + ` FROM deliveries WHERE export_id = $1 ORDER BY round, integration`
+const deliveriesOfExport = `SELECT ` + deliveryColumns + ` FROM deliveries WHERE export_id = $1
+	ORDER BY round, integration`
 
 // Deliveries reads all deliveries of an export, by round and integration.
 func (db *DB) Deliveries(ctx context.Context, exportID int64) ([]*hiring.Delivery, error) {
 	return query(ctx, db, scanDelivery, deliveriesOfExport, exportID)
 }
 
-// DeliveriesOf reads the deliveries of a page of exports, at most MaxPage: those of each export by round and integration.
+// DeliveriesOf reads the deliveries of a page of exports, at most MaxPage: those of each export by round and
+// integration.
 func (db *DB) DeliveriesOf(ctx context.Context, exportIDs []int64) (map[int64][]*hiring.Delivery, error) {
 	if len(exportIDs) == 0 {
 		return nil, nil
@@ -158,16 +174,17 @@ func (db *DB) DeliveriesOf(ctx context.Context, exportIDs []int64) (map[int64][]
 // notQuarantined leaves out the deliveries of exports that wait for a person, not for an integration.
 const notQuarantined = `NOT EXISTS (SELECT 1 FROM exports e WHERE e.id = deliveries.export_id AND e.quarantined)`
 
-// HeldDeliveries reads a page of the deliveries that are held for an integration, by export, from the one after a given export ID
-// on.
-func (db *DB) HeldDeliveries(ctx context.Context, tenant, integration string, after int64, limit int) ([]*hiring.Delivery, error) {
+// HeldDeliveries reads a page of the deliveries that are held for an integration, by export, from the one after a given
+// export ID on.
+func (db *DB) HeldDeliveries(ctx context.Context, tenant, integration string, after int64,
+	limit int) ([]*hiring.Delivery, error) {
 	return query(ctx, db, scanDelivery, `SELECT `+deliveryColumns+` FROM deliveries
 		WHERE tenant = $1 AND integration = $2 AND outcome = 'held' AND export_id > $3 AND `+notQuarantined+`
 		ORDER BY export_id LIMIT $4`, tenant, integration, after, limit)
 }
 
-// latestAttempts is how many attempts of a delivery are read: each has up to 64 KiB of an answer, and a short retry schedule makes
-// thousands of them.
+// latestAttempts is how many attempts of a delivery are read: each has up to 64 KiB of an answer, and a short retry
+// schedule makes thousands of them.
 const latestAttempts = 100
 
 // Attempts reads the attempts of a delivery, the first one first: of more than 100 the last 100.
@@ -180,7 +197,8 @@ func (db *DB) Attempts(ctx context.Context, deliveryID int64) ([]hiring.Attempt,
 		a.Duration = time.Duration(micro) * time.Microsecond
 		sealed = append(sealed, answer)
 		return a, err
-	}, `SELECT delivery_id, number, started_at, duration, status, error, answer, sealed FROM attempts WHERE delivery_id = $1 ORDER BY number DESC LIMIT $2`, deliveryID, latestAttempts)
+	}, `SELECT delivery_id, number, started_at, duration, status, error, answer, sealed FROM attempts
+		WHERE delivery_id = $1 ORDER BY number DESC LIMIT $2`, deliveryID, latestAttempts)
 	if err != nil {
 		return nil, err
 	}
@@ -196,20 +214,22 @@ func (db *DB) Attempts(ctx context.Context, deliveryID int64) ([]hiring.Attempt,
 	return all, nil
 }
 
-// MoveDelivery moves a delivery whose workflow has ended to another round. It reports false when the delivery was changed since it was
-// read.
+// MoveDelivery moves a delivery whose workflow has ended to another round. It reports false when the delivery was
+// changed since it was read.
 func (tx *Tx) MoveDelivery(d *hiring.Delivery, round int, now time.Time) (bool, error) {
 	return tx.changed(`UPDATE deliveries SET parked = $1, round = $2, held_since = NULL, updated_at = $3
 		WHERE export_id = $4 AND integration = $5 AND round = $6 AND outcome = $7 AND parked = $8 AND updated_at = $9`,
 		false, round, micros(now), d.ExportID, d.Integration, d.Round, string(d.Outcome), d.Parked, micros(d.UpdatedAt))
 }
 
-// HeldAt counts the held deliveries of each integration that has any, parked or not, without those of exports in quarantine.
+// HeldAt counts the held deliveries of each integration that has any, parked or not, without those of exports in
+// quarantine.
 func (db *DB) HeldAt(ctx context.Context) (map[hiring.Place]int64, error) {
 	return queryMap(ctx, db, func(r row) (at hiring.Place, n int64, err error) {
 		err = r.Scan(&at.Tenant, &at.Integration, &n)
 		return at, n, err
-	}, `SELECT tenant, integration, count(*) FROM deliveries WHERE held_since IS NOT NULL AND `+notQuarantined+` GROUP BY tenant, integration`)
+	}, `SELECT tenant, integration, count(*) FROM deliveries WHERE held_since IS NOT NULL
+		AND `+notQuarantined+` GROUP BY tenant, integration`)
 }
 
 // Quarantined counts the exports in quarantine of each tenant that has any.
@@ -220,12 +240,15 @@ func (db *DB) Quarantined(ctx context.Context) (map[string]int64, error) {
 	}, `SELECT tenant, count(*) FROM exports WHERE quarantined GROUP BY tenant`)
 }
 
-// EndDeliveries fails up to 500 deliveries to a removed integration that are not final, and returns how many. Call it until it returns
+// EndDeliveries fails up to 500 deliveries to a removed integration that are not final, and returns how many. Call it
+// until it returns
 // 0.
 func (tx *Tx) EndDeliveries(tenant, integration, reason string, now time.Time) (int64, error) {
 	return tx.sql.Exec(`
-		UPDATE deliveries SET outcome = 'failed', fault = 'partner_fault', reason = $1, parked = $2, held_since = NULL, next_at = NULL, updated_at = $3
-		WHERE id IN (SELECT id FROM deliveries WHERE tenant = $4 AND integration = $5 AND outcome IN ('pending', 'retrying', 'held') LIMIT 500)
+		UPDATE deliveries SET outcome = 'failed', fault = 'partner_fault', reason = $1, parked = $2, held_since = NULL,
+		next_at = NULL, updated_at = $3
+		WHERE id IN (SELECT id FROM deliveries WHERE tenant = $4 AND integration = $5
+		AND outcome IN ('pending', 'retrying', 'held') LIMIT 500)
 			AND outcome IN ('pending', 'retrying', 'held')`, // once more: another node may have ended it since
 		reason, false, micros(now), tenant, integration)
 }

@@ -16,9 +16,12 @@ func (tx *Tx) InsertDocument(d hiring.Document) error {
 		return err
 	}
 	return tx.exec(`
-		INSERT INTO documents (export_id, tenant, position, source_url, state, reason, tries, next_at, blob, sha256, size, declared, detected, file_name, created_at, fetched_at, sealed)
-		VALUES ($1, $2, $3, $4, $5, '', 0, NULL, '', NULL, 0, '', '', $7, $6, NULL, $8) ON CONFLICT (export_id, position) DO NOTHING`,
-		d.ExportID, d.Tenant, d.Position, of.SourceURL, string(hiring.Fetching), micros(d.CreatedAt), of.FileName, of.sealed)
+		INSERT INTO documents (export_id, tenant, position, source_url, state, reason, tries, next_at, blob, sha256,
+		size, declared, detected, file_name, created_at, fetched_at, sealed)
+		VALUES ($1, $2, $3, $4, $5, '', 0, NULL, '', NULL, 0, '', '', $7, $6, NULL, $8)
+		ON CONFLICT (export_id, position) DO NOTHING`,
+		d.ExportID, d.Tenant, d.Position, of.SourceURL, string(hiring.Fetching), micros(d.CreatedAt), of.FileName,
+		of.sealed)
 }
 
 // about is the personal part of a document's row: in columns of its own, or sealed.
@@ -74,24 +77,29 @@ func (db *DB) document(ctx context.Context, kept *keptDocument) (*hiring.Documen
 	return d, err
 }
 
-// UpdateDocument writes the result of an attempt to fetch a document. It reports false when the document was final before: then nothing
-// changes, and the file that was fetched for it is not needed.
+// UpdateDocument writes the result of an attempt to fetch a document. It reports false when the document was final
+// before: then nothing changes, and the file that was fetched for it is not needed.
 func (tx *Tx) UpdateDocument(d *hiring.Document) (bool, error) {
 	of, err := tx.db.dataKeys.about(d)
 	if err != nil {
 		return false, err
 	}
-	return tx.changed(`UPDATE documents SET state = $1, reason = $2, tries = $3, next_at = $4, blob = $5, sha256 = $6, size = $7, declared = $8,
-		detected = $9, file_name = $10, fetched_at = $11, refusals = $12, source_url = $13, sealed = $14 WHERE id = $15 AND state = 'fetching'`,
-		string(d.State), d.Reason, d.Tries, micros(d.NextAt), d.Blob, d.SHA256, d.Size, d.Declared, d.Detected, of.FileName, micros(d.FetchedAt), d.Refusals,
+	return tx.changed(`UPDATE documents SET state = $1, reason = $2, tries = $3, next_at = $4, blob = $5, sha256 = $6,
+		size = $7, declared = $8,
+		detected = $9, file_name = $10, fetched_at = $11, refusals = $12, source_url = $13, sealed = $14 WHERE id = $15
+		AND state = 'fetching'`,
+		string(d.State), d.Reason, d.Tries, micros(d.NextAt), d.Blob, d.SHA256, d.Size, d.Declared, d.Detected,
+		of.FileName, micros(d.FetchedAt), d.Refusals,
 		of.SourceURL, of.sealed, d.ID)
 }
 
-const documentColumns = `d.id, d.export_id, d.tenant, d.position, d.source_url, d.state, d.reason, d.tries, d.next_at, d.blob, d.sha256, d.size,
+const documentColumns = `d.id, d.export_id, d.tenant, d.position, d.source_url, d.state, d.reason, d.tries, d.next_at,
+	d.blob, d.sha256, d.size,
 	d.declared, d.detected, d.file_name, d.created_at, d.fetched_at, d.refusals, d.sealed`
 
 func documentFields(d *hiring.Document) []any {
-	return []any{&d.ID, &d.ExportID, &d.Tenant, &d.Position, &d.SourceURL, &d.State, &d.Reason, &d.Tries, moment{&d.NextAt}, &d.Blob, &d.SHA256, &d.Size,
+	return []any{&d.ID, &d.ExportID, &d.Tenant, &d.Position, &d.SourceURL, &d.State, &d.Reason, &d.Tries,
+		moment{&d.NextAt}, &d.Blob, &d.SHA256, &d.Size,
 		&d.Declared, &d.Detected, &d.FileName, moment{&d.CreatedAt}, moment{&d.FetchedAt}, &d.Refusals}
 }
 
@@ -113,19 +121,21 @@ func (db *DB) Documents(ctx context.Context, exportID int64) ([]*hiring.Document
 	return docs, nil
 }
 
-// Unfetched counts the documents that are still to be fetched; till is when the first of their URLs ends, zero without any. Exports have
-// rising IDs, and the documents of the one that came first end first.
+// Unfetched counts the documents that are still to be fetched; till is when the first of their URLs ends, zero without
+// any. Exports have rising IDs, and the documents of the one that came first end first.
 func (db *DB) Unfetched(ctx context.Context) (n int64, till time.Time, err error) {
 	n, err = queryOne(ctx, db, func(r row) (n int64, err error) {
 		return n, r.Scan(&n, moment{&till})
-	}, `SELECT w.n, e.documents_till FROM (SELECT count(*) AS n, min(export_id) AS first FROM documents WHERE state = 'fetching') w
+	}, `SELECT w.n, e.documents_till FROM (SELECT count(*) AS n, min(export_id) AS first FROM documents
+		WHERE state = 'fetching') w
 		LEFT JOIN exports e ON e.id = w.first`)
 	return n, till, err
 }
 
 // InsertLink adds a public URL of a document, known by its hash, until a time.
 func (tx *Tx) InsertLink(hash [32]byte, documentID int64, till time.Time) error {
-	return tx.exec(`INSERT INTO document_links (hash, document_id, till) VALUES ($1, $2, $3)`, hash[:], documentID, micros(till))
+	return tx.exec(`INSERT INTO document_links (hash, document_id, till) VALUES ($1, $2, $3)`,
+		hash[:], documentID, micros(till))
 }
 
 // ExtendLinks moves the end of the public URLs of an export's documents, never to an earlier time.
@@ -144,7 +154,8 @@ type LinkSource struct {
 func (db *DB) LinkSource(ctx context.Context, hash [32]byte) (LinkSource, error) {
 	return queryOne(ctx, db, func(r row) (s LinkSource, err error) {
 		return s, r.Scan(&s.Tenant, &s.Hops)
-	}, `SELECT e.tenant, e.hops FROM document_links l JOIN documents d ON d.id = l.document_id JOIN exports e ON e.id = d.export_id
+	}, `SELECT e.tenant, e.hops FROM document_links l JOIN documents d ON d.id = l.document_id
+		JOIN exports e ON e.id = d.export_id
 		WHERE l.hash = $1`, hash[:])
 }
 
@@ -153,7 +164,8 @@ func (db *DB) DocumentByLink(ctx context.Context, hash [32]byte) (d *hiring.Docu
 	kept, err := queryOne(ctx, db, func(r row) (*keptDocument, error) {
 		var d keptDocument
 		return &d, r.Scan(append(d.fields(), moment{&till})...)
-	}, `SELECT `+documentColumns+`, l.till FROM document_links l JOIN documents d ON d.id = l.document_id WHERE l.hash = $1`, hash[:])
+	}, `SELECT `+documentColumns+`, l.till FROM document_links l JOIN documents d ON d.id = l.document_id
+		WHERE l.hash = $1`, hash[:])
 	if err != nil {
 		return nil, till, err
 	}

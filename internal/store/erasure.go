@@ -11,21 +11,27 @@ import (
 // ErrErased says that what an export held of its candidate was removed, so that it can't be delivered again.
 var ErrErased = errors.New("the content of this export was erased")
 
-// erasable is the condition on an export e that nothing more is to be done with it, and nothing was since $1: every delivery of its
-// current round is there and all deliveries are final, every document is fetched or given up, and none of its public URLs lives at $2.
-// What is in quarantine, waits for Temporal, or was refused by it, is not: it was accepted, and somebody has to look at it.
-const erasable = `e.erased_at IS NULL AND e.dispatched_at < $1 AND e.fault = '' AND NOT e.quarantined AND e.deliver_till <= $2
-	AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.export_id = e.id AND (d.outcome NOT IN ('delivered', 'failed', 'expired') OR d.updated_at >= $1))
+// erasable is the condition on an export e that nothing more is to be done with it, and nothing was since $1: every
+// delivery of its current round is there and all deliveries are final, every document is fetched or given up, and none
+// of its public URLs lives at $2. What is in quarantine, waits for Temporal, or was refused by it, is not: it was
+// accepted, and somebody has to look at it.
+const erasable = `e.erased_at IS NULL AND e.dispatched_at < $1 AND e.fault = '' AND NOT e.quarantined
+	AND e.deliver_till <= $2
+	AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.export_id = e.id
+	AND (d.outcome NOT IN ('delivered', 'failed', 'expired') OR d.updated_at >= $1))
 	AND (e.integrations = '' OR length(e.integrations) - length(replace(e.integrations, ' ', '')) + 1 <=
 		(SELECT count(*) FROM deliveries d WHERE d.export_id = e.id AND d.round = e.round))
-	AND e.attachments <= (SELECT count(*) FROM documents o WHERE o.export_id = e.id AND o.state IN ('fetched', 'given_up'))
-	AND NOT EXISTS (SELECT 1 FROM documents o JOIN document_links l ON l.document_id = o.id WHERE o.export_id = e.id AND l.till > $2)`
+	AND e.attachments <= (SELECT count(*) FROM documents o WHERE o.export_id = e.id
+	AND o.state IN ('fetched', 'given_up'))
+	AND NOT EXISTS (SELECT 1 FROM documents o JOIN document_links l ON l.document_id = o.id WHERE o.export_id = e.id
+	AND l.till > $2)`
 
-// Erasable lists the exports that nothing was done with since before, among the next thousand bodies after an ID. next is the ID to
-// continue after, 0 at the end.
+// Erasable lists the exports that nothing was done with since before, among the next thousand bodies after an ID. next
+// is the ID to continue after, 0 at the end.
 func (db *DB) Erasable(ctx context.Context, after int64, before, now time.Time) (found []int64, next int64, err error) {
 	until := hiring.FirstID(before)
-	last, err := query(ctx, db, scanned[int64], `SELECT export_id FROM export_bodies WHERE export_id > $1 AND export_id < $2 ORDER BY export_id LIMIT 1 OFFSET $3`,
+	last, err := query(ctx, db, scanned[int64], `SELECT export_id FROM export_bodies WHERE export_id > $1
+		AND export_id < $2 ORDER BY export_id LIMIT 1 OFFSET $3`,
 		after, until, unfinishedPage-1)
 	if err != nil {
 		return nil, 0, err
@@ -34,19 +40,22 @@ func (db *DB) Erasable(ctx context.Context, after int64, before, now time.Time) 
 		next, until = last[0], last[0]+1
 	}
 	found, err = query(ctx, db, scanned[int64], `SELECT e.id FROM export_bodies b JOIN exports e ON e.id = b.export_id
-		WHERE b.export_id > $3 AND b.export_id < $4 AND `+erasable+` ORDER BY b.export_id`, micros(before), micros(now), after, until)
+		WHERE b.export_id > $3 AND b.export_id < $4 AND `+erasable+` ORDER BY b.export_id`,
+		micros(before), micros(now), after, until)
 	return found, next, err
 }
 
-// Erase removes what an export holds of its candidate: the body as it came and as it went out, the headers, the candidate's id, what is
-// known of its documents beside what became of them, and what its receivers answered. The files that nothing else refers to become
-// uploads that nobody takes, for the sweep. It keeps what tells of the export itself: its key and hash, which know a repeat, its
-// receipt, deliveries and attempts. It reports false, and changes nothing, when the export is not erasable (any more); see Erasable.
+// Erase removes what an export holds of its candidate: the body as it came and as it went out, the headers, the
+// candidate's id, what is known of its documents beside what became of them, and what its receivers answered. The files
+// that nothing else refers to become uploads that nobody takes, for the sweep. It keeps what tells of the export
+// itself: its key and hash, which know a repeat, its receipt, deliveries and attempts. It reports false, and changes
+// nothing, when the export is not erasable (any more); see Erasable.
 func (tx *Tx) Erase(id int64, before, now time.Time) (bool, error) {
 	if err := tx.lockExport(id); err != nil {
 		return false, err
 	}
-	ok, err := tx.sql.Scan([]any{&id}, `SELECT e.id FROM exports e WHERE e.id = $3 AND `+erasable, micros(before), micros(now), id)
+	ok, err := tx.sql.Scan([]any{&id}, `SELECT e.id FROM exports e WHERE e.id = $3
+		AND `+erasable, micros(before), micros(now), id)
 	if err != nil || !ok {
 		return false, err
 	}
@@ -62,17 +71,20 @@ func (tx *Tx) erase(id int64, now time.Time) error {
 	if err := tx.releaseFiles(id, now); err != nil {
 		return err
 	}
-	if err := tx.exec(`UPDATE exports SET erased_at = $1, candidate_id = '' WHERE id = $2`, micros(now), id); err != nil {
+	if err := tx.exec(`UPDATE exports SET erased_at = $1, candidate_id = '' WHERE id = $2`,
+		micros(now), id); err != nil {
 		return err
 	}
-	if err := tx.exec(`UPDATE documents SET source_url = $1, blob = '', sha256 = NULL, file_name = '', sealed = NULL WHERE export_id = $2`, []byte{}, id); err != nil {
+	if err := tx.exec(`UPDATE documents SET source_url = $1, blob = '', sha256 = NULL, file_name = '', sealed = NULL
+		WHERE export_id = $2`, []byte{}, id); err != nil {
 		return err
 	}
 	return tx.execAll([]string{
 		`DELETE FROM export_bodies WHERE export_id = $1`,
 		`DELETE FROM outgoing_bodies WHERE export_id = $1`,
 		`DELETE FROM document_links WHERE document_id IN (SELECT id FROM documents WHERE export_id = $1)`,
-		`UPDATE attempts SET answer = NULL, sealed = NULL WHERE delivery_id IN (SELECT id FROM deliveries WHERE export_id = $1)`,
+		`UPDATE attempts SET answer = NULL, sealed = NULL WHERE delivery_id IN (SELECT id FROM deliveries
+			WHERE export_id = $1)`,
 	}, id)
 }
 
@@ -103,13 +115,14 @@ func (tx *Tx) Remainder(id int64) (e *hiring.Export, left Remainder, err error) 
 		}
 	}
 	var settled int
-	_, err = tx.sql.Scan([]any{&settled}, `SELECT count(*) FROM documents WHERE export_id = $1 AND state IN ('fetched', 'given_up')`, id)
+	_, err = tx.sql.Scan([]any{&settled}, `SELECT count(*) FROM documents WHERE export_id = $1
+		AND state IN ('fetched', 'given_up')`, id)
 	left.Documents = e.Attachments - settled
 	return e, left, err
 }
 
-// EraseNow ends what of an export is still to come, and removes what Erase removes. The export and its remainder are those that the
-// transaction read. Its workflow then finds everything ended.
+// EraseNow ends what of an export is still to come, and removes what Erase removes. The export and its remainder are
+// those that the transaction read. Its workflow then finds everything ended.
 func (tx *Tx) EraseNow(e *hiring.Export, left Remainder, now time.Time) error {
 	for _, d := range left.Deliveries {
 		if err := tx.BeginDelivery(d); err != nil { // it may not have been written yet
@@ -119,8 +132,10 @@ func (tx *Tx) EraseNow(e *hiring.Export, left Remainder, now time.Time) error {
 	if left.Documents > 0 { // those that were not entered yet, so that nobody does
 		err := tx.exec(`
 			WITH RECURSIVE n (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM n WHERE n + 1 < $1)
-			INSERT INTO documents (export_id, tenant, position, source_url, state, reason, tries, blob, size, declared, detected, file_name, created_at)
-			SELECT $2, $3, n, $4, $5, '', 0, '', 0, '', '', '', $6 FROM n WHERE TRUE ON CONFLICT (export_id, position) DO NOTHING`,
+			INSERT INTO documents (export_id, tenant, position, source_url, state, reason, tries, blob, size, declared,
+			detected, file_name, created_at)
+			SELECT $2, $3, n, $4, $5, '', 0, '', 0, '', '', '', $6 FROM n WHERE TRUE
+			ON CONFLICT (export_id, position) DO NOTHING`,
 			e.Attachments, e.ID, e.Tenant, []byte{}, string(hiring.Fetching), micros(now))
 		if err != nil {
 			return err
@@ -130,11 +145,16 @@ func (tx *Tx) EraseNow(e *hiring.Export, left Remainder, now time.Time) error {
 		statement string
 		args      []any
 	}{
-		{`UPDATE deliveries SET outcome = 'failed', fault = 'our_fault', reason = $1, parked = $2, held_since = NULL, next_at = NULL, updated_at = $3
-			WHERE export_id = $4 AND outcome IN ('pending', 'retrying', 'held')`, []any{ErasedReason, false, micros(now), e.ID}},
-		{`UPDATE documents SET state = 'given_up', reason = $1, next_at = NULL WHERE export_id = $2 AND state IN ('fetching', 'scanning')`, []any{ErasedReason, e.ID}},
+		{`UPDATE deliveries SET outcome = 'failed', fault = 'our_fault', reason = $1, parked = $2, held_since = NULL,
+			next_at = NULL, updated_at = $3
+			WHERE export_id = $4 AND outcome IN ('pending', 'retrying', 'held')`,
+			[]any{ErasedReason, false, micros(now), e.ID}},
+		{`UPDATE documents SET state = 'given_up', reason = $1, next_at = NULL WHERE export_id = $2
+			AND state IN ('fetching', 'scanning')`, []any{ErasedReason, e.ID}},
 		{`UPDATE exports SET quarantined = $1 WHERE id = $2`, []any{false, e.ID}},
-		{`UPDATE exports SET fault = $1 WHERE id = $2 AND dispatched_at IS NULL AND fault = ''`, []any{ErasedReason, e.ID}}, // no workflow is started for it
+		// no workflow is started for it
+		{`UPDATE exports SET fault = $1 WHERE id = $2 AND dispatched_at IS NULL AND fault = ''`,
+			[]any{ErasedReason, e.ID}},
 	} {
 		if err := tx.exec(one.statement, one.args...); err != nil {
 			return err
@@ -148,10 +168,11 @@ func (tx *Tx) lockContent(id int64) error {
 	return tx.execOr(ErrErased, `UPDATE exports SET round = round WHERE id = $1 AND erased_at IS NULL`, id)
 }
 
-// releaseFiles leaves the files of an export to the sweep, but for those that other documents have. There may be thousands of them: it takes
-// no statement for each.
+// releaseFiles leaves the files of an export to the sweep, but for those that other documents have. There may be
+// thousands of them: it takes no statement for each.
 func (tx *Tx) releaseFiles(id int64, now time.Time) error {
-	shelves, err := queryTx(tx, scanned[string], `SELECT DISTINCT substr(blob, 1, 1) FROM documents WHERE export_id = $1 AND blob <> '' ORDER BY 1`, id)
+	shelves, err := queryTx(tx, scanned[string], `SELECT DISTINCT substr(blob, 1, 1) FROM documents WHERE export_id = $1
+		AND blob <> '' ORDER BY 1`, id)
 	if err != nil {
 		return err
 	}
@@ -160,13 +181,16 @@ func (tx *Tx) releaseFiles(id int64, now time.Time) error {
 			return err
 		}
 	}
-	return tx.exec(`INSERT INTO uploads (blob, begun_at) SELECT DISTINCT d.blob, CAST($2 AS BIGINT) FROM documents d WHERE d.export_id = $1 AND d.blob <> ''
+	return tx.exec(`INSERT INTO uploads (blob, begun_at) SELECT DISTINCT d.blob, CAST($2 AS BIGINT) FROM documents d
+		WHERE d.export_id = $1 AND d.blob <> ''
 		AND NOT EXISTS (SELECT 1 FROM documents o WHERE o.blob = d.blob AND o.blob <> '' AND o.export_id <> $1)
-		AND NOT EXISTS (SELECT 1 FROM application_documents a WHERE a.blob = d.blob) ON CONFLICT DO NOTHING`, id, micros(now))
+		AND NOT EXISTS (SELECT 1 FROM application_documents a WHERE a.blob = d.blob) ON CONFLICT DO NOTHING`,
+		id, micros(now))
 }
 
-// lockFiles waits for those who let go of the same file, on whatever node: of two that take it from its last two documents, the second
-// has to see what the first did. A transaction has room for few locks, so that files with the same first character share one.
+// lockFiles waits for those who let go of the same file, on whatever node: of two that take it from its last two
+// documents, the second has to see what the first did. A transaction has room for few locks, so that files with the
+// same first character share one.
 func (tx *Tx) lockFiles(blob string) error { return tx.lockKey("file", blob[:min(1, len(blob))]) }
 
 // releaseFile leaves a file to the sweep, unless a document still has it.

@@ -9,8 +9,8 @@ import (
 	"github.com/hiregate/hiregate/internal/hiring"
 )
 
-// ExportFilter chooses exports; an empty field chooses all. Integration and Candidate are names within a tenant: without one,
-// nothing is quick to find by them.
+// ExportFilter chooses exports; an empty field chooses all. Integration and Candidate are names within a tenant:
+// without one, nothing is quick to find by them.
 type ExportFilter struct {
 	Tenant       string
 	Integration  string
@@ -60,13 +60,15 @@ func (c *conditions) String() string {
 }
 
 // latest: what was redelivered is told by its last round.
-const latest = `NOT EXISTS (SELECT 1 FROM deliveries l WHERE l.export_id = d.export_id AND l.integration = d.integration AND l.round > d.round)`
+const latest = `NOT EXISTS (SELECT 1 FROM deliveries l WHERE l.export_id = d.export_id AND l.integration = d.integration
+	AND l.round > d.round)`
 
 // query reads one export more than a page holds.
 func (f ExportFilter) query() (string, []any) {
 	var c conditions
 	ofDelivery := f.Integration != "" || f.Outcome != ""
-	// Exports with a rare outcome are found from the deliveries' side, by its index; those of one candidate are few anyway.
+	// Exports with a rare outcome are found from the deliveries' side, by its index; those of one candidate are few
+	// anyway.
 	if !ofDelivery || f.Candidate != "" {
 		f.ofExports(&c)
 		f.bounds(&c, "e.id")
@@ -74,7 +76,8 @@ func (f ExportFilter) query() (string, []any) {
 			f.ofDeliveries(&c, "EXISTS (SELECT 1 FROM deliveries d WHERE d.export_id = e.id AND "+latest, ")")
 		}
 		c.args = append(c.args, f.Limit+1)
-		return fmt.Sprintf(`SELECT %s FROM exports e%s ORDER BY e.id DESC LIMIT $%d`, exportColumns, &c, len(c.args)), c.args
+		return fmt.Sprintf(`SELECT %s FROM exports e%s ORDER BY e.id DESC LIMIT $%d`,
+			exportColumns, &c, len(c.args)), c.args
 	}
 	c.where = append(c.where, latest)
 	f.ofDeliveries(&c, "", "")
@@ -85,7 +88,8 @@ func (f ExportFilter) query() (string, []any) {
 		c.where = append(c.where, "e.quarantined")
 	}
 	c.args = append(c.args, f.Limit+1)
-	return fmt.Sprintf(`SELECT %s FROM exports e WHERE e.id IN (SELECT DISTINCT d.export_id FROM %s%s ORDER BY d.export_id DESC LIMIT $%d)
+	return fmt.Sprintf(`SELECT %s FROM exports e WHERE e.id IN (SELECT DISTINCT d.export_id FROM %s%s
+		ORDER BY d.export_id DESC LIMIT $%d)
 		ORDER BY e.id DESC`, exportColumns, from, &c, len(c.args)), c.args
 }
 

@@ -19,16 +19,20 @@ type Seen struct {
 	ReceivedAt time.Time
 }
 
-// InsertExport adds an export, which has its ID, with its body. It reports false, and changes nothing, when the tenant has an
-// export of that key already; SeenExport then tells which.
+// InsertExport adds an export, which has its ID, with its body. It reports false, and changes nothing, when the tenant
+// has an export of that key already; SeenExport then tells which.
 func (tx *Tx) InsertExport(e *hiring.Export) (bool, error) {
 	n, err := tx.sql.Exec(`
-		INSERT INTO exports (id, tenant, key, keyed, origin, sha256, size, candidate_id, attachments, receipt, received_at,
-			documents_till, deliver_till, round, integrations, workflow_id, dispatched_at, dispatch_after, fault, quarantined, findings, hops)
+		INSERT INTO exports (id, tenant, key, keyed, origin, sha256, size, candidate_id, attachments, receipt,
+		received_at,
+			documents_till, deliver_till, round, integrations, workflow_id, dispatched_at, dispatch_after, fault,
+			quarantined, findings, hops)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, NULL, $11, '', $17, $18, $19)
 		ON CONFLICT DO NOTHING`,
-		e.ID, e.Tenant, e.Key, e.Keyed, string(e.Origin), e.SHA256[:], e.Size, e.CandidateID, e.Attachments, e.Receipt, micros(e.ReceivedAt),
-		micros(e.DocumentsTill), micros(e.DeliverTill), e.Round, joined(e.Integrations), e.WorkflowID, e.Quarantined, e.Findings, e.Hops)
+		e.ID, e.Tenant, e.Key, e.Keyed, string(e.Origin), e.SHA256[:], e.Size, e.CandidateID, e.Attachments, e.Receipt,
+		micros(e.ReceivedAt),
+		micros(e.DocumentsTill), micros(e.DeliverTill), e.Round, joined(e.Integrations), e.WorkflowID, e.Quarantined,
+		e.Findings, e.Hops)
 	if err != nil || n == 0 {
 		return false, err
 	}
@@ -75,17 +79,19 @@ func (tx *Tx) StandIn(tenant string, sum [sha256.Size]byte, proposed string, now
 	var key string
 	ok, err := tx.sql.Scan([]any{&key}, `
 		INSERT INTO unkeyed_bodies (tenant, sha256, key, till) VALUES ($1, $2, $3, $4)
-		ON CONFLICT (tenant, sha256) DO UPDATE SET key = excluded.key, till = excluded.till WHERE unkeyed_bodies.till <= $5
+		ON CONFLICT (tenant, sha256) DO UPDATE SET key = excluded.key, till = excluded.till
+		WHERE unkeyed_bodies.till <= $5
 		RETURNING key`, tenant, sum[:], proposed, micros(till), micros(now))
 	if err != nil || ok {
 		return key, err
 	}
-	_, err = tx.sql.Scan([]any{&key}, `SELECT key FROM unkeyed_bodies WHERE tenant = $1 AND sha256 = $2`, tenant, sum[:])
+	_, err = tx.sql.Scan([]any{&key}, `SELECT key FROM unkeyed_bodies WHERE tenant = $1 AND sha256 = $2`,
+		tenant, sum[:])
 	return key, err
 }
 
-// MarkDispatched stores that Temporal has the workflow of a round, and the integrations that it delivers to. Integrations that a
-// redelivery added to the round while its workflow was being started get the next round.
+// MarkDispatched stores that Temporal has the workflow of a round, and the integrations that it delivers to.
+// Integrations that a redelivery added to the round while its workflow was being started get the next round.
 func (tx *Tx) MarkDispatched(id int64, round int, at time.Time, integrations ...string) error {
 	const mark = `UPDATE exports SET dispatched_at = $1, integrations = $2 WHERE id = $3 AND round = $4`
 	args := []any{micros(at), joined(integrations), id, round}
@@ -112,7 +118,8 @@ func (tx *Tx) MarkDispatched(id int64, round int, at time.Time, integrations ...
 		return err
 	}
 	for _, name := range added { // a delivery that was moved into the round goes on where it is delivered
-		err := tx.exec(`UPDATE deliveries SET round = $1 WHERE export_id = $2 AND integration = $3 AND round = $4`, next.Round, id, name, round)
+		err := tx.exec(`UPDATE deliveries SET round = $1 WHERE export_id = $2 AND integration = $3 AND round = $4`,
+			next.Round, id, name, round)
 		if err != nil {
 			return err
 		}
@@ -135,9 +142,9 @@ func (tx *Tx) MarkFault(id int64, reason string) error {
 	return tx.exec(`UPDATE exports SET fault = $1 WHERE id = $2`, reason, id)
 }
 
-// NextRound has an export delivered to integrations again: a redelivery, or a release of held deliveries. It adds them to the present
-// round if no workflow was started for that yet, and begins the next round otherwise. It returns the updated export. The error is
-// ErrErased when the content was erased.
+// NextRound has an export delivered to integrations again: a redelivery, or a release of held deliveries. It adds them
+// to the present round if no workflow was started for that yet, and begins the next round otherwise. It returns the
+// updated export. The error is ErrErased when the content was erased.
 func (tx *Tx) NextRound(id int64, integrations []string, now, deliverTill time.Time) (*hiring.Export, error) {
 	if err := tx.lockExport(id); err != nil {
 		return nil, err
@@ -168,7 +175,8 @@ func (tx *Tx) NextRound(id int64, integrations []string, now, deliverTill time.T
 		e.WorkflowID = hiring.WorkflowID(e.Tenant, e.Key, e.Round)
 	}
 	e.DispatchedAt, e.Fault, e.DeliverTill = time.Time{}, "", deliverTill
-	err = tx.exec(`UPDATE exports SET round = $1, integrations = $2, workflow_id = $3, dispatched_at = NULL, dispatch_after = $4,
+	err = tx.exec(`UPDATE exports SET round = $1, integrations = $2, workflow_id = $3, dispatched_at = NULL,
+		dispatch_after = $4,
 		deliver_till = $5, fault = '' WHERE id = $6`,
 		e.Round, joined(e.Integrations), e.WorkflowID, micros(now), micros(deliverTill), id)
 	return e, err
@@ -177,14 +185,16 @@ func (tx *Tx) NextRound(id int64, integrations []string, now, deliverTill time.T
 // joined formats names of integrations for the column: sorted, each once, separated by spaces.
 func joined(names []string) string { return strings.Join(hiring.Distinct(names), " ") }
 
-// EndQuarantine releases an export from quarantine. It reports false when it is not there (any more). Its findings stay.
+// EndQuarantine releases an export from quarantine. It reports false when it is not there (any more). Its findings
+// stay.
 func (tx *Tx) EndQuarantine(id int64) (bool, error) {
 	return tx.changed(`UPDATE exports SET quarantined = $1 WHERE id = $2 AND quarantined`, false, id)
 }
 
 // SkipRound moves an export that was not dispatched to the next round, with the deliveries of its present one.
 func (tx *Tx) SkipRound(e *hiring.Export) error {
-	n, err := tx.sql.Exec(`UPDATE exports SET round = $1, workflow_id = $2 WHERE id = $3 AND round = $4 AND dispatched_at IS NULL`,
+	n, err := tx.sql.Exec(`UPDATE exports SET round = $1, workflow_id = $2 WHERE id = $3 AND round = $4
+		AND dispatched_at IS NULL`,
 		e.Round+1, hiring.WorkflowID(e.Tenant, e.Key, e.Round+1), e.ID, e.Round)
 	if err != nil || n == 0 {
 		return err
@@ -192,8 +202,10 @@ func (tx *Tx) SkipRound(e *hiring.Export) error {
 	return tx.exec(`UPDATE deliveries SET round = $1 WHERE export_id = $2 AND round = $3`, e.Round+1, e.ID, e.Round)
 }
 
-const exportColumns = `e.id, e.tenant, e.key, e.keyed, e.origin, e.sha256, e.size, e.candidate_id, e.attachments, e.receipt, e.received_at,
-	e.documents_till, e.deliver_till, e.round, e.integrations, e.workflow_id, e.dispatched_at, e.fault, e.quarantined, e.findings, e.erased_at`
+const exportColumns = `e.id, e.tenant, e.key, e.keyed, e.origin, e.sha256, e.size, e.candidate_id, e.attachments,
+	e.receipt, e.received_at,
+	e.documents_till, e.deliver_till, e.round, e.integrations, e.workflow_id, e.dispatched_at, e.fault, e.quarantined,
+	e.findings, e.erased_at`
 
 func scanExport(r row) (*hiring.Export, error) { return scanExportAnd(r) }
 
@@ -202,8 +214,10 @@ func scanExportAnd(r row, more ...any) (*hiring.Export, error) {
 	var e hiring.Export
 	var sum []byte
 	var integrations string
-	dest := []any{&e.ID, &e.Tenant, &e.Key, &e.Keyed, &e.Origin, &sum, &e.Size, &e.CandidateID, &e.Attachments, &e.Receipt, moment{&e.ReceivedAt},
-		moment{&e.DocumentsTill}, moment{&e.DeliverTill}, &e.Round, &integrations, &e.WorkflowID, moment{&e.DispatchedAt}, &e.Fault, &e.Quarantined, &e.Findings, moment{&e.ErasedAt}}
+	dest := []any{&e.ID, &e.Tenant, &e.Key, &e.Keyed, &e.Origin, &sum, &e.Size, &e.CandidateID, &e.Attachments,
+		&e.Receipt, moment{&e.ReceivedAt},
+		moment{&e.DocumentsTill}, moment{&e.DeliverTill}, &e.Round, &integrations, &e.WorkflowID,
+		moment{&e.DispatchedAt}, &e.Fault, &e.Quarantined, &e.Findings, moment{&e.ErasedAt}}
 	if err := r.Scan(append(dest, more...)...); err != nil {
 		return nil, err
 	}
@@ -227,7 +241,8 @@ func (db *DB) Export(ctx context.Context, id int64) (*hiring.Export, error) {
 
 // ExportByKey reads the export a tenant knows under a key, without its body.
 func (db *DB) ExportByKey(ctx context.Context, tenant, key string) (*hiring.Export, error) {
-	return queryOne(ctx, db, scanExport, `SELECT `+exportColumns+` FROM exports e WHERE e.tenant = $1 AND e.key = $2`, tenant, key)
+	return queryOne(ctx, db, scanExport, `SELECT `+exportColumns+` FROM exports e WHERE e.tenant = $1 AND e.key = $2`,
+		tenant, key)
 }
 
 // ExportByReceipt reads the export a receipt was given for, without its body.
@@ -261,10 +276,12 @@ func (db *DB) LoadBody(ctx context.Context, e *hiring.Export) error {
 	return err
 }
 
-// Undispatched lists exports whose workflow should have been started before a time, at most limit, the longest waiting first.
+// Undispatched lists exports whose workflow should have been started before a time, at most limit, the longest waiting
+// first.
 func (db *DB) Undispatched(ctx context.Context, before time.Time, limit int) ([]*hiring.Export, error) {
 	return query(ctx, db, scanExport, `SELECT `+exportColumns+` FROM exports e
-		WHERE e.dispatched_at IS NULL AND e.fault = '' AND e.dispatch_after <= $1 ORDER BY e.dispatch_after LIMIT $2`, micros(before), limit)
+		WHERE e.dispatched_at IS NULL AND e.fault = '' AND e.dispatch_after <= $1 ORDER BY e.dispatch_after LIMIT $2`,
+		micros(before), limit)
 }
 
 // Bookmark is a cursor of Undocumented. The zero value is before the first export.
@@ -272,9 +289,11 @@ type Bookmark struct {
 	after, id int64 // dispatch_after and id of the last one
 }
 
-// Undocumented lists exports that wait for Temporal and have documents to fetch whose URLs have not ended: at most limit of those
-// received before a time, the longest waiting first. next is the cursor of the following page, zero after the last one.
-func (db *DB) Undocumented(ctx context.Context, behind Bookmark, before, now time.Time, limit int) (found []*hiring.Export, next Bookmark, err error) {
+// Undocumented lists exports that wait for Temporal and have documents to fetch whose URLs have not ended: at most
+// limit of those received before a time, the longest waiting first. next is the cursor of the following page, zero
+// after the last one.
+func (db *DB) Undocumented(ctx context.Context, behind Bookmark, before, now time.Time,
+	limit int) (found []*hiring.Export, next Bookmark, err error) {
 	found, err = query(ctx, db, func(r row) (*hiring.Export, error) {
 		return scanExportAnd(r, &next.after)
 	}, `SELECT `+exportColumns+`, e.dispatch_after FROM exports e
@@ -289,11 +308,13 @@ func (db *DB) Undocumented(ctx context.Context, behind Bookmark, before, now tim
 	return found, next, nil
 }
 
-// Backlog counts the exports that wait for their workflow. oldest is when the first of them was received; zero when there is none.
+// Backlog counts the exports that wait for their workflow. oldest is when the first of them was received; zero when
+// there is none.
 func (db *DB) Backlog(ctx context.Context) (n int, oldest time.Time, err error) {
 	_, err = queryOne(ctx, db, func(r row) (struct{}, error) {
 		return struct{}{}, r.Scan(&n, moment{&oldest})
-	}, `SELECT w.n, e.received_at FROM (SELECT count(*) AS n, min(id) AS oldest FROM exports WHERE dispatched_at IS NULL AND fault = '') w
+	}, `SELECT w.n, e.received_at FROM (SELECT count(*) AS n, min(id) AS oldest FROM exports WHERE dispatched_at IS NULL
+		AND fault = '') w
 		LEFT JOIN exports e ON e.id = w.oldest`)
 	return n, oldest, err
 }

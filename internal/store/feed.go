@@ -18,7 +18,8 @@ type Position struct {
 	URI       string `json:"uri"`
 }
 
-var positions = collection[Position]{table: "positions", of: func(p *Position) (string, *hiring.Row, []any) { return p.BoardCode, &p.Row, nil }}
+var positions = collection[Position]{table: "positions",
+	of: func(p *Position) (string, *hiring.Row, []any) { return p.BoardCode, &p.Row, nil }}
 
 // FeedJobs lists the open jobs of a tenant that are syndicated, by job board code.
 func (db *DB) FeedJobs(ctx context.Context, tenant string, p Page) ([]*Position, string, error) {
@@ -35,7 +36,8 @@ func (db *DB) FeedState(ctx context.Context, tenant string) (FeedState, error) {
 		var versions, updated sql.NullInt64
 		err := r.Scan(&jobs, &versions, &updated)
 		return FeedState{jobs, versions.Int64, updated.Int64}, err
-	}, `SELECT COUNT(*), CAST(SUM(version) AS BIGINT), MAX(updated_at) FROM jobs WHERE tenant = $1 AND feed = $2`, tenant, inFeed)
+	}, `SELECT COUNT(*), CAST(SUM(version) AS BIGINT), MAX(updated_at) FROM jobs WHERE tenant = $1 AND feed = $2`,
+		tenant, inFeed)
 }
 
 // MostFiles is how many questions for a file an open job of a tenant asks at most.

@@ -17,9 +17,12 @@ func (tx *Tx) IssueCode(code, session identity.Hash, g *identity.Grant) error {
 	}
 	till := g.IssuedAt.Add(identity.CodeLife)
 	return tx.execOr(ErrNotFound, `
-		INSERT INTO grants (code, issuer, client, user_id, redirect_uri, scope, claims, nonce, challenge, signed_in_at, issued_at, code_till, till)
-		SELECT $1, $2, $3, user_id, $5, $6, $7, $8, $9, $10, $11, $12, $13 FROM sessions WHERE hash = $14 AND user_id = $4`,
-		code[:], g.Issuer, g.Client, g.UserID, g.RedirectURI, g.Scope, g.Claims, g.Nonce, g.Challenge, micros(g.SignedInAt), micros(g.IssuedAt), micros(till), micros(till), session[:])
+		INSERT INTO grants (code, issuer, client, user_id, redirect_uri, scope, claims, nonce, challenge, signed_in_at,
+		issued_at, code_till, till)
+		SELECT $1, $2, $3, user_id, $5, $6, $7, $8, $9, $10, $11, $12, $13 FROM sessions WHERE hash = $14
+		AND user_id = $4`,
+		code[:], g.Issuer, g.Client, g.UserID, g.RedirectURI, g.Scope, g.Claims, g.Nonce, g.Challenge,
+		micros(g.SignedInAt), micros(g.IssuedAt), micros(till), micros(till), session[:])
 }
 
 // sweepGrants deletes some expired tokens and grants. A grant stays for as long as its tokens.
@@ -28,7 +31,8 @@ func (tx *Tx) sweepGrants(now time.Time) error {
 		return err
 	}
 	return tx.exec(`DELETE FROM grants WHERE code IN (SELECT code FROM grants WHERE till <= $1
-		AND NOT EXISTS (SELECT 1 FROM tokens WHERE tokens.code = grants.code) ORDER BY till LIMIT $2)`, micros(now), sweep)
+		AND NOT EXISTS (SELECT 1 FROM tokens WHERE tokens.code = grants.code) ORDER BY till LIMIT $2)`,
+		micros(now), sweep)
 }
 
 // Exchange is a code that a client, which has proved who it is, exchanges for tokens.
@@ -44,12 +48,13 @@ type Exchange struct {
 const grantColumns = `issuer, client, user_id, redirect_uri, scope, claims, nonce, challenge, signed_in_at, issued_at`
 
 func grantFields(g *identity.Grant) []any {
-	return []any{&g.Issuer, &g.Client, &g.UserID, &g.RedirectURI, &g.Scope, &g.Claims, &g.Nonce, &g.Challenge, moment{&g.SignedInAt}, moment{&g.IssuedAt}}
+	return []any{&g.Issuer, &g.Client, &g.UserID, &g.RedirectURI, &g.Scope, &g.Claims, &g.Nonce, &g.Challenge,
+		moment{&g.SignedInAt}, moment{&g.IssuedAt}}
 }
 
-// ExchangeCode consumes a code and inserts its tokens, which get its scope. It returns nil for a code that is unknown, expired, used or
-// another client's; a second use by its client revokes the tokens. Of several exchanges at once, on whatever nodes, one gets the grant:
-// the condition and the change are one statement.
+// ExchangeCode consumes a code and inserts its tokens, which get its scope. It returns nil for a code that is unknown,
+// expired, used or another client's; a second use by its client revokes the tokens. Of several exchanges at once, on
+// whatever nodes, one gets the grant: the condition and the change are one statement.
 func (tx *Tx) ExchangeCode(x *Exchange, now time.Time) (*identity.Grant, error) {
 	g, till := new(identity.Grant), now
 	for _, t := range x.Tokens {
@@ -57,7 +62,8 @@ func (tx *Tx) ExchangeCode(x *Exchange, now time.Time) (*identity.Grant, error) 
 	}
 	won, err := tx.sql.Scan(grantFields(g), `
 		UPDATE grants SET consumed_at = $1, till = $2
-		WHERE code = $3 AND issuer = $4 AND client = $5 AND redirect_uri = $6 AND challenge = $7 AND code_till > $1 AND consumed_at IS NULL AND revoked_at IS NULL
+		WHERE code = $3 AND issuer = $4 AND client = $5 AND redirect_uri = $6 AND challenge = $7
+		AND code_till > $1 AND consumed_at IS NULL AND revoked_at IS NULL
 		AND EXISTS (SELECT 1 FROM users WHERE users.id = grants.user_id AND users.disabled_at IS NULL)
 		RETURNING `+grantColumns,
 		micros(now), micros(till), x.Code[:], x.Issuer, x.Client, x.RedirectURI, x.Challenge)
@@ -65,7 +71,8 @@ func (tx *Tx) ExchangeCode(x *Exchange, now time.Time) (*identity.Grant, error) 
 		return nil, err
 	}
 	if !won {
-		err := tx.exec(`UPDATE grants SET revoked_at = $1 WHERE code = $2 AND consumed_at IS NOT NULL AND revoked_at IS NULL AND issuer = $3 AND client = $4`,
+		err := tx.exec(`UPDATE grants SET revoked_at = $1 WHERE code = $2 AND consumed_at IS NOT NULL
+			AND revoked_at IS NULL AND issuer = $3 AND client = $4`,
 			micros(now), x.Code[:], x.Issuer, x.Client)
 		return nil, err
 	}
@@ -85,7 +92,8 @@ func (tx *Tx) insertTokens(code []byte, scope string, tokens []identity.Token, n
 		if t.Scope == "" {
 			t.Scope = scope
 		}
-		if err := tx.exec(`INSERT INTO tokens (hash, code, kind, scope, issued_at, till) VALUES ($1, $2, $3, $4, $5, $6)`,
+		if err := tx.exec(`INSERT INTO tokens (hash, code, kind, scope, issued_at, till)
+			VALUES ($1, $2, $3, $4, $5, $6)`,
 			t.Hash[:], code, string(t.Kind), t.Scope, micros(now), micros(t.Till)); err != nil {
 			return err
 		}
@@ -93,16 +101,19 @@ func (tx *Tx) insertTokens(code []byte, scope string, tokens []identity.Token, n
 	return nil
 }
 
-// Rotate ends a refresh token of a client and inserts the tokens that replace it. It returns nil for a token that is unknown, expired,
-// revoked or another client's. A client that refreshes twice at once, or lost the answer, sends the former token again: it is accepted once
-// more within identity.RefreshGrace. Any other use of a former token means that it was stolen, so that all of its grant is revoked
-// (RFC 9700 section 4.14.2).
-func (tx *Tx) Rotate(refresh identity.Hash, issuer, client string, tokens []identity.Token, now time.Time) (*identity.Grant, error) {
+// Rotate ends a refresh token of a client and inserts the tokens that replace it. It returns nil for a token that is
+// unknown, expired, revoked or another client's. A client that refreshes twice at once, or lost the answer, sends the
+// former token again: it is accepted once more within identity.RefreshGrace. Any other use of a former token means that
+// it was stolen, so that all of its grant is revoked (RFC 9700 section 4.14.2).
+func (tx *Tx) Rotate(refresh identity.Hash, issuer, client string, tokens []identity.Token,
+	now time.Time) (*identity.Grant, error) {
 	var code []byte
 	won, err := tx.sql.Scan([]any{&code}, `
 		UPDATE tokens SET ended_at = COALESCE(ended_at, $1), repeated_at = CASE WHEN ended_at IS NOT NULL THEN $1 END
-		WHERE hash = $2 AND kind = 'refresh' AND till > $1 AND (ended_at IS NULL OR ended_at > $5 AND repeated_at IS NULL)
-		AND EXISTS (SELECT 1 FROM grants JOIN users ON users.id = grants.user_id WHERE grants.code = tokens.code AND grants.issuer = $3 AND grants.client = $4
+		WHERE hash = $2 AND kind = 'refresh' AND till > $1 AND (ended_at IS NULL OR ended_at > $5
+		AND repeated_at IS NULL)
+		AND EXISTS (SELECT 1 FROM grants JOIN users ON users.id = grants.user_id WHERE grants.code = tokens.code
+		AND grants.issuer = $3 AND grants.client = $4
 			AND grants.revoked_at IS NULL AND users.disabled_at IS NULL)
 		RETURNING code`, micros(now), refresh[:], issuer, client, micros(now.Add(-identity.RefreshGrace)))
 	if err != nil {
@@ -110,24 +121,28 @@ func (tx *Tx) Rotate(refresh identity.Hash, issuer, client string, tokens []iden
 	}
 	if !won {
 		err := tx.exec(`UPDATE grants SET revoked_at = $1 WHERE revoked_at IS NULL AND issuer = $2 AND client = $3
-			AND code = (SELECT code FROM tokens WHERE hash = $4 AND kind = 'refresh' AND ended_at IS NOT NULL)`, micros(now), issuer, client, refresh[:])
+			AND code = (SELECT code FROM tokens WHERE hash = $4 AND kind = 'refresh' AND ended_at IS NOT NULL)`,
+			micros(now), issuer, client, refresh[:])
 		return nil, err
 	}
 	g, till := new(identity.Grant), now
 	for _, t := range tokens {
 		till = later(till, t.Till)
 	}
-	good, err := tx.sql.Scan(grantFields(g), `UPDATE grants SET till = $1 WHERE code = $2 AND revoked_at IS NULL RETURNING `+grantColumns, micros(till), code)
+	good, err := tx.sql.Scan(grantFields(g), `UPDATE grants SET till = $1 WHERE code = $2 AND revoked_at IS NULL
+		RETURNING `+grantColumns, micros(till), code)
 	if err != nil || !good { // it was revoked a moment ago
 		return nil, err
 	}
-	if err := tx.sweepGrants(now); err != nil { // here as well: an application may refresh for years without anybody who signs in
+	// here as well: an application may refresh for years without anybody who signs in
+	if err := tx.sweepGrants(now); err != nil {
 		return nil, err
 	}
 	return g, tx.insertTokens(code, g.Scope, tokens, now)
 }
 
-// RevokeToken revokes a token of a client; with a refresh token all of its grant. It reports false for a token that is not the client's.
+// RevokeToken revokes a token of a client; with a refresh token all of its grant. It reports false for a token that is
+// not the client's.
 func (tx *Tx) RevokeToken(hash identity.Hash, issuer, client string, now time.Time) (bool, error) {
 	var code []byte
 	var kind identity.Kind
@@ -142,13 +157,17 @@ func (tx *Tx) RevokeToken(hash identity.Hash, issuer, client string, now time.Ti
 	return true, err
 }
 
-// AccessToken reads the grant of a valid access token, with the token's own scope; ErrNotFound when it is unknown, expired or revoked, or
-// its user or client disabled.
-func (db *DB) AccessToken(ctx context.Context, issuer string, hash identity.Hash, now time.Time) (*identity.Grant, error) {
+// AccessToken reads the grant of a valid access token, with the token's own scope; ErrNotFound when it is unknown,
+// expired or revoked, or its user or client disabled.
+func (db *DB) AccessToken(ctx context.Context, issuer string, hash identity.Hash,
+	now time.Time) (*identity.Grant, error) {
 	return queryOne(ctx, db, scanGrant, `
-		SELECT g.issuer, g.client, g.user_id, g.redirect_uri, t.scope, g.claims, g.nonce, g.challenge, g.signed_in_at, g.issued_at
-		FROM tokens t JOIN grants g ON g.code = t.code JOIN users u ON u.id = g.user_id JOIN oauth_clients c ON c.id = g.client
-		WHERE t.hash = $1 AND t.kind = 'access' AND t.till > $2 AND t.ended_at IS NULL AND g.issuer = $3 AND g.revoked_at IS NULL
+		SELECT g.issuer, g.client, g.user_id, g.redirect_uri, t.scope, g.claims, g.nonce, g.challenge, g.signed_in_at,
+		g.issued_at
+		FROM tokens t JOIN grants g ON g.code = t.code JOIN users u ON u.id = g.user_id
+		JOIN oauth_clients c ON c.id = g.client
+		WHERE t.hash = $1 AND t.kind = 'access' AND t.till > $2 AND t.ended_at IS NULL AND g.issuer = $3
+		AND g.revoked_at IS NULL
 		AND u.disabled_at IS NULL AND c.disabled_at IS NULL`, hash[:], micros(now), issuer)
 }
 

@@ -75,7 +75,8 @@ func (tx *Tx) beginOnce(o *Once, now time.Time) (location string, err error) {
 	case lease.After(now):
 		return "", ErrRunning
 	}
-	n, err = tx.sql.Exec(`UPDATE idempotency SET lease = $1 WHERE id = $2 AND lease = $3`, micros(o.Lease), o.ID[:], micros(lease))
+	n, err = tx.sql.Exec(`UPDATE idempotency SET lease = $1 WHERE id = $2 AND lease = $3`,
+		micros(o.Lease), o.ID[:], micros(lease))
 	if err == nil && n == 0 {
 		err = ErrRunning // another node was quicker
 	}

@@ -26,13 +26,14 @@ type kept struct {
 	state   hiring.IntegrationState
 }
 
-// Open reports whether exports may go to an integration: it answered VERIFY, or is its operator's own, and nobody disabled it.
+// Open reports whether exports may go to an integration: it answered VERIFY, or is its operator's own, and nobody
+// disabled it.
 func (s IntegrationStatus) Open(i *hiring.Integration) bool {
 	return s.State == hiring.Configured || !i.Verify && s.State == hiring.NotConfigured
 }
 
-// IntegrationStatus reads where an integration stands with its present setting; not configured when it was never verified
-// with that one.
+// IntegrationStatus reads where an integration stands with its present setting; not configured when it was never
+// verified with that one.
 func (db *DB) IntegrationStatus(ctx context.Context, i *hiring.Integration) (IntegrationStatus, error) {
 	s, err := queryOne(ctx, db, scanStatus, selectStatus, i.Tenant, i.Name)
 	if err != nil && !errors.Is(err, ErrNotFound) {
@@ -53,7 +54,8 @@ func (tx *Tx) IntegrationStatus(i *hiring.Integration) (s IntegrationStatus, err
 	return s.with(i), nil
 }
 
-const selectStatus = `SELECT setting, state, reason, attempts, updated_at, removed_at FROM integration_states WHERE tenant = $1 AND integration = $2`
+const selectStatus = `SELECT setting, state, reason, attempts, updated_at, removed_at FROM integration_states
+	WHERE tenant = $1 AND integration = $2`
 
 // fields are where the columns of selectStatus go.
 func (s *IntegrationStatus) fields() []any {
@@ -65,8 +67,8 @@ func scanStatus(r row) (s IntegrationStatus, err error) {
 	return s, err
 }
 
-// IntegrationRemoved reports whether somebody removed an integration, whatever its last setting was. Ask it of one that the
-// configuration does not have.
+// IntegrationRemoved reports whether somebody removed an integration, whatever its last setting was. Ask it of one that
+// the configuration does not have.
 func (db *DB) IntegrationRemoved(ctx context.Context, tenant, name string) (bool, error) {
 	state, err := queryOne(ctx, db, scanned[hiring.IntegrationState],
 		`SELECT state FROM integration_states WHERE tenant = $1 AND integration = $2`, tenant, name)
@@ -76,15 +78,16 @@ func (db *DB) IntegrationRemoved(ctx context.Context, tenant, name string) (bool
 	return state == hiring.Removed, err
 }
 
-// with is the status of an integration with its present setting, of which the database may know nothing. One that is declared in
-// the configuration is there, also where a stored one of its name and setting was removed before.
+// with is the status of an integration with its present setting, of which the database may know nothing. One that is
+// declared in the configuration is there, also where a stored one of its name and setting was removed before.
 func (s IntegrationStatus) with(i *hiring.Integration) IntegrationStatus {
 	s.kept.state = s.State
 	declaredAgain := s.State == hiring.Removed && i.Row.Version == 0
 	if bytes.Equal(s.kept.setting, i.Setting()) && !declaredAgain {
 		return s
 	}
-	return IntegrationStatus{State: hiring.NotConfigured, Reason: "VERIFY was not sent yet", RemovedAt: s.RemovedAt, kept: s.kept}
+	return IntegrationStatus{State: hiring.NotConfigured, Reason: "VERIFY was not sent yet", RemovedAt: s.RemovedAt,
+		kept: s.kept}
 }
 
 // IntegrationStatuses are where all integrations stand.
@@ -104,16 +107,20 @@ func (db *DB) IntegrationStatuses(ctx context.Context) (IntegrationStatuses, err
 }
 
 const upsertIntegrationStatus = `
-	INSERT INTO integration_states (tenant, integration, setting, state, reason, attempts, updated_at, removed_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
-	ON CONFLICT (tenant, integration) DO UPDATE SET setting = excluded.setting, state = excluded.state, reason = excluded.reason,
-		attempts = excluded.attempts, updated_at = excluded.updated_at, removed_at = COALESCE(excluded.removed_at, integration_states.removed_at)`
+	INSERT INTO integration_states (tenant, integration, setting, state, reason, attempts, updated_at, removed_at)
+	VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+	ON CONFLICT (tenant, integration) DO UPDATE
+	SET setting = excluded.setting, state = excluded.state, reason = excluded.reason,
+		attempts = excluded.attempts, updated_at = excluded.updated_at, removed_at = COALESCE(excluded.removed_at,
+		integration_states.removed_at)`
 
 func (s IntegrationStatus) values(i *hiring.Integration) []any {
 	var removedAt time.Time
 	if s.State == hiring.Removed {
 		removedAt = s.UpdatedAt
 	}
-	return []any{i.Tenant, i.Name, i.Setting(), string(s.State), s.Reason, s.Attempts, micros(s.UpdatedAt), micros(removedAt)}
+	return []any{i.Tenant, i.Name, i.Setting(), string(s.State), s.Reason, s.Attempts, micros(s.UpdatedAt),
+		micros(removedAt)}
 }
 
 // PutIntegrationStatus writes where an integration stands with its present setting, whatever was known before.
@@ -121,8 +128,9 @@ func (tx *Tx) PutIntegrationStatus(i *hiring.Integration, s IntegrationStatus) e
 	return tx.exec(upsertIntegrationStatus, s.values(i)...)
 }
 
-// MoveIntegrationStatus writes where an integration stands after it answered, from where it stood when it was asked. It reports
-// false, and changes nothing, when it does not stand there any more: it was given another setting, or disabled, or removed.
+// MoveIntegrationStatus writes where an integration stands after it answered, from where it stood when it was asked. It
+// reports false, and changes nothing, when it does not stand there any more: it was given another setting, or disabled,
+// or removed.
 func (tx *Tx) MoveIntegrationStatus(i *hiring.Integration, from, to IntegrationStatus) (bool, error) {
 	return tx.changed(upsertIntegrationStatus+`
 		WHERE integration_states.setting = $9 AND integration_states.state = $10`,

@@ -7,11 +7,12 @@ import (
 	"github.com/hiregate/hiregate/internal/hiring"
 )
 
-// Nodes that share a database run their transactions side by side. A write that references a candidate, a job or a job application
-// locks its row first. A deletion waits for these locks and looks for references after it: a write that comes later does not find
-// the row any more.
+// Nodes that share a database run their transactions side by side. A write that references a candidate, a job or a job
+// application locks its row first. A deletion waits for these locks and looks for references after it: a write that
+// comes later does not find the row any more.
 
-// HoldCandidate is Candidate with a lock on the row until the transaction ends: nobody deletes it. The other methods are alike.
+// HoldCandidate is Candidate with a lock on the row until the transaction ends: nobody deletes it. The other methods
+// are alike.
 func (tx *Tx) HoldCandidate(tenant, id string) (*hiring.Candidate, bool, error) {
 	return candidates.lock(tx, tenant, id)
 }
@@ -31,15 +32,17 @@ func (tx *Tx) HoldApplicationDocuments(tenant, application string, limit int) ([
 	return tx.applicationDocuments(tx.sql.KeyShare(), tenant, application, limit)
 }
 
-// HoldCandidateByEmail finds and locks the candidate with this first e-mail address; of several, the one of the smallest id. It
-// locks the address as well: of two transactions that insert a candidate where there is none, the second finds the first one's.
+// HoldCandidateByEmail finds and locks the candidate with this first e-mail address; of several, the one of the
+// smallest id. It locks the address as well: of two transactions that insert a candidate where there is none, the
+// second finds the first one's.
 func (tx *Tx) HoldCandidateByEmail(tenant, email string) (*hiring.Candidate, bool, error) {
 	key := emailKey(email)
 	if err := tx.lockKey("candidate", tenant, key); err != nil {
 		return nil, false, err
 	}
 	for after := ""; ; {
-		page, err := candidates.rows(tx, ` AND email = $2 AND id > $3 ORDER BY id LIMIT $4`, tenant, key, after, DefaultPage)
+		page, err := candidates.rows(tx, ` AND email = $2 AND id > $3 ORDER BY id LIMIT $4`,
+			tenant, key, after, DefaultPage)
 		if err != nil {
 			return nil, false, err
 		}

@@ -14,21 +14,27 @@ var ErrTooMany = errors.New("there are as many as there may be")
 // AddClient adds an OAuth client; ErrTaken when its id is another's.
 func (tx *Tx) AddClient(c *identity.Client) error {
 	return tx.execOr(ErrTaken, `
-		INSERT INTO oauth_clients (id, name, redirect_uris, logout_uris, algorithm, secret_post, require_pkce, consent, created_at)
+		INSERT INTO oauth_clients (id, name, redirect_uris, logout_uris, algorithm, secret_post, require_pkce, consent,
+		created_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT DO NOTHING`,
-		c.ID, c.Name, jsonText{c.RedirectURIs}, jsonText{c.LogoutURIs}, string(c.Algorithm), c.SecretPost, c.RequirePKCE, c.Consent, micros(c.CreatedAt))
+		c.ID, c.Name, jsonText{c.RedirectURIs}, jsonText{c.LogoutURIs}, string(c.Algorithm), c.SecretPost,
+		c.RequirePKCE, c.Consent, micros(c.CreatedAt))
 }
 
 // UpdateClient writes the settings of a client. It reports false when there is none.
 func (tx *Tx) UpdateClient(c *identity.Client) (bool, error) {
 	return tx.changed(`
-		UPDATE oauth_clients SET name = $2, redirect_uris = $3, logout_uris = $4, algorithm = $5, secret_post = $6, require_pkce = $7, consent = $8
-		WHERE id = $1`, c.ID, c.Name, jsonText{c.RedirectURIs}, jsonText{c.LogoutURIs}, string(c.Algorithm), c.SecretPost, c.RequirePKCE, c.Consent)
+		UPDATE oauth_clients SET name = $2, redirect_uris = $3, logout_uris = $4, algorithm = $5, secret_post = $6,
+		require_pkce = $7, consent = $8
+		WHERE id = $1`, c.ID, c.Name, jsonText{c.RedirectURIs}, jsonText{c.LogoutURIs}, string(c.Algorithm),
+		c.SecretPost, c.RequirePKCE, c.Consent)
 }
 
-// DisableClient disables a client and revokes its grants. It reports false when there is no such client, or it is disabled already.
+// DisableClient disables a client and revokes its grants. It reports false when there is no such client, or it is
+// disabled already.
 func (tx *Tx) DisableClient(id string, now time.Time) (bool, error) {
-	n, err := tx.sql.Exec(`UPDATE oauth_clients SET disabled_at = $1 WHERE id = $2 AND disabled_at IS NULL`, micros(now), id)
+	n, err := tx.sql.Exec(`UPDATE oauth_clients SET disabled_at = $1 WHERE id = $2 AND disabled_at IS NULL`,
+		micros(now), id)
 	if err != nil || n == 0 {
 		return false, err
 	}
@@ -49,7 +55,8 @@ func (tx *Tx) AddClientSecret(client string, hash identity.Hash, now time.Time) 
 	}
 	var n int
 	var newest time.Time
-	if _, err := tx.sql.Scan([]any{&n, moment{&newest}}, `SELECT COUNT(*), MAX(created_at) FROM oauth_secrets WHERE client = $1`, client); err != nil {
+	if _, err := tx.sql.Scan([]any{&n, moment{&newest}}, `SELECT COUNT(*), MAX(created_at) FROM oauth_secrets
+		WHERE client = $1`, client); err != nil {
 		return err
 	}
 	if n >= identity.MaxSecrets {
@@ -59,18 +66,21 @@ func (tx *Tx) AddClientSecret(client string, hash identity.Hash, now time.Time) 
 	if !now.After(newest) {
 		now = newest.Add(time.Microsecond)
 	}
-	return tx.exec(`INSERT INTO oauth_secrets (client, hash, created_at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`, client, hash[:], micros(now))
+	return tx.exec(`INSERT INTO oauth_secrets (client, hash, created_at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`,
+		client, hash[:], micros(now))
 }
 
 // KeepClientSecret ends all secrets of a client but the newest, so that another can be added.
 func (tx *Tx) KeepClientSecret(client string) error {
-	return tx.exec(`DELETE FROM oauth_secrets WHERE client = $1 AND created_at < (SELECT MAX(created_at) FROM oauth_secrets WHERE client = $1)`, client)
+	return tx.exec(`DELETE FROM oauth_secrets WHERE client = $1 AND created_at < (SELECT MAX(created_at)
+		FROM oauth_secrets WHERE client = $1)`, client)
 }
 
 var clients = table[identity.Client]{
 	"oauth_clients", "id, name, redirect_uris, logout_uris, algorithm, secret_post, require_pkce, consent, created_at, disabled_at",
 	func(c *identity.Client) []any {
-		return []any{&c.ID, &c.Name, jsonText{&c.RedirectURIs}, jsonText{&c.LogoutURIs}, &c.Algorithm, &c.SecretPost, &c.RequirePKCE, &c.Consent,
+		return []any{&c.ID, &c.Name, jsonText{&c.RedirectURIs}, jsonText{&c.LogoutURIs}, &c.Algorithm, &c.SecretPost,
+			&c.RequirePKCE, &c.Consent,
 			moment{&c.CreatedAt}, moment{&c.DisabledAt}}
 	},
 }
@@ -94,7 +104,8 @@ func (tx *Tx) HoldClient(id string) (c *identity.Client, secrets int, ok bool, e
 
 // Clients lists OAuth clients by id.
 func (db *DB) Clients(ctx context.Context, p Page) ([]*identity.Client, string, error) {
-	return queryPage(ctx, db, clients.scan, func(c *identity.Client) string { return c.ID }, p.limit(), clients.selecting(`id > $1 ORDER BY id`), p.After)
+	return queryPage(ctx, db, clients.scan, func(c *identity.Client) string { return c.ID }, p.limit(),
+		clients.selecting(`id > $1 ORDER BY id`), p.After)
 }
 
 // ClientSecrets reads the hashes of the secrets of a client, the oldest first.
@@ -104,5 +115,6 @@ func (db *DB) ClientSecrets(ctx context.Context, client string) ([]identity.Hash
 		err = r.Scan(&kept)
 		copy(h[:], kept)
 		return h, err
-	}, `SELECT hash FROM oauth_secrets WHERE client = $1 ORDER BY created_at, hash LIMIT $2`, client, identity.MaxSecrets)
+	}, `SELECT hash FROM oauth_secrets WHERE client = $1 ORDER BY created_at, hash LIMIT $2`,
+		client, identity.MaxSecrets)
 }

@@ -25,8 +25,8 @@ func (k *KeptBody) Write(p []byte) (int, error) {
 // Bytes is what was written. It shares memory with the body.
 func (k *KeptBody) Bytes() []byte { return (*k)[1:] }
 
-// SealOutgoing seals the body of an export as it goes out in a document mode, which may be large, before it is put. Without a data key
-// it stays as it is.
+// SealOutgoing seals the body of an export as it goes out in a document mode, which may be large, before it is put.
+// Without a data key it stays as it is.
 func (db *DB) SealOutgoing(exportID int64, mode hiring.DocumentMode, body *KeptBody) (*KeptBody, error) {
 	sealed, err := db.dataKeys.seal(outgoingBody, outgoingRow(exportID, mode), *body)
 	if err != nil || sealed == nil {
@@ -35,13 +35,15 @@ func (db *DB) SealOutgoing(exportID int64, mode hiring.DocumentMode, body *KeptB
 	return (*KeptBody)(&sealed), nil
 }
 
-// PutOutgoing inserts the body of an export as it goes out in a document mode, as SealOutgoing gives it. It reports false, and changes
-// nothing, when there is one already. The error is ErrErased when the export's content was erased meanwhile.
+// PutOutgoing inserts the body of an export as it goes out in a document mode, as SealOutgoing gives it. It reports
+// false, and changes nothing, when there is one already. The error is ErrErased when the export's content was erased
+// meanwhile.
 func (tx *Tx) PutOutgoing(exportID int64, mode hiring.DocumentMode, body *KeptBody) (bool, error) {
 	if err := tx.lockContent(exportID); err != nil {
 		return false, err
 	}
-	return tx.changed(`INSERT INTO outgoing_bodies (export_id, documents, body) VALUES ($1, $2, $3) ON CONFLICT (export_id, documents) DO NOTHING`,
+	return tx.changed(`INSERT INTO outgoing_bodies (export_id, documents, body) VALUES ($1, $2, $3)
+		ON CONFLICT (export_id, documents) DO NOTHING`,
 		exportID, string(mode), []byte(*body))
 }
 

@@ -7,12 +7,16 @@ import (
 	"github.com/hiregate/hiregate/internal/hiring"
 )
 
-// Overdue lists the exports after an ID that have a delivery of an outcome, in its last round and not parked, for which something
-// should have happened before a time: its next attempt, or, of what was never attempted, anything since it began to be. What is held
-// has nothing to happen to it before it is parked, for hold after it began to be; nor, of an export that was triggered here, before its end.
-func (db *DB) Overdue(ctx context.Context, outcome hiring.Outcome, before time.Time, hold time.Duration, after int64, limit int) ([]int64, error) {
-	return query(ctx, db, scanned[int64], `SELECT DISTINCT d.export_id FROM deliveries d JOIN exports e ON e.id = d.export_id
-		WHERE d.outcome = $1 AND d.export_id > $2 AND COALESCE(d.next_at, d.held_since + $5, d.created_at) < $3 AND NOT d.parked
+// Overdue lists the exports after an ID that have a delivery of an outcome, in its last round and not parked, for which
+// something should have happened before a time: its next attempt, or, of what was never attempted, anything since it
+// began to be. What is held has nothing to happen to it before it is parked, for hold after it began to be; nor, of an
+// export that was triggered here, before its end.
+func (db *DB) Overdue(ctx context.Context, outcome hiring.Outcome, before time.Time, hold time.Duration, after int64,
+	limit int) ([]int64, error) {
+	return query(ctx, db, scanned[int64], `SELECT DISTINCT d.export_id FROM deliveries d
+		JOIN exports e ON e.id = d.export_id
+		WHERE d.outcome = $1 AND d.export_id > $2 AND COALESCE(d.next_at, d.held_since + $5, d.created_at) < $3
+		AND NOT d.parked
 			AND (d.outcome <> 'held' OR e.origin = 'received' OR e.deliver_till < $3) AND `+latest+`
 		ORDER BY d.export_id LIMIT $4`, string(outcome), after, micros(before), limit, hold.Microseconds())
 }
@@ -20,11 +24,12 @@ func (db *DB) Overdue(ctx context.Context, outcome hiring.Outcome, before time.T
 // unfinishedPage is how many exports are looked at for those that are not finished: few of them, or none, are.
 const unfinishedPage = 1000
 
-// Unfinished lists those of the next thousand exports after an ID that were dispatched before a time, and have an integration
-// without a delivery in the current round, or documents that are neither fetched nor given up. next is the ID to continue after, 0 at
-// the end.
+// Unfinished lists those of the next thousand exports after an ID that were dispatched before a time, and have an
+// integration without a delivery in the current round, or documents that are neither fetched nor given up. next is the
+// ID to continue after, 0 at the end.
 func (db *DB) Unfinished(ctx context.Context, after int64, before time.Time) (found []int64, next int64, err error) {
-	last, err := query(ctx, db, scanned[int64], `SELECT id FROM exports WHERE id > $1 ORDER BY id LIMIT 1 OFFSET $2`, after, unfinishedPage-1)
+	last, err := query(ctx, db, scanned[int64], `SELECT id FROM exports WHERE id > $1 ORDER BY id LIMIT 1 OFFSET $2`,
+		after, unfinishedPage-1)
 	if err != nil {
 		return nil, 0, err
 	}

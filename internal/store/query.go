@@ -45,9 +45,10 @@ func into[T any](all *[]T, scan func(row) (T, error)) func(row) error {
 	}
 }
 
-// eachPage calls do with all rows of a query, a page at a time. The last argument of the query is the size of a page, and those
-// before are the cursor of the row that it begins after; of the zero value at first.
-func eachPage[T any](ctx context.Context, db *DB, scan func(row) (T, error), cursor func(T) []any, size int, q string, do func([]T) error) error {
+// eachPage calls do with all rows of a query, a page at a time. The last argument of the query is the size of a page,
+// and those before are the cursor of the row that it begins after; of the zero value at first.
+func eachPage[T any](ctx context.Context, db *DB,
+	scan func(row) (T, error), cursor func(T) []any, size int, q string, do func([]T) error) error {
 	for last := *new(T); ; {
 		page, err := query(ctx, db, scan, q, append(cursor(last), size)...)
 		if err != nil {
@@ -64,7 +65,8 @@ func eachPage[T any](ctx context.Context, db *DB, scan func(row) (T, error), cur
 }
 
 // queryMap is query for rows of which each has a key of its own.
-func queryMap[K comparable, V any](ctx context.Context, db *DB, scan func(row) (K, V, error), q string, args ...any) (map[K]V, error) {
+func queryMap[K comparable, V any](ctx context.Context, db *DB,
+	scan func(row) (K, V, error), q string, args ...any) (map[K]V, error) {
 	all := map[K]V{}
 	err := db.reads.Query(ctx, func(r row) error {
 		key, value, err := scan(r)
@@ -136,5 +138,6 @@ const sweep = 20
 
 // deleteExpired deletes up to limit rows of a table whose column is not after a time, the oldest first.
 func (tx *Tx) deleteExpired(table, key, column string, limit int, until time.Time) error {
-	return tx.exec(`DELETE FROM `+table+` WHERE `+key+` IN (SELECT `+key+` FROM `+table+` WHERE `+column+` <= $1 ORDER BY `+column+` LIMIT $2)`, micros(until), limit)
+	return tx.exec(`DELETE FROM `+table+` WHERE `+key+` IN (SELECT `+key+` FROM `+table+` WHERE `+column+` <= $1
+		ORDER BY `+column+` LIMIT $2)`, micros(until), limit)
 }

@@ -28,8 +28,8 @@ var selectRemains = func() string {
 	return strings.Join(selects, " UNION ALL ") + ` ORDER BY n`
 }()
 
-// Remains lists in words what is stored under a tenant's name: another tenant of that name would get it. It is empty where nobody had the
-// name, or all was deleted.
+// Remains lists in words what is stored under a tenant's name: another tenant of that name would get it. It is empty
+// where nobody had the name, or all was deleted.
 func (tx *Tx) Remains(tenant string) ([]string, error) {
 	return queryTx(tx, func(r row) (string, error) {
 		var n int

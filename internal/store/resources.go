@@ -11,46 +11,50 @@ import (
 	"github.com/hiregate/hiregate/internal/hiring"
 )
 
-var candidates = collection[hiring.Candidate]{"candidates", []string{"email"}, func(c *hiring.Candidate) (string, *hiring.Row, []any) {
-	email := ""
-	if len(c.Email) > 0 {
-		email = emailKey(c.Email[0])
-	}
-	return c.ID, &c.Row, []any{email}
-}}
-
-var jobs = collection[hiring.Job]{"jobs", []string{"job", "feed", "files", "position"}, func(j *hiring.Job) (string, *hiring.Row, []any) {
-	feed, files := "", 0
-	if !j.Closed {
-		files = j.Files()
-		if j.Syndicate {
-			feed = inFeed
+var candidates = collection[hiring.Candidate]{"candidates", []string{"email"},
+	func(c *hiring.Candidate) (string, *hiring.Row, []any) {
+		email := ""
+		if len(c.Email) > 0 {
+			email = emailKey(c.Email[0])
 		}
-	}
-	return j.BoardCode, &j.Row, []any{j.ID, feed, files, position{j}}
-}}
+		return c.ID, &c.Row, []any{email}
+	}}
+
+var jobs = collection[hiring.Job]{"jobs", []string{"job", "feed", "files", "position"},
+	func(j *hiring.Job) (string, *hiring.Row, []any) {
+		feed, files := "", 0
+		if !j.Closed {
+			files = j.Files()
+			if j.Syndicate {
+				feed = inFeed
+			}
+		}
+		return j.BoardCode, &j.Row, []any{j.ID, feed, files, position{j}}
+	}}
 
 var steps = collection[hiring.Step]{"steps", nil, func(s *hiring.Step) (string, *hiring.Row, []any) {
 	return s.ID, &s.Row, nil
 }}
 
-var applications = collection[hiring.JobApplication]{"job_applications", []string{"candidate", "job", "step"}, func(a *hiring.JobApplication) (string, *hiring.Row, []any) {
-	return a.ID, &a.Row, []any{a.Candidate, a.Job, a.Status.Step}
-}}
+var applications = collection[hiring.JobApplication]{"job_applications", []string{"candidate", "job", "step"},
+	func(a *hiring.JobApplication) (string, *hiring.Row, []any) {
+		return a.ID, &a.Row, []any{a.Candidate, a.Job, a.Status.Step}
+	}}
 
-// emailKey is what the index finds an e-mail address by: without regard to case, and no longer than an index takes. A few that are not
-// the same have one key: it folds ß to ss, and ends after 1 KiB.
+// emailKey is what the index finds an e-mail address by: without regard to case, and no longer than an index takes. A
+// few that are not the same have one key: it folds ß to ss, and ends after 1 KiB.
 func emailKey(address string) string {
 	return hiring.CandidateKey(cases.Fold().String(strings.TrimSpace(address)))
 }
 
-// hasEmail reports whether a candidate's first e-mail address is this one, case aside (simple case folding, which keeps ß apart from ss).
+// hasEmail reports whether a candidate's first e-mail address is this one, case aside (simple case folding, which keeps
+// ß apart from ss).
 func hasEmail(c *hiring.Candidate, email string) bool {
 	return len(c.Email) > 0 && strings.EqualFold(strings.TrimSpace(c.Email[0]), strings.TrimSpace(email))
 }
 
-// PutCandidate writes a candidate if its version is still the one it was read with; version 0: if there is none. ErrStale otherwise.
-// The other methods that write resources are alike.
+// PutCandidate writes a candidate if its version is still the one it was read with; version 0: if there is none.
+// ErrStale otherwise. The other methods that write resources are alike.
 func (tx *Tx) PutCandidate(c *hiring.Candidate, now time.Time) error {
 	return candidates.upsert(tx, c, now)
 }
@@ -60,8 +64,8 @@ func (tx *Tx) Candidate(tenant, id string) (*hiring.Candidate, bool, error) {
 	return candidates.find(tx, tenant, id)
 }
 
-// DeleteCandidate deletes a candidate if its version is still the one it was read with; ErrStale otherwise. The other methods that
-// delete resources are alike.
+// DeleteCandidate deletes a candidate if its version is still the one it was read with; ErrStale otherwise. The other
+// methods that delete resources are alike.
 func (tx *Tx) DeleteCandidate(c *hiring.Candidate) error { return candidates.delete(tx, c) }
 
 // Candidate reads a candidate; ErrNotFound when there is none.
@@ -69,8 +73,8 @@ func (db *DB) Candidate(ctx context.Context, tenant, id string) (*hiring.Candida
 	return candidates.get(ctx, db, tenant, id)
 }
 
-// Candidates lists candidates by id: those whose first e-mail address is this one, or all when it is empty. A page of those may be
-// shorter than was asked for before the last one.
+// Candidates lists candidates by id: those whose first e-mail address is this one, or all when it is empty. A page of
+// those may be shorter than was asked for before the last one.
 func (db *DB) Candidates(ctx context.Context, tenant, email string, p Page) ([]*hiring.Candidate, string, error) {
 	if email == "" {
 		return candidates.list(ctx, db, tenant, "", "", p)
@@ -166,7 +170,8 @@ func (db *DB) JobApplication(ctx context.Context, tenant, id string) (*hiring.Jo
 type ApplicationFilter struct{ Candidate, Job, Step string }
 
 // JobApplications lists job applications by id.
-func (db *DB) JobApplications(ctx context.Context, tenant string, f ApplicationFilter, p Page) ([]*hiring.JobApplication, string, error) {
+func (db *DB) JobApplications(ctx context.Context, tenant string, f ApplicationFilter,
+	p Page) ([]*hiring.JobApplication, string, error) {
 	switch {
 	case f.Candidate != "":
 		return applications.list(ctx, db, tenant, "candidate", f.Candidate, p)

@@ -14,13 +14,15 @@ const (
 	deletedReason = "it was deleted before it was scanned"
 )
 
-// offeredState tells in which state a document of a job application becomes one of an export. One whose scan is pending stays so until
-// the transaction ends: the scan, which may end on another node at this moment, then finds the export's document as well.
+// offeredState tells in which state a document of a job application becomes one of an export. One whose scan is pending
+// stays so until the transaction ends: the scan, which may end on another node at this moment, then finds the export's
+// document as well.
 func (tx *Tx) offeredState(d *hiring.ApplicationDocument) (state hiring.DocumentState, reason string, err error) {
 	scan := d.Scan
 	if scan == hiring.ScanPending {
 		// The row is locked by being written; what it says now is what counts.
-		there, err := tx.sql.Scan([]any{&scan}, `UPDATE application_documents SET scan = scan WHERE key = $1 RETURNING scan`, d.Key)
+		there, err := tx.sql.Scan([]any{&scan}, `UPDATE application_documents SET scan = scan WHERE key = $1
+			RETURNING scan`, d.Key)
 		if err != nil {
 			return "", "", err
 		}
@@ -37,19 +39,21 @@ func (tx *Tx) offeredState(d *hiring.ApplicationDocument) (state hiring.Document
 	return hiring.Fetched, "", nil
 }
 
-// EndScan writes what a scanner says of a document: nothing found, it is clean; else it is refused, in every export as well, and its
-// file is entered among the uploads that came to nothing, for removal. It reports false when the scan had ended before, or the
-// document is gone.
+// EndScan writes what a scanner says of a document: nothing found, it is clean; else it is refused, in every export as
+// well, and its file is entered among the uploads that came to nothing, for removal. It reports false when the scan had
+// ended before, or the document is gone.
 func (tx *Tx) EndScan(d *hiring.ApplicationDocument, found string, now time.Time) (bool, error) {
 	scan, state, reason := hiring.Clean, hiring.Fetched, ""
 	if found != "" {
 		scan, state, reason = hiring.Refused, hiring.GivenUp, refusedReason
 	}
-	n, err := tx.sql.Exec(`UPDATE application_documents SET scan = $1, finding = $2, scan_at = NULL WHERE key = $3 AND scan = 'pending'`, string(scan), found, d.Key)
+	n, err := tx.sql.Exec(`UPDATE application_documents SET scan = $1, finding = $2, scan_at = NULL WHERE key = $3
+		AND scan = 'pending'`, string(scan), found, d.Key)
 	if err != nil || n == 0 {
 		return false, err
 	}
-	if err := tx.exec(`UPDATE documents SET state = $1, reason = $2 WHERE scan_of = $3 AND state = 'scanning'`, string(state), reason, d.Key); err != nil {
+	if err := tx.exec(`UPDATE documents SET state = $1, reason = $2 WHERE scan_of = $3 AND state = 'scanning'`,
+		string(state), reason, d.Key); err != nil {
 		return false, err
 	}
 	if found == "" {
@@ -60,7 +64,8 @@ func (tx *Tx) EndScan(d *hiring.ApplicationDocument, found string, now time.Time
 
 // ScanStarted notes when a scan is to be started again, should it not have ended by then.
 func (tx *Tx) ScanStarted(key int64, again time.Time) error {
-	return tx.exec(`UPDATE application_documents SET scan_at = $1 WHERE key = $2 AND scan = 'pending'`, micros(again), key)
+	return tx.exec(`UPDATE application_documents SET scan_at = $1 WHERE key = $2 AND scan = 'pending'`,
+		micros(again), key)
 }
 
 // ScansDue lists the documents whose scan is to be started, those that waited longest first.
@@ -68,7 +73,8 @@ func (db *DB) ScansDue(ctx context.Context, now time.Time, limit int) ([]int64, 
 	return query(ctx, db, func(r row) (key int64, err error) {
 		err = r.Scan(&key)
 		return key, err
-	}, `SELECT key FROM application_documents WHERE scan = 'pending' AND scan_at <= $1 ORDER BY scan_at, key LIMIT $2`, micros(now), limit)
+	}, `SELECT key FROM application_documents WHERE scan = 'pending' AND scan_at <= $1 ORDER BY scan_at, key LIMIT $2`,
+		micros(now), limit)
 }
 
 // ScansPending counts the documents whose scan has not ended.

@@ -11,10 +11,11 @@ import (
 	"github.com/hiregate/hiregate/internal/hiring"
 )
 
-// Where what exports hold is sealed, the headers lie in front of the body: each is its length and one, or 0 where it is absent, and its
-// bytes. Behind them comes the body as it would be kept.
+// Where what exports hold is sealed, the headers lie in front of the body: each is its length and one, or 0 where it is
+// absent, and its bytes. Behind them comes the body as it would be kept.
 
-// SealBody seals the body and the headers of an export, which has its ID, before it is inserted. Without a data key nothing changes.
+// SealBody seals the body and the headers of an export, which has its ID, before it is inserted. Without a data key
+// nothing changes.
 func (db *DB) SealBody(e *hiring.Export) (err error) {
 	e.Sealed, err = db.dataKeys.sealBody(e)
 	return err

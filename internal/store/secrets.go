@@ -8,8 +8,9 @@ import (
 	"github.com/hiregate/hiregate/internal/vault"
 )
 
-// The secrets of stored tenants and integrations, and the integrations' addresses, are stored as bodies are, and sealed where there is a
-// key. Each is bound to its row: in another one it does not open. Data keys are stored alike, and always sealed.
+// The secrets of stored tenants and integrations, and the integrations' addresses, are stored as bodies are, and sealed
+// where there is a key. Each is bound to its row: in another one it does not open. Data keys are stored alike, and
+// always sealed.
 
 // secretsAtOnce are read, and written in one transaction, when all are gone through.
 const secretsAtOnce = 100
@@ -48,7 +49,8 @@ var (
 	secretTables = []secretTable{tenantSecrets, integrationSecrets, integrationURLs, dataKeySecrets}
 )
 
-// secretRow is what such a column has of a tenant or an integration; or of a data key, whose id stands in the place of a tenant's name.
+// secretRow is what such a column has of a tenant or an integration; or of a data key, whose id stands in the place of
+// a tenant's name.
 type secretRow struct {
 	tenant, integration string
 	kept                []byte
@@ -138,9 +140,9 @@ func (db *DB) CheckSecrets(ctx context.Context, v *vault.Vault) error {
 	return nil
 }
 
-// Reseal re-encrypts with a vault's newest key the secrets that are stored plainly or were sealed with a former key, and returns how many.
-// It writes a page at a time and may be interrupted and run again. A secret that changes meanwhile is left alone. One that can't be
-// opened stays as it is; the error is that of the first.
+// Reseal re-encrypts with a vault's newest key the secrets that are stored plainly or were sealed with a former key,
+// and returns how many. It writes a page at a time and may be interrupted and run again. A secret that changes
+// meanwhile is left alone. One that can't be opened stays as it is; the error is that of the first.
 func (db *DB) Reseal(ctx context.Context, v *vault.Vault) (resealed int, err error) {
 	// Whoever seals otherwise than with this vault began before. It comes to its end first, so that it is read below.
 	if err := db.Write(ctx, func(*Tx) error { return nil }); err != nil {

@@ -7,15 +7,16 @@ import (
 	"github.com/hiregate/hiregate/internal/identity"
 )
 
-// BeginSession inserts a session and deletes the one before, if any. ErrNotFound: since the user was read they were disabled, got another
-// password, have to set up a second factor, or lost the account at another provider.
+// BeginSession inserts a session and deletes the one before, if any. ErrNotFound: since the user was read they were
+// disabled, got another password, have to set up a second factor, or lost the account at another provider.
 func (tx *Tx) BeginSession(before identity.Hash, s *identity.Session, u *identity.User) error {
 	if err := tx.lockUser(u.ID); err != nil {
 		return err
 	}
 	if a := s.Account; a.Subject != "" {
 		var theirs bool
-		if _, err := tx.sql.Scan([]any{&theirs}, `SELECT COUNT(*) > 0 FROM upstream_accounts WHERE issuer = $1 AND subject = $2 AND user_id = $3`, a.Issuer, a.Subject, u.ID); err != nil {
+		if _, err := tx.sql.Scan([]any{&theirs}, `SELECT COUNT(*) > 0 FROM upstream_accounts WHERE issuer = $1
+			AND subject = $2 AND user_id = $3`, a.Issuer, a.Subject, u.ID); err != nil {
 			return err
 		}
 		if !theirs {
@@ -28,8 +29,10 @@ func (tx *Tx) BeginSession(before identity.Hash, s *identity.Session, u *identit
 	if err := tx.deleteExpired("sessions", "hash", "till", sweep, s.SignedInAt); err != nil {
 		return err
 	}
-	return tx.execOr(ErrNotFound, `INSERT INTO sessions (hash, issuer, user_id, signed_in_at, till) SELECT $1, $2, id, $3, $4 FROM users
-		WHERE id = $5 AND disabled_at IS NULL AND password = $6 AND totp_required = $7 AND (NOT totp_required OR totp IS NOT NULL)`,
+	return tx.execOr(ErrNotFound, `INSERT INTO sessions (hash, issuer, user_id, signed_in_at, till) SELECT $1, $2, id,
+		$3, $4 FROM users
+		WHERE id = $5 AND disabled_at IS NULL AND password = $6 AND totp_required = $7 AND (NOT totp_required
+		OR totp IS NOT NULL)`,
 		s.Hash[:], s.Issuer, micros(s.SignedInAt), micros(s.Till), u.ID, u.Password, u.TOTPRequired)
 }
 
@@ -39,7 +42,8 @@ func (tx *Tx) EndSession(hash identity.Hash) error {
 }
 
 // Session reads a session that has not ended, of a user who is not disabled; ErrNotFound when there is none.
-func (db *DB) Session(ctx context.Context, issuer string, hash identity.Hash, now time.Time) (*identity.Session, error) {
+func (db *DB) Session(ctx context.Context, issuer string, hash identity.Hash,
+	now time.Time) (*identity.Session, error) {
 	return queryOne(ctx, db, func(r row) (*identity.Session, error) {
 		var s identity.Session
 		s.Hash = hash
@@ -52,7 +56,8 @@ func (db *DB) Session(ctx context.Context, issuer string, hash identity.Hash, no
 // Consent stores that a user lets a client have a scope.
 func (tx *Tx) Consent(user, client, scope string, now time.Time) error {
 	return tx.exec(`INSERT INTO consents (user_id, client, scope, at) VALUES ($1, $2, $3, $4)
-		ON CONFLICT (user_id, client) DO UPDATE SET scope = excluded.scope, at = excluded.at`, user, client, scope, micros(now))
+		ON CONFLICT (user_id, client) DO UPDATE SET scope = excluded.scope, at = excluded.at`,
+		user, client, scope, micros(now))
 }
 
 // Consented reads the scope that a user lets a client have; ErrNotFound when they were never asked.

@@ -13,7 +13,8 @@ const maxKeys = 100
 
 // AddKey inserts the next generation of an algorithm's keys. It reports false when another node was quicker.
 func (tx *Tx) AddKey(k *identity.Key) (bool, error) {
-	return tx.changed(`INSERT INTO signing_keys (algorithm, generation, id, sealed, signs_from, created_at) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING`,
+	return tx.changed(`INSERT INTO signing_keys (algorithm, generation, id, sealed, signs_from, created_at)
+		VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING`,
 		string(k.Algorithm), k.Generation, k.ID, k.Sealed, micros(k.SignsFrom), micros(k.CreatedAt))
 }
 
@@ -28,7 +29,8 @@ func (db *DB) Keys(ctx context.Context) ([]*identity.Key, error) {
 		var k identity.Key
 		err := r.Scan(&k.Algorithm, &k.Generation, &k.ID, &k.Sealed, moment{&k.SignsFrom}, moment{&k.CreatedAt})
 		return &k, err
-	}, `SELECT algorithm, generation, id, sealed, signs_from, created_at FROM signing_keys ORDER BY algorithm, generation LIMIT $1`, maxKeys)
+	}, `SELECT algorithm, generation, id, sealed, signs_from, created_at FROM signing_keys
+		ORDER BY algorithm, generation LIMIT $1`, maxKeys)
 }
 
 // logKept is how long the log of sign-ins goes back.
@@ -39,11 +41,13 @@ func (tx *Tx) LogSignin(e *identity.Entry) error {
 	if err := tx.deleteExpired("signin_log", "id", "at", sweep, e.At.Add(-logKept)); err != nil {
 		return err
 	}
-	return tx.exec(`INSERT INTO signin_log (at, event, result, issuer, client, user_id, address) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+	return tx.exec(`INSERT INTO signin_log (at, event, result, issuer, client, user_id, address)
+		VALUES ($1, $2, $3, $4, $5, $6, $7)`,
 		micros(e.At), e.Event, e.Result, e.Issuer, e.Client, e.UserID, e.Address)
 }
 
-// SigninLog lists the log of sign-ins, the newest first: the entries before one, or from the newest on when before is 0.
+// SigninLog lists the log of sign-ins, the newest first: the entries before one, or from the newest on when before is
+// 0.
 func (db *DB) SigninLog(ctx context.Context, before int64, limit int) ([]*identity.Entry, int64, error) {
 	if before <= 0 {
 		before = math.MaxInt64
@@ -53,5 +57,6 @@ func (db *DB) SigninLog(ctx context.Context, before int64, limit int) ([]*identi
 		err := r.Scan(&e.ID, moment{&e.At}, &e.Event, &e.Result, &e.Issuer, &e.Client, &e.UserID, &e.Address)
 		return &e, err
 	}, func(e *identity.Entry) int64 { return e.ID }, Page{Limit: limit}.limit(),
-		`SELECT id, at, event, result, issuer, client, user_id, address FROM signin_log WHERE id < $1 ORDER BY id DESC`, before)
+		`SELECT id, at, event, result, issuer, client, user_id, address FROM signin_log WHERE id < $1 ORDER BY id DESC`,
+		before)
 }

@@ -32,9 +32,10 @@ func (t table[T]) find(tx *Tx, where string, args ...any) (*T, bool, error) {
 	return first(queryTx(tx, t.scan, t.selecting(where), args...))
 }
 
-// queryPage is query for a page of at most limit rows. next is the cursor of the following page, that of the last row of this one;
-// zero on the last page.
-func queryPage[T any, C any](ctx context.Context, db *DB, scan func(row) (T, error), cursor func(T) C, limit int, q string, args ...any) (page []T, next C, err error) {
+// queryPage is query for a page of at most limit rows. next is the cursor of the following page, that of the last row
+// of this one; zero on the last page.
+func queryPage[T any, C any](ctx context.Context, db *DB,
+	scan func(row) (T, error), cursor func(T) C, limit int, q string, args ...any) (page []T, next C, err error) {
 	page, err = query(ctx, db, scan, fmt.Sprintf("%s LIMIT $%d", q, len(args)+1), append(args, limit+1)...)
 	if err == nil && len(page) > limit {
 		page = page[:limit]

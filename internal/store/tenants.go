@@ -10,8 +10,8 @@ import (
 	"github.com/hiregate/hiregate/internal/hiring"
 )
 
-// PutTenant writes a tenant without its integrations if its version is still the one it was read with; version 0: if there is none. It
-// sets the next version and the times. ErrStale otherwise.
+// PutTenant writes a tenant without its integrations if its version is still the one it was read with; version 0: if
+// there is none. It sets the next version and the times. ErrStale otherwise.
 func (tx *Tx) PutTenant(t *hiring.Tenant, now time.Time) error {
 	secrets, err := json.Marshal(t.SigningKeys())
 	if err != nil {
@@ -28,13 +28,14 @@ func (tx *Tx) PutTenant(t *hiring.Tenant, now time.Time) error {
 	return tx.upsertDirectory(&t.Row, now, `
 		INSERT INTO tenants (version, created_at, updated_at, name, title, secrets, quarantine, rate, burst)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT DO NOTHING`, `
-		UPDATE tenants SET version = $1, created_at = $2, updated_at = $3, title = $5, secrets = $6, quarantine = $7, rate = $8, burst = $9
+		UPDATE tenants SET version = $1, created_at = $2, updated_at = $3, title = $5, secrets = $6, quarantine = $7,
+		rate = $8, burst = $9
 		WHERE name = $4 AND created_at = $2 AND version = $10`,
 		t.Name, t.Title, kept, t.Quarantine, perSecond, burst)
 }
 
-// PutIntegration writes an integration of a stored tenant, as PutTenant does. An insertion raises the tenant's version, too. Its status
-// is written with PutIntegrationStatus.
+// PutIntegration writes an integration of a stored tenant, as PutTenant does. An insertion raises the tenant's version,
+// too. Its status is written with PutIntegrationStatus.
 func (tx *Tx) PutIntegration(i *hiring.Integration, now time.Time) error {
 	if i.Row.Version == 0 {
 		if err := tx.raiseTenantVersion(i.Tenant, now); err != nil {
@@ -55,9 +56,11 @@ func (tx *Tx) PutIntegration(i *hiring.Integration, now time.Time) error {
 		gaps[n] = gap.String()
 	}
 	return tx.upsertDirectory(&i.Row, now, `
-		INSERT INTO integrations (version, created_at, updated_at, tenant, name, url, secret, documents, standard_webhooks, in_flight, retry)
+		INSERT INTO integrations (version, created_at, updated_at, tenant, name, url, secret, documents,
+		standard_webhooks, in_flight, retry)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT DO NOTHING`, `
-		UPDATE integrations SET version = $1, created_at = $2, updated_at = $3, url = $6, secret = $7, documents = $8, standard_webhooks = $9,
+		UPDATE integrations SET version = $1, created_at = $2, updated_at = $3, url = $6, secret = $7, documents = $8,
+		standard_webhooks = $9,
 			in_flight = $10, retry = $11 WHERE tenant = $4 AND name = $5 AND created_at = $2 AND version = $12`,
 		i.Tenant, i.Name, url, secret, string(i.Documents), i.StandardWebhooks, i.InFlight, strings.Join(gaps, " "))
 }
@@ -79,7 +82,8 @@ func (tx *Tx) upsertDirectory(row *hiring.Row, now time.Time, insert, update str
 
 // raiseTenantVersion gives a tenant whose list of integrations changes its next version; ErrStale when it is gone.
 func (tx *Tx) raiseTenantVersion(name string, now time.Time) error {
-	return tx.execOr(ErrStale, `UPDATE tenants SET version = version + 1, updated_at = $1 WHERE name = $2`, micros(now), name)
+	return tx.execOr(ErrStale, `UPDATE tenants SET version = version + 1, updated_at = $1 WHERE name = $2`,
+		micros(now), name)
 }
 
 // raiseDirectoryVersion tells the nodes of this database that they have to reload tenants and integrations.
@@ -87,18 +91,21 @@ func (tx *Tx) raiseDirectoryVersion() error {
 	return tx.exec(`UPDATE directory SET version = version + 1 WHERE id = 1`)
 }
 
-// DeleteTenant removes a stored tenant, which must have no integration any more; ErrStale when it was changed meanwhile. Its
-// exports and resources stay; see Remains.
+// DeleteTenant removes a stored tenant, which must have no integration any more; ErrStale when it was changed
+// meanwhile. Its exports and resources stay; see Remains.
 func (tx *Tx) DeleteTenant(t *hiring.Tenant) error {
-	return tx.writeDirectory(`DELETE FROM tenants WHERE name = $1 AND version = $2 AND created_at = $3`, t.Name, t.Row.Version, micros(t.Row.CreatedAt))
+	return tx.writeDirectory(`DELETE FROM tenants WHERE name = $1 AND version = $2 AND created_at = $3`,
+		t.Name, t.Row.Version, micros(t.Row.CreatedAt))
 }
 
-// DeleteIntegration deletes an integration of a stored tenant and raises the tenant's version; ErrStale when it was changed meanwhile.
+// DeleteIntegration deletes an integration of a stored tenant and raises the tenant's version; ErrStale when it was
+// changed meanwhile.
 func (tx *Tx) DeleteIntegration(i *hiring.Integration, now time.Time) error {
 	if err := tx.raiseTenantVersion(i.Tenant, now); err != nil {
 		return err
 	}
-	return tx.writeDirectory(`DELETE FROM integrations WHERE tenant = $1 AND name = $2 AND version = $3 AND created_at = $4`, i.Tenant, i.Name, i.Row.Version, micros(i.Row.CreatedAt))
+	return tx.writeDirectory(`DELETE FROM integrations WHERE tenant = $1 AND name = $2 AND version = $3
+		AND created_at = $4`, i.Tenant, i.Name, i.Row.Version, micros(i.Row.CreatedAt))
 }
 
 // writeDirectory writes a row, and tells the nodes that the directory changed; ErrStale when there is no such row.
@@ -114,39 +121,43 @@ func (db *DB) DirectoryVersion(ctx context.Context) (version int64, err error) {
 	return queryOne(ctx, db, scanned[int64], `SELECT version FROM directory WHERE id = 1`)
 }
 
-// Directory reads all stored tenants with their integrations, a page at a time, ordered by name; ErrSealed when a secret can't be
-// opened.
+// Directory reads all stored tenants with their integrations, a page at a time, ordered by name; ErrSealed when a
+// secret can't be opened.
 func (db *DB) Directory(ctx context.Context) ([]*hiring.Tenant, error) {
 	var all []*hiring.Tenant
 	of := map[string]*hiring.Tenant{}
-	err := eachPage(ctx, db, scanTenant, func(last tenantRow) []any { return []any{last.Name} }, MaxPage, `SELECT name, title, secrets, quarantine, rate, burst,
-		version, created_at, updated_at FROM tenants WHERE name > $1 ORDER BY name LIMIT $2`, func(page []tenantRow) error {
-		for _, kept := range page {
-			t, err := kept.open(db.vaults)
-			if err != nil {
-				return err
+	err := eachPage(ctx, db, scanTenant, func(last tenantRow) []any { return []any{last.Name} }, MaxPage,
+		`SELECT name, title, secrets, quarantine, rate, burst,
+		version, created_at, updated_at FROM tenants WHERE name > $1 ORDER BY name LIMIT $2`,
+		func(page []tenantRow) error {
+			for _, kept := range page {
+				t, err := kept.open(db.vaults)
+				if err != nil {
+					return err
+				}
+				all, of[t.Name] = append(all, t), t
 			}
-			all, of[t.Name] = append(all, t), t
-		}
-		return nil
-	})
+			return nil
+		})
 	if err != nil {
 		return nil, err
 	}
-	err = eachPage(ctx, db, scanIntegration, func(last integrationRow) []any { return []any{last.Tenant, last.Name} }, MaxPage, `SELECT tenant, name, url, secret,
+	err = eachPage(ctx, db, scanIntegration, func(last integrationRow) []any { return []any{last.Tenant, last.Name} },
+		MaxPage, `SELECT tenant, name, url, secret,
 		documents, standard_webhooks, in_flight, retry, version, created_at, updated_at
-		FROM integrations WHERE (tenant, name) > ($1, $2) ORDER BY tenant, name LIMIT $3`, func(page []integrationRow) error {
-		for _, kept := range page {
-			i, err := kept.open(db.vaults)
-			if err != nil {
-				return err
+		FROM integrations WHERE (tenant, name) > ($1, $2) ORDER BY tenant, name LIMIT $3`,
+		func(page []integrationRow) error {
+			for _, kept := range page {
+				i, err := kept.open(db.vaults)
+				if err != nil {
+					return err
+				}
+				if t, ok := of[i.Tenant]; ok { // else made since the tenants were read: the version has risen
+					t.Integrations = append(t.Integrations, *i)
+				}
 			}
-			if t, ok := of[i.Tenant]; ok { // else made since the tenants were read: the version has risen
-				t.Integrations = append(t.Integrations, *i)
-			}
-		}
-		return nil
-	})
+			return nil
+		})
 	return all, err
 }
 
@@ -166,7 +177,8 @@ func scanTenant(r row) (one tenantRow, err error) {
 	t := &one.Tenant
 	var perSecond *float64
 	var burst *int
-	if err := r.Scan(&t.Name, &t.Title, &one.kept, &t.Quarantine, &perSecond, &burst, &t.Row.Version, moment{&t.Row.CreatedAt}, moment{&t.Row.UpdatedAt}); err != nil {
+	if err := r.Scan(&t.Name, &t.Title, &one.kept, &t.Quarantine, &perSecond, &burst, &t.Row.Version,
+		moment{&t.Row.CreatedAt}, moment{&t.Row.UpdatedAt}); err != nil {
 		return one, err
 	}
 	if perSecond != nil && burst != nil {
@@ -195,7 +207,8 @@ func (k tenantRow) open(o opener) (*hiring.Tenant, error) {
 func scanIntegration(r row) (one integrationRow, err error) {
 	i := &one.Integration
 	var gaps string
-	if err := r.Scan(&i.Tenant, &i.Name, &one.url, &one.secret, &i.Documents, &i.StandardWebhooks, &i.InFlight, &gaps, &i.Row.Version,
+	if err := r.Scan(&i.Tenant, &i.Name, &one.url, &one.secret, &i.Documents, &i.StandardWebhooks, &i.InFlight, &gaps,
+		&i.Row.Version,
 		moment{&i.Row.CreatedAt}, moment{&i.Row.UpdatedAt}); err != nil {
 		return one, err
 	}

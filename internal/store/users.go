@@ -12,11 +12,12 @@ func (tx *Tx) AddUser(u *identity.User) error {
 	return tx.execOr(ErrTaken, `
 		INSERT INTO users (id, email, folded, email_verified, name, given_name, family_name, password, created_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT DO NOTHING`,
-		u.ID, u.Email, identity.Fold(u.Email), u.EmailVerified, u.Name, u.GivenName, u.FamilyName, u.Password, micros(u.CreatedAt))
+		u.ID, u.Email, identity.Fold(u.Email), u.EmailVerified, u.Name, u.GivenName, u.FamilyName, u.Password,
+		micros(u.CreatedAt))
 }
 
-// DisableUser keeps a user from signing in, and ends their sessions and grants. It reports false when there is no such user, or they
-// are disabled already.
+// DisableUser keeps a user from signing in, and ends their sessions and grants. It reports false when there is no such
+// user, or they are disabled already.
 func (tx *Tx) DisableUser(id string, now time.Time) (bool, error) {
 	n, err := tx.sql.Exec(`UPDATE users SET disabled_at = $1 WHERE id = $2 AND disabled_at IS NULL`, micros(now), id)
 	if err != nil || n == 0 {
@@ -25,8 +26,8 @@ func (tx *Tx) DisableUser(id string, now time.Time) (bool, error) {
 	return true, tx.endSessions(id, now)
 }
 
-// ResetUser sets another password, enables a disabled user, and ends their sessions and grants. It reports false when there is no such
-// user.
+// ResetUser sets another password, enables a disabled user, and ends their sessions and grants. It reports false when
+// there is no such user.
 func (tx *Tx) ResetUser(id, password string, now time.Time) (bool, error) {
 	n, err := tx.sql.Exec(`UPDATE users SET password = $1, disabled_at = NULL WHERE id = $2`, password, id)
 	if err != nil || n == 0 {
@@ -35,8 +36,9 @@ func (tx *Tx) ResetUser(id, password string, now time.Time) (bool, error) {
 	return true, tx.endSessions(id, now)
 }
 
-// lockUser locks a user's row until the transaction ends, by writing it. Whatever ends their sessions writes the row first, so it either
-// finds what the transaction began, or came before it and is seen here. ErrNotFound when there is no such user.
+// lockUser locks a user's row until the transaction ends, by writing it. Whatever ends their sessions writes the row
+// first, so it either finds what the transaction began, or came before it and is seen here. ErrNotFound when there is
+// no such user.
 func (tx *Tx) lockUser(id string) error {
 	return tx.execOr(ErrNotFound, `UPDATE users SET name = name WHERE id = $1`, id)
 }
@@ -78,5 +80,6 @@ func (db *DB) UserByEmail(ctx context.Context, email string) (*identity.User, er
 
 // Users lists users by id.
 func (db *DB) Users(ctx context.Context, p Page) ([]*identity.User, string, error) {
-	return queryPage(ctx, db, users.scan, func(u *identity.User) string { return u.ID }, p.limit(), users.selecting(`id > $1 ORDER BY id`), p.After)
+	return queryPage(ctx, db, users.scan, func(u *identity.User) string { return u.ID }, p.limit(),
+		users.selecting(`id > $1 ORDER BY id`), p.After)
 }

@@ -20,30 +20,34 @@ type Visit struct {
 	At, Till time.Time
 }
 
-// BeginVisit inserts a visit. If too many of the same network are open, it inserts nothing, and full is when the first of them ends. If
-// too many of all networks are open, it deletes the oldest.
+// BeginVisit inserts a visit. If too many of the same network are open, it inserts nothing, and full is when the first
+// of them ends. If too many of all networks are open, it deletes the oldest.
 func (tx *Tx) BeginVisit(v *Visit) (full time.Time, err error) {
 	if err := tx.deleteExpired("upstream_visits", "hash", "till", sweep, v.At); err != nil {
 		return time.Time{}, err
 	}
 	var begun int
 	var ends int64
-	if _, err := tx.sql.Scan([]any{&begun, &ends}, `SELECT count(*), coalesce(min(till), 0) FROM upstream_visits WHERE network = $1 AND till > $2`, v.Network, micros(v.At)); err != nil {
+	if _, err := tx.sql.Scan([]any{&begun, &ends}, `SELECT count(*), coalesce(min(till), 0) FROM upstream_visits
+		WHERE network = $1 AND till > $2`, v.Network, micros(v.At)); err != nil {
 		return time.Time{}, err
 	}
 	if begun >= maxNetworkVisits {
 		return fromMicros(ends), nil
 	}
-	if err := tx.exec(`DELETE FROM upstream_visits WHERE hash IN (SELECT hash FROM upstream_visits ORDER BY till DESC LIMIT $1 OFFSET $2)`, sweep, maxVisits-1); err != nil {
+	if err := tx.exec(`DELETE FROM upstream_visits WHERE hash IN (SELECT hash FROM upstream_visits ORDER BY till DESC
+		LIMIT $1 OFFSET $2)`, sweep, maxVisits-1); err != nil {
 		return time.Time{}, err
 	}
-	err = tx.exec(`INSERT INTO upstream_visits (hash, request, network, till) VALUES ($1, $2, $3, $4)`, v.Hash[:], v.Request, v.Network, micros(v.Till))
+	err = tx.exec(`INSERT INTO upstream_visits (hash, request, network, till) VALUES ($1, $2, $3, $4)`,
+		v.Hash[:], v.Request, v.Network, micros(v.Till))
 	return time.Time{}, err
 }
 
-// EndVisit deletes a visit and returns its sealed authorization request: it succeeds once, on whatever nodes it is tried. It returns nil
-// when there is no such visit, or it has ended.
+// EndVisit deletes a visit and returns its sealed authorization request: it succeeds once, on whatever nodes it is
+// tried. It returns nil when there is no such visit, or it has ended.
 func (tx *Tx) EndVisit(hash identity.Hash, now time.Time) (request []byte, err error) {
-	_, err = tx.sql.Scan([]any{&request}, `DELETE FROM upstream_visits WHERE hash = $1 AND till > $2 RETURNING request`, hash[:], micros(now))
+	_, err = tx.sql.Scan([]any{&request}, `DELETE FROM upstream_visits WHERE hash = $1 AND till > $2 RETURNING request`,
+		hash[:], micros(now))
 	return request, err
 }

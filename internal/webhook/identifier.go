@@ -7,8 +7,8 @@ import (
 	"github.com/hiregate/hiregate/internal/hiring"
 )
 
-// HeaderBound is the most bytes a received Event, UUID, Link or Export-Context header may have. None of them is covered by
-// the signature.
+// HeaderBound is the most bytes a received Event, UUID, Link or Export-Context header may have. None of them is covered
+// by the signature.
 const HeaderBound = 1024
 
 // ValidUUID reports whether an export's key is 1 to 255 visible ASCII bytes (0x21–0x7E). Beyond that it is opaque.
@@ -27,8 +27,9 @@ func ValidUUID[T string | []byte](key T) bool {
 // encodedKey begins a path segment that holds a key in base64url (RFC 4648 section 5, without padding).
 const encodedKey = "~"
 
-// KeySegment makes one segment of a path of an export's key, before percent-encoding: the key itself, or ~ and its base64url where servers on
-// the way would take parts of it for steps in the path, such as ../../x, even percent-encoded.
+// KeySegment makes one segment of a path of an export's key, before percent-encoding: the key itself, or ~ and its
+// base64url where servers on the way would take parts of it for steps in the path, such as ../../x, even
+// percent-encoded.
 func KeySegment(key string) string {
 	if hiring.HasDotSegment(key) || strings.HasPrefix(key, encodedKey) {
 		return encodedKey + base64.RawURLEncoding.EncodeToString([]byte(key))

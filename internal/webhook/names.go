@@ -1,5 +1,5 @@
-// Package webhook is the candidate export webhook of the contract (part B): its header and event names, its signature, and the
-// sending of one delivery. Receiver and sender share it, so that what one side writes the other reads.
+// Package webhook is the candidate export webhook of the contract (part B): its header and event names, its signature,
+// and the sending of one delivery. Receiver and sender share it, so that what one side writes the other reads.
 package webhook
 
 import (
@@ -13,12 +13,12 @@ const (
 	EventVerify = "VERIFY"
 )
 
-// LinkHeader names the header that carries the URL of the candidate's profile; the maker's name is not in it. Its value is
-// the URL itself, not RFC 8288 form.
+// LinkHeader names the header that carries the URL of the candidate's profile; the maker's name is not in it. Its value
+// is the URL itself, not RFC 8288 form.
 const LinkHeader = "Link"
 
-// Names are the identifiers of the contract that carry the maker's name. Header names are spelled as they go onto the wire,
-// which for UUID is not Go's canonical form; http.Header.Get finds them all the same.
+// Names are the identifiers of the contract that carry the maker's name. Header names are spelled as they go onto the
+// wire, which for UUID is not Go's canonical form; http.Header.Get finds them all the same.
 type Names struct {
 	Service       string // the maker's name itself; also the value of every schemeAgencyId
 	Signature     string // header: hex HMAC-SHA256 of the body
@@ -29,8 +29,8 @@ type Names struct {
 	VerifyText    string // value of "data" in the verification body
 }
 
-// NamesFor puts the maker's name where the contract writes Service. The name stands in header names, so it must be an HTTP
-// token (RFC 9110 section 5.6.2).
+// NamesFor puts the maker's name where the contract writes Service. The name stands in header names, so it must be an
+// HTTP token (RFC 9110 section 5.6.2).
 func NamesFor(service string) (Names, error) {
 	if service == "" || strings.ContainsFunc(service, func(r rune) bool { return !isTokenRune(r) }) {
 		return Names{}, fmt.Errorf("service name %q is not an HTTP token (RFC 9110 section 5.6.2): "+
@@ -48,8 +48,8 @@ func NamesFor(service string) (Names, error) {
 	}, nil
 }
 
-// VerifyBody returns the body of a VERIFY event, exactly {"data":"Service Verify Event"}. A token has no character that JSON
-// would have to escape.
+// VerifyBody returns the body of a VERIFY event, exactly {"data":"Service Verify Event"}. A token has no character that
+// JSON would have to escape.
 func (n Names) VerifyBody() []byte { return []byte(`{"data":"` + n.VerifyText + `"}`) }
 
 // SchemeID returns the schemeId of an Identifier: SchemeID("Legacy Candidate") is "Service Legacy Candidate".

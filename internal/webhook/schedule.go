@@ -24,13 +24,15 @@ const (
 	maxGap  = 24 * time.Hour
 )
 
-// ParseSchedule reads the arguments of the `retry` directive: 1 to 32 durations such as 5s, 2m or 1h, each from 10ms to 24h.
+// ParseSchedule reads the arguments of the `retry` directive: 1 to 32 durations such as 5s, 2m or 1h, each from 10ms to
+// 24h.
 func ParseSchedule(args []string) (Schedule, error) {
 	if len(args) == 0 {
 		return nil, errors.New("retry needs at least one gap between attempts: write durations such as `retry 5s 30s 2m 1h`")
 	}
 	if len(args) > maxGaps {
-		return nil, fmt.Errorf("retry takes at most %d gaps, not %d: the last one repeats by itself", maxGaps, len(args))
+		return nil, fmt.Errorf("retry takes at most %d gaps, not %d: the last one repeats by itself", maxGaps,
+			len(args))
 	}
 	s := make(Schedule, len(args))
 	for i, arg := range args {
@@ -46,8 +48,8 @@ func ParseSchedule(args []string) (Schedule, error) {
 	return s, nil
 }
 
-// Gap returns how long to wait after so many attempts (1 or more), jittered: rnd in [0,1) picks the point between −20 % and
-// +20 %.
+// Gap returns how long to wait after so many attempts (1 or more), jittered: rnd in [0,1) picks the point between −20 %
+// and +20 %.
 func (s Schedule) Gap(attempts int, rnd float64) time.Duration {
 	if len(s) == 0 {
 		s = DefaultSchedule

@@ -23,8 +23,8 @@ const (
 	MaxRetryAfter = time.Hour
 )
 
-// Delivery is what one attempt sends. Of an export's optional headers those that are nil are left out: absent ones are not
-// invented. A VERIFY event has none of them, whatever stands here.
+// Delivery is what one attempt sends. Of an export's optional headers those that are nil are left out: absent ones are
+// not invented. A VERIFY event has none of them, whatever stands here.
 type Delivery struct {
 	URL    string
 	Secret string
@@ -54,12 +54,13 @@ func (a Answer) Acknowledged() bool { return a.Status >= 200 && a.Status <= 299 
 // Verified reports whether the receiver took a VERIFY event: exactly 200 (contract, "Events" rule 2).
 func (a Answer) Verified() bool { return a.Status == http.StatusOK }
 
-// Send makes one attempt through the client's transport, which should come from egress: it bounds connecting, and it asks for
-// no compression, so that the request has no header beyond Host, Content-Length, Content-Type, User-Agent and the contract's.
+// Send makes one attempt through the client's transport, which should come from egress: it bounds connecting, and it
+// asks for no compression, so that the request has no header beyond Host, Content-Length, Content-Type, User-Agent and
+// the contract's.
 //
-// Where no status came back the error is a *SendError, unless ctx was cancelled, which is nobody's failure: then the error
-// wraps its cause. Started and Duration are set in every case. Once a status came, the attempt has its answer, even if the
-// body behind it breaks off.
+// Where no status came back the error is a *SendError, unless ctx was cancelled, which is nobody's failure: then the
+// error wraps its cause. Started and Duration are set in every case. Once a status came, the attempt has its answer,
+// even if the body behind it breaks off.
 func (n Names) Send(ctx context.Context, client *http.Client, d Delivery) (a Answer, err error) {
 	a.Started = time.Now()
 	defer func() { a.Duration = time.Since(a.Started) }()
@@ -126,8 +127,8 @@ func put(h http.Header, name string, value []byte) {
 	}
 }
 
-// RetryAfter reads a Retry-After header (RFC 9110 section 10.2.3): seconds or an HTTP date. What can't be read, or has passed,
-// is 0.
+// RetryAfter reads a Retry-After header (RFC 9110 section 10.2.3): seconds or an HTTP date. What can't be read, or has
+// passed, is 0.
 func RetryAfter(value string, now time.Time) time.Duration {
 	if value != "" && strings.Trim(value, "0123456789") == "" {
 		seconds, err := strconv.ParseUint(value, 10, 64)

@@ -22,8 +22,8 @@ const (
 	KindProtocol = "protocol"          // the answer is not HTTP, or no HTTP request can be made of the delivery
 )
 
-// SendError says why an attempt got no answer. Its text is for people and has neither path nor query of the URL, which may be
-// credentials, nor anything the receiver wrote.
+// SendError says why an attempt got no answer. Its text is for people and has neither path nor query of the URL, which
+// may be credentials, nor anything the receiver wrote.
 type SendError struct {
 	Kind string
 	Host string // host, and port where the URL has one; empty if the URL can't be read
@@ -42,11 +42,13 @@ func (e *SendError) Error() string {
 	case KindDNS:
 		return fmt.Sprintf("the host name of %s could not be resolved (%v): check the spelling in the URL and its DNS records", e.Host, e.Err)
 	case KindConnect:
-		return fmt.Sprintf("no connection to %s could be made (%v): check that it runs and is open to us", e.Host, e.Err)
+		return fmt.Sprintf("no connection to %s could be made (%v): check that it runs and is open to us", e.Host,
+			e.Err)
 	case KindTLS:
 		return fmt.Sprintf("the TLS handshake with %s failed (%v): check its certificate", e.Host, e.Err)
 	case KindTimeout:
-		return fmt.Sprintf("%s did not answer in time (%v at most): it should acknowledge first and work afterwards", e.Host, AttemptTimeout)
+		return fmt.Sprintf("%s did not answer in time (%v at most): it should acknowledge first and work afterwards",
+			e.Host, AttemptTimeout)
 	case KindClosed:
 		return fmt.Sprintf("%s closed the connection before it answered: look into its log", e.Host)
 	default:

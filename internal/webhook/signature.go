@@ -7,16 +7,17 @@ import (
 	"encoding/hex"
 )
 
-// Sign returns the value of the signature header: the HMAC-SHA256 of the body under the secret, as 64 lower-case hex digits
-// (contract, "Authentication" 3).
+// Sign returns the value of the signature header: the HMAC-SHA256 of the body under the secret, as 64 lower-case hex
+// digits (contract, "Authentication" 3).
 func Sign(secret string, body []byte) string {
 	var sum [sha256.Size]byte
 	return hex.EncodeToString(mac(&sum, secret, body))
 }
 
 // Verify reports whether the header is the body's signature under any of the secrets, of which there are two during a
-// rotation. Hex counts in either case; anything that is not 64 hex digits is false, and so is an empty secret, which is none.
-// The time it takes depends on the body and the number of secrets, not on which of them matches or how much of it.
+// rotation. Hex counts in either case; anything that is not 64 hex digits is false, and so is an empty secret, which is
+// none. The time it takes depends on the body and the number of secrets, not on which of them matches or how much of
+// it.
 func Verify(header string, body []byte, secrets ...string) bool {
 	var digits [2 * sha256.Size]byte
 	var given, sum [sha256.Size]byte

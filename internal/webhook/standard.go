@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// The headers of the Standard Webhooks specification (standardwebhooks.com, version 1.0.0), spelled as they go onto the wire.
+// The headers of the Standard Webhooks specification (standardwebhooks.com, version 1.0.0), spelled as they go onto the
+// wire.
 const (
 	StandardID        = "webhook-id"
 	StandardTimestamp = "webhook-timestamp"
@@ -32,8 +33,8 @@ func CheckStandardSecret(secret string) error {
 
 var errNoKey = errors.New("no key in base64")
 
-// standardKey is the key that a secret stands for: its bytes, or what is encoded behind whsec_. Where that can't be decoded it is
-// the bytes, too.
+// standardKey is the key that a secret stands for: its bytes, or what is encoded behind whsec_. Where that can't be
+// decoded it is the bytes, too.
 func standardKey(secret string) ([]byte, error) {
 	encoded, ok := strings.CutPrefix(secret, standardPrefix)
 	if !ok {

@@ -10,8 +10,8 @@ import (
 	"github.com/hiregate/hiregate/internal/hiring"
 )
 
-// Verification is the VERIFY event that asks an integration whether it is there, with the signature sets it wants. Each has a
-// webhook-id of its own.
+// Verification is the VERIFY event that asks an integration whether it is there, with the signature sets it wants. Each
+// has a webhook-id of its own.
 func (n Names) Verification(i *hiring.Integration) Delivery {
 	d := Delivery{URL: i.URL, Secret: i.Secret.Reveal(), Event: EventVerify, Body: n.VerifyBody()}
 	if i.StandardWebhooks {
@@ -20,10 +20,11 @@ func (n Names) Verification(i *hiring.Integration) Delivery {
 	return d
 }
 
-// Verify sends a VERIFY event to an integration and tells why that is not configured: a sentence, empty when it answered exactly
-// 200 (contract, "States and transitions"). When no answer came, answer has no status. The error says that the attempt was
-// cancelled, which is nobody's failure.
-func (n Names) Verify(ctx context.Context, client *http.Client, i *hiring.Integration) (answer Answer, reason string, err error) {
+// Verify sends a VERIFY event to an integration and tells why that is not configured: a sentence, empty when it
+// answered exactly 200 (contract, "States and transitions"). When no answer came, answer has no status. The error says
+// that the attempt was cancelled, which is nobody's failure.
+func (n Names) Verify(ctx context.Context, client *http.Client,
+	i *hiring.Integration) (answer Answer, reason string, err error) {
 	answer, err = n.Send(ctx, client, n.Verification(i))
 	failed := new(SendError)
 	switch {
