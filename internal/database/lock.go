@@ -29,9 +29,9 @@ func lockFile(path string) (*fileLock, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Candidates are in it: nobody else reads it, whatever the umask. SQLite gives its other files the same mode.
+	// It has personal data: no other user may read it, whatever the umask. SQLite gives its other files the same mode.
 	if db, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600); err == nil {
-		db.Close() // an error comes again, with its reason, when SQLite opens it
+		db.Close() // SQLite reports the error when it opens the file
 	}
 	return lock, nil
 }

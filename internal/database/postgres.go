@@ -24,7 +24,7 @@ const (
 	postgresReaders = 8
 	// patience is how long Open waits for a PostgreSQL that is not there yet.
 	patience = 30 * time.Second
-	// connectLimit bounds an attempt to connect, unless the address says connect_timeout: whoever writes waits for it.
+	// connectLimit bounds an attempt to connect, unless the address says connect_timeout: writes wait for it.
 	connectLimit = 5 * time.Second
 )
 

@@ -87,7 +87,7 @@ func (s sqlite) connect(a access) (*sql.DB, error) {
 		return nil, fmt.Errorf("the folder %s does not exist; make it, writable for this user", filepath.Dir(s.path))
 	}
 	pragmas := []string{"busy_timeout = " + strconv.FormatInt(writeWithin.Milliseconds(), 10)}
-	if a == writing { // these take effect only before the first table, and the second one waits for whoever writes
+	if a == writing { // these take effect only before the first table, and the second one waits for the writer
 		pragmas = append(pragmas, "page_size = 8192", "auto_vacuum = INCREMENTAL")
 	}
 	pragmas = append(pragmas,

@@ -98,7 +98,7 @@ type writer struct {
 	queue   chan *write
 	// limit is for those in the queue.
 	limit   *waitLimit
-	gate    sync.RWMutex // held for reading while something is put into the queue
+	gate    sync.RWMutex // read-locked while a closure is queued
 	stopped bool
 	ended   chan struct{}
 
@@ -163,7 +163,8 @@ func (w *writer) serve() {
 		batch = append(batch[:0], one)
 		batch = w.fill(batch)
 		batch = slices.DeleteFunc(batch, func(one *write) bool { return !one.state.CompareAndSwap(waiting, taken) })
-		// elsewhere they run as they came: ids then rise, and rows go to the end of their tables, which costs least
+		// Elsewhere they run in order of arrival: ids then rise, and rows are appended to their tables, which costs
+		// least.
 		if w.dialect.shared() {
 			slices.SortStableFunc(batch, func(a, b *write) int { return cmp.Compare(a.key, b.key) })
 		}
@@ -171,9 +172,9 @@ func (w *writer) serve() {
 	}
 }
 
-// fill adds what waits already, and what is about to: it lets the others run for as long as that brings more. When
-// nobody else has anything to do this takes no time; when the processors are busy, the requests that are nearly ready
-// share a commit instead of each waiting for its own.
+// fill adds the closures that wait, and those that are about to: it yields for as long as that brings more. On an idle
+// machine this takes no time; on a busy one, requests that are nearly ready share a commit instead of each waiting for
+// its own.
 func (w *writer) fill(batch []*write) []*write {
 	for last := 0; len(batch) > last && len(batch) < maxBatch; {
 		last = len(batch)

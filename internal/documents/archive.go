@@ -135,9 +135,9 @@ func (a *Archive) documents(ctx context.Context, e *hiring.Export) ([]*hiring.Do
 		return nil, err
 	}
 	now, position := a.Now(), 0
-	// one in quarantine may have more than are taken
+	// an export in quarantine may have more than are allowed
 	all := attachments.Attachments[:min(len(attachments.Attachments), e.Attachments)]
-	// where it breaks off, it goes on the next time
+	// after an error the next call continues
 	for turn := range slices.Chunk(all, rowsAtOnce) {
 		err := a.Store.Write(ctx, func(tx *store.Tx) error {
 			for n, attachment := range turn {
@@ -248,7 +248,7 @@ func (a *Archive) finish(ctx context.Context, d *hiring.Document, name string, l
 	if err != nil {
 		return fmt.Errorf("writing a document: %w", err)
 	}
-	if !changed { // somebody else fetched it meanwhile
+	if !changed { // another node fetched it meanwhile
 		if name == "" {
 			return nil
 		}

@@ -13,10 +13,11 @@ import (
 )
 
 // A sealed file is one of age (C2SP's age.md): pieces of 64 KiB, each with a tag, of which the last says that it is the
-// last. So a file that was cut short, or changed, is told from a whole one before the end of what is read of it. The
-// key of each file is its own, and stands in front, sealed for the file's name: under another one it does not open.
+// last. So a truncated or changed file fails before the end of a read. Each file has its own key, in its header, sealed
+// for the file's name: under another name it does not open.
 
-// sealedSuffix is what the name of a sealed file ends with. The content does not tell: somebody may send a file of age.
+// sealedSuffix is what the name of a sealed file ends with. The content does not tell: a document may itself be a file
+// of age.
 const sealedSuffix = ".sealed"
 
 // Keys seal the keys of files; *store.DB.
@@ -45,7 +46,7 @@ type fileKey struct {
 	name string
 }
 
-// stanza is the type of what stands in front of a file: the sealed key.
+// stanza is the type of the header of a file: the sealed key.
 const stanza = "hiregate"
 
 // Wrap implements age.Recipient.

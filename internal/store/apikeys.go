@@ -39,7 +39,8 @@ func (tx *Tx) TouchAPIKey(id string, now, since time.Time) error {
 
 var apiKeys = table[hiring.APIKey]{"api_keys", "id, label, tenant, role, created_at, revoked_at, last_used_at",
 	func(k *hiring.APIKey) []any {
-		return []any{&k.ID, &k.Label, &k.Tenant, &k.Role, moment{&k.CreatedAt}, moment{&k.RevokedAt}, moment{&k.LastUsedAt}}
+		return []any{&k.ID, &k.Label, &k.Tenant, &k.Role, moment{&k.CreatedAt}, moment{&k.RevokedAt},
+			moment{&k.LastUsedAt}}
 	}}
 
 // APIKeyByHash finds a key, also one that is revoked; ErrNotFound when there is none.

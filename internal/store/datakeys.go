@@ -22,7 +22,7 @@ import (
 // that time.
 const dataKeyTime = 30 * 24 * time.Hour
 
-// dataKeyID is the length of a data key's id, as it stands in what the key sealed.
+// dataKeyID is the length of a data key's id in what it sealed, in bytes.
 const dataKeyID = 8
 
 // What is sealed of an export. Each opens as nothing else.
@@ -36,7 +36,7 @@ const (
 
 // dataKeys are the data keys that this process has read.
 type dataKeys struct {
-	newest atomic.Pointer[dataKey] // seals; nil: what exports hold is kept as it is
+	newest atomic.Pointer[dataKey] // seals; nil: the content of exports is not sealed
 	known  sync.Map                // of an id, a *dataKey
 }
 
@@ -122,7 +122,7 @@ func (db *DB) readDataKey(ctx context.Context, which string, args ...any) (*data
 	return &dataKey{string(id), kept.made, v}, err
 }
 
-// Sealing reports whether what exports hold is sealed.
+// Sealing reports whether the content of exports is sealed.
 func (db *DB) Sealing() bool { return db.dataKeys.newest.Load() != nil }
 
 // SealFileKey seals the key of a document's file for its name. It is an error where there is nothing to seal it with.

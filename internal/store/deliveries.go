@@ -174,8 +174,7 @@ func (db *DB) DeliveriesOf(ctx context.Context, exportIDs []int64) (map[int64][]
 // notQuarantined leaves out the deliveries of exports that wait for a person, not for an integration.
 const notQuarantined = `NOT EXISTS (SELECT 1 FROM exports e WHERE e.id = deliveries.export_id AND e.quarantined)`
 
-// HeldDeliveries reads a page of the deliveries that are held for an integration, by export, from the one after a given
-// export ID on.
+// HeldDeliveries lists the held deliveries to an integration by export, after an export ID.
 func (db *DB) HeldDeliveries(ctx context.Context, tenant, integration string, after int64,
 	limit int) ([]*hiring.Delivery, error) {
 	return query(ctx, db, scanDelivery, `SELECT `+deliveryColumns+` FROM deliveries

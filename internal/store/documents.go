@@ -36,7 +36,7 @@ func aboutRow(d *hiring.Document) string { return fmt.Sprint(d.ExportID, "/", d.
 // about seals the personal part of a document, where there is a data key.
 func (k *dataKeys) about(d *hiring.Document) (about, error) {
 	a := about{SourceURL: d.SourceURL, FileName: d.FileName}
-	if a.SourceURL == nil { // nobody's: the column takes no NULL
+	if a.SourceURL == nil { // no URL: the column takes no NULL
 		a.SourceURL = []byte{}
 	}
 	if k.newest.Load() == nil {

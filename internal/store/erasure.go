@@ -8,13 +8,13 @@ import (
 	"github.com/hiregate/hiregate/internal/hiring"
 )
 
-// ErrErased says that what an export held of its candidate was removed, so that it can't be delivered again.
+// ErrErased says that the content of an export was erased, so that it can't be delivered again.
 var ErrErased = errors.New("the content of this export was erased")
 
 // erasable is the condition on an export e that nothing more is to be done with it, and nothing was since $1: every
 // delivery of its current round is there and all deliveries are final, every document is fetched or given up, and none
-// of its public URLs lives at $2. What is in quarantine, waits for Temporal, or was refused by it, is not: it was
-// accepted, and somebody has to look at it.
+// of its public URLs lives at $2. An export that is in quarantine, waits for Temporal or was rejected by it is not
+// erasable: it was accepted, and an operator has to look at it.
 const erasable = `e.erased_at IS NULL AND e.dispatched_at < $1 AND e.fault = '' AND NOT e.quarantined
 	AND e.deliver_till <= $2
 	AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.export_id = e.id
@@ -45,11 +45,11 @@ func (db *DB) Erasable(ctx context.Context, after int64, before, now time.Time) 
 	return found, next, err
 }
 
-// Erase removes what an export holds of its candidate: the body as it came and as it went out, the headers, the
-// candidate's id, what is known of its documents beside what became of them, and what its receivers answered. The files
-// that nothing else refers to become uploads that nobody takes, for the sweep. It keeps what tells of the export
-// itself: its key and hash, which know a repeat, its receipt, deliveries and attempts. It reports false, and changes
-// nothing, when the export is not erasable (any more); see Erasable.
+// Erase removes the personal data of an export: the received and the delivered body, the headers, the candidate's id,
+// the documents' URLs, names and hashes, and the receivers' answers. Files that no other row references become
+// unclaimed uploads, which the sweep removes. The rest stays: its key and hash, which detect a repeat, its receipt,
+// deliveries and attempts. It reports false, and changes nothing, when the export is not erasable (any more); see
+// Erasable.
 func (tx *Tx) Erase(id int64, before, now time.Time) (bool, error) {
 	if err := tx.lockExport(id); err != nil {
 		return false, err
@@ -129,7 +129,7 @@ func (tx *Tx) EraseNow(e *hiring.Export, left Remainder, now time.Time) error {
 			return err
 		}
 	}
-	if left.Documents > 0 { // those that were not entered yet, so that nobody does
+	if left.Documents > 0 { // insert the missing ones, so that no attempt follows
 		err := tx.exec(`
 			WITH RECURSIVE n (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM n WHERE n + 1 < $1)
 			INSERT INTO documents (export_id, tenant, position, source_url, state, reason, tries, blob, size, declared,

@@ -117,7 +117,7 @@ func (tx *Tx) MarkDispatched(id int64, round int, at time.Time, integrations ...
 	if err != nil {
 		return err
 	}
-	for _, name := range added { // a delivery that was moved into the round goes on where it is delivered
+	for _, name := range added { // a delivery that was moved into the round moves on with its integration
 		err := tx.exec(`UPDATE deliveries SET round = $1 WHERE export_id = $2 AND integration = $3 AND round = $4`,
 			next.Round, id, name, round)
 		if err != nil {

@@ -26,8 +26,8 @@ type kept struct {
 	state   hiring.IntegrationState
 }
 
-// Open reports whether exports may go to an integration: it answered VERIFY, or is its operator's own, and nobody
-// disabled it.
+// Open reports whether exports may go to an integration: it answered VERIFY, or is the operator's own, and is not
+// disabled.
 func (s IntegrationStatus) Open(i *hiring.Integration) bool {
 	return s.State == hiring.Configured || !i.Verify && s.State == hiring.NotConfigured
 }
@@ -67,7 +67,7 @@ func scanStatus(r row) (s IntegrationStatus, err error) {
 	return s, err
 }
 
-// IntegrationRemoved reports whether somebody removed an integration, whatever its last setting was. Ask it of one that
+// IntegrationRemoved reports whether an integration was removed, with whatever setting. Ask it of one that
 // the configuration does not have.
 func (db *DB) IntegrationRemoved(ctx context.Context, tenant, name string) (bool, error) {
 	state, err := queryOne(ctx, db, scanned[hiring.IntegrationState],

@@ -9,8 +9,8 @@ import (
 
 // Overdue lists the exports after an ID that have a delivery of an outcome, in its last round and not parked, for which
 // something should have happened before a time: its next attempt, or, of what was never attempted, anything since it
-// began to be. What is held has nothing to happen to it before it is parked, for hold after it began to be; nor, of an
-// export that was triggered here, before its end.
+// began to be. A held delivery is overdue only once it should have been parked, hold after it was held; of an export
+// that was triggered here, only after the export's end.
 func (db *DB) Overdue(ctx context.Context, outcome hiring.Outcome, before time.Time, hold time.Duration, after int64,
 	limit int) ([]int64, error) {
 	return query(ctx, db, scanned[int64], `SELECT DISTINCT d.export_id FROM deliveries d

@@ -8,7 +8,7 @@ import (
 	"github.com/hiregate/hiregate/internal/hiring"
 )
 
-// What an export says of a document that it offers, but that nobody gets.
+// The reasons of an export's documents that can't be downloaded.
 const (
 	refusedReason = "a scanner found something harmful in it"
 	deletedReason = "it was deleted before it was scanned"
@@ -62,7 +62,7 @@ func (tx *Tx) EndScan(d *hiring.ApplicationDocument, found string, now time.Time
 	return true, tx.AddUpload(d.Blob, now)
 }
 
-// ScanStarted notes when a scan is to be started again, should it not have ended by then.
+// ScanStarted sets when a scan is started again if it has not ended by then.
 func (tx *Tx) ScanStarted(key int64, again time.Time) error {
 	return tx.exec(`UPDATE application_documents SET scan_at = $1 WHERE key = $2 AND scan = 'pending'`,
 		micros(again), key)

@@ -11,8 +11,8 @@ import (
 	"github.com/hiregate/hiregate/internal/hiring"
 )
 
-// Where what exports hold is sealed, the headers lie in front of the body: each is its length and one, or 0 where it is
-// absent, and its bytes. Behind them comes the body as it would be kept.
+// In a sealed export the headers come before the body: each is its length and one, or 0 where it is
+// absent, and its bytes. The body follows as it would be stored.
 
 // SealBody seals the body and the headers of an export, which has its ID, before it is inserted. Without a data key
 // nothing changes.

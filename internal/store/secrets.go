@@ -49,8 +49,7 @@ var (
 	secretTables = []secretTable{tenantSecrets, integrationSecrets, integrationURLs, dataKeySecrets}
 )
 
-// secretRow is what such a column has of a tenant or an integration; or of a data key, whose id stands in the place of
-// a tenant's name.
+// secretRow is a secret of a tenant or an integration, or a data key, whose id is in tenant.
 type secretRow struct {
 	tenant, integration string
 	kept                []byte
@@ -85,7 +84,7 @@ var ErrSealed = errors.New("it was sealed in the database with a key that is not
 // open gives what is kept as a body.
 func (r secretRow) open(t secretTable, o opener) ([]byte, error) {
 	if !r.sealed() {
-		if t.always { // somebody put it there, who would have everything sealed with it
+		if t.always { // written by someone else, so that everything would be sealed with a key that they know
 			return nil, fmt.Errorf("opening "+t.of+": %w", append(r.place(t), errChanged)...)
 		}
 		return r.kept, nil
@@ -144,7 +143,7 @@ func (db *DB) CheckSecrets(ctx context.Context, v *vault.Vault) error {
 // and returns how many. It writes a page at a time and may be interrupted and run again. A secret that changes
 // meanwhile is left alone. One that can't be opened stays as it is; the error is that of the first.
 func (db *DB) Reseal(ctx context.Context, v *vault.Vault) (resealed int, err error) {
-	// Whoever seals otherwise than with this vault began before. It comes to its end first, so that it is read below.
+	// Writes that seal with another vault began earlier. They end before this one, so that they are read below.
 	if err := db.Write(ctx, func(*Tx) error { return nil }); err != nil {
 		return 0, err
 	}

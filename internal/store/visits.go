@@ -6,7 +6,7 @@ import (
 	"github.com/hiregate/hiregate/internal/identity"
 )
 
-// How many visits wait at a time. Each holds an authorization request of up to 16 KiB, and anybody may begin one.
+// How many visits wait at a time. Each has an authorization request of up to 16 KiB, and anyone may begin one.
 const (
 	maxVisits        = 5000
 	maxNetworkVisits = 500 // of one network, behind which a whole company may be
