@@ -60,19 +60,19 @@ func parseTenant(args []string) (string, error) {
 	if len(args) != 1 {
 		return "", errors.New("tenant takes one argument: write, for example, `tenant initech`")
 	}
-	return args[0], hiring.CheckTenantName(args[0])
+	return args[0], hiring.ValidateTenantName(args[0])
 }
 
 // Provision connects the handler to the gateway.
 func (h *ApplyAPI) Provision(ctx caddy.Context) error {
 	if h.Tenant != "" {
-		if err := hiring.CheckTenantName(h.Tenant); err != nil {
+		if err := hiring.ValidateTenantName(h.Tenant); err != nil {
 			return fmt.Errorf("apply_api: %w", err)
 		}
 	}
 	limit := apply.DefaultRate
 	if h.Rate != nil {
-		if err := h.Rate.Check(); err != nil {
+		if err := h.Rate.Validate(); err != nil {
 			return fmt.Errorf("apply_api: %w", err)
 		}
 		limit = hiring.Rate(*h.Rate)

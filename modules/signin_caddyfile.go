@@ -59,7 +59,7 @@ func (h *SignIn) option(name string, args []string, dev bool) error {
 			return errors.New("key takes a placeholder: write, for example, `key {env.HIREGATE_SIGNIN_KEY}`")
 		}
 		for _, one := range args {
-			if err := signInKey.Check(one, dev); err != nil {
+			if err := signInKey.Validate(one, dev); err != nil {
 				return err
 			}
 		}

@@ -94,7 +94,7 @@ func fill(ctx context.Context, db *store.DB, from int) error {
 			if n%1000 == 3 {
 				d.Outcome, d.Fault = hiring.Failed, hiring.ClassPartnerFault
 			}
-			if err := tx.PutDelivery(d); err != nil {
+			if err := tx.UpsertDelivery(d); err != nil {
 				return err
 			}
 		}
@@ -108,7 +108,7 @@ func measureList(ctx context.Context, db *store.DB, f store.ExportFilter, size i
 	for n := range readsOfList {
 		f.Before = int64(n%2) * middle
 		began := time.Now()
-		if _, _, err := db.Exports(ctx, f); err != nil {
+		if _, _, err := db.ListExports(ctx, f); err != nil {
 			return p, err
 		}
 		took = append(took, time.Since(began))

@@ -29,7 +29,7 @@ func Check(j *hiring.Job) error {
 			faults = append(faults, fmt.Sprintf("questions[%d].%s", n, fault))
 		}
 	}
-	err := j.Check()
+	err := j.Validate()
 	if invalid, ok := err.(*hiring.InvalidError); ok {
 		faults = append(slices.Clone(invalid.Faults), faults...)
 	} else if err != nil {

@@ -82,7 +82,7 @@ func (d *Directory) Refresh(ctx context.Context) error {
 	if s := d.kept.Load(); s != nil && s.version == version {
 		return nil
 	}
-	all, err := d.Store().Directory(ctx)
+	all, err := d.Store().ListTenants(ctx)
 	if err != nil {
 		return err
 	}

@@ -37,10 +37,10 @@ func put(t testing.TB, d *directory.Directory, names ...string) {
 	t.Helper()
 	require.NoError(t, d.Store().Write(t.Context(), func(tx *store.Tx) error {
 		for _, name := range names {
-			if err := tx.PutTenant(&hiring.Tenant{Name: name}, noon); err != nil {
+			if err := tx.UpsertTenant(&hiring.Tenant{Name: name}, noon); err != nil {
 				return err
 			}
-			if err := tx.PutIntegration(&hiring.Integration{Tenant: name, Name: "hris", URL: "https://hr.example/in/" + name,
+			if err := tx.UpsertIntegration(&hiring.Integration{Tenant: name, Name: "hris", URL: "https://hr.example/in/" + name,
 				Secret: "s", Documents: hiring.Rehost}, noon); err != nil {
 				return err
 			}
@@ -104,7 +104,7 @@ func TestNodeWithoutTheKeyGoesOn(t *testing.T) {
 	put(t, ahead, "acme")
 	require.NoError(t, behind.Refresh(t.Context()))
 	one.Add(v)
-	resealed, err := ahead.Store().Reseal(t.Context(), v)
+	resealed, err := ahead.Store().Reencrypt(t.Context(), v)
 	require.NoError(t, err)
 	require.Equal(t, 3, resealed)
 	require.NoError(t, behind.Refresh(t.Context()), "it reads anew though nothing changed")

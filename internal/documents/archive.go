@@ -71,7 +71,7 @@ func (a *Archive) Fetch(ctx context.Context, e *hiring.Export) (Progress, error)
 		return progress, ctx.Err()
 	}
 	defer release()
-	if docs, err = a.Store.Documents(ctx, e.ID); err != nil { // again: it may have waited for someone who fetched them
+	if docs, err = a.Store.ListDocuments(ctx, e.ID); err != nil { // again: it may have waited for someone who fetched them
 		return Progress{}, err
 	}
 	if err := a.run(ctx, e, docs); err != nil {
@@ -123,7 +123,7 @@ func (a *Archive) progress(docs []*hiring.Document) Progress {
 
 // documents reads the documents of an export; the first time it inserts them, from its attachments.
 func (a *Archive) documents(ctx context.Context, e *hiring.Export) ([]*hiring.Document, error) {
-	docs, err := a.Store.Documents(ctx, e.ID)
+	docs, err := a.Store.ListDocuments(ctx, e.ID)
 	if err != nil || len(docs) >= e.Attachments {
 		return docs, err
 	}
@@ -156,7 +156,7 @@ func (a *Archive) documents(ctx context.Context, e *hiring.Export) ([]*hiring.Do
 		}
 		position += len(turn)
 	}
-	return a.Store.Documents(ctx, e.ID)
+	return a.Store.ListDocuments(ctx, e.ID)
 }
 
 func (a *Archive) attachments(ctx context.Context, e *hiring.Export) (*schemas.Document, error) {
@@ -189,7 +189,7 @@ func (a *Archive) attempt(ctx context.Context, e *hiring.Export, d *hiring.Docum
 	}
 	// Inserted first: the sweep removes the file after a crash, or after an error that leaves open whether its row was
 	// written.
-	name, err := a.Begin(ctx)
+	name, err := a.BeginUpload(ctx)
 	if err != nil {
 		return fmt.Errorf("noting a document that is to be fetched: %w", err)
 	}
@@ -218,7 +218,7 @@ func (a *Archive) failed(d *hiring.Document, failure *FetchError, left time.Dura
 			a.Log.Warn("a document could not be stored; it is fetched again until its URL ends",
 				zap.String("tenant", d.Tenant),
 				zap.Int64("export", d.ExportID), zap.Duration("left", left), zap.Int("failures", n),
-				zap.String("cause", failure.OwnCause()))
+				zap.String("cause", failure.StoreCause()))
 		}
 	}
 	switch failure.Verdict() {
@@ -231,7 +231,7 @@ func (a *Archive) failed(d *hiring.Document, failure *FetchError, left time.Dura
 	}
 	if d.State == hiring.Fetching {
 		// It is looked at when its URL ends at the latest: what is missing then is given up.
-		d.NextAt = a.Now().Add(min(Gap(d.Tries, rand.Float64()), left))
+		d.NextAt = a.Now().Add(min(Backoff(d.Tries, rand.Float64()), left))
 	}
 }
 
@@ -243,7 +243,7 @@ func (a *Archive) finish(ctx context.Context, d *hiring.Document, name string, l
 		if changed, err = tx.UpdateDocument(d); err != nil || !changed || name == "" {
 			return err
 		}
-		return Take(tx, name)
+		return ClaimUpload(tx, name)
 	})
 	if err != nil {
 		return fmt.Errorf("writing a document: %w", err)
@@ -252,7 +252,7 @@ func (a *Archive) finish(ctx context.Context, d *hiring.Document, name string, l
 		if name == "" {
 			return nil
 		}
-		return a.Forget(ctx, []string{name})
+		return a.DiscardUploads(ctx, []string{name})
 	}
 	switch d.State {
 	case hiring.Fetched:

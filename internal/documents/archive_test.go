@@ -114,7 +114,7 @@ func (b *bench) acceptFor(tenant string, paths ...string) *hiring.Export {
 		attachments = append(attachments, fmt.Sprintf("{ \"url\" :\n\t%q, \"id\": {\"value\":\"doc-%d\"} }", b.service.URL+"/"+path, n))
 	}
 	body := fmt.Sprintf("{\"candidate\":  {\"profiles\" : [ {\"attachments\":[%s]}]}}\n", strings.Join(attachments, " ,"))
-	e := inbox.Arrive(tenant, "", []byte(body), b.clock())
+	e := inbox.NewExport(tenant, "", []byte(body), b.clock())
 	e.Attachments = len(paths)
 	_, err := inbox.Accept(b.t.Context(), b.Store, e)
 	require.NoError(b.t, err)
@@ -156,7 +156,7 @@ func TestManyDocumentsLeaveTheWriterToOthers(t *testing.T) {
 		require.NoError(t, err)
 		require.False(t, settled)
 	}))
-	docs, err := b.Store.Documents(t.Context(), e.ID)
+	docs, err := b.Store.ListDocuments(t.Context(), e.ID)
 	require.NoError(t, err)
 	require.Len(t, docs, many)
 	require.Equal(t, many-1, docs[many-1].Position)
@@ -181,7 +181,7 @@ func TestFetchedOnceAndKept(t *testing.T) {
 		require.Equal(t, documents.Progress{Fetched: 2}, b.fetch(e))
 	}
 	require.Equal(t, int64(2), b.asked.Load())
-	docs, err := b.Store.Documents(t.Context(), e.ID)
+	docs, err := b.Store.ListDocuments(t.Context(), e.ID)
 	require.NoError(t, err)
 	require.Len(t, docs, 2)
 	for n, name := range []string{"one.txt", "two.txt"} {
@@ -240,7 +240,7 @@ func TestDocumentOutlivesALostCommit(t *testing.T) {
 	require.Equal(t, documents.Progress{Fetched: 1}, b.fetch(e))
 	require.Equal(t, int64(1), b.asked.Load())
 	require.NoError(t, b.Sweep(t.Context(), b.clock().Add(time.Hour)))
-	docs, err := b.Store.Documents(t.Context(), e.ID)
+	docs, err := b.Store.ListDocuments(t.Context(), e.ID)
 	require.NoError(t, err)
 	file, _, err := b.Files.Open(docs[0].Blob)
 	require.NoError(t, err)
@@ -255,10 +255,10 @@ func TestDocumentThatWasNotEnteredIsSweptAway(t *testing.T) {
 	b.onAsked = cancel
 	_, err := b.Fetch(ctx, b.accept("one"))
 	require.ErrorIs(t, err, context.Canceled)
-	left, err := b.Store.Uploads(t.Context(), b.clock().Add(time.Second), 0, 10)
+	left, err := b.Store.ListUploads(t.Context(), b.clock().Add(time.Second), 0, 10)
 	require.NoError(t, err)
 	require.Len(t, left, 1)
-	_, err = b.Files.PutAs(t.Context(), left[0], strings.NewReader("hello"), documents.MaxSize) // it comes just in time
+	_, err = b.Files.Put(t.Context(), left[0], strings.NewReader("hello"), documents.MaxSize) // it comes just in time
 	require.NoError(t, err)
 	require.NoError(t, b.Sweep(t.Context(), b.clock().Add(time.Second)))
 	require.Zero(t, b.kept())
@@ -282,7 +282,7 @@ func TestNoUploadIsLeftBehind(t *testing.T) {
 	b := newBench(t)
 	b.status.Store("two", http.StatusNotFound)
 	b.fetch(b.accept("one", "two"))
-	left, err := b.Store.Uploads(t.Context(), b.clock().Add(time.Second), 0, 10)
+	left, err := b.Store.ListUploads(t.Context(), b.clock().Add(time.Second), 0, 10)
 	require.NoError(t, err)
 	require.Empty(t, left)
 }
@@ -345,7 +345,7 @@ func TestRefusedThreeTimesIsGivenUp(t *testing.T) {
 	require.Less(t, b.clock().Sub(noon), time.Minute)
 	require.Equal(t, documents.Progress{Fetched: 1, GivenUp: 1}, b.fetch(e))
 	require.Equal(t, int64(1+documents.GiveUpTries), b.asked.Load())
-	docs, err := b.Store.Documents(t.Context(), e.ID)
+	docs, err := b.Store.ListDocuments(t.Context(), e.ID)
 	require.NoError(t, err)
 	require.Contains(t, docs[1].Reason, "404")
 	require.NotContains(t, docs[1].Reason, "two", "the address of a document is a credential")
@@ -365,7 +365,7 @@ func TestOnlyRefusalsCountTowardsGivingUp(t *testing.T) {
 		}
 		b.status.Store("one", http.StatusNotFound)
 		require.Equal(t, documents.Progress{GivenUp: 1}, b.fetch(e))
-		docs, err := b.Store.Documents(t.Context(), e.ID)
+		docs, err := b.Store.ListDocuments(t.Context(), e.ID)
 		require.NoError(t, err)
 		require.Equal(t, []int{6, 3}, []int{docs[0].Tries, docs[0].Refusals})
 	})
@@ -417,7 +417,7 @@ func TestRehostedBodyIsMadeOnceAndDiffersInItsURLsAlone(t *testing.T) {
 		own := *e
 		group.Go(func() {
 			var err error
-			bodies[n], err = b.Outgoing(t.Context(), &own, hiring.Rehost)
+			bodies[n], err = b.OutgoingBody(t.Context(), &own, hiring.Rehost)
 			require.NoError(t, err)
 		})
 	}

@@ -20,7 +20,7 @@ func TestDocumentsOfAnErasedExportAreNotKept(t *testing.T) {
 	b.onAsked = func() {
 		once.Do(func() {
 			require.NoError(t, b.Store.Write(t.Context(), func(tx *store.Tx) error {
-				now, left, err := tx.Remainder(e.ID)
+				now, left, err := tx.LockRemainder(e.ID)
 				if err != nil {
 					return err
 				}

@@ -5,9 +5,9 @@ import (
 	"io"
 )
 
-// PutNew is PutAs under a new name.
+// PutNew is Put under a new name.
 func (f *Files) PutNew(ctx context.Context, r io.Reader, limit int64) (Blob, error) {
-	return f.PutAs(ctx, f.NewName(), r, limit)
+	return f.Put(ctx, f.NewName(), r, limit)
 }
 
 // temporaryOf makes a file of a new name.

@@ -426,10 +426,10 @@ func TestGap(t *testing.T) {
 	t.Parallel()
 	for tries, want := range []time.Duration{2, 2, 4, 8, 16, 32, 64, 120, 120, 120} { // by tries, in seconds
 		want *= time.Second
-		require.InDelta(t, want, Gap(tries, 0.5), float64(time.Millisecond))
-		require.InDelta(t, want*8/10, Gap(tries, 0), float64(time.Millisecond))
-		require.InDelta(t, want*12/10, Gap(tries, 0.999999999), float64(time.Millisecond))
+		require.InDelta(t, want, Backoff(tries, 0.5), float64(time.Millisecond))
+		require.InDelta(t, want*8/10, Backoff(tries, 0), float64(time.Millisecond))
+		require.InDelta(t, want*12/10, Backoff(tries, 0.999999999), float64(time.Millisecond))
 	}
-	require.InDelta(t, 2*time.Minute, Gap(1<<40, 0.5), float64(time.Millisecond))
-	require.Less(t, Gap(1, 1)+Gap(2, 1), time.Minute, "three tries lie within a minute")
+	require.InDelta(t, 2*time.Minute, Backoff(1<<40, 0.5), float64(time.Millisecond))
+	require.Less(t, Backoff(1, 1)+Backoff(2, 1), time.Minute, "three tries lie within a minute")
 }

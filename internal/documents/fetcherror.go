@@ -59,8 +59,8 @@ func (e *FetchError) Error() string {
 // Is reports whether target is among the causes, for example ErrFull or context.Canceled.
 func (e *FetchError) Is(target error) bool { return errors.Is(e.cause, target) }
 
-// OwnCause says what went wrong with our own store, which knows nothing of the URL; empty: it was something else.
-func (e *FetchError) OwnCause() string {
+// StoreCause says what went wrong with our own store, which knows nothing of the URL; empty: it was something else.
+func (e *FetchError) StoreCause() string {
 	if e.Class != ClassStore {
 		return ""
 	}
@@ -118,8 +118,8 @@ func newFetchError(ctx context.Context, host string, err error) *FetchError {
 	return e
 }
 
-// Gap is how long to wait after a number of failed tries: 2 s, doubling up to 2 min, ±20 % by rnd from [0, 1).
-func Gap(tries int, rnd float64) time.Duration {
+// Backoff is how long to wait after a number of failed tries: 2 s, doubling up to 2 min, ±20 % by rnd from [0, 1).
+func Backoff(tries int, rnd float64) time.Duration {
 	const shortest, longest = 2 * time.Second, 2 * time.Minute
 	gap := shortest
 	for ; tries > 1 && gap < longest; tries-- {

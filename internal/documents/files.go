@@ -27,9 +27,9 @@ const (
 )
 
 var (
-	// ErrTooLarge is what PutAs returns when there is more to read than it may keep.
+	// ErrTooLarge is what Put returns when there is more to read than it may keep.
 	ErrTooLarge = errors.New("the document is larger than allowed")
-	// ErrFull is what PutAs returns when the disk, the quota or the limit on files (ulimit -f) is used up.
+	// ErrFull is what Put returns when the disk, the quota or the limit on files (ulimit -f) is used up.
 	ErrFull = errors.New("the disk that holds the documents is full")
 )
 

@@ -20,13 +20,13 @@ const MaxInline = 10 << 20
 // attachmentMembers is about how much longer an attachment is with our URL, and with a document but for its content.
 const attachmentMembers = 512
 
-// Outgoing returns the body that an export, whose own is loaded, is delivered with in a document mode. A body that
+// OutgoingBody returns the body that an export, whose own is loaded, is delivered with in a document mode. A body that
 // differs from the received one is made once and stored, so that every attempt sends the same bytes.
 //
 // Rehost: our document URLs instead of its sender's, every other byte as received. Inline: the same, and after a URL
 // the document itself, if it was fetched and there is room for it. The URLs of an export that was triggered here are
 // ours.
-func (a *Archive) Outgoing(ctx context.Context, e *hiring.Export, mode hiring.DocumentMode) ([]byte, error) {
+func (a *Archive) OutgoingBody(ctx context.Context, e *hiring.Export, mode hiring.DocumentMode) ([]byte, error) {
 	if asItCame(e, mode) {
 		return e.Body, nil
 	}
@@ -71,7 +71,7 @@ func (a *Archive) Outgoing(ctx context.Context, e *hiring.Export, mode hiring.Do
 	}
 	var first bool
 	err = a.Store.Write(ctx, func(tx *store.Tx) (err error) {
-		if first, err = tx.PutOutgoing(e.ID, mode, kept); err != nil || !first {
+		if first, err = tx.InsertOutgoing(e.ID, mode, kept); err != nil || !first {
 			return err
 		}
 		return enter(tx, entered, len(hashes))
@@ -142,7 +142,7 @@ func (a *Archive) write(ctx context.Context, e *hiring.Export, docs []*hiring.Do
 		size += len(u) + len(`""`)
 	}
 	if !inline {
-		out := store.KeepBody(size)
+		out := store.NewKeptBody(size)
 		return out, parsed.RewriteTo(out, e.Body, urls, nil)
 	}
 	chosen := choose(docs, parsed)
@@ -151,7 +151,7 @@ func (a *Archive) write(ctx context.Context, e *hiring.Export, docs []*hiring.Do
 			size += len(documentMember) + int(EncodedLength(d.Size, d.MediaType(), d.FileName))
 		}
 	}
-	out := store.KeepBody(size)
+	out := store.NewKeptBody(size)
 	err = parsed.RewriteTo(out, e.Body, urls, func(n int) error {
 		if n < len(docs) && chosen[n] {
 			return a.inline(out, docs[n])

@@ -39,7 +39,7 @@ func attachments(t *testing.T, body []byte) (all []struct {
 func (b *bench) outgoing(e *hiring.Export, mode hiring.DocumentMode) []byte {
 	b.t.Helper()
 	own := *e
-	body, err := b.Outgoing(b.t.Context(), &own, mode)
+	body, err := b.OutgoingBody(b.t.Context(), &own, mode)
 	require.NoError(b.t, err)
 	return body
 }
@@ -50,7 +50,7 @@ func (b *bench) sized(sizes ...int64) (*hiring.Export, [][]byte) {
 	e := b.accept(strings.Split(strings.Repeat("x ", len(sizes)-1)+"x", " ")...)
 	b.fetch(e)
 	var contents [][]byte
-	docs, err := b.Store.Documents(b.t.Context(), e.ID)
+	docs, err := b.Store.ListDocuments(b.t.Context(), e.ID)
 	require.NoError(b.t, err)
 	for n, size := range sizes {
 		contents = append(contents, bytes.Repeat([]byte{byte('a' + n)}, int(size)))
@@ -59,11 +59,11 @@ func (b *bench) sized(sizes ...int64) (*hiring.Export, [][]byte) {
 		docs[n].Blob, docs[n].Size = blob.Name, blob.Size
 	}
 	// Fetched once, and never changed: a new export takes them over.
-	again := inbox.Arrive("acme", "", e.Body, b.clock())
+	again := inbox.NewExport("acme", "", e.Body, b.clock())
 	again.Attachments = len(sizes)
 	require.NoError(b.t, b.Store.Write(b.t.Context(), func(tx *store.Tx) error {
 		again.Key, again.Keyed = fmt.Sprint("sized-", again.ID), true
-		if _, err := inbox.Put(tx, again); err != nil {
+		if _, err := inbox.Insert(tx, again); err != nil {
 			return err
 		}
 		for n := range docs {
@@ -73,7 +73,7 @@ func (b *bench) sized(sizes ...int64) (*hiring.Export, [][]byte) {
 		}
 		return nil
 	}))
-	fresh, err := b.Store.Documents(b.t.Context(), again.ID)
+	fresh, err := b.Store.ListDocuments(b.t.Context(), again.ID)
 	require.NoError(b.t, err)
 	require.NoError(b.t, b.Store.Write(b.t.Context(), func(tx *store.Tx) error {
 		for n, d := range fresh {
@@ -172,7 +172,7 @@ func TestInlineBodyIsMadeOnce(t *testing.T) {
 	for _, body := range made {
 		require.Equal(t, string(made[0]), string(body), "two attempts would send different bytes")
 	}
-	docs, err := b.Store.Documents(t.Context(), e.ID)
+	docs, err := b.Store.ListDocuments(t.Context(), e.ID)
 	require.NoError(t, err)
 	require.NoError(t, b.Files.Discard(docs[0].Blob))
 	require.Equal(t, string(made[0]), string(b.outgoing(e, hiring.Inline)), "it was made anew")
@@ -183,7 +183,7 @@ func TestInlineGoesWithoutWhatIsGone(t *testing.T) {
 	b := newBench(t)
 	e := b.accept("one", "two")
 	b.fetch(e)
-	docs, err := b.Store.Documents(t.Context(), e.ID)
+	docs, err := b.Store.ListDocuments(t.Context(), e.ID)
 	require.NoError(t, err)
 	require.NoError(t, b.Files.Discard(docs[0].Blob))
 	all := attachments(t, b.outgoing(e, hiring.Inline))
@@ -195,7 +195,7 @@ func TestInlineGoesWithoutWhatIsGone(t *testing.T) {
 func TestInlineLeavesADocumentThatIsThere(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	e := inbox.Arrive("acme", "u-1", fmt.Appendf(nil, `{"candidate":{"profiles":[{"attachments":[{"url":%q,"document":null}]}]}}`, b.service.URL+"/one"), b.clock())
+	e := inbox.NewExport("acme", "u-1", fmt.Appendf(nil, `{"candidate":{"profiles":[{"attachments":[{"url":%q,"document":null}]}]}}`, b.service.URL+"/one"), b.clock())
 	e.Attachments = 1
 	_, err := inbox.Accept(t.Context(), b.Store, e)
 	require.NoError(t, err)
@@ -209,7 +209,7 @@ func TestAttachmentsBeyondThoseTakenKeepTheirURLs(t *testing.T) {
 	b := newBench(t)
 	attachment := fmt.Sprintf(`{"url":%q}`, b.service.URL+"/one")
 	body := fmt.Appendf(nil, `{"candidate":{"profiles":[{"attachments":[%[1]s,%[1]s]},{"attachments":[%[1]s]}]}}`, attachment)
-	e := inbox.Arrive("acme", "u-1", body, b.clock())
+	e := inbox.NewExport("acme", "u-1", body, b.clock())
 	e.Attachments = 2
 	_, err := inbox.Accept(t.Context(), b.Store, e)
 	require.NoError(t, err)

@@ -51,12 +51,12 @@ func (p *places) acquire(ctx context.Context, tenant string, export int64,
 		p.exports.Delete(export)
 		close(through)
 	}
-	if !p.pool.Take(ctx, tenant, 1, within) {
+	if !p.pool.Acquire(ctx, tenant, 1, within) {
 		end()
 		return nil, false
 	}
 	return func() {
-		p.pool.Give(tenant, 1)
+		p.pool.Release(tenant, 1)
 		end()
 	}, true
 }

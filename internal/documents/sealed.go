@@ -30,7 +30,7 @@ type Keys interface {
 	OpenFileKey(ctx context.Context, name string, sealed []byte) ([]byte, error)
 }
 
-// NewName returns a name that no file has yet, for PutAs. Where there is a key, the name has its file sealed.
+// NewName returns a name that no file has yet, for Put. Where there is a key, the name has its file sealed.
 func (f *Files) NewName() string {
 	if f.Keys != nil && f.Keys.Sealing() {
 		return newName() + sealedSuffix

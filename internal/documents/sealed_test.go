@@ -156,7 +156,7 @@ func TestFilesFromBeforeStayAsTheyAre(t *testing.T) {
 	noted := f.NewName()
 	sealing(t, f)
 	put(ofAge)
-	_, err := f.PutAs(t.Context(), noted, strings.NewReader("noted before"), MaxSize)
+	_, err := f.Put(t.Context(), noted, strings.NewReader("noted before"), MaxSize)
 	require.NoError(t, err)
 	kept[noted] = "noted before"
 	for name, content := range kept {

@@ -26,7 +26,7 @@ func (a *Archive) Sweep(ctx context.Context, before time.Time) error {
 	stuck, first := 0, error(nil)
 	for {
 		// those that are stuck were given up, and come first
-		names, err := a.Store.Uploads(ctx, before, stuck, uploadsAtOnce)
+		names, err := a.Store.ListUploads(ctx, before, stuck, uploadsAtOnce)
 		if err != nil {
 			return err
 		}
@@ -47,25 +47,25 @@ func (a *Archive) Sweep(ctx context.Context, before time.Time) error {
 	return nil
 }
 
-// Begin inserts an upload, and returns the name to store the file under.
-func (a *Archive) Begin(ctx context.Context) (name string, err error) {
+// BeginUpload inserts an upload, and returns the name to store the file under.
+func (a *Archive) BeginUpload(ctx context.Context) (name string, err error) {
 	name, now := a.Files.NewName(), a.Now()
-	err = a.Store.Write(ctx, func(tx *store.Tx) error { return tx.AddUpload(name, now) })
+	err = a.Store.Write(ctx, func(tx *store.Tx) error { return tx.InsertUpload(name, now) })
 	return name, err
 }
 
-// Take claims the file of an upload for a row that the transaction writes. It fails when the sweep came first.
-func Take(tx *store.Tx, name string) error {
-	ended, err := tx.EndUpload(name)
+// ClaimUpload claims the file of an upload for a row that the transaction writes. It fails when the sweep came first.
+func ClaimUpload(tx *store.Tx, name string) error {
+	ended, err := tx.ClaimUpload(name)
 	if err == nil && !ended {
 		err = errors.New("its file was swept away: it took too long")
 	}
 	return err
 }
 
-// Forget removes the files of uploads that were not claimed, with their rows. One that another node has just claimed
+// DiscardUploads removes the files of uploads that were not claimed, with their rows. One that another node has just claimed
 // stays. Files that can't be removed are left to the sweep; the error is that of the first.
-func (a *Archive) Forget(ctx context.Context, names []string) error {
+func (a *Archive) DiscardUploads(ctx context.Context, names []string) error {
 	_, first, err := a.discard(ctx, names)
 	return cmp.Or(err, first)
 }
@@ -79,7 +79,7 @@ func (a *Archive) discard(ctx context.Context, names []string) (stuck int, first
 	err = a.Store.Write(ctx, func(tx *store.Tx) error {
 		lost = nil
 		for _, name := range names {
-			given, err := tx.GiveUpUpload(name)
+			given, err := tx.AbandonUpload(name)
 			if err != nil {
 				return err
 			}
@@ -104,7 +104,7 @@ func (a *Archive) discard(ctx context.Context, names []string) (stuck int, first
 	}
 	return stuck, first, a.Store.Write(ctx, func(tx *store.Tx) error {
 		for _, name := range removed {
-			if err := tx.RemovedUpload(name); err != nil {
+			if err := tx.DeleteUpload(name); err != nil {
 				return err
 			}
 		}

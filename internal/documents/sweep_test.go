@@ -20,15 +20,15 @@ import (
 // upload puts a file whose row says that it belongs to nobody yet.
 func (b *bench) upload() (name string) {
 	b.t.Helper()
-	name, err := b.Begin(b.t.Context())
+	name, err := b.BeginUpload(b.t.Context())
 	require.NoError(b.t, err)
-	_, err = b.Files.PutAs(b.t.Context(), name, strings.NewReader("hello"), documents.MaxSize)
+	_, err = b.Files.Put(b.t.Context(), name, strings.NewReader("hello"), documents.MaxSize)
 	require.NoError(b.t, err)
 	return name
 }
 
 func (b *bench) take(name string) error {
-	return b.Store.Write(b.t.Context(), func(tx *store.Tx) error { return documents.Take(tx, name) })
+	return b.Store.Write(b.t.Context(), func(tx *store.Tx) error { return documents.ClaimUpload(tx, name) })
 }
 
 // A node whose clock is ahead finds an upload that has come to nothing, and before it gets to it another one has taken its file.
@@ -37,7 +37,7 @@ func TestFileThatWasTakenIsNotSweptAway(t *testing.T) {
 	b := newBench(t)
 	taken, lost := b.upload(), b.upload()
 	require.NoError(t, b.take(taken))
-	require.NoError(t, b.Forget(t.Context(), []string{taken, lost}))
+	require.NoError(t, b.DiscardUploads(t.Context(), []string{taken, lost}))
 	file, _, err := b.Files.Open(taken)
 	require.NoError(t, err)
 	require.NoError(t, file.Close())
@@ -50,7 +50,7 @@ func TestSweepThatEndedEarlyIsFinished(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	name := b.upload()
-	require.NoError(t, b.Store.Write(t.Context(), func(tx *store.Tx) error { _, err := tx.GiveUpUpload(name); return err }))
+	require.NoError(t, b.Store.Write(t.Context(), func(tx *store.Tx) error { _, err := tx.AbandonUpload(name); return err }))
 	require.ErrorContains(t, b.take(name), "swept away")
 	require.NoError(t, b.Sweep(t.Context(), b.clock().Add(-time.Hour)))
 	require.Zero(t, b.kept())
@@ -70,7 +70,7 @@ func TestFileThatCantBeRemovedIsPassedOver(t *testing.T) { // alone: there is on
 	}
 	require.NoError(t, b.Store.Write(t.Context(), func(tx *store.Tx) error {
 		for _, name := range stuck {
-			if err := tx.AddUpload(name, b.clock().Add(-time.Hour)); err != nil {
+			if err := tx.InsertUpload(name, b.clock().Add(-time.Hour)); err != nil {
 				return err
 			}
 		}
@@ -90,7 +90,7 @@ func TestFileThatCantBeRemovedIsPassedOver(t *testing.T) { // alone: there is on
 
 	require.NoError(t, os.RemoveAll(b.folder))
 	require.Equal(t, 1, sweep())
-	left, err := b.Store.Uploads(t.Context(), b.clock().Add(time.Hour), 0, 10)
+	left, err := b.Store.ListUploads(t.Context(), b.clock().Add(time.Hour), 0, 10)
 	require.NoError(t, err)
 	require.Empty(t, left)
 }

@@ -11,10 +11,10 @@ import (
 	"github.com/hiregate/hiregate/internal/store"
 )
 
-// PutAs stores what r gives under a name of NewName's, at most limit bytes, and returns when it is on disk for good:
+// Put stores what r gives under a name of NewName's, at most limit bytes, and returns when it is on disk for good:
 // the file and the folder are synced. On an error nothing is left. Errors: ErrTooLarge, ErrFull, those of r and of ctx,
 // all wrapped.
-func (f *Files) PutAs(ctx context.Context, name string, r io.Reader, limit int64) (Blob, error) {
+func (f *Files) Put(ctx context.Context, name string, r io.Reader, limit int64) (Blob, error) {
 	t, err := f.temporary(name, name)
 	if err != nil {
 		return Blob{}, err
@@ -43,14 +43,14 @@ func (f *Files) Scratch() (*Scratch, error) {
 	return s, nil
 }
 
-// Add inserts an uploaded file as a document of a job application. Where documents are scanned, it can't be downloaded
+// InsertDocument inserts an uploaded file as a document of a job application. Where documents are scanned, it can't be downloaded
 // before the scan finds it clean. It reports false when the job application has a document of this id already.
-func (a *Archive) Add(tx *store.Tx, d *hiring.ApplicationDocument) (bool, error) {
+func (a *Archive) InsertDocument(tx *store.Tx, d *hiring.ApplicationDocument) (bool, error) {
 	if c := a.InForce.Current(); c != nil && c.Scanner != nil {
 		d.Scan = hiring.ScanPending
 	}
-	return tx.AddApplicationDocument(d)
+	return tx.InsertApplicationDocument(d)
 }
 
-// Full reports whether an error means that the disk of the document store is full.
-func Full(err error) bool { return errors.Is(full(err), ErrFull) }
+// IsFull reports whether an error means that the disk of the document store is full.
+func IsFull(err error) bool { return errors.Is(full(err), ErrFull) }

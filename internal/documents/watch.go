@@ -52,7 +52,7 @@ func (a *Archive) check() {
 }
 
 func (a *Archive) countUnfetched(ctx context.Context) error {
-	n, till, err := a.Store.Unfetched(ctx)
+	n, till, err := a.Store.CountUnfetched(ctx)
 	if err != nil {
 		return err
 	}

@@ -35,7 +35,7 @@ func TestKilledWhileSecretsAreSealedAnew(t *testing.T) {
 	s.inStore(func(db *store.DB) {
 		require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error {
 			for n := range tenants {
-				if err := tx.PutTenant(&hiring.Tenant{Name: fmt.Sprint("t-", n), Secrets: []hiring.Secret{inboundSecret}},
+				if err := tx.UpsertTenant(&hiring.Tenant{Name: fmt.Sprint("t-", n), Secrets: []hiring.Secret{inboundSecret}},
 					time.Now()); err != nil {
 					return err
 				}

@@ -94,7 +94,7 @@ func TestLoopbackIsRefusedByDefault(t *testing.T) {
 func TestNamesAreResolvedFirst(t *testing.T) {
 	t.Parallel()
 	g := guard(t, Policy{}, nil)
-	require.NoError(t, g.CheckURL("https://localhost/acme"))
+	require.NoError(t, g.ValidateURL("https://localhost/acme"))
 	_, err := get(t, g, "https://localhost/acme")
 	requireRefused(t, err, ClassLoopback)
 }

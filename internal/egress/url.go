@@ -9,13 +9,13 @@ import (
 	"strings"
 )
 
-// CheckURL decides whether an integration's URL can be saved: https, or http to an address that the policy allows; with
+// ValidateURL decides whether an integration's URL can be saved: https, or http to an address that the policy allows; with
 // an identifier of the receiver, which is a path segment or the value of a query parameter; without fragment, user name
 // and password. An IP address is checked here and now; a host name only for its scheme and port, the rest when it is
 // dialled.
 //
 // Errors are sentences for whoever entered the URL. They have neither its path nor its query, which may be credentials.
-func (g *Guard) CheckURL(raw string) error {
+func (g *Guard) ValidateURL(raw string) error {
 	u, err := url.Parse(raw)
 	switch {
 	case err != nil || u.Scheme == "" || u.Opaque != "":

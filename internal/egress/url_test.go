@@ -25,7 +25,7 @@ func TestCheckURL(t *testing.T) {
 		"https://127.0.0.1:8090/acme",
 		"http://10.1.2.3/acme",
 	} {
-		require.NoError(t, open.CheckURL(ok), ok)
+		require.NoError(t, open.ValidateURL(ok), ok)
 	}
 	for url, want := range map[string]string{
 		"":                                             "can't be read: write it as https://host/path",
@@ -65,7 +65,7 @@ func TestCheckURL(t *testing.T) {
 		"http://8.8.8.8:8090/hidden":             "neither port 80 nor 443",
 		"http://10.1.2.3:8080/hidden":            "a private address",
 	} {
-		err := open.CheckURL(url)
+		err := open.ValidateURL(url)
 		require.ErrorContains(t, err, want, url)
 		require.NotContains(t, err.Error(), "hidden", url)
 	}
@@ -74,7 +74,7 @@ func TestCheckURL(t *testing.T) {
 func TestCheckURLWithoutAllowances(t *testing.T) {
 	t.Parallel()
 	g := New(Policy{})
-	require.NoError(t, g.CheckURL("https://hr.acme.example/acme"))
-	require.ErrorContains(t, g.CheckURL("http://hr.acme.example/acme"), "plain http: use https")
-	require.ErrorContains(t, g.CheckURL("http://127.0.0.1:8090/acme"), "a loopback address")
+	require.NoError(t, g.ValidateURL("https://hr.acme.example/acme"))
+	require.ErrorContains(t, g.ValidateURL("http://hr.acme.example/acme"), "plain http: use https")
+	require.ErrorContains(t, g.ValidateURL("http://127.0.0.1:8090/acme"), "a loopback address")
 }

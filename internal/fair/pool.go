@@ -40,8 +40,8 @@ func (p *Pool) Resize(capacity int64) {
 	p.admit()
 }
 
-// TryTake takes units for a tenant, and reports whether it did. Return them with Give.
-func (p *Pool) TryTake(tenant string, units int64) bool {
+// TryAcquire takes units for a tenant, and reports whether it did. Return them with Give.
+func (p *Pool) TryAcquire(tenant string, units int64) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.room(tenant, units) {
@@ -51,10 +51,10 @@ func (p *Pool) TryTake(tenant string, units int64) bool {
 	return true
 }
 
-// Take waits until it can take units for a tenant, for as long as the context lives and no longer than within. It
+// Acquire waits until it can take units for a tenant, for as long as the context lives and no longer than within. It
 // reports whether it took them. Return them with Give. Those who wait are served in order of arrival; one whose tenant
 // holds too much keeps no other waiting.
-func (p *Pool) Take(ctx context.Context, tenant string, units int64, within time.Duration) bool {
+func (p *Pool) Acquire(ctx context.Context, tenant string, units int64, within time.Duration) bool {
 	r := &request{tenant: tenant, units: units, granted: make(chan struct{})}
 	p.mu.Lock()
 	p.waiting = append(p.waiting, r)
@@ -78,8 +78,8 @@ func (p *Pool) Take(ctx context.Context, tenant string, units int64, within time
 	return false
 }
 
-// Give returns units that a tenant took.
-func (p *Pool) Give(tenant string, units int64) {
+// Release returns units that a tenant took.
+func (p *Pool) Release(tenant string, units int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.used -= units

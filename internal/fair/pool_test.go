@@ -16,13 +16,13 @@ func TestATenantAloneGetsHalf(t *testing.T) {
 	t.Parallel()
 	p := fair.NewPool(8)
 	for range 4 {
-		require.True(t, p.TryTake("acme", 1))
+		require.True(t, p.TryAcquire("acme", 1))
 	}
-	require.False(t, p.TryTake("acme", 1), "it holds as many as are free")
-	require.True(t, p.TryTake("globex", 2))
-	require.False(t, p.TryTake("globex", 1))
-	p.Give("acme", 4)
-	require.True(t, p.TryTake("globex", 1))
+	require.False(t, p.TryAcquire("acme", 1), "it holds as many as are free")
+	require.True(t, p.TryAcquire("globex", 2))
+	require.False(t, p.TryAcquire("globex", 1))
+	p.Release("acme", 4)
+	require.True(t, p.TryAcquire("globex", 1))
 	require.EqualValues(t, 3, p.Used())
 }
 
@@ -38,14 +38,14 @@ func TestPoolIsNeverOverdrawn(t *testing.T) {
 		for range rapid.IntRange(1, 60).Draw(t, "steps") {
 			tenant := rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "tenant")
 			if held[tenant] > 0 && rapid.Bool().Draw(t, "give") {
-				p.Give(tenant, held[tenant])
+				p.Release(tenant, held[tenant])
 				sum -= held[tenant]
 				held[tenant] = 0
 				continue
 			}
 			units := rapid.Int64Range(1, 10).Draw(t, "units")
 			fits := held[tenant]+units <= capacity-sum
-			if p.TryTake(tenant, units) != fits {
+			if p.TryAcquire(tenant, units) != fits {
 				t.Fatalf("%s holds %d of %d, %d are taken: TryTake(%d) must be %t", tenant, held[tenant], capacity, sum, units,
 					fits)
 			}
@@ -63,17 +63,17 @@ func TestPoolIsNeverOverdrawn(t *testing.T) {
 func TestTakeWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := fair.NewPool(4)
-		require.True(t, p.TryTake("acme", 2))
-		require.False(t, p.Take(t.Context(), "acme", 1, time.Second), "acme holds half")
-		require.True(t, p.Take(t.Context(), "globex", 1, 0), "acme's wait holds up nobody")
-		time.AfterFunc(time.Second, func() { p.Give("acme", 2) })
+		require.True(t, p.TryAcquire("acme", 2))
+		require.False(t, p.Acquire(t.Context(), "acme", 1, time.Second), "acme holds half")
+		require.True(t, p.Acquire(t.Context(), "globex", 1, 0), "acme's wait holds up nobody")
+		time.AfterFunc(time.Second, func() { p.Release("acme", 2) })
 		began := time.Now()
-		require.True(t, p.Take(t.Context(), "acme", 1, time.Minute))
+		require.True(t, p.Acquire(t.Context(), "acme", 1, time.Minute))
 		require.Equal(t, time.Second, time.Since(began))
 
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		require.False(t, p.Take(ctx, "acme", 4, time.Minute))
+		require.False(t, p.Acquire(ctx, "acme", 4, time.Minute))
 		require.EqualValues(t, 2, p.Used())
 	})
 }
@@ -81,11 +81,11 @@ func TestTakeWaits(t *testing.T) {
 func TestResize(t *testing.T) {
 	t.Parallel()
 	p := fair.NewPool(8)
-	require.True(t, p.TryTake("acme", 4))
+	require.True(t, p.TryAcquire("acme", 4))
 	p.Resize(4)
-	require.False(t, p.TryTake("globex", 1), "more is taken than there is")
-	p.Give("acme", 2)
-	require.True(t, p.TryTake("globex", 1))
+	require.False(t, p.TryAcquire("globex", 1), "more is taken than there is")
+	p.Release("acme", 2)
+	require.True(t, p.TryAcquire("globex", 1))
 	p.Resize(8)
-	require.True(t, p.TryTake("globex", 3))
+	require.True(t, p.TryAcquire("globex", 3))
 }

@@ -27,7 +27,7 @@ func TestEnableOverwritesNothing(t *testing.T) {
 			next.URL = "https://hr.example/next"
 		}
 		put := func(tx *store.Tx, i *hiring.Integration, s hiring.IntegrationState) error {
-			return tx.PutIntegrationStatus(i, store.IntegrationStatus{State: s, UpdatedAt: time.Now()})
+			return tx.UpsertIntegrationStatus(i, store.IntegrationStatus{State: s, UpdatedAt: time.Now()})
 		}
 		require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error { return put(tx, &former, hiring.Disabled) }))
 

@@ -71,7 +71,7 @@ func (g *Gateway) Hold(w http.ResponseWriter) (release func(), ok bool) {
 	if err := g.Start(context.Background()); err != nil {
 		return nil, false
 	}
-	return g.Runtime.Store().Hold()
+	return g.Runtime.Store().Acquire()
 }
 
 // CloseWhenReplaced makes an answer end its connection once the configuration is replaced, or the process ends:

@@ -47,7 +47,7 @@ type Runtime struct {
 	InForce  config.InForce
 	Rates    Rates
 	Outage   Outage
-	Bodies   *inbox.Bodies
+	Bodies   *inbox.RecentBodies
 	// Unverified bounds what the bodies of requests take before it is known who sent them.
 	Unverified *inbound.Bodies
 	// Directory holds the stored tenants.
@@ -55,7 +55,7 @@ type Runtime struct {
 
 	// These are there once Start has succeeded.
 	Dispatcher   *export.Dispatcher
-	Again        *export.Redeliverer
+	Redeliverer  *export.Redeliverer
 	Archive      *documents.Archive
 	Retention    *retention.Retention
 	exports      *export.Activities
@@ -97,7 +97,7 @@ func NewRuntime(s Settings, database *Database, log *zap.Logger) (*Runtime, erro
 		return nil, fmt.Errorf("connecting to Temporal at %s: %w", s.Temporal, err)
 	}
 	r := &Runtime{Settings: s, database: database, files: files, client: c, log: log, now: time.Now,
-		Bodies: inbox.NewBodies(), Unverified: inbound.New()}
+		Bodies: inbox.NewRecentBodies(), Unverified: inbound.New()}
 	r.Directory = directory.New(r.Store, log.Named("directory"))
 	return r, nil
 }
@@ -111,7 +111,7 @@ func (r *Runtime) build(db *store.DB) {
 		Store: db, Client: r.client, InForce: inForce, Archive: r.Archive, Now: r.now, Log: log.Named("dispatch"),
 		Attributes: &r.attributes,
 	}
-	r.Again = &export.Redeliverer{
+	r.Redeliverer = &export.Redeliverer{
 		Store: db, Client: r.client, Namespace: r.Settings.Namespace, Dispatcher: r.Dispatcher, Now: r.now, Log: log.Named("dispatch"),
 	}
 	r.Retention = &retention.Retention{Store: db, InForce: inForce, Now: r.now, Log: log.Named("retention")}
@@ -120,7 +120,7 @@ func (r *Runtime) build(db *store.DB) {
 		Now: r.now, Log: log.Named("export"),
 	}
 	r.verification = &verification.Activities{
-		Store: db, InForce: inForce, Places: fair.NewPool(verification.AtOnce), Release: r.Again.Release, Now: r.now,
+		Store: db, InForce: inForce, Places: fair.NewPool(verification.AtOnce), Release: r.Redeliverer.Release, Now: r.now,
 		Log: log.Named("verification"),
 	}
 	r.scans = &scan.Activities{Store: db, Archive: r.Archive, InForce: inForce, Client: r.client, Now: r.now,
@@ -153,7 +153,7 @@ func (r *Runtime) Start(ctx context.Context) error {
 		return err
 	}
 	r.build(db)
-	if db.Alone() {
+	if db.Exclusive() {
 		// What was begun since it was opened is not left by another process: a configuration that is being replaced takes it
 		// in.
 		if err := r.Archive.Sweep(ctx, r.database.opened); err != nil {
@@ -171,16 +171,16 @@ func (r *Runtime) Start(ctx context.Context) error {
 	r.running.Go(func() {
 		r.tend(background, "held deliveries could not be released or ended; they are tried again",
 			func(ctx context.Context, _ *config.Config) error {
-				return r.Again.TendHeld(ctx)
+				return r.Redeliverer.TendHeld(ctx)
 			})
 	})
 	r.running.Go(func() {
 		r.tend(background, "the quarantine could not be counted; the metric is stale",
 			func(ctx context.Context, _ *config.Config) error {
-				return r.Again.CountQuarantined(ctx)
+				return r.Redeliverer.CountQuarantined(ctx)
 			})
 	})
-	r.running.Go(func() { r.Again.Watch(background) })
+	r.running.Go(func() { r.Redeliverer.Watch(background) })
 	r.running.Go(func() { r.scans.Run(background) })
 	r.running.Go(func() { r.sweep(background) })
 	r.running.Go(func() { r.Archive.Watch(background) })
@@ -196,11 +196,11 @@ func (r *Runtime) reseal(ctx context.Context) {
 	done, failed := 0, false
 	for gap := time.Duration(0); ctx.Err() == nil; wait.For(ctx, gap) {
 		gap = time.Second
-		v, changes := r.database.vaults.Settled()
+		v, changes := r.database.vaults.Sole()
 		if v == nil || !v.HasKey() || changes == done {
 			continue
 		}
-		n, err := r.Store().Reseal(ctx, v)
+		n, err := r.Store().Reencrypt(ctx, v)
 		if n > 0 {
 			r.log.Info("stored secrets were sealed with the first key of seal_key", zap.Int("secrets", n))
 		}

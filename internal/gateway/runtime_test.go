@@ -89,16 +89,16 @@ func TestUploadsOutliveAReload(t *testing.T) {
 	g, database := newGateway(t, folder)
 	require.NoError(t, g.Runtime.Start(t.Context()))
 	files := g.Runtime.Archive.Files
-	name, err := g.Runtime.Archive.Begin(t.Context())
+	name, err := g.Runtime.Archive.BeginUpload(t.Context())
 	require.NoError(t, err)
-	_, err = files.PutAs(t.Context(), name, strings.NewReader("%PDF-1.4"), 100)
+	_, err = files.Put(t.Context(), name, strings.NewReader("%PDF-1.4"), 100)
 	require.NoError(t, err)
 	there := func(r *gateway.Runtime) bool {
 		file, _, err := files.Open(name)
 		if err == nil {
 			require.NoError(t, file.Close())
 		}
-		noted, listing := r.Store().Uploads(t.Context(), time.Now().Add(time.Hour), 0, 10)
+		noted, listing := r.Store().ListUploads(t.Context(), time.Now().Add(time.Hour), 0, 10)
 		require.NoError(t, listing)
 		require.Equal(t, err == nil, len(noted) == 1)
 		return err == nil

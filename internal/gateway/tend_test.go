@@ -49,20 +49,20 @@ func TestReleasesWaitForNoVerification(t *testing.T) {
 	require.NoError(t, r.Start(t.Context()))
 	write := func(fn func(*store.Tx) error) { require.NoError(t, r.Store().Write(t.Context(), fn)) }
 	write(func(tx *store.Tx) error {
-		return tx.PutIntegrationStatus(&open, store.IntegrationStatus{State: hiring.Configured, UpdatedAt: time.Now()})
+		return tx.UpsertIntegrationStatus(&open, store.IntegrationStatus{State: hiring.Configured, UpdatedAt: time.Now()})
 	})
 	r.workersUp.Store(true)
 	<-asked
 
-	e := inbox.Arrive("acme", "u-1", []byte(`{}`), time.Now())
+	e := inbox.NewExport("acme", "u-1", []byte(`{}`), time.Now())
 	write(func(tx *store.Tx) error {
-		if _, err := inbox.Put(tx, e); err != nil {
+		if _, err := inbox.Insert(tx, e); err != nil {
 			return err
 		}
 		if err := tx.MarkDispatched(e.ID, 0, time.Now(), "hris"); err != nil {
 			return err
 		}
-		return tx.PutDelivery(&hiring.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "hris", Outcome: hiring.Held,
+		return tx.UpsertDelivery(&hiring.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "hris", Outcome: hiring.Held,
 			Parked:    true,
 			HeldSince: time.Now(), CreatedAt: time.Now(), UpdatedAt: time.Now()})
 	})

@@ -29,7 +29,7 @@ func TestOnlyAnotherKeyIsTried(t *testing.T) {
 	db, err := d.Open(t.Context(), zap.NewNop())
 	require.NoError(t, err)
 	require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error {
-		return tx.PutTenant(&hiring.Tenant{Name: "acme", Secrets: []hiring.Secret{"hunter2"}}, time.Now())
+		return tx.UpsertTenant(&hiring.Tenant{Name: "acme", Secrets: []hiring.Secret{"hunter2"}}, time.Now())
 	}))
 	unseal := func(v *vault.Vault) error {
 		d.vaults.Add(v)

@@ -136,7 +136,7 @@ func (r *Runtime) verify(ctx context.Context, c *config.Config) error {
 	if err := r.ensureAttributes(ctx); err != nil {
 		r.log.Debug("the search attributes are still not registered", zap.Error(err))
 	}
-	statuses, err := r.Store().IntegrationStatuses(ctx)
+	statuses, err := r.Store().ListIntegrationStatuses(ctx)
 	if err != nil {
 		return err
 	}
@@ -146,7 +146,7 @@ func (r *Runtime) verify(ctx context.Context, c *config.Config) error {
 		for n := range t.Integrations {
 			i := &t.Integrations[n]
 			status := statuses.Of(i)
-			open[hiring.Place{Tenant: i.Tenant, Integration: i.Name}] = status.Open(i)
+			open[hiring.Place{Tenant: i.Tenant, Integration: i.Name}] = status.Deliverable(i)
 			if i.Verify && status.State == hiring.NotConfigured {
 				unverified = append(unverified, i)
 			}
@@ -197,7 +197,7 @@ func (r *Runtime) unlock(ctx context.Context, i *hiring.Integration) (store.Inte
 			UpdatedAt: r.now()}
 		moved := false
 		err = r.Store().Write(ctx,
-			func(tx *store.Tx) (err error) { moved, err = tx.MoveIntegrationStatus(i, before, status); return err })
+			func(tx *store.Tx) (err error) { moved, err = tx.UpdateIntegrationStatus(i, before, status); return err })
 		if err != nil {
 			return status, fmt.Errorf("enabling an integration: %w", err)
 		}

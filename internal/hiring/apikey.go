@@ -63,8 +63,8 @@ func NewAPIKey() (key string, hash [sha256.Size]byte) {
 // HashAPIKey is what a key is found by. A key has 256 random bits: a slow hash would add nothing.
 func HashAPIKey(key string) [sha256.Size]byte { return sha256.Sum256([]byte(key)) }
 
-// CheckLabel says what is wrong with the label of an API key, or nil.
-func (k *APIKey) CheckLabel() error {
+// ValidateLabel says what is wrong with the label of an API key, or nil.
+func (k *APIKey) ValidateLabel() error {
 	var c checker
 	c.id("label", k.Label)
 	return c.err()

@@ -18,8 +18,8 @@ type APIUser struct {
 // TokenLife is how long a token of the Apply API is good (contract, "Limits").
 const TokenLife = 48 * time.Hour
 
-// CheckName says what is wrong with the name of an API user, or nil.
-func (u *APIUser) CheckName() error {
+// ValidateName says what is wrong with the name of an API user, or nil.
+func (u *APIUser) ValidateName() error {
 	var k checker
 	k.id("userName", u.Name)
 	if a, err := mail.ParseAddress(u.Name); u.Name != "" && (err != nil || a.Address != u.Name) {

@@ -37,7 +37,7 @@ type Name struct {
 	Family    string `json:"family,omitempty"`
 }
 
-// FormattedName makes the formatted name of the others. It is cut to what Candidate.Check lets pass: each of them may
+// FormattedName makes the formatted name of the others. It is cut to what Candidate.Validate lets pass: each of them may
 // be that long.
 func FormattedName(given, family string) string {
 	name := given + " " + family

@@ -8,9 +8,9 @@ import (
 	"golang.org/x/text/language"
 )
 
-// Check says all that is wrong with a candidate, or nil. The error is an *InvalidError. So it is with the other Check methods: what
+// Validate says all that is wrong with a candidate, or nil. The error is an *InvalidError. So it is with the other Check methods: what
 // they let pass can be stored by every database and exported in a body that the export schema accepts. Row is not looked at.
-func (c *Candidate) Check() error {
+func (c *Candidate) Validate() error {
 	var k checker
 	k.segment("id", c.ID)
 	entries(&k, "alternateIds", c.AlternateIDs, k.id)
@@ -30,8 +30,8 @@ func (c *Candidate) Check() error {
 	return k.err()
 }
 
-// Check is for a job as Candidate.Check is for a candidate.
-func (j *Job) Check() error {
+// Validate is for a job as Candidate.Validate is for a candidate.
+func (j *Job) Validate() error {
 	var k checker
 	k.segment("jobBoardCode", j.BoardCode)
 	k.id("id", j.ID)
@@ -43,8 +43,8 @@ func (j *Job) Check() error {
 	return k.err()
 }
 
-// Check is for a step, and for its helper, as Candidate.Check is for a candidate.
-func (s *Step) Check() error {
+// Validate is for a step, and for its helper, as Candidate.Validate is for a candidate.
+func (s *Step) Validate() error {
 	var k checker
 	k.stepID("id", s.ID)
 	k.required("name", s.Name)
@@ -56,7 +56,7 @@ func (s *Step) Check() error {
 		named := map[string]bool{}
 		entries(&k, "helper.integrations", s.Helper.Integrations, func(member, integration string) {
 			switch {
-			case CheckIntegrationName(integration) != nil:
+			case ValidateIntegrationName(integration) != nil:
 				k.fault(member, "is no integration's name: use 1 to 63 of the characters a-z, 0-9 and -")
 			case named[integration]:
 				k.fault(member, "is named before: name each integration once")
@@ -67,9 +67,9 @@ func (s *Step) Check() error {
 	return k.err()
 }
 
-// Check is for a job application as Candidate.Check is for a candidate. It may have no job and no status, and no language: it is
+// Validate is for a job application as Candidate.Validate is for a candidate. It may have no job and no status, and no language: it is
 // exported with DefaultLanguage.
-func (a *JobApplication) Check() error {
+func (a *JobApplication) Validate() error {
 	var k checker
 	k.segment("id", a.ID)
 	k.idOrNone("legacyId", a.LegacyID)
@@ -94,8 +94,8 @@ func (a *JobApplication) Check() error {
 	return k.err()
 }
 
-// Check is for the description of a document as Candidate.Check is for a candidate.
-func (d *ApplicationDocument) Check() error {
+// Validate is for the description of a document as Candidate.Validate is for a candidate.
+func (d *ApplicationDocument) Validate() error {
 	var k checker
 	k.segment("id", d.ID)
 	entries(&k, "descriptions", d.Descriptions, k.text)

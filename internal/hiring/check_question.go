@@ -19,8 +19,8 @@ const (
 // Formats are all there are, in the contract's order.
 var Formats = []Format{Checkbox, Date, File, Number, Phone, Select, Text, Textarea}
 
-// CheckQuestion says what is wrong with a question by itself, as Candidate.Check does with a candidate.
-func CheckQuestion(q *Question) error {
+// ValidateQuestion says what is wrong with a question by itself, as Candidate.Validate does with a candidate.
+func ValidateQuestion(q *Question) error {
 	var k checker
 	k.question("", q)
 	return k.err()

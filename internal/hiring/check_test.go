@@ -53,7 +53,7 @@ func sound() subjects {
 // check is what is wrong with all of them.
 func (s subjects) check(t *testing.T) (faults []string) {
 	t.Helper()
-	for _, err := range []error{s.c.Check(), s.j.Check(), s.s.Check(), s.a.Check(), s.d.Check()} {
+	for _, err := range []error{s.c.Validate(), s.j.Validate(), s.s.Validate(), s.a.Validate(), s.d.Validate()} {
 		if err != nil {
 			invalid := new(hiring.InvalidError)
 			require.ErrorAs(t, err, &invalid)
@@ -341,12 +341,12 @@ func TestAtMost100EntriesTogether(t *testing.T) {
 func TestAllFaultsAreTold(t *testing.T) {
 	t.Parallel()
 	c := &hiring.Candidate{ApplyDate: "soon", Phone: []string{"1", "\x00"}}
-	require.EqualError(t, c.Check(), "id is missing: set it; applyDate is no day: write one that exists as YYYY-MM-DD; "+
+	require.EqualError(t, c.Validate(), "id is missing: set it; applyDate is no day: write one that exists as YYYY-MM-DD; "+
 		"phone[1] has the character U+0000: leave it out")
 
 	c.Email = filled(100, "\xff")
 	invalid := new(hiring.InvalidError)
-	require.ErrorAs(t, c.Check(), &invalid)
+	require.ErrorAs(t, c.Validate(), &invalid)
 	require.Len(t, invalid.Faults, 20)
 }
 

@@ -46,8 +46,8 @@ func NewReceipt(id int64) string {
 	return receiptEncoding.EncodeToString(raw)
 }
 
-// ExportOf is the id of the export that a receipt may be for; false for what is no receipt.
-func ExportOf(receipt string) (int64, bool) {
+// ParseReceipt is the id of the export that a receipt may be for; false for what is no receipt.
+func ParseReceipt(receipt string) (int64, bool) {
 	raw, err := receiptEncoding.DecodeString(receipt)
 	if err != nil || len(raw) != receiptID+receiptRandom {
 		return 0, false

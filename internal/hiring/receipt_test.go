@@ -43,11 +43,11 @@ func TestReceiptLeadsToItsExport(t *testing.T) {
 	t.Parallel()
 	one, other := hiring.NewReceipt(42), hiring.NewReceipt(42)
 	require.NotEqual(t, one, other, "a receipt can be guessed")
-	id, ok := hiring.ExportOf(one)
+	id, ok := hiring.ParseReceipt(one)
 	require.True(t, ok)
 	require.Equal(t, int64(42), id)
 	for _, bad := range []string{"", "a", one[1:], one + "a", "receipts", "A" + one[1:]} {
-		_, ok := hiring.ExportOf(bad)
+		_, ok := hiring.ParseReceipt(bad)
 		require.False(t, ok, bad)
 	}
 }

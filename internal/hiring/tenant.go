@@ -68,8 +68,8 @@ var reserved = map[string]string{
 	"unknown":  "the metrics count under that name what comes for no tenant of yours",
 }
 
-// CheckTenantName says what is wrong with a tenant's name, or nil.
-func CheckTenantName(s string) error {
+// ValidateTenantName says what is wrong with a tenant's name, or nil.
+func ValidateTenantName(s string) error {
 	if taken, ok := reserved[s]; ok {
 		return fmt.Errorf("a tenant can't be called %q: %s; choose another", s, taken)
 	}
@@ -117,8 +117,8 @@ type Integration struct {
 // of others.
 const DefaultInFlight = 16
 
-// CheckIntegrationName says what is wrong with an integration's name, or nil.
-func CheckIntegrationName(s string) error {
+// ValidateIntegrationName says what is wrong with an integration's name, or nil.
+func ValidateIntegrationName(s string) error {
 	if !name.MatchString(s) {
 		return fmt.Errorf("integration name %q: use 1 to 63 of the characters a-z, 0-9 and -", s)
 	}

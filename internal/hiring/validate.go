@@ -19,7 +19,7 @@ const (
 
 // Validate says which rule of a tenant is broken, in a sentence that says what to do; nil: none. Its integrations have rules of their own.
 func (t *Tenant) Validate() error {
-	if err := CheckTenantName(t.Name); err != nil {
+	if err := ValidateTenantName(t.Name); err != nil {
 		return err
 	}
 	if utf8.RuneCountInString(t.Title) > maxTitle || strings.ContainsRune(t.Title, 0) {
@@ -57,7 +57,7 @@ func (s Secret) Validate() error {
 
 // Validate says which rule of an integration is broken, as Tenant.Validate does. Whether its URL may be called is up to egress.
 func (i *Integration) Validate() error {
-	if err := CheckIntegrationName(i.Name); err != nil {
+	if err := ValidateIntegrationName(i.Name); err != nil {
 		return err
 	}
 	switch {

@@ -274,9 +274,9 @@ func TestAtTheLimits(t *testing.T) {
 		Job:         &hiring.Job{BoardCode: "b-1", ID: "j-1", CustomFields: fields},
 		Attachments: slices.Repeat([]hropen.Attachment{{ID: "d-1", Descriptions: texts[:1]}}, 20),
 	}
-	require.NoError(t, c.Check())
-	require.NoError(t, a.Check())
-	require.NoError(t, a.Job.Check())
+	require.NoError(t, c.Validate())
+	require.NoError(t, a.Validate())
+	require.NoError(t, a.Job.Validate())
 	got, err := hropen.Build(namesFor(t, "Service"), c, slices.Repeat([]hropen.Application{a}, 50))
 	require.NoError(t, err)
 	requireValid(t, validatorFor(t, "Service"), got)

@@ -26,15 +26,15 @@ func TestWhatIsBuiltIsValidAndReadsBack(t *testing.T) {
 		name := rapid.SampledFrom(services).Draw(t, "service")
 		n := namesFor(t, name)
 		c := drawCandidate(t)
-		require.NoError(t, c.Check())
+		require.NoError(t, c.Validate())
 		apps := list(rapid.Custom(func(t *rapid.T) hropen.Application { return drawApplication(t, c.ID) })).Draw(t,
 			"applications")
 		for _, a := range apps {
-			require.NoError(t, a.Check())
+			require.NoError(t, a.Validate())
 			if a.Job != nil {
 				job := *a.Job
 				job.BoardCode = "b-1" // not exported
-				require.NoError(t, job.Check())
+				require.NoError(t, job.Validate())
 			}
 		}
 

@@ -38,8 +38,8 @@ func Fold(email string) string {
 	return cases.Fold().String(email)
 }
 
-// Check returns what is wrong with a user, or nil. The error is a sentence that says what to do.
-func (u *User) Check() error {
+// Validate returns what is wrong with a user, or nil. The error is a sentence that says what to do.
+func (u *User) Validate() error {
 	address, err := mail.ParseAddress(u.Email)
 	if err != nil || address.Address != u.Email || utf8.RuneCountInString(u.Email) > maxText {
 		return errors.New("email is not an e-mail address: write it bare, such as ada@example.com")
@@ -55,8 +55,8 @@ func (u *User) Check() error {
 
 var clientID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,255}$`)
 
-// Check returns what is wrong with a client, or nil. The error is a sentence that says what to do.
-func (c *Client) Check() error {
+// Validate returns what is wrong with a client, or nil. The error is a sentence that says what to do.
+func (c *Client) Validate() error {
 	switch {
 	case !clientID.MatchString(c.ID):
 		return errors.New("id is not a client id: use 1 to 255 of the characters A-Z, a-z, 0-9, ., _ and -")
@@ -73,7 +73,7 @@ func (c *Client) Check() error {
 		return fmt.Errorf("there are too many addresses: use at most %d", maxURIs)
 	}
 	for _, uri := range slices.Concat(c.RedirectURIs, c.LogoutURIs) {
-		if err := CheckRedirectURI(uri); err != nil {
+		if err := ValidateRedirectURI(uri); err != nil {
 			return err
 		}
 	}
@@ -83,10 +83,10 @@ func (c *Client) Check() error {
 // answers are the parameters of the answers that come to a redirect URI (RFC 6749 section 4.1.2, RFC 9207 section 2).
 var answers = []string{"code", "state", "iss", "error", "error_description", "error_uri"}
 
-// CheckRedirectURI returns what is wrong with a redirect URI, or nil. It must be https, or http on this machine,
+// ValidateRedirectURI returns what is wrong with a redirect URI, or nil. It must be https, or http on this machine,
 // absolute, without a fragment (RFC 6749 section 3.1.2, RFC 9700 section 2.1), with a possible host, and without the
 // parameters of an answer.
-func CheckRedirectURI(s string) error {
+func ValidateRedirectURI(s string) error {
 	u, err := url.Parse(s)
 	switch {
 	case err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || len(s) > maxURI ||

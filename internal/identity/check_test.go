@@ -43,17 +43,17 @@ func TestFold(t *testing.T) {
 func TestUser(t *testing.T) {
 	t.Parallel()
 	good := identity.User{Email: "ada@example.com", Name: "Ada Lovelace"}
-	require.NoError(t, good.Check())
+	require.NoError(t, good.Validate())
 	for _, email := range []string{"", "ada", "Ada <ada@example.com>", "ada@example.com, bob@example.com", "ada@",
 		"ada@example.com\n", strings.Repeat("a", 255) + "@example.com"} {
 		u := good
 		u.Email = email
-		require.ErrorContains(t, u.Check(), "email", "%q", email)
+		require.ErrorContains(t, u.Validate(), "email", "%q", email)
 	}
 	for _, name := range []string{"a\nb", "\xff", "\x00", strings.Repeat("x", 256)} {
 		u := good
 		u.FamilyName = name
-		require.ErrorContains(t, u.Check(), "familyName", "%q", name)
+		require.ErrorContains(t, u.Validate(), "familyName", "%q", name)
 	}
 }
 
@@ -65,7 +65,7 @@ func TestTidy(t *testing.T) {
 			100): strings.TrimSpace(strings.Repeat("ab ", 85))} {
 		u := identity.User{Email: "ada@example.com", Name: identity.Tidy(name)}
 		require.Equal(t, want, u.Name)
-		require.NoError(t, u.Check())
+		require.NoError(t, u.Validate())
 	}
 }
 
@@ -73,7 +73,7 @@ func TestClient(t *testing.T) {
 	t.Parallel()
 	good := identity.Client{ID: "app-1", Name: "App", Algorithm: identity.RS256,
 		RedirectURIs: []string{"https://app.example.com/cb?x=1"}}
-	require.NoError(t, good.Check())
+	require.NoError(t, good.Validate())
 	for why, spoil := range map[string]func(*identity.Client){
 		"client id":     func(c *identity.Client) { c.ID = "a b" },
 		"only . or ..":  func(c *identity.Client) { c.ID = ".." },
@@ -85,7 +85,7 @@ func TestClient(t *testing.T) {
 	} {
 		c := good
 		spoil(&c)
-		require.ErrorContains(t, c.Check(), why)
+		require.ErrorContains(t, c.Validate(), why)
 	}
 }
 
@@ -94,7 +94,7 @@ func TestRedirectURI(t *testing.T) {
 	for _, good := range []string{"https://app.example.com/callback", "https://app.example.com:8443/cb?a=b&c=%20",
 		"http://localhost:8090/callback", "http://127.0.0.1/cb", "http://[::1]:3000/", "https://app.example.com./cb",
 		"https://app.example.com:65535/cb?encoder=x&q=*"} {
-		require.NoError(t, identity.CheckRedirectURI(good), good)
+		require.NoError(t, identity.ValidateRedirectURI(good), good)
 	}
 	for _, bad := range []string{
 		"", "/callback", "app.example.com", "javascript:alert(1)", "data:text/html,x", "myapp:/cb", "https:///cb",
@@ -108,6 +108,6 @@ func TestRedirectURI(t *testing.T) {
 		"https://.example/", "https://app.example.com/cb?code=1", "https://app.example.com/cb?x=1&state=s",
 		"https://app.example.com/cb?iss", "https://app.example.com/cb?%65rror=x",
 	} {
-		require.Error(t, identity.CheckRedirectURI(bad), bad)
+		require.Error(t, identity.ValidateRedirectURI(bad), bad)
 	}
 }

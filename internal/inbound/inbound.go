@@ -42,11 +42,11 @@ func (b *Bodies) Configure(memory int64, within time.Duration) {
 	b.time.Store(int64(within))
 }
 
-// Time is how long a body may take.
-func (b *Bodies) Time() time.Duration { return time.Duration(b.time.Load()) }
+// Limit is how long a body may take.
+func (b *Bodies) Limit() time.Duration { return time.Duration(b.time.Load()) }
 
-// Held returns how many bytes are held.
-func (b *Bodies) Held() int64 { return b.pool.Used() }
+// Used returns how many bytes are held.
+func (b *Bodies) Used() int64 { return b.pool.Used() }
 
 // Read reads the body of a request, at most so many bytes of it, for a tenant, or for another name that shares the
 // memory with tenants'. A body takes memory as it comes: an announced one takes none. Release it once nobody uses its
@@ -54,7 +54,7 @@ func (b *Bodies) Held() int64 { return b.pool.Used() }
 //
 // Errors: ErrBusy, *http.MaxBytesError, os.ErrDeadlineExceeded, and whatever else breaks a body off.
 func (b *Bodies) Read(w http.ResponseWriter, r *http.Request, tenant string, most int64) (*Body, error) {
-	done := Within(w, b.Time())
+	done := Within(w, b.Limit())
 	body := &Body{from: b, tenant: tenant}
 	if err := body.read(http.MaxBytesReader(w, r.Body, most), most); err != nil {
 		body.Release()
@@ -92,7 +92,7 @@ func (b *Body) Release() {
 	}
 	recycle(b.bytes)
 	b.bytes = nil
-	b.from.pool.Give(b.tenant, held)
+	b.from.pool.Release(b.tenant, held)
 	metrics.BodyBytes(-held)
 }
 
@@ -130,7 +130,7 @@ func (b *Body) grow(most int64) bool {
 	if size > largest { // it is not used again, and need be no larger than the body may be
 		size = min(size, most)
 	}
-	if !b.from.pool.TryTake(b.tenant, size-held) {
+	if !b.from.pool.TryAcquire(b.tenant, size-held) {
 		return false
 	}
 	metrics.BodyBytes(size - held)

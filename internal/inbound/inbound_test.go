@@ -37,12 +37,12 @@ func TestReadGivesTheBody(t *testing.T) {
 			body, err := b.Read(httptest.NewRecorder(), post(in), "acme", 5<<20)
 			require.NoError(t, err, name)
 			require.True(t, bytes.Equal(sent, body.Bytes()), "%d bytes %s", size, name)
-			require.LessOrEqual(t, b.Held(), int64(max(4096, 2*size)))
+			require.LessOrEqual(t, b.Used(), int64(max(4096, 2*size)))
 			if size == 0 {
-				require.Zero(t, b.Held())
+				require.Zero(t, b.Used())
 			}
 			body.Release()
-			require.Zero(t, b.Held())
+			require.Zero(t, b.Used())
 		}
 	}
 }
@@ -57,13 +57,13 @@ func TestReadIsBounded(t *testing.T) {
 		_, err = b.Read(httptest.NewRecorder(), post(strings.NewReader(strings.Repeat("a", int(most)+1))), "acme", most)
 		large := new(http.MaxBytesError)
 		require.ErrorAs(t, err, &large)
-		require.Zero(t, b.Held())
+		require.Zero(t, b.Used())
 	}
 	broken := errors.New("it broke off")
 	_, err := b.Read(httptest.NewRecorder(), post(io.MultiReader(strings.NewReader("some"), iotest.ErrReader(broken))),
 		"acme", 100)
 	require.ErrorIs(t, err, broken)
-	require.Zero(t, b.Held())
+	require.Zero(t, b.Used())
 }
 
 // One body of the largest size fits for a tenant that is alone, even where it takes half of the memory, and leaves
@@ -84,7 +84,7 @@ func TestHalfOfTheMemoryIsEnoughForOneBody(t *testing.T) {
 		require.NoError(t, err)
 		other.Release()
 		large.Release()
-		require.Zero(t, b.Held())
+		require.Zero(t, b.Used())
 	}
 }
 
@@ -117,10 +117,10 @@ func TestTheMemoryIsSharedByAllConnections(t *testing.T) {
 	for range 1000 {
 		hold("acme", strings.NewReader(""))
 	}
-	require.Zero(t, b.Held(), "an announcement took memory")
+	require.Zero(t, b.Used(), "an announcement took memory")
 	for held := int64(4096); held <= 512<<10; held += 4096 {
 		hold("acme", strings.NewReader("a"))
-		require.Eventually(t, func() bool { return b.Held() == held }, time.Minute, time.Millisecond)
+		require.Eventually(t, func() bool { return b.Used() == held }, time.Minute, time.Millisecond)
 	}
 	require.ErrorIs(t, <-hold("acme", strings.NewReader("a")), inbound.ErrBusy)
 	body, err := b.Read(httptest.NewRecorder(), post(io.LimitReader(zeros{}, 100_000)), "globex", 100_000)
@@ -161,7 +161,7 @@ func TestBodyHasATotalTime(t *testing.T) {
 		}
 	}()
 	require.ErrorIs(t, <-results, os.ErrDeadlineExceeded)
-	require.Zero(t, b.Held())
+	require.Zero(t, b.Used())
 	conn.Close()
 	<-sent
 }

@@ -46,7 +46,7 @@ func benchmarkAccept(b *testing.B, v *vault.Vault) {
 		for pb.Next() {
 			id := n.Add(1)
 			own := append(fmt.Appendf(nil, "%d ", id), body...)
-			_, err := inbox.Accept(b.Context(), db, inbox.Arrive("acme", fmt.Sprint("uuid-", id), own, time.Now()))
+			_, err := inbox.Accept(b.Context(), db, inbox.NewExport("acme", fmt.Sprint("uuid-", id), own, time.Now()))
 			require.NoError(b, err)
 		}
 	})

@@ -11,10 +11,10 @@ import (
 // rememberedBodies bounds how many accepted bodies are remembered; about 200 bytes each.
 const rememberedBodies = 1 << 16
 
-// Bodies remembers the bodies that were accepted last. The X-Service-UUID is not covered by the signature, so that
+// RecentBodies remembers the bodies that were accepted last. The X-Service-UUID is not covered by the signature, so that
 // somebody who overheard an export could send it again under another: such repeats are counted. An index in the
 // database would know more of them, and cost each export a tenth of its way to the disk.
-type Bodies struct {
+type RecentBodies struct {
 	seen *lru.Cache[bodyOf, struct{}]
 }
 
@@ -23,17 +23,17 @@ type bodyOf struct {
 	sum    [sha256.Size]byte
 }
 
-// NewBodies remembers nothing yet.
-func NewBodies() *Bodies {
+// NewRecentBodies remembers nothing yet.
+func NewRecentBodies() *RecentBodies {
 	seen, err := lru.New[bodyOf, struct{}](rememberedBodies)
 	if err != nil {
 		panic(err) // only for a size that is not positive
 	}
-	return &Bodies{seen}
+	return &RecentBodies{seen}
 }
 
-// Again remembers the body of an export that was accepted as a new one, and reports whether it was there before.
-func (b *Bodies) Again(e *hiring.Export) bool {
+// Remember remembers the body of an export that was accepted as a new one, and reports whether it was there before.
+func (b *RecentBodies) Remember(e *hiring.Export) bool {
 	again, _ := b.seen.ContainsOrAdd(bodyOf{e.Tenant, e.SHA256}, struct{}{})
 	return again
 }

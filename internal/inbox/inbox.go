@@ -33,9 +33,9 @@ type Result struct {
 	ReceivedAt time.Time
 }
 
-// Arrive makes the export that a body is, ready for Put: received at now, known by key, or by its hash when key is
+// NewExport makes the export that a body is, ready for Put: received at now, known by key, or by its hash when key is
 // empty. The slices are kept, not copied.
-func Arrive(tenant, key string, body []byte, now time.Time) *hiring.Export {
+func NewExport(tenant, key string, body []byte, now time.Time) *hiring.Export {
 	now = now.UTC().Truncate(time.Microsecond)
 	id := hiring.NewID(now)
 	e := &hiring.Export{
@@ -51,12 +51,12 @@ func Arrive(tenant, key string, body []byte, now time.Time) *hiring.Export {
 	return e
 }
 
-// Put takes an export in, within a transaction. Once that is committed, and not before, the export may be acknowledged;
+// Insert takes an export in, within a transaction. Once that is committed, and not before, the export may be acknowledged;
 // whoever commits then offers it to the dispatcher, which would also find it by itself a few seconds later.
 // Put may run more than once for the same export.
-func Put(tx *store.Tx, e *hiring.Export) (Result, error) {
+func Insert(tx *store.Tx, e *hiring.Export) (Result, error) {
 	if !e.Keyed {
-		key, err := tx.StandIn(e.Tenant, e.SHA256, e.Key, e.ReceivedAt, e.ReceivedAt.Add(hiring.UnkeyedWindow))
+		key, err := tx.UpsertUnkeyedBody(e.Tenant, e.SHA256, e.Key, e.ReceivedAt, e.ReceivedAt.Add(hiring.UnkeyedWindow))
 		if err != nil {
 			return Result{}, fmt.Errorf("looking for the body: %w", err)
 		}
@@ -71,7 +71,7 @@ func Put(tx *store.Tx, e *hiring.Export) (Result, error) {
 	if fresh {
 		return Result{Verdict: Accepted, Receipt: e.Receipt, ReceivedAt: e.ReceivedAt}, nil
 	}
-	seen, ok, err := tx.SeenExport(e.Tenant, e.Key)
+	seen, ok, err := tx.AcceptedExport(e.Tenant, e.Key)
 	if err != nil {
 		return Result{}, fmt.Errorf("reading the first export of that key: %w", err)
 	}
@@ -91,7 +91,7 @@ func Accept(ctx context.Context, db *store.DB, e *hiring.Export) (res Result, er
 		return res, fmt.Errorf("sealing the export: %w", err)
 	}
 	err = db.WriteOrdered(ctx, e.Tenant+"/"+e.Key, func(tx *store.Tx) (err error) {
-		res, err = Put(tx, e)
+		res, err = Insert(tx, e)
 		return err
 	})
 	e.Sealed = nil // it may be kept for long, until its workflow is started

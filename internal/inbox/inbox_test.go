@@ -32,7 +32,7 @@ func each(t *testing.T, test func(t *testing.T, db *store.DB)) {
 
 func accept(t *testing.T, db *store.DB, key, body string, at time.Time) inbox.Result {
 	t.Helper()
-	res, err := inbox.Accept(t.Context(), db, inbox.Arrive("acme", key, []byte(body), at))
+	res, err := inbox.Accept(t.Context(), db, inbox.NewExport("acme", key, []byte(body), at))
 	require.NoError(t, err)
 	return res
 }
@@ -60,7 +60,7 @@ func TestManyAtOnceAreOne(t *testing.T) {
 		for n := range results {
 			group.Go(func() {
 				var err error
-				results[n], err = inbox.Accept(t.Context(), db, inbox.Arrive("acme", "u-1", []byte("body"), noon))
+				results[n], err = inbox.Accept(t.Context(), db, inbox.NewExport("acme", "u-1", []byte("body"), noon))
 				assert.NoError(t, err)
 			})
 		}
@@ -97,7 +97,7 @@ func TestBodyStandsInForItsKeyOfItsTenant(t *testing.T) {
 	each(t, func(t *testing.T, db *store.DB) {
 		receipts := map[string]string{}
 		for _, tenant := range []string{"globex", "acme", "initech", "globex", "acme", "initech"} {
-			res, err := inbox.Accept(t.Context(), db, inbox.Arrive(tenant, "", []byte("body"),
+			res, err := inbox.Accept(t.Context(), db, inbox.NewExport(tenant, "", []byte("body"),
 				noon.Add(time.Duration(len(receipts))*time.Second)))
 			require.NoError(t, err)
 			if receipts[tenant] == "" {
@@ -123,14 +123,14 @@ func TestWorkflowIDIsWrittenWithTheExport(t *testing.T) {
 func TestAnyCandidateIDIsTaken(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, db *store.DB) {
-		e := inbox.Arrive("acme", "u-1", []byte("body"), noon)
+		e := inbox.NewExport("acme", "u-1", []byte("body"), noon)
 		for e.CandidateID = "c\x00"; len(e.CandidateID) < 10_000; {
 			e.CandidateID += rand.Text() // nothing that could be packed
 		}
 		id := e.CandidateID
 		_, err := inbox.Accept(t.Context(), db, e)
 		require.NoError(t, err)
-		found, _, err := db.Exports(t.Context(), store.ExportFilter{Tenant: "acme", Candidate: hiring.CandidateKey(id)})
+		found, _, err := db.ListExports(t.Context(), store.ExportFilter{Tenant: "acme", Candidate: hiring.CandidateKey(id)})
 		require.NoError(t, err)
 		require.Len(t, found, 1)
 	})
@@ -152,7 +152,7 @@ func TestReceptionIsToldAlike(t *testing.T) {
 func TestExportWhoseIDIsTaken(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, db *store.DB) {
-		first, second := inbox.Arrive("acme", "u-1", []byte("body"), noon), inbox.Arrive("acme", "u-2", []byte("body"), noon)
+		first, second := inbox.NewExport("acme", "u-1", []byte("body"), noon), inbox.NewExport("acme", "u-2", []byte("body"), noon)
 		id := second.ID
 		second.ID = first.ID
 		_, err := inbox.Accept(t.Context(), db, first)
@@ -170,11 +170,11 @@ func TestExportWhoseIDIsTaken(t *testing.T) {
 
 func TestSixtyFourThousandBodiesAreRemembered(t *testing.T) {
 	t.Parallel()
-	b := inbox.NewBodies()
+	b := inbox.NewRecentBodies()
 	again := func(n uint32) bool {
 		e := &hiring.Export{Tenant: "acme"}
 		binary.BigEndian.PutUint32(e.SHA256[:], n)
-		return b.Again(e)
+		return b.Remember(e)
 	}
 	for n := range uint32(1 << 16) {
 		require.False(t, again(n))
@@ -186,12 +186,12 @@ func TestSixtyFourThousandBodiesAreRemembered(t *testing.T) {
 
 func TestBodiesAreRememberedByTenant(t *testing.T) {
 	t.Parallel()
-	b := inbox.NewBodies()
-	one := inbox.Arrive("acme", "u-1", []byte("body"), noon)
-	require.False(t, b.Again(one))
-	require.True(t, b.Again(inbox.Arrive("acme", "u-2", []byte("body"), noon)))
-	require.False(t, b.Again(inbox.Arrive("acme", "u-3", []byte("other"), noon)))
-	require.False(t, b.Again(inbox.Arrive("globex", "u-4", []byte("body"), noon)))
+	b := inbox.NewRecentBodies()
+	one := inbox.NewExport("acme", "u-1", []byte("body"), noon)
+	require.False(t, b.Remember(one))
+	require.True(t, b.Remember(inbox.NewExport("acme", "u-2", []byte("body"), noon)))
+	require.False(t, b.Remember(inbox.NewExport("acme", "u-3", []byte("other"), noon)))
+	require.False(t, b.Remember(inbox.NewExport("globex", "u-4", []byte("body"), noon)))
 }
 
 // Its documents' addresses end two and a half hours after it arrived, and trying does after 72.

@@ -127,7 +127,7 @@ func integrationLabels(tenant, integration string) (string, string) {
 }
 
 // Unknown stands for the tenant or event of a request that names none of ours: its own words must not become a label.
-// No tenant has this name (hiring.CheckTenantName).
+// No tenant has this name (hiring.ValidateTenantName).
 const Unknown = "unknown"
 
 // Received counts a webhook request. tenant and event are Unknown if the request names none of ours.

@@ -20,7 +20,7 @@ func forget(t *testing.T) {
 }
 
 func TestNoTenantIsUnknown(t *testing.T) {
-	require.Error(t, hiring.CheckTenantName(Unknown))
+	require.Error(t, hiring.ValidateTenantName(Unknown))
 }
 
 func TestCountersOutliveARegistry(t *testing.T) {

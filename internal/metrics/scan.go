@@ -21,5 +21,5 @@ func init() {
 // Scan counts what a scanner said of a document.
 func Scan(result string) { scans.WithLabelValues(result).Inc() }
 
-// ScansPending sets how many documents wait for their scan.
+// CountPendingScans sets how many documents wait for their scan.
 func ScansPending(n int64) { scansPending.Set(float64(n)) }

@@ -154,9 +154,9 @@ func (a *Attempt) Verify(ctx context.Context, hash, plain string) (bool, error) 
 	return verify(hash, plain)
 }
 
-// Succeeded says that the password was right: what was counted for the account, at this address or alone, is forgotten.
+// Succeed says that the password was right: what was counted for the account, at this address or alone, is forgotten.
 // That it succeeded here is remembered.
-func (a *Attempt) Succeeded() {
+func (a *Attempt) Succeed() {
 	a.failures.mu.Lock()
 	defer a.failures.mu.Unlock()
 	for _, c := range a.counted {
@@ -171,8 +171,8 @@ func (a *Attempt) Succeeded() {
 	}
 }
 
-// Withdrawn reports that the password was not checked.
-func (a *Attempt) Withdrawn() {
+// Withdraw reports that the password was not checked.
+func (a *Attempt) Withdraw() {
 	a.failures.mu.Lock()
 	defer a.failures.mu.Unlock()
 	for _, c := range a.counted {

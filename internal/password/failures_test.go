@@ -64,7 +64,7 @@ func TestBusyOffice(t *testing.T) {
 	f := password.NewFailures(c.Now)
 	first, wait := f.Try("ada", "192.0.2.1")
 	require.Zero(t, wait)
-	first.Succeeded()
+	first.Succeed()
 	for n := range 26 {
 		fail(t, c, f, fmt.Sprint("colleague ", n), "192.0.2.1")
 	}
@@ -72,7 +72,7 @@ func TestBusyOffice(t *testing.T) {
 		require.LessOrEqual(t, fail(t, c, f, fmt.Sprint("guessed at ", c.now), "192.0.2.1"), 4*time.Second)
 		ada, wait := f.Try("ada", "192.0.2.1")
 		require.Zero(t, wait, "an account that succeeded here waits for the failures of others")
-		ada.Succeeded()
+		ada.Succeed()
 	}
 	_, wait = f.Try("new", "192.0.2.1")
 	require.Equal(t, 4*time.Second, wait)
@@ -99,17 +99,17 @@ func TestSuccessIsRemembered(t *testing.T) {
 		}
 		a, wait := f.Try("ada", "192.0.2.1")
 		require.Zero(t, wait)
-		a.Succeeded()
+		a.Succeed()
 	}
 	for range 100 {
 		a, wait := f.Try("bob", "192.0.2.3")
 		require.Zero(t, wait)
-		a.Succeeded()
+		a.Succeed()
 	}
 	for range 100 {
 		a, wait := f.Try("bob", "192.0.2.4")
 		require.Zero(t, wait)
-		a.Withdrawn()
+		a.Withdraw()
 	}
 }
 
@@ -127,9 +127,9 @@ func TestSuccessRenewsNoDelay(t *testing.T) {
 		a, wait := f.Try(fmt.Sprint("right", n), "192.0.2.1")
 		require.Zero(t, wait)
 		if n%2 == 0 {
-			a.Succeeded()
+			a.Succeed()
 		} else {
-			a.Withdrawn()
+			a.Withdraw()
 		}
 		c.now = c.now.Add(30 * time.Second)
 	}
@@ -178,11 +178,11 @@ func TestCodesFromManyAddresses(t *testing.T) {
 	c.now = c.now.Add(time.Hour)
 	a, wait := f.TryCode("ada", "192.0.2.1")
 	require.Zero(t, wait)
-	a.Withdrawn()
+	a.Withdraw()
 	_, wait = f.Try("ada", "192.0.2.9")
 	require.Zero(t, wait, "passwords are slowed down by codes")
 	a, _ = f.TryCode("ada", "192.0.2.1")
-	a.Succeeded()
+	a.Succeed()
 	for range 10 {
 		require.Zero(t, fail(), "it is not forgotten after a success")
 	}
@@ -250,7 +250,7 @@ func TestSuccessesAreBounded(t *testing.T) {
 	succeed := func(account, address string) {
 		a, wait := f.Try(account, address)
 		require.Zero(t, wait)
-		a.Succeeded()
+		a.Succeed()
 	}
 	succeed("ada", "192.0.2.1")
 	for range 23 {

@@ -34,8 +34,8 @@ const (
 	maxBytes = 1 << 10
 )
 
-// Check returns what is wrong with a new password, or nil.
-func Check(plain string) error {
+// Validate returns what is wrong with a new password, or nil.
+func Validate(plain string) error {
 	if !utf8.ValidString(plain) {
 		return errors.New("the password is not valid UTF-8: encode it as UTF-8")
 	}

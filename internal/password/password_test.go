@@ -57,7 +57,7 @@ func TestCharactersInTwoForms(t *testing.T) {
 	same, err = verify(t.Context(), long, strings.Repeat("o\u0308", 400))
 	require.NoError(t, err)
 	require.True(t, same, "it is shorter than it is typed")
-	require.ErrorContains(t, password.Check("o\u0308o\u0308o\u0308o\u0308"), "at least 8", "four characters")
+	require.ErrorContains(t, password.Validate("o\u0308o\u0308o\u0308o\u0308"), "at least 8", "four characters")
 }
 
 func TestNobodyHasAPassword(t *testing.T) {
@@ -107,10 +107,10 @@ func TestGivenUp(t *testing.T) {
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	for _, good := range []string{"12345678", "öäüßöäüß", strings.Repeat("x", 1024)} {
-		require.NoError(t, password.Check(good))
+		require.NoError(t, password.Validate(good))
 	}
 	for bad, why := range map[string]string{"": "at least 8", "1234567": "at least 8", "ööööööö": "at least 8",
 		strings.Repeat("x", 1025): "at most 1024", "12345678\xff": "UTF-8"} {
-		require.ErrorContains(t, password.Check(bad), why)
+		require.ErrorContains(t, password.Validate(bad), why)
 	}
 }

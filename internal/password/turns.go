@@ -48,11 +48,11 @@ func (q *queue) enter(ctx context.Context, network string, known bool) (leave fu
 		q.mu.Unlock()
 		return q.leave, nil
 	}
-	if !l.places.TryTake(network, 1) {
+	if !l.places.TryAcquire(network, 1) {
 		q.mu.Unlock()
 		return nil, ErrBusy
 	}
-	defer l.places.Give(network, 1)
+	defer l.places.Release(network, 1)
 	turn := make(chan struct{})
 	l.waiting = append(l.waiting, turn)
 	q.mu.Unlock()

@@ -17,7 +17,7 @@ import (
 func TestGuessersKeepNobodyOut(t *testing.T) {
 	f := NewFailures(time.Now)
 	a, _ := f.Try("ada", "192.0.2.1")
-	a.Succeeded()
+	a.Succeed()
 	hash, err := Hash(t.Context(), "correct horse")
 	require.NoError(t, err)
 

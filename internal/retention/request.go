@@ -24,7 +24,7 @@ func (r *Retention) EraseExport(ctx context.Context, id int64, cancel bool) (era
 	done := false
 	err = r.Store.Write(ctx, func(tx *store.Tx) error {
 		done = false
-		e, left, err := tx.Remainder(id)
+		e, left, err := tx.LockRemainder(id)
 		if err != nil {
 			return err
 		}

@@ -76,7 +76,7 @@ func (r *Retention) Erase(ctx context.Context) (erased int, first error) {
 		}
 		now := r.Now()
 		before := now.Add(-c.Retention)
-		due, next, err := r.Store.Erasable(ctx, behind, before, now)
+		due, next, err := r.Store.ListErasable(ctx, behind, before, now)
 		if err != nil {
 			return erased, fmt.Errorf("looking for what is due: %w", err)
 		}

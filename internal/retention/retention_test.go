@@ -81,11 +81,11 @@ func (b *bench) write(t *testing.T, fn func(*store.Tx) error) {
 // delivered is an export that came through the door, with a document that was fetched into a file.
 func (b *bench) delivered(t *testing.T, key, body string) (e *hiring.Export, file string) {
 	t.Helper()
-	e = inbox.Arrive("acme", key, []byte(body), b.now)
+	e = inbox.NewExport("acme", key, []byte(body), b.now)
 	e.Attachments, e.CandidateID = 1, "c-"+key
 	_, err := inbox.Accept(t.Context(), b.Store, e)
 	require.NoError(t, err)
-	blob, err := b.archive.Files.PutAs(t.Context(), b.archive.Files.NewName(), strings.NewReader("a resume"), documents.MaxSize)
+	blob, err := b.archive.Files.Put(t.Context(), b.archive.Files.NewName(), strings.NewReader("a resume"), documents.MaxSize)
 	require.NoError(t, err)
 	b.write(t, func(tx *store.Tx) error {
 		if err := tx.MarkDispatched(e.ID, 0, b.now, "hris"); err != nil {
@@ -94,9 +94,9 @@ func (b *bench) delivered(t *testing.T, key, body string) (e *hiring.Export, fil
 		if err := tx.InsertDocument(hiring.Document{ExportID: e.ID, Tenant: "acme", SourceURL: []byte("https://service.example/d"), CreatedAt: b.now}); err != nil {
 			return err
 		}
-		return tx.PutDelivery(&hiring.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "hris", Outcome: hiring.Delivered, CreatedAt: b.now, UpdatedAt: b.now})
+		return tx.UpsertDelivery(&hiring.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "hris", Outcome: hiring.Delivered, CreatedAt: b.now, UpdatedAt: b.now})
 	})
-	docs, err := b.Store.Documents(t.Context(), e.ID)
+	docs, err := b.Store.ListDocuments(t.Context(), e.ID)
 	require.NoError(t, err)
 	docs[0].State, docs[0].Blob, docs[0].FetchedAt = hiring.Fetched, blob.Name, b.now
 	b.write(t, func(tx *store.Tx) error {
@@ -112,7 +112,7 @@ func TestAllExportsAreLookedAt(t *testing.T) {
 	b := newBench(t, storetest.SQLite(t))
 	b.write(t, func(tx *store.Tx) error {
 		for n := range 1000 {
-			if _, err := inbox.Put(tx, inbox.Arrive("acme", fmt.Sprint("waiting-", n), []byte("{}"), b.now)); err != nil {
+			if _, err := inbox.Insert(tx, inbox.NewExport("acme", fmt.Sprint("waiting-", n), []byte("{}"), b.now)); err != nil {
 				return err
 			}
 		}
@@ -173,7 +173,7 @@ func TestContentIsErasedWhenItsTimeIsOver(t *testing.T) {
 
 		// The sender's repeat is known all the same, and so is another body under the same UUID.
 		for body, want := range map[string]inbox.Verdict{body: inbox.Repeated, `{}`: inbox.Conflicting} {
-			res, err := inbox.Accept(t.Context(), b.Store, inbox.Arrive("acme", "u-1", []byte(body), e.ReceivedAt))
+			res, err := inbox.Accept(t.Context(), b.Store, inbox.NewExport("acme", "u-1", []byte(body), e.ReceivedAt))
 			require.NoError(t, err)
 			require.Equal(t, want, res.Verdict)
 		}

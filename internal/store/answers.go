@@ -8,8 +8,8 @@ import (
 	"github.com/hiregate/hiregate/internal/hiring"
 )
 
-// AddSubmission inserts what came with a job application.
-func (tx *Tx) AddSubmission(tenant, application string, s *hiring.Submission) error {
+// InsertSubmission inserts what came with a job application.
+func (tx *Tx) InsertSubmission(tenant, application string, s *hiring.Submission) error {
 	data, err := json.Marshal(s)
 	if err != nil {
 		return err
@@ -18,15 +18,15 @@ func (tx *Tx) AddSubmission(tenant, application string, s *hiring.Submission) er
 		tenant, application, wrapBody(data))
 }
 
-// AddComplianceAnswer inserts an answer to a question of a compliance group.
-func (tx *Tx) AddComplianceAnswer(a *hiring.JobApplication, c hiring.ComplianceAnswer, now time.Time) error {
+// InsertComplianceAnswer inserts an answer to a question of a compliance group.
+func (tx *Tx) InsertComplianceAnswer(a *hiring.JobApplication, c hiring.ComplianceAnswer, now time.Time) error {
 	return tx.exec(`INSERT INTO compliance_answers (tenant, application, question, job, compliance, choice, value,
 		answered_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
 		a.Tenant, a.ID, c.Question, a.Job, c.Group, c.Choice, wrapBody([]byte(c.Value)), micros(now))
 }
 
-// MoveComplianceAnswers counts an application's compliance answers with the job that it is for now.
-func (tx *Tx) MoveComplianceAnswers(a *hiring.JobApplication) error {
+// UpdateComplianceJob counts an application's compliance answers with the job that it is for now.
+func (tx *Tx) UpdateComplianceJob(a *hiring.JobApplication) error {
 	return tx.exec(`UPDATE compliance_answers SET job = $3 WHERE tenant = $1 AND application = $2`,
 		a.Tenant, a.ID, a.Job)
 }
@@ -55,9 +55,9 @@ func (db *DB) Submission(ctx context.Context, tenant, application string) (*hiri
 	}, `SELECT data FROM application_answers WHERE tenant = $1 AND application = $2`, tenant, application)
 }
 
-// ComplianceCounts counts the choices of a tenant's applicants: for one job, or for each when it is empty. What is no
+// CountComplianceAnswers counts the choices of a tenant's applicants: for one job, or for each when it is empty. What is no
 // choice, such as a signature, is not read.
-func (db *DB) ComplianceCounts(ctx context.Context, tenant, job string) ([]hiring.ComplianceCount, error) {
+func (db *DB) CountComplianceAnswers(ctx context.Context, tenant, job string) ([]hiring.ComplianceCount, error) {
 	where, args := ``, []any{tenant, true}
 	if job != "" {
 		where, args = ` AND job = $3`, append(args, job)

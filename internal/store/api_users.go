@@ -8,8 +8,8 @@ import (
 	"github.com/hiregate/hiregate/internal/identity"
 )
 
-// AddAPIUser adds a user of the Apply API; ErrTaken when the tenant has a user of that name.
-func (tx *Tx) AddAPIUser(u *hiring.APIUser) error {
+// InsertAPIUser adds a user of the Apply API; ErrTaken when the tenant has a user of that name.
+func (tx *Tx) InsertAPIUser(u *hiring.APIUser) error {
 	return tx.execOr(ErrTaken, `INSERT INTO api_users (id, tenant, user_name, folded, password, created_at)
 		VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING`,
 		u.ID, u.Tenant, u.Name, identity.Fold(u.Name), u.Password, micros(u.CreatedAt))
@@ -30,8 +30,8 @@ func (tx *Tx) EnableAPIUser(tenant, id string) (bool, error) {
 	return tx.changed(`UPDATE api_users SET disabled_at = NULL WHERE tenant = $1 AND id = $2`, tenant, id)
 }
 
-// DeleteAPIUsersOf removes all users of a tenant with their tokens. Their names are free then.
-func (tx *Tx) DeleteAPIUsersOf(tenant string) error {
+// DeleteAPIUsersOfTenant removes all users of a tenant with their tokens. Their names are free then.
+func (tx *Tx) DeleteAPIUsersOfTenant(tenant string) error {
 	return tx.execAll([]string{
 		// A row whose unique name changes is locked against tokens that another node issues.
 		`UPDATE api_users SET folded = id WHERE tenant = $1`,
@@ -55,9 +55,9 @@ func (tx *Tx) revokeAPITokens(user string) error {
 	return tx.exec(`DELETE FROM api_tokens WHERE user_id = $1`, user)
 }
 
-// IssueAPIToken inserts a token of a user whose password was right, by its hash. It reports false when the user was
+// InsertAPIToken inserts a token of a user whose password was right, by its hash. It reports false when the user was
 // disabled or got another password meanwhile.
-func (tx *Tx) IssueAPIToken(u *hiring.APIUser, hash identity.Hash, now time.Time) (bool, error) {
+func (tx *Tx) InsertAPIToken(u *hiring.APIUser, hash identity.Hash, now time.Time) (bool, error) {
 	if err := tx.deleteExpired("api_tokens", "hash", "till", sweep, now); err != nil {
 		return false, err
 	}
@@ -68,9 +68,9 @@ func (tx *Tx) IssueAPIToken(u *hiring.APIUser, hash identity.Hash, now time.Time
 		hash[:], micros(now), micros(now.Add(hiring.TokenLife)), u.ID, u.Password)
 }
 
-// HoldAPIToken reports whether a token is valid, and locks its row until the transaction ends: neither it nor its user
+// LockAPIToken reports whether a token is valid, and locks its row until the transaction ends: neither it nor its user
 // is deleted.
-func (tx *Tx) HoldAPIToken(hash identity.Hash, now time.Time) (good bool, err error) {
+func (tx *Tx) LockAPIToken(hash identity.Hash, now time.Time) (good bool, err error) {
 	var user string
 	return tx.sql.Scan([]any{&user}, `SELECT user_id FROM api_tokens WHERE hash = $1
 		AND till > $2`+tx.sql.KeyShare(), hash[:], micros(now))
@@ -86,8 +86,8 @@ func (db *DB) APIUserByName(ctx context.Context, tenant, name string) (*hiring.A
 	return apiUsers.get(ctx, db, `folded = $1 AND tenant = $2`, identity.Fold(name), tenant)
 }
 
-// APIUsersByName reads the users of a name, of all tenants, also those who are disabled.
-func (db *DB) APIUsersByName(ctx context.Context, name string) ([]*hiring.APIUser, error) {
+// ListAPIUsersByName reads the users of a name, of all tenants, also those who are disabled.
+func (db *DB) ListAPIUsersByName(ctx context.Context, name string) ([]*hiring.APIUser, error) {
 	return query(ctx, db, apiUsers.scan, apiUsers.selecting(`folded = $1 ORDER BY id`), identity.Fold(name))
 }
 
@@ -102,8 +102,8 @@ func (db *DB) APIUserByToken(ctx context.Context, hash identity.Hash, now time.T
 		AND till > $2)`, hash[:], micros(now))
 }
 
-// APIUsers lists the users of a tenant by id.
-func (db *DB) APIUsers(ctx context.Context, tenant string, p Page) ([]*hiring.APIUser, string, error) {
+// ListAPIUsers lists the users of a tenant by id.
+func (db *DB) ListAPIUsers(ctx context.Context, tenant string, p Page) ([]*hiring.APIUser, string, error) {
 	return queryPage(ctx, db, apiUsers.scan, func(u *hiring.APIUser) string { return u.ID }, p.limit(),
 		apiUsers.selecting(`tenant = $1 AND id > $2 ORDER BY id`), tenant, p.After)
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/hiregate/hiregate/internal/hiring"
 )
 
-// AddAPIKey adds a key, which is found by its hash.
-func (tx *Tx) AddAPIKey(k *hiring.APIKey, hash [sha256.Size]byte) error {
+// InsertAPIKey adds a key, which is found by its hash.
+func (tx *Tx) InsertAPIKey(k *hiring.APIKey, hash [sha256.Size]byte) error {
 	return tx.exec(`INSERT INTO api_keys (id, hash, label, tenant, role, created_at) VALUES ($1, $2, $3, $4, $5, $6)`,
 		k.ID, hash[:], k.Label, k.Tenant, string(k.Role), micros(k.CreatedAt))
 }
@@ -19,19 +19,19 @@ func (tx *Tx) RevokeAPIKey(id string, now time.Time) (bool, error) {
 	return tx.changed(`UPDATE api_keys SET revoked_at = $1 WHERE id = $2 AND revoked_at IS NULL`, micros(now), id)
 }
 
-// APIKeyIsGood reports whether a key is there and not revoked.
-func (tx *Tx) APIKeyIsGood(hash [sha256.Size]byte) (good bool, err error) {
+// IsAPIKeyValid reports whether a key is there and not revoked.
+func (tx *Tx) IsAPIKeyValid(hash [sha256.Size]byte) (good bool, err error) {
 	var id string
 	return tx.sql.Scan([]any{&id}, `SELECT id FROM api_keys WHERE hash = $1 AND revoked_at IS NULL`, hash[:])
 }
 
-// RevokeAPIKeysOf revokes the keys that are for one tenant alone.
-func (tx *Tx) RevokeAPIKeysOf(tenant string, now time.Time) error {
+// RevokeAPIKeysOfTenant revokes the keys that are for one tenant alone.
+func (tx *Tx) RevokeAPIKeysOfTenant(tenant string, now time.Time) error {
 	return tx.exec(`UPDATE api_keys SET revoked_at = $1 WHERE tenant = $2 AND revoked_at IS NULL`, micros(now), tenant)
 }
 
-// TouchAPIKey stores when a key was used, unless a use after since is stored.
-func (tx *Tx) TouchAPIKey(id string, now, since time.Time) error {
+// UpdateAPIKeyUse stores when a key was used, unless a use after since is stored.
+func (tx *Tx) UpdateAPIKeyUse(id string, now, since time.Time) error {
 	return tx.exec(`UPDATE api_keys SET last_used_at = $1 WHERE id = $2 AND (last_used_at IS NULL
 		OR last_used_at <= $3)`,
 		micros(now), id, micros(since))
@@ -53,8 +53,8 @@ func (db *DB) APIKey(ctx context.Context, id string) (*hiring.APIKey, error) {
 	return apiKeys.get(ctx, db, `id = $1`, id)
 }
 
-// APIKeys lists keys by id: those that open a tenant alone, or all of them when it is empty.
-func (db *DB) APIKeys(ctx context.Context, tenant string, p Page) ([]*hiring.APIKey, string, error) {
+// ListAPIKeys lists keys by id: those that open a tenant alone, or all of them when it is empty.
+func (db *DB) ListAPIKeys(ctx context.Context, tenant string, p Page) ([]*hiring.APIKey, string, error) {
 	where, args := `id > $1`, []any{p.After}
 	if tenant != "" {
 		where, args = `tenant = $2 AND id > $1`, append(args, tenant)

@@ -19,7 +19,7 @@ func TestAPIKeys(t *testing.T) {
 		require.Equal(t, hash, hiring.HashAPIKey(text))
 		key := &hiring.APIKey{ID: "k-1", Label: "CI", Tenant: "acme", Role: hiring.Operator, CreatedAt: noon}
 		write := func(fn func(*store.Tx) error) { require.NoError(t, db.Write(t.Context(), fn)) }
-		write(func(tx *store.Tx) error { return tx.AddAPIKey(key, hash) })
+		write(func(tx *store.Tx) error { return tx.InsertAPIKey(key, hash) })
 		found := func() *hiring.APIKey {
 			k, err := db.APIKeyByHash(t.Context(), hash)
 			require.NoError(t, err)
@@ -35,7 +35,7 @@ func TestAPIKeys(t *testing.T) {
 		require.ErrorIs(t, err, store.ErrNotFound)
 
 		touch := func(at time.Time) {
-			write(func(tx *store.Tx) error { return tx.TouchAPIKey("k-1", at, at.Add(-time.Minute)) })
+			write(func(tx *store.Tx) error { return tx.UpdateAPIKeyUse("k-1", at, at.Add(-time.Minute)) })
 		}
 		touch(noon)
 		touch(noon.Add(59 * time.Second))
@@ -61,14 +61,14 @@ func TestAPIKeysOfATenant(t *testing.T) {
 		require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error {
 			for n, tenant := range []string{"acme", "globex", "", "acme"} {
 				_, hash := hiring.NewAPIKey()
-				if err := tx.AddAPIKey(&hiring.APIKey{ID: fmt.Sprint("k-", n), Tenant: tenant, Role: hiring.Viewer, CreatedAt: noon}, hash); err != nil {
+				if err := tx.InsertAPIKey(&hiring.APIKey{ID: fmt.Sprint("k-", n), Tenant: tenant, Role: hiring.Viewer, CreatedAt: noon}, hash); err != nil {
 					return err
 				}
 			}
-			return tx.RevokeAPIKeysOf("globex", noon)
+			return tx.RevokeAPIKeysOfTenant("globex", noon)
 		}))
 		ids := func(tenant string, p store.Page) (ids []string, next string) {
-			page, next, err := db.APIKeys(t.Context(), tenant, p)
+			page, next, err := db.ListAPIKeys(t.Context(), tenant, p)
 			require.NoError(t, err)
 			for _, k := range page {
 				ids = append(ids, k.ID)

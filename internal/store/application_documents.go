@@ -7,8 +7,8 @@ import (
 	"github.com/hiregate/hiregate/internal/hiring"
 )
 
-// AddApplicationDocument adds a document to a job application. It reports false when that has one of this id already.
-func (tx *Tx) AddApplicationDocument(d *hiring.ApplicationDocument) (bool, error) {
+// InsertApplicationDocument adds a document to a job application. It reports false when that has one of this id already.
+func (tx *Tx) InsertApplicationDocument(d *hiring.ApplicationDocument) (bool, error) {
 	return tx.changed(`
 		INSERT INTO application_documents (key, tenant, application, id, descriptions, file_name, media_type, blob,
 		sha256, size, created_at, scan, scan_at)
@@ -46,9 +46,9 @@ var applicationDocuments = table[hiring.ApplicationDocument]{
 	},
 }
 
-// ApplicationDocuments reads the documents of a job application within a transaction, in the order they were added, at
+// ListApplicationDocuments reads the documents of a job application within a transaction, in the order they were added, at
 // most limit.
-func (tx *Tx) ApplicationDocuments(tenant, application string, limit int) ([]*hiring.ApplicationDocument, error) {
+func (tx *Tx) ListApplicationDocuments(tenant, application string, limit int) ([]*hiring.ApplicationDocument, error) {
 	return tx.applicationDocuments("", tenant, application, limit)
 }
 
@@ -63,9 +63,9 @@ func (db *DB) ApplicationDocument(ctx context.Context, tenant, application,
 	return applicationDocuments.get(ctx, db, `tenant = $1 AND application = $2 AND id = $3`, tenant, application, id)
 }
 
-// ApplicationDocuments lists the documents of a job application in the order they were added. after is the cursor: the
+// ListApplicationDocuments lists the documents of a job application in the order they were added. after is the cursor: the
 // key of a document, 0 for the first page; next is that of the following page, 0 on the last one.
-func (db *DB) ApplicationDocuments(ctx context.Context, tenant, application string, after int64,
+func (db *DB) ListApplicationDocuments(ctx context.Context, tenant, application string, after int64,
 	limit int) ([]*hiring.ApplicationDocument, int64, error) {
 	return queryPage(ctx, db, applicationDocuments.scan, func(d *hiring.ApplicationDocument) int64 { return d.Key },
 		Page{Limit: limit}.limit(),
@@ -73,9 +73,9 @@ func (db *DB) ApplicationDocuments(ctx context.Context, tenant, application stri
 			ORDER BY key`), tenant, application, after)
 }
 
-// OfferDocument makes a document of a job application the document at a position of an export that was triggered here,
+// InsertOfferedDocument makes a document of a job application the document at a position of an export that was triggered here,
 // under a public URL that is known by its hash and ends with the export's documents.
-func (tx *Tx) OfferDocument(d *hiring.ApplicationDocument, e *hiring.Export, position int, hash [32]byte) error {
+func (tx *Tx) InsertOfferedDocument(d *hiring.ApplicationDocument, e *hiring.Export, position int, hash [32]byte) error {
 	state, reason, err := tx.offeredState(d)
 	if err != nil {
 		return err

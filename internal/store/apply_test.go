@@ -16,31 +16,31 @@ func TestAPIUsers(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, db *store.DB) {
 		ada := &hiring.APIUser{ID: "u-1", Tenant: "acme", Name: "Partner@example.com", Password: "$x", CreatedAt: noon}
-		write(t, db, func(tx *store.Tx) error { return tx.AddAPIUser(ada) })
+		write(t, db, func(tx *store.Tx) error { return tx.InsertAPIUser(ada) })
 		found, err := db.APIUserByName(t.Context(), "acme", " pARTNER@EXAMPLE.com ")
 		require.NoError(t, err)
 		require.Equal(t, ada, found)
 		err = db.Write(t.Context(), func(tx *store.Tx) error {
-			return tx.AddAPIUser(&hiring.APIUser{ID: "u-2", Tenant: "acme", Name: "partner@example.com", CreatedAt: noon})
+			return tx.InsertAPIUser(&hiring.APIUser{ID: "u-2", Tenant: "acme", Name: "partner@example.com", CreatedAt: noon})
 		})
 		require.ErrorIs(t, err, store.ErrTaken)
 		write(t, db, func(tx *store.Tx) error {
-			return tx.AddAPIUser(&hiring.APIUser{ID: "u-4", Tenant: "globex", Name: "partner@example.com", CreatedAt: noon})
+			return tx.InsertAPIUser(&hiring.APIUser{ID: "u-4", Tenant: "globex", Name: "partner@example.com", CreatedAt: noon})
 		})
-		namesakes, err := db.APIUsersByName(t.Context(), "partner@example.com")
+		namesakes, err := db.ListAPIUsersByName(t.Context(), "partner@example.com")
 		require.NoError(t, err)
 		require.Len(t, namesakes, 2)
 		require.Equal(t, ada, namesakes[0])
 		_, err = db.APIUser(t.Context(), "globex", "u-1")
 		require.ErrorIs(t, err, store.ErrNotFound)
 		write(t, db, func(tx *store.Tx) error {
-			return tx.AddAPIUser(&hiring.APIUser{ID: "u-3", Tenant: "acme", Name: "other@example.com", CreatedAt: noon})
+			return tx.InsertAPIUser(&hiring.APIUser{ID: "u-3", Tenant: "acme", Name: "other@example.com", CreatedAt: noon})
 		})
-		page, next, err := db.APIUsers(t.Context(), "acme", store.Page{Limit: 1})
+		page, next, err := db.ListAPIUsers(t.Context(), "acme", store.Page{Limit: 1})
 		require.NoError(t, err)
 		require.Equal(t, "u-1", next)
 		require.Equal(t, []*hiring.APIUser{ada}, page)
-		page, next, err = db.APIUsers(t.Context(), "acme", store.Page{After: next, Limit: 1})
+		page, next, err = db.ListAPIUsers(t.Context(), "acme", store.Page{After: next, Limit: 1})
 		require.NoError(t, err)
 		require.Empty(t, next)
 		require.Equal(t, "u-3", page[0].ID)
@@ -51,10 +51,10 @@ func TestAPITokens(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, db *store.DB) {
 		user := &hiring.APIUser{ID: "u-1", Tenant: "acme", Name: "partner@example.com", Password: "$1", CreatedAt: noon}
-		write(t, db, func(tx *store.Tx) error { return tx.AddAPIUser(user) })
+		write(t, db, func(tx *store.Tx) error { return tx.InsertAPIUser(user) })
 		issue := func(token string, at time.Time) (issued bool) {
 			write(t, db, func(tx *store.Tx) (err error) {
-				issued, err = tx.IssueAPIToken(user, identity.HashSecret(token), at)
+				issued, err = tx.InsertAPIToken(user, identity.HashSecret(token), at)
 				return err
 			})
 			return issued
@@ -116,13 +116,13 @@ func TestAPITokens(t *testing.T) {
 		require.False(t, good("d", noon), "a token came back to life")
 		for _, tenant := range []string{"globex", "acme"} {
 			require.True(t, good("e", noon))
-			write(t, db, func(tx *store.Tx) error { return tx.DeleteAPIUsersOf(tenant) })
+			write(t, db, func(tx *store.Tx) error { return tx.DeleteAPIUsersOfTenant(tenant) })
 		}
 		require.False(t, good("e", noon))
 		require.False(t, enable("acme"))
 		anew := *user
 		anew.ID, anew.Tenant = "u-9", "globex"
-		write(t, db, func(tx *store.Tx) error { return tx.AddAPIUser(&anew) })
+		write(t, db, func(tx *store.Tx) error { return tx.InsertAPIUser(&anew) })
 		require.False(t, good("e", noon), "a token came back to life")
 	})
 }
@@ -136,13 +136,13 @@ func TestSubmissions(t *testing.T) {
 		write(t, db, func(tx *store.Tx) error {
 			for id, value := range map[string]string{"a-1": "Yes", "a-2": "Yes", "a-3": "No"} {
 				a := &hiring.JobApplication{Row: hiring.Row{Tenant: "acme"}, ID: id, Job: "NURSE-1"}
-				if err := tx.AddSubmission("acme", id, all); err != nil {
+				if err := tx.InsertSubmission("acme", id, all); err != nil {
 					return err
 				}
-				if err := tx.AddComplianceAnswer(a, hiring.ComplianceAnswer{Question: "eeocDisability", Group: "complianceOfccp", Choice: true, Value: value}, noon); err != nil {
+				if err := tx.InsertComplianceAnswer(a, hiring.ComplianceAnswer{Question: "eeocDisability", Group: "complianceOfccp", Choice: true, Value: value}, noon); err != nil {
 					return err
 				}
-				if err := tx.AddComplianceAnswer(a, hiring.ComplianceAnswer{Question: "eeocDisabilitySignature", Group: "complianceOfccp", Value: "Ada"}, noon); err != nil {
+				if err := tx.InsertComplianceAnswer(a, hiring.ComplianceAnswer{Question: "eeocDisabilitySignature", Group: "complianceOfccp", Value: "Ada"}, noon); err != nil {
 					return err
 				}
 			}
@@ -152,26 +152,26 @@ func TestSubmissions(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, all, kept)
 		for _, job := range []string{"", "NURSE-1"} {
-			counts, err := db.ComplianceCounts(t.Context(), "acme", job)
+			counts, err := db.CountComplianceAnswers(t.Context(), "acme", job)
 			require.NoError(t, err)
 			require.Equal(t, []hiring.ComplianceCount{
 				{Job: "NURSE-1", Group: "complianceOfccp", Question: "eeocDisability", Value: "No", Count: 1},
 				{Job: "NURSE-1", Group: "complianceOfccp", Question: "eeocDisability", Value: "Yes", Count: 2},
 			}, counts, "a signature is no choice")
 		}
-		counts, err := db.ComplianceCounts(t.Context(), "acme", "NURSE-2")
+		counts, err := db.CountComplianceAnswers(t.Context(), "acme", "NURSE-2")
 		require.NoError(t, err)
 		require.Empty(t, counts)
 		write(t, db, func(tx *store.Tx) error {
-			return tx.MoveComplianceAnswers(&hiring.JobApplication{Row: hiring.Row{Tenant: "acme"}, ID: "a-3", Job: "NURSE-2"})
+			return tx.UpdateComplianceJob(&hiring.JobApplication{Row: hiring.Row{Tenant: "acme"}, ID: "a-3", Job: "NURSE-2"})
 		})
-		counts, err = db.ComplianceCounts(t.Context(), "acme", "NURSE-2")
+		counts, err = db.CountComplianceAnswers(t.Context(), "acme", "NURSE-2")
 		require.NoError(t, err)
 		require.Equal(t, []hiring.ComplianceCount{{Job: "NURSE-2", Group: "complianceOfccp", Question: "eeocDisability", Value: "No", Count: 1}}, counts)
 		write(t, db, func(tx *store.Tx) error { return tx.DeleteSubmission("acme", "a-1") })
 		_, err = db.Submission(t.Context(), "acme", "a-1")
 		require.ErrorIs(t, err, store.ErrNotFound)
-		counts, err = db.ComplianceCounts(t.Context(), "acme", "")
+		counts, err = db.CountComplianceAnswers(t.Context(), "acme", "")
 		require.NoError(t, err)
 		require.Len(t, counts, 2)
 		require.Equal(t, 1, counts[0].Count, "of a-2")
@@ -183,21 +183,21 @@ func TestUploads(t *testing.T) {
 	each(t, func(t *testing.T, db *store.DB) {
 		write(t, db, func(tx *store.Tx) error {
 			for n, blob := range []string{"b", "a", "c"} {
-				if err := tx.AddUpload(blob, noon.Add(time.Duration(n)*time.Minute)); err != nil {
+				if err := tx.InsertUpload(blob, noon.Add(time.Duration(n)*time.Minute)); err != nil {
 					return err
 				}
 			}
 			return nil
 		})
 		before := func(at time.Time) []string {
-			all, err := db.Uploads(t.Context(), at, 0, 10)
+			all, err := db.ListUploads(t.Context(), at, 0, 10)
 			require.NoError(t, err)
 			return all
 		}
 		require.Equal(t, []string{"b", "a"}, before(noon.Add(2*time.Minute)))
 		for _, want := range []bool{true, false} {
 			write(t, db, func(tx *store.Tx) error {
-				ended, err := tx.EndUpload("b")
+				ended, err := tx.ClaimUpload("b")
 				require.Equal(t, want, ended)
 				return err
 			})
@@ -205,24 +205,24 @@ func TestUploads(t *testing.T) {
 		require.Equal(t, []string{"a", "c"}, before(noon.Add(time.Hour)))
 
 		give := func(blob string) (given bool) {
-			write(t, db, func(tx *store.Tx) (err error) { given, err = tx.GiveUpUpload(blob); return err })
+			write(t, db, func(tx *store.Tx) (err error) { given, err = tx.AbandonUpload(blob); return err })
 			return given
 		}
 		require.False(t, give("b"), "it was taken")
 		require.True(t, give("c"))
 		require.True(t, give("c"), "whoever gave it up did not come to remove it")
 		write(t, db, func(tx *store.Tx) error {
-			ended, err := tx.EndUpload("c")
+			ended, err := tx.ClaimUpload("c")
 			require.False(t, ended, "its file is being removed")
 			return err
 		})
 		require.Equal(t, []string{"c"}, before(noon), "the next sweep removes it")
-		write(t, db, func(tx *store.Tx) error { return tx.AddUpload("c", noon) })
+		write(t, db, func(tx *store.Tx) error { return tx.InsertUpload("c", noon) })
 		require.Equal(t, []string{"c"}, before(noon), "what is noted once more is begun anew")
-		behind, err := db.Uploads(t.Context(), noon.Add(time.Hour), 1, 10)
+		behind, err := db.ListUploads(t.Context(), noon.Add(time.Hour), 1, 10)
 		require.NoError(t, err)
 		require.Equal(t, []string{"a"}, behind)
-		write(t, db, func(tx *store.Tx) error { return tx.RemovedUpload("c") })
+		write(t, db, func(tx *store.Tx) error { return tx.DeleteUpload("c") })
 		require.Equal(t, []string{"a"}, before(noon.Add(time.Hour)))
 	})
 }
@@ -242,7 +242,7 @@ func TestFeed(t *testing.T) {
 		put := func(j *hiring.Job, at time.Time) {
 			write(t, db, func(tx *store.Tx) error {
 				j.Tenant, j.ID = "acme", "job-"+j.BoardCode
-				return tx.PutJob(j, at)
+				return tx.UpsertJob(j, at)
 			})
 		}
 		empty, err := db.FeedState(t.Context(), "acme")
@@ -251,7 +251,7 @@ func TestFeed(t *testing.T) {
 			put(j, noon)
 		}
 		codes := func() (all []string) {
-			page, next, err := db.FeedJobs(t.Context(), "acme", store.Page{})
+			page, next, err := db.ListFeedJobs(t.Context(), "acme", store.Page{})
 			require.NoError(t, err)
 			require.Empty(t, next)
 			for _, j := range page {
@@ -260,10 +260,10 @@ func TestFeed(t *testing.T) {
 			return all
 		}
 		require.Equal(t, []string{"A", "D"}, codes())
-		most, err := db.MostFiles(t.Context(), "acme")
+		most, err := db.MaxFiles(t.Context(), "acme")
 		require.NoError(t, err)
 		require.Equal(t, 3, most, "a closed job asks nobody")
-		most, err = db.MostFiles(t.Context(), "globex")
+		most, err = db.MaxFiles(t.Context(), "globex")
 		require.NoError(t, err)
 		require.Zero(t, most)
 

@@ -125,7 +125,7 @@ func TestChangeOfTheKeyLeavesExportsAlone(t *testing.T) {
 		before := [][]byte{kept(first), kept(second)}
 		require.NotEqual(t, before[0][1:1+dataKeyID], before[1][1:1+dataKeyID])
 
-		resealed, err := db.Reseal(t.Context(), swap(t, db, newestKey, formerKey))
+		resealed, err := db.Reencrypt(t.Context(), swap(t, db, newestKey, formerKey))
 		require.NoError(t, err)
 		require.Equal(t, 2, resealed)
 		require.Equal(t, before, [][]byte{kept(first), kept(second)})
@@ -214,7 +214,7 @@ func TestDataKeyThatNobodySealedIsRefused(t *testing.T) {
 	_, err := db.RenewDataKey(t.Context(), secretsNoon.Add(dataKeyTime))
 	require.ErrorIs(t, err, errChanged)
 	require.ErrorIs(t, db.CheckSecrets(t.Context(), v), errChanged)
-	_, err = db.Reseal(t.Context(), v)
+	_, err = db.Reencrypt(t.Context(), v)
 	require.ErrorIs(t, err, errChanged)
 	require.Equal(t, planted, column(t, db, `SELECT sealed FROM data_keys WHERE id = '0000000000000000'`))
 }
@@ -229,30 +229,30 @@ func TestNothingToSealWithCostsNothing(t *testing.T) {
 // putParts has an export deliver to an integration: a document, the body that goes out, and what was answered.
 func putParts(t *testing.T, db *DB, e *hiring.Export) (deliveryID int64) {
 	t.Helper()
-	out := KeepBody(0)
+	out := NewKeptBody(0)
 	_, err := out.Write([]byte("Ada Lovelace goes out"))
 	require.NoError(t, err)
 	out, err = db.SealOutgoing(e.ID, hiring.Rehost, out)
 	require.NoError(t, err)
 	require.NoError(t, db.Write(t.Context(), func(tx *Tx) error {
-		if _, err := tx.PutOutgoing(e.ID, hiring.Rehost, out); err != nil {
+		if _, err := tx.InsertOutgoing(e.ID, hiring.Rehost, out); err != nil {
 			return err
 		}
 		if err := tx.InsertDocument(hiring.Document{ExportID: e.ID, Tenant: e.Tenant, SourceURL: []byte("https://service.example/Lovelace"), CreatedAt: secretsNoon}); err != nil {
 			return err
 		}
 		offeredState := &hiring.ApplicationDocument{Key: 7, Blob: "b", FileName: "Lovelace.pdf", MediaType: "application/pdf", SHA256: []byte{1}}
-		if err := tx.OfferDocument(offeredState, e, 1, [32]byte{byte(e.ID), byte(e.ID >> 8)}); err != nil {
+		if err := tx.InsertOfferedDocument(offeredState, e, 1, [32]byte{byte(e.ID), byte(e.ID >> 8)}); err != nil {
 			return err
 		}
 		d := &hiring.Delivery{ExportID: e.ID, Tenant: e.Tenant, Integration: "hris", Outcome: hiring.Delivered, CreatedAt: secretsNoon, UpdatedAt: secretsNoon}
-		if err := tx.PutDelivery(d); err != nil {
+		if err := tx.UpsertDelivery(d); err != nil {
 			return err
 		}
 		deliveryID = d.ID
 		for n, answer := range [][]byte{[]byte("\x04we took Lovelace"), nil} {
 			at := secretsNoon.Add(time.Duration(n) * time.Second)
-			if err := tx.AddAttempt(&hiring.Attempt{DeliveryID: d.ID, StartedAt: at, Status: 200, Answer: answer}); err != nil {
+			if err := tx.InsertAttempt(&hiring.Attempt{DeliveryID: d.ID, StartedAt: at, Status: 200, Answer: answer}); err != nil {
 				return err
 			}
 		}
@@ -267,7 +267,7 @@ func requireParts(t *testing.T, db *DB, e *hiring.Export, deliveryID int64, file
 	out, err := db.Outgoing(t.Context(), e.ID, hiring.Rehost)
 	require.NoError(t, err)
 	require.Equal(t, "Ada Lovelace goes out", string(out))
-	docs, err := db.Documents(t.Context(), e.ID)
+	docs, err := db.ListDocuments(t.Context(), e.ID)
 	require.NoError(t, err)
 	require.Len(t, docs, 2)
 	require.Equal(t, "https://service.example/Lovelace", string(docs[0].SourceURL))
@@ -277,7 +277,7 @@ func requireParts(t *testing.T, db *DB, e *hiring.Export, deliveryID int64, file
 	linked, _, err := db.DocumentByLink(t.Context(), [32]byte{byte(e.ID), byte(e.ID >> 8)})
 	require.NoError(t, err)
 	require.Equal(t, docs[1], linked)
-	attempts, err := db.Attempts(t.Context(), deliveryID)
+	attempts, err := db.ListAttempts(t.Context(), deliveryID)
 	require.NoError(t, err)
 	require.Len(t, attempts, 2)
 	require.Equal(t, "\x04we took Lovelace", string(attempts[0].Answer))
@@ -300,7 +300,7 @@ func everything(t *testing.T, db *DB) (all []string) {
 
 func fetched(t *testing.T, db *DB, e *hiring.Export) {
 	t.Helper()
-	docs, err := db.Documents(t.Context(), e.ID)
+	docs, err := db.ListDocuments(t.Context(), e.ID)
 	require.NoError(t, err)
 	docs[0].State, docs[0].FileName, docs[0].FetchedAt = hiring.Fetched, "Lovelace, Ada.pdf", secretsNoon
 	require.NoError(t, db.Write(t.Context(), func(tx *Tx) error {
@@ -369,9 +369,9 @@ func TestPartsAreBoundToTheirRow(t *testing.T) {
 		}))
 		_, err := db.Outgoing(t.Context(), other.ID, hiring.Rehost)
 		require.ErrorIs(t, err, errChanged)
-		_, err = db.Documents(t.Context(), other.ID)
+		_, err = db.ListDocuments(t.Context(), other.ID)
 		require.ErrorIs(t, err, errChanged)
-		_, err = db.Attempts(t.Context(), to)
+		_, err = db.ListAttempts(t.Context(), to)
 		require.ErrorIs(t, err, errChanged)
 		requireParts(t, db, one, from, "")
 	})

@@ -79,15 +79,15 @@ func Identity(address string) (string, error) { return database.Identity(address
 // Close is database.DB.Close.
 func (db *DB) Close() error { return db.sql.Close() }
 
-// Hold is database.DB.Acquire.
-func (db *DB) Hold() (release func(), ok bool) { return db.sql.Acquire() }
+// Acquire is database.DB.Acquire.
+func (db *DB) Acquire() (release func(), ok bool) { return db.sql.Acquire() }
 
 // WALSize is the size of SQLite's write-ahead log in bytes; 0 when there is none.
 func (db *DB) WALSize() int64 { return db.sql.WALSize() }
 
-// Alone reports whether no other process can use the database, so that what is begun when this one starts was left by
+// Exclusive reports whether no other process can use the database, so that what is begun when this one starts was left by
 // one that has ended.
-func (db *DB) Alone() bool { return !db.sql.Shared() }
+func (db *DB) Exclusive() bool { return !db.sql.Shared() }
 
 // Commits returns how many transactions were committed since it was called last, and how many writes they held.
 func (db *DB) Commits() (commits, writes int64) { return db.sql.Commits() }

@@ -10,9 +10,9 @@ import (
 	"github.com/hiregate/hiregate/internal/hiring"
 )
 
-// PutDelivery inserts a delivery and sets its ID, or updates it if its state is still the one it was read with.
+// UpsertDelivery inserts a delivery and sets its ID, or updates it if its state is still the one it was read with.
 // Otherwise the error is ErrStale and nothing is written; but that it was delivered is always written.
-func (tx *Tx) PutDelivery(d *hiring.Delivery) error {
+func (tx *Tx) UpsertDelivery(d *hiring.Delivery) error {
 	put := tx.updateDelivery
 	if d.Read.IsZero() {
 		put = tx.insertDelivery
@@ -52,9 +52,9 @@ func (tx *Tx) updateDelivery(d *hiring.Delivery) (bool, error) {
 		d.ID, d.Round, micros(d.Read))
 }
 
-// StandingDelivery reads a delivery that PutDelivery found stale, in whichever round it is by now, and locks its row
+// LockDelivery reads a delivery that UpsertDelivery found stale, in whichever round it is by now, and locks its row
 // until the transaction ends.
-func (tx *Tx) StandingDelivery(d *hiring.Delivery) (*hiring.Delivery, error) {
+func (tx *Tx) LockDelivery(d *hiring.Delivery) (*hiring.Delivery, error) {
 	where, args := `id = $1`, []any{d.ID}
 	if d.Read.IsZero() {
 		where, args = `export_id = $1 AND integration = $2 AND round = $3`, []any{d.ExportID, d.Integration, d.Round}
@@ -69,8 +69,8 @@ func (tx *Tx) StandingDelivery(d *hiring.Delivery) (*hiring.Delivery, error) {
 	return &standing, err
 }
 
-// BeginDelivery inserts a pending delivery, unless there is one.
-func (tx *Tx) BeginDelivery(d *hiring.Delivery) error {
+// InsertPendingDelivery inserts a pending delivery, unless there is one.
+func (tx *Tx) InsertPendingDelivery(d *hiring.Delivery) error {
 	return tx.exec(`
 		INSERT INTO deliveries (export_id, tenant, integration, round, outcome, fault, reason, attempts, parked,
 		created_at, updated_at)
@@ -79,14 +79,14 @@ func (tx *Tx) BeginDelivery(d *hiring.Delivery) error {
 		micros(d.UpdatedAt))
 }
 
-// CountAttempts sets a delivery's number of attempts, after two were made at once.
-func (tx *Tx) CountAttempts(deliveryID int64, attempts int) error {
+// UpdateAttempts sets a delivery's number of attempts, after two were made at once.
+func (tx *Tx) UpdateAttempts(deliveryID int64, attempts int) error {
 	return tx.exec(`UPDATE deliveries SET attempts = $1 WHERE id = $2`, attempts, deliveryID)
 }
 
-// AddAttempt inserts an attempt of a delivery, which the transaction has written or locked before, and sets its number,
+// InsertAttempt inserts an attempt of a delivery, which the transaction has written or locked before, and sets its number,
 // from 1. It stores no answer if the export's content was erased meanwhile.
-func (tx *Tx) AddAttempt(a *hiring.Attempt) error {
+func (tx *Tx) InsertAttempt(a *hiring.Attempt) error {
 	answer, sealed := a.Answer, []byte(nil)
 	if len(answer) > 0 {
 		var err error
@@ -144,14 +144,14 @@ func (db *DB) Delivery(ctx context.Context, exportID int64, integration string, 
 const deliveriesOfExport = `SELECT ` + deliveryColumns + ` FROM deliveries WHERE export_id = $1
 	ORDER BY round, integration`
 
-// Deliveries reads all deliveries of an export, by round and integration.
-func (db *DB) Deliveries(ctx context.Context, exportID int64) ([]*hiring.Delivery, error) {
+// ListDeliveries reads all deliveries of an export, by round and integration.
+func (db *DB) ListDeliveries(ctx context.Context, exportID int64) ([]*hiring.Delivery, error) {
 	return query(ctx, db, scanDelivery, deliveriesOfExport, exportID)
 }
 
-// DeliveriesOf reads the deliveries of a page of exports, at most MaxPage: those of each export by round and
+// ListDeliveriesOf reads the deliveries of a page of exports, at most MaxPage: those of each export by round and
 // integration.
-func (db *DB) DeliveriesOf(ctx context.Context, exportIDs []int64) (map[int64][]*hiring.Delivery, error) {
+func (db *DB) ListDeliveriesOf(ctx context.Context, exportIDs []int64) (map[int64][]*hiring.Delivery, error) {
 	if len(exportIDs) == 0 {
 		return nil, nil
 	}
@@ -174,8 +174,8 @@ func (db *DB) DeliveriesOf(ctx context.Context, exportIDs []int64) (map[int64][]
 // notQuarantined leaves out the deliveries of exports that wait for a person, not for an integration.
 const notQuarantined = `NOT EXISTS (SELECT 1 FROM exports e WHERE e.id = deliveries.export_id AND e.quarantined)`
 
-// HeldDeliveries lists the held deliveries to an integration by export, after an export ID.
-func (db *DB) HeldDeliveries(ctx context.Context, tenant, integration string, after int64,
+// ListHeldDeliveries lists the held deliveries to an integration by export, after an export ID.
+func (db *DB) ListHeldDeliveries(ctx context.Context, tenant, integration string, after int64,
 	limit int) ([]*hiring.Delivery, error) {
 	return query(ctx, db, scanDelivery, `SELECT `+deliveryColumns+` FROM deliveries
 		WHERE tenant = $1 AND integration = $2 AND outcome = 'held' AND export_id > $3 AND `+notQuarantined+`
@@ -186,8 +186,8 @@ func (db *DB) HeldDeliveries(ctx context.Context, tenant, integration string, af
 // schedule makes thousands of them.
 const latestAttempts = 100
 
-// Attempts reads the attempts of a delivery, the first one first: of more than 100 the last 100.
-func (db *DB) Attempts(ctx context.Context, deliveryID int64) ([]hiring.Attempt, error) {
+// ListAttempts reads the attempts of a delivery, the first one first: of more than 100 the last 100.
+func (db *DB) ListAttempts(ctx context.Context, deliveryID int64) ([]hiring.Attempt, error) {
 	var sealed [][]byte
 	all, err := query(ctx, db, func(r row) (a hiring.Attempt, err error) {
 		var micro int64
@@ -213,17 +213,17 @@ func (db *DB) Attempts(ctx context.Context, deliveryID int64) ([]hiring.Attempt,
 	return all, nil
 }
 
-// MoveDelivery moves a delivery whose workflow has ended to another round. It reports false when the delivery was
+// UpdateDeliveryRound moves a delivery whose workflow has ended to another round. It reports false when the delivery was
 // changed since it was read.
-func (tx *Tx) MoveDelivery(d *hiring.Delivery, round int, now time.Time) (bool, error) {
+func (tx *Tx) UpdateDeliveryRound(d *hiring.Delivery, round int, now time.Time) (bool, error) {
 	return tx.changed(`UPDATE deliveries SET parked = $1, round = $2, held_since = NULL, updated_at = $3
 		WHERE export_id = $4 AND integration = $5 AND round = $6 AND outcome = $7 AND parked = $8 AND updated_at = $9`,
 		false, round, micros(now), d.ExportID, d.Integration, d.Round, string(d.Outcome), d.Parked, micros(d.UpdatedAt))
 }
 
-// HeldAt counts the held deliveries of each integration that has any, parked or not, without those of exports in
+// CountHeld counts the held deliveries of each integration that has any, parked or not, without those of exports in
 // quarantine.
-func (db *DB) HeldAt(ctx context.Context) (map[hiring.Place]int64, error) {
+func (db *DB) CountHeld(ctx context.Context) (map[hiring.Place]int64, error) {
 	return queryMap(ctx, db, func(r row) (at hiring.Place, n int64, err error) {
 		err = r.Scan(&at.Tenant, &at.Integration, &n)
 		return at, n, err
@@ -231,18 +231,18 @@ func (db *DB) HeldAt(ctx context.Context) (map[hiring.Place]int64, error) {
 		AND `+notQuarantined+` GROUP BY tenant, integration`)
 }
 
-// Quarantined counts the exports in quarantine of each tenant that has any.
-func (db *DB) Quarantined(ctx context.Context) (map[string]int64, error) {
+// CountQuarantined counts the exports in quarantine of each tenant that has any.
+func (db *DB) CountQuarantined(ctx context.Context) (map[string]int64, error) {
 	return queryMap(ctx, db, func(r row) (tenant string, n int64, err error) {
 		err = r.Scan(&tenant, &n)
 		return tenant, n, err
 	}, `SELECT tenant, count(*) FROM exports WHERE quarantined GROUP BY tenant`)
 }
 
-// EndDeliveries fails up to 500 deliveries to a removed integration that are not final, and returns how many. Call it
+// FailDeliveries fails up to 500 deliveries to a removed integration that are not final, and returns how many. Call it
 // until it returns
 // 0.
-func (tx *Tx) EndDeliveries(tenant, integration, reason string, now time.Time) (int64, error) {
+func (tx *Tx) FailDeliveries(tenant, integration, reason string, now time.Time) (int64, error) {
 	return tx.sql.Exec(`
 		UPDATE deliveries SET outcome = 'failed', fault = 'partner_fault', reason = $1, parked = $2, held_since = NULL,
 		next_at = NULL, updated_at = $3

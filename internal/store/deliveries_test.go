@@ -21,7 +21,7 @@ func TestPendingDeliveries(t *testing.T) {
 		pending := func() (names []string) {
 			kept, err := db.Export(t.Context(), e.ID)
 			require.NoError(t, err)
-			written, err := db.Deliveries(t.Context(), e.ID)
+			written, err := db.ListDeliveries(t.Context(), e.ID)
 			require.NoError(t, err)
 			for _, d := range append(written, kept.Pending(written)...) {
 				if d.Outcome == hiring.Pending {
@@ -35,11 +35,11 @@ func TestPendingDeliveries(t *testing.T) {
 			if err := tx.MarkDispatched(e.ID, 0, noon, "hris", "crm", "payroll"); err != nil {
 				return err
 			}
-			return tx.PutDelivery(&hiring.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "hris", Outcome: hiring.Delivered, CreatedAt: noon, UpdatedAt: noon})
+			return tx.UpsertDelivery(&hiring.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "hris", Outcome: hiring.Delivered, CreatedAt: noon, UpdatedAt: noon})
 		}))
 		require.Equal(t, []string{"crm0", "payroll0"}, pending())
 		require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error {
-			_, err := tx.NextRound(e.ID, []string{"hris", "payroll"}, noon, noon.Add(time.Hour))
+			_, err := tx.BeginRound(e.ID, []string{"hris", "payroll"}, noon, noon.Add(time.Hour))
 			return err
 		}))
 		require.Equal(t, []string{"crm0"}, pending(), "what is begun anew is not pending in the round before")
@@ -58,7 +58,7 @@ func TestWhoIsAddedToARoundThatStartsHasTheNext(t *testing.T) {
 		require.True(t, insert(t, db, e))
 		redeliver := func(to ...string) {
 			write(t, db, func(tx *store.Tx) error {
-				_, err := tx.NextRound(e.ID, to, noon, noon.Add(time.Hour))
+				_, err := tx.BeginRound(e.ID, to, noon, noon.Add(time.Hour))
 				return err
 			})
 		}
@@ -92,7 +92,7 @@ func TestWhatWasMovedIntoARoundThatStartsHasTheNext(t *testing.T) {
 		write(t, db, func(tx *store.Tx) error {
 			for _, name := range []string{"crm", "hris"} {
 				parked := &hiring.Delivery{ExportID: e.ID, Tenant: "acme", Integration: name, Outcome: hiring.Held, Parked: true, CreatedAt: noon, UpdatedAt: noon}
-				if err := tx.PutDelivery(parked); err != nil {
+				if err := tx.UpsertDelivery(parked); err != nil {
 					return err
 				}
 			}
@@ -102,17 +102,17 @@ func TestWhatWasMovedIntoARoundThatStartsHasTheNext(t *testing.T) {
 			parked, err := db.Delivery(t.Context(), e.ID, name, round)
 			require.NoError(t, err)
 			write(t, db, func(tx *store.Tx) error {
-				next, err := tx.NextRound(e.ID, []string{name}, noon, noon.Add(time.Hour))
+				next, err := tx.BeginRound(e.ID, []string{name}, noon, noon.Add(time.Hour))
 				if err != nil {
 					return err
 				}
-				moved, err := tx.MoveDelivery(parked, next.Round, noon)
+				moved, err := tx.UpdateDeliveryRound(parked, next.Round, noon)
 				require.True(t, moved)
 				return err
 			})
 		}
 		rounds := func() (at []string) {
-			all, err := db.Deliveries(t.Context(), e.ID)
+			all, err := db.ListDeliveries(t.Context(), e.ID)
 			require.NoError(t, err)
 			for _, d := range all {
 				at = append(at, fmt.Sprint(d.Integration, d.Round))
@@ -126,7 +126,7 @@ func TestWhatWasMovedIntoARoundThatStartsHasTheNext(t *testing.T) {
 
 		// What was delivered in an earlier round stays there.
 		write(t, db, func(tx *store.Tx) error {
-			return tx.PutDelivery(&hiring.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "hris", Outcome: hiring.Delivered, CreatedAt: noon, UpdatedAt: noon})
+			return tx.UpsertDelivery(&hiring.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "hris", Outcome: hiring.Delivered, CreatedAt: noon, UpdatedAt: noon})
 		})
 		release("crm", 1)
 		write(t, db, func(tx *store.Tx) error { return tx.MarkDispatched(e.ID, 2, noon, "crm") })
@@ -151,9 +151,9 @@ func TestDeliveryIsNotOverwrittenUnseen(t *testing.T) {
 			changed := *d
 			changed.Outcome, changed.UpdatedAt = outcome, d.UpdatedAt.Add(time.Second)
 			write(t, db, func(tx *store.Tx) error {
-				err := tx.PutDelivery(&changed)
+				err := tx.UpsertDelivery(&changed)
 				if errors.Is(err, store.ErrStale) {
-					standing, err = tx.StandingDelivery(&changed)
+					standing, err = tx.LockDelivery(&changed)
 				}
 				return err
 			})
@@ -185,7 +185,7 @@ func TestWhatIsDeliveredIsDueNoMore(t *testing.T) {
 	each(t, func(t *testing.T, db *store.DB) {
 		e := export("acme", "u-1", "b")
 		require.True(t, insert(t, db, e))
-		put := func(d hiring.Delivery) { write(t, db, func(tx *store.Tx) error { return tx.PutDelivery(&d) }) }
+		put := func(d hiring.Delivery) { write(t, db, func(tx *store.Tx) error { return tx.UpsertDelivery(&d) }) }
 		put(hiring.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "hris", Outcome: hiring.Held, Fault: hiring.ClassPartnerFault, Reason: "it is disabled", Attempts: 1, Parked: true,
 			HeldSince: noon, NextAt: noon.Add(time.Minute), Documents: hiring.Inline, CreatedAt: noon, UpdatedAt: noon})
 		late := hiring.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "hris", Outcome: hiring.Delivered, Attempts: 2, Documents: hiring.Rehost, CreatedAt: noon, UpdatedAt: noon.Add(time.Hour)}
@@ -202,7 +202,7 @@ func TestWhatChangedSinceItWasReadStays(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, db *store.DB) {
 		move := func(d *hiring.Delivery, round int) (moved bool) {
-			write(t, db, func(tx *store.Tx) (err error) { moved, err = tx.MoveDelivery(d, round, noon); return err })
+			write(t, db, func(tx *store.Tx) (err error) { moved, err = tx.UpdateDeliveryRound(d, round, noon); return err })
 			return moved
 		}
 		for what, meanwhile := range map[string]func(*hiring.Delivery){
@@ -212,15 +212,15 @@ func TestWhatChangedSinceItWasReadStays(t *testing.T) {
 			e := export("acme", what, "b")
 			require.True(t, insert(t, db, e))
 			d := &hiring.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "hris", Outcome: hiring.Held, HeldSince: noon, CreatedAt: noon, UpdatedAt: noon}
-			write(t, db, func(tx *store.Tx) error { return tx.PutDelivery(d) })
+			write(t, db, func(tx *store.Tx) error { return tx.UpsertDelivery(d) })
 			read, err := db.Delivery(t.Context(), e.ID, "hris", 0)
 			require.NoError(t, err)
 			changed := *read
 			meanwhile(&changed)
-			write(t, db, func(tx *store.Tx) error { return tx.PutDelivery(&changed) })
+			write(t, db, func(tx *store.Tx) error { return tx.UpsertDelivery(&changed) })
 			late := *read
 			late.Outcome = hiring.Retrying
-			require.ErrorIs(t, db.Write(t.Context(), func(tx *store.Tx) error { return tx.PutDelivery(&late) }), store.ErrStale, what)
+			require.ErrorIs(t, db.Write(t.Context(), func(tx *store.Tx) error { return tx.UpsertDelivery(&late) }), store.ErrStale, what)
 			require.False(t, move(read, 1), what)
 		}
 
@@ -228,19 +228,19 @@ func TestWhatChangedSinceItWasReadStays(t *testing.T) {
 		e := export("acme", "moved", "b")
 		require.True(t, insert(t, db, e))
 		d := &hiring.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "hris", Outcome: hiring.Held, HeldSince: noon, CreatedAt: noon, UpdatedAt: noon}
-		write(t, db, func(tx *store.Tx) error { return tx.PutDelivery(d) })
+		write(t, db, func(tx *store.Tx) error { return tx.UpsertDelivery(d) })
 		read, err := db.Delivery(t.Context(), e.ID, "hris", 0)
 		require.NoError(t, err)
 		parked := *read
 		parked.Parked = true
-		write(t, db, func(tx *store.Tx) error { return tx.PutDelivery(&parked) })
+		write(t, db, func(tx *store.Tx) error { return tx.UpsertDelivery(&parked) })
 		require.False(t, move(read, 1), "it was parked since")
 		require.True(t, move(&parked, 1))
 		got, err := db.Delivery(t.Context(), e.ID, "hris", 1)
 		require.NoError(t, err)
 		require.Equal(t, []any{hiring.Held, false, true}, []any{got.Outcome, got.Parked, got.HeldSince.IsZero()}, "it counts as held in the round that was just begun")
 		require.False(t, move(read, 2), "it is in another round by now")
-		require.ErrorIs(t, db.Write(t.Context(), func(tx *store.Tx) error { return tx.PutDelivery(&parked) }), store.ErrStale, "it is in another round by now")
+		require.ErrorIs(t, db.Write(t.Context(), func(tx *store.Tx) error { return tx.UpsertDelivery(&parked) }), store.ErrStale, "it is in another round by now")
 	})
 }
 
@@ -251,10 +251,10 @@ func TestDeliveryThatIsThereIsNotBegunAnew(t *testing.T) {
 		require.True(t, insert(t, db, e))
 		d := &hiring.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "hris", Outcome: hiring.Delivered, Attempts: 3, CreatedAt: noon, UpdatedAt: noon}
 		write(t, db, func(tx *store.Tx) error {
-			if err := tx.PutDelivery(d); err != nil {
+			if err := tx.UpsertDelivery(d); err != nil {
 				return err
 			}
-			return tx.BeginDelivery(&hiring.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "hris", Outcome: hiring.Pending, CreatedAt: noon, UpdatedAt: noon.Add(time.Hour)})
+			return tx.InsertPendingDelivery(&hiring.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "hris", Outcome: hiring.Pending, CreatedAt: noon, UpdatedAt: noon.Add(time.Hour)})
 		})
 		got, err := db.Delivery(t.Context(), e.ID, "hris", 0)
 		require.NoError(t, err)
@@ -282,12 +282,12 @@ func TestDeliveriesOfAnIntegration(t *testing.T) {
 					if outcome == hiring.Held {
 						d.Parked, d.HeldSince, d.NextAt = true, noon, noon
 					}
-					write(t, db, func(tx *store.Tx) error { return tx.PutDelivery(d) })
+					write(t, db, func(tx *store.Tx) error { return tx.UpsertDelivery(d) })
 				}
 			}
 		}
 		held := func(after int64) (found []int64) {
-			page, err := db.HeldDeliveries(t.Context(), "acme", "hris", after, 10)
+			page, err := db.ListHeldDeliveries(t.Context(), "acme", "hris", after, 10)
 			require.NoError(t, err)
 			for _, d := range page {
 				require.Equal(t, []any{"acme", "hris", hiring.Held}, []any{d.Tenant, d.Integration, d.Outcome})
@@ -299,14 +299,14 @@ func TestDeliveriesOfAnIntegration(t *testing.T) {
 		second := export("acme", "another", "b")
 		require.True(t, insert(t, db, second))
 		write(t, db, func(tx *store.Tx) error {
-			return tx.PutDelivery(&hiring.Delivery{ExportID: second.ID, Tenant: "acme", Integration: "hris", Outcome: hiring.Held, CreatedAt: noon, UpdatedAt: noon})
+			return tx.UpsertDelivery(&hiring.Delivery{ExportID: second.ID, Tenant: "acme", Integration: "hris", Outcome: hiring.Held, CreatedAt: noon, UpdatedAt: noon})
 		})
 		require.Equal(t, []int64{first, second.ID}, held(0))
 		require.Equal(t, []int64{second.ID}, held(first))
 
 		end := func() (ended int64) {
 			write(t, db, func(tx *store.Tx) (err error) {
-				ended, err = tx.EndDeliveries("acme", "hris", "it was removed", noon.Add(time.Hour))
+				ended, err = tx.FailDeliveries("acme", "hris", "it was removed", noon.Add(time.Hour))
 				return err
 			})
 			return ended

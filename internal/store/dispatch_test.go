@@ -23,7 +23,7 @@ func TestDispatchInTurn(t *testing.T) {
 			all = append(all, e)
 		}
 		waiting := func(before time.Time, limit int) (keys []string) {
-			page, err := db.Undispatched(t.Context(), before, limit)
+			page, err := db.ListUndispatched(t.Context(), before, limit)
 			require.NoError(t, err)
 			for _, e := range page {
 				keys = append(keys, e.Key)
@@ -57,15 +57,15 @@ func TestRedeliveryIsDispatchedAtOnce(t *testing.T) {
 			}
 			return tx.MarkFault(refused.ID, "invalid id")
 		})
-		waiting, err := db.Undispatched(t.Context(), noon, 10)
+		waiting, err := db.ListUndispatched(t.Context(), noon, 10)
 		require.NoError(t, err)
 		require.Empty(t, waiting)
 		for n, e := range []*hiring.Export{postponed, refused} {
 			write(t, db, func(tx *store.Tx) error {
-				_, err := tx.NextRound(e.ID, []string{"hris"}, noon, noon.Add(time.Hour))
+				_, err := tx.BeginRound(e.ID, []string{"hris"}, noon, noon.Add(time.Hour))
 				return err
 			})
-			waiting, err = db.Undispatched(t.Context(), noon, 10)
+			waiting, err = db.ListUndispatched(t.Context(), noon, 10)
 			require.NoError(t, err)
 			require.Len(t, waiting, n+1, e.Key)
 		}
@@ -80,7 +80,7 @@ func TestMarkOfAnEarlierRoundIsNotOfTheNext(t *testing.T) {
 		require.True(t, insert(t, db, e))
 		next := func() (next *hiring.Export) {
 			write(t, db, func(tx *store.Tx) (err error) {
-				next, err = tx.NextRound(e.ID, []string{"hris"}, noon, noon.Add(time.Hour))
+				next, err = tx.BeginRound(e.ID, []string{"hris"}, noon, noon.Add(time.Hour))
 				return err
 			})
 			return next
@@ -144,7 +144,7 @@ func TestWhatIsUndocumented(t *testing.T) {
 			return tx.InsertDocument(hiring.Document{ExportID: here.ID, Tenant: "acme", SourceURL: []byte{}, CreatedAt: noon})
 		})
 		list := func() (keys []string) {
-			found, _, err := db.Undocumented(t.Context(), store.Bookmark{}, noon, at, 10)
+			found, _, err := db.ListUndispatchedUnfetched(t.Context(), store.Cursor{}, noon, at, 10)
 			require.NoError(t, err)
 			for _, e := range found {
 				keys = append(keys, e.Key)
@@ -152,7 +152,7 @@ func TestWhatIsUndocumented(t *testing.T) {
 			return keys
 		}
 		require.Equal(t, []string{"waiting", "documents are here", "postponed"}, list())
-		docs, err := db.Documents(t.Context(), here.ID)
+		docs, err := db.ListDocuments(t.Context(), here.ID)
 		require.NoError(t, err)
 		docs[0].State = hiring.GivenUp
 		write(t, db, func(tx *store.Tx) error { _, err := tx.UpdateDocument(docs[0]); return err })

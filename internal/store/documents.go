@@ -103,8 +103,8 @@ func documentFields(d *hiring.Document) []any {
 		&d.Declared, &d.Detected, &d.FileName, moment{&d.CreatedAt}, moment{&d.FetchedAt}, &d.Refusals}
 }
 
-// Documents reads the documents of an export, in the order of its attachments.
-func (db *DB) Documents(ctx context.Context, exportID int64) ([]*hiring.Document, error) {
+// ListDocuments reads the documents of an export, in the order of its attachments.
+func (db *DB) ListDocuments(ctx context.Context, exportID int64) ([]*hiring.Document, error) {
 	all, err := query(ctx, db, func(r row) (*keptDocument, error) {
 		var d keptDocument
 		return &d, r.Scan(d.fields()...)
@@ -121,9 +121,9 @@ func (db *DB) Documents(ctx context.Context, exportID int64) ([]*hiring.Document
 	return docs, nil
 }
 
-// Unfetched counts the documents that are still to be fetched; till is when the first of their URLs ends, zero without
+// CountUnfetched counts the documents that are still to be fetched; till is when the first of their URLs ends, zero without
 // any. Exports have rising IDs, and the documents of the one that came first end first.
-func (db *DB) Unfetched(ctx context.Context) (n int64, till time.Time, err error) {
+func (db *DB) CountUnfetched(ctx context.Context) (n int64, till time.Time, err error) {
 	n, err = queryOne(ctx, db, func(r row) (n int64, err error) {
 		return n, r.Scan(&n, moment{&till})
 	}, `SELECT w.n, e.documents_till FROM (SELECT count(*) AS n, min(export_id) AS first FROM documents

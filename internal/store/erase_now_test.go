@@ -17,7 +17,7 @@ import (
 // eraseNow erases an export, whatever is still to come of it.
 func eraseNow(db *store.DB, id int64) error {
 	return db.Write(context.Background(), func(tx *store.Tx) error {
-		e, left, err := tx.Remainder(id)
+		e, left, err := tx.LockRemainder(id)
 		if err != nil || !e.ErasedAt.IsZero() {
 			return err
 		}
@@ -34,7 +34,7 @@ func TestErasureEndsWhatIsOnItsWay(t *testing.T) {
 			"never attempted": func(tx *store.Tx, e *hiring.Export) error { return tx.MarkDispatched(e.ID, 0, noon, "crm", "hris") },
 			"parked, and its documents on their way": func(tx *store.Tx, e *hiring.Export) error {
 				d := &hiring.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "hris", Outcome: hiring.Held, Parked: true, HeldSince: noon, CreatedAt: noon, UpdatedAt: noon}
-				if err := tx.PutDelivery(d); err != nil {
+				if err := tx.UpsertDelivery(d); err != nil {
 					return err
 				}
 				if err := tx.InsertDocument(hiring.Document{ExportID: e.ID, Tenant: "acme", Position: 1, SourceURL: []byte("https://service.example/d"), CreatedAt: noon}); err != nil {
@@ -46,10 +46,10 @@ func TestErasureEndsWhatIsOnItsWay(t *testing.T) {
 				if err := tx.MarkDispatched(e.ID, 0, noon, "hris"); err != nil {
 					return err
 				}
-				if _, err := tx.NextRound(e.ID, []string{"hris"}, noon, e.DeliverTill); err != nil {
+				if _, err := tx.BeginRound(e.ID, []string{"hris"}, noon, e.DeliverTill); err != nil {
 					return err
 				}
-				return tx.BeginDelivery(&hiring.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "hris", Round: 1, Outcome: hiring.Pending, CreatedAt: noon, UpdatedAt: noon})
+				return tx.InsertPendingDelivery(&hiring.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "hris", Round: 1, Outcome: hiring.Pending, CreatedAt: noon, UpdatedAt: noon})
 			},
 		} {
 			e := export("acme", what, `{"candidate":{"person":"Zoë"}}`)
@@ -63,33 +63,33 @@ func TestErasureEndsWhatIsOnItsWay(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, []any{erasing, "", false}, []any{got.ErasedAt, got.CandidateID, got.Quarantined}, what)
 			require.ErrorIs(t, db.LoadBody(t.Context(), got), store.ErrNotFound)
-			deliveries, err := db.Deliveries(t.Context(), e.ID)
+			deliveries, err := db.ListDeliveries(t.Context(), e.ID)
 			require.NoError(t, err)
 			require.Empty(t, got.Pending(deliveries), what)
 			for _, d := range deliveries {
 				require.Equal(t, []any{hiring.Failed, hiring.ClassOurFault, store.ErasedReason, false}, []any{d.Outcome, d.Fault, d.Reason, d.Parked}, what)
 			}
 			require.Len(t, deliveries, map[string]int{"never attempted": 2, "parked, and its documents on their way": 1, "waiting for a redelivery": 1}[what], what)
-			documents, err := db.Documents(t.Context(), e.ID)
+			documents, err := db.ListDocuments(t.Context(), e.ID)
 			require.NoError(t, err)
 			require.Len(t, documents, 2, "whoever reads the body at this moment would enter the others")
 			for _, d := range documents {
 				require.Equal(t, []any{hiring.GivenUp, store.ErasedReason, 0}, []any{d.State, d.Reason, len(d.SourceURL)}, what)
 			}
 		}
-		waiting, err := db.Undispatched(t.Context(), erasing, 10)
+		waiting, err := db.ListUndispatched(t.Context(), erasing, 10)
 		require.NoError(t, err)
 		require.Empty(t, waiting)
 		n, _, err := db.Backlog(t.Context())
 		require.NoError(t, err)
 		require.Zero(t, n)
-		undocumented, _, err := db.Undocumented(t.Context(), store.Bookmark{}, erasing, noon, 10)
+		undocumented, _, err := db.ListUndispatchedUnfetched(t.Context(), store.Cursor{}, erasing, noon, 10)
 		require.NoError(t, err)
 		require.Empty(t, undocumented)
-		unfinished, _, err := db.Unfinished(t.Context(), 0, erasing)
+		unfinished, _, err := db.ListUnfinished(t.Context(), 0, erasing)
 		require.NoError(t, err)
 		require.Empty(t, unfinished)
-		parked, err := db.HeldAt(t.Context())
+		parked, err := db.CountHeld(t.Context())
 		require.NoError(t, err)
 		require.Empty(t, parked)
 	})
@@ -113,25 +113,25 @@ func TestErasureLeavesEndsAlone(t *testing.T) {
 				if outcome == hiring.Retrying {
 					d.NextAt, d.HeldSince = noon, noon
 				}
-				if err := tx.PutDelivery(d); err != nil {
+				if err := tx.UpsertDelivery(d); err != nil {
 					return err
 				}
 			}
 			return tx.MarkDispatched(e.ID, 0, noon, "crm", "hris", "payroll")
 		})
-		docs, err := db.Documents(t.Context(), e.ID)
+		docs, err := db.ListDocuments(t.Context(), e.ID)
 		require.NoError(t, err)
 		docs[0].State, docs[0].Blob = hiring.Fetched, "blob"
 		write(t, db, func(tx *store.Tx) error { _, err := tx.UpdateDocument(docs[0]); return err })
 		scan := scanned(t, db, 1, noon)
-		write(t, db, func(tx *store.Tx) error { return tx.OfferDocument(scan, e, 2, [32]byte{1}) })
+		write(t, db, func(tx *store.Tx) error { return tx.InsertOfferedDocument(scan, e, 2, [32]byte{1}) })
 
 		var left store.Remainder
-		write(t, db, func(tx *store.Tx) (err error) { _, left, err = tx.Remainder(e.ID); return err })
+		write(t, db, func(tx *store.Tx) (err error) { _, left, err = tx.LockRemainder(e.ID); return err })
 		require.Equal(t, 2, left.Documents)
 		require.Len(t, left.Deliveries, 1)
 		require.NoError(t, eraseNow(db, e.ID))
-		deliveries, err := db.Deliveries(t.Context(), e.ID)
+		deliveries, err := db.ListDeliveries(t.Context(), e.ID)
 		require.NoError(t, err)
 		var ends []string
 		for _, d := range deliveries {
@@ -140,7 +140,7 @@ func TestErasureLeavesEndsAlone(t *testing.T) {
 		}
 		require.Equal(t, []string{"failed: " + store.ErasedReason, "delivered: as it was", "expired: as it was"}, ends)
 		states := func() (all []hiring.DocumentState) {
-			docs, err := db.Documents(t.Context(), e.ID)
+			docs, err := db.ListDocuments(t.Context(), e.ID)
 			require.NoError(t, err)
 			for _, d := range docs {
 				all = append(all, d.State)
@@ -174,16 +174,16 @@ func TestNothingIsWrittenIntoAnErasedExport(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, eraseNow(db, e.ID))
 		err = db.Write(t.Context(), func(tx *store.Tx) error {
-			_, err := tx.PutOutgoing(e.ID, hiring.Inline, kept("body with our URLs"))
+			_, err := tx.InsertOutgoing(e.ID, hiring.Inline, kept("body with our URLs"))
 			return err
 		})
 		require.ErrorIs(t, err, store.ErrErased)
 		_, err = db.Outgoing(t.Context(), e.ID, hiring.Inline)
 		require.ErrorIs(t, err, store.ErrNotFound)
 		write(t, db, func(tx *store.Tx) error {
-			return tx.AddAttempt(&hiring.Attempt{DeliveryID: d.ID, StartedAt: noon, Status: 500, Answer: []byte("no room for Zoë")})
+			return tx.InsertAttempt(&hiring.Attempt{DeliveryID: d.ID, StartedAt: noon, Status: 500, Answer: []byte("no room for Zoë")})
 		})
-		attempts, err := db.Attempts(t.Context(), d.ID)
+		attempts, err := db.ListAttempts(t.Context(), d.ID)
 		require.NoError(t, err)
 		require.Len(t, attempts, 2)
 		for _, a := range attempts {
@@ -211,17 +211,17 @@ func TestErasureBesideADelivery(t *testing.T) {
 			// As an attempt at a partner that took it does.
 			d := &hiring.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "hris", Outcome: hiring.Delivered, Attempts: 1, CreatedAt: noon, UpdatedAt: noon}
 			err := nodes[1].Write(context.Background(), func(tx *store.Tx) error {
-				_, err := tx.PutOutgoing(e.ID, hiring.Rehost, kept("body"))
+				_, err := tx.InsertOutgoing(e.ID, hiring.Rehost, kept("body"))
 				return err
 			})
 			if err != nil {
 				return // it was erased before
 			}
 			err = nodes[1].Write(context.Background(), func(tx *store.Tx) error {
-				if err := tx.PutDelivery(d); err != nil {
+				if err := tx.UpsertDelivery(d); err != nil {
 					return err
 				}
-				return tx.AddAttempt(&hiring.Attempt{DeliveryID: d.ID, StartedAt: noon, Status: 200, Answer: []byte("thanks for Zoë")})
+				return tx.InsertAttempt(&hiring.Attempt{DeliveryID: d.ID, StartedAt: noon, Status: 200, Answer: []byte("thanks for Zoë")})
 			})
 			if err != nil {
 				t.Error(err)
@@ -230,10 +230,10 @@ func TestErasureBesideADelivery(t *testing.T) {
 		both.Wait()
 		_, err := nodes[0].Outgoing(t.Context(), e.ID, hiring.Rehost)
 		require.ErrorIs(t, err, store.ErrNotFound)
-		deliveries, err := nodes[0].Deliveries(t.Context(), e.ID)
+		deliveries, err := nodes[0].ListDeliveries(t.Context(), e.ID)
 		require.NoError(t, err)
 		require.Len(t, deliveries, 1)
-		attempts, err := nodes[0].Attempts(t.Context(), deliveries[0].ID)
+		attempts, err := nodes[0].ListAttempts(t.Context(), deliveries[0].ID)
 		require.NoError(t, err)
 		for _, a := range attempts {
 			require.Empty(t, a.Answer)
@@ -253,11 +253,11 @@ func TestErasureWaitsForAnAnswer(t *testing.T) {
 	late := &hiring.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "hris", Outcome: hiring.Retrying, CreatedAt: noon, UpdatedAt: noon}
 	erased := make(chan error, 1)
 	err = nodes[1].Write(t.Context(), func(tx *store.Tx) error {
-		standing, err := tx.StandingDelivery(late)
+		standing, err := tx.LockDelivery(late)
 		if err != nil {
 			return err
 		}
-		if err := tx.AddAttempt(&hiring.Attempt{DeliveryID: standing.ID, StartedAt: noon, Status: 500, Answer: []byte("no room for Zoë")}); err != nil {
+		if err := tx.InsertAttempt(&hiring.Attempt{DeliveryID: standing.ID, StartedAt: noon, Status: 500, Answer: []byte("no room for Zoë")}); err != nil {
 			return err
 		}
 		go func() { erased <- eraseNow(nodes[0], e.ID) }()
@@ -270,7 +270,7 @@ func TestErasureWaitsForAnAnswer(t *testing.T) {
 	})
 	require.NoError(t, err)
 	require.NoError(t, <-erased)
-	attempts, err := nodes[0].Attempts(t.Context(), deliveryOf(t, nodes[0], e))
+	attempts, err := nodes[0].ListAttempts(t.Context(), deliveryOf(t, nodes[0], e))
 	require.NoError(t, err)
 	require.Len(t, attempts, 2)
 	require.Empty(t, attempts[1].Answer)

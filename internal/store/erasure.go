@@ -26,9 +26,9 @@ const erasable = `e.erased_at IS NULL AND e.dispatched_at < $1 AND e.fault = '' 
 	AND NOT EXISTS (SELECT 1 FROM documents o JOIN document_links l ON l.document_id = o.id WHERE o.export_id = e.id
 	AND l.till > $2)`
 
-// Erasable lists the exports that nothing was done with since before, among the next thousand bodies after an ID. next
+// ListErasable lists the exports that nothing was done with since before, among the next thousand bodies after an ID. next
 // is the ID to continue after, 0 at the end.
-func (db *DB) Erasable(ctx context.Context, after int64, before, now time.Time) (found []int64, next int64, err error) {
+func (db *DB) ListErasable(ctx context.Context, after int64, before, now time.Time) (found []int64, next int64, err error) {
 	until := hiring.FirstID(before)
 	last, err := query(ctx, db, scanned[int64], `SELECT export_id FROM export_bodies WHERE export_id > $1
 		AND export_id < $2 ORDER BY export_id LIMIT 1 OFFSET $3`,
@@ -97,8 +97,8 @@ type Remainder struct {
 	Documents  int                // that are neither fetched nor given up
 }
 
-// Remainder reads an export, with a lock on its row until the transaction ends, and what of it is still to come.
-func (tx *Tx) Remainder(id int64) (e *hiring.Export, left Remainder, err error) {
+// LockRemainder reads an export, with a lock on its row until the transaction ends, and what of it is still to come.
+func (tx *Tx) LockRemainder(id int64) (e *hiring.Export, left Remainder, err error) {
 	if err := tx.lockExport(id); err != nil {
 		return nil, left, err
 	}
@@ -125,7 +125,7 @@ func (tx *Tx) Remainder(id int64) (e *hiring.Export, left Remainder, err error) 
 // those that the transaction read. Its workflow then finds everything ended.
 func (tx *Tx) EraseNow(e *hiring.Export, left Remainder, now time.Time) error {
 	for _, d := range left.Deliveries {
-		if err := tx.BeginDelivery(d); err != nil { // it may not have been written yet
+		if err := tx.InsertPendingDelivery(d); err != nil { // it may not have been written yet
 			return err
 		}
 	}
@@ -203,5 +203,5 @@ func (tx *Tx) releaseFile(blob string, now time.Time) error {
 	if err != nil || taken {
 		return err
 	}
-	return tx.AddUpload(blob, now)
+	return tx.InsertUpload(blob, now)
 }

@@ -46,7 +46,7 @@ func finished(t *testing.T, db *store.DB, key string, blobs ...string) *hiring.E
 		}
 		return nil
 	})
-	docs, err := db.Documents(t.Context(), e.ID)
+	docs, err := db.ListDocuments(t.Context(), e.ID)
 	require.NoError(t, err)
 	write(t, db, func(tx *store.Tx) error {
 		for n, d := range docs {
@@ -58,15 +58,15 @@ func finished(t *testing.T, db *store.DB, key string, blobs ...string) *hiring.E
 				return err
 			}
 		}
-		if _, err := tx.PutOutgoing(e.ID, hiring.Rehost, kept("body with our URLs")); err != nil {
+		if _, err := tx.InsertOutgoing(e.ID, hiring.Rehost, kept("body with our URLs")); err != nil {
 			return err
 		}
-		return tx.PutDelivery(&hiring.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "hris", Outcome: hiring.Delivered, CreatedAt: noon, UpdatedAt: noon})
+		return tx.UpsertDelivery(&hiring.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "hris", Outcome: hiring.Delivered, CreatedAt: noon, UpdatedAt: noon})
 	})
 	d, err := db.Delivery(t.Context(), e.ID, "hris", 0)
 	require.NoError(t, err)
 	write(t, db, func(tx *store.Tx) error {
-		return tx.AddAttempt(&hiring.Attempt{DeliveryID: d.ID, StartedAt: noon, Status: 200, Answer: []byte("thanks for Zoë")})
+		return tx.InsertAttempt(&hiring.Attempt{DeliveryID: d.ID, StartedAt: noon, Status: 200, Answer: []byte("thanks for Zoë")})
 	})
 	return e
 }
@@ -85,7 +85,7 @@ func TestErasureLeavesNothingOfTheCandidate(t *testing.T) {
 		require.Nil(t, got.Link)
 		_, err = db.Outgoing(t.Context(), e.ID, hiring.Rehost)
 		require.ErrorIs(t, err, store.ErrNotFound)
-		docs, err := db.Documents(t.Context(), e.ID)
+		docs, err := db.ListDocuments(t.Context(), e.ID)
 		require.NoError(t, err)
 		require.Len(t, docs, 2)
 		for _, d := range docs {
@@ -96,7 +96,7 @@ func TestErasureLeavesNothingOfTheCandidate(t *testing.T) {
 		d, err := db.Delivery(t.Context(), e.ID, "hris", 0)
 		require.NoError(t, err)
 		require.Equal(t, hiring.Delivered, d.Outcome)
-		attempts, err := db.Attempts(t.Context(), d.ID)
+		attempts, err := db.ListAttempts(t.Context(), d.ID)
 		require.NoError(t, err)
 		for _, of := range attempts {
 			require.Empty(t, of.Answer)
@@ -107,11 +107,11 @@ func TestErasureLeavesNothingOfTheCandidate(t *testing.T) {
 		// A repeat is known, and there is nothing to deliver again.
 		require.False(t, insert(t, db, export("acme", "u-1", "another")))
 		err = db.Write(t.Context(), func(tx *store.Tx) error {
-			_, err := tx.NextRound(e.ID, []string{"hris"}, erasing, erasing.Add(time.Hour))
+			_, err := tx.BeginRound(e.ID, []string{"hris"}, erasing, erasing.Add(time.Hour))
 			return err
 		})
 		require.ErrorIs(t, err, store.ErrErased)
-		files, err := db.Uploads(t.Context(), erasing.Add(time.Second), 0, 10)
+		files, err := db.ListUploads(t.Context(), erasing.Add(time.Second), 0, 10)
 		require.NoError(t, err)
 		require.ElementsMatch(t, []string{"first", "second"}, files)
 	})
@@ -135,7 +135,7 @@ func TestWhatIsNotErased(t *testing.T) {
 		}
 		deliverAt := func(e *hiring.Export, outcome hiring.Outcome, at time.Time) *hiring.Export {
 			write(t, db, func(tx *store.Tx) error {
-				return tx.PutDelivery(&hiring.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "hris", Round: e.Round, Outcome: outcome, CreatedAt: noon, UpdatedAt: at})
+				return tx.UpsertDelivery(&hiring.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "hris", Round: e.Round, Outcome: outcome, CreatedAt: noon, UpdatedAt: at})
 			})
 			return e
 		}
@@ -185,7 +185,7 @@ func TestWhatIsNotErased(t *testing.T) {
 			{"in a round that waits for Temporal", func() *hiring.Export {
 				e := finished(t, db, "again", "f-3")
 				write(t, db, func(tx *store.Tx) error {
-					_, err := tx.NextRound(e.ID, []string{"hris"}, noon, noon.Add(time.Hour))
+					_, err := tx.BeginRound(e.ID, []string{"hris"}, noon, noon.Add(time.Hour))
 					return err
 				})
 				return e
@@ -193,7 +193,7 @@ func TestWhatIsNotErased(t *testing.T) {
 			{"not begun in its round", func() *hiring.Export {
 				e := finished(t, db, "begun", "f-5")
 				write(t, db, func(tx *store.Tx) error {
-					if _, err := tx.NextRound(e.ID, []string{"hris"}, noon, noon.Add(time.Hour)); err != nil {
+					if _, err := tx.BeginRound(e.ID, []string{"hris"}, noon, noon.Add(time.Hour)); err != nil {
 						return err
 					}
 					return tx.MarkDispatched(e.ID, 1, noon, "hris")
@@ -203,7 +203,7 @@ func TestWhatIsNotErased(t *testing.T) {
 			{"in a round that has time left", func() *hiring.Export {
 				e := finished(t, db, "time", "f-4")
 				write(t, db, func(tx *store.Tx) error {
-					if _, err := tx.NextRound(e.ID, []string{"hris"}, noon, erasing.Add(time.Second)); err != nil {
+					if _, err := tx.BeginRound(e.ID, []string{"hris"}, noon, erasing.Add(time.Second)); err != nil {
 						return err
 					}
 					return tx.MarkDispatched(e.ID, 1, noon, "hris")
@@ -213,14 +213,14 @@ func TestWhatIsNotErased(t *testing.T) {
 			}, false},
 		} {
 			e := one.export()
-			due, next, err := db.Erasable(t.Context(), e.ID-1, before, erasing)
+			due, next, err := db.ListErasable(t.Context(), e.ID-1, before, erasing)
 			require.NoError(t, err)
 			require.Zero(t, next)
 			require.Equal(t, one.erased, slices.Contains(due, e.ID), "%s: listed", one.what)
 			require.Equal(t, one.erased, erase(t, db, e.ID), one.what)
 			require.Equal(t, one.erased, errors.Is(db.LoadBody(t.Context(), e), store.ErrNotFound), "%s: its body is gone", one.what)
 		}
-		due, _, err := db.Erasable(t.Context(), 0, noon.Add(-time.Hour), erasing)
+		due, _, err := db.ListErasable(t.Context(), 0, noon.Add(-time.Hour), erasing)
 		require.NoError(t, err)
 		require.Empty(t, due, "exports of a later day")
 	})
@@ -257,7 +257,7 @@ func TestErasableGoesThroughAll(t *testing.T) {
 		var found []int64
 		pages := 0
 		for behind := int64(0); pages == 0 || behind > 0; pages++ {
-			due, next, err := db.Erasable(t.Context(), behind, before, erasing)
+			due, next, err := db.ListErasable(t.Context(), behind, before, erasing)
 			require.NoError(t, err)
 			found, behind = append(found, due...), next
 		}
@@ -286,7 +286,7 @@ func TestErasureBesideARedelivery(t *testing.T) {
 		})
 		both.Go(func() {
 			redelivered = nodes[1].Write(t.Context(), func(tx *store.Tx) error {
-				_, err := tx.NextRound(e.ID, []string{"hris"}, erasing, erasing.Add(time.Hour))
+				_, err := tx.BeginRound(e.ID, []string{"hris"}, erasing, erasing.Add(time.Hour))
 				return err
 			})
 		})

@@ -28,8 +28,8 @@ const (
 	MaxPage     = 500
 )
 
-// Exports lists exports, newest first. next is the cursor of the following page, 0 on the last one.
-func (db *DB) Exports(ctx context.Context, f ExportFilter) (page []*hiring.Export, next int64, err error) {
+// ListExports lists exports, newest first. next is the cursor of the following page, 0 on the last one.
+func (db *DB) ListExports(ctx context.Context, f ExportFilter) (page []*hiring.Export, next int64, err error) {
 	f.Limit = Page{Limit: f.Limit}.limit()
 	q, args := f.query()
 	page, err = query(ctx, db, scanExport, q, args...)

@@ -11,8 +11,8 @@ import (
 	"github.com/hiregate/hiregate/internal/hiring"
 )
 
-// Seen is an export that was accepted before.
-type Seen struct {
+// AcceptedExport is an export that was accepted before.
+type AcceptedExport struct {
 	ID         int64
 	SHA256     [sha256.Size]byte
 	Receipt    string
@@ -20,7 +20,7 @@ type Seen struct {
 }
 
 // InsertExport adds an export, which has its ID, with its body. It reports false, and changes nothing, when the tenant
-// has an export of that key already; SeenExport then tells which.
+// has an export of that key already; AcceptedExport then tells which.
 func (tx *Tx) InsertExport(e *hiring.Export) (bool, error) {
 	n, err := tx.sql.Exec(`
 		INSERT INTO exports (id, tenant, key, keyed, origin, sha256, size, candidate_id, attachments, receipt,
@@ -64,9 +64,9 @@ func (tx *Tx) insertBody(e *hiring.Export) error {
 	return err
 }
 
-// SeenExport finds an accepted export by its key.
-func (tx *Tx) SeenExport(tenant, key string) (Seen, bool, error) {
-	var s Seen
+// AcceptedExport finds an accepted export by its key.
+func (tx *Tx) AcceptedExport(tenant, key string) (AcceptedExport, bool, error) {
+	var s AcceptedExport
 	var sum []byte
 	ok, err := tx.sql.Scan([]any{&s.ID, &sum, &s.Receipt, moment{&s.ReceivedAt}}, `
 		SELECT id, sha256, receipt, received_at FROM exports WHERE tenant = $1 AND key = $2`, tenant, key)
@@ -74,8 +74,8 @@ func (tx *Tx) SeenExport(tenant, key string) (Seen, bool, error) {
 	return s, ok, err
 }
 
-// StandIn returns the key of a body without an X-Service-UUID: proposed, or until till the one of the same body before.
-func (tx *Tx) StandIn(tenant string, sum [sha256.Size]byte, proposed string, now, till time.Time) (string, error) {
+// UpsertUnkeyedBody returns the key of a body without an X-Service-UUID: proposed, or until till the one of the same body before.
+func (tx *Tx) UpsertUnkeyedBody(tenant string, sum [sha256.Size]byte, proposed string, now, till time.Time) (string, error) {
 	var key string
 	ok, err := tx.sql.Scan([]any{&key}, `
 		INSERT INTO unkeyed_bodies (tenant, sha256, key, till) VALUES ($1, $2, $3, $4)
@@ -113,7 +113,7 @@ func (tx *Tx) MarkDispatched(id int64, round int, at time.Time, integrations ...
 	if len(added) == 0 || !e.DispatchedAt.IsZero() {
 		return nil
 	}
-	next, err := tx.NextRound(id, added, at, e.DeliverTill)
+	next, err := tx.BeginRound(id, added, at, e.DeliverTill)
 	if err != nil {
 		return err
 	}
@@ -142,10 +142,10 @@ func (tx *Tx) MarkFault(id int64, reason string) error {
 	return tx.exec(`UPDATE exports SET fault = $1 WHERE id = $2`, reason, id)
 }
 
-// NextRound has an export delivered to integrations again: a redelivery, or a release of held deliveries. It adds them
+// BeginRound has an export delivered to integrations again: a redelivery, or a release of held deliveries. It adds them
 // to the present round if no workflow was started for that yet, and begins the next round otherwise. It returns the
 // updated export. The error is ErrErased when the content was erased.
-func (tx *Tx) NextRound(id int64, integrations []string, now, deliverTill time.Time) (*hiring.Export, error) {
+func (tx *Tx) BeginRound(id int64, integrations []string, now, deliverTill time.Time) (*hiring.Export, error) {
 	if err := tx.lockExport(id); err != nil {
 		return nil, err
 	}
@@ -166,7 +166,7 @@ func (tx *Tx) NextRound(id int64, integrations []string, now, deliverTill time.T
 			if slices.Contains(integrations, d.Integration) {
 				continue
 			}
-			if err := tx.BeginDelivery(d); err != nil {
+			if err := tx.InsertPendingDelivery(d); err != nil {
 				return nil, err
 			}
 		}
@@ -185,9 +185,9 @@ func (tx *Tx) NextRound(id int64, integrations []string, now, deliverTill time.T
 // joined formats names of integrations for the column: sorted, each once, separated by spaces.
 func joined(names []string) string { return strings.Join(hiring.Distinct(names), " ") }
 
-// EndQuarantine releases an export from quarantine. It reports false when it is not there (any more). Its findings
+// ReleaseQuarantine releases an export from quarantine. It reports false when it is not there (any more). Its findings
 // stay.
-func (tx *Tx) EndQuarantine(id int64) (bool, error) {
+func (tx *Tx) ReleaseQuarantine(id int64) (bool, error) {
 	return tx.changed(`UPDATE exports SET quarantined = $1 WHERE id = $2 AND quarantined`, false, id)
 }
 
@@ -247,7 +247,7 @@ func (db *DB) ExportByKey(ctx context.Context, tenant, key string) (*hiring.Expo
 
 // ExportByReceipt reads the export a receipt was given for, without its body.
 func (db *DB) ExportByReceipt(ctx context.Context, receipt string) (*hiring.Export, error) {
-	id, ok := hiring.ExportOf(receipt)
+	id, ok := hiring.ParseReceipt(receipt)
 	if !ok {
 		return nil, ErrNotFound
 	}
@@ -276,24 +276,24 @@ func (db *DB) LoadBody(ctx context.Context, e *hiring.Export) error {
 	return err
 }
 
-// Undispatched lists exports whose workflow should have been started before a time, at most limit, the longest waiting
+// ListUndispatched lists exports whose workflow should have been started before a time, at most limit, the longest waiting
 // first.
-func (db *DB) Undispatched(ctx context.Context, before time.Time, limit int) ([]*hiring.Export, error) {
+func (db *DB) ListUndispatched(ctx context.Context, before time.Time, limit int) ([]*hiring.Export, error) {
 	return query(ctx, db, scanExport, `SELECT `+exportColumns+` FROM exports e
 		WHERE e.dispatched_at IS NULL AND e.fault = '' AND e.dispatch_after <= $1 ORDER BY e.dispatch_after LIMIT $2`,
 		micros(before), limit)
 }
 
-// Bookmark is a cursor of Undocumented. The zero value is before the first export.
-type Bookmark struct {
+// Cursor is a cursor of Undocumented. The zero value is before the first export.
+type Cursor struct {
 	after, id int64 // dispatch_after and id of the last one
 }
 
-// Undocumented lists exports that wait for Temporal and have documents to fetch whose URLs have not ended: at most
+// ListUndispatchedUnfetched lists exports that wait for Temporal and have documents to fetch whose URLs have not ended: at most
 // limit of those received before a time, the longest waiting first. next is the cursor of the following page, zero
 // after the last one.
-func (db *DB) Undocumented(ctx context.Context, behind Bookmark, before, now time.Time,
-	limit int) (found []*hiring.Export, next Bookmark, err error) {
+func (db *DB) ListUndispatchedUnfetched(ctx context.Context, behind Cursor, before, now time.Time,
+	limit int) (found []*hiring.Export, next Cursor, err error) {
 	found, err = query(ctx, db, func(r row) (*hiring.Export, error) {
 		return scanExportAnd(r, &next.after)
 	}, `SELECT `+exportColumns+`, e.dispatch_after FROM exports e
@@ -302,7 +302,7 @@ func (db *DB) Undocumented(ctx context.Context, behind Bookmark, before, now tim
 			AND (SELECT count(*) FROM documents d WHERE d.export_id = e.id AND d.state <> 'fetching') < e.attachments
 		ORDER BY e.dispatch_after, e.id LIMIT $5`, behind.after, behind.id, micros(before), micros(now), limit)
 	if err != nil || len(found) < limit {
-		return found, Bookmark{}, err
+		return found, Cursor{}, err
 	}
 	next.id = found[len(found)-1].ID
 	return found, next, nil

@@ -18,30 +18,30 @@ func (tx *Tx) RequireTOTP(id string, required bool, now time.Time) (bool, error)
 	return true, tx.endSessions(id, now)
 }
 
-// SetUpTOTP stores the sealed secret of a user's second factor, and the step of the one-time password that proved it.
+// InsertTOTP stores the sealed secret of a user's second factor, and the step of the one-time password that proved it.
 // It reports false when they need none, or have one already.
-func (tx *Tx) SetUpTOTP(id string, sealed []byte, step int64) (bool, error) {
+func (tx *Tx) InsertTOTP(id string, sealed []byte, step int64) (bool, error) {
 	return tx.changed(`UPDATE users SET totp = $1, totp_step = $2 WHERE id = $3 AND totp_required AND totp IS NULL`,
 		sealed, step, id)
 }
 
-// UseTOTP consumes a user's one-time password of a step, and replaces the sealed secret that was read with the one
+// ConsumeTOTP consumes a user's one-time password of a step, and replaces the sealed secret that was read with the one
 // re-encrypted since. It reports false for a step that is not after all used ones, and for a secret that was replaced:
 // it succeeds once, on whatever nodes it is tried.
-func (tx *Tx) UseTOTP(id string, before, sealed []byte, step int64) (bool, error) {
+func (tx *Tx) ConsumeTOTP(id string, before, sealed []byte, step int64) (bool, error) {
 	return tx.changed(`UPDATE users SET totp = $1, totp_step = $2 WHERE id = $3 AND totp = $4 AND totp_step < $2`,
 		sealed, step, id, before)
 }
 
-// UpstreamUser reads the user of an account at another provider, also a disabled one; ErrNotFound when there is none.
-func (db *DB) UpstreamUser(ctx context.Context, issuer, subject string) (*identity.User, error) {
+// UserByUpstreamAccount reads the user of an account at another provider, also a disabled one; ErrNotFound when there is none.
+func (db *DB) UserByUpstreamAccount(ctx context.Context, issuer, subject string) (*identity.User, error) {
 	return users.get(ctx, db, `id = (SELECT user_id FROM upstream_accounts WHERE issuer = $1 AND subject = $2)`,
 		issuer, subject)
 }
 
-// JoinUpstream links an account at another provider to a user. ErrTaken: it is linked already, or the user has another
+// InsertUpstreamAccount links an account at another provider to a user. ErrTaken: it is linked already, or the user has another
 // one there.
-func (tx *Tx) JoinUpstream(issuer, subject, user string, now time.Time) error {
+func (tx *Tx) InsertUpstreamAccount(issuer, subject, user string, now time.Time) error {
 	// Two nodes can't join two accounts of a provider to them.
 	if err := tx.lockUser(user); err != nil {
 		return err
@@ -58,8 +58,8 @@ func (tx *Tx) JoinUpstream(issuer, subject, user string, now time.Time) error {
 		VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`, issuer, subject, user, micros(now))
 }
 
-// UpstreamAccounts lists a user's accounts at other providers, by issuer.
-func (db *DB) UpstreamAccounts(ctx context.Context, user string) ([]*identity.UpstreamAccount, error) {
+// ListUpstreamAccounts lists a user's accounts at other providers, by issuer.
+func (db *DB) ListUpstreamAccounts(ctx context.Context, user string) ([]*identity.UpstreamAccount, error) {
 	return query(ctx, db, func(r row) (*identity.UpstreamAccount, error) {
 		var a identity.UpstreamAccount
 		err := r.Scan(&a.Issuer, &a.Subject, moment{&a.JoinedAt})
@@ -67,9 +67,9 @@ func (db *DB) UpstreamAccounts(ctx context.Context, user string) ([]*identity.Up
 	}, `SELECT issuer, subject, created_at FROM upstream_accounts WHERE user_id = $1 ORDER BY issuer`, user)
 }
 
-// UnjoinUpstream unlinks all accounts at other providers from a user, and ends their sessions and grants. It reports
+// DeleteUpstreamAccounts unlinks all accounts at other providers from a user, and ends their sessions and grants. It reports
 // false when there is no such user.
-func (tx *Tx) UnjoinUpstream(user string, now time.Time) (bool, error) {
+func (tx *Tx) DeleteUpstreamAccounts(user string, now time.Time) (bool, error) {
 	if err := tx.lockUser(user); err != nil {
 		if errors.Is(err, ErrNotFound) {
 			err = nil

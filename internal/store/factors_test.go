@@ -26,11 +26,11 @@ func TestOneTimePasswords(t *testing.T) {
 		}
 		require := require.New(t)
 		setUp := func(step int64) bool {
-			return tried(func(tx *store.Tx) (bool, error) { return tx.SetUpTOTP("ada", []byte{1}, step) })
+			return tried(func(tx *store.Tx) (bool, error) { return tx.InsertTOTP("ada", []byte{1}, step) })
 		}
 		use := func(step int64) bool {
 			before := user(t, db, "ada").TOTP
-			return tried(func(tx *store.Tx) (bool, error) { return tx.UseTOTP("ada", before, []byte{2}, step) })
+			return tried(func(tx *store.Tx) (bool, error) { return tx.ConsumeTOTP("ada", before, []byte{2}, step) })
 		}
 		required := func(on bool) bool {
 			return tried(func(tx *store.Tx) (bool, error) { return tx.RequireTOTP("ada", on, noon) })
@@ -39,7 +39,7 @@ func TestOneTimePasswords(t *testing.T) {
 		require.False(use(10))
 		hash, ada := identity.HashSecret("one"), user(t, db, "ada")
 		write(t, db, func(tx *store.Tx) error {
-			return tx.BeginSession(identity.Hash{}, &identity.Session{Hash: hash, Issuer: issuer, UserID: "ada", SignedInAt: noon, Till: noon.Add(identity.SessionLife)}, ada)
+			return tx.InsertSession(identity.Hash{}, &identity.Session{Hash: hash, Issuer: issuer, UserID: "ada", SignedInAt: noon, Till: noon.Add(identity.SessionLife)}, ada)
 		})
 		require.True(required(true))
 		_, err := db.Session(t.Context(), issuer, hash, noon)
@@ -68,7 +68,7 @@ func TestOneTimePasswords(t *testing.T) {
 		require.True(required(true))
 		require.False(use(13), "a factor that was reset is good")
 		require.True(setUp(5))
-		require.False(tried(func(tx *store.Tx) (bool, error) { return tx.UseTOTP("ada", []byte{2}, []byte{2}, 14) }), "the former factor took the place of the one that was set up since")
+		require.False(tried(func(tx *store.Tx) (bool, error) { return tx.ConsumeTOTP("ada", []byte{2}, []byte{2}, 14) }), "the former factor took the place of the one that was set up since")
 		require.Equal([]byte{1}, user(t, db, "ada").TOTP)
 		require.True(required(false))
 		require.False(setUp(6))
@@ -82,18 +82,18 @@ func TestAccountsElsewhere(t *testing.T) {
 		people(t, db)
 		const company = "https://login.example.com"
 		join := func(issuer, subject, user string) error {
-			return db.Write(t.Context(), func(tx *store.Tx) error { return tx.JoinUpstream(issuer, subject, user, noon) })
+			return db.Write(t.Context(), func(tx *store.Tx) error { return tx.InsertUpstreamAccount(issuer, subject, user, noon) })
 		}
 		write(t, db, func(tx *store.Tx) error {
-			return tx.AddUser(&identity.User{ID: "bob", Email: "bob@example.com", CreatedAt: noon})
+			return tx.InsertUser(&identity.User{ID: "bob", Email: "bob@example.com", CreatedAt: noon})
 		})
-		_, err := db.UpstreamUser(t.Context(), company, "1")
+		_, err := db.UserByUpstreamAccount(t.Context(), company, "1")
 		require.ErrorIs(t, err, store.ErrNotFound)
 		require.NoError(t, join(company, "1", "ada"))
-		u, err := db.UpstreamUser(t.Context(), company, "1")
+		u, err := db.UserByUpstreamAccount(t.Context(), company, "1")
 		require.NoError(t, err)
 		require.Equal(t, "ada", u.ID)
-		_, err = db.UpstreamUser(t.Context(), company+"/", "1")
+		_, err = db.UserByUpstreamAccount(t.Context(), company+"/", "1")
 		require.ErrorIs(t, err, store.ErrNotFound, "an account of another provider")
 		require.ErrorIs(t, join(company, "1", "bob"), store.ErrTaken)
 		require.ErrorIs(t, join(company, "2", "ada"), store.ErrTaken)
@@ -112,25 +112,25 @@ func TestAccountsElsewhere(t *testing.T) {
 		trying.Wait()
 		require.Equal(t, int64(1), won.Load(), "somebody has two accounts of one provider")
 
-		accounts, err := db.UpstreamAccounts(t.Context(), "ada")
+		accounts, err := db.ListUpstreamAccounts(t.Context(), "ada")
 		require.NoError(t, err)
 		require.Equal(t, []*identity.UpstreamAccount{{Issuer: company, Subject: "1", JoinedAt: noon}, {Issuer: company + "/", Subject: "1", JoinedAt: noon}}, accounts)
 		hash, ada := identity.HashSecret("one"), user(t, db, "ada")
 		write(t, db, func(tx *store.Tx) error {
-			return tx.BeginSession(identity.Hash{}, &identity.Session{Hash: hash, Issuer: issuer, UserID: "ada", SignedInAt: noon, Till: noon.Add(identity.SessionLife)}, ada)
+			return tx.InsertSession(identity.Hash{}, &identity.Session{Hash: hash, Issuer: issuer, UserID: "ada", SignedInAt: noon, Till: noon.Add(identity.SessionLife)}, ada)
 		})
 		unjoin := func(user string) (done bool) {
-			write(t, db, func(tx *store.Tx) (err error) { done, err = tx.UnjoinUpstream(user, noon); return err })
+			write(t, db, func(tx *store.Tx) (err error) { done, err = tx.DeleteUpstreamAccounts(user, noon); return err })
 			return done
 		}
 		require.True(t, unjoin("ada"))
 		require.False(t, unjoin("nobody"))
-		accounts, err = db.UpstreamAccounts(t.Context(), "ada")
+		accounts, err = db.ListUpstreamAccounts(t.Context(), "ada")
 		require.NoError(t, err)
 		require.Empty(t, accounts)
 		_, err = db.Session(t.Context(), issuer, hash, noon)
 		require.ErrorIs(t, err, store.ErrNotFound, "what was signed in to with the account goes on")
-		accounts, err = db.UpstreamAccounts(t.Context(), "bob")
+		accounts, err = db.ListUpstreamAccounts(t.Context(), "bob")
 		require.NoError(t, err)
 		require.Len(t, accounts, 1, "somebody else's account is gone")
 		require.NoError(t, join(company, "2", "ada"), "the account that they have there now is not joined")
@@ -143,13 +143,13 @@ func TestVisitsElsewhere(t *testing.T) {
 	each(t, func(t *testing.T, db *store.DB) {
 		begin := func(name string, at time.Time) error {
 			return db.Write(t.Context(), func(tx *store.Tx) error {
-				_, err := tx.BeginVisit(&store.Visit{Hash: identity.HashSecret(name), Request: []byte("\x00 of " + name), Network: "192.0.2.1", At: at, Till: at.Add(time.Minute)})
+				_, err := tx.InsertVisit(&store.Visit{Hash: identity.HashSecret(name), Request: []byte("\x00 of " + name), Network: "192.0.2.1", At: at, Till: at.Add(time.Minute)})
 				return err
 			})
 		}
 		end := func(name string, at time.Time) (request []byte) {
 			write(t, db, func(tx *store.Tx) (err error) {
-				request, err = tx.EndVisit(identity.HashSecret(name), at)
+				request, err = tx.DeleteVisit(identity.HashSecret(name), at)
 				return err
 			})
 			return request
@@ -192,7 +192,7 @@ func TestVisitsAreBounded(t *testing.T) {
 					for k := from; k < min(n, from+50); k++ {
 						v := &store.Visit{Hash: identity.HashSecret(fmt.Sprint(network, at, k)), Request: []byte("r"), Network: network, At: at, Till: at.Add(15 * time.Minute)}
 						var err error
-						if full, err = tx.BeginVisit(v); err != nil {
+						if full, err = tx.InsertVisit(v); err != nil {
 							return err
 						}
 					}
@@ -203,7 +203,7 @@ func TestVisitsAreBounded(t *testing.T) {
 		}
 		back := func(network string, k int, at time.Time) (request []byte) {
 			write(t, db, func(tx *store.Tx) (err error) {
-				request, err = tx.EndVisit(identity.HashSecret(fmt.Sprint(network, at, k)), at.Add(time.Minute))
+				request, err = tx.DeleteVisit(identity.HashSecret(fmt.Sprint(network, at, k)), at.Add(time.Minute))
 				return err
 			})
 			return request
@@ -226,7 +226,7 @@ func TestVisitsAreBounded(t *testing.T) {
 	})
 }
 
-// crowd writes 4499 visits of nine networks as BeginVisit does, which takes minutes to be asked for each of them.
+// crowd writes 4499 visits of nine networks as InsertVisit does, which takes minutes to be asked for each of them.
 func crowd(t *testing.T, address string, till time.Time) {
 	t.Helper()
 	driver, source := "pgx", address

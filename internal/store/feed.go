@@ -21,8 +21,8 @@ type Position struct {
 var positions = collection[Position]{table: "positions",
 	of: func(p *Position) (string, *hiring.Row, []any) { return p.BoardCode, &p.Row, nil }}
 
-// FeedJobs lists the open jobs of a tenant that are syndicated, by job board code.
-func (db *DB) FeedJobs(ctx context.Context, tenant string, p Page) ([]*Position, string, error) {
+// ListFeedJobs lists the open jobs of a tenant that are syndicated, by job board code.
+func (db *DB) ListFeedJobs(ctx context.Context, tenant string, p Page) ([]*Position, string, error) {
 	return positions.list(ctx, db, tenant, "feed", inFeed, p)
 }
 
@@ -40,8 +40,8 @@ func (db *DB) FeedState(ctx context.Context, tenant string) (FeedState, error) {
 		tenant, inFeed)
 }
 
-// MostFiles is how many questions for a file an open job of a tenant asks at most.
-func (db *DB) MostFiles(ctx context.Context, tenant string) (int, error) {
+// MaxFiles is how many questions for a file an open job of a tenant asks at most.
+func (db *DB) MaxFiles(ctx context.Context, tenant string) (int, error) {
 	return queryOne(ctx, db, func(r row) (int, error) {
 		var n sql.NullInt64
 		err := r.Scan(&n)

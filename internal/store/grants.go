@@ -7,8 +7,8 @@ import (
 	"github.com/hiregate/hiregate/internal/identity"
 )
 
-// IssueCode inserts the grant of a code, by its hash, for a user who is signed in. ErrNotFound: the session has ended.
-func (tx *Tx) IssueCode(code, session identity.Hash, g *identity.Grant) error {
+// InsertCode inserts the grant of a code, by its hash, for a user who is signed in. ErrNotFound: the session has ended.
+func (tx *Tx) InsertCode(code, session identity.Hash, g *identity.Grant) error {
 	if err := tx.lockUser(g.UserID); err != nil {
 		return err
 	}
@@ -101,11 +101,11 @@ func (tx *Tx) insertTokens(code []byte, scope string, tokens []identity.Token, n
 	return nil
 }
 
-// Rotate ends a refresh token of a client and inserts the tokens that replace it. It returns nil for a token that is
+// RotateRefreshToken ends a refresh token of a client and inserts the tokens that replace it. It returns nil for a token that is
 // unknown, expired, revoked or another client's. A client that refreshes twice at once, or lost the answer, sends the
 // former token again: it is accepted once more within identity.RefreshGrace. Any other use of a former token means that
 // it was stolen, so that all of its grant is revoked (RFC 9700 section 4.14.2).
-func (tx *Tx) Rotate(refresh identity.Hash, issuer, client string, tokens []identity.Token,
+func (tx *Tx) RotateRefreshToken(refresh identity.Hash, issuer, client string, tokens []identity.Token,
 	now time.Time) (*identity.Grant, error) {
 	var code []byte
 	won, err := tx.sql.Scan([]any{&code}, `

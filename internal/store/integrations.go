@@ -26,9 +26,9 @@ type kept struct {
 	state   hiring.IntegrationState
 }
 
-// Open reports whether exports may go to an integration: it answered VERIFY, or is the operator's own, and is not
+// Deliverable reports whether exports may go to an integration: it answered VERIFY, or is the operator's own, and is not
 // disabled.
-func (s IntegrationStatus) Open(i *hiring.Integration) bool {
+func (s IntegrationStatus) Deliverable(i *hiring.Integration) bool {
 	return s.State == hiring.Configured || !i.Verify && s.State == hiring.NotConfigured
 }
 
@@ -67,9 +67,9 @@ func scanStatus(r row) (s IntegrationStatus, err error) {
 	return s, err
 }
 
-// IntegrationRemoved reports whether an integration was removed, with whatever setting. Ask it of one that
+// IsIntegrationRemoved reports whether an integration was removed, with whatever setting. Ask it of one that
 // the configuration does not have.
-func (db *DB) IntegrationRemoved(ctx context.Context, tenant, name string) (bool, error) {
+func (db *DB) IsIntegrationRemoved(ctx context.Context, tenant, name string) (bool, error) {
 	state, err := queryOne(ctx, db, scanned[hiring.IntegrationState],
 		`SELECT state FROM integration_states WHERE tenant = $1 AND integration = $2`, tenant, name)
 	if errors.Is(err, ErrNotFound) {
@@ -90,7 +90,7 @@ func (s IntegrationStatus) with(i *hiring.Integration) IntegrationStatus {
 		kept: s.kept}
 }
 
-// IntegrationStatuses are where all integrations stand.
+// ListIntegrationStatuses are where all integrations stand.
 type IntegrationStatuses map[hiring.Place]IntegrationStatus
 
 // Of is what DB.IntegrationStatus reads.
@@ -98,8 +98,8 @@ func (s IntegrationStatuses) Of(i *hiring.Integration) IntegrationStatus {
 	return s[hiring.Place{Tenant: i.Tenant, Integration: i.Name}].with(i)
 }
 
-// IntegrationStatuses reads where all integrations stand, for those who ask about many.
-func (db *DB) IntegrationStatuses(ctx context.Context) (IntegrationStatuses, error) {
+// ListIntegrationStatuses reads where all integrations stand, for those who ask about many.
+func (db *DB) ListIntegrationStatuses(ctx context.Context) (IntegrationStatuses, error) {
 	return queryMap(ctx, db, func(r row) (at hiring.Place, s IntegrationStatus, err error) {
 		err = r.Scan(append([]any{&at.Tenant, &at.Integration}, s.fields()...)...)
 		return at, s, err
@@ -123,15 +123,15 @@ func (s IntegrationStatus) values(i *hiring.Integration) []any {
 		micros(removedAt)}
 }
 
-// PutIntegrationStatus writes where an integration stands with its present setting, whatever was known before.
-func (tx *Tx) PutIntegrationStatus(i *hiring.Integration, s IntegrationStatus) error {
+// UpsertIntegrationStatus writes where an integration stands with its present setting, whatever was known before.
+func (tx *Tx) UpsertIntegrationStatus(i *hiring.Integration, s IntegrationStatus) error {
 	return tx.exec(upsertIntegrationStatus, s.values(i)...)
 }
 
-// MoveIntegrationStatus writes where an integration stands after it answered, from where it stood when it was asked. It
+// UpdateIntegrationStatus writes where an integration stands after it answered, from where it stood when it was asked. It
 // reports false, and changes nothing, when it does not stand there any more: it was given another setting, or disabled,
 // or removed.
-func (tx *Tx) MoveIntegrationStatus(i *hiring.Integration, from, to IntegrationStatus) (bool, error) {
+func (tx *Tx) UpdateIntegrationStatus(i *hiring.Integration, from, to IntegrationStatus) (bool, error) {
 	return tx.changed(upsertIntegrationStatus+`
 		WHERE integration_states.setting = $9 AND integration_states.state = $10`,
 		append(to.values(i), from.kept.setting, string(from.kept.state))...)

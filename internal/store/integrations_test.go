@@ -24,11 +24,11 @@ func TestAnswersMoveOnlyWhatWasAsked(t *testing.T) {
 			return s
 		}
 		put := func(i *hiring.Integration, s hiring.IntegrationState) {
-			require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error { return tx.PutIntegrationStatus(i, state(s)) }))
+			require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error { return tx.UpsertIntegrationStatus(i, state(s)) }))
 		}
 		move := func(i *hiring.Integration, from store.IntegrationStatus, to hiring.IntegrationState) (moved bool) {
 			require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) (err error) {
-				moved, err = tx.MoveIntegrationStatus(i, from, state(to))
+				moved, err = tx.UpdateIntegrationStatus(i, from, state(to))
 				return err
 			}))
 			return moved
@@ -45,7 +45,7 @@ func TestAnswersMoveOnlyWhatWasAsked(t *testing.T) {
 		asked = read(present)
 		put(present, hiring.Removed)
 		require.False(t, move(present, asked, hiring.Disabled))
-		removed, err := db.IntegrationRemoved(t.Context(), "acme", "hris")
+		removed, err := db.IsIntegrationRemoved(t.Context(), "acme", "hris")
 		require.NoError(t, err)
 		require.True(t, removed)
 		stored := *present
@@ -53,7 +53,7 @@ func TestAnswersMoveOnlyWhatWasAsked(t *testing.T) {
 		require.Equal(t, hiring.Removed, read(&stored).State, "a node that still has it would have it verified")
 		declared := read(present)
 		require.Equal(t, hiring.NotConfigured, declared.State, "what was removed can be declared again, with the same setting")
-		statuses, err := db.IntegrationStatuses(t.Context())
+		statuses, err := db.ListIntegrationStatuses(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, declared, statuses.Of(present))
 		require.True(t, move(present, declared, hiring.Configured))

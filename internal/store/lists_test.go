@@ -22,7 +22,7 @@ func TestDeliveriesOfAPage(t *testing.T) {
 		}
 		put := func(id int64, integration string, round int) {
 			require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error {
-				return tx.PutDelivery(&hiring.Delivery{ExportID: id, Tenant: "acme", Integration: integration, Round: round,
+				return tx.UpsertDelivery(&hiring.Delivery{ExportID: id, Tenant: "acme", Integration: integration, Round: round,
 					Outcome: hiring.Delivered, CreatedAt: noon, UpdatedAt: noon})
 			}))
 		}
@@ -32,15 +32,15 @@ func TestDeliveriesOfAPage(t *testing.T) {
 		put(ids[1], "hris", 0)
 		put(ids[2], "hris", 0)
 
-		of, err := db.DeliveriesOf(t.Context(), ids[:2])
+		of, err := db.ListDeliveriesOf(t.Context(), ids[:2])
 		require.NoError(t, err)
 		require.Len(t, of, 2)
 		for _, id := range ids[:2] {
-			alone, err := db.Deliveries(t.Context(), id)
+			alone, err := db.ListDeliveries(t.Context(), id)
 			require.NoError(t, err)
 			require.Equal(t, alone, of[id])
 		}
-		of, err = db.DeliveriesOf(t.Context(), nil)
+		of, err = db.ListDeliveriesOf(t.Context(), nil)
 		require.NoError(t, err)
 		require.Empty(t, of)
 	})
@@ -52,11 +52,11 @@ func TestStatusesOfAllIntegrations(t *testing.T) {
 		hris := &hiring.Integration{Tenant: "acme", Name: "hris", URL: "https://hr.example/acme", Secret: "s"}
 		crm := &hiring.Integration{Tenant: "acme", Name: "crm", URL: "https://crm.example/acme", Secret: "s"}
 		disabled := store.IntegrationStatus{State: hiring.Disabled, Reason: "it answered 410", Attempts: 3, UpdatedAt: noon}
-		require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error { return tx.PutIntegrationStatus(hris, disabled) }))
+		require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error { return tx.UpsertIntegrationStatus(hris, disabled) }))
 		edited := *hris
 		edited.URL = "https://hr.example/other"
 
-		all, err := db.IntegrationStatuses(t.Context())
+		all, err := db.ListIntegrationStatuses(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, disabled.Reason, all.Of(hris).Reason)
 		for _, i := range []*hiring.Integration{hris, crm, &edited} {
@@ -81,14 +81,14 @@ func TestListIsPagedAndFiltered(t *testing.T) {
 			}
 			for _, integration := range []string{"hris", "payroll"} {
 				require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error {
-					return tx.PutDelivery(&hiring.Delivery{ExportID: e.ID, Tenant: "acme", Integration: integration, Outcome: outcome, CreatedAt: noon, UpdatedAt: noon})
+					return tx.UpsertDelivery(&hiring.Delivery{ExportID: e.ID, Tenant: "acme", Integration: integration, Outcome: outcome, CreatedAt: noon, UpdatedAt: noon})
 				}))
 			}
 		}
 		require.True(t, insert(t, db, export("globex", "x", "b")))
 		list := func(f store.ExportFilter) (keys []string) {
 			for {
-				page, next, err := db.Exports(t.Context(), f)
+				page, next, err := db.ListExports(t.Context(), f)
 				require.NoError(t, err)
 				require.LessOrEqual(t, len(page), f.Limit)
 				for _, e := range page {
@@ -111,7 +111,7 @@ func TestListIsPagedAndFiltered(t *testing.T) {
 		for n, integration := range []string{"hris", "payroll"} {
 			require.Len(t, list(store.ExportFilter{Tenant: "acme", Outcome: hiring.Retrying, Limit: 2}), 3, "%d of its two deliveries are in a later round", n)
 			require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error {
-				return tx.PutDelivery(&hiring.Delivery{ExportID: redelivered.ID, Tenant: "acme", Integration: integration, Round: 1, Outcome: hiring.Delivered, CreatedAt: noon, UpdatedAt: noon})
+				return tx.UpsertDelivery(&hiring.Delivery{ExportID: redelivered.ID, Tenant: "acme", Integration: integration, Round: 1, Outcome: hiring.Delivered, CreatedAt: noon, UpdatedAt: noon})
 			}))
 		}
 		require.Equal(t, []string{"20", "0"}, list(store.ExportFilter{Tenant: "acme", Outcome: hiring.Retrying, Limit: 2}), "an earlier round was taken for the present state")
@@ -130,12 +130,12 @@ func TestListOfSomeHours(t *testing.T) {
 			e.ID = hiring.FirstID(noon.Add(time.Duration(n) * time.Hour))
 			require.True(t, insert(t, db, e))
 			require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error {
-				return tx.PutDelivery(&hiring.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "hris", Outcome: hiring.Delivered, CreatedAt: noon, UpdatedAt: noon})
+				return tx.UpsertDelivery(&hiring.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "hris", Outcome: hiring.Delivered, CreatedAt: noon, UpdatedAt: noon})
 			}))
 		}
 		for _, f := range []store.ExportFilter{{Tenant: "acme"}, {Tenant: "acme", Integration: "hris"}} {
 			f.Since, f.Until = noon.Add(time.Hour), noon.Add(3*time.Hour)
-			page, next, err := db.Exports(t.Context(), f)
+			page, next, err := db.ListExports(t.Context(), f)
 			require.NoError(t, err)
 			require.Zero(t, next)
 			var keys []string

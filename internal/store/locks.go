@@ -11,31 +11,31 @@ import (
 // application locks its row first. A deletion waits for these locks and looks for references after it: a write that
 // comes later does not find the row any more.
 
-// HoldCandidate is Candidate with a lock on the row until the transaction ends: nobody deletes it. The other methods
+// LockCandidate is Candidate with a lock on the row until the transaction ends: nobody deletes it. The other methods
 // are alike.
-func (tx *Tx) HoldCandidate(tenant, id string) (*hiring.Candidate, bool, error) {
+func (tx *Tx) LockCandidate(tenant, id string) (*hiring.Candidate, bool, error) {
 	return candidates.lock(tx, tenant, id)
 }
 
-// HoldJob is Opening with a row lock.
-func (tx *Tx) HoldJob(tenant, boardCode string) (*hiring.Job, bool, error) {
+// LockJob is Opening with a row lock.
+func (tx *Tx) LockJob(tenant, boardCode string) (*hiring.Job, bool, error) {
 	return openings.lock(tx, tenant, boardCode)
 }
 
-// HoldJobApplication is JobApplication with a row lock.
-func (tx *Tx) HoldJobApplication(tenant, id string) (*hiring.JobApplication, bool, error) {
+// LockJobApplication is JobApplication with a row lock.
+func (tx *Tx) LockJobApplication(tenant, id string) (*hiring.JobApplication, bool, error) {
 	return applications.lock(tx, tenant, id)
 }
 
-// HoldApplicationDocuments is ApplicationDocuments with row locks.
-func (tx *Tx) HoldApplicationDocuments(tenant, application string, limit int) ([]*hiring.ApplicationDocument, error) {
+// LockApplicationDocuments is ListApplicationDocuments with row locks.
+func (tx *Tx) LockApplicationDocuments(tenant, application string, limit int) ([]*hiring.ApplicationDocument, error) {
 	return tx.applicationDocuments(tx.sql.KeyShare(), tenant, application, limit)
 }
 
-// HoldCandidateByEmail finds and locks the candidate with this first e-mail address; of several, the one of the
+// LockCandidateByEmail finds and locks the candidate with this first e-mail address; of several, the one of the
 // smallest id. It locks the address as well: of two transactions that insert a candidate where there is none, the
 // second finds the first one's.
-func (tx *Tx) HoldCandidateByEmail(tenant, email string) (*hiring.Candidate, bool, error) {
+func (tx *Tx) LockCandidateByEmail(tenant, email string) (*hiring.Candidate, bool, error) {
 	key := emailKey(email)
 	if err := tx.lockKey("candidate", tenant, key); err != nil {
 		return nil, false, err

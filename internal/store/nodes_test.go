@@ -31,7 +31,7 @@ func TestAClosureThatCollidesRunsAgain(t *testing.T) {
 		if order[0] == "a" {
 			write(t, db, func(tx *store.Tx) error {
 				for _, name := range order {
-					if err := tx.PutIntegrationStatus(&hiring.Integration{Tenant: "acme", Name: name}, store.IntegrationStatus{UpdatedAt: noon}); err != nil {
+					if err := tx.UpsertIntegrationStatus(&hiring.Integration{Tenant: "acme", Name: name}, store.IntegrationStatus{UpdatedAt: noon}); err != nil {
 						return err
 					}
 				}
@@ -43,7 +43,7 @@ func TestAClosureThatCollidesRunsAgain(t *testing.T) {
 			err := db.Write(t.Context(), func(tx *store.Tx) error {
 				runs++
 				for n, name := range order {
-					if err := tx.PutIntegrationStatus(&hiring.Integration{Tenant: "acme", Name: name}, store.IntegrationStatus{UpdatedAt: noon}); err != nil {
+					if err := tx.UpsertIntegrationStatus(&hiring.Integration{Tenant: "acme", Name: name}, store.IntegrationStatus{UpdatedAt: noon}); err != nil {
 						return err
 					}
 					if n == 0 && runs == 1 {
@@ -79,7 +79,7 @@ func TestRoundsOfTwoNodes(t *testing.T) {
 		for db, integration := range map[*store.DB]string{one: "hris", two: "crm"} {
 			group.Go(func() {
 				if err := db.Write(t.Context(), func(tx *store.Tx) error {
-					_, err := tx.NextRound(e.ID, []string{integration}, noon, noon.Add(time.Hour))
+					_, err := tx.BeginRound(e.ID, []string{integration}, noon, noon.Add(time.Hour))
 					return err
 				}); err != nil {
 					t.Errorf("beginning a round: %v", err)

@@ -11,8 +11,8 @@ import (
 // ErrTooMany says that a client has as many secrets as it may.
 var ErrTooMany = errors.New("there are as many as there may be")
 
-// AddClient adds an OAuth client; ErrTaken when its id is another's.
-func (tx *Tx) AddClient(c *identity.Client) error {
+// InsertClient adds an OAuth client; ErrTaken when its id is another's.
+func (tx *Tx) InsertClient(c *identity.Client) error {
 	return tx.execOr(ErrTaken, `
 		INSERT INTO oauth_clients (id, name, redirect_uris, logout_uris, algorithm, secret_post, require_pkce, consent,
 		created_at)
@@ -47,8 +47,8 @@ func (tx *Tx) EnableClient(id string) (bool, error) {
 	return tx.changed(`UPDATE oauth_clients SET disabled_at = NULL WHERE id = $1`, id)
 }
 
-// AddClientSecret adds a secret, by its hash, beside the one that there may be; ErrTooMany when there are two.
-func (tx *Tx) AddClientSecret(client string, hash identity.Hash, now time.Time) error {
+// InsertClientSecret adds a secret, by its hash, beside the one that there may be; ErrTooMany when there are two.
+func (tx *Tx) InsertClientSecret(client string, hash identity.Hash, now time.Time) error {
 	// The client's row is written so that two nodes can't add a third secret between them.
 	if err := tx.exec(`UPDATE oauth_clients SET name = name WHERE id = $1`, client); err != nil {
 		return err
@@ -70,8 +70,8 @@ func (tx *Tx) AddClientSecret(client string, hash identity.Hash, now time.Time) 
 		client, hash[:], micros(now))
 }
 
-// KeepClientSecret ends all secrets of a client but the newest, so that another can be added.
-func (tx *Tx) KeepClientSecret(client string) error {
+// DeleteOlderClientSecrets ends all secrets of a client but the newest, so that another can be added.
+func (tx *Tx) DeleteOlderClientSecrets(client string) error {
 	return tx.exec(`DELETE FROM oauth_secrets WHERE client = $1 AND created_at < (SELECT MAX(created_at)
 		FROM oauth_secrets WHERE client = $1)`, client)
 }
@@ -90,8 +90,8 @@ func (db *DB) Client(ctx context.Context, id string) (*identity.Client, error) {
 	return clients.get(ctx, db, `id = $1`, id)
 }
 
-// HoldClient reads an OAuth client and counts its secrets, with a lock on its row until the transaction ends.
-func (tx *Tx) HoldClient(id string) (c *identity.Client, secrets int, ok bool, err error) {
+// LockClient reads an OAuth client and counts its secrets, with a lock on its row until the transaction ends.
+func (tx *Tx) LockClient(id string) (c *identity.Client, secrets int, ok bool, err error) {
 	if err := tx.exec(`UPDATE oauth_clients SET name = name WHERE id = $1`, id); err != nil {
 		return nil, 0, false, err
 	}
@@ -102,14 +102,14 @@ func (tx *Tx) HoldClient(id string) (c *identity.Client, secrets int, ok bool, e
 	return c, secrets, ok, err
 }
 
-// Clients lists OAuth clients by id.
-func (db *DB) Clients(ctx context.Context, p Page) ([]*identity.Client, string, error) {
+// ListClients lists OAuth clients by id.
+func (db *DB) ListClients(ctx context.Context, p Page) ([]*identity.Client, string, error) {
 	return queryPage(ctx, db, clients.scan, func(c *identity.Client) string { return c.ID }, p.limit(),
 		clients.selecting(`id > $1 ORDER BY id`), p.After)
 }
 
-// ClientSecrets reads the hashes of the secrets of a client, the oldest first.
-func (db *DB) ClientSecrets(ctx context.Context, client string) ([]identity.Hash, error) {
+// ListClientSecrets reads the hashes of the secrets of a client, the oldest first.
+func (db *DB) ListClientSecrets(ctx context.Context, client string) ([]identity.Hash, error) {
 	return query(ctx, db, func(r row) (h identity.Hash, err error) {
 		var kept []byte
 		err = r.Scan(&kept)

@@ -122,14 +122,14 @@ func TestCloseWaitsForHolders(t *testing.T) {
 	t.Parallel()
 	db, err := store.Open(t.Context(), "sqlite://"+filepath.Join(t.TempDir(), "hiregate.db"), store.Options{})
 	require.NoError(t, err)
-	release, ok := db.Hold()
+	release, ok := db.Acquire()
 	require.True(t, ok)
 	closed := make(chan error, 1)
 	go func() { closed <- db.Close() }()
 	require.NoError(t, db.Ping(t.Context()))
 	release()
 	require.NoError(t, <-closed)
-	_, ok = db.Hold()
+	_, ok = db.Acquire()
 	require.False(t, ok)
 	require.ErrorIs(t, db.Ping(t.Context()), store.ErrUnavailable)
 }
@@ -144,7 +144,7 @@ func TestFileThatWasMovedTakesNothing(t *testing.T) {
 	refused := func() {
 		for range 2 { // also by a connection that was opened since
 			err := db.Write(t.Context(), func(tx *store.Tx) error {
-				return tx.LogSignin(&identity.Entry{At: noon, Event: "sign-in", Result: "lost"})
+				return tx.InsertSigninEntry(&identity.Entry{At: noon, Event: "sign-in", Result: "lost"})
 			})
 			require.ErrorIs(t, err, store.ErrUnavailable)
 			require.ErrorContains(t, err, "moved, deleted or replaced")
@@ -157,7 +157,7 @@ func TestFileThatWasMovedTakesNothing(t *testing.T) {
 	refused()
 	require.NoError(t, os.Rename(path+".away", path))
 	require.NoError(t, db.Ping(t.Context()))
-	log, _, err := db.SigninLog(t.Context(), 0, 10)
+	log, _, err := db.ListSigninEntries(t.Context(), 0, 10)
 	require.NoError(t, err)
 	require.Empty(t, log)
 }

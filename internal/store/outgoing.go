@@ -10,8 +10,8 @@ import (
 // KeptBody is a body as it is stored: after a byte that names its encoding.
 type KeptBody []byte
 
-// KeepBody makes an empty body to write to, with room for size bytes.
-func KeepBody(size int) *KeptBody {
+// NewKeptBody makes an empty body to write to, with room for size bytes.
+func NewKeptBody(size int) *KeptBody {
 	k := append(make(KeptBody, 0, size+1), plainBody)
 	return &k
 }
@@ -35,10 +35,10 @@ func (db *DB) SealOutgoing(exportID int64, mode hiring.DocumentMode, body *KeptB
 	return (*KeptBody)(&sealed), nil
 }
 
-// PutOutgoing inserts the body of an export as it goes out in a document mode, as SealOutgoing gives it. It reports
+// InsertOutgoing inserts the body of an export as it goes out in a document mode, as SealOutgoing gives it. It reports
 // false, and changes nothing, when there is one already. The error is ErrErased when the export's content was erased
 // meanwhile.
-func (tx *Tx) PutOutgoing(exportID int64, mode hiring.DocumentMode, body *KeptBody) (bool, error) {
+func (tx *Tx) InsertOutgoing(exportID int64, mode hiring.DocumentMode, body *KeptBody) (bool, error) {
 	if err := tx.lockContent(exportID); err != nil {
 		return false, err
 	}

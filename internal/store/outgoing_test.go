@@ -11,7 +11,7 @@ import (
 )
 
 func kept(body string) *store.KeptBody {
-	k := store.KeepBody(len(body))
+	k := store.NewKeptBody(len(body))
 	_, _ = k.Write([]byte(body)) // never fails
 	return k
 }
@@ -27,11 +27,11 @@ func TestQuarantine(t *testing.T) {
 		for _, e := range []*hiring.Export{held, free, other} {
 			require.True(t, insert(t, db, e))
 			require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error {
-				return tx.PutDelivery(&hiring.Delivery{ExportID: e.ID, Tenant: e.Tenant, Integration: "hris", Outcome: hiring.Held, Parked: true, HeldSince: noon, CreatedAt: noon, UpdatedAt: noon})
+				return tx.UpsertDelivery(&hiring.Delivery{ExportID: e.ID, Tenant: e.Tenant, Integration: "hris", Outcome: hiring.Held, Parked: true, HeldSince: noon, CreatedAt: noon, UpdatedAt: noon})
 			}))
 		}
 		list := func(f store.ExportFilter) (keys []string) {
-			page, _, err := db.Exports(t.Context(), f)
+			page, _, err := db.ListExports(t.Context(), f)
 			require.NoError(t, err)
 			for _, e := range page {
 				keys = append(keys, e.Tenant+"/"+e.Key)
@@ -43,19 +43,19 @@ func TestQuarantine(t *testing.T) {
 		require.Equal(t, []string{"globex/held", "acme/held"}, list(store.ExportFilter{Quarantined: true}))
 
 		// What is in quarantine waits for a person, and no integration that is configured lets it go.
-		of, err := db.HeldDeliveries(t.Context(), "acme", "hris", 0, 10)
+		of, err := db.ListHeldDeliveries(t.Context(), "acme", "hris", 0, 10)
 		require.NoError(t, err)
 		require.Len(t, of, 1)
 		require.Equal(t, free.ID, of[0].ExportID)
-		parked, err := db.HeldAt(t.Context())
+		parked, err := db.CountHeld(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, map[hiring.Place]int64{{Tenant: "acme", Integration: "hris"}: 1}, parked)
-		quarantined, err := db.Quarantined(t.Context())
+		quarantined, err := db.CountQuarantined(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, map[string]int64{"acme": 1, "globex": 1}, quarantined)
 
 		end := func(id int64) (ended bool) {
-			require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) (err error) { ended, err = tx.EndQuarantine(id); return err }))
+			require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) (err error) { ended, err = tx.ReleaseQuarantine(id); return err }))
 			return ended
 		}
 		require.True(t, end(held.ID))
@@ -74,14 +74,14 @@ func TestRemovedIntegrationIsKnownAsSuch(t *testing.T) {
 	each(t, func(t *testing.T, db *store.DB) {
 		hris := &hiring.Integration{Tenant: "acme", Name: "hris", URL: "https://hr.example/acme", Secret: "s"}
 		removed := func(tenant, name string) bool {
-			is, err := db.IntegrationRemoved(t.Context(), tenant, name)
+			is, err := db.IsIntegrationRemoved(t.Context(), tenant, name)
 			require.NoError(t, err)
 			return is
 		}
 		require.False(t, removed("acme", "hris"), "one that nobody knows was removed")
 		for _, state := range []hiring.IntegrationState{hiring.NotConfigured, hiring.Configured, hiring.Disabled, hiring.Removed} {
 			require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error {
-				return tx.PutIntegrationStatus(hris, store.IntegrationStatus{State: state, UpdatedAt: noon.Add(time.Minute)})
+				return tx.UpsertIntegrationStatus(hris, store.IntegrationStatus{State: state, UpdatedAt: noon.Add(time.Minute)})
 			}))
 			require.Equal(t, state == hiring.Removed, removed("acme", "hris"), state)
 		}

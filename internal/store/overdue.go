@@ -7,11 +7,11 @@ import (
 	"github.com/hiregate/hiregate/internal/hiring"
 )
 
-// Overdue lists the exports after an ID that have a delivery of an outcome, in its last round and not parked, for which
+// ListOverdue lists the exports after an ID that have a delivery of an outcome, in its last round and not parked, for which
 // something should have happened before a time: its next attempt, or, of what was never attempted, anything since it
 // began to be. A held delivery is overdue only once it should have been parked, hold after it was held; of an export
 // that was triggered here, only after the export's end.
-func (db *DB) Overdue(ctx context.Context, outcome hiring.Outcome, before time.Time, hold time.Duration, after int64,
+func (db *DB) ListOverdue(ctx context.Context, outcome hiring.Outcome, before time.Time, hold time.Duration, after int64,
 	limit int) ([]int64, error) {
 	return query(ctx, db, scanned[int64], `SELECT DISTINCT d.export_id FROM deliveries d
 		JOIN exports e ON e.id = d.export_id
@@ -24,10 +24,10 @@ func (db *DB) Overdue(ctx context.Context, outcome hiring.Outcome, before time.T
 // unfinishedPage is how many exports are looked at for those that are not finished: few of them, or none, are.
 const unfinishedPage = 1000
 
-// Unfinished lists those of the next thousand exports after an ID that were dispatched before a time, and have an
+// ListUnfinished lists those of the next thousand exports after an ID that were dispatched before a time, and have an
 // integration without a delivery in the current round, or documents that are neither fetched nor given up. next is the
 // ID to continue after, 0 at the end.
-func (db *DB) Unfinished(ctx context.Context, after int64, before time.Time) (found []int64, next int64, err error) {
+func (db *DB) ListUnfinished(ctx context.Context, after int64, before time.Time) (found []int64, next int64, err error) {
 	last, err := query(ctx, db, scanned[int64], `SELECT id FROM exports WHERE id > $1 ORDER BY id LIMIT 1 OFFSET $2`,
 		after, unfinishedPage-1)
 	if err != nil {

@@ -28,7 +28,7 @@ func TestWhatIsOverdue(t *testing.T) {
 				if d.Integration == "" {
 					d.Integration = "hris"
 				}
-				write(t, db, func(tx *store.Tx) error { return tx.PutDelivery(&d) })
+				write(t, db, func(tx *store.Tx) error { return tx.UpsertDelivery(&d) })
 			}
 			return e.ID
 		}
@@ -58,7 +58,7 @@ func TestWhatIsOverdue(t *testing.T) {
 		put("triggered, retrying", triggered(noon.Add(time.Hour)))
 
 		overdue := func(outcome hiring.Outcome, behind int64, limit int) (found []string) {
-			ids, err := db.Overdue(t.Context(), outcome, noon.Add(time.Microsecond), hold, behind, limit)
+			ids, err := db.ListOverdue(t.Context(), outcome, noon.Add(time.Microsecond), hold, behind, limit)
 			require.NoError(t, err)
 			for _, id := range ids {
 				found = append(found, made[id])
@@ -94,7 +94,7 @@ func TestWhatIsUnfinished(t *testing.T) {
 		deliver := func(e *hiring.Export, to ...string) {
 			for _, integration := range to {
 				write(t, db, func(tx *store.Tx) error {
-					return tx.PutDelivery(&hiring.Delivery{ExportID: e.ID, Tenant: "acme", Integration: integration, Outcome: hiring.Delivered, CreatedAt: noon, UpdatedAt: noon})
+					return tx.UpsertDelivery(&hiring.Delivery{ExportID: e.ID, Tenant: "acme", Integration: integration, Outcome: hiring.Delivered, CreatedAt: noon, UpdatedAt: noon})
 				})
 			}
 		}
@@ -102,7 +102,7 @@ func TestWhatIsUnfinished(t *testing.T) {
 			write(t, db, func(tx *store.Tx) error {
 				return tx.InsertDocument(hiring.Document{ExportID: e.ID, Tenant: "acme", SourceURL: []byte{}, CreatedAt: noon})
 			})
-			docs, err := db.Documents(t.Context(), e.ID)
+			docs, err := db.ListDocuments(t.Context(), e.ID)
 			require.NoError(t, err)
 			docs[0].State = state
 			write(t, db, func(tx *store.Tx) error { _, err := tx.UpdateDocument(docs[0]); return err })
@@ -119,7 +119,7 @@ func TestWhatIsUnfinished(t *testing.T) {
 		again := dispatch(put("redelivered", asIs), noon, "hris")
 		deliver(again, "hris")
 		write(t, db, func(tx *store.Tx) error {
-			_, err := tx.NextRound(again.ID, []string{"hris"}, noon, noon.Add(time.Hour))
+			_, err := tx.BeginRound(again.ID, []string{"hris"}, noon, noon.Add(time.Hour))
 			return err
 		})
 		again.Round = 1
@@ -134,7 +134,7 @@ func TestWhatIsUnfinished(t *testing.T) {
 		deliver(dispatch(put("triggered, its documents are here", func(e *hiring.Export) { e.Attachments, e.Origin = 1, hiring.Triggered }), noon, "hris"), "hris")
 
 		found := func(behind int64) (all []string) {
-			ids, next, err := db.Unfinished(t.Context(), behind, lookedFor)
+			ids, next, err := db.ListUnfinished(t.Context(), behind, lookedFor)
 			require.NoError(t, err)
 			require.Zero(t, next)
 			for _, id := range ids {

@@ -24,7 +24,7 @@ func (p position) Value() (driver.Value, error) {
 
 var openings = collection[hiring.Job]{table: "positions", of: jobs.of}
 
-// Opening is Job without what the job asks: that may be 4 MiB, and nothing of it is exported.
-func (tx *Tx) Opening(tenant, boardCode string) (*hiring.Job, bool, error) {
+// JobWithoutQuestions is Job without what the job asks: that may be 4 MiB, and nothing of it is exported.
+func (tx *Tx) JobWithoutQuestions(tenant, boardCode string) (*hiring.Job, bool, error) {
 	return openings.find(tx, tenant, boardCode)
 }

@@ -29,11 +29,11 @@ func TestPositionsAreReadWithoutQuestions(t *testing.T) {
 		defer other.Close()
 		job := &hiring.Job{Row: hiring.Row{Tenant: "acme"}, BoardCode: "NURSE-1", ID: "job-1", LegacyID: "7", Title: "Nurse", URI: "https://jobs.example/1", Syndicate: true,
 			CustomFields: []hiring.CustomField{{ID: "f", Name: "ward", Type: "text", Value: "A"}}, Questions: []hiring.Question{{ID: "1", Format: hiring.Text, Label: "Why?"}}, ComplianceGroups: []string{}}
-		write(t, db, func(tx *store.Tx) error { return tx.PutJob(job, noon) })
+		write(t, db, func(tx *store.Tx) error { return tx.UpsertJob(job, noon) })
 		read := func() (all []*hiring.Job) {
 			write(t, db, func(tx *store.Tx) error {
 				all = nil
-				for _, find := range []func(tenant, boardCode string) (*hiring.Job, bool, error){tx.Opening, tx.HoldJob} {
+				for _, find := range []func(tenant, boardCode string) (*hiring.Job, bool, error){tx.JobWithoutQuestions, tx.LockJob} {
 					one, ok, err := find("acme", "NURSE-1")
 					if err != nil {
 						return err
@@ -41,11 +41,11 @@ func TestPositionsAreReadWithoutQuestions(t *testing.T) {
 					require.True(t, ok)
 					all = append(all, one)
 				}
-				_, ok, err := tx.Opening("acme", "NURSE-2")
+				_, ok, err := tx.JobWithoutQuestions("acme", "NURSE-2")
 				require.False(t, ok)
 				return err
 			})
-			feed, _, err := db.FeedJobs(t.Context(), "acme", store.Page{})
+			feed, _, err := db.ListFeedJobs(t.Context(), "acme", store.Page{})
 			require.NoError(t, err)
 			require.Len(t, feed, 1)
 			require.Equal(t, []string{"NURSE-1", "Nurse", "https://jobs.example/1"}, []string{feed[0].BoardCode, feed[0].Title, feed[0].URI})
@@ -56,7 +56,7 @@ func TestPositionsAreReadWithoutQuestions(t *testing.T) {
 		for _, one := range read() {
 			require.Equal(t, job, one)
 		}
-		write(t, db, func(tx *store.Tx) error { return tx.PutJob(job, noon) })
+		write(t, db, func(tx *store.Tx) error { return tx.UpsertJob(job, noon) })
 		_, err = other.ExecContext(t.Context(), `UPDATE jobs SET data = position`)
 		require.NoError(t, err)
 		asked, err := db.Job(t.Context(), "acme", "NURSE-1")

@@ -107,7 +107,7 @@ func TestNodesShareADatabase(t *testing.T) {
 					if err == nil && made {
 						fresh.Add(1)
 					} else if err == nil {
-						_, ok, err := tx.SeenExport("acme", e.Key)
+						_, ok, err := tx.AcceptedExport("acme", e.Key)
 						if err == nil && !ok {
 							return errors.New("the first export of a key can't be seen")
 						}
@@ -125,7 +125,7 @@ func TestNodesShareADatabase(t *testing.T) {
 	require.GreaterOrEqual(t, fresh.Load(), int64(keys)) // a closure may run more than once
 	all := 0
 	for f := (store.ExportFilter{Limit: store.MaxPage}); ; {
-		page, next, err := nodes[0].Exports(t.Context(), f)
+		page, next, err := nodes[0].ListExports(t.Context(), f)
 		require.NoError(t, err)
 		all += len(page)
 		if f.Before = next; next == 0 {
@@ -171,14 +171,14 @@ func TestTextThatPostgreSQLRefusesIsCleaned(t *testing.T) {
 		require.True(t, insert(t, db, e))
 		write(t, db, func(tx *store.Tx) error {
 			d := &hiring.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "hris", Outcome: hiring.Retrying, Reason: "bad \xff and \x00", CreatedAt: noon, UpdatedAt: noon}
-			if err := tx.PutDelivery(d); err != nil {
+			if err := tx.UpsertDelivery(d); err != nil {
 				return err
 			}
-			return tx.AddAttempt(&hiring.Attempt{DeliveryID: d.ID, StartedAt: noon, Error: "\xfe\x00", Answer: []byte("\x00\xff")})
+			return tx.InsertAttempt(&hiring.Attempt{DeliveryID: d.ID, StartedAt: noon, Error: "\xfe\x00", Answer: []byte("\x00\xff")})
 		})
 		d, err := db.Delivery(t.Context(), e.ID, "hris", 0)
 		require.NoError(t, err)
-		attempts, err := db.Attempts(t.Context(), d.ID)
+		attempts, err := db.ListAttempts(t.Context(), d.ID)
 		require.NoError(t, err)
 		require.Equal(t, "\x00\xff", string(attempts[0].Answer), "bytes must stay as they are")
 	})
@@ -192,7 +192,7 @@ func TestErrorThatAClosurePassesOverIsNotAcknowledged(t *testing.T) {
 			if _, err := tx.InsertExport(export("acme", "u-1", "b")); err != nil {
 				return err
 			}
-			_ = tx.PutDelivery(&hiring.Delivery{ExportID: 1, Tenant: "acme"}) // there is no such export, and no time
+			_ = tx.UpsertDelivery(&hiring.Delivery{ExportID: 1, Tenant: "acme"}) // there is no such export, and no time
 			return nil
 		})
 		require.Error(t, err)

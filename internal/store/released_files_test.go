@@ -22,11 +22,11 @@ func TestErasureKeepsFilesOfOthers(t *testing.T) {
 	each(t, func(t *testing.T, db *store.DB) {
 		one, two := finished(t, db, "u-1", "shared", "shared", "uploaded"), finished(t, db, "u-2", "shared")
 		write(t, db, func(tx *store.Tx) error {
-			_, err := tx.AddApplicationDocument(&hiring.ApplicationDocument{Key: 7, Tenant: "acme", Application: "a", ID: "d", Blob: "uploaded", SHA256: []byte{1}, CreatedAt: noon})
+			_, err := tx.InsertApplicationDocument(&hiring.ApplicationDocument{Key: 7, Tenant: "acme", Application: "a", ID: "d", Blob: "uploaded", SHA256: []byte{1}, CreatedAt: noon})
 			return err
 		})
 		left := func() []string {
-			files, err := db.Uploads(t.Context(), erasing.Add(time.Second), 0, 10)
+			files, err := db.ListUploads(t.Context(), erasing.Add(time.Second), 0, 10)
 			require.NoError(t, err)
 			return files
 		}
@@ -40,7 +40,7 @@ func TestErasureKeepsFilesOfOthers(t *testing.T) {
 // released are the files that nothing refers to any more.
 func released(t *testing.T, db *store.DB) []string {
 	t.Helper()
-	files, err := db.Uploads(t.Context(), erasing.Add(time.Second), 0, 1000)
+	files, err := db.ListUploads(t.Context(), erasing.Add(time.Second), 0, 1000)
 	require.NoError(t, err)
 	return files
 }
@@ -65,7 +65,7 @@ func TestDeletedDocumentsLeaveNoFile(t *testing.T) {
 				d.Scan = hiring.ScanPending
 			}
 			write(t, db, func(tx *store.Tx) error {
-				_, err := tx.AddApplicationDocument(d)
+				_, err := tx.InsertApplicationDocument(d)
 				return err
 			})
 			documents[name] = d
@@ -77,10 +77,10 @@ func TestDeletedDocumentsLeaveNoFile(t *testing.T) {
 			if err := tx.MarkDispatched(e.ID, 0, noon); err != nil {
 				return err
 			}
-			if err := tx.OfferDocument(documents["unscanned"], e, 1, [32]byte{2}); err != nil {
+			if err := tx.InsertOfferedDocument(documents["unscanned"], e, 1, [32]byte{2}); err != nil {
 				return err
 			}
-			return tx.OfferDocument(documents["offeredState"], e, 0, [32]byte{1})
+			return tx.InsertOfferedDocument(documents["offeredState"], e, 0, [32]byte{1})
 		})
 		require.True(t, endScan(t, db, documents["harmful"], "Some.Name"))
 		require.Equal(t, []string{"harmful"}, released(t, db))
@@ -152,18 +152,18 @@ func TestDocumentIsOfferedBesideItsDeletion(t *testing.T) {
 	for n := range 40 {
 		d := &hiring.ApplicationDocument{Key: int64(n + 1), Tenant: "acme", Application: fmt.Sprint("a-", n), ID: "d", Blob: fmt.Sprint("f-", n), SHA256: []byte{1}, CreatedAt: noon}
 		write(t, nodes[0], func(tx *store.Tx) error {
-			_, err := tx.AddApplicationDocument(d)
+			_, err := tx.InsertApplicationDocument(d)
 			return err
 		})
 		offeredState := false
 		var both sync.WaitGroup
 		both.Go(func() {
 			err := nodes[0].Write(t.Context(), func(tx *store.Tx) error {
-				all, err := tx.HoldApplicationDocuments(d.Tenant, d.Application, 10)
+				all, err := tx.LockApplicationDocuments(d.Tenant, d.Application, 10)
 				if offeredState = len(all) > 0; err != nil || !offeredState {
 					return err
 				}
-				return tx.OfferDocument(all[0], e, n, [32]byte{byte(n)})
+				return tx.InsertOfferedDocument(all[0], e, n, [32]byte{byte(n)})
 			})
 			if err != nil {
 				t.Error(err)

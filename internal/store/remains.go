@@ -28,9 +28,9 @@ var selectRemains = func() string {
 	return strings.Join(selects, " UNION ALL ") + ` ORDER BY n`
 }()
 
-// Remains lists in words what is stored under a tenant's name: another tenant of that name would get it. It is empty
+// ListRemains lists in words what is stored under a tenant's name: another tenant of that name would get it. It is empty
 // where nobody had the name, or all was deleted.
-func (tx *Tx) Remains(tenant string) ([]string, error) {
+func (tx *Tx) ListRemains(tenant string) ([]string, error) {
 	return queryTx(tx, func(r row) (string, error) {
 		var n int
 		err := r.Scan(&n)

@@ -53,9 +53,9 @@ func hasEmail(c *hiring.Candidate, email string) bool {
 	return len(c.Email) > 0 && strings.EqualFold(strings.TrimSpace(c.Email[0]), strings.TrimSpace(email))
 }
 
-// PutCandidate writes a candidate if its version is still the one it was read with; version 0: if there is none.
+// UpsertCandidate writes a candidate if its version is still the one it was read with; version 0: if there is none.
 // ErrStale otherwise. The other methods that write resources are alike.
-func (tx *Tx) PutCandidate(c *hiring.Candidate, now time.Time) error {
+func (tx *Tx) UpsertCandidate(c *hiring.Candidate, now time.Time) error {
 	return candidates.upsert(tx, c, now)
 }
 
@@ -73,9 +73,9 @@ func (db *DB) Candidate(ctx context.Context, tenant, id string) (*hiring.Candida
 	return candidates.get(ctx, db, tenant, id)
 }
 
-// Candidates lists candidates by id: those whose first e-mail address is this one, or all when it is empty. A page of
+// ListCandidates lists candidates by id: those whose first e-mail address is this one, or all when it is empty. A page of
 // those may be shorter than was asked for before the last one.
-func (db *DB) Candidates(ctx context.Context, tenant, email string, p Page) ([]*hiring.Candidate, string, error) {
+func (db *DB) ListCandidates(ctx context.Context, tenant, email string, p Page) ([]*hiring.Candidate, string, error) {
 	if email == "" {
 		return candidates.list(ctx, db, tenant, "", "", p)
 	}
@@ -83,8 +83,8 @@ func (db *DB) Candidates(ctx context.Context, tenant, email string, p Page) ([]*
 	return slices.DeleteFunc(page, func(c *hiring.Candidate) bool { return !hasEmail(c, email) }), next, err
 }
 
-// PutJob writes a job. ErrTaken when another job of the tenant has its id.
-func (tx *Tx) PutJob(j *hiring.Job, now time.Time) error {
+// UpsertJob writes a job. ErrTaken when another job of the tenant has its id.
+func (tx *Tx) UpsertJob(j *hiring.Job, now time.Time) error {
 	others, err := jobs.rows(tx, ` AND job = $2 AND id <> $3`, j.Tenant, j.ID, j.BoardCode)
 	if err == nil && len(others) > 0 {
 		err = ErrTaken
@@ -108,19 +108,19 @@ func (db *DB) Job(ctx context.Context, tenant, boardCode string) (*hiring.Job, e
 	return jobs.get(ctx, db, tenant, boardCode)
 }
 
-// Jobs lists jobs by job board code.
-func (db *DB) Jobs(ctx context.Context, tenant string, p Page) ([]*hiring.Job, string, error) {
+// ListJobs lists jobs by job board code.
+func (db *DB) ListJobs(ctx context.Context, tenant string, p Page) ([]*hiring.Job, string, error) {
 	return jobs.list(ctx, db, tenant, "", "", p)
 }
 
-// PutStep writes a step with its helper.
-func (tx *Tx) PutStep(s *hiring.Step, now time.Time) error { return steps.upsert(tx, s, now) }
+// UpsertStep writes a step with its helper.
+func (tx *Tx) UpsertStep(s *hiring.Step, now time.Time) error { return steps.upsert(tx, s, now) }
 
 // Step finds a step within a transaction.
 func (tx *Tx) Step(tenant, id string) (*hiring.Step, bool, error) { return steps.find(tx, tenant, id) }
 
-// Steps reads all steps of a tenant within a transaction, by id.
-func (tx *Tx) Steps(tenant string) ([]*hiring.Step, error) {
+// ListSteps reads all steps of a tenant within a transaction, by id.
+func (tx *Tx) ListSteps(tenant string) ([]*hiring.Step, error) {
 	return steps.rows(tx, ` ORDER BY id`, tenant)
 }
 
@@ -132,13 +132,13 @@ func (db *DB) Step(ctx context.Context, tenant, id string) (*hiring.Step, error)
 	return steps.get(ctx, db, tenant, id)
 }
 
-// Steps lists a tenant's steps by id. Their order in the workflow is their position.
-func (db *DB) Steps(ctx context.Context, tenant string, p Page) ([]*hiring.Step, string, error) {
+// ListSteps lists a tenant's steps by id. Their order in the workflow is their position.
+func (db *DB) ListSteps(ctx context.Context, tenant string, p Page) ([]*hiring.Step, string, error) {
 	return steps.list(ctx, db, tenant, "", "", p)
 }
 
-// PutJobApplication writes a job application. Its status is changed with AddTransition as well.
-func (tx *Tx) PutJobApplication(a *hiring.JobApplication, now time.Time) error {
+// UpsertJobApplication writes a job application. Its status is changed with InsertTransition as well.
+func (tx *Tx) UpsertJobApplication(a *hiring.JobApplication, now time.Time) error {
 	return applications.upsert(tx, a, now)
 }
 
@@ -147,13 +147,13 @@ func (tx *Tx) JobApplication(tenant, id string) (*hiring.JobApplication, bool, e
 	return applications.find(tx, tenant, id)
 }
 
-// JobApplicationsOf reads the job applications of a candidate within a transaction, by id, at most limit.
-func (tx *Tx) JobApplicationsOf(tenant, candidate string, limit int) ([]*hiring.JobApplication, error) {
+// ListJobApplicationsOf reads the job applications of a candidate within a transaction, by id, at most limit.
+func (tx *Tx) ListJobApplicationsOf(tenant, candidate string, limit int) ([]*hiring.JobApplication, error) {
 	return applications.rows(tx, ` AND candidate = $2 ORDER BY id LIMIT $3`, tenant, candidate, limit)
 }
 
-// JobIsUsed reports whether a job application is for a job.
-func (tx *Tx) JobIsUsed(tenant, boardCode string) (bool, error) {
+// IsJobUsed reports whether a job application is for a job.
+func (tx *Tx) IsJobUsed(tenant, boardCode string) (bool, error) {
 	all, err := applications.rows(tx, ` AND job = $2 ORDER BY id LIMIT 1`, tenant, boardCode)
 	return len(all) > 0, err
 }
@@ -169,8 +169,8 @@ func (db *DB) JobApplication(ctx context.Context, tenant, id string) (*hiring.Jo
 // ApplicationFilter chooses job applications by one of its fields; all of them when each is empty.
 type ApplicationFilter struct{ Candidate, Job, Step string }
 
-// JobApplications lists job applications by id.
-func (db *DB) JobApplications(ctx context.Context, tenant string, f ApplicationFilter,
+// ListJobApplications lists job applications by id.
+func (db *DB) ListJobApplications(ctx context.Context, tenant string, f ApplicationFilter,
 	p Page) ([]*hiring.JobApplication, string, error) {
 	switch {
 	case f.Candidate != "":

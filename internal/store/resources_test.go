@@ -31,7 +31,7 @@ func TestResourceIsReadAsItWasWritten(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, db *store.DB) {
 		c := candidate("initech", "c-1")
-		write(t, db, func(tx *store.Tx) error { return tx.PutCandidate(c, noon) })
+		write(t, db, func(tx *store.Tx) error { return tx.UpsertCandidate(c, noon) })
 		require.Equal(t, hiring.Row{Tenant: "initech", Version: 1, CreatedAt: noon, UpdatedAt: noon}, c.Row)
 		got, err := db.Candidate(t.Context(), "initech", "c-1")
 		require.NoError(t, err)
@@ -41,16 +41,16 @@ func TestResourceIsReadAsItWasWritten(t *testing.T) {
 
 		later := noon.Add(time.Hour)
 		c.Name.Given = "Zoe"
-		write(t, db, func(tx *store.Tx) error { return tx.PutCandidate(c, later) })
+		write(t, db, func(tx *store.Tx) error { return tx.UpsertCandidate(c, later) })
 		require.Equal(t, hiring.Row{Tenant: "initech", Version: 2, CreatedAt: noon, UpdatedAt: later}, c.Row)
 		write(t, db, func(tx *store.Tx) error {
 			for _, address := range []string{"zoe@example.org", " ZOE@EXAMPLE.ORG "} {
-				found, ok, err := tx.HoldCandidateByEmail("initech", address)
+				found, ok, err := tx.LockCandidateByEmail("initech", address)
 				require.NoError(t, err)
 				require.True(t, ok, address)
 				require.Equal(t, c, found)
 			}
-			_, ok, err := tx.HoldCandidateByEmail("acme", "zoe@example.org")
+			_, ok, err := tx.LockCandidateByEmail("acme", "zoe@example.org")
 			require.False(t, ok)
 			return err
 		})
@@ -70,7 +70,7 @@ func TestCandidatesAreToldApartByTheirWholeAddress(t *testing.T) {
 				for i := range 60 {
 					c := candidate("initech", fmt.Sprintf("c-%d-%02d", n, i))
 					c.Email = []string{address}
-					if err := tx.PutCandidate(c, noon); err != nil {
+					if err := tx.UpsertCandidate(c, noon); err != nil {
 						return err
 					}
 				}
@@ -81,7 +81,7 @@ func TestCandidatesAreToldApartByTheirWholeAddress(t *testing.T) {
 			for _, written := range []string{address, " " + strings.ToUpper(address)} {
 				found := ""
 				write(t, db, func(tx *store.Tx) error {
-					c, ok, err := tx.HoldCandidateByEmail("initech", written)
+					c, ok, err := tx.LockCandidateByEmail("initech", written)
 					if ok {
 						found = c.ID
 					}
@@ -90,7 +90,7 @@ func TestCandidatesAreToldApartByTheirWholeAddress(t *testing.T) {
 				require.Equal(t, fmt.Sprintf("c-%d-00", n), found, written)
 				listed, page := 0, store.Page{Limit: 40}
 				for {
-					all, next, err := db.Candidates(t.Context(), "initech", written, page)
+					all, next, err := db.ListCandidates(t.Context(), "initech", written, page)
 					require.NoError(t, err)
 					for _, c := range all {
 						require.Equal(t, []string{address}, c.Email)
@@ -105,13 +105,13 @@ func TestCandidatesAreToldApartByTheirWholeAddress(t *testing.T) {
 			}
 		}
 		write(t, db, func(tx *store.Tx) error {
-			if err := tx.PutCandidate(&hiring.Candidate{Row: hiring.Row{Tenant: "initech"}, ID: "nobody's"}, noon); err != nil {
+			if err := tx.UpsertCandidate(&hiring.Candidate{Row: hiring.Row{Tenant: "initech"}, ID: "nobody's"}, noon); err != nil {
 				return err
 			}
-			if _, ok, err := tx.HoldCandidateByEmail("initech", "STRASSE@example.org"); ok || err != nil {
+			if _, ok, err := tx.LockCandidateByEmail("initech", "STRASSE@example.org"); ok || err != nil {
 				return fmt.Errorf("somebody else was found: %w", err)
 			}
-			if _, ok, err := tx.HoldCandidateByEmail("initech", ""); ok || err != nil {
+			if _, ok, err := tx.LockCandidateByEmail("initech", ""); ok || err != nil {
 				return fmt.Errorf("somebody without an address was found: %w", err)
 			}
 			return nil
@@ -123,7 +123,7 @@ func TestResourceIsWrittenInThePlaceOfTheVersionItWasReadAs(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, db *store.DB) {
 		put := func(c *hiring.Candidate) error {
-			return db.Write(t.Context(), func(tx *store.Tx) error { return tx.PutCandidate(c, noon) })
+			return db.Write(t.Context(), func(tx *store.Tx) error { return tx.UpsertCandidate(c, noon) })
 		}
 		first, second := candidate("initech", "c-1"), candidate("initech", "c-1")
 		require.NoError(t, put(first))
@@ -138,7 +138,7 @@ func TestResourceIsWrittenInThePlaceOfTheVersionItWasReadAs(t *testing.T) {
 		require.ErrorIs(t, err, store.ErrNotFound)
 
 		anew := candidate("initech", "c-1")
-		write(t, db, func(tx *store.Tx) error { return tx.PutCandidate(anew, noon.Add(time.Hour)) })
+		write(t, db, func(tx *store.Tx) error { return tx.UpsertCandidate(anew, noon.Add(time.Hour)) })
 		require.Equal(t, anew.Version, second.Version)
 		require.ErrorIs(t, put(second), store.ErrStale, "what was made anew was overwritten")
 		require.ErrorIs(t, db.Write(t.Context(), func(tx *store.Tx) error { return tx.DeleteCandidate(second) }), store.ErrStale)
@@ -150,7 +150,7 @@ func TestJobIDIsUniqueInItsTenant(t *testing.T) {
 	each(t, func(t *testing.T, db *store.DB) {
 		put := func(tenant, code, id string) error {
 			return db.Write(t.Context(), func(tx *store.Tx) error {
-				return tx.PutJob(&hiring.Job{Row: hiring.Row{Tenant: tenant}, BoardCode: code, ID: id}, noon)
+				return tx.UpsertJob(&hiring.Job{Row: hiring.Row{Tenant: tenant}, BoardCode: code, ID: id}, noon)
 			})
 		}
 		require.NoError(t, put("initech", "NURSE-1", "job-1"))
@@ -166,15 +166,15 @@ func TestResourcesAreListedByPage(t *testing.T) {
 			for n := range 25 {
 				a := &hiring.JobApplication{Row: hiring.Row{Tenant: "initech"}, ID: fmt.Sprintf("a-%02d", n), Candidate: fmt.Sprint("c-", n%2), Job: fmt.Sprint("J-", n%5),
 					Status: hiring.Status{Step: fmt.Sprint("s-", n%3)}}
-				if err := tx.PutJobApplication(a, noon); err != nil {
+				if err := tx.UpsertJobApplication(a, noon); err != nil {
 					return err
 				}
 			}
-			return tx.PutJobApplication(&hiring.JobApplication{Row: hiring.Row{Tenant: "acme"}, ID: "a-00", Candidate: "c-0"}, noon)
+			return tx.UpsertJobApplication(&hiring.JobApplication{Row: hiring.Row{Tenant: "acme"}, ID: "a-00", Candidate: "c-0"}, noon)
 		})
 		list := func(f store.ApplicationFilter) (ids []string) {
 			for p := (store.Page{Limit: 4}); ; {
-				page, next, err := db.JobApplications(t.Context(), "initech", f, p)
+				page, next, err := db.ListJobApplications(t.Context(), "initech", f, p)
 				require.NoError(t, err)
 				require.LessOrEqual(t, len(page), 4)
 				for _, a := range page {
@@ -192,12 +192,12 @@ func TestResourcesAreListedByPage(t *testing.T) {
 		require.Len(t, list(store.ApplicationFilter{Candidate: "c-1"}), 12)
 		require.Len(t, list(store.ApplicationFilter{Step: "s-0"}), 9)
 		write(t, db, func(tx *store.Tx) error {
-			of, err := tx.JobApplicationsOf("initech", "c-1", 100)
+			of, err := tx.ListJobApplicationsOf("initech", "c-1", 100)
 			require.Len(t, of, 12)
-			used, err2 := tx.JobIsUsed("initech", "J-4")
+			used, err2 := tx.IsJobUsed("initech", "J-4")
 			require.NoError(t, err2)
 			require.True(t, used)
-			used, err2 = tx.JobIsUsed("initech", "J-5")
+			used, err2 = tx.IsJobUsed("initech", "J-5")
 			require.NoError(t, err2)
 			require.False(t, used)
 			return err
@@ -212,7 +212,7 @@ func TestAPageOfLargeResourcesEndsEarly(t *testing.T) {
 		const jobs, large = 5, 3 << 20
 		for n := range jobs {
 			write(t, db, func(tx *store.Tx) error {
-				return tx.PutJob(&hiring.Job{Row: hiring.Row{Tenant: "initech"}, BoardCode: fmt.Sprint("J-", n), ID: fmt.Sprint("j-", n), Title: strings.Repeat("x", large), Syndicate: true}, noon)
+				return tx.UpsertJob(&hiring.Job{Row: hiring.Row{Tenant: "initech"}, BoardCode: fmt.Sprint("J-", n), ID: fmt.Sprint("j-", n), Title: strings.Repeat("x", large), Syndicate: true}, noon)
 			})
 		}
 		walk := func(list func(p store.Page) (codes []string, next string)) {
@@ -230,7 +230,7 @@ func TestAPageOfLargeResourcesEndsEarly(t *testing.T) {
 			require.Equal(t, []string{"J-0", "J-1", "J-2", "J-3", "J-4"}, all)
 		}
 		walk(func(p store.Page) (codes []string, next string) {
-			page, next, err := db.Jobs(t.Context(), "initech", p)
+			page, next, err := db.ListJobs(t.Context(), "initech", p)
 			require.NoError(t, err)
 			for _, j := range page {
 				codes = append(codes, j.BoardCode)
@@ -238,7 +238,7 @@ func TestAPageOfLargeResourcesEndsEarly(t *testing.T) {
 			return codes, next
 		})
 		walk(func(p store.Page) (codes []string, next string) {
-			page, next, err := db.FeedJobs(t.Context(), "initech", p)
+			page, next, err := db.ListFeedJobs(t.Context(), "initech", p)
 			require.NoError(t, err)
 			for _, j := range page {
 				codes = append(codes, j.BoardCode)
@@ -253,7 +253,7 @@ func TestTransitionsAndDocumentsOfAnApplication(t *testing.T) {
 	each(t, func(t *testing.T, db *store.DB) {
 		for n := range 5 {
 			write(t, db, func(tx *store.Tx) error {
-				added, err := tx.AddApplicationDocument(&hiring.ApplicationDocument{
+				added, err := tx.InsertApplicationDocument(&hiring.ApplicationDocument{
 					Key: int64(n + 1), Tenant: "initech", Application: "a-1", ID: fmt.Sprint("doc-", n), Descriptions: []string{"Resume", "Ünï"}, FileName: "r.pdf",
 					MediaType: "application/pdf", Blob: "blob", SHA256: []byte{1}, Size: 7, CreatedAt: noon,
 				})
@@ -261,35 +261,35 @@ func TestTransitionsAndDocumentsOfAnApplication(t *testing.T) {
 				if err != nil {
 					return err
 				}
-				return tx.AddTransition(&hiring.Transition{ID: int64(n + 1), Tenant: "initech", Application: "a-1",
+				return tx.InsertTransition(&hiring.Transition{ID: int64(n + 1), Tenant: "initech", Application: "a-1",
 					Status: hiring.Status{Step: fmt.Sprint("s-", n), Name: "Offer", Category: "Hired", EnteredAt: noon}, Export: "u-1"})
 			})
 		}
 		write(t, db, func(tx *store.Tx) error {
-			added, err := tx.AddApplicationDocument(&hiring.ApplicationDocument{Key: 9, Tenant: "initech", Application: "a-1", ID: "doc-1", SHA256: []byte{1}, CreatedAt: noon})
+			added, err := tx.InsertApplicationDocument(&hiring.ApplicationDocument{Key: 9, Tenant: "initech", Application: "a-1", ID: "doc-1", SHA256: []byte{1}, CreatedAt: noon})
 			require.False(t, added, "an id was given twice")
 			return err
 		})
 		others := [][2]string{{"globex", "a-1"}, {"initech", "a-2"}}
 		for n, of := range others {
 			write(t, db, func(tx *store.Tx) error {
-				_, err := tx.AddApplicationDocument(&hiring.ApplicationDocument{Key: int64(20 + n), Tenant: of[0], Application: of[1], ID: "doc-1", Blob: "blob", SHA256: []byte{1}, CreatedAt: noon})
-				return errors.Join(err, tx.AddTransition(&hiring.Transition{ID: int64(20 + n), Tenant: of[0], Application: of[1], Status: hiring.Status{Step: "other", EnteredAt: noon}}))
+				_, err := tx.InsertApplicationDocument(&hiring.ApplicationDocument{Key: int64(20 + n), Tenant: of[0], Application: of[1], ID: "doc-1", Blob: "blob", SHA256: []byte{1}, CreatedAt: noon})
+				return errors.Join(err, tx.InsertTransition(&hiring.Transition{ID: int64(20 + n), Tenant: of[0], Application: of[1], Status: hiring.Status{Step: "other", EnteredAt: noon}}))
 			})
 		}
-		page, next, err := db.Transitions(t.Context(), "initech", "a-1", 0, 3)
+		page, next, err := db.ListTransitions(t.Context(), "initech", "a-1", 0, 3)
 		require.NoError(t, err)
 		require.Equal(t, []string{"s-4", "s-3", "s-2"}, []string{page[0].Status.Step, page[1].Status.Step, page[2].Status.Step})
-		page, next, err = db.Transitions(t.Context(), "initech", "a-1", next, 3)
+		page, next, err = db.ListTransitions(t.Context(), "initech", "a-1", next, 3)
 		require.NoError(t, err)
 		require.Zero(t, next)
 		require.Len(t, page, 2)
 		require.Equal(t, hiring.Transition{ID: 1, Tenant: "initech", Application: "a-1", Status: hiring.Status{Step: "s-0", Name: "Offer", Category: "Hired", EnteredAt: noon}, Export: "u-1"}, page[1])
 
-		docs, after, err := db.ApplicationDocuments(t.Context(), "initech", "a-1", 0, 2)
+		docs, after, err := db.ListApplicationDocuments(t.Context(), "initech", "a-1", 0, 2)
 		require.NoError(t, err)
 		require.Equal(t, []string{"Resume", "Ünï"}, docs[0].Descriptions)
-		docs, after, err = db.ApplicationDocuments(t.Context(), "initech", "a-1", after, 3)
+		docs, after, err = db.ListApplicationDocuments(t.Context(), "initech", "a-1", after, 3)
 		require.NoError(t, err)
 		require.Zero(t, after)
 		require.Len(t, docs, 3)
@@ -302,7 +302,7 @@ func TestTransitionsAndDocumentsOfAnApplication(t *testing.T) {
 		e := export("initech", "u-1", "b")
 		require.True(t, insert(t, db, e))
 		hash := [32]byte{1, 2}
-		write(t, db, func(tx *store.Tx) error { return tx.OfferDocument(got, e, 0, hash) })
+		write(t, db, func(tx *store.Tx) error { return tx.InsertOfferedDocument(got, e, 0, hash) })
 		offeredState, till, err := db.DocumentByLink(t.Context(), hash)
 		require.NoError(t, err)
 		require.Equal(t, e.DocumentsTill, till)
@@ -317,11 +317,11 @@ func TestTransitionsAndDocumentsOfAnApplication(t *testing.T) {
 		require.NoError(t, err, "an export lost a document that it offers")
 
 		write(t, db, func(tx *store.Tx) error { return tx.DeleteTransitions("initech", "a-1") })
-		page, _, err = db.Transitions(t.Context(), "initech", "a-1", 0, 3)
+		page, _, err = db.ListTransitions(t.Context(), "initech", "a-1", 0, 3)
 		require.NoError(t, err)
 		require.Empty(t, page)
 		for _, of := range others {
-			page, _, err = db.Transitions(t.Context(), of[0], of[1], 0, 3)
+			page, _, err = db.ListTransitions(t.Context(), of[0], of[1], 0, 3)
 			require.NoError(t, err)
 			require.Len(t, page, 1, "another's history went along")
 			_, err = db.ApplicationDocument(t.Context(), of[0], of[1], "doc-1")
@@ -339,18 +339,18 @@ func TestDirectoryHoldsTenantsWithTheirIntegrations(t *testing.T) {
 		hris := &hiring.Integration{Tenant: "acme", Name: "hris", URL: "https://hr.example/in/1", Secret: "s", Documents: hiring.Rehost, InFlight: 16,
 			Retry: []time.Duration{time.Second, time.Minute}, Verify: true, StandardWebhooks: true}
 		write(t, db, func(tx *store.Tx) error {
-			if err := tx.PutTenant(acme, noon); err != nil {
+			if err := tx.UpsertTenant(acme, noon); err != nil {
 				return err
 			}
-			return tx.PutIntegration(hris, noon)
+			return tx.UpsertIntegration(hris, noon)
 		})
 		for n := range store.MaxPage + 1 { // more than a page
-			write(t, db, func(tx *store.Tx) error { return tx.PutTenant(&hiring.Tenant{Name: fmt.Sprintf("b-%04d", n)}, noon) })
+			write(t, db, func(tx *store.Tx) error { return tx.UpsertTenant(&hiring.Tenant{Name: fmt.Sprintf("b-%04d", n)}, noon) })
 		}
 		after, err := db.DirectoryVersion(t.Context())
 		require.NoError(t, err)
 		require.Greater(t, after, before)
-		all, err := db.Directory(t.Context())
+		all, err := db.ListTenants(t.Context())
 		require.NoError(t, err)
 		require.Len(t, all, store.MaxPage+2)
 		got := all[0]
@@ -361,7 +361,7 @@ func TestDirectoryHoldsTenantsWithTheirIntegrations(t *testing.T) {
 		hris.Row.Tenant = "acme"
 		require.Equal(t, *hris, got.Integrations[0])
 
-		require.ErrorIs(t, db.Write(t.Context(), func(tx *store.Tx) error { return tx.PutTenant(&hiring.Tenant{Name: "acme"}, noon) }), store.ErrStale)
+		require.ErrorIs(t, db.Write(t.Context(), func(tx *store.Tx) error { return tx.UpsertTenant(&hiring.Tenant{Name: "acme"}, noon) }), store.ErrStale)
 		removed := func(v *hiring.Tenant) error {
 			return db.Write(t.Context(), func(tx *store.Tx) error { return tx.DeleteTenant(v) })
 		}
@@ -369,29 +369,29 @@ func TestDirectoryHoldsTenantsWithTheirIntegrations(t *testing.T) {
 		later := noon.Add(time.Minute)
 		write(t, db, func(tx *store.Tx) error { return tx.DeleteIntegration(hris, later) })
 		require.ErrorIs(t, removed(got), store.ErrStale, "it has none now")
-		all, err = db.Directory(t.Context())
+		all, err = db.ListTenants(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, hiring.Row{Tenant: "acme", Version: 3, CreatedAt: noon, UpdatedAt: later}, all[0].Row)
 		require.NoError(t, removed(all[0]))
 		require.ErrorIs(t, db.Write(t.Context(), func(tx *store.Tx) error {
-			return tx.PutIntegration(&hiring.Integration{Tenant: "acme", Name: "crm"}, noon)
+			return tx.UpsertIntegration(&hiring.Integration{Tenant: "acme", Name: "crm"}, noon)
 		}), store.ErrStale, "an integration of a tenant that is gone")
-		all, err = db.Directory(t.Context())
+		all, err = db.ListTenants(t.Context())
 		require.NoError(t, err)
 		require.Len(t, all, store.MaxPage+1)
 
 		anew, again := *acme, *hris
 		anew.Row, again.Row = hiring.Row{}, hiring.Row{}
 		write(t, db, func(tx *store.Tx) error {
-			if err := tx.PutTenant(&anew, noon.Add(time.Hour)); err != nil {
+			if err := tx.UpsertTenant(&anew, noon.Add(time.Hour)); err != nil {
 				return err
 			}
-			return tx.PutIntegration(&again, noon.Add(time.Hour))
+			return tx.UpsertIntegration(&again, noon.Add(time.Hour))
 		})
 		acme.Row.Version = 2 // as the new one's, for its integration
 		for what, stale := range map[string]func(*store.Tx) error{
-			"tenant put": func(tx *store.Tx) error { return tx.PutTenant(acme, noon) }, "tenant deleted": func(tx *store.Tx) error { return tx.DeleteTenant(acme) },
-			"integration put": func(tx *store.Tx) error { return tx.PutIntegration(hris, noon) }, "integration deleted": func(tx *store.Tx) error { return tx.DeleteIntegration(hris, noon) },
+			"tenant put": func(tx *store.Tx) error { return tx.UpsertTenant(acme, noon) }, "tenant deleted": func(tx *store.Tx) error { return tx.DeleteTenant(acme) },
+			"integration put": func(tx *store.Tx) error { return tx.UpsertIntegration(hris, noon) }, "integration deleted": func(tx *store.Tx) error { return tx.DeleteIntegration(hris, noon) },
 		} {
 			require.ErrorIs(t, db.Write(t.Context(), stale), store.ErrStale, "%s, though it was made anew", what)
 		}

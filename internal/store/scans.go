@@ -39,10 +39,10 @@ func (tx *Tx) offeredState(d *hiring.ApplicationDocument) (state hiring.Document
 	return hiring.Fetched, "", nil
 }
 
-// EndScan writes what a scanner says of a document: nothing found, it is clean; else it is refused, in every export as
+// FinishScan writes what a scanner says of a document: nothing found, it is clean; else it is refused, in every export as
 // well, and its file is entered among the uploads that came to nothing, for removal. It reports false when the scan had
 // ended before, or the document is gone.
-func (tx *Tx) EndScan(d *hiring.ApplicationDocument, found string, now time.Time) (bool, error) {
+func (tx *Tx) FinishScan(d *hiring.ApplicationDocument, found string, now time.Time) (bool, error) {
 	scan, state, reason := hiring.Clean, hiring.Fetched, ""
 	if found != "" {
 		scan, state, reason = hiring.Refused, hiring.GivenUp, refusedReason
@@ -59,17 +59,17 @@ func (tx *Tx) EndScan(d *hiring.ApplicationDocument, found string, now time.Time
 	if found == "" {
 		return true, nil
 	}
-	return true, tx.AddUpload(d.Blob, now)
+	return true, tx.InsertUpload(d.Blob, now)
 }
 
-// ScanStarted sets when a scan is started again if it has not ended by then.
-func (tx *Tx) ScanStarted(key int64, again time.Time) error {
+// PostponeScan sets when a scan is started again if it has not ended by then.
+func (tx *Tx) PostponeScan(key int64, again time.Time) error {
 	return tx.exec(`UPDATE application_documents SET scan_at = $1 WHERE key = $2 AND scan = 'pending'`,
 		micros(again), key)
 }
 
-// ScansDue lists the documents whose scan is to be started, those that waited longest first.
-func (db *DB) ScansDue(ctx context.Context, now time.Time, limit int) ([]int64, error) {
+// ListDueScans lists the documents whose scan is to be started, those that waited longest first.
+func (db *DB) ListDueScans(ctx context.Context, now time.Time, limit int) ([]int64, error) {
 	return query(ctx, db, func(r row) (key int64, err error) {
 		err = r.Scan(&key)
 		return key, err
@@ -77,8 +77,8 @@ func (db *DB) ScansDue(ctx context.Context, now time.Time, limit int) ([]int64, 
 		micros(now), limit)
 }
 
-// ScansPending counts the documents whose scan has not ended.
-func (db *DB) ScansPending(ctx context.Context) (int64, error) {
+// CountPendingScans counts the documents whose scan has not ended.
+func (db *DB) CountPendingScans(ctx context.Context) (int64, error) {
 	return queryOne(ctx, db, func(r row) (n int64, err error) {
 		err = r.Scan(&n)
 		return n, err

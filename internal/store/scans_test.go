@@ -17,7 +17,7 @@ func scanned(t *testing.T, db *store.DB, key int64, at time.Time) *hiring.Applic
 	d := &hiring.ApplicationDocument{Key: key, Tenant: "initech", Application: "a-1", ID: fmt.Sprint("doc-", key), MediaType: "application/pdf",
 		Blob: fmt.Sprint("blob-", key), SHA256: []byte{1}, Size: 7, CreatedAt: at, Scan: hiring.ScanPending}
 	write(t, db, func(tx *store.Tx) error {
-		_, err := tx.AddApplicationDocument(d)
+		_, err := tx.InsertApplicationDocument(d)
 		return err
 	})
 	return d
@@ -26,7 +26,7 @@ func scanned(t *testing.T, db *store.DB, key int64, at time.Time) *hiring.Applic
 func endScan(t *testing.T, db *store.DB, d *hiring.ApplicationDocument, found string) (ended bool) {
 	t.Helper()
 	write(t, db, func(tx *store.Tx) (err error) {
-		ended, err = tx.EndScan(d, found, noon)
+		ended, err = tx.FinishScan(d, found, noon)
 		return err
 	})
 	return ended
@@ -36,7 +36,7 @@ func TestScansAreStartedInTurn(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, db *store.DB) {
 		due := func(at time.Time) []int64 {
-			keys, err := db.ScansDue(t.Context(), at, 2)
+			keys, err := db.ListDueScans(t.Context(), at, 2)
 			require.NoError(t, err)
 			return keys
 		}
@@ -44,15 +44,15 @@ func TestScansAreStartedInTurn(t *testing.T) {
 			scanned(t, db, int64(3-n), noon.Add(time.Duration(n)*time.Second))
 		}
 		write(t, db, func(tx *store.Tx) error {
-			_, err := tx.AddApplicationDocument(&hiring.ApplicationDocument{Key: 9, Tenant: "initech", Application: "a-1", ID: "doc-9", SHA256: []byte{1}, CreatedAt: noon})
+			_, err := tx.InsertApplicationDocument(&hiring.ApplicationDocument{Key: 9, Tenant: "initech", Application: "a-1", ID: "doc-9", SHA256: []byte{1}, CreatedAt: noon})
 			return err
 		})
 		require.Empty(t, due(noon.Add(-time.Microsecond)))
 		require.Equal(t, []int64{3}, due(noon))
 		require.Equal(t, []int64{3, 2}, due(noon.Add(time.Hour)))
-		write(t, db, func(tx *store.Tx) error { return tx.ScanStarted(3, noon.Add(time.Hour)) })
+		write(t, db, func(tx *store.Tx) error { return tx.PostponeScan(3, noon.Add(time.Hour)) })
 		require.Equal(t, []int64{2, 1}, due(noon.Add(time.Hour-time.Microsecond)))
-		n, err := db.ScansPending(t.Context())
+		n, err := db.CountPendingScans(t.Context())
 		require.NoError(t, err)
 		require.EqualValues(t, 3, n, "one whose scan is under way is pending, too")
 	})
@@ -78,7 +78,7 @@ func TestAScanEndsOnce(t *testing.T) {
 			require.NoError(t, err)
 			require.Nil(t, got)
 		}
-		uploads, err := db.Uploads(t.Context(), noon.Add(time.Second), 0, 10)
+		uploads, err := db.ListUploads(t.Context(), noon.Add(time.Second), 0, 10)
 		require.NoError(t, err)
 		require.Equal(t, []string{bad.Blob}, uploads, "the file of what was refused is to be removed")
 		got, err := db.DocumentToScan(t.Context(), 77)
@@ -98,7 +98,7 @@ func TestExportsFollowTheScan(t *testing.T) {
 			require.True(t, insert(t, db, e))
 			write(t, db, func(tx *store.Tx) error {
 				for n, d := range all {
-					if err := tx.OfferDocument(d, e, n, [32]byte{byte(e.ID), byte(len(key)), byte(n)}); err != nil {
+					if err := tx.InsertOfferedDocument(d, e, n, [32]byte{byte(e.ID), byte(len(key)), byte(n)}); err != nil {
 						return err
 					}
 				}
@@ -107,7 +107,7 @@ func TestExportsFollowTheScan(t *testing.T) {
 			return e
 		}
 		states := func(e *hiring.Export) (all []string) {
-			docs, err := db.Documents(t.Context(), e.ID)
+			docs, err := db.ListDocuments(t.Context(), e.ID)
 			require.NoError(t, err)
 			for _, d := range docs {
 				all = append(all, string(d.State)+" "+d.Reason)

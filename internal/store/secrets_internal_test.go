@@ -46,7 +46,7 @@ func openSealing(t *testing.T, address string, texts ...string) (*DB, *vault.Vau
 // swap has a database seal with other texts, as after a reload.
 func swap(t *testing.T, db *DB, texts ...string) *vault.Vault {
 	t.Helper()
-	old, _ := db.vaults.Settled()
+	old, _ := db.vaults.Sole()
 	next := vaultOf(t, texts...)
 	db.vaults.Add(next)
 	db.vaults.Remove(old)
@@ -57,11 +57,11 @@ func putSecrets(t *testing.T, db *DB, names ...string) {
 	t.Helper()
 	require.NoError(t, db.Write(t.Context(), func(tx *Tx) error {
 		for _, name := range names {
-			if err := tx.PutTenant(&hiring.Tenant{Name: name, Secrets: []hiring.Secret{hiring.Secret(name + "-hunter2")}}, secretsNoon); err != nil {
+			if err := tx.UpsertTenant(&hiring.Tenant{Name: name, Secrets: []hiring.Secret{hiring.Secret(name + "-hunter2")}}, secretsNoon); err != nil {
 				return err
 			}
 			i := &hiring.Integration{Tenant: name, Name: "hris", URL: "https://hr.example/in/" + name, Secret: hiring.Secret(name + "-hunter3"), Documents: hiring.Rehost}
-			if err := tx.PutIntegration(i, secretsNoon); err != nil {
+			if err := tx.UpsertIntegration(i, secretsNoon); err != nil {
 				return err
 			}
 		}
@@ -72,7 +72,7 @@ func putSecrets(t *testing.T, db *DB, names ...string) {
 // requireSecrets reads all secrets, which are those of putSecrets.
 func requireSecrets(t *testing.T, db *DB, tenants int) {
 	t.Helper()
-	all, err := db.Directory(t.Context())
+	all, err := db.ListTenants(t.Context())
 	require.NoError(t, err)
 	require.Len(t, all, tenants)
 	for _, one := range all {
@@ -98,7 +98,7 @@ func secretRows(t *testing.T, db *DB) (all []secretRow) {
 // rowVersions are what ETags and other nodes go by.
 func rowVersions(t *testing.T, db *DB) (all []string) {
 	t.Helper()
-	tenants, err := db.Directory(t.Context())
+	tenants, err := db.ListTenants(t.Context())
 	require.NoError(t, err)
 	for _, one := range tenants {
 		all = append(all, fmt.Sprint(one.Name, one.Row, one.Integrations[0].Row))
@@ -129,7 +129,7 @@ func TestSecretsAreSealed(t *testing.T) {
 			require.NotErrorIs(t, err, ErrUnavailable)
 		}
 		swap(t, db, newestKey)
-		_, err := db.Directory(t.Context())
+		_, err := db.ListTenants(t.Context())
 		require.ErrorIs(t, err, ErrSealed)
 		require.NotErrorIs(t, err, ErrUnavailable, "somebody looks for a database that is away")
 	})
@@ -152,7 +152,7 @@ func TestSecretsAreBoundToTheirRow(t *testing.T) {
 			requireSecrets(t, db, 2)
 			require.NoError(t, db.Write(t.Context(), func(tx *Tx) error { _, err := tx.sql.Exec(copying); return err }))
 			require.ErrorIs(t, db.CheckSecrets(t.Context(), v), ErrSealed)
-			_, err := db.Directory(t.Context())
+			_, err := db.ListTenants(t.Context())
 			require.ErrorIs(t, err, ErrSealed)
 			require.ErrorContains(t, err, other)
 			require.NoError(t, db.Write(t.Context(), func(tx *Tx) error {
@@ -186,13 +186,13 @@ func TestResealing(t *testing.T) {
 		for _, texts := range [][]string{{formerKey}, {newestKey, formerKey}} {
 			v := swap(t, db, texts...)
 			requireSecrets(t, db, n)
-			resealed, err := db.Reseal(t.Context(), v)
+			resealed, err := db.Reencrypt(t.Context(), v)
 			require.NoError(t, err)
 			require.Equal(t, 3*n, resealed)
 			require.NoError(t, db.CheckSecrets(t.Context(), v.Newest()))
 			rows := secretRows(t, db)
 			db.Commits()
-			resealed, err = db.Reseal(t.Context(), v)
+			resealed, err = db.Reencrypt(t.Context(), v)
 			require.NoError(t, err)
 			require.Zero(t, resealed)
 			require.Equal(t, rows, secretRows(t, db), "what is sealed with the key is sealed once more")
@@ -216,7 +216,7 @@ func TestSavedDuringAReload(t *testing.T) {
 		require.NoError(t, db.CheckSecrets(t.Context(), none))
 		db.vaults.Remove(none)
 		requireSecrets(t, db, 1)
-		resealed, err := db.Reseal(t.Context(), v)
+		resealed, err := db.Reencrypt(t.Context(), v)
 		require.NoError(t, err)
 		require.Equal(t, 3, resealed)
 		require.ErrorIs(t, db.CheckSecrets(t.Context(), none), ErrSealed)
@@ -243,7 +243,7 @@ func TestResealingGoesOn(t *testing.T) {
 				end()
 			}
 		}, nil)
-		resealed, err := db.Reseal(ctx, v)
+		resealed, err := db.Reencrypt(ctx, v)
 		require.ErrorIs(t, err, context.Canceled)
 		require.Equal(t, secretsAtOnce, resealed)
 		observe(db, nil, nil)
@@ -254,7 +254,7 @@ func TestResealingGoesOn(t *testing.T) {
 		require.NoError(t, none.Close())
 		db, v = openSealing(t, address, newestKey, formerKey)
 		requireSecrets(t, db, n)
-		resealed, err = db.Reseal(t.Context(), v)
+		resealed, err = db.Reencrypt(t.Context(), v)
 		require.NoError(t, err)
 		require.Equal(t, 3*n, resealed)
 		require.NoError(t, db.CheckSecrets(t.Context(), v.Newest()))
@@ -266,11 +266,11 @@ func TestResealingLeavesWhatSomebodyChanges(t *testing.T) {
 	t.Parallel()
 	tenant := func(tx *Tx) error {
 		row := hiring.Row{Version: 2, CreatedAt: secretsNoon} // of a tenant that got an integration
-		return tx.PutTenant(&hiring.Tenant{Row: row, Name: "acme", Secrets: []hiring.Secret{"changed"}}, secretsNoon)
+		return tx.UpsertTenant(&hiring.Tenant{Row: row, Name: "acme", Secrets: []hiring.Secret{"changed"}}, secretsNoon)
 	}
 	integration := func(tx *Tx) error {
 		row := hiring.Row{Version: 1, CreatedAt: secretsNoon}
-		return tx.PutIntegration(&hiring.Integration{Row: row, Tenant: "acme", Name: "hris", URL: "https://hr.example/in/changed", Secret: "changed", Documents: hiring.Rehost}, secretsNoon)
+		return tx.UpsertIntegration(&hiring.Integration{Row: row, Tenant: "acme", Name: "hris", URL: "https://hr.example/in/changed", Secret: "changed", Documents: hiring.Rehost}, secretsNoon)
 	}
 	for name, one := range map[string]struct {
 		table  secretTable
@@ -289,11 +289,11 @@ func TestResealingLeavesWhatSomebodyChanges(t *testing.T) {
 						require.NoError(t, db.Write(t.Context(), one.change))
 					}
 				})
-				_, err := db.Reseal(t.Context(), v)
+				_, err := db.Reencrypt(t.Context(), v)
 				require.NoError(t, err)
 				require.True(t, changed)
 				observe(db, nil, nil)
-				all, err := db.Directory(t.Context())
+				all, err := db.ListTenants(t.Context())
 				require.NoError(t, err)
 				if name == "tenant" {
 					require.Equal(t, []string{"changed"}, all[0].SigningKeys())
@@ -315,14 +315,14 @@ func TestAllIntegrationsOfATenantAreSealed(t *testing.T) {
 		require.NoError(t, db.Write(t.Context(), func(tx *Tx) error {
 			for _, name := range tenantNames(n) {
 				i := &hiring.Integration{Tenant: "acme", Name: name, URL: "https://hr.example/in", Secret: "hunter3", Documents: hiring.Rehost}
-				if err := tx.PutIntegration(i, secretsNoon); err != nil {
+				if err := tx.UpsertIntegration(i, secretsNoon); err != nil {
 					return err
 				}
 			}
 			return nil
 		}))
 		require.NoError(t, db.CheckSecrets(t.Context(), none))
-		resealed, err := db.Reseal(t.Context(), swap(t, db, formerKey))
+		resealed, err := db.Reencrypt(t.Context(), swap(t, db, formerKey))
 		require.NoError(t, err)
 		require.Equal(t, 2*(n+2)+2, resealed)
 	})
@@ -337,17 +337,17 @@ func TestResealingPassesOverWhatItCantOpen(t *testing.T) {
 		v := swap(t, db, newestKey)
 		putSecrets(t, db, "globex")
 		require.NoError(t, db.Write(t.Context(), func(tx *Tx) error {
-			return tx.PutTenant(&hiring.Tenant{Name: "initech"}, secretsNoon)
+			return tx.UpsertTenant(&hiring.Tenant{Name: "initech"}, secretsNoon)
 		}))
 		foreign := secretRows(t, db)[0]
-		resealed, err := db.Reseal(t.Context(), v)
+		resealed, err := db.Reencrypt(t.Context(), v)
 		require.ErrorIs(t, err, ErrSealed)
 		require.ErrorContains(t, err, "acme")
 		require.Zero(t, resealed)
 		require.Equal(t, foreign, secretRows(t, db)[0])
 
 		third := swap(t, db, "a third text of more than thirty-two characters", newestKey)
-		resealed, err = db.Reseal(t.Context(), third)
+		resealed, err = db.Reencrypt(t.Context(), third)
 		require.ErrorIs(t, err, ErrSealed)
 		require.Equal(t, 4, resealed)
 	})
@@ -365,7 +365,7 @@ func TestTwoNodesChangeTheKey(t *testing.T) {
 	done := make(chan error, 3)
 	for db, v := range map[*DB]*vault.Vault{ahead: first, behind: second} {
 		go func() {
-			_, err := db.Reseal(t.Context(), v)
+			_, err := db.Reencrypt(t.Context(), v)
 			done <- err
 		}()
 	}
@@ -374,7 +374,7 @@ func TestTwoNodesChangeTheKey(t *testing.T) {
 			row := hiring.Row{Version: 2, CreatedAt: secretsNoon} // of a tenant that got an integration
 			if err := behind.Write(t.Context(), func(tx *Tx) error {
 				next := hiring.Tenant{Row: row, Name: name, Title: "changed", Secrets: []hiring.Secret{hiring.Secret(name + "-hunter2")}}
-				return tx.PutTenant(&next, secretsNoon)
+				return tx.UpsertTenant(&next, secretsNoon)
 			}); err != nil {
 				done <- err
 				return
@@ -388,14 +388,14 @@ func TestTwoNodesChangeTheKey(t *testing.T) {
 	for _, db := range []*DB{ahead, behind} {
 		requireSecrets(t, db, n)
 	}
-	all, err := ahead.Directory(t.Context())
+	all, err := ahead.ListTenants(t.Context())
 	require.NoError(t, err)
 	for _, one := range all {
 		require.Equal(t, "changed", one.Title)
 	}
 	// The one that was behind comes to the front; then the former key is not needed.
 	v := swap(t, behind, newestKey, formerKey)
-	_, err = behind.Reseal(t.Context(), v)
+	_, err = behind.Reencrypt(t.Context(), v)
 	require.NoError(t, err)
 	swap(t, ahead, newestKey)
 	requireSecrets(t, ahead, n)
@@ -411,7 +411,7 @@ func TestSecretsOfALostKeyCanBeRemoved(t *testing.T) {
 		putSecrets(t, db, "acme", "globex")
 		require.True(t, renew(t, db, secretsNoon))
 		statements := []string{"DELETE FROM integrations", "UPDATE tenants SET secrets = X'015B5D'", "DELETE FROM data_keys"}
-		if !db.Alone() {
+		if !db.Exclusive() {
 			statements[1] = `UPDATE tenants SET secrets = '\x015b5d'`
 		}
 		for _, one := range statements {
@@ -420,7 +420,7 @@ func TestSecretsOfALostKeyCanBeRemoved(t *testing.T) {
 		}
 		none := swap(t, db)
 		require.NoError(t, db.CheckSecrets(t.Context(), none))
-		all, err := db.Directory(t.Context())
+		all, err := db.ListTenants(t.Context())
 		require.NoError(t, err)
 		require.Len(t, all, 2)
 		require.Empty(t, all[0].Secrets)

@@ -7,9 +7,9 @@ import (
 	"github.com/hiregate/hiregate/internal/identity"
 )
 
-// BeginSession inserts a session and deletes the one before, if any. ErrNotFound: since the user was read they were
+// InsertSession inserts a session and deletes the one before, if any. ErrNotFound: since the user was read they were
 // disabled, got another password, have to set up a second factor, or lost the account at another provider.
-func (tx *Tx) BeginSession(before identity.Hash, s *identity.Session, u *identity.User) error {
+func (tx *Tx) InsertSession(before identity.Hash, s *identity.Session, u *identity.User) error {
 	if err := tx.lockUser(u.ID); err != nil {
 		return err
 	}
@@ -23,7 +23,7 @@ func (tx *Tx) BeginSession(before identity.Hash, s *identity.Session, u *identit
 			return ErrNotFound
 		}
 	}
-	if err := tx.EndSession(before); err != nil {
+	if err := tx.DeleteSession(before); err != nil {
 		return err
 	}
 	if err := tx.deleteExpired("sessions", "hash", "till", sweep, s.SignedInAt); err != nil {
@@ -36,8 +36,8 @@ func (tx *Tx) BeginSession(before identity.Hash, s *identity.Session, u *identit
 		s.Hash[:], s.Issuer, micros(s.SignedInAt), micros(s.Till), u.ID, u.Password, u.TOTPRequired)
 }
 
-// EndSession ends a session; there may be none.
-func (tx *Tx) EndSession(hash identity.Hash) error {
+// DeleteSession ends a session; there may be none.
+func (tx *Tx) DeleteSession(hash identity.Hash) error {
 	return tx.exec(`DELETE FROM sessions WHERE hash = $1`, hash[:])
 }
 
@@ -53,15 +53,15 @@ func (db *DB) Session(ctx context.Context, issuer string, hash identity.Hash,
 		WHERE s.hash = $1 AND s.issuer = $2 AND s.till > $3 AND u.disabled_at IS NULL`, hash[:], issuer, micros(now))
 }
 
-// Consent stores that a user lets a client have a scope.
-func (tx *Tx) Consent(user, client, scope string, now time.Time) error {
+// UpsertConsent stores that a user lets a client have a scope.
+func (tx *Tx) UpsertConsent(user, client, scope string, now time.Time) error {
 	return tx.exec(`INSERT INTO consents (user_id, client, scope, at) VALUES ($1, $2, $3, $4)
 		ON CONFLICT (user_id, client) DO UPDATE SET scope = excluded.scope, at = excluded.at`,
 		user, client, scope, micros(now))
 }
 
-// Consented reads the scope that a user lets a client have; ErrNotFound when they were never asked.
-func (db *DB) Consented(ctx context.Context, user, client string) (scope string, err error) {
+// ConsentedScope reads the scope that a user lets a client have; ErrNotFound when they were never asked.
+func (db *DB) ConsentedScope(ctx context.Context, user, client string) (scope string, err error) {
 	return queryOne(ctx, db, scanned[string],
 		`SELECT scope FROM consents WHERE user_id = $1 AND client = $2`, user, client)
 }

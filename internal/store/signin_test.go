@@ -19,11 +19,11 @@ const issuer = "https://gate.example.com/signin"
 func people(t *testing.T, db *store.DB) {
 	t.Helper()
 	write(t, db, func(tx *store.Tx) error {
-		if err := tx.AddUser(&identity.User{ID: "ada", Email: "Ada@example.com", EmailVerified: true, Name: "Ada Lovelace", GivenName: "Ada", FamilyName: "Lovelace", Password: "$x", CreatedAt: noon}); err != nil {
+		if err := tx.InsertUser(&identity.User{ID: "ada", Email: "Ada@example.com", EmailVerified: true, Name: "Ada Lovelace", GivenName: "Ada", FamilyName: "Lovelace", Password: "$x", CreatedAt: noon}); err != nil {
 			return err
 		}
 		for _, id := range []string{"app", "other"} {
-			if err := tx.AddClient(&identity.Client{ID: id, Name: "App", RedirectURIs: []string{"https://app.example.com/cb"}, Algorithm: identity.RS256, Consent: true, CreatedAt: noon}); err != nil {
+			if err := tx.InsertClient(&identity.Client{ID: id, Name: "App", RedirectURIs: []string{"https://app.example.com/cb"}, Algorithm: identity.RS256, Consent: true, CreatedAt: noon}); err != nil {
 				return err
 			}
 		}
@@ -42,18 +42,18 @@ func TestUsers(t *testing.T) {
 		_, err = db.UserByEmail(t.Context(), "bob@example.com")
 		require.ErrorIs(t, err, store.ErrNotFound)
 		err = db.Write(t.Context(), func(tx *store.Tx) error {
-			return tx.AddUser(&identity.User{ID: "ada2", Email: "ada@example.COM", CreatedAt: noon})
+			return tx.InsertUser(&identity.User{ID: "ada2", Email: "ada@example.COM", CreatedAt: noon})
 		})
 		require.ErrorIs(t, err, store.ErrTaken)
 
 		write(t, db, func(tx *store.Tx) error {
-			return tx.AddUser(&identity.User{ID: "bob", Email: "bob@example.com", CreatedAt: noon})
+			return tx.InsertUser(&identity.User{ID: "bob", Email: "bob@example.com", CreatedAt: noon})
 		})
-		page, next, err := db.Users(t.Context(), store.Page{Limit: 1})
+		page, next, err := db.ListUsers(t.Context(), store.Page{Limit: 1})
 		require.NoError(t, err)
 		require.Equal(t, "ada", next)
 		require.Equal(t, []*identity.User{want}, page)
-		page, next, err = db.Users(t.Context(), store.Page{After: next, Limit: 1})
+		page, next, err = db.ListUsers(t.Context(), store.Page{After: next, Limit: 1})
 		require.NoError(t, err)
 		require.Empty(t, next)
 		require.Equal(t, "bob", page[0].ID)
@@ -69,16 +69,16 @@ func TestClients(t *testing.T) {
 		require.Equal(t, &identity.Client{ID: "app", Name: "App", RedirectURIs: []string{"https://app.example.com/cb"}, Algorithm: identity.RS256, Consent: true, CreatedAt: noon}, c)
 		_, err = db.Client(t.Context(), "nobody\x00")
 		require.ErrorIs(t, err, store.ErrNotFound)
-		require.ErrorIs(t, db.Write(t.Context(), func(tx *store.Tx) error { return tx.AddClient(c) }), store.ErrTaken)
+		require.ErrorIs(t, db.Write(t.Context(), func(tx *store.Tx) error { return tx.InsertClient(c) }), store.ErrTaken)
 
 		secrets := func() []identity.Hash {
-			all, err := db.ClientSecrets(t.Context(), "app")
+			all, err := db.ListClientSecrets(t.Context(), "app")
 			require.NoError(t, err)
 			return all
 		}
 		add := func(text string, after time.Duration) error {
 			return db.Write(t.Context(), func(tx *store.Tx) error {
-				return tx.AddClientSecret("app", identity.HashSecret(text), noon.Add(after))
+				return tx.InsertClientSecret("app", identity.HashSecret(text), noon.Add(after))
 			})
 		}
 		require.Empty(t, secrets())
@@ -86,14 +86,14 @@ func TestClients(t *testing.T) {
 		require.NoError(t, add("two", time.Second))
 		require.ErrorIs(t, add("three", 2*time.Second), store.ErrTooMany)
 		require.Equal(t, []identity.Hash{identity.HashSecret("one"), identity.HashSecret("two")}, secrets())
-		write(t, db, func(tx *store.Tx) error { return tx.KeepClientSecret("app") })
+		write(t, db, func(tx *store.Tx) error { return tx.DeleteOlderClientSecrets("app") })
 		require.Equal(t, []identity.Hash{identity.HashSecret("two")}, secrets())
 		require.NoError(t, add("three", 2*time.Second))
 		// The newest is the one that was made last, whatever the clocks say.
-		write(t, db, func(tx *store.Tx) error { return tx.KeepClientSecret("app") })
+		write(t, db, func(tx *store.Tx) error { return tx.DeleteOlderClientSecrets("app") })
 		require.NoError(t, add("four", -time.Hour))
 		require.Equal(t, []identity.Hash{identity.HashSecret("three"), identity.HashSecret("four")}, secrets())
-		write(t, db, func(tx *store.Tx) error { return tx.KeepClientSecret("app") })
+		write(t, db, func(tx *store.Tx) error { return tx.DeleteOlderClientSecrets("app") })
 		require.Equal(t, []identity.Hash{identity.HashSecret("four")}, secrets())
 
 		c.Name, c.LogoutURIs, c.Algorithm, c.SecretPost, c.RequirePKCE, c.Consent = "Other", []string{"https://app.example.com/"}, identity.ES256, true, true, false
@@ -105,7 +105,7 @@ func TestClients(t *testing.T) {
 		got, err := db.Client(t.Context(), "app")
 		require.NoError(t, err)
 		require.Equal(t, c, got)
-		page, _, err := db.Clients(t.Context(), store.Page{})
+		page, _, err := db.ListClients(t.Context(), store.Page{})
 		require.NoError(t, err)
 		require.Len(t, page, 2)
 	})
@@ -119,7 +119,7 @@ func TestSessions(t *testing.T) {
 		begin := func(hash, before identity.Hash, at time.Time) {
 			ada := user(t, db, "ada")
 			write(t, db, func(tx *store.Tx) error {
-				return tx.BeginSession(before, &identity.Session{Hash: hash, Issuer: issuer, UserID: "ada", SignedInAt: at, Till: at.Add(time.Hour)}, ada)
+				return tx.InsertSession(before, &identity.Session{Hash: hash, Issuer: issuer, UserID: "ada", SignedInAt: at, Till: at.Add(time.Hour)}, ada)
 			})
 		}
 		there := func(hash identity.Hash, issuer string, at time.Time) bool {
@@ -138,7 +138,7 @@ func TestSessions(t *testing.T) {
 		begin(two, one, noon)
 		require.False(t, there(one, issuer, noon), "the session before is still good")
 		require.True(t, there(two, issuer, noon))
-		write(t, db, func(tx *store.Tx) error { return tx.EndSession(two) })
+		write(t, db, func(tx *store.Tx) error { return tx.DeleteSession(two) })
 		require.False(t, there(two, issuer, noon))
 
 		begin(one, identity.Hash{}, noon)
@@ -151,15 +151,15 @@ func TestSessions(t *testing.T) {
 		})
 		require.False(t, there(one, issuer, noon), "a disabled user is signed in")
 
-		_, err := db.Consented(t.Context(), "ada", "app")
+		_, err := db.ConsentedScope(t.Context(), "ada", "app")
 		require.ErrorIs(t, err, store.ErrNotFound)
 		for _, scope := range []string{"openid", "openid email"} {
-			write(t, db, func(tx *store.Tx) error { return tx.Consent("ada", "app", scope, noon) })
-			got, err := db.Consented(t.Context(), "ada", "app")
+			write(t, db, func(tx *store.Tx) error { return tx.UpsertConsent("ada", "app", scope, noon) })
+			got, err := db.ConsentedScope(t.Context(), "ada", "app")
 			require.NoError(t, err)
 			require.Equal(t, scope, got)
 		}
-		_, err = db.Consented(t.Context(), "ada", "other")
+		_, err = db.ConsentedScope(t.Context(), "ada", "other")
 		require.ErrorIs(t, err, store.ErrNotFound, "what one client was let have another one has")
 	})
 }
@@ -187,8 +187,8 @@ func issueAt(t *testing.T, db *store.DB, code string, at time.Time) {
 	g.IssuedAt = at
 	s := &identity.Session{Hash: identity.HashSecret("session of " + code), Issuer: issuer, UserID: g.UserID, SignedInAt: g.SignedInAt, Till: at.Add(time.Hour)}
 	u := user(t, db, g.UserID)
-	write(t, db, func(tx *store.Tx) error { return tx.BeginSession(s.Hash, s, u) })
-	write(t, db, func(tx *store.Tx) error { return tx.IssueCode(identity.HashSecret(code), s.Hash, g) })
+	write(t, db, func(tx *store.Tx) error { return tx.InsertSession(s.Hash, s, u) })
+	write(t, db, func(tx *store.Tx) error { return tx.InsertCode(identity.HashSecret(code), s.Hash, g) })
 }
 
 func tokens(name string, at time.Time) []identity.Token {
@@ -300,7 +300,7 @@ func TestKeysAndLog(t *testing.T) {
 		k := &identity.Key{Algorithm: identity.RS256, Generation: 1, ID: "k1", Sealed: []byte{0, 1, 255}, SignsFrom: noon, CreatedAt: noon}
 		for _, want := range []bool{true, false} {
 			write(t, db, func(tx *store.Tx) error {
-				added, err := tx.AddKey(k)
+				added, err := tx.InsertKey(k)
 				require.Equal(t, want, added)
 				return err
 			})
@@ -310,25 +310,25 @@ func TestKeysAndLog(t *testing.T) {
 		other := *k
 		other.Algorithm, other.ID = identity.ES256, "k9"
 		for _, one := range []*identity.Key{&next, &other} {
-			write(t, db, func(tx *store.Tx) error { _, err := tx.AddKey(one); return err })
+			write(t, db, func(tx *store.Tx) error { _, err := tx.InsertKey(one); return err })
 		}
-		all, err := db.Keys(t.Context())
+		all, err := db.ListKeys(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, []*identity.Key{&other, k, &next}, all)
-		write(t, db, func(tx *store.Tx) error { return tx.DropKeys(identity.RS256, 2) })
-		all, err = db.Keys(t.Context())
+		write(t, db, func(tx *store.Tx) error { return tx.DeleteKeys(identity.RS256, 2) })
+		all, err = db.ListKeys(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, []*identity.Key{&other, &next}, all)
 
 		for n := range 3 {
 			write(t, db, func(tx *store.Tx) error {
-				return tx.LogSignin(&identity.Entry{At: noon.Add(time.Duration(n) * 45 * 24 * time.Hour), Event: "sign-in", Result: "success", Issuer: issuer, Client: "app", UserID: fmt.Sprint(n), Address: "192.0.2.1"})
+				return tx.InsertSigninEntry(&identity.Entry{At: noon.Add(time.Duration(n) * 45 * 24 * time.Hour), Event: "sign-in", Result: "success", Issuer: issuer, Client: "app", UserID: fmt.Sprint(n), Address: "192.0.2.1"})
 			})
 		}
-		page, before, err := db.SigninLog(t.Context(), 0, 1)
+		page, before, err := db.ListSigninEntries(t.Context(), 0, 1)
 		require.NoError(t, err)
 		require.Equal(t, &identity.Entry{ID: page[0].ID, At: noon.Add(90 * 24 * time.Hour), Event: "sign-in", Result: "success", Issuer: issuer, Client: "app", UserID: "2", Address: "192.0.2.1"}, page[0])
-		page, before, err = db.SigninLog(t.Context(), before, 10)
+		page, before, err = db.ListSigninEntries(t.Context(), before, 10)
 		require.NoError(t, err)
 		require.Zero(t, before)
 		require.Len(t, page, 1, "what is older than 90 days is still there")

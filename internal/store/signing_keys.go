@@ -11,20 +11,20 @@ import (
 // maxKeys is more than are ever published.
 const maxKeys = 100
 
-// AddKey inserts the next generation of an algorithm's keys. It reports false when another node was quicker.
-func (tx *Tx) AddKey(k *identity.Key) (bool, error) {
+// InsertKey inserts the next generation of an algorithm's keys. It reports false when another node was quicker.
+func (tx *Tx) InsertKey(k *identity.Key) (bool, error) {
 	return tx.changed(`INSERT INTO signing_keys (algorithm, generation, id, sealed, signs_from, created_at)
 		VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING`,
 		string(k.Algorithm), k.Generation, k.ID, k.Sealed, micros(k.SignsFrom), micros(k.CreatedAt))
 }
 
-// DropKeys deletes the keys of an algorithm before a generation.
-func (tx *Tx) DropKeys(a identity.Algorithm, before int) error {
+// DeleteKeys deletes the keys of an algorithm before a generation.
+func (tx *Tx) DeleteKeys(a identity.Algorithm, before int) error {
 	return tx.exec(`DELETE FROM signing_keys WHERE algorithm = $1 AND generation < $2`, string(a), before)
 }
 
-// Keys reads all keys, by algorithm and generation.
-func (db *DB) Keys(ctx context.Context) ([]*identity.Key, error) {
+// ListKeys reads all keys, by algorithm and generation.
+func (db *DB) ListKeys(ctx context.Context) ([]*identity.Key, error) {
 	return query(ctx, db, func(r row) (*identity.Key, error) {
 		var k identity.Key
 		err := r.Scan(&k.Algorithm, &k.Generation, &k.ID, &k.Sealed, moment{&k.SignsFrom}, moment{&k.CreatedAt})
@@ -36,8 +36,8 @@ func (db *DB) Keys(ctx context.Context) ([]*identity.Key, error) {
 // logKept is how long the log of sign-ins goes back.
 const logKept = 90 * 24 * time.Hour
 
-// LogSignin adds an entry to the log of sign-ins, and removes some that are too old.
-func (tx *Tx) LogSignin(e *identity.Entry) error {
+// InsertSigninEntry adds an entry to the log of sign-ins, and removes some that are too old.
+func (tx *Tx) InsertSigninEntry(e *identity.Entry) error {
 	if err := tx.deleteExpired("signin_log", "id", "at", sweep, e.At.Add(-logKept)); err != nil {
 		return err
 	}
@@ -46,9 +46,9 @@ func (tx *Tx) LogSignin(e *identity.Entry) error {
 		micros(e.At), e.Event, e.Result, e.Issuer, e.Client, e.UserID, e.Address)
 }
 
-// SigninLog lists the log of sign-ins, the newest first: the entries before one, or from the newest on when before is
+// ListSigninEntries lists the log of sign-ins, the newest first: the entries before one, or from the newest on when before is
 // 0.
-func (db *DB) SigninLog(ctx context.Context, before int64, limit int) ([]*identity.Entry, int64, error) {
+func (db *DB) ListSigninEntries(ctx context.Context, before int64, limit int) ([]*identity.Entry, int64, error) {
 	if before <= 0 {
 		before = math.MaxInt64
 	}

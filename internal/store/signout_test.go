@@ -23,40 +23,40 @@ func TestNothingBeginsBehindASignOut(t *testing.T) {
 			"reset":   func(tx *store.Tx) (bool, error) { return tx.ResetUser("ada", "another "+t.Name(), noon) },
 			"totp":    func(tx *store.Tx) (bool, error) { return tx.RequireTOTP("ada", true, noon) },
 			"disable": func(tx *store.Tx) (bool, error) { return tx.DisableUser("ada", noon) },
-			"unlink":  func(tx *store.Tx) (bool, error) { return tx.UnjoinUpstream("ada", noon) },
+			"unlink":  func(tx *store.Tx) (bool, error) { return tx.DeleteUpstreamAccounts("ada", noon) },
 		} {
 			write(t, db, func(tx *store.Tx) error {
 				_, err := tx.ResetUser("ada", "first "+name, noon)
-				return errors.Join(err, second(tx.RequireTOTP("ada", false, noon)), tx.JoinUpstream(company, "1 "+name, "ada", noon))
+				return errors.Join(err, second(tx.RequireTOTP("ada", false, noon)), tx.InsertUpstreamAccount(company, "1 "+name, "ada", noon))
 			})
 			before := user(t, db, "ada")
 			s := &identity.Session{Hash: identity.HashSecret(name), Issuer: issuer, UserID: "ada", SignedInAt: noon, Till: noon.Add(time.Hour)}
 			if name == "unlink" {
 				s.Account = identity.UpstreamAccount{Issuer: company, Subject: "1 " + name}
 			}
-			write(t, db, func(tx *store.Tx) error { return tx.BeginSession(identity.Hash{}, s, before) })
+			write(t, db, func(tx *store.Tx) error { return tx.InsertSession(identity.Hash{}, s, before) })
 			write(t, db, func(tx *store.Tx) error { return second(signOut(tx)) })
-			err := db.Write(t.Context(), func(tx *store.Tx) error { return tx.BeginSession(identity.Hash{}, s, before) })
+			err := db.Write(t.Context(), func(tx *store.Tx) error { return tx.InsertSession(identity.Hash{}, s, before) })
 			require.ErrorIs(t, err, store.ErrNotFound, name)
-			err = db.Write(t.Context(), func(tx *store.Tx) error { return tx.IssueCode(identity.HashSecret("code "+name), s.Hash, grant()) })
+			err = db.Write(t.Context(), func(tx *store.Tx) error { return tx.InsertCode(identity.HashSecret("code "+name), s.Hash, grant()) })
 			require.ErrorIs(t, err, store.ErrNotFound, name)
-			write(t, db, func(tx *store.Tx) error { return second(tx.UnjoinUpstream("ada", noon)) })
+			write(t, db, func(tx *store.Tx) error { return second(tx.DeleteUpstreamAccounts("ada", noon)) })
 			if name != "unlink" {
 				continue
 			}
 			write(t, db, func(tx *store.Tx) error {
 				grace := &identity.User{ID: "grace", Email: "grace@example.com", Password: "$y", CreatedAt: noon}
-				return errors.Join(tx.AddUser(grace), tx.JoinUpstream(company, s.Account.Subject, "grace", noon), tx.JoinUpstream("https://login.example.org", s.Account.Subject, "ada", noon))
+				return errors.Join(tx.InsertUser(grace), tx.InsertUpstreamAccount(company, s.Account.Subject, "grace", noon), tx.InsertUpstreamAccount("https://login.example.org", s.Account.Subject, "ada", noon))
 			})
-			err = db.Write(t.Context(), func(tx *store.Tx) error { return tx.BeginSession(identity.Hash{}, s, before) })
+			err = db.Write(t.Context(), func(tx *store.Tx) error { return tx.InsertSession(identity.Hash{}, s, before) })
 			require.ErrorIs(t, err, store.ErrNotFound, "it is somebody else's by now, and theirs is another company's")
-			write(t, db, func(tx *store.Tx) error { return second(tx.UnjoinUpstream("ada", noon)) })
+			write(t, db, func(tx *store.Tx) error { return second(tx.DeleteUpstreamAccounts("ada", noon)) })
 		}
 		write(t, db, func(tx *store.Tx) error { return second(tx.ResetUser("ada", "last", noon)) })
 		write(t, db, func(tx *store.Tx) error { return second(tx.RequireTOTP("ada", true, noon)) })
 		waits := user(t, db, "ada")
 		err := db.Write(t.Context(), func(tx *store.Tx) error {
-			return tx.BeginSession(identity.Hash{}, &identity.Session{Hash: identity.HashSecret("waits"), Issuer: issuer, UserID: "ada", SignedInAt: noon, Till: noon.Add(time.Hour)}, waits)
+			return tx.InsertSession(identity.Hash{}, &identity.Session{Hash: identity.HashSecret("waits"), Issuer: issuer, UserID: "ada", SignedInAt: noon, Till: noon.Add(time.Hour)}, waits)
 		})
 		require.ErrorIs(t, err, store.ErrNotFound, "their second factor is not set up, or was forgotten since")
 	})
@@ -78,9 +78,11 @@ func TestFaultsAreNoStrangers(t *testing.T) {
 	require.NoError(t, err)
 	s := &identity.Session{Hash: identity.HashSecret("s"), Issuer: issuer, UserID: "ada", SignedInAt: noon, Till: noon.Add(time.Hour)}
 	for name, fn := range map[string]func(*store.Tx) error{
-		"session":  func(tx *store.Tx) error { return tx.BeginSession(identity.Hash{}, s, ada) },
-		"code":     func(tx *store.Tx) error { return tx.IssueCode(identity.HashSecret("c"), s.Hash, grant()) },
-		"upstream": func(tx *store.Tx) error { return tx.JoinUpstream("https://login.example.com", "1", "ada", noon) },
+		"session": func(tx *store.Tx) error { return tx.InsertSession(identity.Hash{}, s, ada) },
+		"code":    func(tx *store.Tx) error { return tx.InsertCode(identity.HashSecret("c"), s.Hash, grant()) },
+		"upstream": func(tx *store.Tx) error {
+			return tx.InsertUpstreamAccount("https://login.example.com", "1", "ada", noon)
+		},
 	} {
 		err := db.Write(t.Context(), fn)
 		require.ErrorIs(t, err, store.ErrUnavailable, name)

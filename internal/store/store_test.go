@@ -83,7 +83,7 @@ func TestKeyIsTakenOncePerTenant(t *testing.T) {
 		require.False(t, insert(t, db, second))
 		require.True(t, insert(t, db, export("globex", "u-1", "one")))
 		require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error {
-			seen, ok, err := tx.SeenExport("acme", "u-1")
+			seen, ok, err := tx.AcceptedExport("acme", "u-1")
 			require.True(t, ok)
 			require.Equal(t, first.SHA256, seen.SHA256)
 			require.Equal(t, first.Receipt, seen.Receipt)
@@ -99,7 +99,7 @@ func TestStandInForAMissingKey(t *testing.T) {
 		sum := sha256.Sum256([]byte("body"))
 		askFor := func(tenant, proposed string, now time.Time) (key string) {
 			require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) (err error) {
-				key, err = tx.StandIn(tenant, sum, proposed, now, now.Add(hiring.UnkeyedWindow))
+				key, err = tx.UpsertUnkeyedBody(tenant, sum, proposed, now, now.Add(hiring.UnkeyedWindow))
 				return err
 			}))
 			return key
@@ -206,7 +206,7 @@ func TestReadThatIsGivenUpIsNoFault(t *testing.T) {
 	each(t, func(t *testing.T, db *store.DB) {
 		over, end := context.WithCancel(t.Context())
 		end()
-		_, _, err := db.Exports(over, store.ExportFilter{})
+		_, _, err := db.ListExports(over, store.ExportFilter{})
 		require.ErrorIs(t, err, context.Canceled)
 		require.NotErrorIs(t, err, store.ErrUnavailable)
 		_, err = db.ExportByKey(over, "acme", "u-1")
@@ -220,7 +220,7 @@ func TestRoundsAndDispatch(t *testing.T) {
 	each(t, func(t *testing.T, db *store.DB) {
 		e := export("acme", "u-1", "b")
 		require.True(t, insert(t, db, e))
-		waiting, err := db.Undispatched(t.Context(), noon, 10)
+		waiting, err := db.ListUndispatched(t.Context(), noon, 10)
 		require.NoError(t, err)
 		require.Len(t, waiting, 1)
 		n, oldest, err := db.Backlog(t.Context())
@@ -230,7 +230,7 @@ func TestRoundsAndDispatch(t *testing.T) {
 
 		next := func(integrations ...string) (got *hiring.Export) {
 			require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) (err error) {
-				got, err = tx.NextRound(e.ID, integrations, noon, noon.Add(time.Hour))
+				got, err = tx.BeginRound(e.ID, integrations, noon, noon.Add(time.Hour))
 				return err
 			}))
 			return got
@@ -246,7 +246,7 @@ func TestRoundsAndDispatch(t *testing.T) {
 		require.Equal(t, []string{"hris", "payroll"}, next("payroll").Integrations)
 		require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error {
 			d := &hiring.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "hris", Outcome: hiring.Delivered, CreatedAt: noon, UpdatedAt: noon}
-			if err := tx.PutDelivery(d); err != nil {
+			if err := tx.UpsertDelivery(d); err != nil {
 				return err
 			}
 			return tx.MarkDispatched(e.ID, 0, noon)
@@ -282,31 +282,31 @@ func TestDeliveriesAndAttempts(t *testing.T) {
 		a := &hiring.Attempt{StartedAt: noon, Duration: 1500 * time.Microsecond, Status: 500, Error: "answered 500", Answer: []byte("oops")}
 		for range 2 {
 			require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error {
-				if err := tx.PutDelivery(d); err != nil {
+				if err := tx.UpsertDelivery(d); err != nil {
 					return err
 				}
 				a.DeliveryID = d.ID
-				return tx.AddAttempt(a)
+				return tx.InsertAttempt(a)
 			}))
 			d.Read = d.UpdatedAt
 		}
 		got, err := db.Delivery(t.Context(), e.ID, "hris", 0)
 		require.NoError(t, err)
 		require.Equal(t, d, got)
-		attempts, err := db.Attempts(t.Context(), d.ID)
+		attempts, err := db.ListAttempts(t.Context(), d.ID)
 		require.NoError(t, err)
 		require.Len(t, attempts, 2)
 		require.Equal(t, 2, attempts[1].Number)
 		require.Equal(t, *a, attempts[1])
 
 		d.Outcome, d.Parked, d.HeldSince = hiring.Held, true, noon
-		require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error { return tx.PutDelivery(d) }))
-		held, err := db.HeldDeliveries(t.Context(), "acme", "hris", 0, 10)
+		require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error { return tx.UpsertDelivery(d) }))
+		held, err := db.ListHeldDeliveries(t.Context(), "acme", "hris", 0, 10)
 		require.NoError(t, err)
 		require.Len(t, held, 1)
 		require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error {
 			for _, want := range []bool{true, false} {
-				moved, err := tx.MoveDelivery(held[0], 1, noon)
+				moved, err := tx.UpdateDeliveryRound(held[0], 1, noon)
 				if err != nil || moved != want {
 					return fmt.Errorf("moved %v: %w", moved, err)
 				}
@@ -331,9 +331,9 @@ func TestUndocumentedGoesThroughAll(t *testing.T) {
 			want = append(want, e.ID)
 		}
 		var got []int64
-		var mark store.Bookmark
+		var mark store.Cursor
 		for _, size := range []int{2, 2, 1} {
-			page, next, err := db.Undocumented(t.Context(), mark, noon, noon, 2)
+			page, next, err := db.ListUndispatchedUnfetched(t.Context(), mark, noon, noon, 2)
 			require.NoError(t, err)
 			require.Len(t, page, size)
 			for _, e := range page {
@@ -343,7 +343,7 @@ func TestUndocumentedGoesThroughAll(t *testing.T) {
 		}
 		require.Equal(t, want, got)
 		require.Zero(t, mark, "behind the last one it begins again")
-		page, _, err := db.Undocumented(t.Context(), store.Bookmark{}, noon.Add(-time.Microsecond), noon, 2)
+		page, _, err := db.ListUndispatchedUnfetched(t.Context(), store.Cursor{}, noon.Add(-time.Microsecond), noon, 2)
 		require.NoError(t, err)
 		require.Empty(t, page, "they have not waited long enough")
 	})
@@ -364,10 +364,10 @@ func TestDocumentsAndLinks(t *testing.T) {
 				return nil
 			}))
 		}
-		docs, err := db.Documents(t.Context(), e.ID)
+		docs, err := db.ListDocuments(t.Context(), e.ID)
 		require.NoError(t, err)
 		require.Len(t, docs, 2)
-		waiting, _, err := db.Undocumented(t.Context(), store.Bookmark{}, noon, noon, 10)
+		waiting, _, err := db.ListUndispatchedUnfetched(t.Context(), store.Cursor{}, noon, noon, 10)
 		require.NoError(t, err)
 		require.Len(t, waiting, 1)
 
@@ -382,7 +382,7 @@ func TestDocumentsAndLinks(t *testing.T) {
 		require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error {
 			return tx.InsertDocument(hiring.Document{ExportID: e.ID, Tenant: "acme", Position: 1, SourceURL: []byte("z"), CreatedAt: noon})
 		}))
-		docs, err = db.Documents(t.Context(), e.ID)
+		docs, err = db.ListDocuments(t.Context(), e.ID)
 		require.NoError(t, err)
 		require.Equal(t, d, docs[1], "it was entered anew")
 
@@ -391,7 +391,7 @@ func TestDocumentsAndLinks(t *testing.T) {
 			if err := tx.InsertLink(hash, d.ID, noon.Add(time.Hour)); err != nil {
 				return err
 			}
-			made, err := tx.PutOutgoing(e.ID, hiring.Rehost, kept("first"))
+			made, err := tx.InsertOutgoing(e.ID, hiring.Rehost, kept("first"))
 			require.True(t, made)
 			return err
 		}))
@@ -400,7 +400,7 @@ func TestDocumentsAndLinks(t *testing.T) {
 		require.Equal(t, d, got)
 		require.Equal(t, noon.Add(time.Hour), till)
 		require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error {
-			made, err := tx.PutOutgoing(e.ID, hiring.Rehost, kept("second"))
+			made, err := tx.InsertOutgoing(e.ID, hiring.Rehost, kept("second"))
 			require.False(t, made)
 			if err := tx.ExtendLinks(e.ID, noon.Add(2*time.Hour)); err != nil {
 				return err

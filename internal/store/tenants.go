@@ -10,9 +10,9 @@ import (
 	"github.com/hiregate/hiregate/internal/hiring"
 )
 
-// PutTenant writes a tenant without its integrations if its version is still the one it was read with; version 0: if
+// UpsertTenant writes a tenant without its integrations if its version is still the one it was read with; version 0: if
 // there is none. It sets the next version and the times. ErrStale otherwise.
-func (tx *Tx) PutTenant(t *hiring.Tenant, now time.Time) error {
+func (tx *Tx) UpsertTenant(t *hiring.Tenant, now time.Time) error {
 	secrets, err := json.Marshal(t.SigningKeys())
 	if err != nil {
 		return err
@@ -34,9 +34,9 @@ func (tx *Tx) PutTenant(t *hiring.Tenant, now time.Time) error {
 		t.Name, t.Title, kept, t.Quarantine, perSecond, burst)
 }
 
-// PutIntegration writes an integration of a stored tenant, as PutTenant does. An insertion raises the tenant's version,
-// too. Its status is written with PutIntegrationStatus.
-func (tx *Tx) PutIntegration(i *hiring.Integration, now time.Time) error {
+// UpsertIntegration writes an integration of a stored tenant, as UpsertTenant does. An insertion raises the tenant's version,
+// too. Its status is written with UpsertIntegrationStatus.
+func (tx *Tx) UpsertIntegration(i *hiring.Integration, now time.Time) error {
 	if i.Row.Version == 0 {
 		if err := tx.raiseTenantVersion(i.Tenant, now); err != nil {
 			return err
@@ -121,9 +121,9 @@ func (db *DB) DirectoryVersion(ctx context.Context) (version int64, err error) {
 	return queryOne(ctx, db, scanned[int64], `SELECT version FROM directory WHERE id = 1`)
 }
 
-// Directory reads all stored tenants with their integrations, a page at a time, ordered by name; ErrSealed when a
+// ListTenants reads all stored tenants with their integrations, a page at a time, ordered by name; ErrSealed when a
 // secret can't be opened.
-func (db *DB) Directory(ctx context.Context) ([]*hiring.Tenant, error) {
+func (db *DB) ListTenants(ctx context.Context) ([]*hiring.Tenant, error) {
 	var all []*hiring.Tenant
 	of := map[string]*hiring.Tenant{}
 	err := eachPage(ctx, db, scanTenant, func(last tenantRow) []any { return []any{last.Name} }, MaxPage,

@@ -19,7 +19,7 @@ func TestTokensRotate(t *testing.T) {
 		rotate := func(from, to, issuer, client string, at time.Time) *identity.Grant {
 			var g *identity.Grant
 			write(t, db, func(tx *store.Tx) (err error) {
-				g, err = tx.Rotate(identity.HashSecret("refresh "+from), issuer, client, tokens(to, at), at)
+				g, err = tx.RotateRefreshToken(identity.HashSecret("refresh "+from), issuer, client, tokens(to, at), at)
 				return err
 			})
 			return g
@@ -58,7 +58,7 @@ func TestFormerRefreshTokenIsGoodOnceMore(t *testing.T) {
 		}
 		rotate := func(from, to, client string, at time.Time) (g *identity.Grant) {
 			write(t, db, func(tx *store.Tx) (err error) {
-				g, err = tx.Rotate(identity.HashSecret("refresh "+from), issuer, client, tokens(to, at), at)
+				g, err = tx.RotateRefreshToken(identity.HashSecret("refresh "+from), issuer, client, tokens(to, at), at)
 				return err
 			})
 			return g
@@ -122,7 +122,7 @@ func TestTokensAreRevoked(t *testing.T) {
 		require.True(t, revoke("access b", "app"))
 		for _, access := range []string{"access a", "access b"} { // one that is over is no refresh token that comes twice
 			write(t, db, func(tx *store.Tx) error {
-				g, err := tx.Rotate(identity.HashSecret(access), issuer, "app", tokens("x", noon), noon)
+				g, err := tx.RotateRefreshToken(identity.HashSecret(access), issuer, "app", tokens("x", noon), noon)
 				if g != nil {
 					err = errors.New("an access token passes as a refresh token")
 				}
@@ -130,7 +130,7 @@ func TestTokensAreRevoked(t *testing.T) {
 			})
 		}
 		write(t, db, func(tx *store.Tx) error {
-			g, err := tx.Rotate(identity.HashSecret("refresh b"), issuer, "app", tokens("b2", noon), noon)
+			g, err := tx.RotateRefreshToken(identity.HashSecret("refresh b"), issuer, "app", tokens("b2", noon), noon)
 			if g == nil {
 				err = errors.New("an access token that is over ended its grant")
 			}
@@ -138,7 +138,7 @@ func TestTokensAreRevoked(t *testing.T) {
 		})
 		require.True(t, good(t, db, "b2", noon))
 		write(t, db, func(tx *store.Tx) error {
-			g, err := tx.Rotate(identity.HashSecret("access b2"), issuer, "app", tokens("x", noon), noon)
+			g, err := tx.RotateRefreshToken(identity.HashSecret("access b2"), issuer, "app", tokens("x", noon), noon)
 			if g != nil {
 				err = errors.New("an access token passes as a refresh token")
 			}
@@ -214,7 +214,7 @@ func TestTokensAreSweptAsTheyRotate(t *testing.T) {
 		for n := range 3 {
 			at := noon.Add(time.Duration(n+1) * 20 * day)
 			write(t, db, func(tx *store.Tx) error {
-				g, err := tx.Rotate(identity.HashSecret(fmt.Sprint("refresh ", n)), issuer, "app", tokens(fmt.Sprint(n+1), at), at)
+				g, err := tx.RotateRefreshToken(identity.HashSecret(fmt.Sprint("refresh ", n)), issuer, "app", tokens(fmt.Sprint(n+1), at), at)
 				require.NotNil(t, g)
 				return err
 			})

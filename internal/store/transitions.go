@@ -7,17 +7,17 @@ import (
 	"github.com/hiregate/hiregate/internal/hiring"
 )
 
-// AddTransition inserts that a job application entered a step.
-func (tx *Tx) AddTransition(t *hiring.Transition) error {
+// InsertTransition inserts that a job application entered a step.
+func (tx *Tx) InsertTransition(t *hiring.Transition) error {
 	return tx.exec(`INSERT INTO transitions (id, tenant, application, step, name, category, entered_at, export)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
 		t.ID, t.Tenant, t.Application, t.Status.Step, t.Status.Name, t.Status.Category, micros(t.Status.EnteredAt),
 		t.Export)
 }
 
-// Transitions lists what steps a job application entered, the last one first. before is the cursor: an id of a
+// ListTransitions lists what steps a job application entered, the last one first. before is the cursor: an id of a
 // transition, 0 for the first page; next is that of the following page, 0 on the last one.
-func (db *DB) Transitions(ctx context.Context, tenant, application string, before int64,
+func (db *DB) ListTransitions(ctx context.Context, tenant, application string, before int64,
 	limit int) ([]hiring.Transition, int64, error) {
 	if before == 0 {
 		before = math.MaxInt64

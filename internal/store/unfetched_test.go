@@ -16,7 +16,7 @@ func TestUnfetchedDocumentsAreCounted(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, db *store.DB) {
 		requireUnfetched := func(want int64, till time.Time) {
-			n, got, err := db.Unfetched(t.Context())
+			n, got, err := db.CountUnfetched(t.Context())
 			require.NoError(t, err)
 			require.Equal(t, want, n)
 			require.True(t, till.Equal(got), "%s", got)
@@ -33,7 +33,7 @@ func TestUnfetchedDocumentsAreCounted(t *testing.T) {
 			})
 		}
 		requireUnfetched(3, noon.Add(time.Hour))
-		docs, err := db.Documents(t.Context(), all[0].ID)
+		docs, err := db.ListDocuments(t.Context(), all[0].ID)
 		require.NoError(t, err)
 		docs[0].State = hiring.Fetched
 		write(t, db, func(tx *store.Tx) error { _, err := tx.UpdateDocument(docs[0]); return err })

@@ -7,8 +7,8 @@ import (
 	"github.com/hiregate/hiregate/internal/identity"
 )
 
-// AddUser adds a user; ErrTaken when the e-mail address is another's.
-func (tx *Tx) AddUser(u *identity.User) error {
+// InsertUser adds a user; ErrTaken when the e-mail address is another's.
+func (tx *Tx) InsertUser(u *identity.User) error {
 	return tx.execOr(ErrTaken, `
 		INSERT INTO users (id, email, folded, email_verified, name, given_name, family_name, password, created_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT DO NOTHING`,
@@ -78,8 +78,8 @@ func (db *DB) UserByEmail(ctx context.Context, email string) (*identity.User, er
 	return users.get(ctx, db, `folded = $1`, identity.Fold(email))
 }
 
-// Users lists users by id.
-func (db *DB) Users(ctx context.Context, p Page) ([]*identity.User, string, error) {
+// ListUsers lists users by id.
+func (db *DB) ListUsers(ctx context.Context, p Page) ([]*identity.User, string, error) {
 	return queryPage(ctx, db, users.scan, func(u *identity.User) string { return u.ID }, p.limit(),
 		users.selecting(`id > $1 ORDER BY id`), p.After)
 }

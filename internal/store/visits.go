@@ -20,9 +20,9 @@ type Visit struct {
 	At, Till time.Time
 }
 
-// BeginVisit inserts a visit. If too many of the same network are open, it inserts nothing, and full is when the first
+// InsertVisit inserts a visit. If too many of the same network are open, it inserts nothing, and full is when the first
 // of them ends. If too many of all networks are open, it deletes the oldest.
-func (tx *Tx) BeginVisit(v *Visit) (full time.Time, err error) {
+func (tx *Tx) InsertVisit(v *Visit) (full time.Time, err error) {
 	if err := tx.deleteExpired("upstream_visits", "hash", "till", sweep, v.At); err != nil {
 		return time.Time{}, err
 	}
@@ -44,9 +44,9 @@ func (tx *Tx) BeginVisit(v *Visit) (full time.Time, err error) {
 	return time.Time{}, err
 }
 
-// EndVisit deletes a visit and returns its sealed authorization request: it succeeds once, on whatever nodes it is
+// DeleteVisit deletes a visit and returns its sealed authorization request: it succeeds once, on whatever nodes it is
 // tried. It returns nil when there is no such visit, or it has ended.
-func (tx *Tx) EndVisit(hash identity.Hash, now time.Time) (request []byte, err error) {
+func (tx *Tx) DeleteVisit(hash identity.Hash, now time.Time) (request []byte, err error) {
 	_, err = tx.sql.Scan([]any{&request}, `DELETE FROM upstream_visits WHERE hash = $1 AND till > $2 RETURNING request`,
 		hash[:], micros(now))
 	return request, err

@@ -9,43 +9,43 @@ import (
 	"github.com/hiregate/hiregate/internal/store"
 )
 
-// Entered is what the entering of a step did.
-type Entered struct {
+// Entry is what the entering of a step did.
+type Entry struct {
 	Application *hiring.JobApplication
 	Transition  hiring.Transition
 	Export      *hiring.Export // that the step's helper triggered; nil: the step has none
 }
 
-// Enter moves a job application into a step. When the step has a helper, the candidate is exported in the same
+// EnterStep moves a job application into a step. When the step has a helper, the candidate is exported in the same
 // transaction, to those of configured that the helper names, or to all of them. When that leaves nobody, the export is
 // kept as failed, with the reason. As with Export, it may run more than once, and the export is offered to the
 // dispatcher after the commit.
 //
-// Errors: ErrNoSuch, *RefusedError when the application is in that step already, and those of the store.
-func (t *Trigger) Enter(tx *store.Tx, tenant, application, step string, configured []string) (*Entered, error) {
+// Errors: ErrNotFound, *RefusedError when the application is in that step already, and those of the store.
+func (t *Trigger) EnterStep(tx *store.Tx, tenant, application, step string, configured []string) (*Entry, error) {
 	a, ok, err := tx.JobApplication(tenant, application)
 	if err != nil {
 		return nil, err
 	}
 	if !ok {
-		return nil, fmt.Errorf("%w: the tenant has no job application of that id", ErrNoSuch)
+		return nil, fmt.Errorf("%w: the tenant has no job application of that id", ErrNotFound)
 	}
 	s, ok, err := tx.Step(tenant, step)
 	if err != nil {
 		return nil, err
 	}
 	if !ok {
-		return nil, fmt.Errorf("%w: the tenant has no step of that id", ErrNoSuch)
+		return nil, fmt.Errorf("%w: the tenant has no step of that id", ErrNotFound)
 	}
 	if a.Status.Step == s.ID {
 		return nil, &RefusedError{Reason: "the job application is in that step already"}
 	}
 	now := t.Now().UTC().Truncate(time.Microsecond)
 	a.Status = hiring.Status{Step: s.ID, Name: s.Name, Category: s.Category, EnteredAt: now}
-	if err := tx.PutJobApplication(a, now); err != nil {
+	if err := tx.UpsertJobApplication(a, now); err != nil {
 		return nil, err
 	}
-	in := &Entered{Application: a, Transition: hiring.Transition{ID: hiring.NewID(now), Tenant: tenant, Application: a.ID,
+	in := &Entry{Application: a, Transition: hiring.Transition{ID: hiring.NewID(now), Tenant: tenant, Application: a.ID,
 		Status: a.Status}}
 	if s.Helper != nil {
 		if in.Export, err = t.help(tx, a, s.Helper, configured); err != nil {
@@ -53,7 +53,7 @@ func (t *Trigger) Enter(tx *store.Tx, tenant, application, step string, configur
 		}
 		in.Transition.Export = in.Export.Key
 	}
-	return in, tx.AddTransition(&in.Transition)
+	return in, tx.InsertTransition(&in.Transition)
 }
 
 const nobody = "no integration that the step's helper exports to was configured when the job application entered " +

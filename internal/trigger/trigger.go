@@ -25,8 +25,8 @@ import (
 	"github.com/hiregate/hiregate/schemas"
 )
 
-// ErrNoSuch says that the candidate, the job application or the step is not there.
-var ErrNoSuch = errors.New("there is no such thing")
+// ErrNotFound says that the candidate, the job application or the step is not there.
+var ErrNotFound = errors.New("there is no such thing")
 
 // RefusedError says why nothing was triggered: a sentence for the person who asked.
 type RefusedError struct {
@@ -50,8 +50,8 @@ type Trigger struct {
 	Now       func() time.Time
 }
 
-// Configured are the names of a tenant's integrations that exports may go to, ordered.
-func (t *Trigger) Configured(ctx context.Context, tenant *hiring.Tenant) ([]string, error) {
+// ListConfigured are the names of a tenant's integrations that exports may go to, ordered.
+func (t *Trigger) ListConfigured(ctx context.Context, tenant *hiring.Tenant) ([]string, error) {
 	var names []string
 	for n := range tenant.Integrations {
 		i := &tenant.Integrations[n]
@@ -59,7 +59,7 @@ func (t *Trigger) Configured(ctx context.Context, tenant *hiring.Tenant) ([]stri
 		if err != nil {
 			return nil, err
 		}
-		if status.Open(i) {
+		if status.Deliverable(i) {
 			names = append(names, i.Name)
 		}
 	}
@@ -78,11 +78,11 @@ type Request struct {
 // Export exports a candidate. It may run more than once for the same request, as what Write runs may. Offer the export
 // to the dispatcher once the transaction is committed.
 //
-// Errors: ErrNoSuch, *RefusedError, and those of the store.
+// Errors: ErrNotFound, *RefusedError, and those of the store.
 func (t *Trigger) Export(tx *store.Tx, r Request) (*hiring.Export, error) {
 	candidate, ok, err := tx.Candidate(r.Tenant, r.Candidate)
 	if err == nil && !ok {
-		err = fmt.Errorf("%w: the tenant has no candidate of that id", ErrNoSuch)
+		err = fmt.Errorf("%w: the tenant has no candidate of that id", ErrNotFound)
 	}
 	if err != nil {
 		return nil, err
@@ -109,7 +109,7 @@ func (t *Trigger) Export(tx *store.Tx, r Request) (*hiring.Export, error) {
 	if job != "" {
 		e.ExportContext = []byte(job)
 	}
-	res, err := inbox.Put(tx, e)
+	res, err := inbox.Insert(tx, e)
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +117,7 @@ func (t *Trigger) Export(tx *store.Tx, r Request) (*hiring.Export, error) {
 		return nil, fmt.Errorf("the door did not take a triggered export: verdict %d", res.Verdict)
 	}
 	for n, d := range p.documents {
-		if err := tx.OfferDocument(d, e, n, p.hashes[n]); err != nil {
+		if err := tx.InsertOfferedDocument(d, e, n, p.hashes[n]); err != nil {
 			return nil, err
 		}
 	}
@@ -137,7 +137,7 @@ func (t *Trigger) link(candidate *hiring.Candidate) ([]byte, error) {
 
 // event is the export that a body becomes now.
 func (t *Trigger) event(r Request, body []byte) *hiring.Export {
-	e := inbox.Arrive(r.Tenant, uuid.NewString(), body, t.Now())
+	e := inbox.NewExport(r.Tenant, uuid.NewString(), body, t.Now())
 	e.Origin = hiring.Triggered
 	e.CandidateID = r.Candidate
 	e.Integrations = hiring.Distinct(r.Integrations)
@@ -175,7 +175,7 @@ type payload struct {
 
 // load reads the candidate's job applications, oldest first, with their jobs and documents.
 func (p *payload) load(candidate *hiring.Candidate) error {
-	all, err := p.tx.JobApplicationsOf(candidate.Tenant, candidate.ID, maxApplications+1)
+	all, err := p.tx.ListJobApplicationsOf(candidate.Tenant, candidate.ID, maxApplications+1)
 	if err != nil {
 		return err
 	}
@@ -188,14 +188,14 @@ func (p *payload) load(candidate *hiring.Candidate) error {
 	})
 	for _, a := range all {
 		one := hropen.Application{JobApplication: a}
-		job, ok, err := p.tx.Opening(a.Tenant, a.Job)
+		job, ok, err := p.tx.JobWithoutQuestions(a.Tenant, a.Job)
 		if err != nil {
 			return err
 		}
 		if ok {
 			one.Job = job
 		}
-		docs, err := p.tx.HoldApplicationDocuments(a.Tenant, a.ID, maxDocuments)
+		docs, err := p.tx.LockApplicationDocuments(a.Tenant, a.ID, maxDocuments)
 		if err != nil {
 			return err
 		}
@@ -223,7 +223,7 @@ func (p *payload) context(application string) (string, error) {
 				return a.JobApplication.Job, nil
 			}
 		}
-		return "", fmt.Errorf("%w: the candidate has no job application of that id", ErrNoSuch)
+		return "", fmt.Errorf("%w: the candidate has no job application of that id", ErrNotFound)
 	case len(p.applications) == 0:
 		return "", nil
 	case len(p.applications) == 1:

@@ -47,11 +47,11 @@ func setup(t *testing.T) *bench {
 			CandidateURL: "https://recruiting.example.com/c/{candidate}?tab=1"}}
 	row := hiring.Row{Tenant: "initech"}
 	b.write(func(tx *store.Tx) error {
-		if err := tx.PutCandidate(&hiring.Candidate{Row: row, ID: "c-1/é", Name: hiring.Name{Given: "Zoë"}},
+		if err := tx.UpsertCandidate(&hiring.Candidate{Row: row, ID: "c-1/é", Name: hiring.Name{Given: "Zoë"}},
 			noon); err != nil {
 			return err
 		}
-		if err := tx.PutJob(&hiring.Job{Row: row, BoardCode: "NURSE-1", ID: "job-1", Title: "Nurse"}, noon); err != nil {
+		if err := tx.UpsertJob(&hiring.Job{Row: row, BoardCode: "NURSE-1", ID: "job-1", Title: "Nurse"}, noon); err != nil {
 			return err
 		}
 		for _, s := range []*hiring.Step{
@@ -59,11 +59,11 @@ func setup(t *testing.T) *bench {
 			{Row: row, ID: "hired", Name: "Offer accepted", Category: "Hired", Helper: &hiring.Helper{}},
 			{Row: row, ID: "archive", Name: "Archived", Helper: &hiring.Helper{Integrations: []string{"archive"}}},
 		} {
-			if err := tx.PutStep(s, noon); err != nil {
+			if err := tx.UpsertStep(s, noon); err != nil {
 				return err
 			}
 		}
-		_, err := tx.AddApplicationDocument(&hiring.ApplicationDocument{Key: 1, Tenant: "initech", Application: "a-1",
+		_, err := tx.InsertApplicationDocument(&hiring.ApplicationDocument{Key: 1, Tenant: "initech", Application: "a-1",
 			ID: "doc-1", Descriptions: []string{"Resume"},
 			FileName: "r.pdf", MediaType: "application/pdf", Blob: "blob-1", SHA256: []byte{7}, Size: 3, CreatedAt: noon})
 		return err
@@ -80,7 +80,7 @@ func (b *bench) write(fn func(*store.Tx) error) {
 func (b *bench) apply(id string) {
 	b.t.Helper()
 	b.write(func(tx *store.Tx) error {
-		return tx.PutJobApplication(&hiring.JobApplication{Row: hiring.Row{Tenant: "initech"}, ID: id, Candidate: "c-1/é",
+		return tx.UpsertJobApplication(&hiring.JobApplication{Row: hiring.Row{Tenant: "initech"}, ID: id, Candidate: "c-1/é",
 			Job: "NURSE-1", LanguageCode: "en-US"}, b.now)
 	})
 }
@@ -94,9 +94,9 @@ func (b *bench) export(r trigger.Request) (e *hiring.Export, err error) {
 	return e, err
 }
 
-func (b *bench) enter(step string, configured ...string) (in *trigger.Entered, err error) {
+func (b *bench) enter(step string, configured ...string) (in *trigger.Entry, err error) {
 	err = b.Store.Write(b.t.Context(), func(tx *store.Tx) (err error) {
-		in, err = b.Enter(tx, "initech", "a-1", step, configured)
+		in, err = b.EnterStep(tx, "initech", "a-1", step, configured)
 		return err
 	})
 	return in, err
@@ -105,7 +105,7 @@ func (b *bench) enter(step string, configured ...string) (in *trigger.Entered, e
 // kept are the exports that came to be.
 func (b *bench) kept() []*hiring.Export {
 	b.t.Helper()
-	all, _, err := b.Store.Exports(b.t.Context(), store.ExportFilter{Tenant: "initech"})
+	all, _, err := b.Store.ListExports(b.t.Context(), store.ExportFilter{Tenant: "initech"})
 	require.NoError(b.t, err)
 	return all
 }
@@ -141,7 +141,7 @@ func TestExportIsKeptAsItGoesOut(t *testing.T) {
 	require.True(t, json.Valid(e.Body))
 	require.True(t, bytes.HasPrefix(e.Body, []byte(`{"candidate":{`)))
 
-	docs, err := b.Store.Documents(t.Context(), e.ID)
+	docs, err := b.Store.ListDocuments(t.Context(), e.ID)
 	require.NoError(t, err)
 	require.Len(t, docs, 1)
 	require.Equal(t, hiring.Fetched, docs[0].State, "it would be fetched from ourselves")
@@ -169,11 +169,11 @@ func TestContextIsTheJobOfTheApplicationItIsAbout(t *testing.T) {
 	b := setup(t)
 	b.now = noon.Add(time.Minute)
 	b.write(func(tx *store.Tx) error {
-		err := tx.PutCandidate(&hiring.Candidate{Row: hiring.Row{Tenant: "initech"}, ID: "c-2"}, noon)
+		err := tx.UpsertCandidate(&hiring.Candidate{Row: hiring.Row{Tenant: "initech"}, ID: "c-2"}, noon)
 		if err != nil {
 			return err
 		}
-		return tx.PutJobApplication(&hiring.JobApplication{Row: hiring.Row{Tenant: "initech"}, ID: "a-2", Candidate: "c-1/é",
+		return tx.UpsertJobApplication(&hiring.JobApplication{Row: hiring.Row{Tenant: "initech"}, ID: "a-2", Candidate: "c-1/é",
 			Job: "COOK-1"}, b.now)
 	})
 	refused := new(trigger.RefusedError)
@@ -189,7 +189,7 @@ func TestContextIsTheJobOfTheApplicationItIsAbout(t *testing.T) {
 	for _, r := range []trigger.Request{{Candidate: "c-3"}, {Candidate: "c-1/é", Application: "a-9"},
 		{Candidate: "c-2", Application: "a-1"}} {
 		_, err = b.export(r)
-		require.ErrorIs(t, err, trigger.ErrNoSuch)
+		require.ErrorIs(t, err, trigger.ErrNotFound)
 	}
 }
 
@@ -201,11 +201,11 @@ func TestHeadersAreNoLongerThanAReceiverTakes(t *testing.T) {
 	short, long, code := strings.Repeat("é", fits/6), strings.Repeat("é", fits/6+1), strings.Repeat("🦀", 255)
 	b.write(func(tx *store.Tx) error {
 		for _, id := range []string{short, long} {
-			if err := tx.PutCandidate(&hiring.Candidate{Row: hiring.Row{Tenant: "initech"}, ID: id}, noon); err != nil {
+			if err := tx.UpsertCandidate(&hiring.Candidate{Row: hiring.Row{Tenant: "initech"}, ID: id}, noon); err != nil {
 				return err
 			}
 		}
-		return tx.PutJobApplication(&hiring.JobApplication{Row: hiring.Row{Tenant: "initech"}, ID: "a-2", Candidate: short,
+		return tx.UpsertJobApplication(&hiring.JobApplication{Row: hiring.Row{Tenant: "initech"}, ID: "a-2", Candidate: short,
 			Job: code}, noon)
 	})
 	e, err := b.export(trigger.Request{Candidate: short, Integrations: []string{"hris"}})
@@ -227,7 +227,7 @@ func TestExportOfAThousandApplicationsAndNoMore(t *testing.T) {
 		for n := 2; n <= 1000; n++ {
 			a := &hiring.JobApplication{Row: hiring.Row{Tenant: "initech"}, ID: fmt.Sprint("a-", n), Candidate: about.Candidate,
 				Job: "NURSE-1"}
-			if err := tx.PutJobApplication(a, noon); err != nil {
+			if err := tx.UpsertJobApplication(a, noon); err != nil {
 				return err
 			}
 		}
@@ -270,10 +270,10 @@ func TestEnteringAStepWithAHelperExportsOnce(t *testing.T) {
 	require.NoError(t, err)
 	require.NotEqual(t, in.Export.Key, again.Export.Key)
 
-	history, _, err := b.Store.Transitions(t.Context(), "initech", "a-1", 0, 10)
+	history, _, err := b.Store.ListTransitions(t.Context(), "initech", "a-1", 0, 10)
 	require.NoError(t, err)
 	require.Len(t, history, 4)
-	all, _, err := b.Store.Exports(t.Context(), store.ExportFilter{Tenant: "initech"})
+	all, _, err := b.Store.ListExports(t.Context(), store.ExportFilter{Tenant: "initech"})
 	require.NoError(t, err)
 	require.Len(t, all, 2)
 	a, err := b.Store.JobApplication(t.Context(), "initech", "a-1")
@@ -300,7 +300,7 @@ func TestAnIntegrationThatIsNamedTwiceIsExportedToOnce(t *testing.T) {
 			return err
 		}
 		s.Helper.Integrations = []string{"hris", "archive", "hris"}
-		return tx.PutStep(s, noon)
+		return tx.UpsertStep(s, noon)
 	})
 	in, err := b.enter("archive", "archive", "crm", "hris")
 	require.NoError(t, err)
@@ -339,11 +339,11 @@ func TestNothingIsLeftOfATransitionThatFails(t *testing.T) {
 		return tx.DeleteCandidate(c)
 	})
 	_, err := b.enter("hired", "hris")
-	require.ErrorIs(t, err, trigger.ErrNoSuch)
+	require.ErrorIs(t, err, trigger.ErrNotFound)
 	a, err := b.Store.JobApplication(t.Context(), "initech", "a-1")
 	require.NoError(t, err)
 	require.Empty(t, a.Status.Step, "the application moved, and its helper did not export")
-	history, _, err := b.Store.Transitions(t.Context(), "initech", "a-1", 0, 10)
+	history, _, err := b.Store.ListTransitions(t.Context(), "initech", "a-1", 0, 10)
 	require.NoError(t, err)
 	require.Empty(t, history)
 }
@@ -360,14 +360,14 @@ func TestConfiguredAreThoseThatAreOpen(t *testing.T) {
 	b.write(func(tx *store.Tx) error {
 		for n, state := range []hiring.IntegrationState{hiring.Configured, hiring.NotConfigured, hiring.Disabled,
 			hiring.Configured} {
-			if err := tx.PutIntegrationStatus(&tenant.Integrations[n],
+			if err := tx.UpsertIntegrationStatus(&tenant.Integrations[n],
 				store.IntegrationStatus{State: state, UpdatedAt: noon}); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
-	names, err := b.Configured(t.Context(), tenant)
+	names, err := b.ListConfigured(t.Context(), tenant)
 	require.NoError(t, err)
 	require.Equal(t, []string{"crm", "hris", "payroll"}, names)
 }
@@ -380,7 +380,7 @@ func TestWhatAnExportHolds(t *testing.T) {
 	b.now = noon.Add(time.Hour)
 	b.apply("a-0")
 	b.write(func(tx *store.Tx) error {
-		_, err := tx.AddApplicationDocument(&hiring.ApplicationDocument{Key: 2, Tenant: "initech", Application: "a-1",
+		_, err := tx.InsertApplicationDocument(&hiring.ApplicationDocument{Key: 2, Tenant: "initech", Application: "a-1",
 			ID: "doc-2", Descriptions: []string{},
 			Blob: "blob-2", SHA256: []byte{8}, CreatedAt: noon, Scan: hiring.Refused})
 		return err
@@ -412,7 +412,7 @@ func TestMoreThanAnExportMayHold(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.write(func(tx *store.Tx) error {
-		return tx.PutCandidate(&hiring.Candidate{Row: hiring.Row{Tenant: "initech"}, ID: "c-2",
+		return tx.UpsertCandidate(&hiring.Candidate{Row: hiring.Row{Tenant: "initech"}, ID: "c-2",
 			CitizenShip: make([]string, 10_001)}, noon)
 	})
 	_, err := b.export(trigger.Request{Candidate: "c-2", Integrations: []string{"hris"}})
@@ -428,7 +428,7 @@ func TestHelperExportsForTheApplicationThatEntered(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.write(func(tx *store.Tx) error {
-		return tx.PutJobApplication(&hiring.JobApplication{Row: hiring.Row{Tenant: "initech"}, ID: "a-2", Candidate: "c-1/é",
+		return tx.UpsertJobApplication(&hiring.JobApplication{Row: hiring.Row{Tenant: "initech"}, ID: "a-2", Candidate: "c-1/é",
 			Job: "COOK-1"}, noon)
 	})
 	in, err := b.enter("hired", "hris")
@@ -440,10 +440,10 @@ func TestEnteringWhatIsNotThere(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	_, err := b.enter("nowhere", "hris")
-	require.ErrorIs(t, err, trigger.ErrNoSuch)
+	require.ErrorIs(t, err, trigger.ErrNotFound)
 	err = b.Store.Write(t.Context(), func(tx *store.Tx) error {
-		_, err := b.Enter(tx, "initech", "a-9", "hired", []string{"hris"})
+		_, err := b.EnterStep(tx, "initech", "a-9", "hired", []string{"hris"})
 		return err
 	})
-	require.ErrorIs(t, err, trigger.ErrNoSuch)
+	require.ErrorIs(t, err, trigger.ErrNotFound)
 }

@@ -36,9 +36,9 @@ func (s *Shared) Has(v *Vault) bool {
 	return slices.Contains(s.all, v)
 }
 
-// Settled returns the only vault, and a number that changes with every Add and Remove. It returns nil while there are
+// Sole returns the only vault, and a number that changes with every Add and Remove. It returns nil while there are
 // several: one may fail yet, and what it sealed with its own key could not be opened any more.
-func (s *Shared) Settled() (v *Vault, changes int) {
+func (s *Shared) Sole() (v *Vault, changes int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.all) == 1 {

@@ -112,8 +112,8 @@ func (v *Vault) Covers(other *Vault) bool {
 	return !slices.ContainsFunc(other.texts, func(text string) bool { return !slices.Contains(v.texts, text) })
 }
 
-// Ticket seals a value for the browser to return to the issuer that owns it.
-func (v *Vault) Ticket(purpose, owner string, content any) (string, error) {
+// SealTicket seals a value for the browser to return to the issuer that owns it.
+func (v *Vault) SealTicket(purpose, owner string, content any) (string, error) {
 	plain, err := json.Marshal(content)
 	if err != nil {
 		return "", err
@@ -122,8 +122,8 @@ func (v *Vault) Ticket(purpose, owner string, content any) (string, error) {
 	return base64.RawURLEncoding.EncodeToString(sealed), err
 }
 
-// Read opens a ticket. It reports false for anything else, and for a ticket of another purpose or issuer.
-func (v *Vault) Read(purpose, owner, ticket string, into any) bool {
+// OpenTicket opens a ticket. It reports false for anything else, and for a ticket of another purpose or issuer.
+func (v *Vault) OpenTicket(purpose, owner, ticket string, into any) bool {
 	sealed, err := base64.RawURLEncoding.DecodeString(ticket)
 	if err != nil {
 		return false

@@ -18,25 +18,25 @@ func TestDefaultSchedule(t *testing.T) {
 		time.Hour, time.Hour, time.Hour, time.Hour,
 	}
 	for i, gap := range want {
-		require.Equal(t, gap, webhook.DefaultSchedule.Gap(i+1, 0.5), "after attempt %d", i+1)
-		require.Equal(t, gap, webhook.Schedule(nil).Gap(i+1, 0.5), "no schedule is the default one")
+		require.Equal(t, gap, webhook.DefaultSchedule.Backoff(i+1, 0.5), "after attempt %d", i+1)
+		require.Equal(t, gap, webhook.Schedule(nil).Backoff(i+1, 0.5), "no schedule is the default one")
 	}
-	require.Equal(t, time.Hour, webhook.DefaultSchedule.Gap(10_000, 0.5))
-	require.Equal(t, 5*time.Second, webhook.DefaultSchedule.Gap(0, 0.5), "no attempt counts as one")
+	require.Equal(t, time.Hour, webhook.DefaultSchedule.Backoff(10_000, 0.5))
+	require.Equal(t, 5*time.Second, webhook.DefaultSchedule.Backoff(0, 0.5), "no attempt counts as one")
 }
 
 func TestGapJitter(t *testing.T) {
 	t.Parallel()
 	s := webhook.Schedule{10 * time.Second}
-	require.Equal(t, 8*time.Second, s.Gap(1, 0))
-	require.InDelta(t, 12*time.Second, s.Gap(1, 0.999999), float64(10*time.Millisecond))
+	require.Equal(t, 8*time.Second, s.Backoff(1, 0))
+	require.InDelta(t, 12*time.Second, s.Backoff(1, 0.999999), float64(10*time.Millisecond))
 	rapid.Check(t, func(t *rapid.T) {
 		s := webhook.Schedule(rapid.SliceOfN(rapid.Map(rapid.Int64Range(int64(10*time.Millisecond), int64(24*time.Hour)),
 			func(n int64) time.Duration { return time.Duration(n) }), 1, 32).Draw(t, "schedule"))
 		attempts := rapid.IntRange(1, 100).Draw(t, "attempts")
 		rnd := rapid.Float64Range(0, 0.9999999).Draw(t, "rnd")
 		entry := float64(s[min(attempts, len(s))-1])
-		require.InDelta(t, entry, float64(s.Gap(attempts, rnd)), 0.2*entry+1)
+		require.InDelta(t, entry, float64(s.Backoff(attempts, rnd)), 0.2*entry+1)
 	})
 }
 

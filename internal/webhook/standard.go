@@ -23,8 +23,8 @@ const (
 // standardPrefix marks a secret whose rest is the key in base64.
 const standardPrefix = "whsec_"
 
-// CheckStandardSecret says what is wrong with a secret that Standard Webhooks signatures are to be made with, or nil.
-func CheckStandardSecret(secret string) error {
+// ValidateStandardSecret says what is wrong with a secret that Standard Webhooks signatures are to be made with, or nil.
+func ValidateStandardSecret(secret string) error {
 	if _, err := standardKey(secret); err != nil {
 		return fmt.Errorf("the secret begins with %s, but what follows is not standard base64: take it over as it was given, or leave out standard_webhooks", standardPrefix)
 	}
@@ -49,7 +49,7 @@ func standardKey(secret string) ([]byte, error) {
 
 // SignStandard is the value of webhook-signature: v1, and the HMAC-SHA256 of id.timestamp.body in base64.
 func SignStandard(secret, id string, at time.Time, body []byte) string {
-	key, _ := standardKey(secret) // CheckStandardSecret told who wrote it
+	key, _ := standardKey(secret) // ValidateStandardSecret told who wrote it
 	h := hmac.New(sha256.New, key)
 	fmt.Fprintf(h, "%s.%d.", id, at.Unix())
 	h.Write(body)

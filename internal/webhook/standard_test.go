@@ -51,10 +51,10 @@ func TestStandardSignatureIsThatOfOpenSSL(t *testing.T) {
 
 func TestStandardSecretIsChecked(t *testing.T) {
 	t.Parallel()
-	require.NoError(t, webhook.CheckStandardSecret("any bytes at all"))
-	require.NoError(t, webhook.CheckStandardSecret("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"))
+	require.NoError(t, webhook.ValidateStandardSecret("any bytes at all"))
+	require.NoError(t, webhook.ValidateStandardSecret("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"))
 	for _, secret := range []string{"whsec_", "whsec_*", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLa"} {
-		err := webhook.CheckStandardSecret(secret)
+		err := webhook.ValidateStandardSecret(secret)
 		require.ErrorContains(t, err, "base64")
 		require.NotContains(t, err.Error(), "MfKQ", "the error shows the secret")
 	}

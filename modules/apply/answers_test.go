@@ -121,7 +121,7 @@ func TestFileTypes(t *testing.T) {
 				case len(content) == 0:
 					b.requireTaken(w) // an empty string is no answer
 				case taken:
-					docs, _, err := b.Runtime.Store().ApplicationDocuments(t.Context(), "acme", b.requireTaken(w), 0, 10)
+					docs, _, err := b.Runtime.Store().ListApplicationDocuments(t.Context(), "acme", b.requireTaken(w), 0, 10)
 					require.NoError(t, err)
 					require.Len(t, docs, 1)
 					require.Equal(t, found.Name, docs[0].MediaType, path)

@@ -43,7 +43,7 @@ func TestAnApplicationIsKept(t *testing.T) {
 		require.Equal(t, hiring.Candidate{ID: c.ID, Row: c.Row, Name: hiring.Name{Given: "Ada", Family: "Lovelace", Formatted: "Ada Lovelace"}, Email: []string{"ada@example.com"},
 			Phone: []string{"+1 555 0100"}, CitizenShip: []string{"Authorized"}, ApplyDate: "2026-11-20"}, hiring.Candidate{ID: c.ID, Row: c.Row, Name: c.Name, Email: c.Email,
 			Phone: c.Phone, CitizenShip: c.CitizenShip, ApplyDate: c.ApplyDate, Gender: c.Gender})
-		docs, _, err := db.ApplicationDocuments(t.Context(), "acme", id, 0, 10)
+		docs, _, err := db.ListApplicationDocuments(t.Context(), "acme", id, 0, 10)
 		require.NoError(t, err)
 		require.Len(t, docs, 1)
 		require.Equal(t, []string{"Resume"}, docs[0].Descriptions)
@@ -61,7 +61,7 @@ func TestAnApplicationIsKept(t *testing.T) {
 		}
 		require.Equal(t, map[string][]string{"firstName": {"Ada"}, "lastName": {"Lovelace"}, "email": {"ada@example.com"}, "phone": {"+1 555 0100"}, "startDate": {"2027-01-01"},
 			"citizenWorkStatus": {"Authorized"}, "1000123": {"Day", "Weekend | Holiday"}, "resume": nil}, answers, "a blank answer is as if absent, and no compliance answer is among them")
-		counts, err := db.ComplianceCounts(t.Context(), "acme", code)
+		counts, err := db.CountComplianceAnswers(t.Context(), "acme", code)
 		require.NoError(t, err)
 		require.Equal(t, []hiring.ComplianceCount{{Job: code, Group: "complianceOfccp", Question: "eeocDisability", Value: "I do not want to answer", Count: 1}}, counts)
 	})
@@ -88,7 +88,7 @@ func TestLargeAnswersMakeACandidate(t *testing.T) {
 	b.requireTaken(b.apply(large(countries[:100]), me...))
 	c, err := b.Runtime.Store().Candidate(t.Context(), "acme", b.applications("acme")[0].Candidate)
 	require.NoError(t, err)
-	require.NoError(t, c.Check())
+	require.NoError(t, c.Validate())
 	require.Equal(t, strings.Repeat("x", 4092)+" é", c.Name.Formatted, "half an é is left out")
 	require.Equal(t, countries[:100], c.CitizenShip)
 }
@@ -114,10 +114,10 @@ func TestEnteringTheFirstStepExports(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.Write(t, func(tx *store.Tx) error {
-		if err := tx.PutStep(&hiring.Step{Row: hiring.Row{Tenant: "acme"}, ID: "later", Name: "Later", Position: 1}, b.Clock.Now()); err != nil {
+		if err := tx.UpsertStep(&hiring.Step{Row: hiring.Row{Tenant: "acme"}, ID: "later", Name: "Later", Position: 1}, b.Clock.Now()); err != nil {
 			return err
 		}
-		return tx.PutStep(&hiring.Step{Row: hiring.Row{Tenant: "acme"}, ID: "new", Name: "New", Category: "New", Helper: &hiring.Helper{Integrations: []string{"hris"}}}, b.Clock.Now())
+		return tx.UpsertStep(&hiring.Step{Row: hiring.Row{Tenant: "acme"}, ID: "new", Name: "New", Category: "New", Helper: &hiring.Helper{Integrations: []string{"hris"}}}, b.Clock.Now())
 	})
 	id := b.requireTaken(b.apply(application(t, code, fine(t)), b.bearer(partner)...))
 	a, err := b.Runtime.Store().JobApplication(t.Context(), "acme", id)
@@ -138,16 +138,16 @@ func TestRefusedExportKeepsNoApplicationOut(t *testing.T) {
 	b := setup(t)
 	b.Write(t, func(tx *store.Tx) error {
 		tooLong := strings.Repeat("é", 255) // for the header Link
-		if err := tx.PutCandidate(&hiring.Candidate{Row: hiring.Row{Tenant: "acme"}, ID: tooLong, Email: []string{"ada@example.com"}}, b.Clock.Now()); err != nil {
+		if err := tx.UpsertCandidate(&hiring.Candidate{Row: hiring.Row{Tenant: "acme"}, ID: tooLong, Email: []string{"ada@example.com"}}, b.Clock.Now()); err != nil {
 			return err
 		}
-		return tx.PutStep(&hiring.Step{Row: hiring.Row{Tenant: "acme"}, ID: "new", Name: "New", Helper: &hiring.Helper{Integrations: []string{"hris"}}}, b.Clock.Now())
+		return tx.UpsertStep(&hiring.Step{Row: hiring.Row{Tenant: "acme"}, ID: "new", Name: "New", Helper: &hiring.Helper{Integrations: []string{"hris"}}}, b.Clock.Now())
 	})
 	id := b.requireTaken(b.apply(application(t, code, fine(t)), b.bearer(partner)...))
 	a, err := b.Runtime.Store().JobApplication(t.Context(), "acme", id)
 	require.NoError(t, err)
 	require.Zero(t, a.Status)
-	docs, _, err := b.Runtime.Store().ApplicationDocuments(t.Context(), "acme", id, 0, 10)
+	docs, _, err := b.Runtime.Store().ListApplicationDocuments(t.Context(), "acme", id, 0, 10)
 	require.NoError(t, err)
 	require.Len(t, docs, 1, "the first try's files are gone, or there twice")
 	require.Empty(t, b.Exports(t))
@@ -175,7 +175,7 @@ func TestMembersComeInAnyOrder(t *testing.T) {
 		` { "jobBoardCode" : "NURSE-\u0031" , "source":"", "answers":[` + answers + `] } `,
 	} {
 		id := b.requireTaken(b.apply(body, me...))
-		docs, _, err := b.Runtime.Store().ApplicationDocuments(t.Context(), "acme", id, 0, 10)
+		docs, _, err := b.Runtime.Store().ListApplicationDocuments(t.Context(), "acme", id, 0, 10)
 		require.NoError(t, err)
 		require.Len(t, docs, 1, n)
 		require.EqualValues(t, len(sample(t, "resume.pdf")), docs[0].Size)
@@ -210,7 +210,7 @@ func TestAllThatIsWrongIsToldAtOnce(t *testing.T) {
 	require.Equal(t, []string{"Phone: at least 7 digits are needed"}, body.Errors[2].Messages)
 	require.Empty(t, b.applications("acme"))
 	require.Empty(t, b.files(), "the resume was kept")
-	uploads, err := b.Runtime.Store().Uploads(t.Context(), time.Now().Add(time.Hour), 0, 10)
+	uploads, err := b.Runtime.Store().ListUploads(t.Context(), time.Now().Add(time.Hour), 0, 10)
 	require.NoError(t, err)
 	require.Empty(t, uploads)
 }
@@ -239,7 +239,7 @@ func TestIdempotencyKeys(t *testing.T) {
 			return err
 		}
 		u.ID, u.Name = "u-3", "second@example.com"
-		return tx.AddAPIUser(u)
+		return tx.InsertAPIUser(u)
 	})
 	other := append(b.bearer("second@example.com"), "Idempotency-Key", "k-1")
 	require.NotEqual(t, id, b.requireTaken(b.apply(body, other...)), "a key is its user's own")
@@ -279,7 +279,7 @@ func TestRepeatsAreNotJudgedAnew(t *testing.T) {
 	require.Equal(t, http.StatusBadRequest, b.apply(body, b.bearer(partner)...).Code, "a request without the key is judged")
 	require.Len(t, b.applications("acme"), 1)
 	require.Len(t, b.files(), 1)
-	uploads, err := b.Runtime.Store().Uploads(t.Context(), time.Now().Add(time.Hour), 0, 10)
+	uploads, err := b.Runtime.Store().ListUploads(t.Context(), time.Now().Add(time.Hour), 0, 10)
 	require.NoError(t, err)
 	require.Empty(t, uploads)
 }

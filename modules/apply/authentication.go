@@ -98,10 +98,10 @@ func (a *API) issue(r *http.Request, c credentials) (token string, err error) {
 	wrong := unauthorized(`Bearer realm="apply"`, "user name or password is wrong")
 	defer func() {
 		if err != nil && err != error(wrong) {
-			attempt.Withdrawn()
+			attempt.Withdraw()
 		}
 	}()
-	namesakes, err := a.db().APIUsersByName(r.Context(), c.userName)
+	namesakes, err := a.db().ListAPIUsersByName(r.Context(), c.userName)
 	if err != nil {
 		return "", err
 	}
@@ -118,7 +118,7 @@ func (a *API) issue(r *http.Request, c credentials) (token string, err error) {
 	if user != nil {
 		now := a.Gateway.Now()
 		err = a.db().Write(r.Context(), func(tx *store.Tx) (err error) {
-			issued, err = tx.IssueAPIToken(user, hash, now) // not to a user who is disabled
+			issued, err = tx.InsertAPIToken(user, hash, now) // not to a user who is disabled
 			return err
 		})
 		if err != nil {
@@ -128,7 +128,7 @@ func (a *API) issue(r *http.Request, c credentials) (token string, err error) {
 	if !issued {
 		return "", wrong
 	}
-	attempt.Succeeded()
+	attempt.Succeed()
 	return token, nil
 }
 

@@ -16,7 +16,7 @@ func TestCredentialsAreBounded(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	require.Equal(t, http.StatusOK, b.authenticate(partner, right).Code)
-	require.Zero(t, b.Runtime.Unverified.Held())
+	require.Zero(t, b.Runtime.Unverified.Used())
 
 	slow := httptest.NewRequest(http.MethodPost, "/v2/authentication", iotest.ErrReader(os.ErrDeadlineExceeded))
 	slow.Header.Set(contentType, asJSON)

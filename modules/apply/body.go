@@ -297,12 +297,12 @@ func (b *body) file(q *hiring.Question, r io.Reader) (content, error) {
 	if strings.EqualFold(string(head), dataURL) {
 		return content{fault: schemas.HasPrefix}, nil
 	}
-	name, err := b.archive.Begin(b.ctx)
+	name, err := b.archive.BeginUpload(b.ctx)
 	if err != nil {
 		return content{}, err
 	}
 	b.uploads = append(b.uploads, name)
-	blob, err := b.archive.Files.PutAs(b.ctx, name, documents.NewBase64Reader(in), schemas.FileLimit(q)-1)
+	blob, err := b.archive.Files.Put(b.ctx, name, documents.NewBase64Reader(in), schemas.FileLimit(q)-1)
 	switch {
 	case errors.Is(err, documents.ErrTooLarge):
 		return content{fault: schemas.LargeFileMessage(q)}, nil

@@ -84,7 +84,7 @@ const ada = `{"firstName": "Ada", "lastName": "Lovelace", "email": "ada@example.
 func (l *line) requireApplied(id string) {
 	l.t.Helper()
 	db := l.Runtime.Store()
-	docs, _, err := db.ApplicationDocuments(l.t.Context(), "acme", strings.TrimSpace(id), 0, 10)
+	docs, _, err := db.ListApplicationDocuments(l.t.Context(), "acme", strings.TrimSpace(id), 0, 10)
 	require.NoError(l.t, err)
 	require.Len(l.t, docs, 1)
 	require.EqualValues(l.t, len(sample(l.t, "resume.pdf")), docs[0].Size)
@@ -202,7 +202,7 @@ func TestApplyCommandRenewsItsTokenForALargeFile(t *testing.T) {
 	require.NoError(t, err)
 	require.EqualValues(t, 2, l.authentication.Load())
 	require.EqualValues(t, 2, l.applied.Load())
-	docs, _, err := l.Runtime.Store().ApplicationDocuments(t.Context(), "acme", strings.TrimSpace(id), 0, 10)
+	docs, _, err := l.Runtime.Store().ListApplicationDocuments(t.Context(), "acme", strings.TrimSpace(id), 0, 10)
 	require.NoError(t, err)
 	require.EqualValues(t, len(work), docs[0].Size)
 	sum := sha256.Sum256([]byte(work))

@@ -39,7 +39,7 @@ func TestOurFault(t *testing.T) {
 	require.Empty(t, b.files())
 
 	b.Write(t, func(tx *store.Tx) error {
-		return tx.AddAPIUser(&hiring.APIUser{Tenant: "acme", ID: "u-9", Name: "broken@example.com", Password: "no hash", CreatedAt: b.Clock.Now()})
+		return tx.InsertAPIUser(&hiring.APIUser{Tenant: "acme", ID: "u-9", Name: "broken@example.com", Password: "no hash", CreatedAt: b.Clock.Now()})
 	})
 	w = b.authenticate("broken@example.com", right)
 	b.requireError(w, http.StatusInternalServerError, message, "")

@@ -55,7 +55,7 @@ func setupOn(t testing.TB, g *gatewaytest.Bench) *bench {
 	b.Write(t, func(tx *store.Tx) error {
 		for id, u := range map[string]*hiring.APIUser{"u-1": {Tenant: "acme", Name: partner}, "u-2": {Tenant: "globex", Name: "globex@example.com"}} {
 			u.ID, u.Password, u.CreatedAt = id, hash, g.Clock.Now()
-			if err := tx.AddAPIUser(u); err != nil {
+			if err := tx.InsertAPIUser(u); err != nil {
 				return err
 			}
 		}
@@ -77,7 +77,7 @@ func (b *bench) job(tenant string, j *hiring.Job) {
 			j.Row = before.Row
 		}
 		j.Tenant = tenant
-		return tx.PutJob(j, b.Clock.Now())
+		return tx.UpsertJob(j, b.Clock.Now())
 	})
 }
 
@@ -213,7 +213,7 @@ func (b *bench) requireTaken(w *httptest.ResponseRecorder) string {
 // applications are a tenant's job applications.
 func (b *bench) applications(tenant string) []*hiring.JobApplication {
 	b.t.Helper()
-	all, next, err := b.Runtime.Store().JobApplications(b.t.Context(), tenant, store.ApplicationFilter{}, store.Page{Limit: store.MaxPage})
+	all, next, err := b.Runtime.Store().ListJobApplications(b.t.Context(), tenant, store.ApplicationFilter{}, store.Page{Limit: store.MaxPage})
 	require.NoError(b.t, err)
 	require.Empty(b.t, next)
 	return all

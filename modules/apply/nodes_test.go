@@ -26,13 +26,13 @@ func beside(t *testing.T, prepare func(*bench), fn func(tx *store.Tx, meanwhile 
 }
 
 func putAda(tx *store.Tx) error {
-	return tx.PutCandidate(&hiring.Candidate{Row: hiring.Row{Tenant: "acme"}, ID: "ada", Email: []string{"ada@example.com"}}, gatewaytest.Noon)
+	return tx.UpsertCandidate(&hiring.Candidate{Row: hiring.Row{Tenant: "acme"}, ID: "ada", Email: []string{"ada@example.com"}}, gatewaytest.Noon)
 }
 
 func TestTwoNodesMakeOneCandidateOfOneAddress(t *testing.T) {
 	t.Parallel()
 	b, answer := beside(t, func(*bench) {}, func(tx *store.Tx, meanwhile func() error) error {
-		if _, _, err := tx.HoldCandidateByEmail("acme", "ADA@example.com"); err != nil {
+		if _, _, err := tx.LockCandidateByEmail("acme", "ADA@example.com"); err != nil {
 			return err
 		}
 		if err := meanwhile(); err != nil {

@@ -137,7 +137,7 @@ func (a *API) feed(w http.ResponseWriter, r *http.Request) error {
 		w.WriteHeader(http.StatusNotModified)
 		return nil
 	}
-	page, next, err := a.db().FeedJobs(ctx, tenant, store.Page{Limit: store.MaxPage})
+	page, next, err := a.db().ListFeedJobs(ctx, tenant, store.Page{Limit: store.MaxPage})
 	if err != nil {
 		return err
 	}
@@ -173,7 +173,7 @@ func (a *API) writeFeed(ctx context.Context, w io.Writer, tenant string, page []
 			break
 		}
 		var err error
-		if page, next, err = a.db().FeedJobs(ctx, tenant, store.Page{After: next, Limit: store.MaxPage}); err != nil {
+		if page, next, err = a.db().ListFeedJobs(ctx, tenant, store.Page{After: next, Limit: store.MaxPage}); err != nil {
 			return err
 		}
 	}

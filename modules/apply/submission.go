@@ -153,7 +153,7 @@ func idempotencyKey(r *http.Request, user *hiring.APIUser) (*[32]byte, error) {
 // read reads the body. The fingerprint identifies it.
 func (s *submission) read(w http.ResponseWriter) (fingerprint [32]byte, err error) {
 	ctx, a := s.r.Context(), s.api
-	files, err := a.db().MostFiles(ctx, s.caller.user.Tenant) // of the open job that asks for most
+	files, err := a.db().MaxFiles(ctx, s.caller.user.Tenant) // of the open job that asks for most
 	if err != nil {
 		return fingerprint, err
 	}
@@ -220,7 +220,7 @@ func (s *submission) unread(err error) error {
 		return refuse(http.StatusBadRequest, shape.Error()).closing()
 	case errors.Is(err, store.ErrUnavailable):
 		return err
-	case documents.Full(err):
+	case documents.IsFull(err):
 		s.log.Error("an application could not be stored", zap.Error(err))
 		return refuse(http.StatusServiceUnavailable, "the service has no room for documents now, and nothing was kept: send the same again later").after(time.Minute).closing()
 	case s.r.Context().Err() != nil, errors.As(err, &broke):
@@ -253,7 +253,7 @@ func (s *submission) clear(err error) {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.r.Context()), patience)
 	defer cancel()
-	if err := s.api.Gateway.Runtime.Archive.Forget(ctx, s.body.uploads); err != nil {
+	if err := s.api.Gateway.Runtime.Archive.DiscardUploads(ctx, s.body.uploads); err != nil {
 		s.log.Warn("the files of a refused application could not be removed yet", zap.Error(err))
 	}
 }
@@ -269,7 +269,7 @@ func (s *submission) store(sheet *sheet) error {
 		return noJob()
 	}
 	t := g.Trigger()
-	configured, err := t.Configured(ctx, tenant)
+	configured, err := t.ListConfigured(ctx, tenant)
 	if err != nil {
 		return err
 	}
@@ -300,7 +300,7 @@ func (s *submission) store(sheet *sheet) error {
 // the Idempotency-Key, and export what the first step's helper exports. Without a trigger no step is entered.
 func (s *submission) write(tx *store.Tx, sheet *sheet, t *trigger.Trigger,
 	configured []string) (before string, export *hiring.Export, err error) {
-	valid, err := tx.HoldAPIToken(s.caller.token, s.began)
+	valid, err := tx.LockAPIToken(s.caller.token, s.began)
 	if err == nil && !valid {
 		err = badToken()
 	}
@@ -313,7 +313,7 @@ func (s *submission) write(tx *store.Tx, sheet *sheet, t *trigger.Trigger,
 		}
 	}
 	tenant := s.caller.user.Tenant
-	job, ok, err := tx.HoldJob(tenant, sheet.job.BoardCode)
+	job, ok, err := tx.LockJob(tenant, sheet.job.BoardCode)
 	if err == nil && (!ok || job.Closed) {
 		err = noJob()
 	}
@@ -326,7 +326,7 @@ func (s *submission) write(tx *store.Tx, sheet *sheet, t *trigger.Trigger,
 	}
 	a := &hiring.JobApplication{Row: hiring.Row{Tenant: tenant}, ID: s.id, Candidate: candidate, Job: job.BoardCode,
 		LanguageCode: hiring.DefaultLanguage}
-	if err := tx.PutJobApplication(a, s.began); err != nil {
+	if err := tx.UpsertJobApplication(a, s.began); err != nil {
 		return before, nil, err
 	}
 	if err := s.writeAnswers(tx, a, sheet); err != nil || t == nil {
@@ -340,7 +340,7 @@ func (s *submission) write(tx *store.Tx, sheet *sheet, t *trigger.Trigger,
 func (s *submission) writeCandidate(tx *store.Tx, c hiring.Candidate) (id string, err error) {
 	tenant := s.caller.user.Tenant
 	if len(c.Email) > 0 {
-		known, ok, err := tx.HoldCandidateByEmail(tenant, c.Email[0])
+		known, ok, err := tx.LockCandidateByEmail(tenant, c.Email[0])
 		if err != nil {
 			return "", err
 		}
@@ -349,28 +349,28 @@ func (s *submission) writeCandidate(tx *store.Tx, c hiring.Candidate) (id string
 		}
 	}
 	c.Row, c.ID, c.ApplyDate = hiring.Row{Tenant: tenant}, uuid.NewString(), s.began.Format(time.DateOnly)
-	return c.ID, tx.PutCandidate(&c, s.began)
+	return c.ID, tx.UpsertCandidate(&c, s.began)
 }
 
 // writeAnswers writes documents and answers.
 func (s *submission) writeAnswers(tx *store.Tx, a *hiring.JobApplication, sheet *sheet) error {
 	for _, d := range sheet.documents {
 		d.Key, d.Tenant, d.Application, d.CreatedAt = hiring.NewID(s.began), a.Tenant, a.ID, s.began
-		if _, err := s.api.Gateway.Runtime.Archive.Add(tx, &d); err != nil {
+		if _, err := s.api.Gateway.Runtime.Archive.InsertDocument(tx, &d); err != nil {
 			return err
 		}
 	}
 	for _, name := range s.body.uploads {
-		if err := documents.Take(tx, name); err != nil {
+		if err := documents.ClaimUpload(tx, name); err != nil {
 			return fmt.Errorf("taking in a file of the application: %w", err)
 		}
 	}
 	submitted := &hiring.Submission{Source: s.body.source, Answers: sheet.given}
-	if err := tx.AddSubmission(a.Tenant, a.ID, submitted); err != nil {
+	if err := tx.InsertSubmission(a.Tenant, a.ID, submitted); err != nil {
 		return err
 	}
 	for _, c := range sheet.compliance {
-		if err := tx.AddComplianceAnswer(a, c, s.began); err != nil {
+		if err := tx.InsertComplianceAnswer(a, c, s.began); err != nil {
 			return err
 		}
 	}
@@ -381,12 +381,12 @@ func (s *submission) writeAnswers(tx *store.Tx, a *hiring.JobApplication, sheet 
 func (s *submission) enterFirstStep(tx *store.Tx, t *trigger.Trigger,
 	configured []string) (export *hiring.Export, err error) {
 	tenant := s.caller.user.Tenant
-	steps, err := tx.Steps(tenant)
+	steps, err := tx.ListSteps(tenant)
 	if err != nil || len(steps) == 0 {
 		return nil, err
 	}
 	first := slices.MinFunc(steps, func(a, b *hiring.Step) int { return cmp.Compare(a.Position, b.Position) })
-	in, err := t.Enter(tx, tenant, s.id, first.ID, configured)
+	in, err := t.EnterStep(tx, tenant, s.id, first.ID, configured)
 	if err != nil {
 		return nil, err
 	}

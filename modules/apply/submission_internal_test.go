@@ -18,10 +18,10 @@ func TestAnApplicationsTransactionLooksAtTheToken(t *testing.T) {
 	_, token := identity.NewSecret()
 	u := &hiring.APIUser{ID: "u-1", Tenant: "acme", Name: "partner@example.com", Password: "hash", CreatedAt: b.Clock.Now()}
 	b.Write(t, func(tx *store.Tx) error {
-		if err := tx.AddAPIUser(u); err != nil {
+		if err := tx.InsertAPIUser(u); err != nil {
 			return err
 		}
-		_, err := tx.IssueAPIToken(u, token, b.Clock.Now())
+		_, err := tx.InsertAPIToken(u, token, b.Clock.Now())
 		return err
 	})
 	s := &submission{caller: &caller{u, token}, id: "a-1", began: b.Clock.Now()}

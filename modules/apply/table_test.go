@@ -54,7 +54,7 @@ func TestPasswordChoosesAmongTenants(t *testing.T) {
 	other, err := password.Hash(t.Context(), "another horse")
 	require.NoError(t, err)
 	b.Write(t, func(tx *store.Tx) error {
-		return tx.AddAPIUser(&hiring.APIUser{ID: "u-3", Tenant: "globex", Name: strings.ToUpper(partner), Password: other, CreatedAt: b.Clock.Now()})
+		return tx.InsertAPIUser(&hiring.APIUser{ID: "u-3", Tenant: "globex", Name: strings.ToUpper(partner), Password: other, CreatedAt: b.Clock.Now()})
 	})
 	asks := func(plain, job string) int {
 		w := b.authenticate(partner, plain)

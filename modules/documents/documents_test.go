@@ -45,7 +45,7 @@ func newBench(t *testing.T) *bench {
 	t.Helper()
 	g := gatewaytest.New(t)
 	b := &bench{Bench: g, Server: &documents.Server{Gateway: g.Gateway, Log: g.Log}}
-	b.export = inbox.Arrive("acme", "u-1", []byte("{}"), g.Now())
+	b.export = inbox.NewExport("acme", "u-1", []byte("{}"), g.Now())
 	_, err := inbox.Accept(t.Context(), g.Runtime.Store(), b.export)
 	require.NoError(t, err)
 	return b
@@ -59,11 +59,11 @@ func (b *bench) add(t *testing.T, content []byte, till time.Time, change func(*h
 	b.Write(t, func(tx *store.Tx) error {
 		return tx.InsertDocument(hiring.Document{ExportID: b.export.ID, Tenant: "acme", Position: position, SourceURL: []byte("https://service.example/d"), CreatedAt: b.Clock.Now()})
 	})
-	all, err := b.Runtime.Store().Documents(t.Context(), b.export.ID)
+	all, err := b.Runtime.Store().ListDocuments(t.Context(), b.export.ID)
 	require.NoError(t, err)
 	d := all[position]
 	if content != nil {
-		kept, err := b.Runtime.Archive.Files.PutAs(t.Context(), b.Runtime.Archive.Files.NewName(), bytes.NewReader(content), archive.MaxSize)
+		kept, err := b.Runtime.Archive.Files.Put(t.Context(), b.Runtime.Archive.Files.NewName(), bytes.NewReader(content), archive.MaxSize)
 		require.NoError(t, err)
 		d.State, d.Blob, d.Size, d.SHA256, d.Detected, d.FetchedAt = hiring.Fetched, kept.Name, kept.Size, kept.SHA256[:], kept.Detected, b.Clock.Now()
 	}

@@ -20,17 +20,17 @@ import (
 // offer exports a candidate with a document, and gives the path of its public URL.
 func (b *bench) offer(t *testing.T, content []byte, scan hiring.ScanState) (path string) {
 	t.Helper()
-	kept, err := b.Runtime.Archive.Files.PutAs(t.Context(), b.Runtime.Archive.Files.NewName(), bytes.NewReader(content), archive.MaxSize)
+	kept, err := b.Runtime.Archive.Files.Put(t.Context(), b.Runtime.Archive.Files.NewName(), bytes.NewReader(content), archive.MaxSize)
 	require.NoError(t, err)
 	row := hiring.Row{Tenant: "acme"}
 	b.Write(t, func(tx *store.Tx) error {
-		if err := tx.PutCandidate(&hiring.Candidate{Row: row, ID: "c-1"}, b.Clock.Now()); err != nil {
+		if err := tx.UpsertCandidate(&hiring.Candidate{Row: row, ID: "c-1"}, b.Clock.Now()); err != nil {
 			return err
 		}
-		if err := tx.PutJobApplication(&hiring.JobApplication{Row: row, ID: "a-1", Candidate: "c-1"}, b.Clock.Now()); err != nil {
+		if err := tx.UpsertJobApplication(&hiring.JobApplication{Row: row, ID: "a-1", Candidate: "c-1"}, b.Clock.Now()); err != nil {
 			return err
 		}
-		_, err := tx.AddApplicationDocument(&hiring.ApplicationDocument{Key: 1, Tenant: "acme", Application: "a-1", ID: "doc-1", FileName: "r.pdf",
+		_, err := tx.InsertApplicationDocument(&hiring.ApplicationDocument{Key: 1, Tenant: "acme", Application: "a-1", ID: "doc-1", FileName: "r.pdf",
 			MediaType: "application/pdf", Blob: kept.Name, SHA256: kept.SHA256[:], Size: kept.Size, CreatedAt: b.Clock.Now(), Scan: scan})
 		return err
 	})
@@ -81,7 +81,7 @@ func TestDocumentThatAScannerRefused(t *testing.T) {
 	d, err := b.Runtime.Store().ApplicationDocument(t.Context(), "acme", "a-1", "doc-1")
 	require.NoError(t, err)
 	b.Write(t, func(tx *store.Tx) error {
-		_, err := tx.EndScan(d, "Eicar", b.Clock.Now())
+		_, err := tx.FinishScan(d, "Eicar", b.Clock.Now())
 		return err
 	})
 	b.requireProblem(t, path, http.StatusGone, "nobody gets this document: a scanner found something harmful in it; go on without it")

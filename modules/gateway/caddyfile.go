@@ -308,14 +308,14 @@ func (p *parser) sealKey() error {
 		return p.Err("seal_key takes a placeholder, followed by the former one while it is changed: write, for example, `seal_key {env.HIREGATE_SEAL_KEY}`")
 	}
 	for _, one := range p.app.SealKey {
-		p.atEnd(func() error { return sealKey.Check(one, p.app.Dev) })
+		p.atEnd(func() error { return sealKey.Validate(one, p.app.Dev) })
 	}
 	return nil
 }
 
 func (p *parser) tenant() (err error) {
 	var t Tenant
-	if t.Name, err = p.word("acme { … }", hiring.CheckTenantName); err != nil {
+	if t.Name, err = p.word("acme { … }", hiring.ValidateTenantName); err != nil {
 		return err
 	}
 	for _, other := range p.app.Tenants {
@@ -367,7 +367,7 @@ func (p *parser) tenantLine(t *Tenant) (err error) {
 
 func (p *parser) integration(t *Tenant) (err error) {
 	var i Integration
-	if i.Name, err = p.word("hris { … }", hiring.CheckIntegrationName); err != nil {
+	if i.Name, err = p.word("hris { … }", hiring.ValidateIntegrationName); err != nil {
 		return err
 	}
 	for _, other := range t.Integrations {
@@ -432,5 +432,5 @@ func (p *parser) checkURL(s string) error {
 	if err != nil {
 		return err
 	}
-	return egress.New(policy).CheckURL(s)
+	return egress.New(policy).ValidateURL(s)
 }

@@ -195,11 +195,11 @@ func ParseRate(args []string) (*Rate, error) {
 			return nil, errRate
 		}
 	}
-	return r, r.Check()
+	return r, r.Validate()
 }
 
-// Check says what is wrong with a limit, or nil.
-func (r Rate) Check() error { return r.limit().Validate() }
+// Validate says what is wrong with a limit, or nil.
+func (r Rate) Validate() error { return r.limit().Validate() }
 
 func (r Rate) limit() *hiring.Rate { return &hiring.Rate{PerSecond: r.PerSecond, Burst: r.Burst} }
 

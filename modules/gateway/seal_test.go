@@ -38,11 +38,11 @@ func (s *site) store(name string) {
 	db, err := store.Open(s.t.Context(), "sqlite://"+s.path("hiregate.db"), store.Options{})
 	require.NoError(s.t, err)
 	require.NoError(s.t, db.Write(s.t.Context(), func(tx *store.Tx) error {
-		if err := tx.PutTenant(&hiring.Tenant{Name: name, Secrets: []hiring.Secret{hiring.Secret(name + "-secret")}},
+		if err := tx.UpsertTenant(&hiring.Tenant{Name: name, Secrets: []hiring.Secret{hiring.Secret(name + "-secret")}},
 			time.Now()); err != nil {
 			return err
 		}
-		return tx.PutIntegration(&hiring.Integration{Tenant: name, Name: "hris", URL: "https://hr.example/in",
+		return tx.UpsertIntegration(&hiring.Integration{Tenant: name, Name: "hris", URL: "https://hr.example/in",
 			Secret: "hunter2", Documents: hiring.Rehost}, time.Now())
 	}))
 	require.NoError(s.t, db.Close())
@@ -136,7 +136,7 @@ func TestConfigurationThatFailsSealsNothing(t *testing.T) {
 func (s *site) sealsExports() bool {
 	s.t.Helper()
 	db := gateway.Current().Runtime.Store()
-	all, _, err := db.Exports(s.t.Context(), store.ExportFilter{})
+	all, _, err := db.ListExports(s.t.Context(), store.ExportFilter{})
 	require.NoError(s.t, err)
 	for _, e := range all {
 		require.NoError(s.t, db.LoadBody(s.t.Context(), e))

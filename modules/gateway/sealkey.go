@@ -17,8 +17,8 @@ type SealKey struct {
 // sealKey is the option of the block hiregate.
 var sealKey = SealKey{Option: "seal_key", Of: "secrets"}
 
-// Check checks one of them as the configuration has it.
-func (k SealKey) Check(written string, dev bool) error {
+// Validate checks one of them as the configuration has it.
+func (k SealKey) Validate(written string, dev bool) error {
 	switch {
 	case placeholder.MatchString(written):
 		return nil
@@ -43,7 +43,7 @@ func (k SealKey) checkText(text string) error {
 func (k SealKey) Vault(written []string, dev bool, resolve func(string) (string, error)) (*vault.Vault, error) {
 	var texts []string
 	for _, one := range written {
-		if err := k.Check(one, dev); err != nil {
+		if err := k.Validate(one, dev); err != nil {
 			return nil, err
 		}
 		text, err := resolve(one)

@@ -209,7 +209,7 @@ func orDefault(s *string, value string) {
 }
 
 func (t Tenant) build(resolve resolve, dev bool, guard *egress.Guard) (*hiring.Tenant, error) {
-	if err := cmp.Or(hiring.CheckTenantName(t.Name), t.complete()); err != nil {
+	if err := cmp.Or(hiring.ValidateTenantName(t.Name), t.complete()); err != nil {
 		return nil, err
 	}
 	quarantine, err := hiring.ParseInvalid(t.Invalid)
@@ -259,14 +259,14 @@ func secretFrom(written string, dev bool, resolve resolve) (hiring.Secret, error
 }
 
 func (i Integration) build(tenant string, resolve resolve, dev bool, guard *egress.Guard) (*hiring.Integration, error) {
-	if err := cmp.Or(hiring.CheckIntegrationName(i.Name), i.complete()); err != nil {
+	if err := cmp.Or(hiring.ValidateIntegrationName(i.Name), i.complete()); err != nil {
 		return nil, err
 	}
 	address, err := resolve(i.URL)
 	if err != nil {
 		return nil, Unset("url", err)
 	}
-	if err := guard.CheckURL(address); err != nil {
+	if err := guard.ValidateURL(address); err != nil {
 		return nil, err
 	}
 	secret, err := secretFrom(i.Secret, dev, resolve)
@@ -279,7 +279,7 @@ func (i Integration) build(tenant string, resolve resolve, dev bool, guard *egre
 		return nil, err
 	}
 	if i.StandardWebhooks {
-		if err := webhook.CheckStandardSecret(secret.Reveal()); err != nil {
+		if err := webhook.ValidateStandardSecret(secret.Reveal()); err != nil {
 			return nil, err
 		}
 	}

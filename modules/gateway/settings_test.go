@@ -81,8 +81,8 @@ func TestEverySettingArrives(t *testing.T) {
 	require.Equal(t, &hiring.Integration{Tenant: "acme", Name: "importer", URL: "http://10.20.30.40:8080/import", Secret: "s",
 		Documents: hiring.Passthrough, Retry: []time.Duration{time.Second, time.Minute}, InFlight: 1000, StandardWebhooks: true}, i)
 	require.True(t, tenant.Quarantine)
-	require.NoError(t, c.Egress.CheckURL("http://10.20.1.1:8080/x"))
-	require.Error(t, c.Egress.CheckURL("http://10.20.1.1:8081/x"))
+	require.NoError(t, c.Egress.ValidateURL("http://10.20.1.1:8080/x"))
+	require.Error(t, c.Egress.ValidateURL("http://10.20.1.1:8081/x"))
 }
 
 func TestPlaceholders(t *testing.T) {
@@ -209,7 +209,7 @@ func TestRateIsRead(t *testing.T) {
 		_, err := ParseRate(strings.Fields(args))
 		require.ErrorContains(t, err, "how many may come in a second, and how many at once", args)
 	}
-	require.Error(t, Rate{PerSecond: math.NaN(), Burst: 1}.Check())
+	require.Error(t, Rate{PerSecond: math.NaN(), Burst: 1}.Validate())
 }
 
 func TestRetentionIsChecked(t *testing.T) {

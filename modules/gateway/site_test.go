@@ -248,7 +248,7 @@ func (s *site) stored(c settings) (all []string) {
 	require.NoError(s.t, err)
 	defer func() { require.NoError(s.t, db.Close()) }()
 	for filter := (store.ExportFilter{Limit: store.MaxPage}); ; {
-		page, next, err := db.Exports(s.t.Context(), filter)
+		page, next, err := db.ListExports(s.t.Context(), filter)
 		require.NoError(s.t, err)
 		for _, e := range page {
 			all = append(all, e.Tenant+" "+e.Key)

@@ -109,7 +109,7 @@ func (r *request) checkKey(tx *store.Tx) error {
 	if !r.caller.stored() {
 		return nil
 	}
-	good, err := tx.APIKeyIsGood(hiring.HashAPIKey(r.caller.key))
+	good, err := tx.IsAPIKeyValid(hiring.HashAPIKey(r.caller.key))
 	if err == nil && !good {
 		return r.deny(metrics.KeyRevoked)
 	}
@@ -130,7 +130,7 @@ func (r *request) touch(k *hiring.APIKey) {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), touching)
 	defer cancel()
-	if err := r.db.Write(ctx, func(tx *store.Tx) error { return tx.TouchAPIKey(k.ID, now, now.Add(-used)) }); err != nil {
+	if err := r.db.Write(ctx, func(tx *store.Tx) error { return tx.UpdateAPIKeyUse(k.ID, now, now.Add(-used)) }); err != nil {
 		r.log.Warn("the use of an API key could not be noted", zap.String("key", k.ID), zap.Error(err))
 	}
 }

@@ -17,7 +17,7 @@ func (b *bench) key(id, tenant string, role hiring.Role) string {
 	b.t.Helper()
 	key, hash := hiring.NewAPIKey()
 	b.Write(b.t, func(tx *store.Tx) error {
-		return tx.AddAPIKey(&hiring.APIKey{ID: id, Label: id, Tenant: tenant, Role: role, CreatedAt: b.Clock.Now()}, hash)
+		return tx.InsertAPIKey(&hiring.APIKey{ID: id, Label: id, Tenant: tenant, Role: role, CreatedAt: b.Clock.Now()}, hash)
 	})
 	return "Bearer " + key
 }

@@ -79,7 +79,7 @@ func (r *request) problem(err error) *problem.Problem {
 		return problem.New(http.StatusConflict, triggered.Reason)
 	case errors.As(err, &round):
 		return problem.New(http.StatusConflict, round.Reason)
-	case errors.Is(err, trigger.ErrNoSuch):
+	case errors.Is(err, trigger.ErrNotFound):
 		_, sentence, _ := strings.Cut(err.Error(), ": ")
 		return problem.New(http.StatusNotFound, sentence)
 	case errors.Is(err, store.ErrStale) && r.conditional():

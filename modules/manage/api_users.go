@@ -45,7 +45,7 @@ func listAPIUsers(r *request) ([]*hiring.APIUser, string, error) {
 		}
 		return []*hiring.APIUser{u}, "", err
 	}
-	return r.db.APIUsers(r.Context(), r.tenant.Name, r.page.rows())
+	return r.db.ListAPIUsers(r.Context(), r.tenant.Name, r.page.rows())
 }
 
 // findAPIUser returns the user that the path names.
@@ -68,7 +68,7 @@ func addAPIUser(r *request) (any, error) {
 		return nil, err
 	}
 	u := &hiring.APIUser{ID: uuid.NewString(), Tenant: r.tenant.Name, Name: in.UserName, CreatedAt: r.now()}
-	if err := invalid(u.CheckName()); err != nil {
+	if err := invalid(u.ValidateName()); err != nil {
 		return nil, err
 	}
 	made, err := r.hashPassword(in.Password, &u.Password)
@@ -77,7 +77,7 @@ func addAPIUser(r *request) (any, error) {
 	}
 	r.created("/v1/tenants", u.Tenant, "api-users", u.ID)
 	err = r.write(func(tx *store.Tx) error {
-		err := tx.AddAPIUser(u)
+		err := tx.InsertAPIUser(u)
 		if errors.Is(err, store.ErrTaken) {
 			return problem.New(http.StatusConflict, "this user name is taken: give its user another password, or take another name")
 		}

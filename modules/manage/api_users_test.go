@@ -20,14 +20,14 @@ const partners = acme + "/api-users"
 func (b *bench) token(name string) (good func() bool) {
 	b.t.Helper()
 	db := b.Runtime.Store()
-	named, err := db.APIUsersByName(b.t.Context(), name)
+	named, err := db.ListAPIUsersByName(b.t.Context(), name)
 	require.NoError(b.t, err)
 	require.Len(b.t, named, 1)
 	u := named[0]
 	_, hash := identity.NewSecret()
 	issued := false
 	b.Write(b.t, func(tx *store.Tx) (err error) {
-		issued, err = tx.IssueAPIToken(u, hash, b.Clock.Now())
+		issued, err = tx.InsertAPIToken(u, hash, b.Clock.Now())
 		return err
 	})
 	return func() bool {

@@ -32,7 +32,7 @@ func apiKeyOf(k *hiring.APIKey) apiKey {
 var apiKeys = resource[*hiring.APIKey]{
 	path: "/v1/api-keys", id: "id", kind: "api-key", reader: hiring.Admin, writer: hiring.Admin,
 	list: func(r *request) ([]*hiring.APIKey, string, error) {
-		return r.db.APIKeys(r.Context(), r.caller.tenant, r.page.rows())
+		return r.db.ListAPIKeys(r.Context(), r.caller.tenant, r.page.rows())
 	},
 	find: findAPIKey, view: as(apiKeyOf), add: addAPIKey,
 	repeat: func(_ *request, location string) (any, error) {
@@ -66,7 +66,7 @@ func addAPIKey(r *request) (any, error) {
 		return nil, err
 	}
 	k := &hiring.APIKey{ID: uuid.NewString(), Label: in.Label, Tenant: in.Tenant, Role: in.Role, CreatedAt: r.now()}
-	if err := invalid(k.CheckLabel()); err != nil {
+	if err := invalid(k.ValidateLabel()); err != nil {
 		return nil, err
 	}
 	if !slices.Contains(hiring.Roles, k.Role) && k.Role != hiring.Compliance {
@@ -81,7 +81,7 @@ func addAPIKey(r *request) (any, error) {
 	key, hash := hiring.NewAPIKey()
 	r.created("/v1/api-keys", k.ID)
 	err = r.write(func(tx *store.Tx) error {
-		if err := tx.AddAPIKey(k, hash); err != nil {
+		if err := tx.InsertAPIKey(k, hash); err != nil {
 			return err
 		}
 		return r.note(tx, r.location)

@@ -79,7 +79,7 @@ func addDocument(r *request) (any, error) {
 	}
 	// Noted first: what a crash leaves of the file, or an error after which nobody knows whether its row was written, is the sweep's.
 	archive := r.gateway.Runtime.Archive
-	name, err := archive.Begin(r.Context())
+	name, err := archive.BeginUpload(r.Context())
 	if err != nil {
 		return nil, err
 	}
@@ -88,13 +88,13 @@ func addDocument(r *request) (any, error) {
 		if taken {
 			return
 		}
-		if err := archive.Forget(context.WithoutCancel(r.Context()), []string{name}); err != nil {
+		if err := archive.DiscardUploads(context.WithoutCancel(r.Context()), []string{name}); err != nil {
 			r.log.Warn("a file that no document needs is left to the sweep", zap.Error(err))
 		}
 	}()
 	var blob documents.Blob
 	put := func(file io.Reader) (err error) {
-		blob, err = archive.Files.PutAs(r.Context(), name, file, documents.MaxSize)
+		blob, err = archive.Files.Put(r.Context(), name, file, documents.MaxSize)
 		return err
 	}
 	inbound.Within(r.w, documents.UploadTime/2) // what is later would be the sweep's
@@ -148,7 +148,7 @@ func settleType(d *hiring.ApplicationDocument, detected string) error {
 		return problem.New(http.StatusUnprocessableEntity, "mimeType is no media type: send that of the file, such as application/pdf, or leave it out")
 	}
 	d.MediaType = cmp.Or(kind, detected)
-	return invalid(d.Check())
+	return invalid(d.Validate())
 }
 
 // describedDocument reads what the request says about the file.
@@ -185,7 +185,7 @@ func (r *request) describedDocument() (*hiring.ApplicationDocument, error) {
 	if d.MediaType == "application/json" && d.FileName != "" {
 		return nil, problem.New(http.StatusBadRequest, "a Document object has its fileName in it: leave that of the query out")
 	}
-	return d, invalid(d.Check())
+	return d, invalid(d.Validate())
 }
 
 // mediaType is a media type without its parameters (RFC 9110 section 8.3.1); empty: none is named.
@@ -204,24 +204,24 @@ func (r *request) keepDocument(d *hiring.ApplicationDocument) (any, error) {
 	}
 	r.created("/v1/tenants", d.Tenant, "job-applications", d.Application, "documents", d.ID)
 	err := r.write(func(tx *store.Tx) error {
-		if _, ok, err := tx.HoldJobApplication(d.Tenant, d.Application); err != nil || !ok {
+		if _, ok, err := tx.LockJobApplication(d.Tenant, d.Application); err != nil || !ok {
 			return cmp.Or[error](err, noApplication)
 		}
-		all, err := tx.ApplicationDocuments(d.Tenant, d.Application, maxDocuments)
+		all, err := tx.ListApplicationDocuments(d.Tenant, d.Application, maxDocuments)
 		if err != nil {
 			return err
 		}
 		if len(all) >= maxDocuments {
 			return problem.New(http.StatusConflict, "the job application has 100 documents, and takes no more: delete one first")
 		}
-		added, err := r.gateway.Runtime.Archive.Add(tx, d)
+		added, err := r.gateway.Runtime.Archive.InsertDocument(tx, d)
 		if err == nil && !added {
 			return problem.New(http.StatusConflict, "the job application has a document of that id: choose another, or delete that one first")
 		}
 		if err != nil {
 			return err
 		}
-		if err := documents.Take(tx, d.Blob); err != nil {
+		if err := documents.ClaimUpload(tx, d.Blob); err != nil {
 			return err
 		}
 		return r.note(tx, r.location)
@@ -247,7 +247,7 @@ func listDocuments(r *request) ([]*hiring.ApplicationDocument, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
-	rows, next, err := r.db.ApplicationDocuments(r.Context(), a.Tenant, a.ID, after, r.page.limit)
+	rows, next, err := r.db.ListApplicationDocuments(r.Context(), a.Tenant, a.ID, after, r.page.limit)
 	return rows, numbered(next), err
 }
 

@@ -17,9 +17,9 @@ var applications = kind[hiring.JobApplication]{
 	row:    func(a *hiring.JobApplication) *hiring.Row { return &a.Row },
 	get:    (*store.DB).JobApplication,
 	find:   (*store.Tx).JobApplication,
-	put:    (*store.Tx).PutJobApplication,
+	put:    (*store.Tx).UpsertJobApplication,
 	remove: (*store.Tx).DeleteJobApplication,
-	check:  (*hiring.JobApplication).Check,
+	check:  (*hiring.JobApplication).Validate,
 	settle: settleApplication,
 	clear:  clearApplication,
 }
@@ -41,16 +41,16 @@ func settleApplication(tx *store.Tx, a, before *hiring.JobApplication) error {
 		a.Status = now
 	}
 	a.Status.EnteredAt = a.Status.EnteredAt.UTC()
-	if _, ok, err := tx.HoldCandidate(a.Tenant, a.Candidate); err != nil || !ok {
+	if _, ok, err := tx.LockCandidate(a.Tenant, a.Candidate); err != nil || !ok {
 		return cmp.Or[error](err, problem.New(http.StatusUnprocessableEntity, "candidate is of no candidate of this tenant: put the candidate first"))
 	}
 	if a.Job != "" {
-		if _, ok, err := tx.HoldJob(a.Tenant, a.Job); err != nil || !ok {
+		if _, ok, err := tx.LockJob(a.Tenant, a.Job); err != nil || !ok {
 			return cmp.Or[error](err, problem.New(http.StatusUnprocessableEntity, "jobBoardCode is of no job of this tenant: put the job first"))
 		}
 	}
 	if before != nil && before.Job != a.Job {
-		return tx.MoveComplianceAnswers(a)
+		return tx.UpdateComplianceJob(a)
 	}
 	return nil
 }
@@ -61,7 +61,7 @@ func clearApplication(tx *store.Tx, a *hiring.JobApplication, now time.Time) err
 		return err
 	}
 	for {
-		all, err := tx.ApplicationDocuments(a.Tenant, a.ID, store.MaxPage)
+		all, err := tx.ListApplicationDocuments(a.Tenant, a.ID, store.MaxPage)
 		if err != nil {
 			return err
 		}
@@ -90,5 +90,5 @@ func listApplications(r *request) ([]*hiring.JobApplication, string, error) {
 	if given > 1 {
 		return nil, "", problem.New(http.StatusBadRequest, "candidate, job and step exclude each other: leave all but one out")
 	}
-	return r.db.JobApplications(r.Context(), r.tenant.Name, f, r.page.rows())
+	return r.db.ListJobApplications(r.Context(), r.tenant.Name, f, r.page.rows())
 }

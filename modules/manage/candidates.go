@@ -13,17 +13,17 @@ var candidates = kind[hiring.Candidate]{
 	word: "candidate", path: "candidates", list: "candidate", personal: true, filters: []string{"email"},
 	missing: problem.New(http.StatusNotFound, "this tenant has no candidate of that id"),
 	rows: func(r *request) ([]*hiring.Candidate, string, error) {
-		return r.db.Candidates(r.Context(), r.tenant.Name, r.query.Get("email"), r.page.rows())
+		return r.db.ListCandidates(r.Context(), r.tenant.Name, r.query.Get("email"), r.page.rows())
 	},
 	id:     func(c *hiring.Candidate) *string { return &c.ID },
 	row:    func(c *hiring.Candidate) *hiring.Row { return &c.Row },
 	get:    (*store.DB).Candidate,
 	find:   (*store.Tx).Candidate,
-	put:    (*store.Tx).PutCandidate,
+	put:    (*store.Tx).UpsertCandidate,
 	remove: (*store.Tx).DeleteCandidate,
-	check:  (*hiring.Candidate).Check,
+	check:  (*hiring.Candidate).Validate,
 	clear: func(tx *store.Tx, c *hiring.Candidate, _ time.Time) error {
-		all, err := tx.JobApplicationsOf(c.Tenant, c.ID, 1)
+		all, err := tx.ListJobApplicationsOf(c.Tenant, c.ID, 1)
 		if err != nil || len(all) == 0 {
 			return err
 		}

@@ -41,7 +41,7 @@ func TestExportListCommand(t *testing.T) {
 	b.delivery(e, "crm", hiring.Retrying, 503)
 	waiting := b.export("globex", "u-2")
 	b.Write(t, func(tx *store.Tx) error {
-		_, err := tx.NextRound(waiting.ID, []string{"hris"}, gatewaytest.Noon, gatewaytest.Noon)
+		_, err := tx.BeginRound(waiting.ID, []string{"hris"}, gatewaytest.Noon, gatewaytest.Noon)
 		return err
 	})
 	out, hints, err := b.cli("export", "list")
@@ -74,8 +74,8 @@ func TestExportListCommandPages(t *testing.T) {
 	const n = 503 // more than the gateway gives at once
 	b.Write(t, func(tx *store.Tx) error {
 		for i := range n {
-			e := inbox.Arrive("acme", fmt.Sprintf("u-%d", i), []byte("{}"), gatewaytest.Noon)
-			if _, err := inbox.Put(tx, e); err != nil {
+			e := inbox.NewExport("acme", fmt.Sprintf("u-%d", i), []byte("{}"), gatewaytest.Noon)
+			if _, err := inbox.Insert(tx, e); err != nil {
 				return err
 			}
 		}
@@ -116,7 +116,7 @@ func TestExportShowCommand(t *testing.T) {
 	e := b.export("acme", "a/b")
 	d := b.delivery(e, "hris", hiring.Failed, 500)
 	b.Write(t, func(tx *store.Tx) error {
-		if err := tx.AddAttempt(&hiring.Attempt{DeliveryID: d.ID, StartedAt: gatewaytest.Noon, Status: 502, Answer: []byte("\x1b[2J" + strings.Repeat("x", 1000))}); err != nil {
+		if err := tx.InsertAttempt(&hiring.Attempt{DeliveryID: d.ID, StartedAt: gatewaytest.Noon, Status: 502, Answer: []byte("\x1b[2J" + strings.Repeat("x", 1000))}); err != nil {
 			return err
 		}
 		return tx.InsertDocument(hiring.Document{ExportID: e.ID, Tenant: "acme", SourceURL: []byte(sourceURL), CreatedAt: gatewaytest.Noon})

@@ -25,7 +25,7 @@ func complianceReport(r *request) (any, error) {
 		}
 		job = &code
 	}
-	counts, err := r.db.ComplianceCounts(r.Context(), t.Name, "")
+	counts, err := r.db.CountComplianceAnswers(r.Context(), t.Name, "")
 	if err != nil {
 		return nil, err
 	}

@@ -24,7 +24,7 @@ func (b *bench) veterans(job string, of ...int) {
 			for i := range n {
 				a := &hiring.JobApplication{Row: hiring.Row{Tenant: "acme"}, ID: fmt.Sprint(job, option, "-", i), Job: job}
 				answer := hiring.ComplianceAnswer{Question: "eeocVeteran", Group: "complianceVevraa", Choice: true, Value: veteran[option]}
-				if err := tx.AddComplianceAnswer(a, answer, b.Clock.Now()); err != nil {
+				if err := tx.InsertComplianceAnswer(a, answer, b.Clock.Now()); err != nil {
 					return err
 				}
 			}
@@ -97,10 +97,10 @@ func TestAnswersGoWithTheirApplication(t *testing.T) {
 			b.must(http.StatusCreated, http.MethodPut, acme+"/job-applications/"+id, `{"candidate":"c-1","jobBoardCode":"A"}`)
 			b.Write(t, func(tx *store.Tx) error {
 				a := &hiring.JobApplication{Row: hiring.Row{Tenant: "acme"}, ID: id, Job: "A"}
-				if err := tx.AddSubmission(a.Tenant, a.ID, &hiring.Submission{Answers: []hiring.Given{{Question: "why", Values: []string{"so"}}}}); err != nil {
+				if err := tx.InsertSubmission(a.Tenant, a.ID, &hiring.Submission{Answers: []hiring.Given{{Question: "why", Values: []string{"so"}}}}); err != nil {
 					return err
 				}
-				return tx.AddComplianceAnswer(a, hiring.ComplianceAnswer{Question: "eeocVeteran", Group: "complianceVevraa", Choice: true, Value: veteran[0]}, b.Clock.Now())
+				return tx.InsertComplianceAnswer(a, hiring.ComplianceAnswer{Question: "eeocVeteran", Group: "complianceVevraa", Choice: true, Value: veteran[0]}, b.Clock.Now())
 			})
 		}
 		told := func(query string) string {
@@ -122,7 +122,7 @@ func TestAnswersGoWithTheirApplication(t *testing.T) {
 		b.must(http.StatusNoContent, http.MethodDelete, acme+"/jobs/A", "")
 		b.must(http.StatusCreated, http.MethodPut, acme+"/jobs/A", `{"id":"id-A"}`)
 		require.Empty(t, told("?job=A"), "a job made anew has the answers of the one before")
-		counts, err := db.ComplianceCounts(t.Context(), "acme", "")
+		counts, err := db.CountComplianceAnswers(t.Context(), "acme", "")
 		require.NoError(t, err)
 		of := hiring.ComplianceCount{Group: "complianceVevraa", Question: "eeocVeteran", Value: veteran[0], Count: 1}
 		without, another := of, of

@@ -22,7 +22,7 @@ const maxBody = 1 << 20
 
 // read reads the whole body, so that what it is can be told before it is acted upon.
 func (r *request) read(most int64) (err error) {
-	done := inbound.Within(r.w, r.gateway.Runtime.Unverified.Time())
+	done := inbound.Within(r.w, r.gateway.Runtime.Unverified.Limit())
 	r.body, err = io.ReadAll(http.MaxBytesReader(r.w, r.Body, most))
 	if large := new(http.MaxBytesError); errors.As(err, &large) {
 		return problem.Newf(http.StatusRequestEntityTooLarge, "the body is larger than %d MiB: send less", most>>20).Closing()

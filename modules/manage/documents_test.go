@@ -161,7 +161,7 @@ func testUploadIsKnownBeforeItsFile(t *testing.T, b *bench) {
 	b.people()
 	later := time.Now().Add(time.Hour)
 	known := func() int {
-		names, err := b.Runtime.Store().Uploads(t.Context(), later, 0, 10)
+		names, err := b.Runtime.Store().ListUploads(t.Context(), later, 0, 10)
 		require.NoError(t, err)
 		return len(names)
 	}

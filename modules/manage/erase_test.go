@@ -45,7 +45,7 @@ func testExportIsErased(t *testing.T, b *bench) {
 
 	// The sender's repeat is known anyway, and so is another body under its UUID.
 	for body, want := range map[string]inbox.Verdict{`{"candidate":{}}u-1`: inbox.Repeated, `{}`: inbox.Conflicting} {
-		res, err := inbox.Accept(t.Context(), b.Runtime.Store(), inbox.Arrive("acme", "u-1", []byte(body), gatewaytest.Noon))
+		res, err := inbox.Accept(t.Context(), b.Runtime.Store(), inbox.NewExport("acme", "u-1", []byte(body), gatewaytest.Noon))
 		require.NoError(t, err)
 		require.Equal(t, want, res.Verdict)
 	}
@@ -83,7 +83,7 @@ func testUnfinishedExportIsErasedWhenCancelled(t *testing.T, b *bench) {
 		"it waits for Temporal": func(key string) *hiring.Export {
 			e := b.export("acme", key, undocumented)
 			b.Write(t, func(tx *store.Tx) error {
-				_, err := tx.NextRound(e.ID, []string{"hris"}, gatewaytest.Noon, e.DeliverTill)
+				_, err := tx.BeginRound(e.ID, []string{"hris"}, gatewaytest.Noon, e.DeliverTill)
 				return err
 			})
 			return e
@@ -119,10 +119,10 @@ func TestFaultyExportIsErased(t *testing.T) {
 	e = b.export("acme", "u-2")
 	b.delivery(e, "hris", hiring.Held)
 	b.Write(t, func(tx *store.Tx) error {
-		if _, err := tx.NextRound(e.ID, []string{"crm"}, gatewaytest.Noon, e.DeliverTill); err != nil {
+		if _, err := tx.BeginRound(e.ID, []string{"crm"}, gatewaytest.Noon, e.DeliverTill); err != nil {
 			return err
 		}
-		if err := tx.BeginDelivery(&hiring.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "crm", Round: 1, Outcome: hiring.Pending, CreatedAt: gatewaytest.Noon, UpdatedAt: gatewaytest.Noon}); err != nil {
+		if err := tx.InsertPendingDelivery(&hiring.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "crm", Round: 1, Outcome: hiring.Pending, CreatedAt: gatewaytest.Noon, UpdatedAt: gatewaytest.Noon}); err != nil {
 			return err
 		}
 		return tx.MarkFault(e.ID, "Temporal refuses its workflow")

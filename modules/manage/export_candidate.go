@@ -82,7 +82,7 @@ func exportPath(e *hiring.Export) string {
 
 // destinations are the integrations that an export goes to.
 func (r *request) destinations(triggered *trigger.Trigger, t *hiring.Tenant, named string) ([]string, error) {
-	configured, err := triggered.Configured(r.Context(), t)
+	configured, err := triggered.ListConfigured(r.Context(), t)
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +107,7 @@ func (r *request) tried(e *hiring.Export) (any, error) {
 	ctx, cancel := context.WithTimeout(r.Context(), firstAttempt)
 	defer cancel()
 	for gap := 20 * time.Millisecond; ; gap = min(2*gap, 250*time.Millisecond) {
-		all, err := r.db.Deliveries(context.WithoutCancel(ctx), e.ID)
+		all, err := r.db.ListDeliveries(context.WithoutCancel(ctx), e.ID)
 		if err != nil {
 			return nil, err
 		}
@@ -157,7 +157,7 @@ func (r *request) outcome(e *hiring.Export, all []*hiring.Delivery) (any, error)
 		}
 		to := exportedTo{delivery: deliveryOf(d)}
 		if d.Attempts > 0 {
-			attempts, err := r.db.Attempts(ctx, d.ID)
+			attempts, err := r.db.ListAttempts(ctx, d.ID)
 			if err != nil {
 				return nil, err
 			}

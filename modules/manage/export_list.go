@@ -40,7 +40,7 @@ func listExports(r *request) ([]any, string, error) {
 	if f.Tenant == "" && (f.Integration != "" || f.Candidate != "") {
 		return nil, "", problem.New(http.StatusBadRequest, "integration and candidate are names within a tenant: ask for the exports of one, at /v1/tenants/{tenant}/exports")
 	}
-	rows, next, err := r.db.Exports(r.Context(), f)
+	rows, next, err := r.db.ListExports(r.Context(), f)
 	if err != nil {
 		return nil, "", err
 	}
@@ -48,7 +48,7 @@ func listExports(r *request) ([]any, string, error) {
 	for n, e := range rows {
 		ids[n] = e.ID
 	}
-	deliveries, err := r.db.DeliveriesOf(r.Context(), ids)
+	deliveries, err := r.db.ListDeliveriesOf(r.Context(), ids)
 	all := make([]any, len(rows))
 	for n, e := range rows {
 		item := r.itemOf(e)
@@ -67,7 +67,7 @@ func (r *request) knownTenant(name string) error {
 	if err == nil {
 		return nil
 	}
-	kept, _, err := r.db.Exports(r.Context(), store.ExportFilter{Tenant: name, Limit: 1})
+	kept, _, err := r.db.ListExports(r.Context(), store.ExportFilter{Tenant: name, Limit: 1})
 	switch {
 	case err != nil:
 		return err

@@ -132,14 +132,14 @@ func findExport(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	deliveries, err := r.db.Deliveries(r.Context(), e.ID)
+	deliveries, err := r.db.ListDeliveries(r.Context(), e.ID)
 	if err != nil {
 		return nil, err
 	}
 	deliveries = append(deliveries, e.Pending(deliveries)...)
 	detail := exportDetail{exportItem: r.itemOf(e), Deliveries: []deliveryDetail{}, Documents: []document{}}
 	for _, d := range deliveries {
-		attempts, err := r.db.Attempts(r.Context(), d.ID)
+		attempts, err := r.db.ListAttempts(r.Context(), d.ID)
 		if err != nil {
 			return nil, err
 		}
@@ -152,7 +152,7 @@ func findExport(r *request) (any, error) {
 		}
 		detail.Deliveries = append(detail.Deliveries, one)
 	}
-	documents, err := r.db.Documents(r.Context(), e.ID)
+	documents, err := r.db.ListDocuments(r.Context(), e.ID)
 	if err != nil {
 		return nil, err
 	}

@@ -23,10 +23,10 @@ func TestShowHasAttemptsAndDocuments(t *testing.T) {
 	d := b.delivery(e, "hris", hiring.Retrying, 500)
 	b.Write(t, func(tx *store.Tx) error {
 		d.Attempts = 2
-		if err := tx.PutDelivery(d); err != nil {
+		if err := tx.UpsertDelivery(d); err != nil {
 			return err
 		}
-		if err := tx.AddAttempt(&hiring.Attempt{DeliveryID: d.ID, StartedAt: gatewaytest.Noon, Duration: 5 * time.Second, Error: "the connection was refused"}); err != nil {
+		if err := tx.InsertAttempt(&hiring.Attempt{DeliveryID: d.ID, StartedAt: gatewaytest.Noon, Duration: 5 * time.Second, Error: "the connection was refused"}); err != nil {
 			return err
 		}
 		for n := range 2 {
@@ -36,7 +36,7 @@ func TestShowHasAttemptsAndDocuments(t *testing.T) {
 		}
 		return nil
 	})
-	documents, err := b.Runtime.Store().Documents(t.Context(), e.ID)
+	documents, err := b.Runtime.Store().ListDocuments(t.Context(), e.ID)
 	require.NoError(t, err)
 	fetched := documents[0]
 	fetched.State, fetched.Tries, fetched.Size, fetched.Detected, fetched.FileName = hiring.Fetched, 1, 3, "application/pdf", fileName
@@ -68,10 +68,10 @@ func TestShowHasADocumentThatIsScanned(t *testing.T) {
 	e := b.export("acme", "u-1")
 	d := &hiring.ApplicationDocument{Key: 1, Tenant: "acme", Application: "a-1", ID: "d", Blob: "f", SHA256: []byte{1}, CreatedAt: gatewaytest.Noon, Scan: hiring.ScanPending}
 	b.Write(t, func(tx *store.Tx) error {
-		if _, err := tx.AddApplicationDocument(d); err != nil {
+		if _, err := tx.InsertApplicationDocument(d); err != nil {
 			return err
 		}
-		return tx.OfferDocument(d, e, 0, [32]byte{1})
+		return tx.InsertOfferedDocument(d, e, 0, [32]byte{1})
 	})
 	require.Contains(t, b.must(http.StatusOK, http.MethodGet, "/v1/tenants/acme/exports/u-1", "").body, `"state":"scanning"`)
 }
@@ -82,7 +82,7 @@ func TestAnswersAreTextOfBoundedLength(t *testing.T) {
 	d := b.delivery(b.export("acme", "u-1"), "hris", hiring.Failed)
 	b.Write(t, func(tx *store.Tx) error {
 		for _, answer := range []string{"caf\xe9 \x00", strings.Repeat("\xff", 64<<10), strings.Repeat("é", 32<<10)} {
-			if err := tx.AddAttempt(&hiring.Attempt{DeliveryID: d.ID, StartedAt: gatewaytest.Noon, Status: 500, Answer: []byte(answer)}); err != nil {
+			if err := tx.InsertAttempt(&hiring.Attempt{DeliveryID: d.ID, StartedAt: gatewaytest.Noon, Status: 500, Answer: []byte(answer)}); err != nil {
 				return err
 			}
 		}
@@ -106,7 +106,7 @@ func TestTheLastAttemptsAreShown(t *testing.T) {
 		d := b.delivery(b.export("acme", "u-1"), "hris", hiring.Retrying)
 		b.Write(t, func(tx *store.Tx) error {
 			for range made {
-				if err := tx.AddAttempt(&hiring.Attempt{DeliveryID: d.ID, StartedAt: gatewaytest.Noon, Status: 500}); err != nil {
+				if err := tx.InsertAttempt(&hiring.Attempt{DeliveryID: d.ID, StartedAt: gatewaytest.Noon, Status: 500}); err != nil {
 					return err
 				}
 			}

@@ -78,13 +78,13 @@ func (b *bench) keyed() *bench {
 // export puts an export into the store, dispatched, and changes it before as asked for.
 func (b *bench) export(tenant, key string, change ...func(*hiring.Export)) *hiring.Export {
 	b.t.Helper()
-	e := inbox.Arrive(tenant, key, []byte(`{"candidate":{}}`+key), gatewaytest.Noon)
+	e := inbox.NewExport(tenant, key, []byte(`{"candidate":{}}`+key), gatewaytest.Noon)
 	e.CandidateID, e.Attachments = "c-"+key, 1
 	for _, fn := range change {
 		fn(e)
 	}
 	b.Write(b.t, func(tx *store.Tx) error {
-		if _, err := inbox.Put(tx, e); err != nil {
+		if _, err := inbox.Insert(tx, e); err != nil {
 			return err
 		}
 		return tx.MarkDispatched(e.ID, e.Round, gatewaytest.Noon.Add(time.Second))
@@ -107,12 +107,12 @@ func (b *bench) delivery(e *hiring.Export, integration string, outcome hiring.Ou
 		d.Reason = "integration " + integration + " is disabled: it answered 410"
 	}
 	b.Write(b.t, func(tx *store.Tx) error {
-		if err := tx.PutDelivery(d); err != nil {
+		if err := tx.UpsertDelivery(d); err != nil {
 			return err
 		}
 		for _, status := range statuses {
 			a := &hiring.Attempt{DeliveryID: d.ID, StartedAt: gatewaytest.Noon, Duration: 1500 * time.Microsecond, Status: status, Answer: []byte(answered)}
-			if err := tx.AddAttempt(a); err != nil {
+			if err := tx.InsertAttempt(a); err != nil {
 				return err
 			}
 		}
@@ -126,7 +126,7 @@ func (b *bench) status(tenant, name string, s store.IntegrationStatus) *hiring.I
 	b.t.Helper()
 	i, ok := b.Config.Integration(tenant, name)
 	require.True(b.t, ok)
-	b.Write(b.t, func(tx *store.Tx) error { return tx.PutIntegrationStatus(i, s) })
+	b.Write(b.t, func(tx *store.Tx) error { return tx.UpsertIntegrationStatus(i, s) })
 	return i
 }
 

@@ -122,11 +122,11 @@ func (r *request) saveIntegration(t *hiring.Tenant, before *hiring.Integration, 
 			}
 		}
 		next := *i
-		if err := tx.PutIntegration(&next, r.gateway.Now()); err != nil {
+		if err := tx.UpsertIntegration(&next, r.gateway.Now()); err != nil {
 			return err
 		}
 		if status != nil {
-			if err := tx.PutIntegrationStatus(&next, *status); err != nil {
+			if err := tx.UpsertIntegrationStatus(&next, *status); err != nil {
 				return err
 			}
 		}
@@ -143,7 +143,7 @@ func (r *request) saveIntegration(t *hiring.Tenant, before *hiring.Integration, 
 		return nil, noIntegration // somebody deleted it at once
 	}
 	if status != nil {
-		if err := r.gateway.Runtime.Again.Release(r.Context(), saved); err != nil {
+		if err := r.gateway.Runtime.Redeliverer.Release(r.Context(), saved); err != nil {
 			r.log.Warn("what was held goes out a little later", zap.Error(err))
 		}
 	}
@@ -164,10 +164,10 @@ func (r *request) described(t *hiring.Tenant, before *hiring.Integration, in int
 	}
 	err := i.Validate()
 	if err == nil {
-		err = r.gateway.Config.Egress.CheckURL(i.URL)
+		err = r.gateway.Config.Egress.ValidateURL(i.URL)
 	}
 	if err == nil && i.StandardWebhooks {
-		err = webhook.CheckStandardSecret(i.Secret.Reveal())
+		err = webhook.ValidateStandardSecret(i.Secret.Reveal())
 	}
 	if err == nil && len(in.Retry) > 0 {
 		i.Retry, err = webhook.ParseSchedule(in.Retry)
@@ -217,7 +217,7 @@ func deleteIntegration(r *request) (any, error) {
 		if err := tx.DeleteIntegration(i, now); err != nil {
 			return err
 		}
-		return tx.PutIntegrationStatus(i, store.IntegrationStatus{State: hiring.Removed, Reason: "somebody removed it", UpdatedAt: now})
+		return tx.UpsertIntegrationStatus(i, store.IntegrationStatus{State: hiring.Removed, Reason: "somebody removed it", UpdatedAt: now})
 	})
 	if err == nil {
 		err = r.refresh()
@@ -225,7 +225,7 @@ func deleteIntegration(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := r.gateway.Runtime.Again.End(r.Context(), i.Tenant, i.Name); err != nil {
+	if err := r.gateway.Runtime.Redeliverer.End(r.Context(), i.Tenant, i.Name); err != nil {
 		r.log.Warn("what was on its way to a removed integration ends a little later", zap.Error(err))
 	}
 	return nil, nil

@@ -79,7 +79,7 @@ type placed struct {
 func placedView(p *placed) any { return integrationOf(p.Integration, p.status) }
 
 func (r *request) listIntegrations(tenants []*hiring.Tenant) ([]*placed, string, error) {
-	statuses, err := r.db.IntegrationStatuses(r.Context())
+	statuses, err := r.db.ListIntegrationStatuses(r.Context())
 	if err != nil {
 		return nil, "", err
 	}

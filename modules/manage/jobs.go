@@ -18,17 +18,17 @@ var jobs = kind[hiring.Job]{
 	word: "job", path: "jobs", list: "job", most: 2 * maxJob,
 	missing: noJob,
 	rows: func(r *request) ([]*hiring.Job, string, error) {
-		return r.db.Jobs(r.Context(), r.tenant.Name, r.page.rows())
+		return r.db.ListJobs(r.Context(), r.tenant.Name, r.page.rows())
 	},
 	id:     func(j *hiring.Job) *string { return &j.BoardCode },
 	row:    func(j *hiring.Job) *hiring.Row { return &j.Row },
 	get:    (*store.DB).Job,
 	find:   (*store.Tx).Job,
-	put:    (*store.Tx).PutJob,
+	put:    (*store.Tx).UpsertJob,
 	remove: (*store.Tx).DeleteJob,
 	check:  checkJob,
 	clear: func(tx *store.Tx, j *hiring.Job, _ time.Time) error {
-		used, err := tx.JobIsUsed(j.Tenant, j.BoardCode)
+		used, err := tx.IsJobUsed(j.Tenant, j.BoardCode)
 		if err != nil || !used {
 			return err
 		}

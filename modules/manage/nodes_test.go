@@ -19,7 +19,7 @@ func TestDeletingBesideAnotherNode(t *testing.T) {
 	const job, candidate, documents = "/v1/tenants/acme/jobs/NURSE-1", "/v1/tenants/acme/candidates/c-1", application + "/documents"
 	row := hiring.Row{Tenant: "acme"}
 	apply := func(tx *store.Tx) error {
-		return tx.PutJobApplication(&hiring.JobApplication{Row: row, ID: "a-1", Candidate: "c-1", Job: "NURSE-1"}, gatewaytest.Noon)
+		return tx.UpsertJobApplication(&hiring.JobApplication{Row: row, ID: "a-1", Candidate: "c-1", Job: "NURSE-1"}, gatewaytest.Noon)
 	}
 	for name, test := range map[string]struct {
 		applied bool // there is a job application already
@@ -29,18 +29,18 @@ func TestDeletingBesideAnotherNode(t *testing.T) {
 		want               int
 	}{
 		"a job for which somebody applies": {
-			before: func(tx *store.Tx) error { _, _, err := tx.HoldJob("acme", "NURSE-1"); return err }, after: apply,
+			before: func(tx *store.Tx) error { _, _, err := tx.LockJob("acme", "NURSE-1"); return err }, after: apply,
 			method: http.MethodDelete, path: job, want: http.StatusConflict,
 		},
 		"a candidate who applies": {
-			before: func(tx *store.Tx) error { _, _, err := tx.HoldCandidate("acme", "c-1"); return err }, after: apply,
+			before: func(tx *store.Tx) error { _, _, err := tx.LockCandidate("acme", "c-1"); return err }, after: apply,
 			method: http.MethodDelete, path: candidate, want: http.StatusConflict,
 		},
 		"a job application that gets a document": {
 			applied: true,
-			before:  func(tx *store.Tx) error { _, _, err := tx.HoldJobApplication("acme", "a-1"); return err },
+			before:  func(tx *store.Tx) error { _, _, err := tx.LockJobApplication("acme", "a-1"); return err },
 			after: func(tx *store.Tx) error {
-				_, err := tx.AddApplicationDocument(&hiring.ApplicationDocument{Key: 1, Tenant: "acme", Application: "a-1", ID: "d-1", SHA256: []byte{1}, CreatedAt: gatewaytest.Noon})
+				_, err := tx.InsertApplicationDocument(&hiring.ApplicationDocument{Key: 1, Tenant: "acme", Application: "a-1", ID: "d-1", SHA256: []byte{1}, CreatedAt: gatewaytest.Noon})
 				return err
 			},
 			method: http.MethodDelete, path: application, want: http.StatusNoContent,
@@ -98,7 +98,7 @@ func TestDeletingBesideAnotherNode(t *testing.T) {
 				return test.after(tx)
 			}, func() { answer = b.send(test.method, test.path, test.body) })
 			require.Equal(t, test.want, answer.status, answer.body)
-			left, _, err := b.Runtime.Store().ApplicationDocuments(t.Context(), "acme", "a-1", 0, 10)
+			left, _, err := b.Runtime.Store().ListApplicationDocuments(t.Context(), "acme", "a-1", 0, 10)
 			require.NoError(t, err)
 			require.Empty(t, left, "a document of no job application is there")
 		})

@@ -53,7 +53,7 @@ func (s oauthSettings) of(c identity.Client) *identity.Client {
 var clients = resource[oauthClient]{
 	path: "/v1/oauth-clients", id: "id", kind: "oauth-client", scope: shared, reader: hiring.Viewer, writer: hiring.Admin,
 	list: func(r *request) ([]oauthClient, string, error) {
-		rows, next, err := r.db.Clients(r.Context(), r.page.rows())
+		rows, next, err := r.db.ListClients(r.Context(), r.page.rows())
 		all := make([]oauthClient, len(rows))
 		for n, c := range rows {
 			if err == nil {
@@ -82,7 +82,7 @@ var noClient = problem.New(http.StatusNotFound, "there is no OAuth client of tha
 
 // client is an application with how many secrets it has.
 func (r *request) client(c *identity.Client) (oauthClient, error) {
-	secrets, err := r.db.ClientSecrets(r.Context(), c.ID)
+	secrets, err := r.db.ListClientSecrets(r.Context(), c.ID)
 	return oauthClientOf(c, len(secrets)), err
 }
 
@@ -100,7 +100,7 @@ func clientTag(shown oauthClient) string {
 
 // expectClient is expect for an application, which nobody else changes until the transaction ends.
 func (r *request) expectClient(tx *store.Tx, id string) error {
-	c, secrets, ok, err := tx.HoldClient(id)
+	c, secrets, ok, err := tx.LockClient(id)
 	switch {
 	case err != nil:
 		return err
@@ -135,7 +135,7 @@ func addClient(r *request) (any, error) {
 		return nil, err
 	}
 	c := in.of(identity.Client{ID: in.ID, CreatedAt: r.now()})
-	if err := invalid(c.Check()); err != nil {
+	if err := invalid(c.Validate()); err != nil {
 		return nil, err
 	}
 	secret, hash, err := r.newSecret(in.Secret)
@@ -144,14 +144,14 @@ func addClient(r *request) (any, error) {
 	}
 	r.created("/v1/oauth-clients", c.ID)
 	err = r.write(func(tx *store.Tx) error {
-		err := tx.AddClient(c)
+		err := tx.InsertClient(c)
 		if errors.Is(err, store.ErrTaken) {
 			return problem.New(http.StatusConflict, "there is an OAuth client of that id: take another one, or change that one")
 		}
 		if err != nil {
 			return err
 		}
-		if err := tx.AddClientSecret(c.ID, hash, c.CreatedAt); err != nil {
+		if err := tx.InsertClientSecret(c.ID, hash, c.CreatedAt); err != nil {
 			return err
 		}
 		return r.note(tx, r.location)
@@ -198,7 +198,7 @@ func putClient(r *request) (any, error) {
 		return nil, err
 	}
 	c = in.of(*c)
-	if err := invalid(c.Check()); err != nil {
+	if err := invalid(c.Validate()); err != nil {
 		return nil, err
 	}
 	err = r.write(func(tx *store.Tx) error {
@@ -251,7 +251,7 @@ func resetClient(r *request) (any, error) {
 		if err := endFormerSecrets(r, tx, c); err != nil {
 			return err
 		}
-		err := tx.AddClientSecret(c.ID, hash, now)
+		err := tx.InsertClientSecret(c.ID, hash, now)
 		if errors.Is(err, store.ErrTooMany) { // another node made one at the same time
 			return problem.New(http.StatusConflict, "secrets were made at the same time: ask again").RetryAfter(time.Second)
 		}
@@ -276,5 +276,5 @@ func resetClient(r *request) (any, error) {
 
 // endFormerSecrets ends all secrets of an application but the newest: the end of a rotation.
 func endFormerSecrets(_ *request, tx *store.Tx, c *identity.Client) error {
-	return tx.KeepClientSecret(c.ID)
+	return tx.DeleteOlderClientSecrets(c.ID)
 }

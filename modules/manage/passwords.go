@@ -28,7 +28,7 @@ func (r *request) hashPassword(plain string, into *string) (made string, err err
 		made, _ = identity.NewSecret()
 		plain = made
 	}
-	if err := invalid(password.Check(plain)); err != nil {
+	if err := invalid(password.Validate(plain)); err != nil {
 		return "", err
 	}
 	hash, err := password.Hash(r.Context(), plain)

@@ -60,7 +60,7 @@ func importQuestions(r *request) (any, error) {
 		if err := invalid(checkJob(&saved)); err != nil { // the questions together
 			return err
 		}
-		return tx.PutJob(&saved, r.gateway.Now())
+		return tx.UpsertJob(&saved, r.gateway.Now())
 	})
 	if err != nil {
 		return nil, err
@@ -109,7 +109,7 @@ func accepted(rows []row) ([]hiring.Question, error) {
 }
 
 func faultsOf(q *hiring.Question) (faults []string) {
-	if wrong := new(hiring.InvalidError); errors.As(hiring.CheckQuestion(q), &wrong) {
+	if wrong := new(hiring.InvalidError); errors.As(hiring.ValidateQuestion(q), &wrong) {
 		faults = slices.Clone(wrong.Faults)
 	}
 	if fault := compliance.Reserved(q.ID); fault != "" {

@@ -24,7 +24,7 @@ func redeliver(r *request) (any, error) {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), patience)
 	defer cancel()
-	res, err := r.gateway.Runtime.Again.Redeliver(ctx, e.Tenant, e.Key, integrations, func(tx *store.Tx, _ export.Redelivery) error {
+	res, err := r.gateway.Runtime.Redeliverer.Redeliver(ctx, e.Tenant, e.Key, integrations, func(tx *store.Tx, _ export.Redelivery) error {
 		return r.note(tx, exportPath(e))
 	})
 	switch {
@@ -48,7 +48,7 @@ func (r *request) round() (*hiring.Export, []string, error) {
 	if err != nil {
 		return new(hiring.Export), nil, err
 	}
-	deliveries, err := r.db.Deliveries(r.Context(), e.ID)
+	deliveries, err := r.db.ListDeliveries(r.Context(), e.ID)
 	names := []string{}
 	for _, d := range append(deliveries, e.Pending(deliveries)...) {
 		if d.Round == e.Round {

@@ -15,7 +15,7 @@ func release(r *request) (any, error) {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), patience)
 	defer cancel()
-	res, err := r.gateway.Runtime.Again.EndQuarantine(ctx, e.Tenant, e.Key)
+	res, err := r.gateway.Runtime.Redeliverer.EndQuarantine(ctx, e.Tenant, e.Key)
 	if err != nil {
 		return nil, notFound(err, noExport)
 	}

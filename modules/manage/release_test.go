@@ -20,7 +20,7 @@ func quarantined(e *hiring.Export) { e.Quarantined, e.Findings = true, []byte(fi
 func (b *bench) park(d *hiring.Delivery) {
 	b.t.Helper()
 	d.Parked = true
-	b.Write(b.t, func(tx *store.Tx) error { return tx.PutDelivery(d) })
+	b.Write(b.t, func(tx *store.Tx) error { return tx.UpsertDelivery(d) })
 }
 
 func TestQuarantineIsListedAndShown(t *testing.T) {
@@ -57,7 +57,7 @@ func TestReleaseFromQuarantine(t *testing.T) {
 	require.JSONEq(t, findings, string(kept.Findings))
 	require.Equal(t, []string{"crm", "hris"}, kept.Integrations)
 	require.WithinDuration(t, time.Now().Add(hiring.DeliveryWindow), kept.DeliverTill, time.Minute)
-	deliveries, err := b.Runtime.Store().Deliveries(t.Context(), e.ID)
+	deliveries, err := b.Runtime.Store().ListDeliveries(t.Context(), e.ID)
 	require.NoError(t, err)
 	for _, d := range deliveries {
 		require.False(t, d.Parked)
@@ -84,8 +84,8 @@ func TestConfiguredIntegrationPassesOverQuarantine(t *testing.T) {
 	for _, e := range []*hiring.Export{fine, broken} {
 		b.park(b.delivery(e, "hris", hiring.Held))
 	}
-	require.NoError(t, b.Runtime.Again.TendHeld(t.Context()))
-	require.NoError(t, b.Runtime.Again.Release(t.Context(), i))
+	require.NoError(t, b.Runtime.Redeliverer.TendHeld(t.Context()))
+	require.NoError(t, b.Runtime.Redeliverer.Release(t.Context(), i))
 	round := func(e *hiring.Export) int {
 		kept, err := b.Runtime.Store().Export(t.Context(), e.ID)
 		require.NoError(t, err)
@@ -113,7 +113,7 @@ func TestTriggeredExportKeepsItsEnd(t *testing.T) {
 	b.Write(t, func(tx *store.Tx) error {
 		return tx.InsertDocument(hiring.Document{ExportID: e.ID, Tenant: "acme", SourceURL: []byte(sourceURL), CreatedAt: end})
 	})
-	documents, err := b.Runtime.Store().Documents(t.Context(), e.ID)
+	documents, err := b.Runtime.Store().ListDocuments(t.Context(), e.ID)
 	require.NoError(t, err)
 	b.Write(t, func(tx *store.Tx) error { return tx.InsertLink(hash, documents[0].ID, end) })
 	status, _, answer := b.ask(http.MethodPost, "/v1/tenants/acme/exports/u-1/redeliver", `{"integrations":["hris"]}`)

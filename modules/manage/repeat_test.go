@@ -91,7 +91,7 @@ func TestARepeatMakesNoSecret(t *testing.T) {
 			return b.isOf(b.passwordOf("/v1/users", m.ID), plain)
 		}, "hiregate user reset"},
 		"/v1/oauth-clients": {newClient, func(m made) string { return m.Secret }, func(m made, secret string) bool {
-			all, err := b.Runtime.Store().ClientSecrets(t.Context(), m.ID)
+			all, err := b.Runtime.Store().ListClientSecrets(t.Context(), m.ID)
 			return err == nil && slices.Contains(all, identity.HashSecret(secret))
 		}, "hiregate oauth-client reset"},
 	} {

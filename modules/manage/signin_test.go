@@ -50,7 +50,7 @@ func TestUsersAreMadeDisabledAndReset(t *testing.T) {
 	}
 	require.Equal(t, "off", totp())
 	require.Contains(t, b.must(http.StatusOK, http.MethodPost, "/v1/users/"+made.ID+"/totp", "").body, `"totp":"pending"`)
-	b.Write(t, func(tx *store.Tx) error { _, err := tx.SetUpTOTP(made.ID, []byte{1}, 1); return err })
+	b.Write(t, func(tx *store.Tx) error { _, err := tx.InsertTOTP(made.ID, []byte{1}, 1); return err })
 	require.Equal(t, "on", totp())
 	b.must(http.StatusOK, http.MethodPost, "/v1/users/"+made.ID+"/totp", "")
 	require.Equal(t, "pending", totp(), "the factor that was set up is still good")
@@ -65,7 +65,7 @@ func TestUsersAreMadeDisabledAndReset(t *testing.T) {
 	joined := func(query string) accounts { return get[accounts](b, "/v1/users/"+made.ID+"/upstream-accounts"+query) }
 	require.Empty(t, joined("").Items)
 	b.Write(t, func(tx *store.Tx) error {
-		return errors.Join(tx.JoinUpstream("https://b.example", "1", made.ID, b.Clock.Now()), tx.JoinUpstream("https://a.example", "2", made.ID, b.Clock.Now()))
+		return errors.Join(tx.InsertUpstreamAccount("https://b.example", "1", made.ID, b.Clock.Now()), tx.InsertUpstreamAccount("https://a.example", "2", made.ID, b.Clock.Now()))
 	})
 	first := joined("?limit=1")
 	require.Equal(t, []string{"https://a.example", "2", b.Clock.Now().Format(time.RFC3339)}, []string{first.Items[0].Issuer, first.Items[0].Subject, first.Items[0].JoinedAt})
@@ -95,7 +95,7 @@ func TestOAuthClients(t *testing.T) {
 	first := parsed[client](b, a)
 	require.Equal(t, client{first.Secret, "RS256", 1, false}, first)
 	good := func() (all []identity.Hash) {
-		all, err := b.Runtime.Store().ClientSecrets(t.Context(), "payroll")
+		all, err := b.Runtime.Store().ListClientSecrets(t.Context(), "payroll")
 		require.NoError(t, err)
 		return all
 	}
@@ -143,7 +143,7 @@ func TestSignInIsNoTenants(t *testing.T) {
 	t.Parallel()
 	b := setup(t).keyed()
 	b.Write(t, func(tx *store.Tx) error {
-		return tx.AddUser(&identity.User{ID: "ada", Email: "ada@example.com", CreatedAt: b.Clock.Now()})
+		return tx.InsertUser(&identity.User{ID: "ada", Email: "ada@example.com", CreatedAt: b.Clock.Now()})
 	})
 	acme, all := b.as(b.key("acme", "acme", hiring.Admin)), b.as(b.key("all", "", hiring.Viewer))
 	for _, path := range []string{"/v1/users", "/v1/users/ada", "/v1/users/ada/upstream-accounts", "/v1/oauth-clients", "/v1/oauth-clients/demo"} {
@@ -159,7 +159,7 @@ func TestSignInsAreListed(t *testing.T) {
 	b := setup(t)
 	for _, event := range []string{"sign-in", "authorize", "token"} {
 		b.Write(t, func(tx *store.Tx) error {
-			return tx.LogSignin(&identity.Entry{At: b.Clock.Now(), Event: event, Result: "success", Issuer: "https://gate.example.com/signin", Client: "app", UserID: "ada", Address: "192.0.2.1"})
+			return tx.InsertSigninEntry(&identity.Entry{At: b.Clock.Now(), Event: event, Result: "success", Issuer: "https://gate.example.com/signin", Client: "app", UserID: "ada", Address: "192.0.2.1"})
 		})
 	}
 	type page struct {
@@ -208,12 +208,12 @@ func TestSignInCommands(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, u.ID+" needs no second factor\n", out)
 	b.Write(t, func(tx *store.Tx) error {
-		return tx.JoinUpstream("https://login.example.com", "1", u.ID, b.Clock.Now())
+		return tx.InsertUpstreamAccount("https://login.example.com", "1", u.ID, b.Clock.Now())
 	})
 	out, _, err = user("", "unlink", u.ID)
 	require.NoError(t, err)
 	require.Equal(t, u.ID+" has no account at another provider any more\n", out)
-	_, err = b.Runtime.Store().UpstreamUser(t.Context(), "https://login.example.com", "1")
+	_, err = b.Runtime.Store().UserByUpstreamAccount(t.Context(), "https://login.example.com", "1")
 	require.ErrorIs(t, err, store.ErrNotFound)
 	_, _, err = user("", "unlink", "nobody")
 	require.ErrorContains(t, err, "there is no user of that id")

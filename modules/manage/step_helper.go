@@ -62,7 +62,7 @@ func putHelper(r *request) (any, error) {
 		}
 		made = s.Helper == nil
 		s.Helper = after
-		return invalid(s.Check())
+		return invalid(s.Validate())
 	})
 	if err != nil {
 		return nil, err
@@ -100,7 +100,7 @@ func (r *request) changeStep(t *hiring.Tenant, change func(*hiring.Step) error) 
 		if err := change(s); err != nil {
 			return err
 		}
-		return tx.PutStep(s, r.gateway.Now())
+		return tx.UpsertStep(s, r.gateway.Now())
 	})
 	return s, err
 }

@@ -44,7 +44,7 @@ func listSteps(r *request) (any, error) {
 		page.limit = maxSteps
 	}
 	t := r.tenant
-	all, _, err := r.db.Steps(r.Context(), t.Name, store.Page{Limit: maxSteps})
+	all, _, err := r.db.ListSteps(r.Context(), t.Name, store.Page{Limit: maxSteps})
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +95,7 @@ func (r *request) checkSteps(items []hiring.Step) error {
 	for n := range items {
 		s := &items[n]
 		s.Position = n
-		err := s.Check()
+		err := s.Validate()
 		if faults := new(hiring.InvalidError); errors.As(err, &faults) {
 			for i := range faults.Faults {
 				faults.Faults[i] = fmt.Sprintf("items[%d].%s", n, faults.Faults[i])
@@ -113,7 +113,7 @@ func (r *request) checkSteps(items []hiring.Step) error {
 }
 
 func (r *request) replaceSteps(tx *store.Tx, t *hiring.Tenant, items []hiring.Step) ([]*hiring.Step, error) {
-	before, err := tx.Steps(t.Name)
+	before, err := tx.ListSteps(t.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -140,7 +140,7 @@ func (r *request) replaceSteps(tx *store.Tx, t *hiring.Tenant, items []hiring.St
 			s.Helper = helper
 		}
 		kept[n] = &s
-		if err := tx.PutStep(&s, r.gateway.Now()); err != nil {
+		if err := tx.UpsertStep(&s, r.gateway.Now()); err != nil {
 			return nil, err
 		}
 	}

@@ -127,7 +127,7 @@ func putTenant(r *request) (any, error) {
 	made := before == nil
 	err = r.write(func(tx *store.Tx) error {
 		if made && !in.Restore {
-			remains, err := tx.Remains(name)
+			remains, err := tx.ListRemains(name)
 			if err != nil {
 				return err
 			}
@@ -136,7 +136,7 @@ func putTenant(r *request) (any, error) {
 			}
 		}
 		next := *t
-		return tx.PutTenant(&next, r.gateway.Now())
+		return tx.UpsertTenant(&next, r.gateway.Now())
 	})
 	if err == nil {
 		err = r.refresh()
@@ -186,13 +186,13 @@ func deleteTenant(r *request) (any, error) {
 		if err := tx.DeleteTenant(t); err != nil {
 			return err
 		}
-		if err := tx.DeleteAPIUsersOf(t.Name); err != nil {
+		if err := tx.DeleteAPIUsersOfTenant(t.Name); err != nil {
 			return err
 		}
-		if err := tx.RevokeAPIKeysOf(t.Name, r.gateway.Now()); err != nil {
+		if err := tx.RevokeAPIKeysOfTenant(t.Name, r.gateway.Now()); err != nil {
 			return err
 		}
-		remains, err = tx.Remains(t.Name)
+		remains, err = tx.ListRemains(t.Name)
 		return err
 	})
 	if err == nil {

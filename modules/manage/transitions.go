@@ -55,11 +55,11 @@ func enter(r *request) (any, error) {
 	}
 	t := r.tenant
 	triggered := r.gateway.Trigger()
-	configured, err := triggered.Configured(r.Context(), t)
+	configured, err := triggered.ListConfigured(r.Context(), t)
 	if err != nil {
 		return nil, err
 	}
-	var done *trigger.Entered
+	var done *trigger.Entry
 	err = r.write(func(tx *store.Tx) error {
 		now, ok, err := tx.JobApplication(t.Name, a.ID)
 		if err != nil {
@@ -71,7 +71,7 @@ func enter(r *request) (any, error) {
 		if err := r.expect(tag(&now.Row)); err != nil {
 			return err
 		}
-		if done, err = triggered.Enter(tx, t.Name, a.ID, in.Step, configured); err != nil {
+		if done, err = triggered.EnterStep(tx, t.Name, a.ID, in.Step, configured); err != nil {
 			return err
 		}
 		return r.note(tx, pathOf("/v1/tenants", t.Name, "job-applications", a.ID, "transitions", strconv.FormatInt(done.Transition.ID, 10)))
@@ -95,7 +95,7 @@ func enteredBefore(r *request, location string) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows, _, err := r.db.Transitions(r.Context(), a.Tenant, a.ID, id+1, 1)
+	rows, _, err := r.db.ListTransitions(r.Context(), a.Tenant, a.ID, id+1, 1)
 	if err == nil && (len(rows) == 0 || rows[0].ID != id) {
 		err = errors.New("the transition that a request made is gone")
 	}
@@ -114,6 +114,6 @@ func listTransitions(r *request) ([]hiring.Transition, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
-	rows, next, err := r.db.Transitions(r.Context(), a.Tenant, a.ID, before, r.page.limit)
+	rows, next, err := r.db.ListTransitions(r.Context(), a.Tenant, a.ID, before, r.page.limit)
 	return rows, numbered(next), err
 }

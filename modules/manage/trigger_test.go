@@ -26,7 +26,7 @@ func (b *bench) deliver(outcome hiring.Outcome, status int) {
 		tick := time.NewTicker(5 * time.Millisecond)
 		defer tick.Stop()
 		for ; ; <-tick.C {
-			page, _, err := b.Runtime.Store().Exports(b.t.Context(), store.ExportFilter{Limit: 1})
+			page, _, err := b.Runtime.Store().ListExports(b.t.Context(), store.ExportFilter{Limit: 1})
 			if b.t.Context().Err() != nil || err == nil && len(page) == 1 {
 				if len(page) == 1 {
 					for _, name := range page[0].Integrations {

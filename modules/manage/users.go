@@ -42,7 +42,7 @@ func userOf(u *identity.User) user {
 // users sign in. One that is disabled stays in the list: their id is in other people's hands.
 var users = resource[*identity.User]{
 	path: "/v1/users", id: "id", kind: "user", scope: shared, reader: hiring.Viewer, writer: hiring.Admin, personal: true,
-	list: func(r *request) ([]*identity.User, string, error) { return r.db.Users(r.Context(), r.page.rows()) },
+	list: func(r *request) ([]*identity.User, string, error) { return r.db.ListUsers(r.Context(), r.page.rows()) },
 	find: findUser, view: as(userOf), add: addUser, repeat: repeatedUser,
 	drop: change(findUser, func(r *request, tx *store.Tx, u *identity.User) error {
 		_, err := tx.DisableUser(u.ID, r.gateway.Now())
@@ -73,7 +73,7 @@ func addUser(r *request) (any, error) {
 	}
 	u := &identity.User{ID: uuid.NewString(), Email: in.Email, EmailVerified: in.EmailVerified, Name: in.Name, GivenName: in.GivenName, FamilyName: in.FamilyName,
 		CreatedAt: r.now()}
-	if err := invalid(u.Check()); err != nil {
+	if err := invalid(u.Validate()); err != nil {
 		return nil, err
 	}
 	made, err := r.hashPassword(in.Password, &u.Password)
@@ -82,7 +82,7 @@ func addUser(r *request) (any, error) {
 	}
 	r.created("/v1/users", u.ID)
 	err = r.write(func(tx *store.Tx) error {
-		err := tx.AddUser(u)
+		err := tx.InsertUser(u)
 		if errors.Is(err, store.ErrTaken) {
 			return problem.New(http.StatusConflict, "there is a user with this e-mail address: reset their password, or take another address")
 		}
@@ -155,7 +155,7 @@ var upstreamAccounts = resource[*identity.UpstreamAccount]{
 		if err != nil {
 			return nil, "", err
 		}
-		all, err := r.db.UpstreamAccounts(r.Context(), u.ID)
+		all, err := r.db.ListUpstreamAccounts(r.Context(), u.ID)
 		rows, next := part(r.page, all, func(a *identity.UpstreamAccount) string { return a.Issuer })
 		return rows, next, err
 	},
@@ -164,7 +164,7 @@ var upstreamAccounts = resource[*identity.UpstreamAccount]{
 
 // unlinkUpstream takes a user's accounts at other providers from them, and ends what they are signed in to.
 func unlinkUpstream(r *request, tx *store.Tx, u *identity.User) error {
-	_, err := tx.UnjoinUpstream(u.ID, r.gateway.Now())
+	_, err := tx.DeleteUpstreamAccounts(u.ID, r.gateway.Now())
 	return err
 }
 
@@ -188,7 +188,7 @@ var signIns = resource[signIn]{
 		if err != nil {
 			return nil, "", err
 		}
-		rows, next, err := r.db.SigninLog(r.Context(), before, r.page.limit)
+		rows, next, err := r.db.ListSigninEntries(r.Context(), before, r.page.limit)
 		all := make([]signIn, len(rows))
 		for n, e := range rows {
 			all[n] = signIn{e.ID, e.At, e.Event, e.Result, e.Issuer, e.Client, e.UserID, e.Address}

@@ -19,7 +19,7 @@ func TestAWriteLooksAtTheKey(t *testing.T) {
 	b := gatewaytest.New(t)
 	key, hash := hiring.NewAPIKey()
 	b.Write(t, func(tx *store.Tx) error {
-		return tx.AddAPIKey(&hiring.APIKey{ID: "k-1", Role: hiring.Admin, CreatedAt: b.Clock.Now()}, hash)
+		return tx.InsertAPIKey(&hiring.APIKey{ID: "k-1", Role: hiring.Admin, CreatedAt: b.Clock.Now()}, hash)
 	})
 	r := &request{Request: httptest.NewRequest(http.MethodPut, "/", nil), gateway: b.Gateway, db: b.Runtime.Store(), log: b.Log, caller: caller{id: "k-1", key: key}}
 	wrote := 0

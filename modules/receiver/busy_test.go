@@ -56,15 +56,15 @@ func TestTooManyBodiesAtOnce(t *testing.T) {
 		go func() { answered <- b.do(r) }()
 	}
 	require.Equal(t, http.StatusNotFound, (<-answered).Code)
-	require.Eventually(t, func() bool { return b.Runtime.Unverified.Held() == 512<<10 }, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool { return b.Runtime.Unverified.Used() == 512<<10 }, time.Minute, time.Millisecond)
 
 	requireProblem(t, b.send(ours), http.StatusServiceUnavailable, busy, "Retry-After", "5", "Connection", "close")
 	requireReceipt(t, b.send(request{path: "/hooks/globex", secret: "globex-secret"}), http.StatusAccepted)
 	end()
 	require.Equal(t, http.StatusUnauthorized, (<-answered).Code)
-	require.Zero(t, b.Runtime.Unverified.Held())
+	require.Zero(t, b.Runtime.Unverified.Used())
 	requireReceipt(t, b.send(ours), http.StatusAccepted)
-	require.Zero(t, b.Runtime.Unverified.Held())
+	require.Zero(t, b.Runtime.Unverified.Used())
 	require.Equal(t, map[string]float64{"busy": 1, "signature": 1, "accepted": 1}, risen())
 }
 

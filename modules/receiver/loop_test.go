@@ -23,7 +23,7 @@ func (b bench) publish(t *testing.T, body []byte, former string) (out []byte, ur
 		return tx.InsertDocument(hiring.Document{ExportID: e.ID, Tenant: e.Tenant, SourceURL: []byte(former),
 			CreatedAt: e.ReceivedAt})
 	})
-	docs, err := b.Runtime.Store().Documents(t.Context(), e.ID)
+	docs, err := b.Runtime.Store().ListDocuments(t.Context(), e.ID)
 	require.NoError(t, err)
 	b.Write(t, func(tx *store.Tx) error { return tx.InsertLink(hash, docs[0].ID, e.DeliverTill) })
 	url = documents.URL("https://gate.example/base", token)

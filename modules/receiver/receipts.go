@@ -76,12 +76,12 @@ func (h *Receiver) serveReceipt(w http.ResponseWriter, r *http.Request, id strin
 		unknown.Write(w)
 		return
 	}
-	deliveries, err := db.Deliveries(r.Context(), e.ID)
+	deliveries, err := db.ListDeliveries(r.Context(), e.ID)
 	if err != nil {
 		problem.Unavailable(w)
 		return
 	}
-	docs, err := db.Documents(r.Context(), e.ID)
+	docs, err := db.ListDocuments(r.Context(), e.ID)
 	if err != nil {
 		problem.Unavailable(w)
 		return

@@ -82,11 +82,11 @@ func TestReceiptTellsWhatBecameOfTheExport(t *testing.T) {
 				return err
 			}
 		}
-		return tx.PutDelivery(&hiring.Delivery{ExportID: id, Tenant: "acme", Integration: "hris", Outcome: hiring.Retrying,
+		return tx.UpsertDelivery(&hiring.Delivery{ExportID: id, Tenant: "acme", Integration: "hris", Outcome: hiring.Retrying,
 			Fault:  hiring.ClassPartnerFault,
 			Reason: "partner says Zoë", Attempts: 3, CreatedAt: later, UpdatedAt: later})
 	})
-	docs, err := b.Runtime.Store().Documents(t.Context(), id)
+	docs, err := b.Runtime.Store().ListDocuments(t.Context(), id)
 	require.NoError(t, err)
 	docs[0].State, docs[0].FileName = hiring.Fetched, "resume of Zoë.pdf"
 	docs[1].State, docs[1].Reason = hiring.GivenUp, "Zoë"
@@ -154,7 +154,7 @@ func TestReceiptOfAnotherTenantOrNone(t *testing.T) {
 	unknown := b.get("/hooks/acme/receipts/" + hiring.NewReceipt(1))
 	requireProblem(t, unknown, http.StatusNotFound, noReceipt)
 	last := mine[:len(mine)-2] + map[bool]string{true: "b", false: "a"}[mine[len(mine)-2] == 'a'] + mine[len(mine)-1:]
-	e, ok := hiring.ExportOf(mine)
+	e, ok := hiring.ParseReceipt(mine)
 	require.True(t, ok)
 	for _, path := range []string{
 		"/hooks/globex/receipts/" + mine, "/hooks/nobody/receipts/" + mine, "/hooks/receipts/" + mine, "/receipts/" + mine,
@@ -293,7 +293,7 @@ func TestCandidateIDWithNUL(t *testing.T) {
 	require.Equal(t, "c\ufffd-1", e.CandidateID)
 	require.NoError(t, b.Runtime.Store().LoadBody(t.Context(), e))
 	require.Equal(t, body, string(e.Body), "what is passed on is as it came")
-	found, _, err := b.Runtime.Store().Exports(t.Context(), store.ExportFilter{Candidate: "c\x00-1"})
+	found, _, err := b.Runtime.Store().ListExports(t.Context(), store.ExportFilter{Candidate: "c\x00-1"})
 	require.NoError(t, err)
 	require.Len(t, found, 1, "it is not found by its own id")
 }

@@ -214,7 +214,7 @@ func (in *intake) export() (result string) {
 	if result != "" {
 		return result
 	}
-	e := inbox.Arrive(in.tenant.Name, head.uuid, in.body, in.Gateway.Now())
+	e := inbox.NewExport(in.tenant.Name, head.uuid, in.body, in.Gateway.Now())
 	if e.Quarantined = len(findings) > 0; e.Quarantined {
 		e.Findings, _ = json.Marshal(findings) // strings can always be encoded
 	}
@@ -265,7 +265,7 @@ func (in *intake) accept(e *hiring.Export) (result string) {
 		result = "repeated"
 	case inbox.Accepted:
 		in.Gateway.Runtime.Dispatcher.Offer(e)
-		if in.Gateway.Runtime.Bodies.Again(e) {
+		if in.Gateway.Runtime.Bodies.Remember(e) {
 			metrics.SameBody(e.Tenant)
 		}
 		status, result = http.StatusAccepted, "accepted"

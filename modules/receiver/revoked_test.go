@@ -29,7 +29,7 @@ func TestASecretEndsWhileABodyArrives(t *testing.T) {
 		b.Write(t, fn)
 		require.NoError(t, b.Runtime.Directory.Refresh(t.Context()))
 	}
-	write(func(tx *store.Tx) error { return tx.PutTenant(initech, b.Clock.Now()) })
+	write(func(tx *store.Tx) error { return tx.UpsertTenant(initech, b.Clock.Now()) })
 	q := request{path: "/hooks/initech", secret: "former"}
 	require.Equal(t, http.StatusAccepted, b.send(q).Code)
 	for _, meanwhile := range []struct {
@@ -38,7 +38,7 @@ func TestASecretEndsWhileABodyArrives(t *testing.T) {
 	}{
 		{http.StatusUnauthorized, func(tx *store.Tx) error {
 			initech.Secrets = []hiring.Secret{"present"}
-			return tx.PutTenant(initech, b.Clock.Now())
+			return tx.UpsertTenant(initech, b.Clock.Now())
 		}},
 		{http.StatusNotFound, func(tx *store.Tx) error { return tx.DeleteTenant(initech) }},
 	} {

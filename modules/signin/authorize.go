@@ -107,7 +107,7 @@ func (p *Provider) stopped(w http.ResponseWriter, r *http.Request, a *authorizat
 // proceed continues with a user who is signed in: it asks for their consent if that is needed, or sends the code.
 func (p *Provider) proceed(w http.ResponseWriter, r *http.Request, a *authorization, s *identity.Session, ask bool) {
 	if !ask && a.client.Consent {
-		had, err := p.db().Consented(r.Context(), s.UserID, a.client.ID)
+		had, err := p.db().ConsentedScope(r.Context(), s.UserID, a.client.ID)
 		if err != nil && !errors.Is(err, store.ErrNotFound) {
 			p.brokenPage(w, r, err)
 			return
@@ -156,14 +156,14 @@ func (p *Provider) issue(w http.ResponseWriter, r *http.Request, a *authorizatio
 	e := p.entry(r, "authorize", "success", a.client.ID, s.UserID)
 	err := p.db().Write(r.Context(), func(tx *store.Tx) error {
 		if consented {
-			if err := tx.Consent(s.UserID, a.client.ID, a.learns(), g.IssuedAt); err != nil {
+			if err := tx.UpsertConsent(s.UserID, a.client.ID, a.learns(), g.IssuedAt); err != nil {
 				return err
 			}
 		}
-		if err := tx.IssueCode(hash, s.Hash, g); err != nil {
+		if err := tx.InsertCode(hash, s.Hash, g); err != nil {
 			return err
 		}
-		return tx.LogSignin(e)
+		return tx.InsertSigninEntry(e)
 	})
 	if errors.Is(err, store.ErrNotFound) {
 		p.askToSignIn(w, r, a)

@@ -25,7 +25,7 @@ func TestFormsAreBounded(t *testing.T) {
 		return w
 	}
 	require.Equal(t, http.StatusUnauthorized, send("/openId/accessToken", "*/*").Code)
-	require.Zero(t, b.Runtime.Unverified.Held())
+	require.Zero(t, b.Runtime.Unverified.Used())
 
 	b.Runtime.Unverified.Configure(0, time.Minute)
 	requireFault(t, send("/openId/accessToken", "*/*"), http.StatusServiceUnavailable, "temporarily_unavailable")

@@ -54,7 +54,7 @@ func (p *Provider) authenticate(r *http.Request, sent url.Values) (*identity.Cli
 	case err != nil:
 		return nil, err
 	}
-	hashes, err := p.db().ClientSecrets(r.Context(), c.ID)
+	hashes, err := p.db().ListClientSecrets(r.Context(), c.ID)
 	if err != nil {
 		return nil, err
 	}

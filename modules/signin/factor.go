@@ -82,7 +82,7 @@ func (p *Provider) userOf(ctx context.Context, k *passed) (*identity.User, error
 	if k.First.Subject == "" {
 		return p.db().User(ctx, k.User)
 	}
-	u, err := p.db().UpstreamUser(ctx, k.First.Issuer, k.First.Subject)
+	u, err := p.db().UserByUpstreamAccount(ctx, k.First.Issuer, k.First.Subject)
 	if err == nil && u.ID != k.User {
 		err = store.ErrNotFound
 	}
@@ -92,7 +92,7 @@ func (p *Provider) userOf(ctx context.Context, k *passed) (*identity.User, error
 // factor handles the form with the one-time password.
 func (p *Provider) factor(w http.ResponseWriter, r *http.Request) {
 	k := new(passed)
-	if !p.Vault.Read(forPassed, p.Issuer, r.PostForm.Get("ticket"), k) {
+	if !p.Vault.OpenTicket(forPassed, p.Issuer, r.PostForm.Get("ticket"), k) {
 		p.untrusted(w, r)
 		return
 	}
@@ -135,14 +135,14 @@ func (p *Provider) factor(w http.ResponseWriter, r *http.Request) {
 	right, err := p.useCode(r, u, k, code)
 	switch {
 	case err != nil:
-		attempt.Withdrawn()
+		attempt.Withdraw()
 		p.brokenPage(w, r, err)
 	case !right:
 		metrics.SignIn(a.client.ID, "sign-in", "wrong_code")
 		p.note(r, p.entry(r, "sign-in", "wrong_code", a.client.ID, u.ID))
 		p.factorPage(w, r, http.StatusForbidden, a, u, k, t.WrongCode)
 	default:
-		attempt.Succeeded()
+		attempt.Succeed()
 		if k.First.Subject == "" { // they are authenticated from now on; an upstream reports its own time
 			k.First.At = p.now()
 		}
@@ -168,9 +168,9 @@ func (p *Provider) useCode(r *http.Request, u *identity.User, k *passed, code st
 	}
 	err = p.db().Write(r.Context(), func(tx *store.Tx) error {
 		if k.Secret != nil {
-			right, err = tx.SetUpTOTP(u.ID, sealed, step)
+			right, err = tx.InsertTOTP(u.ID, sealed, step)
 		} else {
-			right, err = tx.UseTOTP(u.ID, u.TOTP, sealed, step)
+			right, err = tx.ConsumeTOTP(u.ID, u.TOTP, sealed, step)
 		}
 		return err
 	})
@@ -212,7 +212,7 @@ type setUp struct {
 func (p *Provider) factorPage(w http.ResponseWriter, r *http.Request, status int, a *authorization, u *identity.User,
 	k *passed, wrong string) {
 	t := textsFor(a.locales, r)
-	ticket, err := p.Vault.Ticket(forPassed, p.Issuer, k)
+	ticket, err := p.Vault.SealTicket(forPassed, p.Issuer, k)
 	f := &factorForm{Ticket: ticket, Error: wrong}
 	v := &page{Text: t, Title: t.FactorTitle, Lead: p.fill(t.Factor, ""), Factor: f, permitted: leading(a.redirectURI)}
 	if err == nil && k.Secret != nil {

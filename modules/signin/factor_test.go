@@ -176,7 +176,7 @@ func TestGuessingTheSecondFactor(t *testing.T) {
 	require.NotEmpty(t, back(t, u.second(page, b.code(secret, 0)), callback).Get("code"))
 
 	var results []string
-	log, _, err := b.Runtime.Store().SigninLog(t.Context(), 0, 10)
+	log, _, err := b.Runtime.Store().ListSigninEntries(t.Context(), 0, 10)
 	require.NoError(t, err)
 	for _, e := range log {
 		if e.Event == "sign-in" {

@@ -75,7 +75,7 @@ func benchOf(t testing.TB, g *gatewaytest.Bench) *bench {
 	require.NoError(t, err)
 	b.Write(t, func(tx *store.Tx) error {
 		for _, k := range all {
-			if _, err := tx.AddKey(k); err != nil {
+			if _, err := tx.InsertKey(k); err != nil {
 				return err
 			}
 		}
@@ -108,7 +108,7 @@ func (b *bench) populate() {
 			{ID: "user-ada", Email: "ada@example.com", EmailVerified: true, Name: "Ada Lovelace", GivenName: "Ada", FamilyName: "Lovelace", Password: hash, CreatedAt: at},
 			{ID: "user-bob", Email: "bob@example.com", Name: "Bob", Password: hash, CreatedAt: at},
 		} {
-			if err := tx.AddUser(u); err != nil {
+			if err := tx.InsertUser(u); err != nil {
 				return err
 			}
 		}
@@ -119,10 +119,10 @@ func (b *bench) populate() {
 			if c.Algorithm == "" {
 				c.Algorithm = identity.RS256
 			}
-			if err := tx.AddClient(c); err != nil {
+			if err := tx.InsertClient(c); err != nil {
 				return err
 			}
-			if err := tx.AddClientSecret(c.ID, identity.HashSecret(secretOf(c.ID)), at); err != nil {
+			if err := tx.InsertClientSecret(c.ID, identity.HashSecret(secretOf(c.ID)), at); err != nil {
 				return err
 			}
 		}

@@ -109,7 +109,7 @@ func (r *Ring) all(ctx context.Context) ([]*key, error) {
 
 // load reads the keys, after it has made those that are due and deleted those that have expired.
 func (r *Ring) load(ctx context.Context, now time.Time) ([]*key, error) {
-	stored, err := r.Store().Keys(ctx)
+	stored, err := r.Store().ListKeys(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +122,7 @@ func (r *Ring) load(ctx context.Context, now time.Time) ([]*key, error) {
 		changed = changed || one
 	}
 	if changed {
-		if stored, err = r.Store().Keys(ctx); err != nil {
+		if stored, err = r.Store().ListKeys(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -181,13 +181,13 @@ func (r *Ring) turn(ctx context.Context, a identity.Algorithm, keys []*identity.
 			return false, err
 		}
 		// Another node may be faster: then its key is used.
-		if err := r.Store().Write(ctx, func(tx *store.Tx) error { _, err := tx.AddKey(k); return err }); err != nil {
+		if err := r.Store().Write(ctx, func(tx *store.Tx) error { _, err := tx.InsertKey(k); return err }); err != nil {
 			return false, err
 		}
 		changed = true
 	}
 	if first := oldest(keys, keysKept, now); len(keys) > 0 && keys[0].Generation < first {
-		err = r.Store().Write(ctx, func(tx *store.Tx) error { return tx.DropKeys(a, first) })
+		err = r.Store().Write(ctx, func(tx *store.Tx) error { return tx.DeleteKeys(a, first) })
 		changed = true
 	}
 	return changed, err

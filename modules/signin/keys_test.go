@@ -117,7 +117,7 @@ func TestHintOfAFormerKey(t *testing.T) {
 
 	b.Clock.Advance(24*time.Hour + 2*time.Minute)
 	requireError(t, u.authorize(hinted), hinted, "invalid_request")
-	stored, err := b.Runtime.Store().Keys(t.Context())
+	stored, err := b.Runtime.Store().ListKeys(t.Context())
 	require.NoError(t, err)
 	require.Len(t, stored, 2, "a key is kept for good")
 }
@@ -210,7 +210,7 @@ func TestKeysAreSealed(t *testing.T) {
 	t.Parallel()
 	b := bare(t)
 	first := b.published()
-	stored, err := b.Runtime.Store().Keys(t.Context())
+	stored, err := b.Runtime.Store().ListKeys(t.Context())
 	require.NoError(t, err)
 	require.Len(t, stored, 2)
 	for _, k := range stored {
@@ -260,12 +260,12 @@ func TestSealedToItsID(t *testing.T) {
 	t.Parallel()
 	b := bare(t)
 	b.published()
-	stored, err := b.Runtime.Store().Keys(t.Context())
+	stored, err := b.Runtime.Store().ListKeys(t.Context())
 	require.NoError(t, err)
 	n := slices.IndexFunc(stored, func(k *identity.Key) bool { return k.Algorithm == identity.ES256 })
 	forged := *stored[n]
 	forged.Generation, forged.ID = 2, "forged"
-	b.Write(t, func(tx *store.Tx) error { _, err := tx.AddKey(&forged); return err })
+	b.Write(t, func(tx *store.Tx) error { _, err := tx.InsertKey(&forged); return err })
 	b.Provider = b.provider(issuer)
 	require.Equal(t, 503, b.get("/oauth/jwks").Code)
 }

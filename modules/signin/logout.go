@@ -94,10 +94,10 @@ func (p *Provider) endSession(w http.ResponseWriter, r *http.Request, to destina
 			e.Client = "" // it is not verified
 		}
 		if err := p.db().Write(r.Context(), func(tx *store.Tx) error {
-			if err := tx.EndSession(s.Hash); err != nil {
+			if err := tx.DeleteSession(s.Hash); err != nil {
 				return err
 			}
-			return tx.LogSignin(e)
+			return tx.InsertSigninEntry(e)
 		}); err != nil {
 			p.brokenPage(w, r, err)
 			return

@@ -18,10 +18,10 @@ func TestCounters(t *testing.T) {
 	b := newBench(t)
 	b.Write(t, func(tx *store.Tx) error {
 		c := &identity.Client{ID: "counted", Name: "Counted", RedirectURIs: []string{callback}, Algorithm: identity.ES256, CreatedAt: b.Now()}
-		if err := tx.AddClient(c); err != nil {
+		if err := tx.InsertClient(c); err != nil {
 			return err
 		}
-		return tx.AddClientSecret(c.ID, identity.HashSecret(secretOf(c.ID)), b.Now())
+		return tx.InsertClientSecret(c.ID, identity.HashSecret(secretOf(c.ID)), b.Now())
 	})
 	p := base().with(params{"client_id": "counted"})
 	u := b.browser()

@@ -125,7 +125,7 @@ func (p *Provider) consentPage(w http.ResponseWriter, r *http.Request, a *author
 		}
 	}
 	learns = append(learns, t.ConsentOffline) // every application gets a refresh token
-	ticket, err := p.Vault.Ticket(forAsked, p.Issuer, &consentAsked{Session: s.Hash, Request: a.raw, At: p.now()})
+	ticket, err := p.Vault.SealTicket(forAsked, p.Issuer, &consentAsked{Session: s.Hash, Request: a.raw, At: p.now()})
 	if err != nil {
 		p.brokenPage(w, r, err)
 		return

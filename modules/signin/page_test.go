@@ -347,7 +347,7 @@ func TestLog(t *testing.T) {
 	b.exchange("other", "a wrong code")
 	b.post(tokenPath, "app", url.Values{"grant_type": {"refresh_token"}, "refresh_token": {issued.RefreshToken}})
 	u.ask(http.MethodPost, "/oauth/sign-out", url.Values{"x": {""}})
-	page2, next, err := b.Runtime.Store().SigninLog(t.Context(), 0, 100)
+	page2, next, err := b.Runtime.Store().ListSigninEntries(t.Context(), 0, 100)
 	require.NoError(t, err)
 	require.Zero(t, next)
 	var got []identity.Entry

@@ -94,17 +94,17 @@ func (p *Provider) signIn(w http.ResponseWriter, r *http.Request) {
 	u, err := p.check(r, attempt, f.Email, plain)
 	switch {
 	case errors.Is(err, password.ErrBusy):
-		attempt.Withdrawn()
+		attempt.Withdraw()
 		p.slow(w, r, a, f, time.Second)
 	case errors.Is(err, errWrong):
 		p.signInFailed(r, a, u)
 		f.PasswordError = t.Wrong
 		p.signInPage(w, r, http.StatusForbidden, a, f)
 	case err != nil:
-		attempt.Withdrawn()
+		attempt.Withdraw()
 		p.brokenPage(w, r, err)
 	default:
-		attempt.Succeeded()
+		attempt.Succeed()
 		p.admit(w, r, a, u, first{At: p.now()})
 	}
 }
@@ -149,10 +149,10 @@ func (p *Provider) signedIn(w http.ResponseWriter, r *http.Request, a *authoriza
 	before, _ := p.sessionHash(r)
 	e := p.entry(r, "sign-in", "success", a.client.ID, u.ID)
 	err := p.db().Write(r.Context(), func(tx *store.Tx) error {
-		if err := tx.BeginSession(before, s, u); err != nil {
+		if err := tx.InsertSession(before, s, u); err != nil {
 			return err
 		}
-		return tx.LogSignin(e)
+		return tx.InsertSigninEntry(e)
 	})
 	if errors.Is(err, store.ErrNotFound) { // what they showed is not good any more
 		p.signInPage(w, r, http.StatusForbidden, a, signInForm{Email: a.loginHint})
@@ -187,7 +187,7 @@ type consentAsked struct {
 // consent handles the form that asks for consent.
 func (p *Provider) consent(w http.ResponseWriter, r *http.Request) {
 	var asked consentAsked
-	if !p.Vault.Read(forAsked, p.Issuer, r.PostForm.Get("ticket"), &asked) {
+	if !p.Vault.OpenTicket(forAsked, p.Issuer, r.PostForm.Get("ticket"), &asked) {
 		p.untrusted(w, r)
 		return
 	}

@@ -210,7 +210,7 @@ func (p *Provider) note(r *http.Request, e *identity.Entry) {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), 5*time.Second)
 	defer cancel()
-	if err := p.db().Write(ctx, func(tx *store.Tx) error { return tx.LogSignin(e) }); err != nil {
+	if err := p.db().Write(ctx, func(tx *store.Tx) error { return tx.InsertSigninEntry(e) }); err != nil {
 		p.Log.Error("the log of sign-ins could not be written", zap.Error(err))
 	}
 }

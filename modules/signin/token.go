@@ -93,7 +93,7 @@ func (p *Provider) exchange(w http.ResponseWriter, r *http.Request, c *identity.
 			return err
 		}
 		e.UserID = g.UserID
-		return tx.LogSignin(e)
+		return tx.InsertSigninEntry(e)
 	})
 	if err != nil {
 		return err
@@ -123,7 +123,7 @@ func (p *Provider) refresh(w http.ResponseWriter, r *http.Request, c *identity.C
 	var g *identity.Grant
 	var u *identity.User
 	err = p.db().WriteOrdered(r.Context(), "grant "+hex.EncodeToString(hash[:]), func(tx *store.Tx) (err error) {
-		if g, err = tx.Rotate(hash, p.Issuer, c.ID, issued.kept, now); err != nil || g == nil {
+		if g, err = tx.RotateRefreshToken(hash, p.Issuer, c.ID, issued.kept, now); err != nil || g == nil {
 			return err
 		}
 		if tooFew || !covers(g.Scope, sent.Get("scope")) { // checked after Rotate, which detects a token's second use
@@ -133,7 +133,7 @@ func (p *Provider) refresh(w http.ResponseWriter, r *http.Request, c *identity.C
 			return err
 		}
 		e.UserID = g.UserID
-		return tx.LogSignin(e)
+		return tx.InsertSigninEntry(e)
 	})
 	if err != nil {
 		return err
@@ -191,7 +191,7 @@ func (p *Provider) revoke(w http.ResponseWriter, r *http.Request) {
 			if err != nil || !known {
 				return err
 			}
-			return tx.LogSignin(e)
+			return tx.InsertSigninEntry(e)
 		})
 	}
 	if err == nil {

@@ -68,7 +68,7 @@ func TestLogOfFaultsIsBounded(t *testing.T) {
 		requireFault(t, b.post(tokenPath, "", url.Values{}, func(r *http.Request) { r.SetBasicAuth(client, "a guess") }), http.StatusUnauthorized, "invalid_client")
 	}
 	noted := func() int {
-		page, _, err := b.Runtime.Store().SigninLog(t.Context(), 0, 500)
+		page, _, err := b.Runtime.Store().ListSigninEntries(t.Context(), 0, 500)
 		require.NoError(t, err)
 		return len(page)
 	}
@@ -90,14 +90,14 @@ func TestTwoSecrets(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.Write(t, func(tx *store.Tx) error {
-		return tx.AddClientSecret("app", identity.HashSecret("second"), b.Now().Add(time.Second))
+		return tx.InsertClientSecret("app", identity.HashSecret("second"), b.Now().Add(time.Second))
 	})
 	with := func(secret string) int {
 		return b.post(tokenPath, "", exchanging("x"), func(r *http.Request) { r.SetBasicAuth("app", url.QueryEscape(secret)) }).Code
 	}
 	require.Equal(t, http.StatusBadRequest, with(secretOf("app")))
 	require.Equal(t, http.StatusBadRequest, with("second"))
-	b.Write(t, func(tx *store.Tx) error { return tx.KeepClientSecret("app") })
+	b.Write(t, func(tx *store.Tx) error { return tx.DeleteOlderClientSecrets("app") })
 	require.Equal(t, http.StatusUnauthorized, with(secretOf("app")))
 	require.Equal(t, http.StatusBadRequest, with("second"))
 }

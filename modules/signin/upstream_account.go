@@ -184,7 +184,7 @@ func (p *Provider) joined(ctx context.Context, them *account) (*identity.User, e
 // known returns the user that an upstream account is joined to. Errors: store.ErrNotFound: none; errStranger: the user
 // is disabled.
 func (p *Provider) known(ctx context.Context, them *account) (*identity.User, error) {
-	u, err := p.db().UpstreamUser(ctx, p.Upstream.Issuer, them.Subject)
+	u, err := p.db().UserByUpstreamAccount(ctx, p.Upstream.Issuer, them.Subject)
 	if err == nil && !u.DisabledAt.IsZero() {
 		return nil, errStranger
 	}
@@ -200,7 +200,7 @@ func (p *Provider) join(ctx context.Context, them *account) (*identity.User, err
 	}
 	made := &identity.User{ID: uuid.NewString(), Email: them.Email, EmailVerified: true, Name: identity.Tidy(them.Name),
 		GivenName: identity.Tidy(them.GivenName), FamilyName: identity.Tidy(them.FamilyName), CreatedAt: p.now()}
-	if !them.EmailVerified || made.Check() != nil {
+	if !them.EmailVerified || made.Validate() != nil {
 		return nil, errStranger
 	}
 	u, err := p.db().UserByEmail(ctx, them.Email)
@@ -215,11 +215,11 @@ func (p *Provider) join(ctx context.Context, them *account) (*identity.User, err
 	}
 	err = p.db().Write(ctx, func(tx *store.Tx) error {
 		if u == made {
-			if err := tx.AddUser(u); err != nil {
+			if err := tx.InsertUser(u); err != nil {
 				return err
 			}
 		}
-		return tx.JoinUpstream(p.Upstream.Issuer, them.Subject, u.ID, p.now())
+		return tx.InsertUpstreamAccount(p.Upstream.Issuer, them.Subject, u.ID, p.now())
 	})
 	return u, err
 }

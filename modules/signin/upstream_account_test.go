@@ -35,7 +35,7 @@ func TestWhoseTokenUpstream(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) { requireError(t, try(told), base(), "server_error") })
 	}
-	_, err := j.Runtime.Store().UpstreamUser(t.Context(), j.server.URL, "")
+	_, err := j.Runtime.Store().UserByUpstreamAccount(t.Context(), j.server.URL, "")
 	require.ErrorIs(t, err, store.ErrNotFound)
 	for name, told := range map[string]map[string]any{
 		"azp": {"azp": "hiregate"}, "one audience": {"aud": []string{"hiregate"}}, "both": {"aud": []string{"hiregate", "another"}, "azp": "hiregate"},
@@ -43,7 +43,7 @@ func TestWhoseTokenUpstream(t *testing.T) {
 		t.Run(name, func(t *testing.T) { require.NotEmpty(t, back(t, try(told), callback).Get("code")) })
 	}
 	j.Write(t, func(tx *store.Tx) error {
-		return tx.JoinUpstream(j.server.URL, strings.Repeat("s", 255), "user-bob", j.Now())
+		return tx.InsertUpstreamAccount(j.server.URL, strings.Repeat("s", 255), "user-bob", j.Now())
 	})
 	require.NotEmpty(t, back(t, try(map[string]any{"sub": strings.Repeat("s", 255)}), callback).Get("code"))
 }
@@ -81,7 +81,7 @@ func TestLookAlikesUpstream(t *testing.T) {
 	j := newTeller(t)
 	j.Write(t, func(tx *store.Tx) error {
 		for _, email := range []string{"ceo@strasse.example", "steve@example.com", "kim@example.com", "Zoe@MÜNCHEN.example"} {
-			if err := tx.AddUser(&identity.User{ID: "user-" + email, Email: email, EmailVerified: true, CreatedAt: j.Now()}); err != nil {
+			if err := tx.InsertUser(&identity.User{ID: "user-" + email, Email: email, EmailVerified: true, CreatedAt: j.Now()}); err != nil {
 				return err
 			}
 		}
@@ -96,12 +96,12 @@ func TestLookAlikesUpstream(t *testing.T) {
 		u, w := come(email)
 		requirePage(t, w, http.StatusForbidden, "We don’t know your account yet")
 		require.Empty(t, u.cookies)
-		_, err := j.Runtime.Store().UpstreamUser(t.Context(), j.server.URL, fmt.Sprintf("up-%.15s", email))
+		_, err := j.Runtime.Store().UserByUpstreamAccount(t.Context(), j.server.URL, fmt.Sprintf("up-%.15s", email))
 		require.ErrorIs(t, err, store.ErrNotFound, email)
 	}
 	for _, email := range []string{"zoe@münchen.example", "zoe@xn--mnchen-3ya.example"} {
 		j.Write(t, func(tx *store.Tx) error {
-			_, err := tx.UnjoinUpstream("user-Zoe@MÜNCHEN.example", j.Now())
+			_, err := tx.DeleteUpstreamAccounts("user-Zoe@MÜNCHEN.example", j.Now())
 			return err
 		})
 		_, w := come(email)
@@ -191,7 +191,9 @@ func TestFirstSignInsUpstream(t *testing.T) {
 	come := j.askingUserinfo("ada@example.com")
 	answer := j.info
 	j.info = func(w http.ResponseWriter, r *http.Request) {
-		err := j.Runtime.Store().Write(r.Context(), func(tx *store.Tx) error { return tx.JoinUpstream(j.server.URL, "up-another", "user-ada", j.Now()) })
+		err := j.Runtime.Store().Write(r.Context(), func(tx *store.Tx) error {
+			return tx.InsertUpstreamAccount(j.server.URL, "up-another", "user-ada", j.Now())
+		})
 		if err != nil {
 			t.Error(err)
 		}

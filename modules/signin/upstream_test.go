@@ -43,15 +43,15 @@ func newJoint(t *testing.T) *joint {
 			{ID: "up-dan", Email: "dan@example.com"},
 		} {
 			u.Password, u.CreatedAt = hash, j.up.Now()
-			if err := tx.AddUser(u); err != nil {
+			if err := tx.InsertUser(u); err != nil {
 				return err
 			}
 		}
 		c := &identity.Client{ID: "hiregate", Name: "Initech Recruiting", RedirectURIs: []string{issuer + "/oauth/upstream/callback"}, Algorithm: identity.RS256, RequirePKCE: true, CreatedAt: j.up.Now()}
-		if err := tx.AddClient(c); err != nil {
+		if err := tx.InsertClient(c); err != nil {
 			return err
 		}
-		return tx.AddClientSecret(c.ID, identity.HashSecret(secretOf(c.ID)), j.up.Now())
+		return tx.InsertClientSecret(c.ID, identity.HashSecret(secretOf(c.ID)), j.up.Now())
 	})
 	j.Provider.Upstream = &signin.Upstream{Name: "Initech Staff", Issuer: j.company.URL, ClientID: "hiregate", Secret: secretOf("hiregate"), Client: j.company.Client(), Now: j.Now}
 	j.Provider = signin.New(*j.Provider)
@@ -114,7 +114,9 @@ func TestSigningInUpstream(t *testing.T) {
 
 	require.Equal(t, carol.ID, j.subject(j.enter("carol@example.com")))
 
-	j.Write(t, func(tx *store.Tx) error { return tx.JoinUpstream(j.company.URL, "up-dan", "user-bob", j.Now()) })
+	j.Write(t, func(tx *store.Tx) error {
+		return tx.InsertUpstreamAccount(j.company.URL, "up-dan", "user-bob", j.Now())
+	})
 	require.Equal(t, "user-bob", j.subject(j.enter("dan@example.com")), "an account that is joined is known by issuer and subject, whatever its address")
 }
 
@@ -132,7 +134,9 @@ func TestMoreStepsAfterUpstream(t *testing.T) {
 	require.NotEmpty(t, back(t, u.submit(page, `value="allow"`, url.Values{"action": {"allow"}}), callback).Get("code"))
 
 	bob := j.browser()
-	j.Write(t, func(tx *store.Tx) error { return tx.JoinUpstream(j.company.URL, "up-dan", "user-bob", j.Now()) })
+	j.Write(t, func(tx *store.Tx) error {
+		return tx.InsertUpstreamAccount(j.company.URL, "up-dan", "user-bob", j.Now())
+	})
 	page = bob.ask(http.MethodGet, j.there(j.leave(bob, p), "dan@example.com"), nil)
 	requirePage(t, page, http.StatusOK, `value="allow"`)
 	require.NotEmpty(t, back(t, bob.submit(page, `value="allow"`, url.Values{"action": {"allow"}}), callback).Get("code"))
@@ -156,7 +160,7 @@ func TestUnlinkedMeanwhile(t *testing.T) {
 		if setUp {
 			secret = strings.ReplaceAll(typed.FindStringSubmatch(page.Body.String())[1], " ", "")
 		}
-		j.Write(t, func(tx *store.Tx) error { _, err := tx.UnjoinUpstream("user-ada", j.Now()); return err })
+		j.Write(t, func(tx *store.Tx) error { _, err := tx.DeleteUpstreamAccounts("user-ada", j.Now()); return err })
 		w := u.second(page, j.code(secret, 0))
 		requirePage(t, w, http.StatusOK, `id="password"`)
 		require.Empty(t, u.cookies)
@@ -252,10 +256,10 @@ func TestTicketsAreOfOneKind(t *testing.T) {
 	for _, made := range signin.Purposes {
 		for _, read := range signin.Purposes {
 			n := 0
-			ticket, err := sealer.Ticket(made, issuer, 7)
+			ticket, err := sealer.SealTicket(made, issuer, 7)
 			require.NoError(t, err)
-			require.Equal(t, made == read, sealer.Read(read, issuer, ticket, &n))
-			require.False(t, sealer.Read(made, "another issuer", ticket, &n))
+			require.Equal(t, made == read, sealer.OpenTicket(read, issuer, ticket, &n))
+			require.False(t, sealer.OpenTicket(made, "another issuer", ticket, &n))
 		}
 	}
 	require.Len(t, slices.Compact(slices.Sorted(slices.Values(signin.Purposes))), len(signin.Purposes))
@@ -324,7 +328,7 @@ func TestManyLeaveAndNobodyComesBack(t *testing.T) {
 	j.Write(t, func(tx *store.Tx) error {
 		for n := range 500 {
 			v := &store.Visit{Hash: identity.HashSecret(strconv.Itoa(n)), Request: []byte("r"), Network: address, At: at, Till: at.Add(15 * time.Minute)}
-			if _, err := tx.BeginVisit(v); err != nil {
+			if _, err := tx.InsertVisit(v); err != nil {
 				return err
 			}
 		}
@@ -350,7 +354,7 @@ func TestRequestsWaitSealed(t *testing.T) {
 	to := j.leave(j.browser(), base().with(params{"login_hint": "ada@example.com"}))
 	var kept []byte
 	j.Write(t, func(tx *store.Tx) (err error) {
-		kept, err = tx.EndVisit(identity.HashSecret(to.Query().Get("state")), j.Now())
+		kept, err = tx.DeleteVisit(identity.HashSecret(to.Query().Get("state")), j.Now())
 		return err
 	})
 	require.NotEmpty(t, kept)

@@ -33,7 +33,7 @@ func (p *Provider) beginVisit(w http.ResponseWriter, r *http.Request,
 	state, hash := identity.NewSecret()
 	nonce, _ := identity.NewSecret()
 	v = &visit{State: state, Nonce: nonce, Verifier: oauth2.GenerateVerifier(), At: p.now()}
-	ticket, err := p.Vault.Ticket(forVisits, p.Issuer, v)
+	ticket, err := p.Vault.SealTicket(forVisits, p.Issuer, v)
 	if err != nil {
 		return nil, until, err
 	}
@@ -44,7 +44,7 @@ func (p *Provider) beginVisit(w http.ResponseWriter, r *http.Request,
 	kept := &store.Visit{Hash: hash, Request: sealed, Network: password.NetworkOf(p.Address(r)), At: v.At,
 		Till: v.At.Add(upstreamVisit)}
 	err = p.db().Write(r.Context(), func(tx *store.Tx) (err error) {
-		until, err = tx.BeginVisit(kept)
+		until, err = tx.InsertVisit(kept)
 		return err
 	})
 	if err != nil || !until.IsZero() {
@@ -70,13 +70,13 @@ func (p *Provider) endVisit(w http.ResponseWriter, r *http.Request) (v *visit, r
 	state := r.URL.Query().Get("state")
 	c, err := r.Cookie(p.visitCookie(state))
 	v = new(visit)
-	if err != nil || !p.Vault.Read(forVisits, p.Issuer, c.Value, v) ||
+	if err != nil || !p.Vault.OpenTicket(forVisits, p.Issuer, c.Value, v) ||
 		subtle.ConstantTimeCompare([]byte(state), []byte(v.State)) == 0 {
 		return nil, "", nil
 	}
 	var sealed []byte
 	err = p.db().Write(r.Context(), func(tx *store.Tx) error {
-		sealed, err = tx.EndVisit(identity.HashSecret(v.State), p.now())
+		sealed, err = tx.DeleteVisit(identity.HashSecret(v.State), p.now())
 		return err
 	})
 	if err != nil {

@@ -23,7 +23,7 @@ func (a *Activities) send(ctx context.Context, c *config.Config, e *hiring.Expor
 	if err := a.Store.LoadBody(ctx, e); err != nil {
 		return webhook.Answer{}, fmt.Errorf("loading the body: %w", err)
 	}
-	body, err := a.Archive.Outgoing(ctx, e, mode)
+	body, err := a.Archive.OutgoingBody(ctx, e, mode)
 	if err != nil {
 		return webhook.Answer{}, fmt.Errorf("making the body as it goes out: %w", err)
 	}
@@ -57,7 +57,7 @@ func (a *Activities) record(ctx context.Context, e *hiring.Export, d *hiring.Del
 		return a.gone(ctx, e, d, i, asked, attempt)
 	}
 	now := a.Now()
-	next := now.Add(max(webhook.Schedule(i.Retry).Gap(d.Attempts, rand.Float64()), answer.RetryAfter))
+	next := now.Add(max(webhook.Schedule(i.Retry).Backoff(d.Attempts, rand.Float64()), answer.RetryAfter))
 	if last := d.Till.Add(-endMargin); next.After(last) {
 		next = last
 	}
@@ -101,7 +101,7 @@ func (a *Activities) gone(ctx context.Context, e *hiring.Export, d *hiring.Deliv
 	until := now.Add(workflows.Jittered(holdFirst))
 	next := pause{class: string(hiring.ClassHeld), status: attempt.Status, until: until}
 	next, err := a.commit(ctx, e, d, attempt, next, func(tx *store.Tx) (err error) {
-		disabled, err = tx.MoveIntegrationStatus(i, asked, status)
+		disabled, err = tx.UpdateIntegrationStatus(i, asked, status)
 		return err
 	})
 	if err == nil && disabled {

@@ -47,8 +47,8 @@ func (a *Activities) put(ctx context.Context, d *hiring.Delivery, attempt *hirin
 	standing := d
 	err = a.Store.Write(ctx, func(tx *store.Tx) (err error) {
 		standing = d
-		if err := tx.PutDelivery(d); errors.Is(err, store.ErrStale) {
-			if standing, err = tx.StandingDelivery(d); err != nil {
+		if err := tx.UpsertDelivery(d); errors.Is(err, store.ErrStale) {
+			if standing, err = tx.LockDelivery(d); err != nil {
 				return fmt.Errorf("reading a delivery that another node wrote: %w", err)
 			}
 		} else if err != nil {
@@ -82,11 +82,11 @@ func addAttempt(tx *store.Tx, d *hiring.Delivery, attempt *hiring.Attempt) error
 		return nil
 	}
 	attempt.DeliveryID = d.ID
-	if err := tx.AddAttempt(attempt); err != nil || attempt.Number == d.Attempts {
+	if err := tx.InsertAttempt(attempt); err != nil || attempt.Number == d.Attempts {
 		return err
 	}
 	d.Attempts = attempt.Number // another node made one at the same time
-	return tx.CountAttempts(d.ID, d.Attempts)
+	return tx.UpdateAttempts(d.ID, d.Attempts)
 }
 
 // standing is when the next step of a delivery is due that another node wrote.

@@ -184,13 +184,13 @@ func TestDocumentsThatNobodyBeganToFetchAreFetched(t *testing.T) {
 	b.mark(e, "hris")
 	b.deliver(e)
 	b.lose(e)
-	documents, err := b.Store.Documents(t.Context(), e.ID)
+	documents, err := b.Store.ListDocuments(t.Context(), e.ID)
 	require.NoError(t, err)
 	require.Empty(t, documents)
 	b.advance(20 * time.Minute)
 	now, _ := b.look(e)
 	require.Zero(t, now.Round)
-	documents, err = b.Store.Documents(t.Context(), e.ID)
+	documents, err = b.Store.ListDocuments(t.Context(), e.ID)
 	require.NoError(t, err)
 	require.Len(t, documents, 1)
 	require.Equal(t, hiring.Fetched, documents[0].State)
@@ -206,8 +206,8 @@ func TestLostBehindThousandsIsFound(t *testing.T) {
 	require.NoError(t, b.Store.Write(t.Context(), func(tx *store.Tx) error {
 		all = nil
 		for n := range 1202 {
-			e := inbox.Arrive("acme", fmt.Sprint("u-", n), []byte(`{}`), b.Clock())
-			if _, err := inbox.Put(tx, e); err != nil {
+			e := inbox.NewExport("acme", fmt.Sprint("u-", n), []byte(`{}`), b.Clock())
+			if _, err := inbox.Insert(tx, e); err != nil {
 				return err
 			}
 			all = append(all, e)
@@ -217,7 +217,7 @@ func TestLostBehindThousandsIsFound(t *testing.T) {
 			if err := tx.MarkDispatched(e.ID, 0, b.Clock(), "hris"); err != nil || n == 1201 {
 				return err // the last one was never attempted
 			}
-			if err := tx.PutDelivery(&hiring.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "hris", Outcome: hiring.Retrying, Attempts: 1,
+			if err := tx.UpsertDelivery(&hiring.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "hris", Outcome: hiring.Retrying, Attempts: 1,
 				NextAt: b.Clock(), CreatedAt: b.Clock(), UpdatedAt: b.Clock()}); err != nil {
 				return err
 			}

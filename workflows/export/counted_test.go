@@ -78,7 +78,7 @@ func TestHeldIsCountedOnce(t *testing.T) {
 	require.Equal(t, map[string]float64{"held": 1}, counted())
 
 	require.NoError(t, b.Store.Write(t.Context(), func(tx *store.Tx) error {
-		_, err := tx.MoveDelivery(b.delivery(e), 1, b.Clock())
+		_, err := tx.UpdateDeliveryRound(b.delivery(e), 1, b.Clock())
 		return err
 	}))
 	e.Round = 1

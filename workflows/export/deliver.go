@@ -70,7 +70,7 @@ func (a *Activities) delivery(ctx context.Context, e *hiring.Export, part Part) 
 	if err != nil || part.Round == 0 || d.Documents != "" {
 		return d, err
 	}
-	all, err := a.Store.Deliveries(ctx, part.Export)
+	all, err := a.Store.ListDeliveries(ctx, part.Export)
 	d.Documents = triedIn(all, d.Integration)
 	return d, err
 }
@@ -120,7 +120,7 @@ func (a *Activities) step(ctx context.Context, e *hiring.Export, d *hiring.Deliv
 		// This is another integration of that name, perhaps of another partner.
 		return a.fail(ctx, e, d, hiring.ClassPartnerFault, removedReason(d.Integration))
 	}
-	if !status.Open(i) {
+	if !status.Deliverable(i) {
 		return a.hold(ctx, e, d, fmt.Sprintf("integration %s is %s: %s", i.Name, status.State, status.Reason))
 	}
 	if !a.Now().Before(d.Till) {
@@ -184,7 +184,7 @@ func (a *Activities) enter(i *hiring.Integration, size int64) (done func(found e
 // unknown ends a delivery to an integration that was removed, and holds one to an integration that is only not known
 // here.
 func (a *Activities) unknown(ctx context.Context, e *hiring.Export, d *hiring.Delivery) (pause, error) {
-	removed, err := a.Store.IntegrationRemoved(ctx, d.Tenant, d.Integration)
+	removed, err := a.Store.IsIntegrationRemoved(ctx, d.Tenant, d.Integration)
 	switch {
 	case err != nil:
 		return pause{}, err

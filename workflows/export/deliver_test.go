@@ -120,7 +120,7 @@ func TestReceivedExportIsTriedFor72Hours(t *testing.T) {
 func TestTriggeredExportExpires(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	e := inbox.Arrive("acme", "u-1", []byte(`{}`), noon)
+	e := inbox.NewExport("acme", "u-1", []byte(`{}`), noon)
 	e.Origin, e.DeliverTill = hiring.Triggered, e.DocumentsTill
 	_, err := inbox.Accept(t.Context(), b.Store, e)
 	require.NoError(t, err)

@@ -16,7 +16,7 @@ import (
 func (b *bench) erase(e *hiring.Export) {
 	b.t.Helper()
 	require.NoError(b.t, b.Store.Write(b.t.Context(), func(tx *store.Tx) error {
-		now, left, err := tx.Remainder(e.ID)
+		now, left, err := tx.LockRemainder(e.ID)
 		if err != nil {
 			return err
 		}

@@ -101,13 +101,13 @@ func (b *bench) integration() *hiring.Integration { return &b.config.Tenants["ac
 func (b *bench) set(state hiring.IntegrationState) {
 	b.t.Helper()
 	require.NoError(b.t, b.Store.Write(b.t.Context(), func(tx *store.Tx) error {
-		return tx.PutIntegrationStatus(b.integration(), store.IntegrationStatus{State: state, Reason: "as the test has it", UpdatedAt: b.Clock()})
+		return tx.UpsertIntegrationStatus(b.integration(), store.IntegrationStatus{State: state, Reason: "as the test has it", UpdatedAt: b.Clock()})
 	}))
 }
 
 func (b *bench) accept(key string) *hiring.Export {
 	b.t.Helper()
-	e := inbox.Arrive("acme", key, []byte(fmt.Sprintf(`{"candidate":{"person":{"id":{"value":%q,"schemeId":"Service Candidate","schemeAgencyId":"Service"}}}}`, key)), b.Clock())
+	e := inbox.NewExport("acme", key, []byte(fmt.Sprintf(`{"candidate":{"person":{"id":{"value":%q,"schemeId":"Service Candidate","schemeAgencyId":"Service"}}}}`, key)), b.Clock())
 	_, err := inbox.Accept(b.t.Context(), b.Store, e)
 	require.NoError(b.t, err)
 	return e

@@ -90,7 +90,7 @@ func TestTenantsHaveGatesOfTheirOwn(t *testing.T) {
 	theirs.Tenant = "globex"
 	b.config.Tenants["globex"] = &hiring.Tenant{Name: "globex", Integrations: []hiring.Integration{theirs}}
 	require.NoError(t, b.Store.Write(t.Context(), func(tx *store.Tx) error {
-		return tx.PutIntegrationStatus(&theirs, store.IntegrationStatus{State: hiring.Configured, UpdatedAt: b.Clock()})
+		return tx.UpsertIntegrationStatus(&theirs, store.IntegrationStatus{State: hiring.Configured, UpdatedAt: b.Clock()})
 	}))
 	b.status.Store(500)
 	for n := range 10 {

@@ -63,7 +63,7 @@ func (r *Redeliverer) FindLost(ctx context.Context) error {
 	}
 	for _, outcome := range []hiring.Outcome{hiring.Pending, hiring.Retrying, hiring.Held} {
 		for after := int64(0); ; {
-			ids, err := r.Store.Overdue(ctx, outcome, due, holdFor, after, lostPage)
+			ids, err := r.Store.ListOverdue(ctx, outcome, due, holdFor, after, lostPage)
 			if err != nil {
 				return err
 			}
@@ -83,7 +83,7 @@ func (r *Redeliverer) FindLost(ctx context.Context) error {
 		from = first
 	}
 	for after := hiring.FirstID(from); after != 0; {
-		ids, next, err := r.Store.Unfinished(ctx, after, due)
+		ids, next, err := r.Store.ListUnfinished(ctx, after, due)
 		if err != nil {
 			return err
 		}
@@ -108,7 +108,7 @@ func (r *Redeliverer) find(ctx context.Context, id int64, fetches *errgroup.Grou
 	if e.DispatchedAt.IsZero() || !e.ErasedAt.IsZero() { // its next round is about to start, or none will
 		return nil
 	}
-	deliveries, err := r.Store.Deliveries(ctx, id)
+	deliveries, err := r.Store.ListDeliveries(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -152,7 +152,7 @@ func (r *Redeliverer) find(ctx context.Context, id int64, fetches *errgroup.Grou
 	if e.Origin != hiring.Received || e.Attachments == 0 {
 		return nil
 	}
-	documents, err := r.Store.Documents(ctx, id)
+	documents, err := r.Store.ListDocuments(ctx, id)
 	fetching := func(d *hiring.Document) bool { return d.State == hiring.Fetching }
 	if err != nil || len(documents) >= e.Attachments && !slices.ContainsFunc(documents, fetching) {
 		return err
@@ -215,7 +215,7 @@ func (r *Redeliverer) delivered(ctx context.Context, e *hiring.Export, d *hiring
 // conclude writes the end of a delivery that Temporal knows and the store does not.
 func (r *Redeliverer) conclude(ctx context.Context, d *hiring.Delivery) error {
 	d.UpdatedAt = r.Now()
-	err := r.Store.Write(ctx, func(tx *store.Tx) error { return tx.PutDelivery(d) })
+	err := r.Store.Write(ctx, func(tx *store.Tx) error { return tx.UpsertDelivery(d) })
 	if errors.Is(err, store.ErrStale) { // it was written meanwhile, and goes on
 		return nil
 	}

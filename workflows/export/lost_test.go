@@ -54,7 +54,7 @@ func (b *lossBench) look(e *hiring.Export) (*hiring.Export, *hiring.Delivery) {
 	require.NoError(b.t, b.watcher.FindLost(b.t.Context()))
 	now, err := b.Store.Export(b.t.Context(), e.ID)
 	require.NoError(b.t, err)
-	all, err := b.Store.Deliveries(b.t.Context(), e.ID)
+	all, err := b.Store.ListDeliveries(b.t.Context(), e.ID)
 	require.NoError(b.t, err)
 	var last *hiring.Delivery
 	for _, d := range all {
@@ -342,7 +342,7 @@ func TestDocumentsOfALostWorkflowAreFetched(t *testing.T) {
 	require.Equal(t, asked+1, b.asked.Load())
 	b.advance(hiring.DocumentWindow)
 	b.look(e)
-	documents, err := b.Store.Documents(t.Context(), e.ID)
+	documents, err := b.Store.ListDocuments(t.Context(), e.ID)
 	require.NoError(t, err)
 	require.Equal(t, hiring.GivenUp, documents[0].State)
 }

@@ -30,7 +30,7 @@ func newOffers(room int64) *offers {
 
 // add queues an export, unless there is no room for it.
 func (q *offers) add(e *hiring.Export, at time.Time) {
-	if !q.room.TryTake(e.Tenant, 1) {
+	if !q.room.TryAcquire(e.Tenant, 1) {
 		return
 	}
 	q.mu.Lock()
@@ -55,6 +55,6 @@ func (q *offers) next() offer {
 	} else {
 		delete(q.waiting, tenant)
 	}
-	q.room.Give(tenant, 1)
+	q.room.Release(tenant, 1)
 	return o
 }

@@ -31,7 +31,7 @@ func (b *bench) take(key, body string, change func(*hiring.Export)) *hiring.Expo
 
 func (b *bench) takeFor(tenant, key, body string, change func(*hiring.Export)) *hiring.Export {
 	b.t.Helper()
-	e := inbox.Arrive(tenant, key, []byte(body), b.Clock())
+	e := inbox.NewExport(tenant, key, []byte(body), b.Clock())
 	change(e)
 	_, err := inbox.Accept(b.t.Context(), b.Store, e)
 	require.NoError(b.t, err)
@@ -110,7 +110,7 @@ func TestLateGoneDisablesNothing(t *testing.T) {
 	})
 	change := func(tenant *hiring.Tenant, i *hiring.Integration, state hiring.IntegrationState) {
 		if err := b.Store.Write(context.Background(), func(tx *store.Tx) error {
-			return tx.PutIntegrationStatus(i, store.IntegrationStatus{State: state, UpdatedAt: b.Clock()})
+			return tx.UpsertIntegrationStatus(i, store.IntegrationStatus{State: state, UpdatedAt: b.Clock()})
 		}); err != nil {
 			t.Errorf("changing an integration: %v", err)
 		}
@@ -227,7 +227,7 @@ func TestChangeOfModeLeavesTheBytes(t *testing.T) {
 	var next *hiring.Export
 	require.NoError(t, b.Store.Write(t.Context(), func(tx *store.Tx) (err error) {
 		if err = tx.MarkDispatched(e.ID, 0, b.Clock(), "hris"); err == nil {
-			next, err = tx.NextRound(e.ID, []string{"hris"}, b.Clock(), e.DeliverTill)
+			next, err = tx.BeginRound(e.ID, []string{"hris"}, b.Clock(), e.DeliverTill)
 		}
 		return err
 	}))
@@ -305,10 +305,10 @@ func TestTriggeredExportWaitsForTheScan(t *testing.T) {
 		e := b.take("u-1", `{"candidate":{}}`, func(e *hiring.Export) { triggered(e); e.Attachments = 1 })
 		document := &hiring.ApplicationDocument{Key: 1, Tenant: "acme", Application: "a-1", ID: "d", Blob: "f", SHA256: []byte{1}, CreatedAt: noon, Scan: hiring.ScanPending}
 		require.NoError(t, b.Store.Write(t.Context(), func(tx *store.Tx) error {
-			if _, err := tx.AddApplicationDocument(document); err != nil {
+			if _, err := tx.InsertApplicationDocument(document); err != nil {
 				return err
 			}
-			return tx.OfferDocument(document, e, 0, [32]byte{1})
+			return tx.InsertOfferedDocument(document, e, 0, [32]byte{1})
 		}))
 		_, wait, class := b.deliver(e)
 		require.Equal(t, "documents_scanning", class, mode)
@@ -317,7 +317,7 @@ func TestTriggeredExportWaitsForTheScan(t *testing.T) {
 		_, err := b.Store.Delivery(t.Context(), e.ID, "hris", 0)
 		require.ErrorIs(t, err, store.ErrNotFound, "a wait was taken for an attempt")
 		require.NoError(t, b.Store.Write(t.Context(), func(tx *store.Tx) error {
-			_, err := tx.EndScan(document, "", b.Clock())
+			_, err := tx.FinishScan(document, "", b.Clock())
 			return err
 		}))
 		res, _, _ := b.deliver(e)

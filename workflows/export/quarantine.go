@@ -13,7 +13,7 @@ import (
 	"github.com/hiregate/hiregate/internal/store"
 )
 
-// Released is what EndQuarantine did, and for which integrations.
+// Released is what ReleaseQuarantine did, and for which integrations.
 type Released struct {
 	Round    int      `json:"round"`
 	Released []string `json:"released"` // the integrations whose deliveries go on
@@ -21,14 +21,14 @@ type Released struct {
 
 // CountQuarantined updates the gauge of exports in quarantine.
 func (r *Redeliverer) CountQuarantined(ctx context.Context) error {
-	all, err := r.Store.Quarantined(ctx)
+	all, err := r.Store.CountQuarantined(ctx)
 	if err == nil {
 		metrics.Quarantined(all)
 	}
 	return err
 }
 
-// EndQuarantine releases an export from quarantine: it is delivered as it came. Deliveries that are held are hurried,
+// ReleaseQuarantine releases an export from quarantine: it is delivered as it came. Deliveries that are held are hurried,
 // parked ones begin the next round. The error is a *RefusedError when the export is not in quarantine, or
 // store.ErrNotFound.
 func (r *Redeliverer) EndQuarantine(ctx context.Context, tenant, key string) (Released, error) {
@@ -39,7 +39,7 @@ func (r *Redeliverer) EndQuarantine(ctx context.Context, tenant, key string) (Re
 	if !e.ErasedAt.IsZero() {
 		return Released{}, errErased
 	}
-	deliveries, err := r.Store.Deliveries(ctx, e.ID)
+	deliveries, err := r.Store.ListDeliveries(ctx, e.ID)
 	if err != nil {
 		return Released{}, err
 	}
@@ -63,7 +63,7 @@ func (r *Redeliverer) EndQuarantine(ctx context.Context, tenant, key string) (Re
 	// In one write, so that no delivery stays parked. TendHeld finds one that is parked meanwhile, or can't be hurried.
 	err = r.Store.Write(ctx, func(tx *store.Tx) error {
 		released = e
-		ended, err := tx.EndQuarantine(e.ID)
+		ended, err := tx.ReleaseQuarantine(e.ID)
 		if err != nil {
 			return err
 		}

@@ -30,7 +30,7 @@ func TestReleaseFromQuarantineHurriesWhatIsHeld(t *testing.T) {
 	b := newLossBench(t)
 	e := b.quarantined("u-1")
 	require.NoError(t, b.Store.Write(t.Context(), func(tx *store.Tx) error {
-		return tx.PutDelivery(&hiring.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "crm", Outcome: hiring.Failed, CreatedAt: b.Clock(), UpdatedAt: b.Clock()})
+		return tx.UpsertDelivery(&hiring.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "crm", Outcome: hiring.Failed, CreatedAt: b.Clock(), UpdatedAt: b.Clock()})
 	}))
 	res, err := b.watcher.EndQuarantine(t.Context(), "acme", "u-1")
 	require.NoError(t, err)

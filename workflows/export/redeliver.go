@@ -65,7 +65,7 @@ func (r *Redeliverer) Redeliver(ctx context.Context, tenant, key string, integra
 	if err != nil {
 		return Redelivery{}, err
 	}
-	deliveries, err := r.Store.Deliveries(ctx, e.ID)
+	deliveries, err := r.Store.ListDeliveries(ctx, e.ID)
 	if err != nil {
 		return Redelivery{}, err
 	}

@@ -161,7 +161,7 @@ func TestRedeliveryMovesNoEndButItsOwn(t *testing.T) {
 		if err := tx.MarkDispatched(e.ID, 0, b.Clock(), "hris", "crm"); err != nil {
 			return err
 		}
-		_, err := tx.NextRound(e.ID, []string{"crm"}, b.Clock(), b.Clock().Add(hiring.DeliveryWindow))
+		_, err := tx.BeginRound(e.ID, []string{"crm"}, b.Clock(), b.Clock().Add(hiring.DeliveryWindow))
 		return err
 	}))
 	b.advance(hiring.DeliveryWindow - time.Hour - 40*time.Second)

@@ -18,7 +18,7 @@ import (
 func (r *Redeliverer) Release(ctx context.Context, i *hiring.Integration) error {
 	const page = 200
 	for after := int64(0); ; {
-		held, err := r.Store.HeldDeliveries(ctx, i.Tenant, i.Name, after, page)
+		held, err := r.Store.ListHeldDeliveries(ctx, i.Tenant, i.Name, after, page)
 		if err != nil {
 			return fmt.Errorf("reading held deliveries: %w", err)
 		}
@@ -81,7 +81,7 @@ func (r *Redeliverer) hurry(ctx context.Context, e *hiring.Export, d *hiring.Del
 // integrations that were removed. It finds what an earlier release or removal did not get to, and what no release was
 // for: after a change of the configuration.
 func (r *Redeliverer) TendHeld(ctx context.Context) error {
-	held, err := r.Store.HeldAt(ctx)
+	held, err := r.Store.CountHeld(ctx)
 	if err != nil {
 		return err
 	}
@@ -105,7 +105,7 @@ func (r *Redeliverer) TendHeld(ctx context.Context) error {
 
 func (r *Redeliverer) releaseOpen(ctx context.Context, i *hiring.Integration) error {
 	status, err := r.Store.IntegrationStatus(ctx, i)
-	if err != nil || !status.Open(i) {
+	if err != nil || !status.Deliverable(i) {
 		return err
 	}
 	return r.Release(ctx, i)
@@ -115,7 +115,7 @@ func (r *Redeliverer) releaseOpen(ctx context.Context, i *hiring.Integration) er
 func (r *Redeliverer) End(ctx context.Context, tenant, integration string) error {
 	for ended := int64(1); ended > 0; {
 		err := r.Store.Write(ctx, func(tx *store.Tx) (err error) {
-			ended, err = tx.EndDeliveries(tenant, integration, removedReason(integration), r.Now())
+			ended, err = tx.FailDeliveries(tenant, integration, removedReason(integration), r.Now())
 			return err
 		})
 		if err != nil {
@@ -126,7 +126,7 @@ func (r *Redeliverer) End(ctx context.Context, tenant, integration string) error
 }
 
 func (r *Redeliverer) endRemoved(ctx context.Context, at hiring.Place) error {
-	removed, err := r.Store.IntegrationRemoved(ctx, at.Tenant, at.Integration)
+	removed, err := r.Store.IsIntegrationRemoved(ctx, at.Tenant, at.Integration)
 	if err != nil || !removed {
 		return err
 	}

@@ -21,14 +21,14 @@ func (b *bench) parked(n int) (all []*hiring.Export) {
 	require.NoError(b.t, b.Store.Write(b.t.Context(), func(tx *store.Tx) error {
 		all = nil
 		for n := range n {
-			e := inbox.Arrive("acme", fmt.Sprint("u-", n), []byte(`{}`), b.Clock())
-			if _, err := inbox.Put(tx, e); err != nil {
+			e := inbox.NewExport("acme", fmt.Sprint("u-", n), []byte(`{}`), b.Clock())
+			if _, err := inbox.Insert(tx, e); err != nil {
 				return err
 			}
 			if err := tx.MarkDispatched(e.ID, 0, b.Clock(), "hris"); err != nil {
 				return err
 			}
-			if err := tx.PutDelivery(&hiring.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "hris", Outcome: hiring.Held, Parked: true,
+			if err := tx.UpsertDelivery(&hiring.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "hris", Outcome: hiring.Held, Parked: true,
 				HeldSince: b.Clock(), CreatedAt: b.Clock(), UpdatedAt: b.Clock()}); err != nil {
 				return err
 			}
@@ -59,7 +59,7 @@ func TestAllThatIsHeldForARemovedIntegrationEnds(t *testing.T) {
 	b.parked(1001)
 	b.set(hiring.Removed)
 	require.NoError(t, b.redeliverer().End(t.Context(), "acme", "hris"))
-	held, err := b.Store.HeldAt(t.Context())
+	held, err := b.Store.CountHeld(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, held)
 }
@@ -76,11 +76,11 @@ func TestReleaseOfWhatGoesOnMeanwhile(t *testing.T) {
 		"the next is tried": {"", func(b *lossBench, all []*hiring.Export) { b.deliver(all[1]) }, []string{first, third}},
 		"the next is moved": {"", func(b *lossBench, all []*hiring.Export) {
 			if err := b.Store.Write(b.t.Context(), func(tx *store.Tx) error {
-				next, err := tx.NextRound(all[1].ID, []string{"hris"}, b.Clock(), b.Clock().Add(hiring.DeliveryWindow))
+				next, err := tx.BeginRound(all[1].ID, []string{"hris"}, b.Clock(), b.Clock().Add(hiring.DeliveryWindow))
 				if err != nil {
 					return err
 				}
-				_, err = tx.MoveDelivery(b.delivery(all[1]), next.Round, b.Clock())
+				_, err = tx.UpdateDeliveryRound(b.delivery(all[1]), next.Round, b.Clock())
 				return err
 			}); err != nil {
 				b.t.Errorf("moving a delivery: %v", err)
@@ -139,7 +139,7 @@ func TestNextRoundExtendsTheDocuments(t *testing.T) {
 		require.NoError(t, b.Store.Write(t.Context(), func(tx *store.Tx) error {
 			return tx.InsertDocument(hiring.Document{ExportID: e.ID, Tenant: "acme", SourceURL: []byte("https://a.example/1"), CreatedAt: noon})
 		}))
-		documents, err := b.Store.Documents(t.Context(), e.ID)
+		documents, err := b.Store.ListDocuments(t.Context(), e.ID)
 		require.NoError(t, err)
 		hash := [32]byte{1}
 		require.NoError(t, b.Store.Write(t.Context(), func(tx *store.Tx) error {

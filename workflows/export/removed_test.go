@@ -58,7 +58,7 @@ func TestNewIntegrationGetsNothingOfARemovedOne(t *testing.T) {
 
 		var next *hiring.Export // somebody has it redelivered
 		require.NoError(t, b.Store.Write(t.Context(), func(tx *store.Tx) (err error) {
-			next, err = tx.NextRound(waiting.ID, []string{"hris"}, b.Clock(), b.Clock().Add(hiring.DeliveryWindow))
+			next, err = tx.BeginRound(waiting.ID, []string{"hris"}, b.Clock(), b.Clock().Add(hiring.DeliveryWindow))
 			return err
 		}))
 		b.dispatch(next)
@@ -113,7 +113,7 @@ func TestParkedAtARemovedIntegrationEnds(t *testing.T) {
 	require.NoError(t, redeliverer.TendHeld(t.Context()))
 	require.True(t, b.delivery(exports[0]).Parked, "another node may know its integration")
 	require.NoError(t, b.Store.Write(t.Context(), func(tx *store.Tx) error {
-		return tx.PutIntegrationStatus(&former, store.IntegrationStatus{State: hiring.Removed, UpdatedAt: b.Clock()})
+		return tx.UpsertIntegrationStatus(&former, store.IntegrationStatus{State: hiring.Removed, UpdatedAt: b.Clock()})
 	}))
 	require.NoError(t, redeliverer.TendHeld(t.Context()))
 	for _, e := range exports {

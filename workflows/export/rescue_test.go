@@ -76,7 +76,7 @@ func TestDocumentsAreFetchedWithoutTemporal(t *testing.T) {
 	fetched := func(all []*hiring.Export) func() bool {
 		return func() bool {
 			for _, e := range all {
-				docs, err := b.Store.Documents(t.Context(), e.ID)
+				docs, err := b.Store.ListDocuments(t.Context(), e.ID)
 				if err != nil || len(docs) != 1 || docs[0].State != hiring.Fetched {
 					return false
 				}

@@ -29,17 +29,17 @@ func NewRoom(attempts, bytes int64) *Room {
 // word.
 func (r *Room) enter(tenant string, bytes int64) (leave func(), full string) {
 	bytes = min(bytes, r.largest)
-	if !r.places.TryTake(tenant, 1) {
+	if !r.places.TryAcquire(tenant, 1) {
 		return nil, "no_place"
 	}
-	if !r.bytes.TryTake(tenant, bytes) {
-		r.places.Give(tenant, 1)
+	if !r.bytes.TryAcquire(tenant, bytes) {
+		r.places.Release(tenant, 1)
 		return nil, "no_memory"
 	}
 	metrics.UnderWay(1, bytes)
 	return func() {
 		metrics.UnderWay(-1, -bytes)
-		r.bytes.Give(tenant, bytes)
-		r.places.Give(tenant, 1)
+		r.bytes.Release(tenant, bytes)
+		r.places.Release(tenant, 1)
 	}, ""
 }

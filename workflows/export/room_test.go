@@ -77,7 +77,7 @@ func (b *bench) declare(tenant, name, url string, inFlight int) {
 	}
 	b.config.Tenants[tenant].Integrations = append(b.config.Tenants[tenant].Integrations, i)
 	require.NoError(b.t, b.Store.Write(b.t.Context(), func(tx *store.Tx) error {
-		return tx.PutIntegrationStatus(&i, store.IntegrationStatus{State: hiring.Configured, UpdatedAt: b.Clock()})
+		return tx.UpsertIntegrationStatus(&i, store.IntegrationStatus{State: hiring.Configured, UpdatedAt: b.Clock()})
 	}))
 }
 

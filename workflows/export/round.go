@@ -36,21 +36,21 @@ func beginRound(tx *store.Tx, e *hiring.Export, integrations []string, moved []*
 	if more {
 		next, err = nextRound(tx, e, integrations, now)
 	} else {
-		next, err = tx.NextRound(e.ID, integrations, now, e.DeliverTill)
+		next, err = tx.BeginRound(e.ID, integrations, now, e.DeliverTill)
 	}
 	if err != nil {
 		return nil, err
 	}
 	for _, d := range moved {
-		if err := tx.BeginDelivery(d); err != nil { // it may not have been written yet
+		if err := tx.InsertPendingDelivery(d); err != nil { // it may not have been written yet
 			return nil, err
 		}
-		if ok, err := tx.MoveDelivery(d, next.Round, now); err != nil || !ok {
+		if ok, err := tx.UpdateDeliveryRound(d, next.Round, now); err != nil || !ok {
 			return nil, cmp.Or(err, errMoved)
 		}
 	}
 	for _, name := range integrations { // those that were not moved: of an old export FindLost finds nothing else
-		if err := tx.BeginDelivery(hiring.NewDelivery(e, name, next.Round, now)); err != nil {
+		if err := tx.InsertPendingDelivery(hiring.NewDelivery(e, name, next.Round, now)); err != nil {
 			return nil, err
 		}
 	}
@@ -65,9 +65,9 @@ var errMoved = errors.New("the delivery was moved or written meanwhile")
 // documents by 96 hours from now. A triggered export keeps its end, and that of its documents.
 func nextRound(tx *store.Tx, e *hiring.Export, integrations []string, now time.Time) (*hiring.Export, error) {
 	if e.Origin == hiring.Triggered {
-		return tx.NextRound(e.ID, integrations, now, e.DocumentsTill)
+		return tx.BeginRound(e.ID, integrations, now, e.DocumentsTill)
 	}
-	next, err := tx.NextRound(e.ID, integrations, now, now.Add(hiring.DeliveryWindow))
+	next, err := tx.BeginRound(e.ID, integrations, now, now.Add(hiring.DeliveryWindow))
 	if err != nil {
 		return nil, err
 	}

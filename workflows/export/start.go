@@ -41,7 +41,7 @@ func (d *Dispatcher) dispatch(ctx context.Context, e *hiring.Export) error {
 	var former []*hiring.Delivery
 	if e.Round > 0 {
 		var err error
-		if former, err = d.Store.Deliveries(ctx, e.ID); err != nil {
+		if former, err = d.Store.ListDeliveries(ctx, e.ID); err != nil {
 			return err
 		}
 	}

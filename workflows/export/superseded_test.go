@@ -29,7 +29,7 @@ func (b *bench) meanwhile(status int, do func()) {
 
 func (b *bench) attempts(e *hiring.Export) []int {
 	b.t.Helper()
-	all, err := b.Store.Attempts(b.t.Context(), b.delivery(e).ID)
+	all, err := b.Store.ListAttempts(b.t.Context(), b.delivery(e).ID)
 	require.NoError(b.t, err)
 	answers := make([]int, len(all))
 	for n, a := range all {
@@ -98,7 +98,7 @@ func TestLateDeliveryIsADelivery(t *testing.T) {
 
 func (b *bench) endDeliveries() {
 	if err := b.Store.Write(b.t.Context(), func(tx *store.Tx) error {
-		_, err := tx.EndDeliveries("acme", "hris", "integration hris was removed", b.Clock())
+		_, err := tx.FailDeliveries("acme", "hris", "integration hris was removed", b.Clock())
 		return err
 	}); err != nil {
 		b.t.Errorf("ending deliveries: %v", err)
@@ -136,7 +136,7 @@ func TestLateAttemptFollowsIntoTheNextRound(t *testing.T) {
 	read := b.delivery(e)
 	b.meanwhile(http.StatusInternalServerError, func() {
 		if err := b.Store.Write(t.Context(), func(tx *store.Tx) error {
-			_, err := tx.MoveDelivery(read, 1, b.Clock())
+			_, err := tx.UpdateDeliveryRound(read, 1, b.Clock())
 			return err
 		}); err != nil {
 			t.Errorf("moving a delivery: %v", err)
@@ -144,7 +144,7 @@ func TestLateAttemptFollowsIntoTheNextRound(t *testing.T) {
 	})
 	_, wait, _ := b.deliver(e)
 	require.NotZero(t, wait)
-	all, err := b.Store.Deliveries(t.Context(), e.ID)
+	all, err := b.Store.ListDeliveries(t.Context(), e.ID)
 	require.NoError(t, err)
 	require.Len(t, all, 1)
 	require.Equal(t, 1, all[0].Round)

@@ -56,7 +56,7 @@ func (s *sweeper) run(ctx context.Context) {
 // sweep dispatches the exports that wait, until none does.
 func (s *sweeper) sweep(ctx context.Context) error {
 	for {
-		waiting, err := s.dispatcher.Store.Undispatched(ctx, s.dispatcher.Now().Add(-sweepAge), sweepPage)
+		waiting, err := s.dispatcher.Store.ListUndispatched(ctx, s.dispatcher.Now().Add(-sweepAge), sweepPage)
 		if err != nil {
 			return err
 		}

@@ -105,7 +105,7 @@ func (a *Activities) end(ctx context.Context, d *hiring.ApplicationDocument, fou
 	defer cancel()
 	var ended bool
 	err = a.Store.Write(ctx, func(tx *store.Tx) (err error) {
-		ended, err = tx.EndScan(d, found, a.Now())
+		ended, err = tx.FinishScan(d, found, a.Now())
 		return err
 	})
 	if err != nil {
@@ -121,7 +121,7 @@ func (a *Activities) end(ctx context.Context, d *hiring.ApplicationDocument, fou
 	metrics.Scan(string(hiring.Refused))
 	a.Log.Warn("a document was refused: the scanner found something in it", zap.String("tenant", d.Tenant),
 		zap.String("application", d.Application), zap.Int64("document", d.Key), zap.String("finding", found))
-	if err := a.Archive.Forget(ctx, []string{d.Blob}); err != nil {
+	if err := a.Archive.DiscardUploads(ctx, []string{d.Blob}); err != nil {
 		a.Log.Warn("the file of a refused document could not be removed yet", zap.Int64("document", d.Key), zap.Error(err))
 	}
 	return Result{Scan: hiring.Refused}, nil
@@ -152,7 +152,7 @@ func (a *Activities) Run(ctx context.Context) {
 }
 
 func (a *Activities) startDue(ctx context.Context) error {
-	pending, err := a.Store.ScansPending(ctx)
+	pending, err := a.Store.CountPendingScans(ctx)
 	if err != nil {
 		return err
 	}
@@ -161,7 +161,7 @@ func (a *Activities) startDue(ctx context.Context) error {
 		return nil
 	}
 	for {
-		due, err := a.Store.ScansDue(ctx, a.Now(), startPage)
+		due, err := a.Store.ListDueScans(ctx, a.Now(), startPage)
 		if err != nil || len(due) == 0 {
 			return err
 		}
@@ -169,7 +169,7 @@ func (a *Activities) startDue(ctx context.Context) error {
 			if err := start(ctx, a.Client, key); err != nil {
 				return err
 			}
-			err := a.Store.Write(ctx, func(tx *store.Tx) error { return tx.ScanStarted(key, a.Now().Add(startAgain)) })
+			err := a.Store.Write(ctx, func(tx *store.Tx) error { return tx.PostponeScan(key, a.Now().Add(startAgain)) })
 			if err != nil {
 				return err
 			}

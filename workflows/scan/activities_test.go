@@ -40,14 +40,14 @@ func TestAScannerThatHangsTakesFewPlaces(t *testing.T) {
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	files, err := documents.OpenFiles(t.TempDir())
 	require.NoError(t, err)
-	blob, err := files.PutAs(t.Context(), files.NewName(), strings.NewReader("%PDF-1.4"), 100)
+	blob, err := files.Put(t.Context(), files.NewName(), strings.NewReader("%PDF-1.4"), 100)
 	require.NoError(t, err)
 	const late = scansAtOnce + 1
 	require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error {
 		for key := range int64(late) {
 			d := &hiring.ApplicationDocument{Key: key + 1, Tenant: "initech", Application: "a-1", ID: strconv.FormatInt(key, 10), MediaType: "application/pdf",
 				Blob: blob.Name, SHA256: blob.SHA256[:], Size: blob.Size, CreatedAt: time.Now(), Scan: hiring.ScanPending}
-			if _, err := tx.AddApplicationDocument(d); err != nil {
+			if _, err := tx.InsertApplicationDocument(d); err != nil {
 				return err
 			}
 		}

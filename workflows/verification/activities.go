@@ -65,10 +65,10 @@ func (a *Activities) Verify(ctx context.Context, in Input) (Result, error) {
 	if status.State != hiring.NotConfigured {
 		return Result{State: status.State}, nil
 	}
-	if !a.Places.TryTake(i.Tenant, 1) {
+	if !a.Places.TryAcquire(i.Tenant, 1) {
 		return Result{}, workflows.RetryAfter("no_place", 0, workflows.Jittered(5*time.Second))
 	}
-	defer a.Places.Give(i.Tenant, 1)
+	defer a.Places.Release(i.Tenant, 1)
 	answer, reason, err := c.Names.Verify(ctx, c.Egress.Client(), i)
 	if err != nil {
 		return Result{}, workflows.RetryAfter("stopping", 0, 5*time.Second)
@@ -88,7 +88,7 @@ func (a *Activities) record(ctx context.Context, i *hiring.Integration, asked st
 	metrics.Verification(i.Tenant, i.Name, configured)
 	moved := false
 	err := a.Store.Write(ctx, func(tx *store.Tx) (err error) {
-		moved, err = tx.MoveIntegrationStatus(i, asked, status)
+		moved, err = tx.UpdateIntegrationStatus(i, asked, status)
 		return err
 	})
 	if err != nil {
@@ -100,7 +100,7 @@ func (a *Activities) record(ctx context.Context, i *hiring.Integration, asked st
 	log := a.Log.With(zap.String("tenant", i.Tenant), zap.String("integration", i.Name),
 		zap.Int("status", answer.Status), zap.Int("attempt", status.Attempts))
 	if !configured {
-		wait := max(webhook.Schedule(i.Retry).Gap(status.Attempts, rand.Float64()), answer.RetryAfter)
+		wait := max(webhook.Schedule(i.Retry).Backoff(status.Attempts, rand.Float64()), answer.RetryAfter)
 		log.Warn("integration not configured: "+status.Reason, zap.Duration("next_in", wait))
 		return Result{}, workflows.RetryAfter("not_configured", answer.Status, wait)
 	}

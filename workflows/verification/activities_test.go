@@ -74,13 +74,13 @@ func TestVerifyWaitsForAPlace(t *testing.T) {
 	t.Cleanup(partner.Close)
 	i := hiring.Integration{Row: hiring.Row{Version: 1}, Tenant: "acme", Name: "hris", URL: partner.URL + "/inbound", Secret: "s", Verify: true}
 	v := newVerifier(t, i)
-	for v.Places.TryTake("acme", 1) {
+	for v.Places.TryAcquire("acme", 1) {
 	}
 	var again *temporal.ApplicationError
 	_, err := v.verify(i)
 	require.ErrorAs(t, err, &again)
 	require.Equal(t, []any{"no_place", 0}, []any{again.Type(), asked})
-	v.Places.Give("acme", 1)
+	v.Places.Release("acme", 1)
 	for range 2 {
 		_, err = v.verify(i)
 		require.ErrorAs(t, err, &again)
@@ -99,7 +99,7 @@ func TestLateAnswerToVerify(t *testing.T) {
 		var next hiring.Integration
 		partner := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
 			err := v.Store.Write(context.Background(), func(tx *store.Tx) error {
-				return tx.PutIntegrationStatus(&next, store.IntegrationStatus{State: meanwhile, UpdatedAt: time.Now()})
+				return tx.UpsertIntegrationStatus(&next, store.IntegrationStatus{State: meanwhile, UpdatedAt: time.Now()})
 			})
 			if err != nil {
 				t.Errorf("changing an integration: %v", err)
@@ -220,7 +220,7 @@ func TestNobodyIsVerifiedTwice(t *testing.T) {
 	for _, state := range []hiring.IntegrationState{hiring.Configured, hiring.Disabled} {
 		p := newPartner(t)
 		require.NoError(t, p.Store.Write(t.Context(), func(tx *store.Tx) error {
-			return tx.PutIntegrationStatus(&p.integration, store.IntegrationStatus{State: state, UpdatedAt: time.Now()})
+			return tx.UpsertIntegrationStatus(&p.integration, store.IntegrationStatus{State: state, UpdatedAt: time.Now()})
 		}))
 		res, err := p.verify(p.integration)
 		require.NoError(t, err)

@@ -72,7 +72,7 @@ func cutTenant(arg, whose string) (tenant, name string, err error) {
 	if !ok || name == "" {
 		return "", "", errors.New(whose)
 	}
-	return tenant, name, hiring.CheckTenantName(tenant)
+	return tenant, name, hiring.ValidateTenantName(tenant)
 }
 
 // find gives the path of what an argument names.

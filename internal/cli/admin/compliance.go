@@ -42,7 +42,7 @@ Who reads a report is in the gateway's log.`,
 			if tenant == "" {
 				return errors.New("whose applicants? name the tenant, such as: hiregate compliance report --tenant initech")
 			}
-			if err := hiring.CheckTenantName(tenant); err != nil {
+			if err := hiring.ValidateTenantName(tenant); err != nil {
 				return err
 			}
 			path := tenantPath(tenant, "compliance-report")

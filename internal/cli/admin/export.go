@@ -162,7 +162,7 @@ func exportOf(arg, tenant string) (path, name string, err error) {
 			return "", "", fmt.Errorf("whose export is it? write it as TENANT/%s, or add --tenant", terminal.Printable(arg))
 		}
 	}
-	if err := hiring.CheckTenantName(tenant); err != nil {
+	if err := hiring.ValidateTenantName(tenant); err != nil {
 		return "", "", err
 	}
 	if uuid == "" {

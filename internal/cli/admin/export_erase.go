@@ -109,7 +109,7 @@ func (e *erasing) run(ctx context.Context, f *exportEraseFlags, exports []string
 
 // candidate erases all exports about a candidate, page by page.
 func (e *erasing) candidate(ctx context.Context, tenant, id string) error {
-	if err := hiring.CheckTenantName(tenant); err != nil {
+	if err := hiring.ValidateTenantName(tenant); err != nil {
 		return err
 	}
 	e.in["candidate"] = id

@@ -82,7 +82,7 @@ func integrationOf(arg string) (tenant, name string, err error) {
 	if err != nil {
 		return "", "", err
 	}
-	return tenant, name, hiring.CheckIntegrationName(name)
+	return tenant, name, hiring.ValidateIntegrationName(name)
 }
 
 func integrationAdd(a *Client) *cobra.Command {

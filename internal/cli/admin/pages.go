@@ -32,7 +32,7 @@ func pagesOf(resource string) *pages {
 	p := new(pages)
 	p.choose = func(args []string) error {
 		p.path = tenantPath(args[0], resource)
-		return hiring.CheckTenantName(args[0])
+		return hiring.ValidateTenantName(args[0])
 	}
 	return p
 }

@@ -76,7 +76,7 @@ tenant back with --restore.`,
   hiregate tenant set initech --invalid quarantine`,
 		Args: terminal.Exactly(1, "tenant set takes one tenant, such as: hiregate tenant set initech --name Initech"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := hiring.CheckTenantName(args[0]); err != nil {
+			if err := hiring.ValidateTenantName(args[0]); err != nil {
 				return err
 			}
 			if none && len(files) > 0 {
@@ -159,7 +159,7 @@ candidates, jobs and applications stay, and the answer says so. No other tenant 
 brings it back.`,
 		Args: terminal.Exactly(1, "tenant remove takes one tenant, such as: hiregate tenant remove initech"),
 		RunE: interruptible(func(ctx context.Context, cmd *cobra.Command, args []string) error {
-			if err := hiring.CheckTenantName(args[0]); err != nil {
+			if err := hiring.ValidateTenantName(args[0]); err != nil {
 				return err
 			}
 			var removal struct {

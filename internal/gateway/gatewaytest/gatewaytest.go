@@ -118,7 +118,7 @@ func (b *Bench) Write(t testing.TB, fn func(*store.Tx) error) {
 // Exports reads all exports of the store, without their bodies, newest first.
 func (b *Bench) Exports(t testing.TB) []*hiring.Export {
 	t.Helper()
-	page, next, err := b.Runtime.Store().Exports(t.Context(), store.ExportFilter{Limit: store.MaxPage})
+	page, next, err := b.Runtime.Store().ListExports(t.Context(), store.ExportFilter{Limit: store.MaxPage})
 	require.NoError(t, err)
 	require.Zero(t, next, "there are more exports than a page holds")
 	return page
