@@ -31,6 +31,7 @@ func TestRestartOfPostgreSQLCostsNoAcknowledgedExport(t *testing.T) {
 	var refused atomic.Int64
 	var done atomic.Bool
 	var senders sync.WaitGroup
+	t.Cleanup(func() { done.Store(true); senders.Wait() })
 	for w := range 4 {
 		senders.Go(func() {
 			for n := 0; !done.Load(); n++ {
@@ -63,10 +64,10 @@ func TestRestartOfPostgreSQLCostsNoAcknowledgedExport(t *testing.T) {
 		was := refused.Load()
 		require.Eventually(t, func() bool { return refused.Load() > was }, patience, time.Millisecond,
 			"nothing was refused while the database is away")
-		resp, err := http.Get(s.url("/healthz"))
-		require.NoError(t, err)
-		resp.Body.Close()
-		require.Equal(t, http.StatusServiceUnavailable, resp.StatusCode)
+		require.Eventually(t, func() bool { // it asks the database once a second
+			resp, err := http.Get(s.url("/healthz"))
+			return err == nil && resp.Body.Close() == nil && resp.StatusCode == http.StatusServiceUnavailable
+		}, patience, 10*time.Millisecond, "healthz says that all is well")
 		require.NoError(t, server.Start())
 	}
 	before := count()

@@ -115,7 +115,7 @@ func TestNothingOfACandidateLiesOpen(t *testing.T) {
 	base := base64.StdEncoding.EncodeToString([]byte(line + line))[:60]
 	nothingLiesOpen := func() {
 		t.Helper()
-		for _, one := range []string{"Zoe", "Lovelace", "zoe", "analytical.example", "1843.txt", path, "cv-of-1843",
+		for _, one := range []string{`"given":"Zoe"`, "Lovelace", "zoe@analytical", "zoe-lovelace", "analytical.example", "1843.txt", path, "cv-of-1843",
 			service.URL, base} {
 			require.Empty(t, s.filesWith(one), "%q lies open", one)
 		}
