@@ -127,7 +127,8 @@ func (c *UpstreamOIDC) resolve(config *config.Config, now func() time.Time) (*si
 	if err != nil {
 		return nil, gateway.Unset("signin: upstream_oidc: client_secret", err)
 	}
-	return &signin.Upstream{Name: cmp.Or(c.Name, issuer.Hostname()), Issuer: c.Issuer, ClientID: c.ClientID, Secret: strings.TrimSpace(secret), Client: config.Egress.Client(), Now: now}, nil
+	return &signin.Upstream{Name: cmp.Or(c.Name, issuer.Hostname()), Issuer: c.Issuer, ClientID: c.ClientID,
+		Secret: strings.TrimSpace(secret), Client: config.Egress.Client(), Now: now}, nil
 }
 
 // ServeHTTP implements caddyhttp.MiddlewareHandler. It answers every request itself.

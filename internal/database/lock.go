@@ -45,7 +45,8 @@ func acquireLock(path string) (*fileLock, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("the folder %s does not exist: make it, writable for this user", filepath.Dir(path))
 	case errors.Is(err, fs.ErrPermission):
-		return nil, fmt.Errorf("the folder %s can't be written by this user: change its owner, or choose another path for the database", filepath.Dir(path))
+		return nil, fmt.Errorf("the folder %s can't be written by this user: change its owner, or choose another "+
+			"path for the database", filepath.Dir(path))
 	case err != nil:
 		return nil, fmt.Errorf("locking the database: %w", err)
 	}

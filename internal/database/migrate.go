@@ -28,7 +28,8 @@ func migrate(ctx context.Context, d dialect, files fs.FS, log *zap.Logger) error
 	}
 	found, known, err := p.GetVersions(ctx)
 	if err == nil && found > known {
-		err = fmt.Errorf("a newer hiregate wrote it: its schema is at step %d, and this version knows %d; start the newer one", found, known)
+		err = fmt.Errorf("a newer hiregate wrote it: its schema is at step %d, and this version knows "+
+			"%d; start the newer one", found, known)
 	}
 	return err
 }

@@ -151,9 +151,11 @@ func (p *postgres) wait(ctx context.Context, log *zap.Logger) error {
 		case <-ctx.Done():
 			waited := time.Since(began).Round(time.Second)
 			if errors.Is(err, errReplica) {
-				return fmt.Errorf("PostgreSQL at %s is a replica, which takes no writes, and was still one after %s: write the primary's host and port in the address of the database", p.server, waited)
+				return fmt.Errorf("PostgreSQL at %s is a replica, which takes no writes, and was still one after %s: write the "+
+					"primary's host and port in the address of the database", p.server, waited)
 			}
-			return fmt.Errorf("no PostgreSQL answers at %s, asked for %s: start it, or correct the host and port in the address of the database: %w",
+			return fmt.Errorf("no PostgreSQL answers at %s, asked for %s: start it, or correct the host and port in the "+
+				"address of the database: %w",
 				p.server, waited, err)
 		}
 	}
@@ -178,7 +180,8 @@ func (p *postgres) look(ctx context.Context) error {
 		return err
 	}
 	if encoding != "UTF8" {
-		return fmt.Errorf("the database %s at %s is in %s: make another (CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0), and write its name in the address: %w",
+		return fmt.Errorf("the database %s at %s is in %s: make another (CREATE DATABASE … ENCODING 'UTF8' TEMPLATE "+
+			"template0), and write its name in the address: %w",
 			p.config.Database, p.server, encoding, errEncoding)
 	}
 	if replica {
@@ -233,10 +236,12 @@ func (*postgres) conflict(err error) bool {
 func (p *postgres) explainConnection(err error) error {
 	switch sqlState(err) {
 	case wrongPassword, notAllowed:
-		return fmt.Errorf("PostgreSQL at %s does not let the user %s in: correct user and password in the address of the database, or the server's pg_hba.conf: %w",
+		return fmt.Errorf("PostgreSQL at %s does not let the user %s in: correct user and password in the address of the "+
+			"database, or the server's pg_hba.conf: %w",
 			p.server, p.config.User, err)
 	case noSuchDatabase:
-		return fmt.Errorf("PostgreSQL at %s has no database %s: make it (CREATE DATABASE %s OWNER %s), or correct its name in the address: %w",
+		return fmt.Errorf("PostgreSQL at %s has no database %s: make it (CREATE DATABASE %s OWNER %s), or correct its "+
+			"name in the address: %w",
 			p.server, p.config.Database, p.config.Database, p.config.User, err)
 	case noPrivilege:
 		return fmt.Errorf("the user %s may not connect to the database %s: let them (GRANT CONNECT ON DATABASE %s TO %s): %w",
@@ -248,7 +253,8 @@ func (p *postgres) explainConnection(err error) error {
 // explain is asked only once a connection was made: the schema could not be brought up to date.
 func (p *postgres) explain(err error) error {
 	if sqlState(err) == noPrivilege {
-		return fmt.Errorf("the user %s may not make or change tables in the database %s: make them its owner (ALTER DATABASE %s OWNER TO %s), and of the tables that are there: %w",
+		return fmt.Errorf("the user %s may not make or change tables in the database %s: make them its owner (ALTER "+
+			"DATABASE %s OWNER TO %s), and of the tables that are there: %w",
 			p.config.User, p.config.Database, p.config.Database, p.config.User, err)
 	}
 	return err

@@ -40,7 +40,8 @@ func checkLinks(path string) error {
 		return nil // which opening it says, too
 	}
 	if hasHardLink(info) {
-		return fmt.Errorf("the database %s has another name, a hard link, by which another program could write to it at the same time: remove that one, which find / -xdev -samefile %s shows", path, path)
+		return fmt.Errorf("the database %s has another name, a hard link, by which another program could write to it at "+
+			"the same time: remove that one, which find / -xdev -samefile %s shows", path, path)
 	}
 	return nil
 }
@@ -73,7 +74,8 @@ func (f *databaseFile) present() error {
 	case was == nil && err == nil:
 		f.was.Store(&is)
 	case was != nil && (err != nil || !os.SameFile(*was, is)):
-		return fmt.Errorf("the file %s was moved, deleted or replaced while it was open: stop the gateway, put the file back with its -wal beside it, and start", f.path)
+		return fmt.Errorf("the file %s was moved, deleted or replaced while it was open: stop the gateway, put the file "+
+			"back with its -wal beside it, and start", f.path)
 	}
 	return f.checkLock()
 }
@@ -96,7 +98,8 @@ func (f *databaseFile) checkLock() error {
 	f.lock.Store(next)
 	lock.Close()
 	if err == nil {
-		return fmt.Errorf("another process had %s in use meanwhile, since somebody deleted its .lock: leave that file where it is", f.path)
+		return fmt.Errorf("another process had %s in use meanwhile, since somebody deleted its .lock: leave "+
+			"that file where it is", f.path)
 	}
 	return nil
 }

@@ -40,7 +40,8 @@ func checkTables(path string) error {
 		return fmt.Errorf("reading the database %s: %w", path, sqliteExplained(err))
 	// goose's table alone is what a first start leaves that broke off
 	case others > 1 && ours < 2, others == 1 && ours == 0:
-		return fmt.Errorf("the database %s is another program's: it has tables that hiregate did not make; name a file that does not exist yet", path)
+		return fmt.Errorf("the database %s is another program's: it has tables that hiregate did not make; name a file "+
+			"that does not exist yet", path)
 	}
 	return nil
 }
@@ -48,12 +49,16 @@ func checkTables(path string) error {
 // sqliteExplained adds to an error what to do about it, as far as that is known.
 func sqliteExplained(err error) error {
 	remedies := map[int]string{
-		sqlite3.SQLITE_NOTADB:   "the file is something else, or its beginning is damaged: name another file, or put a backup in its place",
-		sqlite3.SQLITE_CORRUPT:  "put a backup in its place, or save what can be read with the command .recover of the program sqlite3",
-		sqlite3.SQLITE_READONLY: "make the file, those beside it of the same name, and their folder writable for the user of the gateway",
-		sqlite3.SQLITE_CANTOPEN: "make the file, those beside it of the same name, and their folder readable and writable for the user of the gateway",
-		sqlite3.SQLITE_FULL:     "make room on the disk",
-		sqlite3.SQLITE_IOERR:    "look whether its disk is whole and there",
+		sqlite3.SQLITE_NOTADB: "the file is something else, or its beginning is damaged: name another file, or put " +
+			"a backup in its place",
+		sqlite3.SQLITE_CORRUPT: "put a backup in its place, or save what can be read with the command .recover " +
+			"of the program sqlite3",
+		sqlite3.SQLITE_READONLY: "make the file, those beside it of the same name, and their folder writable for " +
+			"the user of the gateway",
+		sqlite3.SQLITE_CANTOPEN: "make the file, those beside it of the same name, and their folder readable and " +
+			"writable for the user of the gateway",
+		sqlite3.SQLITE_FULL:  "make room on the disk",
+		sqlite3.SQLITE_IOERR: "look whether its disk is whole and there",
 	}
 	if remedy := remedies[sqliteCode(err)]; remedy != "" {
 		return fmt.Errorf("%w; %s", err, remedy)

@@ -116,7 +116,8 @@ func (f *Files) Prepare() error {
 }
 
 func (f *Files) unusable(err error) error {
-	return fmt.Errorf("the document store %s can't be used; give user id %d the right to write there, or name another folder: %w",
+	return fmt.Errorf("the document store %s can't be used; give user id %d the right to write there, or "+
+		"name another folder: %w",
 		f.root, os.Getuid(), err)
 }
 

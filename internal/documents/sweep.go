@@ -41,7 +41,8 @@ func (a *Archive) Sweep(ctx context.Context, before time.Time) error {
 	}
 	metrics.FilesStuck(stuck)
 	if before := a.stuck.Swap(int64(stuck)); int64(stuck) > before { // told once, and not each quarter of an hour
-		a.Log.Error("files that nobody needs any more can't be removed from the document store: look at the rights of its folder; it is tried again each quarter of an hour",
+		a.Log.Error("files that nobody needs any more can't be removed from the document store: look at the rights of "+
+			"its folder; it is tried again each quarter of an hour",
 			zap.Int("files", stuck), zap.Error(first))
 	}
 	return nil
@@ -63,8 +64,8 @@ func ClaimUpload(tx *store.Tx, name string) error {
 	return err
 }
 
-// DiscardUploads removes the files of uploads that were not claimed, with their rows. One that another node has just claimed
-// stays. Files that can't be removed are left to the sweep; the error is that of the first.
+// DiscardUploads removes the files of uploads that were not claimed, with their rows. One that another node has just
+// claimed stays. Files that can't be removed are left to the sweep; the error is that of the first.
 func (a *Archive) DiscardUploads(ctx context.Context, names []string) error {
 	_, first, err := a.discard(ctx, names)
 	return cmp.Or(err, first)

@@ -43,8 +43,9 @@ func (f *Files) Scratch() (*Scratch, error) {
 	return s, nil
 }
 
-// InsertDocument inserts an uploaded file as a document of a job application. Where documents are scanned, it can't be downloaded
-// before the scan finds it clean. It reports false when the job application has a document of this id already.
+// InsertDocument inserts an uploaded file as a document of a job application. Where documents are scanned, it can't be
+// downloaded before the scan finds it clean. It reports false when the job application has a document of this id
+// already.
 func (a *Archive) InsertDocument(tx *store.Tx, d *hiring.ApplicationDocument) (bool, error) {
 	if c := a.InForce.Current(); c != nil && c.Scanner != nil {
 		d.Scan = hiring.ScanPending

@@ -25,7 +25,8 @@ type Allowance struct {
 // numbers, separated by spaces, commas or both.
 func ParseAllow(args []string) (Allowance, error) {
 	if len(args) == 0 {
-		return Allowance{}, errors.New("egress allow needs a range of addresses: write `egress allow 10.0.0.0/8` or `egress allow 10.0.0.5 8080`")
+		return Allowance{}, errors.New("egress allow needs a range of addresses: write `egress allow 10.0.0.0/8` or " +
+			"`egress allow 10.0.0.5 8080`")
 	}
 	prefix, err := parsePrefix(args[0])
 	if err != nil {
@@ -53,11 +54,14 @@ func parsePrefix(s string) (netip.Prefix, error) {
 	}
 	switch {
 	case err != nil:
-		return netip.Prefix{}, fmt.Errorf("egress allow: %q is neither a range of addresses nor an address: write it as 10.0.0.0/8, fd00::/8 or 10.0.0.5", s)
+		return netip.Prefix{}, fmt.Errorf("egress allow: %q is neither a range of addresses nor an address: write it as "+
+			"10.0.0.0/8, fd00::/8 or 10.0.0.5", s)
 	case prefix.Addr().Is4In6():
-		return netip.Prefix{}, fmt.Errorf("egress allow: %q is an IPv4 address in IPv6 form, which is never dialled: write it as IPv4", s)
+		return netip.Prefix{}, fmt.Errorf("egress allow: %q is an IPv4 address in IPv6 form, which is never "+
+			"dialled: write it as IPv4", s)
 	case prefix != prefix.Masked():
-		return netip.Prefix{}, fmt.Errorf("egress allow: %q has bits set behind its prefix: write %v for the range, or the address alone", s, prefix.Masked())
+		return netip.Prefix{}, fmt.Errorf("egress allow: %q has bits set behind its prefix: write %v for the range, "+
+			"or the address alone", s, prefix.Masked())
 	}
 	return prefix, nil
 }

@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// ValidateURL decides whether an integration's URL can be saved: https, or http to an address that the policy allows; with
-// an identifier of the receiver, which is a path segment or the value of a query parameter; without fragment, user name
-// and password. An IP address is checked here and now; a host name only for its scheme and port, the rest when it is
-// dialled.
+// ValidateURL decides whether an integration's URL can be saved: https, or http to an address that the policy allows;
+// with an identifier of the receiver, which is a path segment or the value of a query parameter; without fragment,
+// user name and password. An IP address is checked here and now; a host name only for its scheme and port, the rest
+// when it is dialled.
 //
 // Errors are sentences for whoever entered the URL. They have neither its path nor its query, which may be credentials.
 func (g *Guard) ValidateURL(raw string) error {
@@ -29,7 +29,8 @@ func (g *Guard) ValidateURL(raw string) error {
 	case strings.Contains(raw, "#"): // also an empty fragment, which url.URL does not show
 		return errors.New("the URL has a fragment, which is never sent: leave out the # and what follows")
 	case !hasIdentifier(u):
-		return errors.New("the URL has no identifier of the receiver: add a path segment or a query parameter with a value, as in https://host/inbound?client=acme")
+		return errors.New("the URL has no identifier of the receiver: add a path segment or a query parameter with a " +
+			"value, as in https://host/inbound?client=acme")
 	}
 	port, err := portOf(u)
 	if err != nil {
@@ -48,9 +49,11 @@ func (g *Guard) checkNamed(scheme string, port uint16) error {
 	case g.policy.coversPort(port), scheme == "https" && open:
 		return nil
 	case open:
-		return errors.New("the URL is plain http: use https, or let the operator allow the host's address with `egress allow`")
+		return errors.New("the URL is plain http: use https, or let the operator allow the host's " +
+			"address with `egress allow`")
 	default:
-		return fmt.Errorf("the URL's port is %d: use 443, or let the operator allow the host's address with `egress allow`", port)
+		return fmt.Errorf("the URL's port is %d: use 443, or let the operator allow the host's address with `egress allow`",
+			port)
 	}
 }
 

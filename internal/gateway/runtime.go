@@ -112,7 +112,8 @@ func (r *Runtime) build(db *store.DB) {
 		Attributes: &r.attributes,
 	}
 	r.Redeliverer = &export.Redeliverer{
-		Store: db, Client: r.client, Namespace: r.Settings.Namespace, Dispatcher: r.Dispatcher, Now: r.now, Log: log.Named("dispatch"),
+		Store: db, Client: r.client, Namespace: r.Settings.Namespace, Dispatcher: r.Dispatcher, Now: r.now,
+		Log: log.Named("dispatch"),
 	}
 	r.Retention = &retention.Retention{Store: db, InForce: inForce, Now: r.now, Log: log.Named("retention")}
 	r.exports = &export.Activities{

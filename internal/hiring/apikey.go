@@ -17,8 +17,8 @@ const (
 	Admin    Role = "admin"    // and with tenants, integrations and API keys
 )
 
-// Compliance is the role that reads the report on the compliance groups, and nothing else. Of the others, Admin alone may do so as
-// well, who could make such a key.
+// Compliance is the role that reads the report on the compliance groups, and nothing else. Of the others, Admin alone
+// may do so as well, who could make such a key.
 const Compliance Role = "compliance"
 
 // Roles are all roles, the least first.

@@ -37,8 +37,8 @@ type Name struct {
 	Family    string `json:"family,omitempty"`
 }
 
-// FormattedName makes the formatted name of the others. It is cut to what Candidate.Validate lets pass: each of them may
-// be that long.
+// FormattedName makes the formatted name of the others. It is cut to what Candidate.Validate lets pass: each of them
+// may be that long.
 func FormattedName(given, family string) string {
 	name := given + " " + family
 	return strings.TrimSpace(strings.ToValidUTF8(name[:min(len(name), maxText)], ""))

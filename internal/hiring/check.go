@@ -8,8 +8,9 @@ import (
 	"golang.org/x/text/language"
 )
 
-// Validate says all that is wrong with a candidate, or nil. The error is an *InvalidError. So it is with the other Check methods: what
-// they let pass can be stored by every database and exported in a body that the export schema accepts. Row is not looked at.
+// Validate says all that is wrong with a candidate, or nil. The error is an *InvalidError. So it is with the other
+// Check methods: what they let pass can be stored by every database and exported in a body that the export schema
+// accepts. Row is not looked at.
 func (c *Candidate) Validate() error {
 	var k checker
 	k.segment("id", c.ID)
@@ -67,8 +68,8 @@ func (s *Step) Validate() error {
 	return k.err()
 }
 
-// Validate is for a job application as Candidate.Validate is for a candidate. It may have no job and no status, and no language: it is
-// exported with DefaultLanguage.
+// Validate is for a job application as Candidate.Validate is for a candidate. It may have no job and no status, and no
+// language: it is exported with DefaultLanguage.
 func (a *JobApplication) Validate() error {
 	var k checker
 	k.segment("id", a.ID)
@@ -151,7 +152,8 @@ func IsTime(t time.Time) bool {
 // languageTag is what language tags are made of; the parser would take an underscore as well.
 var languageTag = regexp.MustCompile(`^[A-Za-z0-9-]{1,255}$`)
 
-// isLanguage reports whether s is a well-formed language tag (RFC 5646 section 2.2.9). Its subtags need not be registered.
+// isLanguage reports whether s is a well-formed language tag (RFC 5646 section 2.2.9). Its subtags need not be
+// registered.
 func isLanguage(s string) bool {
 	if !languageTag.MatchString(s) {
 		return false

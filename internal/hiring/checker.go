@@ -89,15 +89,16 @@ func (k *checker) idOrNone(member, s string) {
 	}
 }
 
-// segment checks an id that stands in addresses, as one segment of their path. Blanks at its ends, which a spreadsheet leaves, nobody would see
-// there.
+// segment checks an id that stands in addresses, as one segment of their path. Blanks at its ends, which a spreadsheet
+// leaves, nobody would see there.
 func (k *checker) segment(member, s string) {
 	k.id(member, s)
 	if strings.TrimFunc(s, func(r rune) bool { return unicode.Is(unicode.Zs, r) }) != s {
 		k.fault(member, "begins or ends with a blank: leave that out")
 	}
 	if HasDotSegment(s) {
-		k.fault(member, "has a part that is only . or .., between slashes or as a whole: an address can't hold it, choose another")
+		k.fault(member, "has a part that is only . or .., between slashes or as a whole: an address can't "+
+			"hold it, choose another")
 	}
 }
 

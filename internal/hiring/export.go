@@ -16,7 +16,8 @@ const DocumentWindow = 2*time.Hour + 30*time.Minute
 // DeliveryWindow is how long delivery of a received export is tried.
 const DeliveryWindow = 72 * time.Hour
 
-// LinkWindow is how long a re-hosted document can be downloaded, counted from the reception, or from a later redelivery.
+// LinkWindow is how long a re-hosted document can be downloaded, counted from the reception, or from a later
+// redelivery.
 const LinkWindow = 96 * time.Hour
 
 // UnkeyedWindow is how long a body's SHA-256 stands in for a missing X-Service-UUID.
@@ -54,11 +55,13 @@ type Export struct {
 	Body          []byte // exact bytes
 	Link          []byte // header values as they came; nil: absent
 	ExportContext []byte
-	Sealed        []byte // these three, as the store keeps them where it seals what exports hold; nil: not sealed yet, if at all
+	// these three, as the store keeps them where it seals what exports hold; nil: not sealed yet, if at all
+	Sealed []byte
 
-	Round        int      // 0 for the acceptance; each redelivery or release starts the next
-	Integrations []string // whom the current round is for; empty before its workflow is started: every integration of the tenant
-	WorkflowID   string   // of the current round
+	Round int // 0 for the acceptance; each redelivery or release starts the next
+	// whom the current round is for; empty before its workflow is started: every integration of the tenant
+	Integrations []string
+	WorkflowID   string // of the current round
 	DispatchedAt time.Time
 	Fault        string // why Temporal will never start it; empty: nothing is wrong
 
@@ -84,8 +87,8 @@ func Distinct(names []string) []string {
 // maxCandidateKey keeps a candidate's id, in bytes, well below what PostgreSQL takes into an index.
 const maxCandidateKey = 1024
 
-// CandidateKey is a candidate's id as exports are listed by it. An id is any text; U+0000, which JSON can hold and PostgreSQL
-// can't, becomes U+FFFD, and what goes beyond 1 KiB is left out.
+// CandidateKey is a candidate's id as exports are listed by it. An id is any text; U+0000, which JSON can hold and
+// PostgreSQL can't, becomes U+FFFD, and what goes beyond 1 KiB is left out.
 func CandidateKey(id string) string {
 	id = strings.ReplaceAll(id, "\x00", "\ufffd")
 	if len(id) > maxCandidateKey {
@@ -94,7 +97,8 @@ func CandidateKey(id string) string {
 	return id
 }
 
-// WorkflowID names the workflow that carries a round of an export: export/<tenant>/<key>, and …/redelivery/<round> after the first.
+// WorkflowID names the workflow that carries a round of an export: export/<tenant>/<key>, and …/redelivery/<round>
+// after the first.
 func WorkflowID(tenant, key string, round int) string {
 	id := "export/" + tenant + "/" + workflowIDPart(key)
 	if round > 0 {

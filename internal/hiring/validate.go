@@ -17,7 +17,8 @@ const (
 	MaxRate = 1_000_000
 )
 
-// Validate says which rule of a tenant is broken, in a sentence that says what to do; nil: none. Its integrations have rules of their own.
+// Validate says which rule of a tenant is broken, in a sentence that says what to do; nil: none. Its integrations have
+// rules of their own.
 func (t *Tenant) Validate() error {
 	if err := ValidateTenantName(t.Name); err != nil {
 		return err
@@ -42,7 +43,8 @@ func (t *Tenant) Validate() error {
 // Validate says which rule of a rate is broken, as Tenant.Validate does.
 func (r *Rate) Validate() error {
 	if !(r.PerSecond > 0 && r.PerSecond <= MaxRate) || r.Burst < 1 || r.Burst > MaxRate { // NaN is no rate either
-		return fmt.Errorf("a rate is how many may come in a second, and how many at once: use numbers above 0, each at most %d", MaxRate)
+		return fmt.Errorf("a rate is how many may come in a second, and how many at once: use numbers "+
+			"above 0, each at most %d", MaxRate)
 	}
 	return nil
 }
@@ -55,7 +57,8 @@ func (s Secret) Validate() error {
 	return nil
 }
 
-// Validate says which rule of an integration is broken, as Tenant.Validate does. Whether its URL may be called is up to egress.
+// Validate says which rule of an integration is broken, as Tenant.Validate does. Whether its URL may be called is up
+// to egress.
 func (i *Integration) Validate() error {
 	if err := ValidateIntegrationName(i.Name); err != nil {
 		return err
@@ -79,12 +82,14 @@ func (i *Integration) Validate() error {
 // ValidateInFlight says how many attempts may be in flight to an integration, where n is not such a number.
 func ValidateInFlight(n int) error {
 	if n < 1 || n > maxInFlight {
-		return fmt.Errorf("in_flight (inFlight) is how many attempts may be under way at once: write a number from 1 to %d", maxInFlight)
+		return fmt.Errorf("in_flight (inFlight) is how many attempts may be under way at once: write a number from 1 to %d",
+			maxInFlight)
 	}
 	return nil
 }
 
-// ParseInvalid reads what becomes of exports that break the schema: whether they go into quarantine. Without a word they are refused.
+// ParseInvalid reads what becomes of exports that break the schema: whether they go into quarantine. Without a word
+// they are refused.
 func ParseInvalid(s string) (quarantine bool, err error) {
 	switch s {
 	case "", "refuse":

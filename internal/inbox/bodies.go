@@ -11,8 +11,8 @@ import (
 // rememberedBodies bounds how many accepted bodies are remembered; about 200 bytes each.
 const rememberedBodies = 1 << 16
 
-// RecentBodies remembers the bodies that were accepted last. The X-Service-UUID is not covered by the signature, so that
-// somebody who overheard an export could send it again under another: such repeats are counted. An index in the
+// RecentBodies remembers the bodies that were accepted last. The X-Service-UUID is not covered by the signature, so
+// that somebody who overheard an export could send it again under another: such repeats are counted. An index in the
 // database would know more of them, and cost each export a tenth of its way to the disk.
 type RecentBodies struct {
 	seen *lru.Cache[bodyOf, struct{}]

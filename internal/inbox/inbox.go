@@ -51,9 +51,9 @@ func NewExport(tenant, key string, body []byte, now time.Time) *hiring.Export {
 	return e
 }
 
-// Insert takes an export in, within a transaction. Once that is committed, and not before, the export may be acknowledged;
-// whoever commits then offers it to the dispatcher, which would also find it by itself a few seconds later.
-// Put may run more than once for the same export.
+// Insert takes an export in, within a transaction. Once that is committed, and not before, the export may be
+// acknowledged; whoever commits then offers it to the dispatcher, which would also find it by itself a few seconds
+// later. Put may run more than once for the same export.
 func Insert(tx *store.Tx, e *hiring.Export) (Result, error) {
 	if !e.Keyed {
 		key, err := tx.UpsertUnkeyedBody(e.Tenant, e.SHA256, e.Key, e.ReceivedAt, e.ReceivedAt.Add(hiring.UnkeyedWindow))

@@ -8,20 +8,24 @@ import (
 
 var (
 	applications = prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "hiregate_applications_total", Help: "Submissions to the Apply API by tenant and result: accepted, repeated, invalid (their answers), refused, failed.",
+		Name: "hiregate_applications_total", Help: "Submissions to the Apply API by tenant and result: accepted, " +
+			"repeated, invalid (their answers), refused, failed.",
 	}, []string{"tenant", "result"})
 	invalidAnswers = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "hiregate_application_invalid_answers_total",
-		Help: "Answers that failed validation, by the question's format; unknown stands for a question that the job does not ask.",
+		Help: "Answers that failed validation, by the question's format; unknown stands for a question that " +
+			"the job does not ask.",
 	}, []string{"format"})
 	applicationBytes = prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "hiregate_application_body_bytes_total", Help: "Bytes of submissions' bodies that were read.",
 	})
 	tokens = prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "hiregate_apply_tokens_total", Help: "Requests for a token of the Apply API by result: issued, wrong, throttled, failed.",
+		Name: "hiregate_apply_tokens_total", Help: "Requests for a token of the Apply API by result: issued, " +
+			"wrong, throttled, failed.",
 	}, []string{"result"})
 	formExpired = prometheus.NewGaugeVec(prometheus.GaugeOpts{
-		Name: "hiregate_compliance_form_expired", Help: "1 when the form of a compliance group that was served last had expired, else 0.",
+		Name: "hiregate_compliance_form_expired",
+		Help: "1 when the form of a compliance group that was served last had expired, else 0.",
 	}, []string{"group"})
 )
 

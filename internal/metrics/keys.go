@@ -13,7 +13,8 @@ const (
 
 var keysRefused = prometheus.NewCounterVec(prometheus.CounterOpts{
 	Name: "hiregate_keys_refused_total",
-	Help: "Requests whose key or token was refused, by API (manage, apply) and reason: missing, unknown, revoked, tenant, role.",
+	Help: "Requests whose key or token was refused, by API (manage, apply) and reason: missing, unknown, " +
+		"revoked, tenant, role.",
 }, []string{"api", "reason"})
 
 // KeyRefused counts a request whose key or token was refused, by one of these reasons.

@@ -20,14 +20,16 @@ var (
 		Name: "hiregate_unverified_body_bytes", Help: "Memory of request bodies whose sender is not verified yet.",
 	})
 	sameBody = prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "hiregate_received_same_body_total", Help: "Exports accepted with a body that the tenant had sent before under another UUID.",
+		Name: "hiregate_received_same_body_total",
+		Help: "Exports accepted with a body that the tenant had sent before under another UUID.",
 	}, []string{"tenant"})
 	ackSeconds = prometheus.NewHistogram(prometheus.HistogramOpts{
 		Name: "hiregate_ack_seconds", Help: "Time from an export's first byte to its durable acknowledgement.",
 		Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
 	})
 	deliveries = prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "hiregate_deliveries_total", Help: "Changes of deliveries to an outcome class, by tenant and integration; retrying counts each failed attempt.",
+		Name: "hiregate_deliveries_total", Help: "Changes of deliveries to an outcome class, by tenant and integration; " +
+			"retrying counts each failed attempt.",
 	}, []string{"tenant", "integration", "class"})
 	attemptSeconds = prometheus.NewHistogram(prometheus.HistogramOpts{
 		Name: "hiregate_delivery_attempt_seconds", Help: "Time of one delivery attempt, answered or not.",
@@ -37,22 +39,26 @@ var (
 		Name: "hiregate_delivery_attempts_under_way", Help: "Delivery attempts in progress.",
 	})
 	attemptBytes = prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "hiregate_delivery_attempt_bytes", Help: "Approximate bytes of memory of the bodies of the attempts in progress.",
+		Name: "hiregate_delivery_attempt_bytes",
+		Help: "Approximate bytes of memory of the bodies of the attempts in progress.",
 	})
 	deferred = prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "hiregate_deliveries_deferred_total", Help: "Attempts that were due and had to wait, by tenant and reason: at_capacity and breaker_open of the integration; no_place, no_memory: the tenant has its share.",
+		Name: "hiregate_deliveries_deferred_total", Help: "Attempts that were due and had to wait, by tenant and reason: " +
+			"at_capacity and breaker_open of the integration; no_place, no_memory: the tenant has its share.",
 	}, []string{"tenant", "reason"})
 	verifications = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "hiregate_verifications_total", Help: "VERIFY events sent, by tenant, integration and result.",
 	}, []string{"tenant", "integration", "result"})
 	documents = prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "hiregate_documents_total", Help: "Documents by what became of fetching them: fetched, expired (their window ended), given_up.",
+		Name: "hiregate_documents_total", Help: "Documents by what became of fetching them: fetched, expired (their " +
+			"window ended), given_up.",
 	}, []string{"tenant", "result"})
 	documentBytes = prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "hiregate_document_bytes_total", Help: "Bytes of the documents that were fetched.",
 	})
 	windowLeft = prometheus.NewHistogram(prometheus.HistogramOpts{
-		Name: "hiregate_document_window_left_seconds", Help: "How much of its 2 h 30 min a document's URL had left when it was fetched.",
+		Name:    "hiregate_document_window_left_seconds",
+		Help:    "How much of its 2 h 30 min a document's URL had left when it was fetched.",
 		Buckets: []float64{0, 60, 300, 900, 1800, 3600, 5400, 7200, 8400, 8700, 8940, 9000},
 	})
 	unfetched = prometheus.NewGauge(prometheus.GaugeOpts{
@@ -66,7 +72,8 @@ var (
 		Name: "hiregate_documents_free_bytes", Help: "Free space of the file system of the documents folder.",
 	})
 	dispatched = prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "hiregate_dispatches_total", Help: "Workflow starts asked of Temporal, by result: started, repeated, unavailable, refused; and lost: Temporal no longer knew the workflow.",
+		Name: "hiregate_dispatches_total", Help: "Workflow starts asked of Temporal, by result: started, repeated, " +
+			"unavailable, refused; and lost: Temporal no longer knew the workflow.",
 	}, []string{"result"})
 	erased = prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "hiregate_exports_erased_total", Help: "Exports whose content was erased, by retention or on request.",
@@ -88,7 +95,8 @@ var (
 		Name: "hiregate_store_commits_total", Help: "Transactions committed.",
 	})
 	writes = prometheus.NewCounter(prometheus.CounterOpts{
-		Name: "hiregate_store_writes_total", Help: "Writes in those transactions; divided by hiregate_store_commits_total: how many share a disk sync.",
+		Name: "hiregate_store_writes_total", Help: "Writes in those transactions; divided by " +
+			"hiregate_store_commits_total: how many share a disk sync.",
 	})
 	temporalUp = prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "hiregate_temporal_up", Help: "1 if Temporal answered the last request, else 0.",

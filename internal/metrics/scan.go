@@ -4,7 +4,8 @@ import "github.com/prometheus/client_golang/prometheus"
 
 var (
 	scans = prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "hiregate_scans_total", Help: "Scans of documents by what the scanner said: clean, refused, unknown (it failed; the document waits).",
+		Name: "hiregate_scans_total", Help: "Scans of documents by what the scanner said: clean, refused, unknown (it " +
+			"failed; the document waits).",
 	}, []string{"result"})
 	scansPending = prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "hiregate_scans_pending", Help: "Documents that are withheld until their scan has ended.",

@@ -4,10 +4,12 @@ import "github.com/prometheus/client_golang/prometheus"
 
 var (
 	signIns = prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "hiregate_signin_total", Help: "What people did at sign-in, by client, event (sign-in, authorize, sign-out) and result.",
+		Name: "hiregate_signin_total", Help: "What people did at sign-in, by client, event (sign-in, authorize, " +
+			"sign-out) and result.",
 	}, []string{"client", "event", "result"})
 	tokenRequests = prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "hiregate_signin_tokens_total", Help: "Requests of applications for tokens, by client, grant (authorization_code, refresh_token, revoke) and result.",
+		Name: "hiregate_signin_tokens_total", Help: "Requests of applications for tokens, by client, grant " +
+			"(authorization_code, refresh_token, revoke) and result.",
 	}, []string{"client", "grant", "result"})
 )
 

@@ -1,5 +1,6 @@
-// Package problem has the one error that refuses a request: a status, a code where the API has codes, and a sentence. Write encodes it
-// as application/problem+json (RFC 9457). The Apply API and sign-in encode it as the contract and OAuth want it, after SetHeader.
+// Package problem has the one error that refuses a request: a status, a code where the API has codes, and a sentence.
+// Write encodes it as application/problem+json (RFC 9457). The Apply API and sign-in encode it as the contract and
+// OAuth want it, after SetHeader.
 package problem
 
 import (
@@ -10,8 +11,8 @@ import (
 	"time"
 )
 
-// Problem is an error that is answered to whoever sent the request. Detail is a sentence that says what to do; nothing in it comes from
-// a request's body.
+// Problem is an error that is answered to whoever sent the request. Detail is a sentence that says what to do; nothing
+// in it comes from a request's body.
 type Problem struct {
 	// Code names the error for machines, as in RFC 6749 section 5.2. application/problem+json does not show it.
 	Code     string `json:"-"`
@@ -45,8 +46,8 @@ func (p *Problem) RetryAfter(d time.Duration) *Problem {
 	return p
 }
 
-// linger is how long the rest of a body that nobody wants may still come in, to be thrown away, before its connection is
-// closed. Closing at once would reset it, and the sender could lose the answer (RFC 9112 section 9.6).
+// linger is how long the rest of a body that nobody wants may still come in, to be thrown away, before its connection
+// is closed. Closing at once would reset it, and the sender could lose the answer (RFC 9112 section 9.6).
 const linger = 500 * time.Millisecond
 
 // Closing ends the connection soon after the answer: nobody waits for what is left of the request's body.
@@ -92,8 +93,8 @@ func MethodNotAllowed(w http.ResponseWriter, allow string) {
 	New(http.StatusMethodNotAllowed, "this address takes "+allow+" only").Write(w)
 }
 
-// Unavailable answers 503: the store can't be reached, and the same request may be sent again. As a rule nothing was kept; where the answer
-// to a COMMIT was lost, nobody knows.
+// Unavailable answers 503: the store can't be reached, and the same request may be sent again. As a rule nothing was
+// kept; where the answer to a COMMIT was lost, nobody knows.
 func Unavailable(w http.ResponseWriter) {
 	New(http.StatusServiceUnavailable, "the gateway can't write to its database now: send the same request again").
 		RetryAfter(5 * time.Second).Write(w)

@@ -33,7 +33,8 @@ func (r *Retention) EraseExport(ctx context.Context, id int64, cancel bool) (era
 			return nil
 		}
 		if reason := unfinished(e, left); reason != "" && !cancel {
-			return &RefusedError{fmt.Sprintf("this export is not finished: %s; have that cancelled with the erasure, or ask again once it has ended", reason)}
+			return &RefusedError{fmt.Sprintf("this export is not finished: %s; have that cancelled with the erasure, or ask "+
+				"again once it has ended", reason)}
 		}
 		done = true
 		return tx.EraseNow(e, left, now)

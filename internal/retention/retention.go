@@ -37,7 +37,8 @@ func Parse(written string) (time.Duration, error) {
 	if kept := time.Duration(n) * day; days && err == nil && n <= int(longest/day) && kept >= shortest {
 		return kept, nil
 	}
-	return 0, fmt.Errorf("retention %q: give a number of days, %d at least, since exports are tried and their documents offered for that long: write, for example, `retention 90d`",
+	return 0, fmt.Errorf("retention %q: give a number of days, %d at least, since exports are tried and their "+
+		"documents offered for that long: write, for example, `retention 90d`",
 		written, shortest/day)
 }
 

@@ -56,5 +56,6 @@ func (n Names) VerifyBody() []byte { return []byte(`{"data":"` + n.VerifyText + 
 func (n Names) SchemeID(kind string) string { return n.Service + " " + kind }
 
 func isTokenRune(r rune) bool {
-	return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("!#$%&'*+-.^_`|~", r)
+	return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' ||
+		strings.ContainsRune("!#$%&'*+-.^_`|~", r)
 }

@@ -48,8 +48,8 @@ func ParseSchedule(args []string) (Schedule, error) {
 	return s, nil
 }
 
-// Backoff returns how long to wait after so many attempts (1 or more), jittered: rnd in [0,1) picks the point between −20 %
-// and +20 %.
+// Backoff returns how long to wait after so many attempts (1 or more), jittered: rnd in [0,1) picks the point between
+// −20 % and +20 %.
 func (s Schedule) Backoff(attempts int, rnd float64) time.Duration {
 	if len(s) == 0 {
 		s = DefaultSchedule

@@ -40,7 +40,8 @@ func (e *SendError) Error() string {
 	case KindRefused:
 		return fmt.Sprintf("nothing was sent to %s: %v", e.Host, e.Err)
 	case KindDNS:
-		return fmt.Sprintf("the host name of %s could not be resolved (%v): check the spelling in the URL and its DNS records", e.Host, e.Err)
+		return fmt.Sprintf("the host name of %s could not be resolved (%v): check the spelling in the "+
+			"URL and its DNS records", e.Host, e.Err)
 	case KindConnect:
 		return fmt.Sprintf("no connection to %s could be made (%v): check that it runs and is open to us", e.Host,
 			e.Err)

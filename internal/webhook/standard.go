@@ -23,10 +23,12 @@ const (
 // standardPrefix marks a secret whose rest is the key in base64.
 const standardPrefix = "whsec_"
 
-// ValidateStandardSecret says what is wrong with a secret that Standard Webhooks signatures are to be made with, or nil.
+// ValidateStandardSecret says what is wrong with a secret that Standard Webhooks signatures are to be made with, or
+// nil.
 func ValidateStandardSecret(secret string) error {
 	if _, err := standardKey(secret); err != nil {
-		return fmt.Errorf("the secret begins with %s, but what follows is not standard base64: take it over as it was given, or leave out standard_webhooks", standardPrefix)
+		return fmt.Errorf("the secret begins with %s, but what follows is not standard base64: take it over as it was "+
+			"given, or leave out standard_webhooks", standardPrefix)
 	}
 	return nil
 }

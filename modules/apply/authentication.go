@@ -56,7 +56,9 @@ func (a *API) credentials(w http.ResponseWriter, r *http.Request) (c credentials
 	case errors.As(err, &large):
 		return c, refuse(http.StatusRequestEntityTooLarge, "the body is larger than 16 KiB").closing()
 	case errors.Is(err, inbound.ErrBusy):
-		return c, refuse(http.StatusServiceUnavailable, "too many ask for a token at this moment: wait as long as the header Retry-After says").after(5 * time.Second).closing()
+		return c, refuse(http.StatusServiceUnavailable,
+			"too many ask for a token at this moment: wait as long as the header Retry-After says").after(
+			5 * time.Second).closing()
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return c, refuse(http.StatusRequestTimeout,
 			"the body came too slowly, or stood still: send it again, without pauses").closing()

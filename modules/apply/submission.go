@@ -100,7 +100,8 @@ func (s *submission) accept(w http.ResponseWriter) (err error) {
 	}
 	if key != nil {
 		if !s.api.Guards.begin(*key) {
-			return refuse(http.StatusConflict, "an application with this Idempotency-Key is being taken in: send it again in a moment").after(time.Second).closing()
+			return refuse(http.StatusConflict, "an application with this Idempotency-Key is being taken in: send "+
+				"it again in a moment").after(time.Second).closing()
 		}
 		defer s.api.Guards.end(*key)
 	}
@@ -222,7 +223,9 @@ func (s *submission) unread(err error) error {
 		return err
 	case documents.IsFull(err):
 		s.log.Error("an application could not be stored", zap.Error(err))
-		return refuse(http.StatusServiceUnavailable, "the service has no room for documents now, and nothing was kept: send the same again later").after(time.Minute).closing()
+		return refuse(http.StatusServiceUnavailable,
+			"the service has no room for documents now, and nothing was kept: send the same again later").after(
+			time.Minute).closing()
 	case s.r.Context().Err() != nil, errors.As(err, &broke):
 		return errBrokeOff
 	}

@@ -42,7 +42,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case err != nil:
 		problem.Unavailable(w)
 	case !now.Before(till):
-		problem.New(http.StatusGone, "this document's address has ended: ask for the export to be redelivered, or for the candidate to be exported again").Write(w)
+		problem.New(http.StatusGone, "this document's address has ended: ask for the export to be redelivered, or for "+
+			"the candidate to be exported again").Write(w)
 	case d.State == hiring.GivenUp && len(d.SourceURL) == 0: // a new export would lack it as well
 		problem.New(http.StatusGone, "nobody gets this document: "+d.Reason+"; go on without it").Write(w)
 	case d.State == hiring.GivenUp:

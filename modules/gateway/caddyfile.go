@@ -99,8 +99,9 @@ func written(h httpcaddyfile.Helper) (app App) {
 	return App{}
 }
 
-// Options reads the block of a directive that takes no argument; example is a sentence that shows one. each gets every option with its
-// arguments, and may read the block after it; its errors get the line of the option. An option may be given once.
+// Options reads the block of a directive that takes no argument; example is a sentence that shows one. each gets every
+// option with its arguments, and may read the block after it; its errors get the line of the option. An option may be
+// given once.
 func Options(h httpcaddyfile.Helper, example string, each func(option string, args []string) error) error {
 	note(*h.Dispenser)
 	h.Next() // the directive's name
@@ -121,8 +122,8 @@ func Options(h httpcaddyfile.Helper, example string, each func(option string, ar
 	return nil
 }
 
-// parser reads the block. Some checks need the whole of it, as what egress allows; they wait for its end, and still name the
-// line they are about.
+// parser reads the block. Some checks need the whole of it, as what egress allows; they wait for its end, and still
+// name the line they are about.
 type parser struct {
 	*caddyfile.Dispenser
 	app   App
@@ -223,7 +224,8 @@ func (p *parser) line() (err error) {
 	case "tenant":
 		return p.tenant()
 	default:
-		return p.unknown("dev, service_name, public_url, candidate_url, database, documents, temporal, egress, seal_key, scan, retention, body_memory, body_time or tenant")
+		return p.unknown("dev, service_name, public_url, candidate_url, database, documents, temporal, egress, seal_key, " +
+			"scan, retention, body_memory, body_time or tenant")
 	}
 	if err != nil {
 		return err
@@ -292,7 +294,8 @@ func (p *parser) noBlock(option string) error {
 func (p *parser) egress() error {
 	args := p.RemainingArgs()
 	if len(args) < 2 || args[0] != "allow" {
-		return p.Err("egress takes allow, a range of addresses, and ports if not all are meant: write, for example, `egress allow 10.20.0.0/16 8443`")
+		return p.Err("egress takes allow, a range of addresses, and ports if not all are meant: write, for example, " +
+			"`egress allow 10.20.0.0/16 8443`")
 	}
 	allow := Allow{CIDR: args[1], Ports: args[2:]}
 	if _, err := allow.parse(); err != nil {
@@ -305,7 +308,8 @@ func (p *parser) egress() error {
 func (p *parser) sealKey() error {
 	p.app.SealKey = p.RemainingArgs()
 	if len(p.app.SealKey) == 0 {
-		return p.Err("seal_key takes a placeholder, followed by the former one while it is changed: write, for example, `seal_key {env.HIREGATE_SEAL_KEY}`")
+		return p.Err("seal_key takes a placeholder, followed by the former one while it is changed: write, for example, " +
+			"`seal_key {env.HIREGATE_SEAL_KEY}`")
 	}
 	for _, one := range p.app.SealKey {
 		p.atEnd(func() error { return sealKey.Validate(one, p.app.Dev) })
@@ -355,7 +359,8 @@ func (p *parser) tenantLine(t *Tenant) (err error) {
 		}
 		return p.noBlock("rate")
 	case "invalid":
-		if t.Invalid, err = p.word("quarantine", func(s string) error { _, err := hiring.ParseInvalid(s); return err }); err != nil {
+		if t.Invalid, err = p.word("quarantine",
+			func(s string) error { _, err := hiring.ParseInvalid(s); return err }); err != nil {
 			return err
 		}
 		return p.noBlock("invalid")

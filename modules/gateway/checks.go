@@ -28,7 +28,8 @@ func checkSecret(written string, dev bool) error {
 	case written == "":
 		return errors.New("a secret is empty: write a placeholder, {env.NAME} or {file./path}")
 	case !dev:
-		return errors.New("a secret must be a placeholder, {env.NAME} or {file./path}: Caddy shows what is written out in its /config and its autosave file ({$NAME} is written out, too)")
+		return errors.New("a secret must be a placeholder, {env.NAME} or {file./path}: Caddy shows what is written out " +
+			"in its /config and its autosave file ({$NAME} is written out, too)")
 	}
 	return nil
 }
@@ -39,13 +40,14 @@ func checkDatabase(written string, dev bool) error {
 		return err
 	}
 	if !dev && holdsPassword(written) {
-		return errors.New("the database's address holds a password: write the whole address as a placeholder, {env.NAME} or {file./path}, since Caddy shows what is written out in its /config and its autosave file")
+		return errors.New("the database's address holds a password: write the whole address as a placeholder, {env.NAME} " +
+			"or {file./path}, since Caddy shows what is written out in its /config and its autosave file")
 	}
 	return nil
 }
 
-// holdsPassword reports whether a database's address has a password before its host or among its parameters. What connects to
-// PostgreSQL reads these by rules of its own: no semicolon and no number sign ends one.
+// holdsPassword reports whether a database's address has a password before its host or among its parameters. What
+// connects to PostgreSQL reads these by rules of its own: no semicolon and no number sign ends one.
 func holdsPassword(address string) bool {
 	if u, err := url.Parse(address); err == nil && u.User != nil {
 		if _, ok := u.User.Password(); ok {
@@ -73,7 +75,8 @@ func checkDocuments(s string, dev bool) error {
 	case !strings.EqualFold(scheme, "file"), !strings.HasPrefix(path, "/") && !dev:
 		return fmt.Errorf("documents %q: write file:// and the absolute path of a folder, such as %s", s, exampleDocuments)
 	case folder == filepath.Dir(folder):
-		return fmt.Errorf("documents %q is all of the disk: name a folder for the documents alone, such as %s", s, exampleDocuments)
+		return fmt.Errorf("documents %q is all of the disk: name a folder for the documents alone, such as %s", s,
+			exampleDocuments)
 	}
 	return nil
 }
@@ -83,13 +86,17 @@ func checkPublicURL(s string, dev bool) error {
 	u, err := url.Parse(s)
 	switch {
 	case err != nil || u.Hostname() == "" || u.Scheme != "https" && u.Scheme != "http":
-		return fmt.Errorf("public_url %q: write the address under which the world reaches this gateway, such as %s", s, examplePublicURL)
+		return fmt.Errorf("public_url %q: write the address under which the world reaches this gateway, such as %s", s,
+			examplePublicURL)
 	case strings.ContainsAny(s, "?#") || u.User != nil:
-		return fmt.Errorf("public_url: write the address alone, such as %s, without query, fragment, user name and password", examplePublicURL)
+		return fmt.Errorf("public_url: write the address alone, such as %s, without query, fragment, user name and password",
+			examplePublicURL)
 	case strings.Contains(s, "*"):
-		return fmt.Errorf("public_url %q: write the address alone, such as %s, without *: it stands at the head of the addresses of documents", s, examplePublicURL)
+		return fmt.Errorf("public_url %q: write the address alone, such as %s, without *: it stands at the head of the "+
+			"addresses of documents", s, examplePublicURL)
 	case u.Scheme == "http" && !dev:
-		return fmt.Errorf("public_url %q is not encrypted: write an https address, such as %s; http is for development alone, with the option dev", s, examplePublicURL)
+		return fmt.Errorf("public_url %q is not encrypted: write an https address, such as %s; http is for development "+
+			"alone, with the option dev", s, examplePublicURL)
 	case !validPort(u):
 		return fmt.Errorf("public_url %q: its port is none: write one from 1 to 65535, or leave it out", s)
 	}
@@ -103,7 +110,8 @@ func checkWrittenPublicURL(s string, dev bool) error {
 		return err
 	}
 	if strings.HasSuffix(s, "/") {
-		return fmt.Errorf("public_url %q: leave out the slash at its end; after the address of a site it would be the only path that is served", s)
+		return fmt.Errorf("public_url %q: leave out the slash at its end; after the address of a site it would be the "+
+			"only path that is served", s)
 	}
 	return nil
 }
@@ -122,9 +130,11 @@ func checkCandidateURL(s string) error {
 	u, err := url.Parse(strings.ReplaceAll(s, candidatePlace, "id"))
 	switch {
 	case err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || u.User != nil:
-		return fmt.Errorf("candidate_url %q: write the address of a candidate's profile in the service, such as %s", s, exampleCandidateURL)
+		return fmt.Errorf("candidate_url %q: write the address of a candidate's profile in the service, such as %s", s,
+			exampleCandidateURL)
 	case !strings.Contains(s, candidatePlace):
-		return fmt.Errorf("candidate_url %q: put %s where the candidate's id goes, as in %s", s, candidatePlace, exampleCandidateURL)
+		return fmt.Errorf("candidate_url %q: put %s where the candidate's id goes, as in %s", s, candidatePlace,
+			exampleCandidateURL)
 	}
 	return nil
 }
@@ -149,7 +159,8 @@ const (
 
 // complete says which required options are missing, or nil; so do the other methods of this name.
 func (a *App) complete() error {
-	return incomplete("hiregate", required{"public_url", a.PublicURL, examplePublicURL}, required{"database", a.Database, exampleDatabase},
+	return incomplete("hiregate", required{"public_url", a.PublicURL, examplePublicURL},
+		required{"database", a.Database, exampleDatabase},
 		required{"documents", a.Documents, exampleDocuments})
 }
 
@@ -158,7 +169,8 @@ func (t Tenant) complete() error {
 }
 
 func (i Integration) complete() error {
-	return incomplete("integration "+i.Name, required{"url", i.URL, exampleURL}, required{"secret", i.Secret, "{env.ACME_HRIS_SECRET}"})
+	return incomplete("integration "+i.Name, required{"url", i.URL, exampleURL},
+		required{"secret", i.Secret, "{env.ACME_HRIS_SECRET}"})
 }
 
 type required struct{ option, value, example string }
@@ -176,7 +188,8 @@ func incomplete(what string, all ...required) error {
 	return fmt.Errorf("%s is not complete: add %s", what, strings.Join(lines, " and "))
 }
 
-var errRate = errors.New("rate takes how many may come in a second, and how many at once: write, for example, `rate 50/s burst 200`; /m and /h are known, too")
+var errRate = errors.New("rate takes how many may come in a second, and how many at once: write, for example, " +
+	"`rate 50/s burst 200`; /m and /h are known, too")
 
 // ParseRate reads the arguments of rate: 50/s burst 200.
 func ParseRate(args []string) (*Rate, error) {
@@ -234,7 +247,8 @@ func parseBodyTime(s string) (time.Duration, error) {
 func checkBodies(memory int64, within time.Duration) error {
 	switch {
 	case memory != 0 && (memory < leastBodyMemory || memory > mostBodyMemory):
-		return fmt.Errorf("body_memory is %d bytes: give a number from %d to %d", memory, leastBodyMemory, int64(mostBodyMemory))
+		return fmt.Errorf("body_memory is %d bytes: give a number from %d to %d", memory, leastBodyMemory,
+			int64(mostBodyMemory))
 	case within != 0 && (within < time.Second || within > mostBodyTime):
 		return fmt.Errorf("body_time is %s: give a duration from 1s to 1h", within)
 	}

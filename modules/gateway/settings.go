@@ -41,8 +41,8 @@ func policyOf(all []Allow) (policy egress.Policy, err error) {
 // Tenant is a declared tenant.
 type Tenant struct {
 	Name string `json:"name"`
-	// Secrets are the active inbound signing secrets: placeholders such as {env.ACME_SECRET} or {file./run/secrets/acme}. Two
-	// during a rotation.
+	// Secrets are the active inbound signing secrets: placeholders such as {env.ACME_SECRET} or {file./run/secrets/acme}.
+	// Two during a rotation.
 	Secrets []string `json:"secrets"`
 	// Rate is how many exports the tenant may send. Default: no limit.
 	Rate *Rate `json:"rate,omitempty"`
@@ -95,7 +95,8 @@ func (a *App) build(resolve resolve) (*config.Config, error) {
 		option string
 		text   *string
 	}{
-		{"service_name", &a.ServiceName}, {"public_url", &a.PublicURL}, {"database", &a.Database}, {"documents", &a.Documents},
+		{"service_name", &a.ServiceName}, {"public_url", &a.PublicURL}, {"database", &a.Database},
+		{"documents", &a.Documents},
 		{"temporal", &a.Temporal.Address}, {"namespace", &a.Temporal.Namespace},
 	} {
 		text, err := resolve(*one.text)
@@ -146,7 +147,8 @@ func (a *App) build(resolve resolve) (*config.Config, error) {
 	if err := checkBodies(a.BodyMemory, time.Duration(a.BodyTime)); err != nil {
 		return nil, err
 	}
-	c := &config.Config{Scanner: scanner, Retention: kept, Names: names, Egress: egress.New(policy), PublicURL: trimSlash(a.PublicURL), CandidateURL: a.CandidateURL, Dev: a.Dev, Tenants: map[string]*hiring.Tenant{}}
+	c := &config.Config{Scanner: scanner, Retention: kept, Names: names, Egress: egress.New(policy),
+		PublicURL: trimSlash(a.PublicURL), CandidateURL: a.CandidateURL, Dev: a.Dev, Tenants: map[string]*hiring.Tenant{}}
 	c.BodyMemory = cmp.Or(a.BodyMemory, inbound.DefaultMemory)
 	c.BodyTime = cmp.Or(time.Duration(a.BodyTime), inbound.DefaultTime)
 	for _, t := range a.Tenants {
@@ -273,8 +275,10 @@ func (i Integration) build(tenant string, resolve resolve, dev bool, guard *egre
 	if err != nil {
 		return nil, err
 	}
-	integration := &hiring.Integration{Tenant: tenant, Name: i.Name, URL: address, Secret: secret, Documents: cmp.Or(hiring.DocumentMode(i.Documents), hiring.Rehost),
-		InFlight: cmp.Or(i.InFlight, hiring.DefaultInFlight), Verify: !i.VerifyOff, StandardWebhooks: i.StandardWebhooks}
+	integration := &hiring.Integration{Tenant: tenant, Name: i.Name, URL: address, Secret: secret,
+		Documents: cmp.Or(hiring.DocumentMode(i.Documents), hiring.Rehost),
+		InFlight:  cmp.Or(i.InFlight, hiring.DefaultInFlight),
+		Verify:    !i.VerifyOff, StandardWebhooks: i.StandardWebhooks}
 	if err := integration.Validate(); err != nil {
 		return nil, err
 	}

@@ -29,8 +29,8 @@ const Network = "shared"
 // sockets are the open ones, by address.
 var sockets = caddy.NewUsagePool()
 
-// Listen returns the function that listens. prepare is called with each configuration before it may take connections; its error keeps the
-// configuration from listening.
+// Listen returns the function that listens. prepare is called with each configuration before it may take connections;
+// its error keeps the configuration from listening.
 func Listen(prepare func(caddy.Context) error) caddy.ListenerFunc {
 	return func(ctx context.Context, _, host, portRange string, portOffset uint, config net.ListenConfig) (any, error) {
 		return listenAt(ctx, prepare, host, portRange, portOffset, config)
@@ -38,7 +38,8 @@ func Listen(prepare func(caddy.Context) error) caddy.ListenerFunc {
 }
 
 func listenAt(
-	ctx context.Context, prepare func(caddy.Context) error, host, portRange string, portOffset uint, config net.ListenConfig,
+	ctx context.Context, prepare func(caddy.Context) error, host, portRange string, portOffset uint,
+	config net.ListenConfig,
 ) (any, error) {
 	first, _, _ := strings.Cut(portRange, "-")
 	port, err := strconv.ParseUint(first, 10, 16)

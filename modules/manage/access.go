@@ -36,7 +36,8 @@ var (
 // devKey opens everything in development mode, and nothing elsewhere.
 const devKey = "dev-key"
 
-// authorize authenticates the caller and checks that they may use the route. The resources of other tenants do not exist for them.
+// authorize authenticates the caller and checks that they may use the route. The resources of other tenants do not
+// exist for them.
 func (r *request) authorize(keyed bool, route route) error {
 	r.caller = trusted
 	if keyed {
@@ -45,7 +46,8 @@ func (r *request) authorize(keyed bool, route route) error {
 			return err
 		}
 	}
-	if !utf8.ValidString(r.URL.Path) || strings.ContainsRune(r.URL.Path, 0) { // no id is like that, and no database would take it
+	// no id is like that, and no database would take it
+	if !utf8.ValidString(r.URL.Path) || strings.ContainsRune(r.URL.Path, 0) {
 		return problem.New(http.StatusNotFound, "there is nothing at this address: it is not text")
 	}
 	if strings.Contains(route.path, "{tenant}") && !r.caller.sees(r.PathValue("tenant")) {
@@ -54,13 +56,14 @@ func (r *request) authorize(keyed bool, route route) error {
 	}
 	if !r.caller.role.May(route.role) {
 		r.denied = metrics.KeyOfAnotherRole
-		return problem.Newf(http.StatusForbidden, "this API key has the role %s, and this takes %s: ask with such a key", r.caller.role, route.role)
+		return problem.Newf(http.StatusForbidden, "this API key has the role %s, and this takes %s: ask with such a key",
+			r.caller.role, route.role)
 	}
 	return nil
 }
 
-// authenticate finds the caller by the key in the header Authorization (RFC 6750 section 2.1). The answer to a missing, unknown or revoked
-// key is the same.
+// authenticate finds the caller by the key in the header Authorization (RFC 6750 section 2.1). The answer to a
+// missing, unknown or revoked key is the same.
 func (r *request) authenticate() (caller, error) {
 	sent := r.Header.Values("Authorization")
 	if len(sent) != 1 {
@@ -89,7 +92,8 @@ func (r *request) authenticate() (caller, error) {
 // deny rejects a key. The reason is for the log and the metrics, not for the answer.
 func (r *request) deny(reason string) error {
 	r.denied = reason
-	return problem.New(http.StatusUnauthorized, "send an API key that is good, as Authorization: Bearer hgk_…; hiregate apikey add makes one")
+	return problem.New(http.StatusUnauthorized,
+		"send an API key that is good, as Authorization: Bearer hgk_…; hiregate apikey add makes one")
 }
 
 // stored reports whether the caller's key is one of the database, which may be revoked while a request is on its way.
@@ -130,7 +134,8 @@ func (r *request) touch(k *hiring.APIKey) {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), touching)
 	defer cancel()
-	if err := r.db.Write(ctx, func(tx *store.Tx) error { return tx.UpdateAPIKeyUse(k.ID, now, now.Add(-used)) }); err != nil {
+	if err := r.db.Write(ctx,
+		func(tx *store.Tx) error { return tx.UpdateAPIKeyUse(k.ID, now, now.Add(-used)) }); err != nil {
 		r.log.Warn("the use of an API key could not be noted", zap.String("key", k.ID), zap.Error(err))
 	}
 }

@@ -40,7 +40,8 @@ func (a *answer) write(w http.ResponseWriter) {
 	w.Write(a.body)
 }
 
-// answer writes what a route returns: a value as JSON, nothing with 204, or the error as a problem. It reports whether all went well.
+// answer writes what a route returns: a value as JSON, nothing with 204, or the error as a problem. It reports whether
+// all went well.
 func (r *request) answer(v any, err error) (good bool) {
 	var a *answer
 	if err == nil {
@@ -83,7 +84,8 @@ func (r *request) problem(err error) *problem.Problem {
 		_, sentence, _ := strings.Cut(err.Error(), ": ")
 		return problem.New(http.StatusNotFound, sentence)
 	case errors.Is(err, store.ErrStale) && r.conditional():
-		return problem.New(http.StatusPreconditionFailed, "somebody else changed it at the same moment: read it again, and send the ETag of that answer as If-Match")
+		return problem.New(http.StatusPreconditionFailed, "somebody else changed it at the same moment: read it again, "+
+			"and send the ETag of that answer as If-Match")
 	case errors.Is(err, store.ErrStale), errors.Is(err, store.ErrLeaseLost):
 		return problem.New(http.StatusConflict, "somebody else changed it at the same moment: read it again, and try again")
 	case errors.Is(err, store.ErrTaken):
@@ -99,13 +101,15 @@ func (r *request) problem(err error) *problem.Problem {
 }
 
 func unavailable() *problem.Problem {
-	return problem.New(http.StatusServiceUnavailable, "the gateway can't use its database now: ask again in a moment").RetryAfter(5 * time.Second)
+	return problem.New(http.StatusServiceUnavailable,
+		"the gateway can't use its database now: ask again in a moment").RetryAfter(5 * time.Second)
 }
 
 // encoded returns the answer with a value as JSON, or 304 where the caller has it already. Arrays are never null.
 func (r *request) encoded(v any) (*answer, error) {
 	a := &answer{status: r.status, etag: r.etag, location: r.location}
-	if (r.Method == http.MethodGet || r.Method == http.MethodHead) && r.etag != "" && listsTagWeakly(r.Header.Values("If-None-Match"), r.etag) {
+	if (r.Method == http.MethodGet || r.Method == http.MethodHead) && r.etag != "" &&
+		listsTagWeakly(r.Header.Values("If-None-Match"), r.etag) {
 		a.status = http.StatusNotModified
 		return a, nil
 	}

@@ -14,10 +14,11 @@ import (
 
 // apiUser is a user of the Apply API, as it is shown.
 type apiUser struct {
-	ID         string    `json:"id"`
-	Tenant     string    `json:"tenant"`
-	UserName   string    `json:"userName"`
-	Password   string    `json:"password,omitempty"` // one that was made here, in the answer that makes it, and never again
+	ID       string `json:"id"`
+	Tenant   string `json:"tenant"`
+	UserName string `json:"userName"`
+	// one that was made here, in the answer that makes it, and never again
+	Password   string    `json:"password,omitempty"`
 	CreatedAt  time.Time `json:"createdAt"`
 	DisabledAt time.Time `json:"disabledAt,omitzero"`
 }
@@ -28,7 +29,8 @@ func apiUserOf(u *hiring.APIUser) apiUser {
 
 // apiUsers are a tenant's. One that is disabled stays in the list, so that it is known who applied.
 var apiUsers = resource[*hiring.APIUser]{
-	path: inTenant + "/api-users", id: "id", kind: "api-user", reader: hiring.Viewer, writer: hiring.Admin, personal: true, filters: []string{"userName"},
+	path: inTenant + "/api-users", id: "id", kind: "api-user", reader: hiring.Viewer, writer: hiring.Admin,
+	personal: true, filters: []string{"userName"},
 	list: listAPIUsers, find: findAPIUser, view: as(apiUserOf), add: addAPIUser, repeat: repeatedAPIUser,
 	drop: change(findAPIUser, func(r *request, tx *store.Tx, u *hiring.APIUser) error {
 		_, err := tx.DisableAPIUser(u.Tenant, u.ID, r.gateway.Now())
@@ -79,7 +81,8 @@ func addAPIUser(r *request) (any, error) {
 	err = r.write(func(tx *store.Tx) error {
 		err := tx.InsertAPIUser(u)
 		if errors.Is(err, store.ErrTaken) {
-			return problem.New(http.StatusConflict, "this user name is taken: give its user another password, or take another name")
+			return problem.New(http.StatusConflict,
+				"this user name is taken: give its user another password, or take another name")
 		}
 		if err != nil {
 			return err

@@ -25,7 +25,8 @@ type apiKey struct {
 }
 
 func apiKeyOf(k *hiring.APIKey) apiKey {
-	return apiKey{ID: k.ID, Label: k.Label, Tenant: k.Tenant, Role: k.Role, CreatedAt: k.CreatedAt, RevokedAt: k.RevokedAt, LastUsedAt: k.LastUsedAt}
+	return apiKey{ID: k.ID, Label: k.Label, Tenant: k.Tenant, Role: k.Role, CreatedAt: k.CreatedAt,
+		RevokedAt: k.RevokedAt, LastUsedAt: k.LastUsedAt}
 }
 
 // apiKeys are the keys that the caller sees. One that is revoked stays in the list, so that it is known whose it was.
@@ -70,10 +71,12 @@ func addAPIKey(r *request) (any, error) {
 		return nil, err
 	}
 	if !slices.Contains(hiring.Roles, k.Role) && k.Role != hiring.Compliance {
-		return nil, problem.New(http.StatusUnprocessableEntity, "role is missing or unknown: use viewer, operator, admin or compliance")
+		return nil, problem.New(http.StatusUnprocessableEntity,
+			"role is missing or unknown: use viewer, operator, admin or compliance")
 	}
 	if k.Tenant == "" && r.caller.tenant != "" {
-		return nil, problem.Newf(http.StatusForbidden, "this API key opens one tenant, and so do those that it makes: name it, as \"tenant\":%q", r.caller.tenant)
+		return nil, problem.Newf(http.StatusForbidden,
+			"this API key opens one tenant, and so do those that it makes: name it, as \"tenant\":%q", r.caller.tenant)
 	}
 	if _, known := r.gateway.Config.Tenant(k.Tenant); k.Tenant != "" && (!known || !r.caller.sees(k.Tenant)) {
 		return nil, noTenant

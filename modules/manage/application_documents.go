@@ -42,17 +42,17 @@ type applicationDocument struct {
 
 func applicationDocumentOf(d *hiring.ApplicationDocument) applicationDocument {
 	return applicationDocument{
-		ID: d.ID, Tenant: d.Tenant, Application: d.Application, FileName: d.FileName, MediaType: d.MediaType, Descriptions: d.Descriptions,
-		Size: d.Size, SHA256: hex.EncodeToString(d.SHA256), CreatedAt: d.CreatedAt,
+		ID: d.ID, Tenant: d.Tenant, Application: d.Application, FileName: d.FileName, MediaType: d.MediaType,
+		Descriptions: d.Descriptions, Size: d.Size, SHA256: hex.EncodeToString(d.SHA256), CreatedAt: d.CreatedAt,
 		Scan: string(d.Scan), Finding: d.Finding,
 	}
 }
 
-// applicationDocuments are those of a job application, in the order they were added. Exports that offer a deleted one still do, until
-// their time is over; where none does, its file goes with the next sweep.
+// applicationDocuments are those of a job application, in the order they were added. Exports that offer a deleted one
+// still do, until their time is over; where none does, its file goes with the next sweep.
 var applicationDocuments = resource[*hiring.ApplicationDocument]{
-	path: anApplication + "/documents", id: "document", kind: "document", reader: hiring.Viewer, writer: hiring.Operator, personal: true,
-	list: listDocuments, find: findDocument, view: as(applicationDocumentOf), drop: deleteDocument,
+	path: anApplication + "/documents", id: "document", kind: "document", reader: hiring.Viewer, writer: hiring.Operator,
+	personal: true, list: listDocuments, find: findDocument, view: as(applicationDocumentOf), drop: deleteDocument,
 }
 
 // application returns the job application that the path names.
@@ -63,8 +63,9 @@ func (r *request) application() (*hiring.JobApplication, error) {
 // maxObject is the largest Document object that is taken in: its content in base64, and room for the rest.
 const maxObject = documents.MaxSize/3*4 + 64<<10
 
-// addDocument takes a file in and makes it a document of a job application. The body is the file, or the contract's Document object,
-// which keeps the file's name, often a person's, out of the address. Either way it goes to the disk as it arrives.
+// addDocument takes a file in and makes it a document of a job application. The body is the file, or the contract's
+// Document object, which keeps the file's name, often a person's, out of the address. Either way it goes to the disk
+// as it arrives.
 func addDocument(r *request) (any, error) {
 	d, err := r.describedDocument()
 	if err != nil {
@@ -77,7 +78,8 @@ func addDocument(r *request) (any, error) {
 	if r.ContentLength > limit {
 		return nil, tooLarge()
 	}
-	// Noted first: what a crash leaves of the file, or an error after which nobody knows whether its row was written, is the sweep's.
+	// Noted first: what a crash leaves of the file, or an error after which nobody knows whether its row was written, is
+	// the sweep's.
 	archive := r.gateway.Runtime.Archive
 	name, err := archive.BeginUpload(r.Context())
 	if err != nil {
@@ -110,12 +112,14 @@ func addDocument(r *request) (any, error) {
 	case errors.Is(err, documents.ErrTooLarge), errors.As(err, &large):
 		return nil, tooLarge()
 	case errors.As(err, &noObject):
-		return nil, problem.New(http.StatusUnprocessableEntity, noObject.Error()+": send {content, mimeType, fileName}, or the file itself under its own Content-Type")
+		return nil, problem.New(http.StatusUnprocessableEntity,
+			noObject.Error()+": send {content, mimeType, fileName}, or the file itself under its own Content-Type")
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return nil, tooSlow()
 	case errors.Is(err, documents.ErrFull):
 		r.log.Error("a document could not be kept", zap.Error(err))
-		return nil, problem.New(http.StatusServiceUnavailable, "the disk that holds the documents is full: make room, and send it again").RetryAfter(time.Minute)
+		return nil, problem.New(http.StatusServiceUnavailable,
+			"the disk that holds the documents is full: make room, and send it again").RetryAfter(time.Minute)
 	case err != nil && r.Context().Err() == nil:
 		r.log.Warn("a document could not be taken in", zap.Error(err))
 		fallthrough
@@ -141,11 +145,13 @@ func tooLarge() error {
 	return problem.New(http.StatusRequestEntityTooLarge, "the file is larger than 25 MiB: send a smaller one").Closing()
 }
 
-// settleType checks the media type and the name that came with the content; where no type did, it is the one that was detected.
+// settleType checks the media type and the name that came with the content; where no type did, it is the one that was
+// detected.
 func settleType(d *hiring.ApplicationDocument, detected string) error {
 	kind, ok := mediaType(d.MediaType)
 	if !ok {
-		return problem.New(http.StatusUnprocessableEntity, "mimeType is no media type: send that of the file, such as application/pdf, or leave it out")
+		return problem.New(http.StatusUnprocessableEntity,
+			"mimeType is no media type: send that of the file, such as application/pdf, or leave it out")
 	}
 	d.MediaType = cmp.Or(kind, detected)
 	return invalid(d.Validate())
@@ -166,7 +172,8 @@ func (r *request) describedDocument() (*hiring.ApplicationDocument, error) {
 	}
 	now := r.now()
 	d := &hiring.ApplicationDocument{
-		Key: hiring.NewID(now), Tenant: a.Tenant, Application: a.ID, ID: q.Get("id"), Descriptions: q["description"], FileName: q.Get("fileName"), CreatedAt: now,
+		Key: hiring.NewID(now), Tenant: a.Tenant, Application: a.ID, ID: q.Get("id"), Descriptions: q["description"],
+		FileName: q.Get("fileName"), CreatedAt: now,
 	}
 	if d.ID == "" {
 		d.ID = uuid.NewString()
@@ -176,14 +183,17 @@ func (r *request) describedDocument() (*hiring.ApplicationDocument, error) {
 	}
 	var ok bool
 	if d.MediaType, ok = mediaType(r.Header.Get("Content-Type")); !ok {
-		return nil, problem.New(http.StatusUnsupportedMediaType, "the header Content-Type is no media type: send that of the file, such as application/pdf")
+		return nil, problem.New(http.StatusUnsupportedMediaType,
+			"the header Content-Type is no media type: send that of the file, such as application/pdf")
 	}
 	if d.MediaType == "application/x-www-form-urlencoded" || strings.HasPrefix(d.MediaType, "multipart/") {
 		return nil, problem.New(http.StatusUnsupportedMediaType,
-			"the header Content-Type says that the body is a form: send the file alone, under its own media type, such as application/pdf")
+			"the header Content-Type says that the body is a form: send the file alone, under its own media type, "+
+				"such as application/pdf")
 	}
 	if d.MediaType == "application/json" && d.FileName != "" {
-		return nil, problem.New(http.StatusBadRequest, "a Document object has its fileName in it: leave that of the query out")
+		return nil, problem.New(http.StatusBadRequest,
+			"a Document object has its fileName in it: leave that of the query out")
 	}
 	return d, invalid(d.Validate())
 }
@@ -216,7 +226,8 @@ func (r *request) keepDocument(d *hiring.ApplicationDocument) (any, error) {
 		}
 		added, err := r.gateway.Runtime.Archive.InsertDocument(tx, d)
 		if err == nil && !added {
-			return problem.New(http.StatusConflict, "the job application has a document of that id: choose another, or delete that one first")
+			return problem.New(http.StatusConflict,
+				"the job application has a document of that id: choose another, or delete that one first")
 		}
 		if err != nil {
 			return err

@@ -11,7 +11,8 @@ import (
 )
 
 var applications = kind[hiring.JobApplication]{
-	word: "job application", path: "job-applications", list: "job-application", personal: true, filters: []string{"candidate", "job", "step"},
+	word: "job application", path: "job-applications", list: "job-application", personal: true,
+	filters: []string{"candidate", "job", "step"},
 	missing: noApplication, rows: listApplications,
 	id:     func(a *hiring.JobApplication) *string { return &a.ID },
 	row:    func(a *hiring.JobApplication) *hiring.Row { return &a.Row },
@@ -24,8 +25,8 @@ var applications = kind[hiring.JobApplication]{
 	clear:  clearApplication,
 }
 
-// settleApplication finds the candidate and the job, and sees to the status: one that names no step comes from elsewhere and is
-// taken over, none at all leaves what is there. Into a step it goes by a transition alone.
+// settleApplication finds the candidate and the job, and sees to the status: one that names no step comes from
+// elsewhere and is taken over, none at all leaves what is there. Into a step it goes by a transition alone.
 func settleApplication(tx *store.Tx, a, before *hiring.JobApplication) error {
 	if a.LanguageCode == "" {
 		a.LanguageCode = hiring.DefaultLanguage
@@ -36,17 +37,20 @@ func settleApplication(tx *store.Tx, a, before *hiring.JobApplication) error {
 	}
 	switch {
 	case a.Status.Step != "" && a.Status.Step != now.Step:
-		return problem.New(http.StatusUnprocessableEntity, "status.step is not the step that the job application is in: leave it out, and have it enter a step with POST …/transitions")
+		return problem.New(http.StatusUnprocessableEntity, "status.step is not the step that the job application is in: "+
+			"leave it out, and have it enter a step with POST …/transitions")
 	case a.Status.Step != "" || a.Status == hiring.Status{}:
 		a.Status = now
 	}
 	a.Status.EnteredAt = a.Status.EnteredAt.UTC()
 	if _, ok, err := tx.LockCandidate(a.Tenant, a.Candidate); err != nil || !ok {
-		return cmp.Or[error](err, problem.New(http.StatusUnprocessableEntity, "candidate is of no candidate of this tenant: put the candidate first"))
+		return cmp.Or[error](err, problem.New(http.StatusUnprocessableEntity,
+			"candidate is of no candidate of this tenant: put the candidate first"))
 	}
 	if a.Job != "" {
 		if _, ok, err := tx.LockJob(a.Tenant, a.Job); err != nil || !ok {
-			return cmp.Or[error](err, problem.New(http.StatusUnprocessableEntity, "jobBoardCode is of no job of this tenant: put the job first"))
+			return cmp.Or[error](err, problem.New(http.StatusUnprocessableEntity,
+				"jobBoardCode is of no job of this tenant: put the job first"))
 		}
 	}
 	if before != nil && before.Job != a.Job {
@@ -88,7 +92,8 @@ func listApplications(r *request) ([]*hiring.JobApplication, string, error) {
 		}
 	}
 	if given > 1 {
-		return nil, "", problem.New(http.StatusBadRequest, "candidate, job and step exclude each other: leave all but one out")
+		return nil, "", problem.New(http.StatusBadRequest,
+			"candidate, job and step exclude each other: leave all but one out")
 	}
 	return r.db.ListJobApplications(r.Context(), r.tenant.Name, f, r.page.rows())
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/hiregate/hiregate/internal/store"
 )
 
-// complianceReport counts what applicants for a job, or for all of a tenant's, answered to the compliance groups' questions. Who read
-// it is logged: it is the only way to these answers.
+// complianceReport counts what applicants for a job, or for all of a tenant's, answered to the compliance groups'
+// questions. Who read it is logged: it is the only way to these answers.
 func complianceReport(r *request) (any, error) {
 	t := r.tenant
 	var job *string

@@ -38,19 +38,23 @@ func (r *request) read(most int64) (err error) {
 }
 
 func tooSlow() error {
-	return problem.New(http.StatusRequestTimeout, "the body came too slowly, or stood still: send it again, without pauses").Closing()
+	return problem.New(http.StatusRequestTimeout,
+		"the body came too slowly, or stood still: send it again, without pauses").Closing()
 }
 
 // decode reads the body as JSON: one object, in UTF-8, with each member once and none that the struct T does not know.
 func decode[T any](r *request) (v T, err error) {
 	if gateway.TextType(r.Header) != "application/json" {
-		return v, problem.New(http.StatusUnsupportedMediaType, "send the body as JSON, with the header Content-Type: application/json")
+		return v, problem.New(http.StatusUnsupportedMediaType,
+			"send the body as JSON, with the header Content-Type: application/json")
 	}
 	if err := json.Unmarshal(r.body, &v, json.RejectUnknownMembers(true)); err != nil {
 		return v, problem.New(http.StatusBadRequest, unreadable(err))
 	}
-	if jsontext.Value(r.body).Kind() != '{' { // null is nothing to a struct, and would empty what it is put in the place of
-		return v, problem.New(http.StatusBadRequest, "the body is null: send one JSON object, with what there is to say in it")
+	// null is nothing to a struct, and would empty what it is put in the place of
+	if jsontext.Value(r.body).Kind() != '{' {
+		return v, problem.New(http.StatusBadRequest,
+			"the body is null: send one JSON object, with what there is to say in it")
 	}
 	return v, nil
 }
@@ -73,11 +77,14 @@ func unreadable(err error) string {
 	case errors.Is(err, jsontext.ErrDuplicateName) && errors.As(err, &syntax):
 		return fmt.Sprintf("the body has the member %s twice: keep one of them", member(syntax.JSONPointer))
 	case errors.As(err, &syntax):
-		return fmt.Sprintf("the body is not JSON (byte %d): send one JSON object in UTF-8, and nothing after it", syntax.ByteOffset)
+		return fmt.Sprintf("the body is not JSON (byte %d): send one JSON object in UTF-8, and nothing after it",
+			syntax.ByteOffset)
 	case errors.Is(err, json.ErrUnknownName) && errors.As(err, &semantic):
-		return fmt.Sprintf("the body has a member %s, which is unknown here: leave it out, or look for its right name in openapi.json", member(semantic.JSONPointer))
+		return fmt.Sprintf("the body has a member %s, which is unknown here: leave it out, or look for its right "+
+			"name in openapi.json", member(semantic.JSONPointer))
 	case errors.As(err, &semantic) && semantic.JSONPointer != "":
-		return fmt.Sprintf("the member %s of the body is not what goes there: look at openapi.json", member(semantic.JSONPointer))
+		return fmt.Sprintf("the member %s of the body is not what goes there: look at openapi.json",
+			member(semantic.JSONPointer))
 	}
 	return "the body is not what goes here: look at openapi.json"
 }

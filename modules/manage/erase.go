@@ -68,11 +68,15 @@ func eraseCandidate(r *request) (any, error) {
 	}
 	switch {
 	case in.Candidate == "":
-		return nil, problem.New(http.StatusUnprocessableEntity, `candidate is missing: name whose exports are to be erased, as {"candidate":"c-1"}`)
+		return nil, problem.New(http.StatusUnprocessableEntity,
+			`candidate is missing: name whose exports are to be erased, as {"candidate":"c-1"}`)
 	case len(in.Candidate) > longestCandidate || hiring.CandidateKey(in.Candidate) != in.Candidate:
-		return nil, problem.Newf(http.StatusUnprocessableEntity, "exports are not found by an id of more than %d bytes, or with a U+0000 in it: erase each of them by its UUID", longestCandidate)
+		return nil, problem.Newf(http.StatusUnprocessableEntity,
+			"exports are not found by an id of more than %d bytes, or with a U+0000 in it: erase each of them by its UUID",
+			longestCandidate)
 	}
-	rows, next, err := r.db.ListExports(r.Context(), store.ExportFilter{Tenant: r.PathValue("tenant"), Candidate: in.Candidate, Before: before, Limit: r.page.limit})
+	rows, next, err := r.db.ListExports(r.Context(), store.ExportFilter{Tenant: r.PathValue("tenant"),
+		Candidate: in.Candidate, Before: before, Limit: r.page.limit})
 	if err != nil {
 		return nil, err
 	}

@@ -33,8 +33,8 @@ const (
 	shortAnswer  = 4 << 10
 )
 
-// exportCandidate exports a candidate, to a named integration or to every configured one. It answers once each was tried, so
-// that the person who asked sees what is wrong; trying goes on behind.
+// exportCandidate exports a candidate, to a named integration or to every configured one. It answers once each was
+// tried, so that the person who asked sees what is wrong; trying goes on behind.
 func exportCandidate(r *request) (any, error) {
 	in, err := decodeAny[struct {
 		Integration    string `json:"integration"`
@@ -51,7 +51,8 @@ func exportCandidate(r *request) (any, error) {
 	}
 	var e *hiring.Export
 	err = r.write(func(tx *store.Tx) (err error) {
-		e, err = triggered.Export(tx, trigger.Request{Tenant: t.Name, Candidate: r.PathValue("id"), Integrations: to, Application: in.JobApplication})
+		e, err = triggered.Export(tx, trigger.Request{Tenant: t.Name, Candidate: r.PathValue("id"), Integrations: to,
+			Application: in.JobApplication})
 		if err != nil {
 			return err
 		}
@@ -88,7 +89,8 @@ func (r *request) destinations(triggered *trigger.Trigger, t *hiring.Tenant, nam
 	}
 	switch {
 	case named == "" && len(configured) == 0:
-		return nil, problem.New(http.StatusConflict, "this tenant has no configured integration that the candidate could be exported to: add one first")
+		return nil, problem.New(http.StatusConflict,
+			"this tenant has no configured integration that the candidate could be exported to: add one first")
 	case named == "":
 		return configured, nil
 	}
@@ -96,7 +98,8 @@ func (r *request) destinations(triggered *trigger.Trigger, t *hiring.Tenant, nam
 		return nil, err
 	}
 	if !slices.Contains(configured, named) {
-		return nil, problem.New(http.StatusConflict, "that integration is not configured: it has to answer VERIFY with 200 first")
+		return nil, problem.New(http.StatusConflict,
+			"that integration is not configured: it has to answer VERIFY with 200 first")
 	}
 	return []string{named}, nil
 }
@@ -141,7 +144,8 @@ func notTried(e *hiring.Export) string {
 	if e.DispatchedAt.IsZero() {
 		return "it was not tried yet: it waits for Temporal, and goes out as soon as that answers"
 	}
-	return "it was not tried yet: it waits for its turn at this integration, or for its documents to be scanned, and goes out by itself"
+	return "it was not tried yet: it waits for its turn at this integration, or for its documents to be scanned, " +
+		"and goes out by itself"
 }
 
 func (r *request) outcome(e *hiring.Export, all []*hiring.Delivery) (any, error) {

@@ -10,17 +10,20 @@ import (
 	"github.com/hiregate/hiregate/internal/store"
 )
 
-// outcomes are those that exports are found by: a delivery is written with its first attempt, or when it is held, and not before.
+// outcomes are those that exports are found by: a delivery is written with its first attempt, or when it is held, and
+// not before.
 var outcomes = []hiring.Outcome{hiring.Retrying, hiring.Held, hiring.Delivered, hiring.Failed, hiring.Expired}
 
-// exports are a tenant's, the newest first, also of one that is removed; allExports are those of all tenants that the caller sees.
+// exports are a tenant's, the newest first, also of one that is removed; allExports are those of all tenants that the
+// caller sees.
 var (
 	exports = resource[any]{
-		path: inTenant + "/exports", id: "uuid", kind: "export", scope: removed, reader: hiring.Viewer, personal: true, filters: exportFilters,
-		list: listExports, find: findExport, view: itself[any],
+		path: inTenant + "/exports", id: "uuid", kind: "export", scope: removed, reader: hiring.Viewer, personal: true,
+		filters: exportFilters, list: listExports, find: findExport, view: itself[any],
 	}
 	allExports = resource[any]{
-		path: "/v1/exports", kind: "export", reader: hiring.Viewer, personal: true, filters: exportFilters, list: listExports, view: itself[any],
+		path: "/v1/exports", kind: "export", reader: hiring.Viewer, personal: true, filters: exportFilters,
+		list: listExports, view: itself[any],
 	}
 	exportFilters = []string{"outcome", "integration", "candidate", "quarantined", "since", "until"}
 )
@@ -38,7 +41,8 @@ func listExports(r *request) ([]any, string, error) {
 		f.Tenant = name
 	}
 	if f.Tenant == "" && (f.Integration != "" || f.Candidate != "") {
-		return nil, "", problem.New(http.StatusBadRequest, "integration and candidate are names within a tenant: ask for the exports of one, at /v1/tenants/{tenant}/exports")
+		return nil, "", problem.New(http.StatusBadRequest, "integration and candidate are names within a tenant: ask for "+
+			"the exports of one, at /v1/tenants/{tenant}/exports")
 	}
 	rows, next, err := r.db.ListExports(r.Context(), f)
 	if err != nil {
@@ -81,10 +85,12 @@ func (r *request) knownTenant(name string) error {
 func (r *request) exportFilter() (f store.ExportFilter, err error) {
 	q := r.query
 	f = store.ExportFilter{
-		Outcome: hiring.Outcome(q.Get("outcome")), Integration: q.Get("integration"), Candidate: q.Get("candidate"), Limit: r.page.limit,
+		Outcome: hiring.Outcome(q.Get("outcome")), Integration: q.Get("integration"), Candidate: q.Get("candidate"),
+		Limit: r.page.limit,
 	}
 	if f.Outcome == hiring.Pending {
-		return f, problem.New(http.StatusBadRequest, "what is pending is not found by its outcome, since a delivery is written with its first attempt: "+
+		return f, problem.New(http.StatusBadRequest, "what is pending is not found by its outcome, since a delivery is "+
+			"written with its first attempt: "+
 			"leave outcome out, and each export tells what is pending; since and until narrow the list")
 	}
 	if f.Outcome != "" && !slices.Contains(outcomes, f.Outcome) {

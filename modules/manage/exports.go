@@ -95,8 +95,10 @@ func stateOf(e *hiring.Export) string {
 func (r *request) itemOf(e *hiring.Export) exportItem {
 	_, configured := r.gateway.Config.Tenant(e.Tenant)
 	return exportItem{
-		ID: e.Key, Tenant: e.Tenant, Removed: !configured, ReceivedAt: e.ReceivedAt, Candidate: e.CandidateID, Attachments: e.Attachments, Size: e.Size,
-		SHA256: hex.EncodeToString(e.SHA256[:]), Round: e.Round, Workflow: e.WorkflowID, State: stateOf(e), DispatchedAt: e.DispatchedAt, Fault: e.Fault,
+		ID: e.Key, Tenant: e.Tenant, Removed: !configured, ReceivedAt: e.ReceivedAt, Candidate: e.CandidateID,
+		Attachments: e.Attachments, Size: e.Size,
+		SHA256: hex.EncodeToString(e.SHA256[:]), Round: e.Round, Workflow: e.WorkflowID, State: stateOf(e),
+		DispatchedAt: e.DispatchedAt, Fault: e.Fault,
 		Quarantined: e.Quarantined, Findings: e.Findings, ErasedAt: e.ErasedAt,
 		Deliveries: []delivery{},
 	}
@@ -104,7 +106,8 @@ func (r *request) itemOf(e *hiring.Export) exportItem {
 
 func deliveryOf(d *hiring.Delivery) delivery {
 	return delivery{
-		Integration: d.Integration, Round: d.Round, Outcome: d.Outcome, Class: d.Class(), Attempts: d.Attempts, Reason: d.Reason,
+		Integration: d.Integration, Round: d.Round, Outcome: d.Outcome, Class: d.Class(), Attempts: d.Attempts,
+		Reason:    d.Reason,
 		UpdatedAt: d.UpdatedAt, NextAt: d.NextAt,
 	}
 }
@@ -146,7 +149,8 @@ func findExport(r *request) (any, error) {
 		one := deliveryDetail{delivery: deliveryOf(d), History: []attempt{}}
 		for _, a := range attempts {
 			one.History = append(one.History, attempt{
-				Number: a.Number, StartedAt: a.StartedAt, DurationMs: float64(a.Duration.Microseconds()) / 1000, Status: a.Status, Error: a.Error,
+				Number: a.Number, StartedAt: a.StartedAt, DurationMs: float64(a.Duration.Microseconds()) / 1000, Status: a.Status,
+				Error:  a.Error,
 				Answer: text(a.Answer),
 			})
 		}

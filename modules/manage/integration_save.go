@@ -14,8 +14,8 @@ import (
 	"github.com/hiregate/hiregate/internal/webhook"
 )
 
-// integrationInput is what is posted or put. URL and secret stay where an edit leaves them out: nobody can read them to send
-// them back.
+// integrationInput is what is posted or put. URL and secret stay where an edit leaves them out: nobody can read them
+// to send them back.
 type integrationInput struct {
 	Name      string              `json:"name"`
 	URL       string              `json:"url"`
@@ -46,7 +46,8 @@ func addIntegration(r *request) (any, error) {
 		return nil, err
 	}
 	if _, ok := t.Integration(in.Name); ok {
-		return nil, problem.New(http.StatusConflict, "this tenant has an integration of that name: choose another, or change that one")
+		return nil, problem.New(http.StatusConflict,
+			"this tenant has an integration of that name: choose another, or change that one")
 	}
 	return r.saveIntegration(t, nil, in)
 }
@@ -68,7 +69,8 @@ func putIntegration(r *request) (any, error) {
 	}
 	name := r.PathValue("name")
 	if in.Name != "" && in.Name != name {
-		return nil, problem.New(http.StatusUnprocessableEntity, "the body is of another integration than the address: leave its name out")
+		return nil, problem.New(http.StatusUnprocessableEntity,
+			"the body is of another integration than the address: leave its name out")
 	}
 	in.Name = name
 	t := r.tenant
@@ -154,9 +156,12 @@ func (r *request) saveIntegration(t *hiring.Tenant, before *hiring.Integration, 
 }
 
 // described returns the integration that the input describes, or which rule it breaks.
-func (r *request) described(t *hiring.Tenant, before *hiring.Integration, in integrationInput) (*hiring.Integration, error) {
+func (r *request) described(
+	t *hiring.Tenant, before *hiring.Integration, in integrationInput,
+) (*hiring.Integration, error) {
 	i := &hiring.Integration{
-		Tenant: t.Name, Name: in.Name, URL: in.URL, Secret: hiring.Secret(in.Secret), Documents: cmp.Or(in.Documents, hiring.Rehost),
+		Tenant: t.Name, Name: in.Name, URL: in.URL, Secret: hiring.Secret(in.Secret),
+		Documents:        cmp.Or(in.Documents, hiring.Rehost),
 		StandardWebhooks: in.Standard, InFlight: cmp.Or(in.InFlight, hiring.DefaultInFlight), Verify: true,
 	}
 	if before != nil {
@@ -175,13 +180,14 @@ func (r *request) described(t *hiring.Tenant, before *hiring.Integration, in int
 	return i, invalid(err)
 }
 
-// verify sends a VERIFY event now (contract, "States and transitions"): an integration that does not answer it with exactly 200
-// is not saved.
+// verify sends a VERIFY event now (contract, "States and transitions"): an integration that does not answer it with
+// exactly 200 is not saved.
 func (r *request) verify(i *hiring.Integration) (*store.IntegrationStatus, error) {
 	c := r.gateway.Config
 	answer, reason, err := c.Names.Verify(r.Context(), c.Egress.Client(), i)
 	if err != nil {
-		return nil, problem.New(http.StatusServiceUnavailable, "the verification was interrupted: send the request again").RetryAfter(time.Second)
+		return nil, problem.New(http.StatusServiceUnavailable,
+			"the verification was interrupted: send the request again").RetryAfter(time.Second)
 	}
 	metrics.Verification(i.Tenant, i.Name, reason == "")
 	if reason == "" {
@@ -217,7 +223,8 @@ func deleteIntegration(r *request) (any, error) {
 		if err := tx.DeleteIntegration(i, now); err != nil {
 			return err
 		}
-		return tx.UpsertIntegrationStatus(i, store.IntegrationStatus{State: hiring.Removed, Reason: "somebody removed it", UpdatedAt: now})
+		return tx.UpsertIntegrationStatus(i, store.IntegrationStatus{State: hiring.Removed, Reason: "somebody removed it",
+			UpdatedAt: now})
 	})
 	if err == nil {
 		err = r.refresh()

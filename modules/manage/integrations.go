@@ -38,8 +38,9 @@ func integrationOf(i *hiring.Integration, s store.IntegrationStatus) integration
 		s.State, s.Reason = hiring.Configured, "verify off: it is trusted without VERIFY"
 	}
 	shown := integration{
-		ID: i.Name, Tenant: i.Tenant, Name: i.Name, State: s.State, Reason: s.Reason, Attempts: s.Attempts, UpdatedAt: s.UpdatedAt,
-		URL: origin(i.URL), Documents: i.Documents, Standard: i.StandardWebhooks, InFlight: cmp.Or(i.InFlight, hiring.DefaultInFlight),
+		ID: i.Name, Tenant: i.Tenant, Name: i.Name, State: s.State, Reason: s.Reason, Attempts: s.Attempts,
+		UpdatedAt: s.UpdatedAt, URL: origin(i.URL), Documents: i.Documents, Standard: i.StandardWebhooks,
+		InFlight: cmp.Or(i.InFlight, hiring.DefaultInFlight),
 		Declared: i.Row.Version == 0, Version: i.Row.Version,
 	}
 	for _, gap := range i.Retry {
@@ -148,5 +149,6 @@ func enable(r *request) (any, error) {
 	case errors.Is(err, store.ErrUnavailable):
 		return nil, err
 	}
-	return nil, r.noTemporal(err, "the integration is not disabled any more, and Temporal, which has it verified, does not answer: VERIFY is sent once that is back")
+	return nil, r.noTemporal(err, "the integration is not disabled any more, and Temporal, which has it verified, "+
+		"does not answer: VERIFY is sent once that is back")
 }

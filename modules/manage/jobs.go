@@ -38,8 +38,8 @@ var jobs = kind[hiring.Job]{
 
 var noJob = problem.New(http.StatusNotFound, "this tenant has no job of that id")
 
-// maxJob is how large a job may be as JSON: several times a list of questions, which is shorter as CSV. A body of twice that can have
-// other escapes and spaces, so that each job can be sent as it is shown.
+// maxJob is how large a job may be as JSON: several times a list of questions, which is shorter as CSV. A body of
+// twice that can have other escapes and spaces, so that each job can be sent as it is shown.
 const maxJob = 4 << 20
 
 func checkJob(j *hiring.Job) error {
@@ -50,7 +50,8 @@ func checkJob(j *hiring.Job) error {
 	sent.Row = hiring.Row{} // what the store keeps beside it may grow
 	raw, err := json.Marshal(&sent)
 	if err == nil && len(raw) > maxJob {
-		err = &hiring.InvalidError{Faults: []string{fmt.Sprintf("the job is larger than %d MiB as JSON: shorten its questions", maxJob>>20)}}
+		err = &hiring.InvalidError{Faults: []string{fmt.Sprintf("the job is larger than %d MiB as JSON: "+
+			"shorten its questions", maxJob>>20)}}
 	}
 	return err
 }

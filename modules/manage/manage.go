@@ -20,8 +20,8 @@ import (
 	"github.com/hiregate/hiregate/internal/store"
 )
 
-// API serves the routes of routes.go, whatever path it is mounted under; that path is taken off before. openapi.json describes
-// them.
+// API serves the routes of routes.go, whatever path it is mounted under; that path is taken off before. openapi.json
+// describes them.
 //
 // Answers are JSON, errors application/problem+json. Times are RFC 3339 in UTC; one that is not set is left out.
 type API struct {
@@ -33,8 +33,8 @@ type API struct {
 	mux      *http.ServeMux
 }
 
-// New makes the API of the gateway that is asked for with each request; nil says that none is running. It asks nobody who they
-// are: whoever mounts it lets in only those who may do everything.
+// New makes the API of the gateway that is asked for with each request; nil says that none is running. It asks nobody
+// who they are: whoever mounts it lets in only those who may do everything.
 func New(gateway func() *gateway.Gateway, log *zap.Logger) *API { return newAPI(gateway, false, log) }
 
 // NewKeyed makes the API for those who have an API key, each within its tenant and its role.
@@ -89,7 +89,8 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (a *API) serve(w http.ResponseWriter, r *http.Request, route route) {
 	g := a.gateway()
 	if g == nil {
-		problem.New(http.StatusServiceUnavailable, "no gateway is running here: its configuration has no global option hiregate, or it is just starting or ending").
+		problem.New(http.StatusServiceUnavailable, "no gateway is running here: its configuration has no global option "+
+			"hiregate, or it is just starting or ending").
 			RetryAfter(time.Second).Write(w)
 		return
 	}

@@ -87,8 +87,10 @@ func (r *request) client(c *identity.Client) (oauthClient, error) {
 }
 
 func oauthClientOf(c *identity.Client, secrets int) oauthClient {
-	return oauthClient{ID: c.ID, oauthSettings: oauthSettings{Name: c.Name, RedirectURIs: c.RedirectURIs, PostLogoutRedirectURIs: c.LogoutURIs, Algorithm: c.Algorithm,
-		SecretPost: c.SecretPost, RequirePKCE: c.RequirePKCE, Consent: c.Consent}, Secrets: secrets, CreatedAt: c.CreatedAt, DisabledAt: c.DisabledAt}
+	return oauthClient{ID: c.ID, oauthSettings: oauthSettings{Name: c.Name, RedirectURIs: c.RedirectURIs,
+		PostLogoutRedirectURIs: c.LogoutURIs, Algorithm: c.Algorithm,
+		SecretPost: c.SecretPost, RequirePKCE: c.RequirePKCE, Consent: c.Consent}, Secrets: secrets, CreatedAt: c.CreatedAt,
+		DisabledAt: c.DisabledAt}
 }
 
 // clientTag is the entity tag of an application: a hash of what is shown of it, for it has no version.
@@ -120,7 +122,9 @@ func (r *request) newSecret(sent string) (secret string, hash identity.Hash, err
 		return secret, hash, nil
 	}
 	if !r.gateway.Config.Dev || !devSecret.MatchString(sent) {
-		return "", hash, problem.New(http.StatusUnprocessableEntity, "secret is made here, so that it can't be guessed: leave it out; in development mode it may be 8 to 255 of the characters A-Z, a-z, 0-9, _ and -")
+		return "", hash, problem.New(http.StatusUnprocessableEntity,
+			"secret is made here, so that it can't be guessed: leave it out; in development mode it may be 8 to 255 of the "+
+				"characters A-Z, a-z, 0-9, _ and -")
 	}
 	return sent, identity.HashSecret(sent), nil
 }
@@ -164,7 +168,8 @@ func addClient(r *request) (any, error) {
 
 // repeatedClient refuses the repeat of a request that made a secret.
 func repeatedClient(*request, string) (any, error) {
-	return nil, shownOnce("secret", "make another with POST …/reset and a new Idempotency-Key (hiregate oauth-client reset)")
+	return nil, shownOnce("secret", "make another with POST …/reset and a new Idempotency-Key "+
+		"(hiregate oauth-client reset)")
 }
 
 // withSecret shows an application, with a secret that was made.
@@ -229,8 +234,8 @@ func disableClient(r *request) (any, error) {
 	})
 }
 
-// resetClient makes another secret, which is shown this once. The newest one that there was stays good beside it, until it is ended;
-// an application that was disabled may ask again, with the new one alone.
+// resetClient makes another secret, which is shown this once. The newest one that there was stays good beside it,
+// until it is ended; an application that was disabled may ask again, with the new one alone.
 func resetClient(r *request) (any, error) {
 	c, err := findClient(r)
 	if err != nil {

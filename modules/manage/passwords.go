@@ -34,7 +34,8 @@ func (r *request) hashPassword(plain string, into *string) (made string, err err
 	hash, err := password.Hash(r.Context(), plain)
 	switch {
 	case errors.Is(err, password.ErrBusy):
-		return "", problem.New(http.StatusTooManyRequests, "too many passwords are being hashed: ask again in a moment").RetryAfter(time.Second)
+		return "", problem.New(http.StatusTooManyRequests,
+			"too many passwords are being hashed: ask again in a moment").RetryAfter(time.Second)
 	case err != nil:
 		return "", err
 	}

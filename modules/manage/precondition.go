@@ -10,8 +10,9 @@ import (
 	"github.com/hiregate/hiregate/internal/problem"
 )
 
-// tag is the entity tag (RFC 9110 section 8.8.3) of a resource: when it was made, for one that is deleted and made again begins with
-// version 1 again, its version, and what is shown beside it that changes without it. It is empty where the resource is not stored.
+// tag is the entity tag (RFC 9110 section 8.8.3) of a resource: when it was made, for one that is deleted and made
+// again begins with version 1 again, its version, and what is shown beside it that changes without it. It is empty
+// where the resource is not stored.
 func tag(row *hiring.Row, beside ...string) string {
 	if row.Version == 0 {
 		return ""
@@ -23,15 +24,17 @@ func tag(row *hiring.Row, beside ...string) string {
 	return `"` + t + `"`
 }
 
-// expect checks If-Match and If-None-Match (RFC 9110 section 13.1) of a request that changes the resource with this tag; empty:
-// there is none. Ask it within the transaction that does so.
+// expect checks If-Match and If-None-Match (RFC 9110 section 13.1) of a request that changes the resource with this
+// tag; empty: there is none. Ask it within the transaction that does so.
 func (r *request) expect(tag string) error {
 	if match := r.Header.Values("If-Match"); len(match) > 0 {
 		switch {
 		case tag == "":
-			return problem.New(http.StatusPreconditionFailed, "there is nothing at this address that If-Match could match: leave If-Match out to make it")
+			return problem.New(http.StatusPreconditionFailed,
+				"there is nothing at this address that If-Match could match: leave If-Match out to make it")
 		case !listsTag(match, tag):
-			return problem.New(http.StatusPreconditionFailed, "it was changed since you read it: read it again, and send the ETag of that answer as If-Match")
+			return problem.New(http.StatusPreconditionFailed, "it was changed since you read it: read it again, and send "+
+				"the ETag of that answer as If-Match")
 		}
 	}
 	if none := r.Header.Values("If-None-Match"); len(none) > 0 && tag != "" && listsTagWeakly(none, tag) {
@@ -45,8 +48,8 @@ func (r *request) conditional() bool {
 	return len(r.Header.Values("If-Match")) > 0 || len(r.Header.Values("If-None-Match")) > 0
 }
 
-// listsTag reports whether a header's list of entity tags has one, or is "*". It compares strongly, as If-Match wants it (RFC 9110 section
-// 8.8.3.2): a weak tag never matches.
+// listsTag reports whether a header's list of entity tags has one, or is "*". It compares strongly, as If-Match wants
+// it (RFC 9110 section 8.8.3.2): a weak tag never matches.
 func listsTag(header []string, tag string) bool {
 	for _, one := range strings.Split(strings.Join(header, ","), ",") {
 		if one = strings.TrimSpace(one); one == "*" || one == tag {

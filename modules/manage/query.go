@@ -33,7 +33,8 @@ func (r *request) readQueries(known []string) (url.Values, error) {
 		case len(known) == 0:
 			return nil, problem.New(http.StatusBadRequest, "this address takes no query parameters")
 		case !slices.Contains(known, name):
-			return nil, problem.Newf(http.StatusBadRequest, "the query parameter %.40q is unknown here; known are %s", name, strings.Join(known, ", "))
+			return nil, problem.Newf(http.StatusBadRequest, "the query parameter %.40q is unknown here; known are %s", name,
+				strings.Join(known, ", "))
 		}
 		for _, value := range values {
 			if !utf8.ValidString(value) || strings.ContainsRune(value, 0) {
@@ -51,7 +52,8 @@ func instant(q url.Values, name string) (time.Time, error) {
 	}
 	t, err := time.Parse(time.RFC3339, q.Get(name))
 	if err != nil || t.Year() < 1970 || t.Year() > 2200 {
-		return time.Time{}, problem.Newf(http.StatusBadRequest, "%s must be a time such as 2026-11-20T12:00:00Z (RFC 3339); percent-encode a +", name)
+		return time.Time{}, problem.Newf(http.StatusBadRequest,
+			"%s must be a time such as 2026-11-20T12:00:00Z (RFC 3339); percent-encode a +", name)
 	}
 	return t, nil
 }

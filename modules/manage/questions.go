@@ -31,8 +31,8 @@ type row struct {
 	faults []string
 }
 
-// importQuestions puts a list of questions in the place of those that a job has. When a row is refused, nothing is changed, and all
-// that is wrong with each row is told, for the first 50 of them.
+// importQuestions puts a list of questions in the place of those that a job has. When a row is refused, nothing is
+// changed, and all that is wrong with each row is told, for the first 50 of them.
 func importQuestions(r *request) (any, error) {
 	t := r.tenant
 	rows, err := r.rows()
@@ -73,7 +73,8 @@ func importQuestions(r *request) (any, error) {
 func accepted(rows []row) ([]hiring.Question, error) {
 	if len(rows) > hiring.MaxQuestions {
 		return nil, problem.Newf(http.StatusUnprocessableEntity, "the list has more than %d questions, the next one at %s, "+
-			"and nothing was imported: leave some out, and send all of the list again", hiring.MaxQuestions, rows[hiring.MaxQuestions].at)
+			"and nothing was imported: leave some out, and send all of the list again", hiring.MaxQuestions,
+			rows[hiring.MaxQuestions].at)
 	}
 	questions := make([]hiring.Question, len(rows))
 	first := map[string]string{}
@@ -99,7 +100,8 @@ func accepted(rows []row) ([]hiring.Question, error) {
 	if refused == 0 {
 		return questions, nil
 	}
-	sentence := fmt.Sprintf("%d of %d rows were refused, and nothing was imported: mend them, and send all of the list again", refused, len(rows))
+	sentence := fmt.Sprintf("%d of %d rows were refused, and nothing was imported: mend them, and send "+
+		"all of the list again", refused, len(rows))
 	if refused > len(findings) {
 		sentence += fmt.Sprintf("; the first %d are listed", len(findings))
 	}
@@ -126,7 +128,8 @@ func (r *request) rows() ([]row, error) {
 	case "text/csv":
 		return csvRows(r.body)
 	}
-	return nil, problem.New(http.StatusUnsupportedMediaType, "send the questions as JSON or CSV, with the header Content-Type: application/json or text/csv")
+	return nil, problem.New(http.StatusUnsupportedMediaType,
+		"send the questions as JSON or CSV, with the header Content-Type: application/json or text/csv")
 }
 
 // jsonRows reads an array of questions. A row stands where its object begins.
@@ -134,9 +137,12 @@ func jsonRows(body []byte) (rows []row, err error) {
 	in := jsontext.NewDecoder(bytes.NewReader(body))
 	bad := func(err error) error {
 		if broken := new(jsontext.SyntacticError); errors.As(err, &broken) {
-			return problem.Newf(http.StatusBadRequest, "the body is not JSON (line %d): send an array of questions in UTF-8, and nothing after it", lineAt(body, broken.ByteOffset))
+			return problem.Newf(http.StatusBadRequest,
+				"the body is not JSON (line %d): send an array of questions in UTF-8, and nothing after it",
+				lineAt(body, broken.ByteOffset))
 		}
-		return problem.New(http.StatusBadRequest, "the body is not JSON: send an array of questions in UTF-8, and nothing after it")
+		return problem.New(http.StatusBadRequest,
+			"the body is not JSON: send an array of questions in UTF-8, and nothing after it")
 	}
 	if in.PeekKind() != '[' {
 		if _, err := in.ReadToken(); err != nil {
@@ -182,7 +188,8 @@ func lineAt(body []byte, offset int64) int {
 // columns are those that a CSV file may have, in any order and any case; the first three must be there.
 var columns = []string{"id", "format", "label", "isRequired", "options", "maxLength", "check", "group"}
 
-// csvRows reads questions as RFC 4180 has it, with a header line; where that has a semicolon and no comma, semicolons separate.
+// csvRows reads questions as RFC 4180 has it, with a header line; where that has a semicolon and no comma, semicolons
+// separate.
 func csvRows(body []byte) (rows []row, err error) {
 	body = bytes.TrimPrefix(body, []byte("\ufeff"))
 	if !utf8.Valid(body) {
@@ -195,7 +202,8 @@ func csvRows(body []byte) (rows []row, err error) {
 	}
 	header, err := in.Read()
 	if err != nil {
-		return nil, problem.New(http.StatusBadRequest, "the file has no header line that can be read: begin it with id,format,label,isRequired,options,maxLength,check")
+		return nil, problem.New(http.StatusBadRequest, "the file has no header line that can be read: begin it with "+
+			"id,format,label,isRequired,options,maxLength,check")
 	}
 	names, err := named(header)
 	if err != nil {
@@ -207,7 +215,8 @@ func csvRows(body []byte) (rows []row, err error) {
 		case errors.Is(err, io.EOF):
 			return rows, nil
 		case errors.As(err, &broken): // where the next row begins can't be told
-			return append(rows, row{at: fmt.Sprintf("line %d", broken.Line), faults: []string{`has a quote that can't be read: write each quote within a cell in quotes twice; what follows was not looked at`}}), nil
+			return append(rows, row{at: fmt.Sprintf("line %d", broken.Line),
+				faults: []string{`has a quote that can't be read: write each quote within a cell in quotes twice; what follows was not looked at`}}), nil
 		case err != nil:
 			return nil, problem.New(http.StatusBadRequest, "the file can't be read as CSV")
 		}
@@ -224,7 +233,8 @@ func named(header []string) (names []string, err error) {
 	for _, cell := range header {
 		n := slices.IndexFunc(columns, func(c string) bool { return strings.EqualFold(c, strings.TrimSpace(cell)) })
 		if n < 0 {
-			return nil, problem.Newf(http.StatusBadRequest, "the file has a column %.40q, which is unknown: use %s", cell, strings.Join(columns, ", "))
+			return nil, problem.Newf(http.StatusBadRequest, "the file has a column %.40q, which is unknown: use %s", cell,
+				strings.Join(columns, ", "))
 		}
 		if slices.Contains(names, columns[n]) {
 			return nil, problem.New(http.StatusBadRequest, "the file has the column "+columns[n]+" twice: leave one out")
@@ -233,7 +243,8 @@ func named(header []string) (names []string, err error) {
 	}
 	for _, must := range columns[:3] {
 		if !slices.Contains(names, must) {
-			return nil, problem.New(http.StatusBadRequest, "the file has no column "+must+": add it, and name it in the header line")
+			return nil, problem.New(http.StatusBadRequest,
+				"the file has no column "+must+": add it, and name it in the header line")
 		}
 	}
 	return names, nil
@@ -242,7 +253,8 @@ func named(header []string) (names []string, err error) {
 func csvRow(at string, names, cells []string) row {
 	one := row{at: at}
 	if len(cells) != len(names) {
-		one.faults = []string{fmt.Sprintf("has %d cells, and the header line %d: put cells with a separator in them into quotes", len(cells), len(names))}
+		one.faults = []string{fmt.Sprintf("has %d cells, and the header line %d: put cells with a "+
+			"separator in them into quotes", len(cells), len(names))}
 		return one
 	}
 	for n, cell := range cells {

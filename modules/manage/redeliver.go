@@ -24,16 +24,19 @@ func redeliver(r *request) (any, error) {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), patience)
 	defer cancel()
-	res, err := r.gateway.Runtime.Redeliverer.Redeliver(ctx, e.Tenant, e.Key, integrations, func(tx *store.Tx, _ export.Redelivery) error {
-		return r.note(tx, exportPath(e))
-	})
+	res, err := r.gateway.Runtime.Redeliverer.Redeliver(ctx, e.Tenant, e.Key, integrations,
+		func(tx *store.Tx, _ export.Redelivery) error {
+			return r.note(tx, exportPath(e))
+		})
 	switch {
 	case err == nil:
 		return res, nil
-	case errors.As(err, new(*export.RefusedError)), errors.Is(err, store.ErrUnavailable), errors.Is(err, store.ErrLeaseLost):
+	case errors.As(err, new(*export.RefusedError)), errors.Is(err, store.ErrUnavailable),
+		errors.Is(err, store.ErrLeaseLost):
 		return nil, err
 	}
-	return nil, r.noTemporal(err, "this export is under way, and Temporal, which carries it, does not answer: it goes on by itself once that is back")
+	return nil, r.noTemporal(err, "this export is under way, and Temporal, which carries it, does not answer: it goes "+
+		"on by itself once that is back")
 }
 
 // redelivered answers the repeat of a request that began a round, from where the export's round is now.
@@ -67,7 +70,8 @@ func (r *request) integrations() ([]string, error) {
 		return nil, err
 	}
 	if body.Integrations != nil && len(body.Integrations) == 0 {
-		return nil, problem.New(http.StatusBadRequest, "integrations is empty: name at least one, or leave it out for all of the tenant's")
+		return nil, problem.New(http.StatusBadRequest,
+			"integrations is empty: name at least one, or leave it out for all of the tenant's")
 	}
 	slices.Sort(body.Integrations)
 	return slices.Compact(body.Integrations), nil

@@ -11,7 +11,8 @@ import (
 
 // report logs who did what to which resource, by ids alone. It logs and counts rejected keys.
 func (a *API) report(r *request, route route, good bool) {
-	fields := append([]zap.Field{zap.String("key", r.caller.id), zap.String("request", route.method+" "+route.path)}, r.logged...)
+	fields := append([]zap.Field{zap.String("key", r.caller.id), zap.String("request", route.method+" "+route.path)},
+		r.logged...)
 	switch {
 	case r.denied != "":
 		metrics.KeyRefused("manage", r.denied)
@@ -28,8 +29,8 @@ func (a *API) report(r *request, route route, good bool) {
 	}
 }
 
-// target says what a request is about: the tenant, the kind and id of the resource that the path names or else of what it lists, and
-// what was made. An id that is unique within another resource has that one's in front.
+// target says what a request is about: the tenant, the kind and id of the resource that the path names or else of what
+// it lists, and what was made. An id that is unique within another resource has that one's in front.
 func (r *request) target(route route) []zap.Field {
 	segments := strings.Split(route.path, "/")
 	kind, ids := segments[len(segments)-1], []string(nil)

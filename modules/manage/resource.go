@@ -31,8 +31,8 @@ type kind[T any] struct {
 	remove func(*store.Tx, *T) error
 	check  func(*T) error
 
-	// settle completes what is put from what is there, and says why it can't be put; before is nil where there is none yet. It may
-	// run more than once for the same resource.
+	// settle completes what is put from what is there, and says why it can't be put; before is nil where there is none
+	// yet. It may run more than once for the same resource.
 	settle func(tx *store.Tx, v, before *T) error
 	// clear removes what belongs to a resource that has just been deleted, and says why it must not be.
 	clear func(tx *store.Tx, v *T, now time.Time) error
@@ -40,8 +40,10 @@ type kind[T any] struct {
 
 func (k kind[T]) routes() []route {
 	return resource[*T]{
-		path: inTenant + "/" + k.path, id: "id", kind: k.list, reader: hiring.Viewer, writer: hiring.Operator, personal: k.personal, filters: k.filters,
-		list: k.rows, find: k.named, view: itself[*T], tag: func(v *T) string { return tag(k.row(v)) }, put: k.save, most: k.most, drop: k.drop,
+		path: inTenant + "/" + k.path, id: "id", kind: k.list, reader: hiring.Viewer, writer: hiring.Operator,
+		personal: k.personal, filters: k.filters,
+		list: k.rows, find: k.named, view: itself[*T], tag: func(v *T) string { return tag(k.row(v)) }, put: k.save,
+		most: k.most, drop: k.drop,
 	}.routes()
 }
 
@@ -59,7 +61,8 @@ func (k kind[T]) save(r *request) (any, error) {
 	}
 	id := r.PathValue("id")
 	if given := *k.id(&in); given != "" && given != id {
-		return nil, problem.Newf(http.StatusUnprocessableEntity, "the body is of another %s than the address: leave its id out, or send it to its own address", k.word)
+		return nil, problem.Newf(http.StatusUnprocessableEntity,
+			"the body is of another %s than the address: leave its id out, or send it to its own address", k.word)
 	}
 	*k.id(&in) = id
 	if err := invalid(k.check(&in)); err != nil {

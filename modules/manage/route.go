@@ -12,7 +12,8 @@ import (
 // handler answers a request: with a value that becomes JSON, with nothing, or with an error.
 type handler = func(*request) (any, error)
 
-// route is a method and a path of the API. Before serve is called, its query is checked and read, and its tenant is looked up.
+// route is a method and a path of the API. Before serve is called, its query is checked and read, and its tenant is
+// looked up.
 type route struct {
 	method, path string
 	role         hiring.Role // the least that it takes
@@ -25,8 +26,8 @@ type route struct {
 	most         int64    // bytes of the body; 0: maxBody
 	bodiless     bool     // it takes no body
 	personal     bool     // it shows personal data: who reads it is in the log
-	// repeat answers a POST whose Idempotency-Key was used before, from what is at the location that was stored with the key. nil: serve
-	// answers repeats as well, and does nothing twice.
+	// repeat answers a POST whose Idempotency-Key was used before, from what is at the location that was stored with the
+	// key. nil: serve answers repeats as well, and does nothing twice.
 	repeat func(r *request, location string) (any, error)
 }
 
@@ -34,9 +35,10 @@ type route struct {
 type scope int
 
 const (
-	configured scope = iota // a configured tenant's, where the path names one; else those of all tenants that the caller sees
-	removed                 // a tenant's that may not be configured: serve looks it up
-	shared                  // of no tenant: the caller's API key must open all of them
+	// a configured tenant's, where the path names one; else those of all tenants that the caller sees
+	configured scope = iota
+	removed          // a tenant's that may not be configured: serve looks it up
+	shared           // of no tenant: the caller's API key must open all of them
 )
 
 // prepare reads what every route needs: its query, the page that is asked for, and the tenant.
@@ -59,7 +61,8 @@ func (r *request) prepare(route route) (err error) {
 		}
 	case shared:
 		if r.caller.tenant != "" {
-			return problem.New(http.StatusNotFound, "this API key opens one tenant, and sign-in belongs to none: ask with a key that opens all")
+			return problem.New(http.StatusNotFound,
+				"this API key opens one tenant, and sign-in belongs to none: ask with a key that opens all")
 		}
 	}
 	return err
@@ -92,20 +95,25 @@ type resource[T any] struct {
 func (k resource[T]) routes() (all []route) {
 	item := k.path + "/{" + k.id + "}"
 	if k.list != nil {
-		all = append(all, route{method: http.MethodGet, path: k.path, role: k.reader, status: http.StatusOK, scope: k.scope, query: k.filters, list: k.kind,
+		all = append(all, route{method: http.MethodGet, path: k.path, role: k.reader, status: http.StatusOK, scope: k.scope,
+			query: k.filters, list: k.kind,
 			personal: k.personal, serve: k.listed})
 	}
 	if k.add != nil {
-		all = append(all, route{method: http.MethodPost, path: k.path, role: k.writer, status: http.StatusCreated, scope: k.scope, serve: k.add, repeat: k.repeat})
+		all = append(all, route{method: http.MethodPost, path: k.path, role: k.writer, status: http.StatusCreated,
+			scope: k.scope, serve: k.add, repeat: k.repeat})
 	}
 	if k.find != nil {
-		all = append(all, route{method: http.MethodGet, path: item, role: k.reader, status: http.StatusOK, scope: k.scope, personal: k.personal, serve: k.shown})
+		all = append(all, route{method: http.MethodGet, path: item, role: k.reader, status: http.StatusOK, scope: k.scope,
+			personal: k.personal, serve: k.shown})
 	}
 	if k.put != nil {
-		all = append(all, route{method: http.MethodPut, path: item, role: k.writer, status: http.StatusOK, scope: k.scope, most: k.most, serve: k.put})
+		all = append(all, route{method: http.MethodPut, path: item, role: k.writer, status: http.StatusOK, scope: k.scope,
+			most: k.most, serve: k.put})
 	}
 	if k.drop != nil {
-		all = append(all, route{method: http.MethodDelete, path: item, role: k.writer, status: http.StatusNoContent, scope: k.scope, serve: k.drop})
+		all = append(all, route{method: http.MethodDelete, path: item, role: k.writer, status: http.StatusNoContent,
+			scope: k.scope, serve: k.drop})
 	}
 	return all
 }
@@ -129,8 +137,8 @@ func (k resource[T]) shown(r *request) (any, error) {
 	return k.view(v), nil
 }
 
-// change returns a handler that finds what the path names and changes it in a transaction. It shows what do leaves of it; without a view
-// it answers nothing.
+// change returns a handler that finds what the path names and changes it in a transaction. It shows what do leaves of
+// it; without a view it answers nothing.
 func change[T any](find func(*request) (T, error), do func(*request, *store.Tx, T) error, view func(T) any) handler {
 	return func(r *request) (any, error) {
 		v, err := find(r)

@@ -23,9 +23,10 @@ const (
 // routes are all routes of the API, without its description.
 func routes() []route {
 	return slices.Concat(
-		apiKeys.routes(), tenants.routes(), integrations.routes(), allIntegrations.routes(), candidates.routes(), jobs.routes(), applications.routes(),
-		applicationDocuments.routes(), transitions.routes(), exports.routes(), allExports.routes(), apiUsers.routes(), users.routes(), upstreamAccounts.routes(),
-		clients.routes(), signIns.routes(), actions(),
+		apiKeys.routes(), tenants.routes(), integrations.routes(), allIntegrations.routes(), candidates.routes(),
+		jobs.routes(), applications.routes(), applicationDocuments.routes(), transitions.routes(), exports.routes(),
+		allExports.routes(), apiUsers.routes(), users.routes(), upstreamAccounts.routes(), clients.routes(),
+		signIns.routes(), actions(),
 	)
 }
 
@@ -38,7 +39,8 @@ func actions() []route {
 	)
 	return []route{
 		{method: post, path: anIntegration + "/enable", role: hiring.Admin, status: accepted, serve: enable, bodiless: true},
-		{method: post, path: aCandidate + "/exports", role: hiring.Operator, status: created, serve: exportCandidate, repeat: exportedBefore},
+		{method: post, path: aCandidate + "/exports", role: hiring.Operator, status: created, serve: exportCandidate,
+			repeat: exportedBefore},
 		{method: put, path: aJob + "/questions", role: hiring.Operator, status: ok, serve: importQuestions},
 
 		{method: get, path: inTenant + "/steps", role: hiring.Viewer, status: ok, serve: listSteps, list: "step"},
@@ -47,24 +49,37 @@ func actions() []route {
 		{method: put, path: aHelper, role: hiring.Operator, status: ok, serve: putHelper},
 		{method: del, path: aHelper, role: hiring.Operator, status: nothing, serve: deleteHelper},
 
-		{method: post, path: anApplication + "/documents", role: hiring.Operator, status: created, serve: addDocument, streamed: true},
+		{method: post, path: anApplication + "/documents", role: hiring.Operator, status: created, serve: addDocument,
+			streamed: true},
 
-		{method: post, path: anExport + "/redeliver", role: hiring.Operator, status: accepted, serve: redeliver, repeat: redelivered},
-		{method: post, path: anExport + "/release", role: hiring.Operator, status: accepted, serve: release, repeat: releasedBefore, bodiless: true},
+		{method: post, path: anExport + "/redeliver", role: hiring.Operator, status: accepted, serve: redeliver,
+			repeat: redelivered},
+		{method: post, path: anExport + "/release", role: hiring.Operator, status: accepted, serve: release,
+			repeat: releasedBefore, bodiless: true},
 		{method: post, path: anExport + "/erase", role: hiring.Operator, status: ok, scope: removed, serve: eraseExport},
-		{method: post, path: inTenant + "/erasures", role: hiring.Operator, status: ok, scope: removed, serve: eraseCandidate, list: "erasure"},
+		{method: post, path: inTenant + "/erasures", role: hiring.Operator, status: ok, scope: removed,
+			serve: eraseCandidate, list: "erasure"},
 
-		{method: get, path: inTenant + "/compliance-report", role: hiring.Compliance, status: ok, serve: complianceReport, query: []string{"job"}, personal: true},
+		{method: get, path: inTenant + "/compliance-report", role: hiring.Compliance, status: ok, serve: complianceReport,
+			query: []string{"job"}, personal: true},
 
-		{method: post, path: anAPIUser + "/enable", role: hiring.Admin, status: ok, serve: change(findAPIUser, enableAPIUser, as(apiUserOf)), bodiless: true},
-		{method: post, path: anAPIUser + "/reset", role: hiring.Admin, status: ok, serve: resetAPIUser, repeat: repeatedAPIUser},
+		{method: post, path: anAPIUser + "/enable", role: hiring.Admin, status: ok,
+			serve: change(findAPIUser, enableAPIUser, as(apiUserOf)), bodiless: true},
+		{method: post, path: anAPIUser + "/reset", role: hiring.Admin, status: ok, serve: resetAPIUser,
+			repeat: repeatedAPIUser},
 
-		{method: post, path: aUser + "/reset", role: hiring.Admin, status: ok, scope: shared, serve: resetUser, repeat: repeatedUser},
-		{method: post, path: aUser + "/totp", role: hiring.Admin, status: ok, scope: shared, serve: change(findUser, setTOTP(true), as(userOf)), bodiless: true},
-		{method: del, path: aUser + "/totp", role: hiring.Admin, status: nothing, scope: shared, serve: change(findUser, setTOTP(false), nil)},
-		{method: del, path: aUser + "/upstream-accounts", role: hiring.Admin, status: nothing, scope: shared, serve: change(findUser, unlinkUpstream, nil)},
+		{method: post, path: aUser + "/reset", role: hiring.Admin, status: ok, scope: shared, serve: resetUser,
+			repeat: repeatedUser},
+		{method: post, path: aUser + "/totp", role: hiring.Admin, status: ok, scope: shared,
+			serve: change(findUser, setTOTP(true), as(userOf)), bodiless: true},
+		{method: del, path: aUser + "/totp", role: hiring.Admin, status: nothing, scope: shared,
+			serve: change(findUser, setTOTP(false), nil)},
+		{method: del, path: aUser + "/upstream-accounts", role: hiring.Admin, status: nothing, scope: shared,
+			serve: change(findUser, unlinkUpstream, nil)},
 
-		{method: post, path: aClient + "/reset", role: hiring.Admin, status: ok, scope: shared, serve: resetClient, repeat: repeatedClient},
-		{method: del, path: aClient + "/former-secrets", role: hiring.Admin, status: nothing, scope: shared, serve: change(findClient, endFormerSecrets, nil)},
+		{method: post, path: aClient + "/reset", role: hiring.Admin, status: ok, scope: shared, serve: resetClient,
+			repeat: repeatedClient},
+		{method: del, path: aClient + "/former-secrets", role: hiring.Admin, status: nothing, scope: shared,
+			serve: change(findClient, endFormerSecrets, nil)},
 	}
 }

@@ -52,7 +52,8 @@ func putHelper(r *request) (any, error) {
 		return nil, err
 	}
 	if in.ID != "" && in.ID != r.PathValue("step") {
-		return nil, problem.New(http.StatusUnprocessableEntity, "the body is of another step than the address: leave its id out")
+		return nil, problem.New(http.StatusUnprocessableEntity,
+			"the body is of another step than the address: leave its id out")
 	}
 	made := false
 	s, err := r.changeStep(t, func(s *hiring.Step) error {

@@ -36,8 +36,8 @@ func tagOf(all []*hiring.Step) string {
 	return fmt.Sprintf(`"%.16x"`, digest.Of(strings.Join(parts, " ")))
 }
 
-// listSteps lists a tenant's steps in the order of its workflow: all of them, unless the request has a limit, for a PUT takes all. A
-// page of them has no entity tag, which is that of all.
+// listSteps lists a tenant's steps in the order of its workflow: all of them, unless the request has a limit, for a
+// PUT takes all. A page of them has no entity tag, which is that of all.
 func listSteps(r *request) (any, error) {
 	page := r.page
 	if !r.query.Has("limit") {
@@ -56,7 +56,8 @@ func listSteps(r *request) (any, error) {
 	return listed(page, rows, next, itself[*hiring.Step]), nil
 }
 
-// putSteps makes a tenant's steps those of a list, in its order. A step that stays keeps its helper, unless another comes with it.
+// putSteps makes a tenant's steps those of a list, in its order. A step that stays keeps its helper, unless another
+// comes with it.
 func putSteps(r *request) (any, error) {
 	t := r.tenant
 	in, err := decode[struct {
@@ -64,7 +65,8 @@ func putSteps(r *request) (any, error) {
 		Next  *string       `json:"next"` // of the answer to GET, which may be sent back, unless it was a page
 	}](r)
 	if err == nil && in.Next != nil {
-		err = problem.New(http.StatusUnprocessableEntity, "this is a page of the steps, and the others would be lost: send all steps, with next null or left out")
+		err = problem.New(http.StatusUnprocessableEntity, "this is a page of the steps, and the others would be lost: "+
+			"send all steps, with next null or left out")
 	}
 	if err == nil {
 		err = r.checkSteps(in.Items)
@@ -86,7 +88,8 @@ func putSteps(r *request) (any, error) {
 
 func (r *request) checkSteps(items []hiring.Step) error {
 	if items == nil {
-		return problem.New(http.StatusUnprocessableEntity, `items is missing: send all steps in their order, as {"items":[{"id":"applied","name":"Applied"}]}`)
+		return problem.New(http.StatusUnprocessableEntity,
+			`items is missing: send all steps in their order, as {"items":[{"id":"applied","name":"Applied"}]}`)
 	}
 	if len(items) > maxSteps {
 		return problem.Newf(http.StatusUnprocessableEntity, "there are more than %d steps: leave some out", maxSteps)
@@ -105,7 +108,8 @@ func (r *request) checkSteps(items []hiring.Step) error {
 			return err
 		}
 		if seen[s.ID] {
-			return problem.Newf(http.StatusUnprocessableEntity, "items[%d].id is that of a step before: give each an id of its own", n)
+			return problem.Newf(http.StatusUnprocessableEntity,
+				"items[%d].id is that of a step before: give each an id of its own", n)
 		}
 		seen[s.ID] = true
 	}
@@ -152,15 +156,16 @@ func (r *request) replaceSteps(tx *store.Tx, t *hiring.Tenant, items []hiring.St
 	return kept, nil
 }
 
-// checkHelper says which integration of a step's helper the tenant does not have. One that the helper named before may be gone since; it
-// gets nothing, and stays until somebody changes the helper.
+// checkHelper says which integration of a step's helper the tenant does not have. One that the helper named before may
+// be gone since; it gets nothing, and stays until somebody changes the helper.
 func checkHelper(t *hiring.Tenant, h, before *hiring.Helper) error {
 	if h == nil {
 		return nil
 	}
 	added := h.Integrations
 	if before != nil {
-		added = slices.DeleteFunc(slices.Clone(added), func(name string) bool { return slices.Contains(before.Integrations, name) })
+		added = slices.DeleteFunc(slices.Clone(added),
+			func(name string) bool { return slices.Contains(before.Integrations, name) })
 	}
 	return knownIntegrations(t, added)
 }

@@ -106,7 +106,8 @@ func (in *tenantInput) tenant(name string, before *hiring.Tenant) (t *hiring.Ten
 	return t, invalid(cmp.Or(err, t.Validate()))
 }
 
-// putTenant makes a tenant, or changes it. A new one does not get what another one of its name left behind, unless that is asked for.
+// putTenant makes a tenant, or changes it. A new one does not get what another one of its name left behind, unless
+// that is asked for.
 func putTenant(r *request) (any, error) {
 	in, err := decode[tenantInput](r)
 	if err != nil {
@@ -156,8 +157,9 @@ func putTenant(r *request) (any, error) {
 
 // inherits refuses a new tenant whose name was another one's before.
 func inherits(remains []string) error {
-	return problem.New(http.StatusConflict, "a tenant of this name was removed, and of it are kept: "+strings.Join(remains, ", ")+
-		`. Choose another name, or bring that tenant back with all of it: send "restore":true (hiregate tenant set --restore)`)
+	return problem.New(http.StatusConflict,
+		"a tenant of this name was removed, and of it are kept: "+strings.Join(remains, ", ")+
+			`. Choose another name, or bring that tenant back with all of it: send "restore":true (hiregate tenant set --restore)`)
 }
 
 // removal is what is answered to the removal of a tenant.
@@ -165,8 +167,8 @@ type removal struct {
 	Kept []string `json:"kept"` // what stays of it, in words
 }
 
-// deleteTenant removes a tenant that has no integration any more, with its users of the Apply API, and revokes the API keys that
-// open it alone. Its exports stay, and so does the rest of what it had: the answer says so.
+// deleteTenant removes a tenant that has no integration any more, with its users of the Apply API, and revokes the API
+// keys that open it alone. Its exports stay, and so does the rest of what it had: the answer says so.
 func deleteTenant(r *request) (any, error) {
 	t, err := r.storedTenant()
 	if missing(err) {
@@ -220,7 +222,8 @@ func (r *request) storedTenant() (*hiring.Tenant, error) {
 // changeable refuses to change a tenant of the Caddyfile.
 func changeable(t *hiring.Tenant) error {
 	if t.Row.Version == 0 {
-		return problem.New(http.StatusConflict, "this tenant is declared in the gateway's Caddyfile: change it there, and reload")
+		return problem.New(http.StatusConflict,
+			"this tenant is declared in the gateway's Caddyfile: change it there, and reload")
 	}
 	return nil
 }

@@ -27,7 +27,8 @@ type transition struct {
 
 func transitionOf(t hiring.Transition) transition {
 	return transition{
-		ID: strconv.FormatInt(t.ID, 10), Application: t.Application, Step: t.Status.Step, Name: t.Status.Name, Category: t.Status.Category,
+		ID: strconv.FormatInt(t.ID, 10), Application: t.Application, Step: t.Status.Step, Name: t.Status.Name,
+		Category:  t.Status.Category,
 		EnteredAt: t.Status.EnteredAt, Export: t.Export,
 	}
 }
@@ -38,7 +39,8 @@ var transitions = resource[hiring.Transition]{
 	list: listTransitions, view: as(transitionOf), add: enter, repeat: enteredBefore,
 }
 
-// enter moves a job application into a step. Where the step has a helper, the candidate is exported in the same transaction.
+// enter moves a job application into a step. Where the step has a helper, the candidate is exported in the same
+// transaction.
 func enter(r *request) (any, error) {
 	in, err := decode[struct {
 		Step string `json:"step"`
@@ -74,7 +76,8 @@ func enter(r *request) (any, error) {
 		if done, err = triggered.EnterStep(tx, t.Name, a.ID, in.Step, configured); err != nil {
 			return err
 		}
-		return r.note(tx, pathOf("/v1/tenants", t.Name, "job-applications", a.ID, "transitions", strconv.FormatInt(done.Transition.ID, 10)))
+		return r.note(tx, pathOf("/v1/tenants", t.Name, "job-applications", a.ID, "transitions",
+			strconv.FormatInt(done.Transition.ID, 10)))
 	})
 	if err != nil {
 		return nil, err

@@ -15,16 +15,17 @@ import (
 
 // user is somebody who signs in, as they are shown.
 type user struct {
-	ID            string    `json:"id"` // the claim sub
-	Email         string    `json:"email"`
-	EmailVerified bool      `json:"emailVerified"`
-	Name          string    `json:"name"`
-	GivenName     string    `json:"givenName"`
-	FamilyName    string    `json:"familyName"`
-	Password      string    `json:"password,omitempty"` // one that was made here, in the answer that makes it, and never again
-	CreatedAt     time.Time `json:"createdAt"`
-	DisabledAt    time.Time `json:"disabledAt,omitzero"`
-	TOTP          string    `json:"totp"` // off, pending: it is set up at the next sign-in, or on
+	ID            string `json:"id"` // the claim sub
+	Email         string `json:"email"`
+	EmailVerified bool   `json:"emailVerified"`
+	Name          string `json:"name"`
+	GivenName     string `json:"givenName"`
+	FamilyName    string `json:"familyName"`
+	// one that was made here, in the answer that makes it, and never again
+	Password   string    `json:"password,omitempty"`
+	CreatedAt  time.Time `json:"createdAt"`
+	DisabledAt time.Time `json:"disabledAt,omitzero"`
+	TOTP       string    `json:"totp"` // off, pending: it is set up at the next sign-in, or on
 }
 
 func userOf(u *identity.User) user {
@@ -35,8 +36,8 @@ func userOf(u *identity.User) user {
 	case u.TOTPRequired:
 		totp = "on"
 	}
-	return user{ID: u.ID, Email: u.Email, EmailVerified: u.EmailVerified, Name: u.Name, GivenName: u.GivenName, FamilyName: u.FamilyName,
-		CreatedAt: u.CreatedAt, DisabledAt: u.DisabledAt, TOTP: totp}
+	return user{ID: u.ID, Email: u.Email, EmailVerified: u.EmailVerified, Name: u.Name, GivenName: u.GivenName,
+		FamilyName: u.FamilyName, CreatedAt: u.CreatedAt, DisabledAt: u.DisabledAt, TOTP: totp}
 }
 
 // users sign in. One that is disabled stays in the list: their id is in other people's hands.
@@ -71,7 +72,8 @@ func addUser(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	u := &identity.User{ID: uuid.NewString(), Email: in.Email, EmailVerified: in.EmailVerified, Name: in.Name, GivenName: in.GivenName, FamilyName: in.FamilyName,
+	u := &identity.User{ID: uuid.NewString(), Email: in.Email, EmailVerified: in.EmailVerified, Name: in.Name,
+		GivenName: in.GivenName, FamilyName: in.FamilyName,
 		CreatedAt: r.now()}
 	if err := invalid(u.Validate()); err != nil {
 		return nil, err
@@ -84,7 +86,8 @@ func addUser(r *request) (any, error) {
 	err = r.write(func(tx *store.Tx) error {
 		err := tx.InsertUser(u)
 		if errors.Is(err, store.ErrTaken) {
-			return problem.New(http.StatusConflict, "there is a user with this e-mail address: reset their password, or take another address")
+			return problem.New(http.StatusConflict,
+				"there is a user with this e-mail address: reset their password, or take another address")
 		}
 		if err != nil {
 			return err
@@ -130,8 +133,8 @@ func resetUser(r *request) (any, error) {
 	return shown, err
 }
 
-// setTOTP makes a user set up a second factor at the next sign-in, another one where there was one; or lets them sign in without one.
-// What they are signed in to ends.
+// setTOTP makes a user set up a second factor at the next sign-in, another one where there was one; or lets them sign
+// in without one. What they are signed in to ends.
 func setTOTP(required bool) func(*request, *store.Tx, *identity.User) error {
 	return func(r *request, tx *store.Tx, u *identity.User) error {
 		u.TOTPRequired, u.TOTP = required, nil

@@ -62,7 +62,8 @@ func (in *intake) loop(from string) (result string) {
 		who = "the integration " + strings.Join(names, " or ")
 	}
 	return in.refuse("loop", problem.New(http.StatusUnprocessableEntity, fmt.Sprintf(
-		"this export has gone through this gateway %d times already: %s leads back to this address; have it lead elsewhere, or remove it", hiring.MaxHops, who)))
+		"this export has gone through this gateway %d times already: %s leads back to this address; have it lead "+
+			"elsewhere, or remove it", hiring.MaxHops, who)))
 }
 
 // leadingHere names the integrations of a tenant that have the path of this request. If none has, it names all of them:

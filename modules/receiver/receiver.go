@@ -104,7 +104,8 @@ func (in *intake) take() (result string) {
 	names := in.Gateway.Config.Names
 	if !webhook.Verify(header(in.r, names.Signature), in.body, in.tenant.SigningKeys()...) {
 		return in.refuse("signature", problem.New(http.StatusUnauthorized,
-			"the signature is missing or does not match: send the hex HMAC-SHA256 of the raw body, made with this tenant's secret, in "+names.Signature))
+			"the signature is missing or does not match: send the hex HMAC-SHA256 of the raw body, made with this "+
+				"tenant's secret, in "+names.Signature))
 	}
 	release, ok := in.Gateway.Hold(in.w)
 	if !ok {
@@ -159,7 +160,8 @@ func (in *intake) read(tenant string) (body *inbound.Body, result string) {
 		return nil, in.refuse("too_large", tooLarge)
 	case errors.Is(err, inbound.ErrBusy):
 		return nil, in.refuse("busy", problem.New(http.StatusServiceUnavailable,
-			"too many bodies are coming in at once: send this one again after the time in Retry-After").RetryAfter(busyFor).Closing())
+			"too many bodies are coming in at once: send this one again after the time in Retry-After").RetryAfter(
+			busyFor).Closing())
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return nil, in.refuse("too_slow", problem.New(http.StatusRequestTimeout,
 			"the body came too slowly, or stood still: send it again, without pauses").Closing())
@@ -283,7 +285,8 @@ func (in *intake) accept(e *hiring.Export) (result string) {
 
 func (in *intake) location(receipt string) string {
 	// One slash at the start, also if the hook is the root: after two, clients expect a host.
-	u := url.URL{Path: strings.TrimRight("/"+strings.Trim(gateway.OriginalPath(in.r), "/"), "/") + "/" + receipts + "/" + receipt}
+	u := url.URL{Path: strings.TrimRight("/"+strings.Trim(gateway.OriginalPath(in.r), "/"), "/") + "/" + receipts + "/" +
+		receipt}
 	return u.EscapedPath()
 }
 

@@ -35,9 +35,9 @@ func (p *Provider) sessionHash(r *http.Request) (identity.Hash, bool) {
 	return identity.HashSecret(c.Value), true
 }
 
-// setCookie sets a cookie for maxAge seconds, or until the browser closes if that is 0; it removes the cookie if value is
-// empty. Because of their prefix, browsers accept our cookies from us alone, for all paths of this host, and only if they
-// are Secure, which http://localhost counts as.
+// setCookie sets a cookie for maxAge seconds, or until the browser closes if that is 0; it removes the cookie if value
+// is empty. Because of their prefix, browsers accept our cookies from us alone, for all paths of this host, and only
+// if they are Secure, which http://localhost counts as.
 func setCookie(w http.ResponseWriter, name, value string, maxAge int) {
 	if value == "" {
 		maxAge = -1

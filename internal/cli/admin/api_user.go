@@ -67,11 +67,13 @@ func findAPIUser(ctx context.Context, a *Client, arg string) (path string, err e
 		return "", err
 	}
 	var page struct{ Items []apiUserRow }
-	if err := a.Call(ctx, http.MethodGet, tenantPath(tenant, "api-users")+"?userName="+url.QueryEscape(name), nil, &page); err != nil {
+	if err := a.Call(ctx, http.MethodGet, tenantPath(tenant, "api-users")+"?userName="+url.QueryEscape(name), nil,
+		&page); err != nil {
 		return "", err
 	}
 	if len(page.Items) == 0 {
-		return "", fmt.Errorf("tenant %s has no API user %s: hiregate api-user list %s shows those it has", tenant, terminal.Printable(name), tenant)
+		return "", fmt.Errorf("tenant %s has no API user %s: hiregate api-user list %s shows those it has", tenant,
+			terminal.Printable(name), tenant)
 	}
 	return tenantPath(tenant, "api-users", page.Items[0].ID), nil
 }
@@ -107,7 +109,8 @@ func apiUserPasswd(a *Client) *cobra.Command {
 		Short: "Gives a user another password, and ends their tokens",
 		Long: `Gives a user of the Apply API another password, and ends all tokens that were issued to them. One who is disabled stays so.
 Without --password-file a password is made and shown this once.`,
-		Args: terminal.Exactly(1, "api-user passwd takes one user, such as: hiregate api-user passwd initech/partner@example.com"),
+		Args: terminal.Exactly(1, "api-user passwd takes one user, such as: hiregate api-user passwd "+
+			"initech/partner@example.com"),
 		RunE: interruptible(func(ctx context.Context, cmd *cobra.Command, args []string) (err error) {
 			in := map[string]string{}
 			if in["password"], err = readPassword(cmd.InOrStdin(), file); err != nil {
@@ -141,7 +144,8 @@ func apiUserDisable(a *Client) *cobra.Command {
 	return deletion(a, findAPIUser, "is disabled", &cobra.Command{
 		Use:   "disable TENANT/USERNAME",
 		Short: "Keeps a user out, and ends their tokens",
-		Args:  terminal.Exactly(1, "api-user disable takes one user, such as: hiregate api-user disable initech/partner@example.com"),
+		Args: terminal.Exactly(1, "api-user disable takes one user, such as: hiregate api-user disable "+
+			"initech/partner@example.com"),
 	})
 }
 
@@ -149,7 +153,8 @@ func apiUserEnable(a *Client) *cobra.Command {
 	return &cobra.Command{
 		Use:   "enable TENANT/USERNAME",
 		Short: "Lets a user in again, with the password they have",
-		Args:  terminal.Exactly(1, "api-user enable takes one user, such as: hiregate api-user enable initech/partner@example.com"),
+		Args: terminal.Exactly(1, "api-user enable takes one user, such as: hiregate api-user enable "+
+			"initech/partner@example.com"),
 		RunE: interruptible(func(ctx context.Context, cmd *cobra.Command, args []string) error {
 			path, err := findAPIUser(ctx, a, args[0])
 			if err != nil {

@@ -73,7 +73,8 @@ func apiKeyAdd(a *Client) *cobra.Command {
 The role viewer looks at everything but keys; operator also works with candidates, jobs, steps, job applications and exports;
 admin also with tenants, integrations, users and keys. The role compliance reads the report on the compliance groups, and nothing
 else.`,
-		Args: terminal.Exactly(0, "apikey add takes flags only, such as: hiregate apikey add --label CI --tenant initech --role operator"),
+		Args: terminal.Exactly(0, "apikey add takes flags only, such as: hiregate apikey add --label CI --tenant "+
+			"initech --role operator"),
 		RunE: interruptible(func(ctx context.Context, cmd *cobra.Command, _ []string) error {
 			if in.Label == "" {
 				return errors.New("say who gets the key, so that it can be told from the others: --label \"CI of the HR team\"")
@@ -82,7 +83,8 @@ else.`,
 			if shown, err := a.reveal(ctx, cmd, "/v1/api-keys", in, &k); shown || err != nil {
 				return err
 			}
-			fmt.Fprintf(cmd.ErrOrStderr(), "It opens %s as %s, and is not shown again. Revoke it with: hiregate apikey revoke %s\n", k.opens(), k.Role, k.ID)
+			fmt.Fprintf(cmd.ErrOrStderr(), "It opens %s as %s, and is not shown again. Revoke it with: "+
+				"hiregate apikey revoke %s\n", k.opens(), k.Role, k.ID)
 			return nil
 		}),
 	}

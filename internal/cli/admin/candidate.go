@@ -70,7 +70,8 @@ func candidateExport(a *Client) *cobra.Command {
 				in["jobApplication"] = application
 			}
 			var e exported
-			if shown, err := a.ask(ctx, cmd, http.MethodPost, tenantPath(tenant, "candidates", id, "exports"), in, &e); shown || err != nil {
+			if shown, err := a.ask(ctx, cmd, http.MethodPost, tenantPath(tenant, "candidates", id, "exports"), in,
+				&e); shown || err != nil {
 				return err
 			}
 			fmt.Fprintf(cmd.OutOrStdout(), "export %s/%s\n", tenant, e.UUID)
@@ -82,6 +83,7 @@ func candidateExport(a *Client) *cobra.Command {
 		}),
 	}
 	cmd.Flags().StringVar(&integration, "integration", "", "integration to export to (default: every configured one)")
-	cmd.Flags().StringVar(&application, "job-application", "", "the job application that the export is about, when there are several")
+	cmd.Flags().StringVar(&application, "job-application", "",
+		"the job application that the export is about, when there are several")
 	return cmd
 }

@@ -48,7 +48,9 @@ func group(cmd *cobra.Command, below ...func(*Client) *cobra.Command) *cobra.Com
 }
 
 // interruptible returns what a command runs: run, with a context that an interrupt ends.
-func interruptible(run func(ctx context.Context, cmd *cobra.Command, args []string) error) func(*cobra.Command, []string) error {
+func interruptible(
+	run func(ctx context.Context, cmd *cobra.Command, args []string) error,
+) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		ctx, stop := terminal.Interruptible(cmd)
 		defer stop()
@@ -65,8 +67,8 @@ func tenantPath(tenant string, segments ...string) string {
 	return path
 }
 
-// cutTenant reads an argument such as TENANT/NAME. A name may have slashes in it. An argument that has no tenant or no name gives the error
-// whose.
+// cutTenant reads an argument such as TENANT/NAME. A name may have slashes in it. An argument that has no tenant or no
+// name gives the error whose.
 func cutTenant(arg, whose string) (tenant, name string, err error) {
 	tenant, name, ok := strings.Cut(arg, "/")
 	if !ok || name == "" {
@@ -85,7 +87,8 @@ func at(path string) find {
 	}
 }
 
-// deletion completes a command that deletes what its argument names. done says what that has come to, after the argument.
+// deletion completes a command that deletes what its argument names. done says what that has come to, after the
+// argument.
 func deletion(a *Client, find find, done string, cmd *cobra.Command) *cobra.Command {
 	cmd.RunE = interruptible(func(ctx context.Context, cmd *cobra.Command, args []string) error {
 		path, err := find(ctx, a, args[0])

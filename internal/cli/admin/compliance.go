@@ -87,7 +87,8 @@ func printReports(cmd *cobra.Command, groups []compliance.Report) error {
 		return err
 	}
 	if hidden {
-		fmt.Fprintf(cmd.ErrOrStderr(), "Hidden: fewer than %d, or a number from which such a one could be worked out.\n", compliance.Fewest)
+		fmt.Fprintf(cmd.ErrOrStderr(), "Hidden: fewer than %d, or a number from which such a one could be worked out.\n",
+			compliance.Fewest)
 	}
 	return nil
 }

@@ -41,11 +41,13 @@ func exportList(a *Client) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "Lists exports, newest first",
-		Args:  terminal.Exactly(0, "export list takes flags only: choose with --tenant, --outcome, --integration or --candidate"),
+		Args: terminal.Exactly(0, "export list takes flags only: choose with --tenant, --outcome, "+
+			"--integration or --candidate"),
 	}
 	fl := cmd.Flags()
 	fl.StringVar(&f.tenant, "tenant", "", "exports of this tenant only")
-	fl.StringVar(&f.outcome, "outcome", "", "exports with such a delivery only: retrying, held, delivered, failed or expired")
+	fl.StringVar(&f.outcome, "outcome", "", "exports with such a delivery only: retrying, held, "+
+		"delivered, failed or expired")
 	fl.StringVar(&f.integration, "integration", "", "exports that were tried or held at this integration only")
 	fl.StringVar(&f.candidate, "candidate", "", "exports of the candidate with this id only")
 	fl.BoolVar(&f.quarantined, "quarantined", false, "exports in quarantine only: they break the schema")
@@ -99,7 +101,8 @@ func (f *exportListFlags) chosen([]string) error {
 	if f.tenant != "" {
 		f.path = tenantPath(f.tenant, "exports")
 	}
-	for name, value := range map[string]string{"outcome": f.outcome, "integration": f.integration, "candidate": f.candidate} {
+	for name, value := range map[string]string{"outcome": f.outcome, "integration": f.integration,
+		"candidate": f.candidate} {
 		if value != "" {
 			f.query.Set(name, value)
 		}

@@ -45,13 +45,16 @@ candidate, and their job applications, are deleted through the management API.`,
 		RunE: interruptible(func(ctx context.Context, cmd *cobra.Command, args []string) error {
 			switch {
 			case len(args) == 0 && f.candidate == "", len(args) > 0 && f.candidate != "":
-				return errors.New("export erase takes either exports, such as: hiregate export erase acme/6f1c0f1e-5d0e-4a57-9f0b-0c6f3f2b7a11 --yes; or --tenant and --candidate")
+				return errors.New("export erase takes either exports, such as: hiregate export erase " +
+					"acme/6f1c0f1e-5d0e-4a57-9f0b-0c6f3f2b7a11 --yes; or --tenant and --candidate")
 			case f.candidate != "" && f.tenant == "":
 				return errors.New("--candidate is an id within a tenant: add --tenant")
 			case !f.yes:
-				return errors.New("what is erased can't be had back: look at it with hiregate export show, or export list, and add --yes to erase it")
+				return errors.New("what is erased can't be had back: look at it with hiregate export show, or export list, and " +
+					"add --yes to erase it")
 			}
-			e := &erasing{Client: a, cmd: cmd, in: map[string]any{}, table: terminal.NewTable(cmd.OutOrStdout(), "export", "erased", "why not")}
+			e := &erasing{Client: a, cmd: cmd, in: map[string]any{},
+				table: terminal.NewTable(cmd.OutOrStdout(), "export", "erased", "why not")}
 			if f.cancel {
 				e.in["cancel"] = true
 			}
@@ -60,13 +63,15 @@ candidate, and their job applications, are deleted through the management API.`,
 				err = errors.Join(e.table.Flush(), err)
 			}
 			if err == nil && e.refused > 0 {
-				err = fmt.Errorf("%d were not erased, since they are not finished: --cancel ends what is still to come of them", e.refused)
+				err = fmt.Errorf("%d were not erased, since they are not finished: --cancel ends what is still to come of them",
+					e.refused)
 			}
 			return err
 		}),
 	}
 	fl := cmd.Flags()
-	fl.StringVar(&f.tenant, "tenant", "", "the tenant whose exports they are, when the arguments are UUIDs alone, or with --candidate")
+	fl.StringVar(&f.tenant, "tenant", "", "the tenant whose exports they are, when the arguments are UUIDs "+
+		"alone, or with --candidate")
 	fl.StringVar(&f.candidate, "candidate", "", "erase all exports about the candidate with this id")
 	fl.BoolVar(&f.cancel, "cancel", false, "end first what is held, in quarantine, on its way or waiting")
 	fl.BoolVar(&f.yes, "yes", false, "erase: it can't be undone")

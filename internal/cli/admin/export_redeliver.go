@@ -18,7 +18,8 @@ func exportRedeliver(a *Client) *cobra.Command {
 		Short: "Delivers an export once more, with the same bytes and UUID",
 		Long: `Delivers an export once more, with the same bytes and the same UUID, to the named integrations or to all of the
 tenant's. Where it is still under way, the next attempt is made now. Its documents can be downloaded for a while longer.`,
-		Args: terminal.Exactly(1, "export redeliver takes one export, such as: hiregate export redeliver acme/6f1c0f1e-5d0e-4a57-9f0b-0c6f3f2b7a11"),
+		Args: terminal.Exactly(1, "export redeliver takes one export, such as: hiregate export redeliver "+
+			"acme/6f1c0f1e-5d0e-4a57-9f0b-0c6f3f2b7a11"),
 		RunE: interruptible(func(ctx context.Context, cmd *cobra.Command, args []string) error {
 			path, name, err := exportOf(args[0], tenant)
 			if err != nil {
@@ -46,7 +47,8 @@ tenant's. Where it is still under way, the next attempt is made now. Its documen
 	}
 	fl := cmd.Flags()
 	fl.StringVar(&tenant, "tenant", "", "the tenant whose export it is, when the argument is the UUID alone")
-	fl.StringArrayVar(&integrations, "integration", nil, "integration to deliver to; repeat it for more (default: all of the tenant's)")
+	fl.StringArrayVar(&integrations, "integration", nil,
+		"integration to deliver to; repeat it for more (default: all of the tenant's)")
 	return cmd
 }
 
@@ -57,7 +59,8 @@ func exportRelease(a *Client) *cobra.Command {
 		Short: "Releases an export from quarantine: it goes out as it came",
 		Long: `Releases an export from quarantine. Its body breaks the schema, and it goes out as it came all the same; look at what is wrong
 with it first, with hiregate export show. Those in quarantine are listed by hiregate export list --quarantined.`,
-		Args: terminal.Exactly(1, "export release takes one export, such as: hiregate export release acme/6f1c0f1e-5d0e-4a57-9f0b-0c6f3f2b7a11"),
+		Args: terminal.Exactly(1, "export release takes one export, such as: hiregate export release "+
+			"acme/6f1c0f1e-5d0e-4a57-9f0b-0c6f3f2b7a11"),
 		RunE: interruptible(func(ctx context.Context, cmd *cobra.Command, args []string) error {
 			path, name, err := exportOf(args[0], tenant)
 			if err != nil {

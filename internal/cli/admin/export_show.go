@@ -41,7 +41,8 @@ func exportShow(a *Client) *cobra.Command {
 100 attempts at a delivery the last 100 are shown.
 
 An answer is shown in part; --json has all that was kept of it, at most 64 KiB.`,
-		Args: terminal.Exactly(1, "export show takes one export, such as: hiregate export show acme/6f1c0f1e-5d0e-4a57-9f0b-0c6f3f2b7a11"),
+		Args: terminal.Exactly(1, "export show takes one export, such as: hiregate export show "+
+			"acme/6f1c0f1e-5d0e-4a57-9f0b-0c6f3f2b7a11"),
 		RunE: interruptible(func(ctx context.Context, cmd *cobra.Command, args []string) error {
 			path, _, err := exportOf(args[0], tenant)
 			if err != nil {
@@ -83,7 +84,8 @@ func (e *exportRow) print(w io.Writer) error {
 	table.Row("state", state)
 	table.Row("dispatched", e.DispatchedAt)
 	if e.Quarantined {
-		table.Row("quarantine", fmt.Sprintf("it breaks the schema; release it with hiregate export release %s/%s", e.Tenant, e.ID))
+		table.Row("quarantine", fmt.Sprintf("it breaks the schema; release it with hiregate export release %s/%s", e.Tenant,
+			e.ID))
 	}
 	if !e.ErasedAt.IsZero() {
 		table.Row("erased", e.ErasedAt)
@@ -118,7 +120,8 @@ func (e *exportRow) printDeliveries(w io.Writer) error {
 		return nil
 	}
 	fmt.Fprintln(w)
-	table := terminal.NewTable(w, "integration", "round", "outcome", "class", "attempts", "updated", "next attempt", "reason")
+	table := terminal.NewTable(w, "integration", "round", "outcome", "class", "attempts", "updated", "next attempt",
+		"reason")
 	for _, d := range e.Deliveries {
 		table.Row(d.Integration, d.Round, d.Outcome, d.Class, d.Attempts, d.UpdatedAt, d.NextAt, d.Reason)
 		attempts = attempts || len(d.History) > 0
@@ -134,7 +137,8 @@ func (e *exportRow) printDeliveries(w io.Writer) error {
 			if a.Status > 0 {
 				status = terminal.StatusText(a.Status)
 			}
-			table.Row(d.Integration, d.Round, a.Number, a.StartedAt, time.Duration(a.DurationMs*float64(time.Millisecond)), status, a.Error, head(a.Answer))
+			table.Row(d.Integration, d.Round, a.Number, a.StartedAt, time.Duration(a.DurationMs*float64(time.Millisecond)),
+				status, a.Error, head(a.Answer))
 		}
 	}
 	return table.Flush()

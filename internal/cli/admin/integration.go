@@ -45,9 +45,10 @@ func integrationList(a *Client) *cobra.Command {
 		Use:   "list",
 		Short: "Lists the integrations of all tenants, and whether they are configured",
 		Args:  terminal.Exactly(0, "integration list takes no argument"),
-	}, []string{"tenant", "integration", "state", "verifications", "updated", "documents", "url", "reason"}, func(i *integrationRow) []any {
-		return []any{i.Tenant, i.Name, i.State, i.Attempts, i.UpdatedAt, i.Documents, i.URL, i.Reason}
-	})
+	}, []string{"tenant", "integration", "state", "verifications", "updated", "documents", "url", "reason"},
+		func(i *integrationRow) []any {
+			return []any{i.Tenant, i.Name, i.State, i.Attempts, i.UpdatedAt, i.Documents, i.URL, i.Reason}
+		})
 }
 
 func integrationEnable(a *Client) *cobra.Command {
@@ -63,7 +64,8 @@ would be verified later. What is held for it goes out once it answers VERIFY wit
 				return err
 			}
 			var i integrationRow
-			if shown, err := a.ask(ctx, cmd, http.MethodPost, tenantPath(tenant, "integrations", name, "enable"), nil, &i); shown || err != nil {
+			if shown, err := a.ask(ctx, cmd, http.MethodPost, tenantPath(tenant, "integrations", name, "enable"), nil,
+				&i); shown || err != nil {
 				return err
 			}
 			what := "VERIFY is on its way; what is held goes out once that is answered with 200"
@@ -95,14 +97,16 @@ func integrationAdd(a *Client) *cobra.Command {
 answered with exactly 200, nothing is added, and what came of it is shown.
 
 The secret is read from a file, the secret alone, so that it shows up in no list of processes; "-" reads it from standard input.`,
-		Args: terminal.Exactly(1, "integration add takes one integration, such as: hiregate integration add acme/hris --url https://hr.acme.example/inbound/acme --secret-file hris.secret"),
+		Args: terminal.Exactly(1, "integration add takes one integration, such as: hiregate integration add acme/hris "+
+			"--url https://hr.acme.example/inbound/acme --secret-file hris.secret"),
 		RunE: interruptible(func(ctx context.Context, cmd *cobra.Command, args []string) error {
 			tenant, name, err := integrationOf(args[0])
 			if err != nil {
 				return err
 			}
 			if url == "" || file == "" {
-				return errors.New("say where it is and what signs its exports: --url https://hr.acme.example/inbound/acme --secret-file hris.secret")
+				return errors.New("say where it is and what signs its exports: --url https://hr.acme.example/inbound/acme " +
+					"--secret-file hris.secret")
 			}
 			secret, err := terminal.ReadSecret(cmd.InOrStdin(), file)
 			if err != nil {
@@ -138,6 +142,7 @@ func integrationRemove(a *Client) *cobra.Command {
 	return deletion(a, path, "is removed", &cobra.Command{
 		Use:   "remove TENANT/NAME",
 		Short: "Removes an integration and ends the deliveries that are on their way to it",
-		Args:  terminal.Exactly(1, "integration remove takes one integration, such as: hiregate integration remove acme/hris"),
+		Args: terminal.Exactly(1,
+			"integration remove takes one integration, such as: hiregate integration remove acme/hris"),
 	})
 }

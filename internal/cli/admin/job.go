@@ -52,9 +52,11 @@ func jobList(a *Client) *cobra.Command {
 		Use:   "list TENANT",
 		Short: "Lists the jobs of a tenant, those that are closed among them",
 		Args:  terminal.Exactly(1, "job list takes one tenant, such as: hiregate job list initech"),
-	}, []string{"job board code", "title", "state", "questions", "compliance groups", "updated"}, func(j *hiring.Job) []any {
-		return []any{j.BoardCode, j.Title, openOrClosed(j), len(j.Questions), strings.Join(j.ComplianceGroups, ", "), j.UpdatedAt}
-	})
+	}, []string{"job board code", "title", "state", "questions", "compliance groups", "updated"},
+		func(j *hiring.Job) []any {
+			return []any{j.BoardCode, j.Title, openOrClosed(j), len(j.Questions), strings.Join(j.ComplianceGroups, ", "),
+				j.UpdatedAt}
+		})
 }
 
 func jobShow(a *Client) *cobra.Command {
@@ -91,7 +93,8 @@ func printJob(cmd *cobra.Command, j *hiring.Job) error {
 		return err
 	}
 	fmt.Fprintln(cmd.OutOrStdout())
-	asked := terminal.NewTable(cmd.OutOrStdout(), "question", "format", "required", "label", "options", "max length", "check")
+	asked := terminal.NewTable(cmd.OutOrStdout(), "question", "format", "required", "label", "options", "max length",
+		"check")
 	for _, q := range j.Questions {
 		required, most := "", ""
 		if q.IsRequired {
@@ -106,7 +109,8 @@ func printJob(cmd *cobra.Command, j *hiring.Job) error {
 }
 
 func jobClose(a *Client) *cobra.Command {
-	return jobClosed(a, true, "close", "Closes a job: nobody can apply any more, and the feed has it no longer", "is closed")
+	return jobClosed(a, true, "close", "Closes a job: nobody can apply any more, and the feed has it no longer",
+		"is closed")
 }
 
 func jobOpen(a *Client) *cobra.Command {
@@ -163,7 +167,8 @@ by "|"; a "|" within an option is written as "\|". The check email makes a Text 
 "-" reads standard input; it is taken for JSON when it begins with "[", unless --format says otherwise.`,
 		Example: `  hiregate job import-questions initech/NURSE-1 questions.csv
   hiregate job import-questions initech/NURSE-1 - --format csv < questions.csv`,
-		Args: terminal.Exactly(2, "job import-questions takes a job and a file, such as: hiregate job import-questions initech/NURSE-1 questions.csv"),
+		Args: terminal.Exactly(2, "job import-questions takes a job and a file, such as: hiregate job import-questions "+
+			"initech/NURSE-1 questions.csv"),
 		RunE: interruptible(func(ctx context.Context, cmd *cobra.Command, args []string) error {
 			path, err := jobOf(args[0])
 			if err != nil {
@@ -181,7 +186,8 @@ by "|"; a "|" within an option is written as "\|". The check email makes a Text 
 				return errors.New("the list has no question, and would remove all that the job asks: add --empty if that is meant")
 			}
 			var answer json.RawMessage
-			if _, err := a.Send(ctx, http.MethodPut, path+"/questions", http.Header{"Content-Type": {media}}, verbatim(raw), &answer); err != nil {
+			if _, err := a.Send(ctx, http.MethodPut, path+"/questions", http.Header{"Content-Type": {media}}, verbatim(raw),
+				&answer); err != nil {
 				return err
 			}
 			if a.json {
@@ -200,7 +206,8 @@ by "|"; a "|" within an option is written as "\|". The check email makes a Text 
 	return cmd
 }
 
-// noQuestions reports whether a list is an empty array, or a header line alone. What can't be read is the gateway's to refuse.
+// noQuestions reports whether a list is an empty array, or a header line alone. What can't be read is the gateway's to
+// refuse.
 func noQuestions(media string, raw []byte) bool {
 	if media == "text/csv" {
 		lines := strings.TrimSpace(strings.TrimPrefix(string(raw), "\ufeff"))

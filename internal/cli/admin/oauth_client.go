@@ -74,7 +74,8 @@ func oauthClientAdd(a *Client) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "add ID",
 		Short: "Makes an OAuth client, and shows its secret this once",
-		Args:  terminal.Exactly(1, "oauth-client add takes one client id, such as: hiregate oauth-client add payroll --name Payroll --redirect-uri https://payroll.example.com/callback"),
+		Args: terminal.Exactly(1, "oauth-client add takes one client id, such as: hiregate oauth-client add payroll "+
+			"--name Payroll --redirect-uri https://payroll.example.com/callback"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			in.ID = args[0]
 			if in.Name == "" {
@@ -91,8 +92,10 @@ func oauthClientAdd(a *Client) *cobra.Command {
 	}
 	fl := cmd.Flags()
 	fl.StringVar(&in.Name, "name", "", "what people know the application as (default: its id)")
-	fl.StringArrayVar(&in.RedirectURIs, "redirect-uri", nil, "where people are sent after signing in; repeat it for further ones")
-	fl.StringArrayVar(&in.PostLogoutRedirectURIs, "post-logout-redirect-uri", nil, "where people may be sent after signing out; repeat it for further ones")
+	fl.StringArrayVar(&in.RedirectURIs, "redirect-uri", nil,
+		"where people are sent after signing in; repeat it for further ones")
+	fl.StringArrayVar(&in.PostLogoutRedirectURIs, "post-logout-redirect-uri", nil,
+		"where people may be sent after signing out; repeat it for further ones")
 	fl.StringVar(&in.Algorithm, "algorithm", "", "what its ID tokens are signed with: RS256 (default) or ES256")
 	fl.BoolVar(&in.SecretPost, "secret-post", false, "it may send its secret in the body as well")
 	fl.BoolVar(&in.RequirePKCE, "require-pkce", false, "it must use PKCE")
@@ -110,7 +113,8 @@ func secretMade(cmd *cobra.Command, a *Client, path string, in any) error {
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "It is the secret of %s, and is not shown again.", terminal.Printable(c.ID))
 	if c.Secrets > 1 {
-		fmt.Fprintf(cmd.ErrOrStderr(), " The one before stays good until: hiregate oauth-client reset %s --end-former", terminal.Printable(c.ID))
+		fmt.Fprintf(cmd.ErrOrStderr(), " The one before stays good until: hiregate oauth-client reset %s --end-former",
+			terminal.Printable(c.ID))
 	}
 	fmt.Fprintln(cmd.ErrOrStderr())
 	return nil
@@ -152,4 +156,5 @@ the new secret alone.`,
 	return cmd
 }
 
-var errNoRedirect = errors.New("say where people are sent after signing in, as the application names it: --redirect-uri https://app.example.com/callback")
+var errNoRedirect = errors.New("say where people are sent after signing in, as the application names it: " +
+	"--redirect-uri https://app.example.com/callback")

@@ -58,7 +58,8 @@ func (p *pages) flags(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&p.all, "all", false, "list all of them")
 }
 
-// listing completes a command that prints a list of the management API: columns are the table's, row gives an item's cells.
+// listing completes a command that prints a list of the management API: columns are the table's, row gives an item's
+// cells.
 func listing[T any](a *Client, p *pages, cmd *cobra.Command, columns []string, row func(*T) []any) *cobra.Command {
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if p.choose != nil {
@@ -83,7 +84,9 @@ func listing[T any](a *Client, p *pages, cmd *cobra.Command, columns []string, r
 }
 
 // print reads page after page; each item is printed as JSON, or handed to row.
-func (p *pages) print(ctx context.Context, cmd *cobra.Command, a *Client, table *terminal.Table, row func(raw json.RawMessage) error) error {
+func (p *pages) print(
+	ctx context.Context, cmd *cobra.Command, a *Client, table *terminal.Table, row func(raw json.RawMessage) error,
+) error {
 	if p.all && cmd.Flags().Changed("limit") {
 		return errors.New("--all and --limit exclude each other: leave one out")
 	}

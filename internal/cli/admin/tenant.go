@@ -114,8 +114,9 @@ tenant back with --restore.`,
 	return cmd
 }
 
-// changeTenant makes a tenant, or changes it. The gateway puts all settings in the place of those there are, but for secrets that
-// are left out, which nobody can read to send them back: those that stay are sent as they were, unless somebody changed them since.
+// changeTenant makes a tenant, or changes it. The gateway puts all settings in the place of those there are, but for
+// secrets that are left out, which nobody can read to send them back: those that stay are sent as they were, unless
+// somebody changed them since.
 func changeTenant(cmd *cobra.Command, a *Client, name string, changed map[string]any) error {
 	ctx, stop := terminal.Interruptible(cmd)
 	defer stop()
@@ -170,7 +171,8 @@ brings it back.`,
 			}
 			fmt.Fprintf(cmd.OutOrStdout(), "tenant %s is removed\n", args[0])
 			if len(removal.Kept) > 0 {
-				fmt.Fprintf(cmd.OutOrStdout(), "kept under its name, which no other tenant gets: %s\n", strings.Join(removal.Kept, ", "))
+				fmt.Fprintf(cmd.OutOrStdout(), "kept under its name, which no other tenant gets: %s\n",
+					strings.Join(removal.Kept, ", "))
 			}
 			return nil
 		}),

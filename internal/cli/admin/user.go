@@ -60,7 +60,8 @@ func userList(a *Client) *cobra.Command {
 // passwordFlag is how a password comes in: never as a flag itself, which lists of processes show.
 const passwordFlag = "file with the password; - is standard input (default: one is made, and shown this once)"
 
-// readPassword reads a password from a file, or from standard input for "-". Without a file it is empty, and the gateway makes one.
+// readPassword reads a password from a file, or from standard input for "-". Without a file it is empty, and the
+// gateway makes one.
 func readPassword(in io.Reader, file string) (string, error) {
 	if file == "" {
 		return "", nil
@@ -139,7 +140,8 @@ func userID(command string) cobra.PositionalArgs {
 			return err
 		}
 		if strings.Contains(args[0], "@") {
-			return fmt.Errorf("user %s takes an id, and %s is an e-mail address: hiregate user list --all shows the id beside it", command, terminal.Printable(args[0]))
+			return fmt.Errorf("user %s takes an id, and %s is an e-mail address: hiregate user list --all "+
+				"shows the id beside it", command, terminal.Printable(args[0]))
 		}
 		return nil
 	}

@@ -43,7 +43,9 @@ func readAnswers(in io.Reader, name string, ask func() ([]asked, error)) (all []
 	}
 	if list, ok := members["answers"]; ok && strings.HasPrefix(strings.TrimSpace(string(list)), "[") {
 		if err := json.Unmarshal(list, &all); err != nil {
-			return nil, nil, fmt.Errorf(`the answers of %s are not an array of {"questionId": …, "value": …}: write each value as a string`, terminal.Printable(name))
+			return nil, nil,
+				fmt.Errorf(`the answers of %s are not an array of {"questionId": …, "value": …}: write each value as a string`,
+					terminal.Printable(name))
 		}
 		if s, ok := members["source"]; ok && json.Unmarshal(s, &source) != nil {
 			return nil, nil, fmt.Errorf("the source of %s is not a string", terminal.Printable(name))

@@ -53,7 +53,8 @@ The id of the application (the header X-Application-Id) is printed.`,
   hiregate apply --url http://localhost:8080/apply --job NURSE-1 --user partner@example.com --questions
   hiregate apply --url https://gate.example.com/apply --job NURSE-1 --user partner@example.com --password-file password --answers zoe.json`,
 		SilenceUsage: true,
-		Args:         terminal.Exactly(0, "apply takes flags only, such as: hiregate apply --url http://localhost:8080/apply --job NURSE-1 --user partner@example.com"),
+		Args: terminal.Exactly(0, "apply takes flags only, such as: hiregate apply --url "+
+			"http://localhost:8080/apply --job NURSE-1 --user partner@example.com"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, stop := terminal.Interruptible(cmd)
 			defer stop()

@@ -67,7 +67,8 @@ func newClient(base, user string, password func() (string, error), log io.Writer
 	transport := &http.Transport{Proxy: http.ProxyFromEnvironment, ResponseHeaderTimeout: answerTime,
 		ExpectContinueTimeout: time.Second}
 	c := &client{base: base, user: user, password: password, log: log, transport: transport}
-	c.client = &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	c.client = &http.Client{Transport: transport,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	if raw, err := os.ReadFile(c.cache()); err == nil {
 		c.token = strings.TrimSpace(string(raw))
 	}
@@ -323,5 +324,6 @@ func (c *client) apply(ctx context.Context, job, source string, answers []givenA
 // unknown is the error of an application that may or may not have been accepted: also after a 503, because the
 // database's answer may have been lost.
 func unknown(err error, key string) error {
-	return fmt.Errorf("%w; whether the application was taken is not known: with --idempotency-key %s and the same answers it can be sent again, and is taken once", err, key)
+	return fmt.Errorf("%w; whether the application was taken is not known: with --idempotency-key %s and the same "+
+		"answers it can be sent again, and is taken once", err, key)
 }

@@ -98,7 +98,8 @@ func (f *form) show(q *asked) {
 		label += " *"
 	}
 	hint := map[hiring.Format]string{
-		hiring.Checkbox: "the numbers of options, separated by commas", hiring.Date: "YYYY-MM-DD", hiring.File: "path of a file", hiring.Number: "a number",
+		hiring.Checkbox: "the numbers of options, separated by commas", hiring.Date: "YYYY-MM-DD",
+		hiring.File: "path of a file", hiring.Number: "a number",
 		hiring.Phone: "a phone number", hiring.Select: "the number of an option", hiring.Textarea: "an empty line ends it",
 	}[q.Format]
 	if q.MaxLength != nil {

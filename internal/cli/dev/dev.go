@@ -145,7 +145,8 @@ func (f *flags) prepareDir() error {
 		return fmt.Errorf("--dir %s: %w", f.dir, terminal.Cause(err))
 	}
 	if strings.ContainsAny(dir, "\"`{}%?#\n\\") {
-		return fmt.Errorf("--dir %s can't stand in a Caddyfile: choose a folder whose path has no quotes, braces, backslashes, nor any of %%, ? and #", dir)
+		return fmt.Errorf("--dir %s can't stand in a Caddyfile: choose a folder whose path has no quotes, braces, "+
+			"backslashes, nor any of %%, ? and #", dir)
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("--dir %s can't be made: %w", dir, terminal.Cause(err))
@@ -191,7 +192,8 @@ func (f *flags) start(ctx context.Context, c *crew, server temporalProgram, conf
 func (f *flags) partnerChild(self string, lines *lines) *child {
 	cmd := exec.Command(self, "listen", "--addr", loopback(f.partner), "--lifeline", "--issuer", f.issuer())
 	cmd.Env = append(os.Environ(), terminal.SecretVariable+"="+partnerSecret, partner.ClientSecretVariable+"="+demoSecret)
-	return &child{name: "the sample partner", cmd: cmd, lines: lines, answers: answering(f.partner), grace: 5 * time.Second}
+	return &child{name: "the sample partner", cmd: cmd, lines: lines, answers: answering(f.partner),
+		grace: 5 * time.Second}
 }
 
 func (f *flags) gatewayChild(self, config, key string, lines *lines) *child {

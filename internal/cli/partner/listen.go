@@ -159,7 +159,8 @@ func (f *flags) signIn(at net.Addr) (*signIn, error) {
 	}
 	secret := cmp.Or(f.clientSecret, os.Getenv(ClientSecretVariable))
 	if secret == "" {
-		return nil, fmt.Errorf("there is no secret to sign in with: give one with --client-secret, or in the environment variable %s", ClientSecretVariable)
+		return nil, fmt.Errorf("there is no secret to sign in with: give one with --client-secret, or in the "+
+			"environment variable %s", ClientSecretVariable)
 	}
 	_, port, err := net.SplitHostPort(at.String())
 	if err != nil {

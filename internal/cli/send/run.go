@@ -27,9 +27,11 @@ func (r *run) prepareExport() error {
 	d := &r.sender.delivery
 	switch serve := len(r.flags.documents) > 0; {
 	case serve && p.problem != nil:
-		return fmt.Errorf("--document can't be used, because the payload has no attachment URLs to rewrite (%w): correct it, or send it without documents", p.problem)
+		return fmt.Errorf("--document can't be used, because the payload has no attachment URLs to rewrite (%w): correct "+
+			"it, or send it without documents", p.problem)
 	case serve && len(p.spans.Attachments) == 0:
-		return errors.New("--document can't be used, because the payload has no attachments: add some, or leave out --payload to send a minimal export that has them")
+		return errors.New("--document can't be used, because the payload has no attachments: add some, or leave out " +
+			"--payload to send a minimal export that has them")
 	case serve:
 		if r.offer, err = newOffer(r.flags.documents, len(p.spans.Attachments)); err != nil {
 			return err
