@@ -46,6 +46,8 @@ func main() {
 		"for unknown ones each")
 	flag.BoolVar(&b.shares, "tenants", false,
 		"measure nothing but how much a tenant with slow partners delays another one")
+	flag.BoolVar(&b.onPostgres, "postgres", false, "measure a scenario on PostgreSQL")
+	flag.StringVar(&b.only, "scenario", "", "measure nothing but how exports leave: burst, documents, low or hang")
 	payload := flag.String("payload", "testdata/samples/export-full.json", "the export that is sent")
 	flag.Parse()
 	if b.rounds < 1 {
@@ -64,6 +66,8 @@ type bench struct {
 	rounds, exports, listed int
 	wrong                   int
 	acks, shares            bool
+	onPostgres              bool
+	only                    string
 	temporal, binary        string
 
 	self     string // this program, which is a server as well
@@ -107,10 +111,16 @@ func (b *bench) run(payload string) error {
 	if b.shares {
 		return b.tenants()
 	}
+	if b.only != "" && !b.onPostgres {
+		return b.scenario(b.only, bare, body)
+	}
 	if b.postgres, err = storetest.NewServer(); err != nil {
 		return err
 	}
 	defer b.postgres.Close()
+	if b.only != "" {
+		return b.scenario(b.only, bare, body)
+	}
 	say("acknowledgements: %d rounds of %s for each of four servers, %d connections, %d bytes", b.rounds, turn,
 		connections, len(body))
 	acks, err := b.acknowledgements(body)
