@@ -10,17 +10,18 @@ import (
 	"go.temporal.io/sdk/temporal"
 )
 
-// The search attributes by which workflows are found in Temporal's UI. They hold names from the configuration and fixed
-// words.
+// The search attributes by which workflows are found in Temporal's UI. They hold names from the configuration, the keys
+// of exports, and fixed words. A workflow for several exports has the tenants and keys of all, as far as they fit.
 var (
-	AttributeTenant      = temporal.NewSearchAttributeKeyKeyword("HiregateTenant")
+	AttributeTenant      = temporal.NewSearchAttributeKeyKeywordList("HiregateTenant")
+	AttributeExport      = temporal.NewSearchAttributeKeyKeywordList("HiregateExport")
 	AttributeEvent       = temporal.NewSearchAttributeKeyKeyword("HiregateEvent")
 	AttributeOutcome     = temporal.NewSearchAttributeKeyKeyword("HiregateOutcome")
 	AttributeIntegration = temporal.NewSearchAttributeKeyKeyword("HiregateIntegration")
 )
 
-var attributes = []temporal.SearchAttributeKeyKeyword{
-	AttributeTenant, AttributeEvent, AttributeOutcome, AttributeIntegration,
+var attributes = []temporal.SearchAttributeKey{
+	AttributeTenant, AttributeExport, AttributeEvent, AttributeOutcome, AttributeIntegration,
 }
 
 // EnsureAttributes registers the search attributes that are missing. After an error, start workflows without them:
@@ -34,7 +35,7 @@ func EnsureAttributes(ctx context.Context, c client.Client, namespace string) er
 	missing := map[string]enums.IndexedValueType{}
 	for _, a := range attributes {
 		if _, ok := known.GetCustomAttributes()[a.GetName()]; !ok {
-			missing[a.GetName()] = enums.INDEXED_VALUE_TYPE_KEYWORD
+			missing[a.GetName()] = a.GetValueType()
 		}
 	}
 	if len(missing) == 0 {

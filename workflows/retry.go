@@ -17,6 +17,14 @@ func RetryAfter(class string, status int, delay time.Duration) error {
 	if status != 0 {
 		text = fmt.Sprintf("%s: status %d", class, status)
 	}
+	return retryAfter(text, class, delay)
+}
+
+// RetryGroupAfter is RetryAfter for an activity that waits for several things. text says for which, in fixed words and
+// counters.
+func RetryGroupAfter(text string, delay time.Duration) error { return retryAfter(text, "group", delay) }
+
+func retryAfter(text, class string, delay time.Duration) error {
 	return temporal.NewApplicationErrorWithOptions(text, class, temporal.ApplicationErrorOptions{
 		NextRetryDelay: max(delay, time.Millisecond),
 		Category:       temporal.ApplicationErrorCategoryBenign, // it is waiting, not broken: the SDK need not log it

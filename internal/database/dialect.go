@@ -39,6 +39,8 @@ type dialect interface {
 	arguments([]any) []any
 	// keyShare ends a SELECT of rows that no other node may delete before the transaction ends.
 	keyShare() string
+	// skipLocked ends a SELECT of rows that the transaction is to update. It leaves out those that another node has locked.
+	skipLocked() string
 	// lockKey waits until no other transaction holds the lock of a number, and holds it until the transaction ends.
 	lockKey(tx *Tx, key int64) error
 	// present fails when the open database is not what its address names any more. The writer asks before each commit.

@@ -96,7 +96,8 @@ func (p *postgres) bound(ctx context.Context) (context.Context, context.CancelFu
 }
 
 // keyShare is the lock that foreign keys take: updates need not wait for it.
-func (*postgres) keyShare() string { return " FOR KEY SHARE" }
+func (*postgres) keyShare() string   { return " FOR KEY SHARE" }
+func (*postgres) skipLocked() string { return " FOR UPDATE SKIP LOCKED" }
 
 func (*postgres) lockKey(tx *Tx, key int64) error {
 	_, err := tx.Exec("SELECT pg_advisory_xact_lock($1)", key)

@@ -49,6 +49,7 @@ func (sqlite) bound(ctx context.Context) (context.Context, context.CancelFunc) {
 
 func (sqlite) arguments(args []any) []any { return args }
 func (sqlite) keyShare() string           { return "" }
+func (sqlite) skipLocked() string         { return "" }
 func (sqlite) lockKey(*Tx, int64) error   { return nil }
 func (sqlite) conflict(error) bool        { return false }
 

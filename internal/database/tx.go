@@ -111,6 +111,10 @@ func (tx *Tx) Query(each func(Row) error, q string, args ...any) error {
 // node writes.
 func (tx *Tx) KeyShare() string { return tx.dialect.keyShare() }
 
+// SkipLocked ends a SELECT of rows that the transaction is to update: it locks them, and leaves out those that another
+// node has locked. It is empty where no other node writes.
+func (tx *Tx) SkipLocked() string { return tx.dialect.skipLocked() }
+
 // LockKey waits until no other transaction holds the lock of a number, and holds it until the transaction ends.
 func (tx *Tx) LockKey(key int64) error { return tx.dialect.lockKey(tx, key) }
 

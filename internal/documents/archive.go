@@ -57,6 +57,11 @@ type Progress struct {
 // is stored once. An error means that the store can't be used; a failed attempt is no error, but in the store and in
 // the progress.
 func (a *Archive) Fetch(ctx context.Context, e *hiring.Export) (Progress, error) {
+	return a.FetchWithin(ctx, e, placeWithin)
+}
+
+// FetchWithin is Fetch for a caller that can wait so long for its turn.
+func (a *Archive) FetchWithin(ctx context.Context, e *hiring.Export, patience time.Duration) (Progress, error) {
 	docs, err := a.documents(ctx, e)
 	if err != nil {
 		return Progress{}, err
@@ -65,7 +70,7 @@ func (a *Archive) Fetch(ctx context.Context, e *hiring.Export) (Progress, error)
 	if progress.Missing == 0 || !slices.ContainsFunc(docs, a.due) {
 		return progress, nil
 	}
-	release, ok := a.places.acquire(ctx, e.Tenant, e.ID, placeWithin)
+	release, ok := a.places.acquire(ctx, e.Tenant, e.ID, patience)
 	if !ok {
 		progress.Wait = placeAgain + rand.N(placeAgain)
 		return progress, ctx.Err()

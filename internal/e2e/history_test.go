@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"encoding/json"
 	goflag "flag"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -71,6 +73,20 @@ func TestHistories(t *testing.T) {
 	s.history(c, words, "export/without-documents", "export/acme/"+s.accepted(minimal("marker-candidate")))
 	s.history(c, words, "verification/refused-once", s.verification(c))
 
+	// What waits for Temporal leaves as a group, but for the first ones, of which each starter has one.
+	s.temporal.signal(syscall.SIGTERM)
+	s.temporal.exitCode()
+	for n := range 20 {
+		s.accepted(minimal(fmt.Sprint("marker-candidate-", n)))
+	}
+	members := []string{s.accepted(full)}
+	for n := range 9 {
+		members = append(members, s.accepted(minimal(fmt.Sprint("marker-candidate-", 20+n))))
+	}
+	s.startTemporal()
+	group := s.groupOf(c, members)
+	s.history(c, words, "export/group", group)
+
 	log := s.gateway.out.String()
 	require.Contains(t, log, "a document could not be fetched", "the log was not read")
 	for _, word := range words {
@@ -78,6 +94,23 @@ func TestHistories(t *testing.T) {
 			require.NotContains(t, log, word, "the log holds something personal or secret")
 		}
 	}
+}
+
+// groupOf waits until one workflow is found by each of the exports, and returns its ID.
+func (s *system) groupOf(c client.Client, members []string) (id string) {
+	s.t.Helper()
+	for _, member := range members {
+		require.Eventually(s.t, func() bool {
+			list, err := c.ListWorkflow(s.t.Context(), &workflowservice.ListWorkflowExecutionsRequest{
+				Query: fmt.Sprintf("WorkflowType = 'exports' AND HiregateTenant = 'acme' AND HiregateExport = '%s'", member)})
+			if err != nil || len(list.Executions) != 1 || id != "" && id != list.Executions[0].Execution.WorkflowId {
+				return false
+			}
+			id = list.Executions[0].Execution.WorkflowId
+			return true
+		}, patience, 50*time.Millisecond, "export %s is not found in the group %s", member, id)
+	}
+	return id
 }
 
 // history waits for a workflow to complete, and looks at its history: the workflow's code agrees with it, and none of the words is in
@@ -96,6 +129,7 @@ func (s *system) history(c client.Client, words []string, name, workflowID strin
 	}
 	replayer := worker.NewWorkflowReplayer()
 	replayer.RegisterWorkflowWithOptions(export.Workflow, workflow.RegisterOptions{Name: export.WorkflowName})
+	replayer.RegisterWorkflowWithOptions(export.GroupWorkflow, workflow.RegisterOptions{Name: export.GroupWorkflowName})
 	replayer.RegisterWorkflowWithOptions(verification.Workflow, workflow.RegisterOptions{Name: verification.WorkflowName})
 	replayer.RegisterWorkflowWithOptions(scan.Workflow, workflow.RegisterOptions{Name: scan.WorkflowName})
 	require.NoError(s.t, replayer.ReplayWorkflowHistory(nil, h), name)

@@ -155,12 +155,17 @@ func (e *Export) Pending(stored []*Delivery) (pending []*Delivery) {
 	if e.DispatchedAt.IsZero() {
 		return nil
 	}
+	return e.Missing(stored)
+}
+
+// Missing are the deliveries of the current round that are not stored yet, also while its workflow is being started.
+func (e *Export) Missing(stored []*Delivery) (missing []*Delivery) {
 	for _, name := range e.Integrations {
 		if !slices.ContainsFunc(stored, func(d *Delivery) bool { return d.Integration == name && d.Round == e.Round }) {
-			pending = append(pending, NewDelivery(e, name, e.Round, e.DispatchedAt))
+			missing = append(missing, NewDelivery(e, name, e.Round, e.DispatchedAt))
 		}
 	}
-	return pending
+	return missing
 }
 
 // Attempt is one request to an integration and what came of it.

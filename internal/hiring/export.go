@@ -58,10 +58,10 @@ type Export struct {
 	// these three, as the store keeps them where it seals what exports hold; nil: not sealed yet, if at all
 	Sealed []byte
 
-	Round int // 0 for the acceptance; each redelivery or release starts the next
-	// whom the current round is for; empty before its workflow is started: every integration of the tenant
-	Integrations []string
-	WorkflowID   string // of the current round
+	Round        int      // 0 for the acceptance; each redelivery or release starts the next
+	Integrations []string // whom the current round is for; empty before its workflow is started: every integration of the tenant
+	WorkflowID   string   // of the current round
+	Group        int64    // ID of the first member of the group that carries round 0; 0: a workflow of its own does
 	DispatchedAt time.Time
 	Fault        string // why Temporal will never start it; empty: nothing is wrong
 
@@ -105,6 +105,22 @@ func WorkflowID(tenant, key string, round int) string {
 		id += "/redelivery/" + strconv.Itoa(round)
 	}
 	return id
+}
+
+// GroupWorkflowID names the workflow that carries round 0 of several exports: exports/<ID of the first>.
+func GroupWorkflowID(first int64) string {
+	return "exports/" + strconv.FormatInt(first, 10)
+}
+
+// InGroup reports whether a group carries a round of the export.
+func (e *Export) InGroup(round int) bool { return round == 0 && e.Group != 0 }
+
+// RoundWorkflowID names the workflow that carries a round of the export.
+func (e *Export) RoundWorkflowID(round int) string {
+	if e.InGroup(round) {
+		return GroupWorkflowID(e.Group)
+	}
+	return WorkflowID(e.Tenant, e.Key, round)
 }
 
 const maxWorkflowIDPart = 128

@@ -112,7 +112,7 @@ var all = []prometheus.Collector{
 	erased, walBytes, commits, writes,
 	applications, invalidAnswers, applicationBytes, tokens, formExpired,
 	signIns, tokenRequests, keysRefused,
-	configured, held, quarantine,
+	configured, held, waiting, quarantine,
 }
 
 // Register adds the collectors to a registry; those it has already are left.
@@ -210,7 +210,12 @@ func DocumentsUnfetched(n int64, left time.Duration) {
 func DocumentsFree(bytes int64) { documentsFree.Set(float64(bytes)) }
 
 // Dispatched counts a workflow start by its result.
-func Dispatched(result string) { dispatched.WithLabelValues(result).Inc() }
+func Dispatched(result string) { DispatchedGroup(result, 1) }
+
+// DispatchedGroup counts the start of a workflow for so many exports by its result.
+func DispatchedGroup(result string, exports int) {
+	dispatched.WithLabelValues(result).Add(float64(exports))
+}
 
 // Erased counts an export whose content was erased.
 func Erased() { erased.Inc() }

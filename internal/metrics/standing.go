@@ -3,6 +3,7 @@ package metrics
 import (
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -15,6 +16,8 @@ var (
 		"1 when exports may go to an integration, 0 while they are held for it.", "tenant", "integration")
 	held = newStanding("hiregate_deliveries_held",
 		"Deliveries that are held until their integration is configured.", "tenant", "integration")
+	waiting = newStanding("hiregate_inbox_undispatched_oldest_of_tenant_seconds",
+		"Age of a tenant's oldest export whose workflow was not started yet. Absent: none waits.", "tenant")
 	quarantine = newStanding("hiregate_exports_quarantined",
 		"Exports in quarantine, which wait to be released.", "tenant")
 )
@@ -48,6 +51,16 @@ func Held(all map[hiring.Place]int64) {
 		next[place(at)] += float64(n)
 	}
 	held.set(next)
+}
+
+// Waiting sets for how long the oldest export of each tenant waits for its workflow.
+func Waiting(all map[string]time.Duration) {
+	next := standings{}
+	for tenant, age := range all {
+		labels := [2]string{tenants.value(tenant)}
+		next[labels] = max(next[labels], age.Seconds())
+	}
+	waiting.set(next)
 }
 
 // Quarantined sets how many exports of tenants are in quarantine.

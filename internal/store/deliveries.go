@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/hiregate/hiregate/internal/hiring"
@@ -77,6 +76,12 @@ func (tx *Tx) InsertPendingDelivery(d *hiring.Delivery) error {
 		VALUES ($1, $2, $3, $4, $5, '', '', 0, $6, $7, $8) ON CONFLICT (export_id, integration, round) DO NOTHING`,
 		d.ExportID, d.Tenant, d.Integration, d.Round, string(d.Outcome), false, micros(d.CreatedAt),
 		micros(d.UpdatedAt))
+}
+
+// HurryDelivery makes the next attempt of a delivery due, if it waits for one.
+func (tx *Tx) HurryDelivery(d *hiring.Delivery, now time.Time) error {
+	return tx.exec(`UPDATE deliveries SET next_at = $1 WHERE export_id = $2 AND integration = $3 AND round = $4
+		AND outcome = 'retrying' AND next_at > $1`, micros(now), d.ExportID, d.Integration, d.Round)
 }
 
 // UpdateAttempts sets a delivery's number of attempts, after two were made at once.
@@ -155,12 +160,9 @@ func (db *DB) ListDeliveriesOf(ctx context.Context, exportIDs []int64) (map[int6
 	if len(exportIDs) == 0 {
 		return nil, nil
 	}
-	places, args := make([]string, len(exportIDs)), make([]any, len(exportIDs))
-	for n, id := range exportIDs {
-		places[n], args[n] = fmt.Sprintf("$%d", n+1), id
-	}
+	in, args := oneOf(exportIDs)
 	all, err := query(ctx, db, scanDelivery, `SELECT `+deliveryColumns+` FROM deliveries
-		WHERE export_id IN (`+strings.Join(places, ", ")+`) ORDER BY export_id, round, integration`, args...)
+		WHERE export_id IN (`+in+`) ORDER BY export_id, round, integration`, args...)
 	if err != nil {
 		return nil, err
 	}

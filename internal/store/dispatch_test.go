@@ -23,7 +23,7 @@ func TestDispatchInTurn(t *testing.T) {
 			all = append(all, e)
 		}
 		waiting := func(before time.Time, limit int) (keys []string) {
-			page, err := db.ListUndispatched(t.Context(), before, limit)
+			page, err := db.ListUndispatched(t.Context(), "acme", before, limit)
 			require.NoError(t, err)
 			for _, e := range page {
 				keys = append(keys, e.Key)
@@ -57,7 +57,7 @@ func TestRedeliveryIsDispatchedAtOnce(t *testing.T) {
 			}
 			return tx.MarkFault(refused.ID, "invalid id")
 		})
-		waiting, err := db.ListUndispatched(t.Context(), noon, 10)
+		waiting, err := db.ListUndispatched(t.Context(), "acme", noon, 10)
 		require.NoError(t, err)
 		require.Empty(t, waiting)
 		for n, e := range []*hiring.Export{postponed, refused} {
@@ -65,7 +65,7 @@ func TestRedeliveryIsDispatchedAtOnce(t *testing.T) {
 				_, err := tx.BeginRound(e.ID, []string{"hris"}, noon, noon.Add(time.Hour))
 				return err
 			})
-			waiting, err = db.ListUndispatched(t.Context(), noon, 10)
+			waiting, err = db.ListUndispatched(t.Context(), "acme", noon, 10)
 			require.NoError(t, err)
 			require.Len(t, waiting, n+1, e.Key)
 		}

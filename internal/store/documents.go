@@ -121,6 +121,28 @@ func (db *DB) ListDocuments(ctx context.Context, exportID int64) ([]*hiring.Docu
 	return docs, nil
 }
 
+// DocumentProgress counts the stored documents of an export.
+type DocumentProgress struct {
+	Fetched, GivenUp int
+	NextAt           time.Time // when the first of the others is due; zero: now
+}
+
+// DocumentProgress counts the documents of exports, at most MaxPage, by export.
+func (db *DB) DocumentProgress(ctx context.Context, exportIDs []int64) (map[int64]DocumentProgress, error) {
+	in, args := oneOf(exportIDs)
+	progress := map[int64]DocumentProgress{}
+	_, err := query(ctx, db, func(r row) (struct{}, error) {
+		var id int64
+		var p DocumentProgress
+		err := r.Scan(&id, &p.Fetched, &p.GivenUp, moment{&p.NextAt})
+		progress[id] = p
+		return struct{}{}, err
+	}, `SELECT export_id, sum(CASE state WHEN 'fetched' THEN 1 ELSE 0 END),
+			sum(CASE state WHEN 'given_up' THEN 1 ELSE 0 END), min(CASE state WHEN 'fetching' THEN coalesce(next_at, 0) END)
+		FROM documents WHERE export_id IN (`+in+`) GROUP BY export_id`, args...)
+	return progress, err
+}
+
 // CountUnfetched counts the documents that are still to be fetched; till is when the first of their URLs ends, zero without
 // any. Exports have rising IDs, and the documents of the one that came first end first.
 func (db *DB) CountUnfetched(ctx context.Context) (n int64, till time.Time, err error) {

@@ -77,7 +77,7 @@ func TestErasureEndsWhatIsOnItsWay(t *testing.T) {
 				require.Equal(t, []any{hiring.GivenUp, store.ErasedReason, 0}, []any{d.State, d.Reason, len(d.SourceURL)}, what)
 			}
 		}
-		waiting, err := db.ListUndispatched(t.Context(), erasing, 10)
+		waiting, err := db.ListUndispatched(t.Context(), "acme", erasing, 10)
 		require.NoError(t, err)
 		require.Empty(t, waiting)
 		n, _, err := db.Backlog(t.Context())

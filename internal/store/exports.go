@@ -193,7 +193,7 @@ func (tx *Tx) ReleaseQuarantine(id int64) (bool, error) {
 
 // SkipRound moves an export that was not dispatched to the next round, with the deliveries of its present one.
 func (tx *Tx) SkipRound(e *hiring.Export) error {
-	n, err := tx.sql.Exec(`UPDATE exports SET round = $1, workflow_id = $2 WHERE id = $3 AND round = $4
+	n, err := tx.sql.Exec(`UPDATE exports SET round = $1, workflow_id = $2, group_id = NULL WHERE id = $3 AND round = $4
 		AND dispatched_at IS NULL`,
 		e.Round+1, hiring.WorkflowID(e.Tenant, e.Key, e.Round+1), e.ID, e.Round)
 	if err != nil || n == 0 {
@@ -204,7 +204,8 @@ func (tx *Tx) SkipRound(e *hiring.Export) error {
 
 const exportColumns = `e.id, e.tenant, e.key, e.keyed, e.origin, e.sha256, e.size, e.candidate_id, e.attachments,
 	e.receipt, e.received_at,
-	e.documents_till, e.deliver_till, e.round, e.integrations, e.workflow_id, e.dispatched_at, e.fault, e.quarantined,
+	e.documents_till, e.deliver_till, e.round, e.integrations, e.workflow_id, coalesce(e.group_id, 0), e.dispatched_at,
+	e.fault, e.quarantined,
 	e.findings, e.erased_at`
 
 func scanExport(r row) (*hiring.Export, error) { return scanExportAnd(r) }
@@ -216,7 +217,7 @@ func scanExportAnd(r row, more ...any) (*hiring.Export, error) {
 	var integrations string
 	dest := []any{&e.ID, &e.Tenant, &e.Key, &e.Keyed, &e.Origin, &sum, &e.Size, &e.CandidateID, &e.Attachments,
 		&e.Receipt, moment{&e.ReceivedAt},
-		moment{&e.DocumentsTill}, moment{&e.DeliverTill}, &e.Round, &integrations, &e.WorkflowID,
+		moment{&e.DocumentsTill}, moment{&e.DeliverTill}, &e.Round, &integrations, &e.WorkflowID, &e.Group,
 		moment{&e.DispatchedAt}, &e.Fault, &e.Quarantined, &e.Findings, moment{&e.ErasedAt}}
 	if err := r.Scan(append(dest, more...)...); err != nil {
 		return nil, err
@@ -276,14 +277,6 @@ func (db *DB) LoadBody(ctx context.Context, e *hiring.Export) error {
 	return err
 }
 
-// ListUndispatched lists exports whose workflow should have been started before a time, at most limit, the longest waiting
-// first.
-func (db *DB) ListUndispatched(ctx context.Context, before time.Time, limit int) ([]*hiring.Export, error) {
-	return query(ctx, db, scanExport, `SELECT `+exportColumns+` FROM exports e
-		WHERE e.dispatched_at IS NULL AND e.fault = '' AND e.dispatch_after <= $1 ORDER BY e.dispatch_after LIMIT $2`,
-		micros(before), limit)
-}
-
 // Cursor is a cursor of Undocumented. The zero value is before the first export.
 type Cursor struct {
 	after, id int64 // dispatch_after and id of the last one
@@ -306,15 +299,4 @@ func (db *DB) ListUndispatchedUnfetched(ctx context.Context, behind Cursor, befo
 	}
 	next.id = found[len(found)-1].ID
 	return found, next, nil
-}
-
-// Backlog counts the exports that wait for their workflow. oldest is when the first of them was received; zero when
-// there is none.
-func (db *DB) Backlog(ctx context.Context) (n int, oldest time.Time, err error) {
-	_, err = queryOne(ctx, db, func(r row) (struct{}, error) {
-		return struct{}{}, r.Scan(&n, moment{&oldest})
-	}, `SELECT w.n, e.received_at FROM (SELECT count(*) AS n, min(id) AS oldest FROM exports WHERE dispatched_at IS NULL
-		AND fault = '') w
-		LEFT JOIN exports e ON e.id = w.oldest`)
-	return n, oldest, err
 }

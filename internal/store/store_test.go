@@ -220,7 +220,7 @@ func TestRoundsAndDispatch(t *testing.T) {
 	each(t, func(t *testing.T, db *store.DB) {
 		e := export("acme", "u-1", "b")
 		require.True(t, insert(t, db, e))
-		waiting, err := db.ListUndispatched(t.Context(), noon, 10)
+		waiting, err := db.ListUndispatched(t.Context(), "acme", noon, 10)
 		require.NoError(t, err)
 		require.Len(t, waiting, 1)
 		n, oldest, err := db.Backlog(t.Context())

@@ -26,7 +26,8 @@ type Activities struct {
 	Now     func() time.Time
 	Log     *zap.Logger
 
-	gates gates
+	gates   gates
+	settled settled
 }
 
 // Register puts the workflow and its activities on the workers of the two task queues.
@@ -34,6 +35,9 @@ func (a *Activities) Register(deliver, fetch worker.Registry) {
 	deliver.RegisterWorkflowWithOptions(Workflow, workflow.RegisterOptions{Name: WorkflowName})
 	deliver.RegisterActivityWithOptions(a.Deliver, activity.RegisterOptions{Name: DeliverName})
 	fetch.RegisterActivityWithOptions(a.FetchDocuments, activity.RegisterOptions{Name: FetchDocumentsName})
+	deliver.RegisterWorkflowWithOptions(GroupWorkflow, workflow.RegisterOptions{Name: GroupWorkflowName})
+	deliver.RegisterActivityWithOptions(a.DeliverGroup, activity.RegisterOptions{Name: DeliverGroupName})
+	fetch.RegisterActivityWithOptions(a.FetchGroupDocuments, activity.RegisterOptions{Name: FetchGroupDocumentsName})
 }
 
 // FetchDocuments fetches the documents of an export that are missing, and asks to be run again until each is fetched or
@@ -58,7 +62,7 @@ func (a *Activities) FetchDocuments(ctx context.Context, part Part) (FetchResult
 // once the delivery is final, or parked because it was held for too long.
 func (a *Activities) Deliver(ctx context.Context, part Part) (DeliverResult, error) {
 	defer workflows.Beat(ctx)()
-	d, next, err := a.deliver(ctx, part, activity.GetInfo(ctx).Attempt > 1)
+	d, next, err := a.deliver(ctx, part, activity.GetInfo(ctx).Attempt > 1, patience)
 	switch {
 	case err != nil:
 		return DeliverResult{}, a.storeAway(err)

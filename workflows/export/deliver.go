@@ -39,8 +39,9 @@ func (a *Activities) pauseFor(class string, delay time.Duration) pause {
 
 // deliver takes one delivery one step further: the attempt that is due, unless a gate defers it. It answers the
 // delivery as it then is in the store, and when its next step is due. repeated means that this step was run before, and
-// may have been committed then. The error is that of the store.
-func (a *Activities) deliver(ctx context.Context, part Part, repeated bool) (*hiring.Delivery, pause, error) {
+// may have been committed then; patience is how long it may wait for a place at its integration. The error is that of
+// the store.
+func (a *Activities) deliver(ctx context.Context, part Part, repeated bool, patience time.Duration) (*hiring.Delivery, pause, error) {
 	e, err := a.Store.Export(ctx, part.Export)
 	if err != nil {
 		return nil, pause{}, err
@@ -50,7 +51,7 @@ func (a *Activities) deliver(ctx context.Context, part Part, repeated bool) (*hi
 		return nil, pause{}, err
 	}
 	d.Till = part.Till
-	next, err := a.step(ctx, e, d, repeated)
+	next, err := a.step(ctx, e, d, repeated, patience)
 	return d, next, err
 }
 
@@ -86,7 +87,7 @@ func triedIn(former []*hiring.Delivery, integration string) (mode hiring.Documen
 }
 
 // step leads a delivery through the gates and makes the attempt that is due.
-func (a *Activities) step(ctx context.Context, e *hiring.Export, d *hiring.Delivery, repeated bool) (pause, error) {
+func (a *Activities) step(ctx context.Context, e *hiring.Export, d *hiring.Delivery, repeated bool, patience time.Duration) (pause, error) {
 	if d.Outcome.Final() || d.Parked {
 		return pause{}, nil
 	}
@@ -142,7 +143,7 @@ func (a *Activities) step(ctx context.Context, e *hiring.Export, d *hiring.Deliv
 	if err != nil {
 		return pause{}, err
 	}
-	done, closed := a.enter(i, size)
+	done, closed := a.enter(ctx, i, size, patience)
 	if closed != "" {
 		metrics.Deferred(d.Tenant, closed)
 		now := a.Now()
@@ -165,8 +166,8 @@ func (a *Activities) step(ctx context.Context, e *hiring.Export, d *hiring.Deliv
 
 // enter takes a place at the gate of an integration, and room to send that many bytes. Then done must be called with
 // how the integration was found. Otherwise closed says why not, in a fixed word.
-func (a *Activities) enter(i *hiring.Integration, size int64) (done func(found error), closed string) {
-	tell, closed := a.gates.enter(i)
+func (a *Activities) enter(ctx context.Context, i *hiring.Integration, size int64, patience time.Duration) (done func(found error), closed string) {
+	tell, closed := a.gates.enter(ctx, i, patience)
 	if closed != "" {
 		return nil, closed
 	}

@@ -19,9 +19,10 @@ import (
 
 const (
 	starters     = 8
-	offersAtOnce = 1024
-	offerAge     = 2 * time.Second // an offer that waited longer for a starter is left to the sweep
+	offersAtOnce = 10_000
 	measureEvery = time.Second
+	// tenantsEvery is after how many of these the tenants are measured: that takes a question for each.
+	tenantsEvery = 5
 )
 
 // Dispatcher starts the workflow of every accepted export. Starting is idempotent: Temporal refuses a second workflow
@@ -36,19 +37,35 @@ type Dispatcher struct {
 	// Attributes says whether the search attributes are registered.
 	Attributes *atomic.Bool
 
-	once     sync.Once
-	queue    *offers
-	underway sync.Map    // the IDs of the exports that are being started
-	away     atomic.Bool // Temporal did not answer the last start
+	once    sync.Once
+	queue   *offers
+	claimed sync.Map    // the IDs of the exports that wait for a starter, or are being started
+	away    atomic.Bool // Temporal did not answer the last start
 }
 
 // Offer has an export's workflow started soon. It never waits: an export that finds no room is found by the sweep.
 func (d *Dispatcher) Offer(e *hiring.Export) {
 	d.ready()
-	if d.away.Load() {
+	if d.away.Load() || !d.claim(e) {
 		return
 	}
-	d.queue.add(e, d.Now())
+	offered := *e
+	offered.Body, offered.Sealed = nil, nil // they are in the store
+	if !d.queue.add(&offered) {
+		d.release(e)
+	}
+}
+
+// claim reports whether no goroutine of this process has the export already. Call release when it is started.
+func (d *Dispatcher) claim(e *hiring.Export) bool {
+	_, claimed := d.claimed.LoadOrStore(e.ID, true)
+	return !claimed
+}
+
+func (d *Dispatcher) release(exports ...*hiring.Export) {
+	for _, e := range exports {
+		d.claimed.Delete(e.ID)
+	}
 }
 
 func (d *Dispatcher) ready() {
@@ -62,15 +79,14 @@ func (d *Dispatcher) Run(ctx context.Context) {
 	for range starters {
 		group.Go(func() {
 			for {
-				select {
-				case <-d.queue.queued:
-					o := d.queue.next()
-					if !d.away.Load() && d.Now().Sub(o.at) < offerAge {
-						d.dispatch(ctx, o.export)
-					}
-				case <-ctx.Done():
+				batch := d.queue.next(ctx)
+				if batch == nil {
 					return
 				}
+				if !d.away.Load() {
+					_ = d.dispatchAll(ctx, batch) // what fails is found, and logged, by the sweep
+				}
+				d.release(batch...)
 			}
 		})
 	}
@@ -99,7 +115,10 @@ func (d *Dispatcher) unanswered() {
 // measure updates the gauges of the backlog. The sweep can't: while more exports come in than Temporal takes, a sweep
 // does not end.
 func (d *Dispatcher) measure(ctx context.Context) {
-	for wait.For(ctx, measureEvery) {
+	for n := 0; wait.For(ctx, measureEvery); n++ {
+		if n%tenantsEvery == 0 {
+			d.measureTenants(ctx)
+		}
 		commits, writes := d.Store.Commits()
 		metrics.Store(d.Store.WALSize(), commits, writes)
 		n, oldest, err := d.Store.Backlog(ctx)
@@ -112,4 +131,17 @@ func (d *Dispatcher) measure(ctx context.Context) {
 		}
 		metrics.Backlog(n, age)
 	}
+}
+
+// measureTenants updates the gauge of each tenant's oldest export that waits.
+func (d *Dispatcher) measureTenants(ctx context.Context) {
+	oldest, err := d.Store.OldestWaiting(ctx)
+	if err != nil {
+		return
+	}
+	ages := map[string]time.Duration{}
+	for tenant, since := range oldest {
+		ages[tenant] = max(0, d.Now().Sub(since))
+	}
+	metrics.Waiting(ages)
 }

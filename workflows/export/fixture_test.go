@@ -41,12 +41,14 @@ type bench struct {
 	env     *testsuite.TestActivityEnvironment
 	config  *config.Config
 	partner *httptest.Server
-	status  atomic.Int64           // the partner's answer
-	header  sync.Map               // of the partner's answer
-	asked   atomic.Int64           // requests that came to the partner
-	log     *observer.ObservedLogs // of the dispatcher that runs
+	status  atomic.Int64            // the partner's answer
+	answer  func(*http.Request) int // the partner's answer in the place of status; nil: status
+	header  sync.Map                // of the partner's answer
+	asked   atomic.Int64            // requests that came to the partner
+	log     *observer.ObservedLogs  // of the dispatcher that runs
 	mu      sync.Mutex
 	now     time.Time
+	live    bool // the clock is the machine's, which activities in groups are told of as well
 }
 
 func newBench(t *testing.T) *bench {
@@ -56,6 +58,10 @@ func newBench(t *testing.T) *bench {
 	b.partner = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		b.asked.Add(1)
 		b.header.Range(func(name, value any) bool { w.Header().Set(name.(string), value.(string)); return true })
+		if b.answer != nil {
+			w.WriteHeader(b.answer(r))
+			return
+		}
 		w.WriteHeader(int(b.status.Load()))
 	}))
 	t.Cleanup(b.partner.Close)
@@ -87,6 +93,9 @@ func newBench(t *testing.T) *bench {
 func (b *bench) Clock() time.Time {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if b.live {
+		return time.Now()
+	}
 	return b.now
 }
 

@@ -1,6 +1,7 @@
 package export
 
 import (
+	"context"
 	"errors"
 	"sync"
 	"time"
@@ -19,6 +20,11 @@ const (
 	breakAfter = 10
 	// breakFor is how long it stays open; then one attempt tries.
 	breakFor = 15 * time.Second
+	// patience is how long a single delivery waits for a place: long enough beside a group's, which are under way for
+	// milliseconds, and not so long that those to a partner that hangs take the worker's slots.
+	patience = 250 * time.Millisecond
+	// lineFor is how many deliveries of groups are prepared, for each that may be under way to an integration.
+	lineFor = 4
 	// gateDelay is how long a delivery waits at a gate that opens by itself.
 	gateDelay = 2 * time.Second
 	// comingBack is how many deliveries of a tenant that were turned away come again per second, beside as many as its
@@ -42,6 +48,7 @@ type gates struct {
 type gate struct {
 	inFlight int
 	places   *semaphore.Weighted
+	line     *semaphore.Weighted // of the deliveries of groups
 	breaker  *gobreaker.TwoStepCircuitBreaker[struct{}]
 
 	turns   *rate.Limiter // of the deliveries that were turned away
@@ -58,13 +65,17 @@ var (
 )
 
 // enter takes a place. Then done must be called with how the integration was found. Otherwise closed says why not, in a
-// fixed word, and turn after which time to ask again.
-func (g *gates) enter(i *hiring.Integration) (done func(found error), closed string) {
+// fixed word, and turn after which time to ask again. patience is how long to wait for a place.
+func (g *gates) enter(ctx context.Context, i *hiring.Integration, patience time.Duration) (done func(found error), closed string) {
 	g.mu.Lock()
 	one := g.of(i)
 	g.mu.Unlock()
 	if !one.places.TryAcquire(1) {
-		return nil, "at_capacity"
+		within, cancel := context.WithTimeout(ctx, patience)
+		defer cancel()
+		if patience == 0 || one.places.Acquire(within, 1) != nil {
+			return nil, "at_capacity"
+		}
 	}
 	tell, err := one.breaker.Allow()
 	if err != nil {
@@ -80,6 +91,21 @@ func (g *gates) enter(i *hiring.Integration) (done func(found error), closed str
 			one.made++
 		}
 	}, ""
+}
+
+// closedGates are the words for what is closed to all deliveries of an integration, or of its tenant.
+var closedGates = []string{"at_capacity", "breaker_open", "no_place", "no_memory"}
+
+// queue waits until a delivery of a group is among the next to an integration, over all groups: the deliveries that many
+// groups have for one integration are then read from the store shortly before they are sent.
+func (g *gates) queue(ctx context.Context, i *hiring.Integration) (leave func(), err error) {
+	g.mu.Lock()
+	one := g.of(i)
+	g.mu.Unlock()
+	if err := one.line.Acquire(ctx, 1); err != nil {
+		return nil, err
+	}
+	return func() { one.line.Release(1) }, nil
 }
 
 // turn is how long a delivery that was turned away waits for its turn. Per second, as many deliveries have theirs as
@@ -130,7 +156,7 @@ func (g *gates) of(i *hiring.Integration) *gate {
 		g.all[i.Tenant] = map[string]*gate{}
 	}
 	one := &gate{
-		inFlight: n, places: semaphore.NewWeighted(int64(n)),
+		inFlight: n, places: semaphore.NewWeighted(int64(n)), line: semaphore.NewWeighted(lineFor * int64(n)),
 		turns: rate.NewLimiter(comingBack, comingBack*int(gateDelay/time.Second)),
 		breaker: gobreaker.NewTwoStepCircuitBreaker[struct{}](gobreaker.Settings{
 			Timeout:     breakFor,

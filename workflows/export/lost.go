@@ -166,7 +166,7 @@ func (r *Redeliverer) find(ctx context.Context, id int64, fetches *errgroup.Grou
 
 // status is the status of the workflow of a round; unspecified when Temporal knows of none.
 func (r *Redeliverer) status(ctx context.Context, e *hiring.Export, round int) (enums.WorkflowExecutionStatus, error) {
-	return workflows.Status(ctx, r.Client, r.Namespace, hiring.WorkflowID(e.Tenant, e.Key, round))
+	return workflows.Status(ctx, r.Client, r.Namespace, e.RoundWorkflowID(round))
 }
 
 // restart moves deliveries whose workflow is gone into the next round. They keep their attempts and their end, and end
@@ -197,8 +197,11 @@ func (r *Redeliverer) restart(ctx context.Context, e *hiring.Export, lost []*hir
 func (r *Redeliverer) delivered(ctx context.Context, e *hiring.Export, d *hiring.Delivery) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	var result Result
-	err := r.Client.GetWorkflow(ctx, hiring.WorkflowID(e.Tenant, e.Key, d.Round), "").Get(ctx, &result)
+	var result interface{ delivered(*hiring.Delivery) bool } = &Result{}
+	if d.Round == 0 && e.Group != 0 {
+		result = &GroupResult{}
+	}
+	err := r.Client.GetWorkflow(ctx, e.RoundWorkflowID(d.Round), "").Get(ctx, result)
 	switch {
 	case err == nil:
 	case ctx.Err() != nil, workflows.Unanswered(err):
@@ -206,10 +209,7 @@ func (r *Redeliverer) delivered(ctx context.Context, e *hiring.Export, d *hiring
 	default: // it is not a gateway's, or gone
 		return false, nil
 	}
-	said := func(res DeliverResult) bool {
-		return res.Integration == d.Integration && res.Class == hiring.ClassDelivered
-	}
-	return slices.ContainsFunc(result.Deliveries, said), nil
+	return result.delivered(d), nil
 }
 
 // conclude writes the end of a delivery that Temporal knows and the store does not.

@@ -1,60 +1,111 @@
 package export
 
 import (
+	"context"
+	"slices"
 	"sync"
-	"time"
 
 	"github.com/hiregate/hiregate/internal/fair"
 	"github.com/hiregate/hiregate/internal/hiring"
 )
 
-// offers are exports that wait for a starter. Tenants take turns and share the room: a tenant that offers a thousand at
-// once delays no other.
+const (
+	// groupFrom is how many exports that wait are started as a group; fewer have a workflow each.
+	groupFrom = 8
+	// groupMost is how many members a group has at most.
+	groupMost = 200
+)
+
+// offers are exports that wait for a starter. Tenants take turns, and share the room: one that hands in thousands at once holds up no other.
 type offers struct {
-	room   *fair.Pool
-	queued chan struct{} // one for each offer that waits
+	room  *fair.Pool
+	ready chan struct{} // holds one while some wait
 
 	mu      sync.Mutex
-	waiting map[string][]offer // by tenant
-	turns   []string           // the tenants of waiting, the next one first
-}
-
-type offer struct {
-	export *hiring.Export
-	at     time.Time
+	waiting map[string][]*hiring.Export // by tenant
+	turns   []string                    // the tenants of these, the next one first
+	n       int                         // how many wait
 }
 
 func newOffers(room int64) *offers {
-	return &offers{room: fair.NewPool(room), queued: make(chan struct{}, room), waiting: map[string][]offer{}}
+	return &offers{room: fair.NewPool(room), ready: make(chan struct{}, 1), waiting: map[string][]*hiring.Export{}}
 }
 
-// add queues an export, unless there is no room for it.
-func (q *offers) add(e *hiring.Export, at time.Time) {
+// add lets an export wait. It reports false when there is no room for it.
+func (q *offers) add(e *hiring.Export) bool {
 	if !q.room.TryAcquire(e.Tenant, 1) {
-		return
+		return false
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if len(q.waiting[e.Tenant]) == 0 {
 		q.turns = append(q.turns, e.Tenant)
 	}
-	q.waiting[e.Tenant] = append(q.waiting[e.Tenant], offer{e, at})
-	q.queued <- struct{}{}
+	q.waiting[e.Tenant] = append(q.waiting[e.Tenant], e)
+	q.n++
+	q.wake()
+	return true
 }
 
-// next removes the offer whose turn it is. The caller has received from queued.
-func (q *offers) next() offer {
+func (q *offers) wake() {
+	select {
+	case q.ready <- struct{}{}:
+	default:
+	}
+}
+
+// next waits for the exports whose turn it is: one while few wait, otherwise a group, of one tenant where it has enough. It returns none once
+// ctx has ended.
+func (q *offers) next(ctx context.Context) []*hiring.Export {
+	for {
+		if batch := q.take(); len(batch) > 0 {
+			return batch
+		}
+		select {
+		case <-q.ready:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+func (q *offers) take() (batch []*hiring.Export) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	switch {
+	case q.n == 0:
+		return nil
+	case q.n < groupFrom:
+		batch = q.of(1)
+	case len(q.waiting[q.turns[0]]) >= groupFrom:
+		batch = q.of(groupMost)
+	default: // what the tenants have that are next, each of them little
+		for len(q.turns) > 0 && len(batch) < groupMost && len(q.waiting[q.turns[0]]) < groupFrom {
+			batch = append(batch, q.of(groupMost-len(batch))...)
+		}
+	}
+	if q.n > 0 {
+		q.wake()
+	}
+	return batch
+}
+
+// of takes exports of the tenant whose turn it is, at most so many; one of a later round is taken alone. The lock is held.
+func (q *offers) of(most int) []*hiring.Export {
 	tenant := q.turns[0]
+	all := q.waiting[tenant]
+	taken := all[:min(most, len(all))]
+	if n := slices.IndexFunc(taken, func(e *hiring.Export) bool { return e.Round > 0 }); n >= 0 {
+		taken = taken[:max(1, n)]
+	}
 	q.turns = q.turns[1:]
-	o := q.waiting[tenant][0]
-	if rest := q.waiting[tenant][1:]; len(rest) > 0 {
+	if rest := all[len(taken):]; len(rest) > 0 {
 		q.waiting[tenant] = rest
 		q.turns = append(q.turns, tenant)
 	} else {
 		delete(q.waiting, tenant)
 	}
-	q.room.Release(tenant, 1)
-	return o
+	q.n -= len(taken)
+	q.room.Release(tenant, int64(len(taken)))
+	return taken
 }

@@ -1,35 +1,87 @@
 package export
 
 import (
+	"context"
+	"fmt"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/hiregate/hiregate/internal/hiring"
 )
 
-// However many exports of a tenant wait for their workflow, those of another have each second turn, and there is room for them.
-func TestTenantsTakeTurnsAtTheStarters(t *testing.T) {
+func offered(t *testing.T, q *offers, tenant string, n, round int) {
+	t.Helper()
+	for range n {
+		require.True(t, q.add(&hiring.Export{Tenant: tenant, Round: round}))
+	}
+}
+
+// took names what came in one turn.
+func took(t *testing.T, q *offers) string {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	byTenant := map[string]int{}
+	for _, e := range q.next(ctx) {
+		byTenant[e.Tenant]++
+	}
+	return fmt.Sprint(byTenant)
+}
+
+func TestFewOffersAreStartedOneByOne(t *testing.T) {
 	t.Parallel()
-	q := newOffers(16)
-	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
-	for id := range int64(100) {
-		q.add(&hiring.Export{ID: id, Tenant: "acme"}, now)
+	q := newOffers(1000)
+	offered(t, q, "acme", groupFrom-2, 0)
+	offered(t, q, "globex", 1, 0)
+	require.Equal(t, "map[acme:1]", took(t, q))
+	require.Equal(t, "map[globex:1]", took(t, q), "tenants take turns")
+	for range groupFrom - 3 {
+		require.Equal(t, "map[acme:1]", took(t, q))
 	}
-	require.Len(t, q.queued, 8, "one alone gets half of the room")
-	for id := range int64(3) {
-		q.add(&hiring.Export{ID: 100 + id, Tenant: "globex"}, now)
+	require.Equal(t, "map[]", took(t, q))
+}
+
+func TestATenantWithEnoughHasGroupsOfItsOwn(t *testing.T) {
+	t.Parallel()
+	q := newOffers(1000)
+	offered(t, q, "acme", groupMost+50, 0)
+	offered(t, q, "globex", groupFrom, 0)
+	offered(t, q, "initech", 1, 0)
+	offered(t, q, "umbrella", 2, 0)
+	require.Equal(t, fmt.Sprintf("map[acme:%d]", groupMost), took(t, q))
+	require.Equal(t, fmt.Sprintf("map[globex:%d]", groupFrom), took(t, q))
+	require.Equal(t, "map[initech:1 umbrella:2]", took(t, q), "those with little share one")
+	require.Equal(t, "map[acme:50]", took(t, q))
+}
+
+func TestManyTenantsShareGroups(t *testing.T) {
+	t.Parallel()
+	q := newOffers(1000)
+	for n := range 300 {
+		offered(t, q, fmt.Sprint("tenant-", n), 1, 0)
 	}
-	var order []int64
-	for len(q.queued) > 0 {
-		<-q.queued
-		order = append(order, q.next().export.ID)
+	require.Len(t, q.take(), groupMost)
+	require.Len(t, q.take(), 300-groupMost)
+}
+
+// A redelivery has a workflow of its own.
+func TestLaterRoundsAreNotGrouped(t *testing.T) {
+	t.Parallel()
+	q := newOffers(1000)
+	offered(t, q, "acme", 20, 0)
+	offered(t, q, "acme", 2, 1)
+	offered(t, q, "acme", 20, 0)
+	for _, want := range []int{20, 1, 1, 20} {
+		require.Len(t, q.take(), want)
 	}
-	require.Equal(t, []int64{0, 100, 1, 101, 2, 102, 3, 4, 5, 6, 7}, order)
-	q.add(&hiring.Export{ID: 200, Tenant: "acme"}, now)
-	<-q.queued
-	require.EqualValues(t, 200, q.next().export.ID)
-	require.Zero(t, q.room.Used())
-	require.Empty(t, q.waiting)
+}
+
+func TestOffersHaveRoomForEachTenant(t *testing.T) {
+	t.Parallel()
+	q := newOffers(8)
+	offered(t, q, "acme", 4, 0)
+	require.False(t, q.add(&hiring.Export{Tenant: "acme"}), "it holds as many as are free")
+	offered(t, q, "globex", 2, 0)
+	require.Equal(t, "map[acme:1]", took(t, q))
 }

@@ -73,8 +73,14 @@ func (r *Redeliverer) release(ctx context.Context, d *hiring.Delivery) error {
 // workflow for it any more: Temporal lost it, or was given a new database, or the gateway was down when the delivery's
 // time ended. It is workflows.ErrNoActivity when the workflow has no activity for the delivery.
 func (r *Redeliverer) hurry(ctx context.Context, e *hiring.Export, d *hiring.Delivery) error {
-	id := hiring.WorkflowID(e.Tenant, e.Key, d.Round)
-	return workflows.RunNow(ctx, r.Client, r.Namespace, id, DeliverName+"/"+d.Integration)
+	activity := DeliverName + "/" + d.Integration
+	if e.InGroup(d.Round) { // its activity is that of all members, and attempts what is due by the store
+		activity = DeliverName
+		if err := r.Store.Write(ctx, func(tx *store.Tx) error { return tx.HurryDelivery(d, r.Now()) }); err != nil {
+			return fmt.Errorf("hurrying a delivery: %w", err)
+		}
+	}
+	return workflows.RunNow(ctx, r.Client, r.Namespace, e.RoundWorkflowID(d.Round), activity)
 }
 
 // TendHeld releases the deliveries that are held for integrations that are configured by now, and ends those for

@@ -23,13 +23,22 @@ import (
 
 const startTimeout = 10 * time.Second
 
+// dispatchAll dispatches exports that are claimed: as a group, or each by itself where they are few.
+func (d *Dispatcher) dispatchAll(ctx context.Context, exports []*hiring.Export) error {
+	if len(exports) >= groupFrom {
+		return d.dispatchGroup(ctx, exports)
+	}
+	for _, e := range exports {
+		if err := d.dispatch(ctx, e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // dispatch asks Temporal for the workflow of one export and notes that it has it. An error means that Temporal or the
 // store is away, not that something is wrong with this export.
 func (d *Dispatcher) dispatch(ctx context.Context, e *hiring.Export) error {
-	if _, twice := d.underway.LoadOrStore(e.ID, true); twice { // another goroutine starts it, and notes it
-		return nil
-	}
-	defer d.underway.Delete(e.ID)
 	c := d.InForce.Current()
 	if c == nil {
 		return context.Canceled
@@ -59,8 +68,10 @@ func (d *Dispatcher) dispatch(ctx context.Context, e *hiring.Export) error {
 	case isAlreadyStarted(err):
 		d.answered()
 		metrics.Dispatched("repeated")
-		started, err := d.started(ctx, e)
-		if err != nil {
+		// It may be another export's: a gateway with a new database may find the workflows of the database before, with
+		// the same ids, and they don't deliver this export.
+		var started Input
+		if err := d.readInput(ctx, e.WorkflowID, &started); err != nil {
 			return err
 		}
 		to = started.To // the tenant's integrations may be others by now
@@ -95,22 +106,18 @@ func isAlreadyStarted(err error) bool {
 	return errors.As(err, &already) || temporal.IsWorkflowExecutionAlreadyStartedError(err)
 }
 
-// started reads the input that the workflow of an export's id was started with. It may be another export's: a gateway
-// with a new database may find the workflows of the database before, with the same ids, and they don't deliver this
-// export.
-func (d *Dispatcher) started(ctx context.Context, e *hiring.Export) (in Input, err error) {
+// readInput reads what a workflow was started with into in. It reads nothing when the workflow is not a gateway's.
+func (d *Dispatcher) readInput(ctx context.Context, id string, in any) error {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	events := d.Client.GetWorkflowHistory(ctx, e.WorkflowID, "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	events := d.Client.GetWorkflowHistory(ctx, id, "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 	first, err := events.Next()
 	if err != nil {
-		return in, fmt.Errorf("reading how a workflow was started: %w", err)
+		return fmt.Errorf("reading how a workflow was started: %w", err)
 	}
 	payloads := first.GetWorkflowExecutionStartedEventAttributes().GetInput()
-	if err := converter.GetDefaultDataConverter().FromPayloads(payloads, &in); err != nil {
-		return Input{}, nil // it is not a gateway's, and of no export
-	}
-	return in, nil
+	_ = converter.GetDefaultDataConverter().FromPayloads(payloads, in)
+	return nil
 }
 
 // start starts the workflow of an export, with search attributes where they are registered.
@@ -124,16 +131,12 @@ func (d *Dispatcher) start(ctx context.Context, e *hiring.Export, to []Target, a
 		Documents: e.Attachments > 0 && e.Origin == hiring.Received, DocumentsTill: e.DocumentsTill, DeliverTill: e.DeliverTill,
 		Attributes: attributes,
 	}
-	o := client.StartWorkflowOptions{
-		ID: e.WorkflowID, TaskQueue: workflows.DeliverQueue,
-		WorkflowIDReusePolicy:                    enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
-		WorkflowExecutionErrorWhenAlreadyStarted: true,
-		EnableEagerStart:                         true, // our own workers take it at once
-		StaticSummary:                            webhook.EventExport + " of " + e.Tenant,
-	}
+	o := startOptions(e.WorkflowID, webhook.EventExport+" of "+e.Tenant)
 	if attributes {
 		found := []temporal.SearchAttributeUpdate{
-			workflows.AttributeTenant.ValueSet(e.Tenant), workflows.AttributeEvent.ValueSet(webhook.EventExport)}
+			workflows.AttributeTenant.ValueSet([]string{e.Tenant}), workflows.AttributeExport.ValueSet(fitting([]string{e.Key})),
+			workflows.AttributeEvent.ValueSet(webhook.EventExport),
+		}
 		if len(to) == 1 {
 			found = append(found, workflows.AttributeIntegration.ValueSet(to[0].Integration))
 		}
@@ -141,6 +144,17 @@ func (d *Dispatcher) start(ctx context.Context, e *hiring.Export, to []Target, a
 	}
 	_, err := d.Client.ExecuteWorkflow(ctx, o, WorkflowName, in)
 	return err
+}
+
+// startOptions are the options of each workflow that carries exports.
+func startOptions(id, summary string) client.StartWorkflowOptions {
+	return client.StartWorkflowOptions{
+		ID: id, TaskQueue: workflows.DeliverQueue,
+		WorkflowIDReusePolicy:                    enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
+		WorkflowExecutionErrorWhenAlreadyStarted: true,
+		EnableEagerStart:                         true, // our own workers take it at once
+		StaticSummary:                            summary,
+	}
 }
 
 // targets are the integrations a round is for, and how long each waits for documents. former are the deliveries of the

@@ -70,8 +70,8 @@ func TestWhatAWorkflowIsStartedWith(t *testing.T) {
 			require.Equal(t, client.StartWorkflowOptions{ID: "export/acme/u-1", TaskQueue: "hiregate-deliver",
 				WorkflowIDReusePolicy: enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE, WorkflowExecutionErrorWhenAlreadyStarted: true,
 				EnableEagerStart: true, StaticSummary: "CANDIDATE-EXPORT of acme",
-				TypedSearchAttributes: temporal.NewSearchAttributes(workflows.AttributeTenant.ValueSet("acme"),
-					workflows.AttributeEvent.ValueSet("CANDIDATE-EXPORT"), workflows.AttributeIntegration.ValueSet("hris")),
+				TypedSearchAttributes: temporal.NewSearchAttributes(workflows.AttributeTenant.ValueSet([]string{"acme"}),
+					workflows.AttributeExport.ValueSet([]string{"u-1"}), workflows.AttributeEvent.ValueSet("CANDIDATE-EXPORT"), workflows.AttributeIntegration.ValueSet("hris")),
 			}, s.options)
 		})
 	}
@@ -89,7 +89,7 @@ func TestWhatALaterRoundIsStartedWith(t *testing.T) {
 	s := b.startOf(true)
 	require.Equal(t, "export/acme/u-1/redelivery/1", s.options.ID)
 	require.Equal(t, []any{1, till}, []any{s.input.Round, s.input.DeliverTill})
-	require.Equal(t, 2, s.options.TypedSearchAttributes.Size())
+	require.Equal(t, 3, s.options.TypedSearchAttributes.Size())
 	now := b.becomes(e, started)
 	require.Equal(t, []any{1, []string{"crm", "hris"}}, []any{now.Round, now.Integrations})
 }

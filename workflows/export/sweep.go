@@ -1,10 +1,13 @@
 package export
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
+	"math/rand/v2"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
@@ -18,7 +21,6 @@ import (
 const (
 	sweepEvery = time.Second
 	sweepAge   = 3 * time.Second // the node that accepted a younger export is starting it
-	sweepPage  = 500
 	minBackoff = 500 * time.Millisecond
 	maxBackoff = 10 * time.Second
 )
@@ -53,53 +55,115 @@ func (s *sweeper) run(ctx context.Context) {
 	}
 }
 
-// sweep dispatches the exports that wait, until none does.
+// sweep dispatches the exports that wait, until none does. Tenants take turns, with a group's worth of exports each.
 func (s *sweeper) sweep(ctx context.Context) error {
 	for {
-		waiting, err := s.dispatcher.Store.ListUndispatched(ctx, s.dispatcher.Now().Add(-sweepAge), sweepPage)
+		n, err := s.turn(ctx)
+		if n == 0 || err != nil {
+			return cmp.Or(err, ctx.Err())
+		}
+	}
+}
+
+// turn dispatches what each tenant has waited for longest, and returns how many exports it dispatched.
+func (s *sweeper) turn(ctx context.Context) (n int, err error) {
+	before := s.dispatcher.Now().Add(-sweepAge)
+	tenants, err := s.dispatcher.Store.UndispatchedTenants(ctx)
+	if err != nil {
+		return 0, err
+	}
+	// nodes begin with different ones
+	rand.Shuffle(len(tenants), func(i, j int) { tenants[i], tenants[j] = tenants[j], tenants[i] })
+	run := sideBySide{dispatcher: s.dispatcher, repaired: map[int64]bool{}}
+	run.group.SetLimit(starters)
+	var few []*hiring.Export // too few of their tenants for a group
+	for _, tenant := range tenants {
+		if err = s.dispatchTenant(ctx, tenant, before, &run, &few); err != nil || run.failed.Load() || ctx.Err() != nil {
+			break
+		}
+	}
+	if err == nil {
+		err = run.dispatch(few, func() error { return s.dispatcher.dispatchAll(ctx, few) })
+	} else {
+		s.dispatcher.release(few...)
+	}
+	return run.n, cmp.Or(err, run.group.Wait())
+}
+
+// dispatchTenant dispatches the oldest exports of a tenant. It adds those that are too few for a group to few, and
+// dispatches few when it is full.
+func (s *sweeper) dispatchTenant(
+	ctx context.Context, tenant string, before time.Time, run *sideBySide, few *[]*hiring.Export,
+) error {
+	d := s.dispatcher
+	waiting, err := d.Store.ListUndispatched(ctx, tenant, before, groupMost)
+	if err != nil {
+		return err
+	}
+	if waiting, err = s.postponeUnknown(ctx, waiting); err != nil {
+		return err
+	}
+	var alone []*hiring.Export
+	for _, e := range waiting {
+		switch {
+		case e.InGroup(e.Round) && run.repaired[e.Group], !d.claim(e):
+		case e.InGroup(e.Round): // its start was interrupted
+			run.repaired[e.Group] = true
+			err = run.dispatch([]*hiring.Export{e}, func() error { return d.repairGroup(ctx, e) })
+		case e.Round > 0:
+			err = run.dispatch([]*hiring.Export{e}, func() error { return d.dispatch(ctx, e) })
+		default:
+			alone = append(alone, e)
+		}
 		if err != nil {
+			d.release(alone...)
 			return err
 		}
-		if waiting = slices.DeleteFunc(waiting, s.isUnderway); len(waiting) == 0 {
+	}
+	if len(alone) >= groupFrom {
+		return run.dispatch(alone, func() error { return d.dispatchAll(ctx, alone) })
+	}
+	if *few = append(*few, alone...); len(*few) < groupMost {
+		return nil
+	}
+	full := *few
+	*few = nil
+	return run.dispatch(full, func() error { return d.dispatchAll(ctx, full) })
+}
+
+// sideBySide dispatches several groups or exports at a time. The first goes alone, to learn whether Temporal answers;
+// after a failure the rest is left to the next sweep.
+type sideBySide struct {
+	dispatcher *Dispatcher
+	group      errgroup.Group
+	n          int            // exports
+	repaired   map[int64]bool // groups
+	failed     atomic.Bool
+}
+
+// dispatch calls fn, which dispatches exports that are claimed, and releases them.
+func (r *sideBySide) dispatch(claimed []*hiring.Export, fn func() error) error {
+	if len(claimed) == 0 {
+		return nil
+	}
+	first := r.n == 0
+	r.n += len(claimed)
+	call := func() error {
+		defer r.dispatcher.release(claimed...)
+		if r.failed.Load() {
 			return nil
 		}
-		if waiting, err = s.postponeUnknown(ctx, waiting); err != nil {
-			return err
+		err := fn()
+		if err != nil {
+			r.failed.Store(true)
 		}
-		if len(waiting) == 0 {
-			continue
-		}
-		if err := s.dispatchAll(ctx, waiting); err != nil {
-			return err
-		}
-	}
-}
-
-func (s *sweeper) isUnderway(e *hiring.Export) bool {
-	_, yes := s.dispatcher.underway.Load(e.ID)
-	return yes
-}
-
-// dispatchAll dispatches a page of exports: the first alone, to learn whether Temporal answers, the others side by
-// side.
-func (s *sweeper) dispatchAll(ctx context.Context, page []*hiring.Export) error {
-	if err := s.dispatcher.dispatch(ctx, page[0]); err != nil {
 		return err
 	}
-	group, failed := errgroup.WithContext(ctx)
-	group.SetLimit(starters)
-	for _, e := range page[1:] {
-		group.Go(func() error {
-			if failed.Err() != nil { // leave the rest to the next sweep
-				return nil
-			}
-			return s.dispatcher.dispatch(ctx, e)
-		})
+	if first {
+		return call()
 	}
-	if err := group.Wait(); err != nil {
-		return err
-	}
-	return ctx.Err()
+	r.group.Go(call)
+	return nil
 }
 
 // postponeUnknown postpones the exports of tenants that are not in this gateway's configuration by a minute. It returns
@@ -148,7 +212,8 @@ func (s *sweeper) logUnknown() {
 	maps.DeleteFunc(s.logged, func(name string, _ bool) bool { _, back := c.Tenant(name); return back })
 	for name, n := range s.found {
 		if !s.logged[name] {
-			s.dispatcher.Log.Warn("exports wait: their tenant is not in this gateway's configuration; add it, and they are delivered",
+			s.dispatcher.Log.Warn("exports wait: their tenant is not in this gateway's configuration; add it, "+
+				"and they are delivered",
 				zap.String("tenant", name), zap.Int("exports", n))
 		}
 		s.logged[name] = true

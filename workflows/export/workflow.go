@@ -6,6 +6,7 @@
 package export
 
 import (
+	"slices"
 	"time"
 
 	"go.temporal.io/sdk/temporal"
@@ -45,6 +46,13 @@ type Target struct {
 type Result struct {
 	Deliveries []DeliverResult `json:"deliveries,omitempty"`
 	Documents  FetchResult     `json:"documents"`
+}
+
+// delivered reports whether the result says that a delivery was delivered.
+func (r *Result) delivered(d *hiring.Delivery) bool {
+	return slices.ContainsFunc(r.Deliveries, func(one DeliverResult) bool {
+		return one.Integration == d.Integration && one.Class == hiring.ClassDelivered
+	})
 }
 
 // DeliverResult is the result of a delivery.

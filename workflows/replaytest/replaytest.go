@@ -16,9 +16,9 @@ import (
 	"go.temporal.io/sdk/workflow"
 )
 
-// Run replays every history in the testdata folder of the calling test's package, and looks for the candidate of
-// testdata/samples/export-full.json in them.
-func Run(t *testing.T, name string, fn any) {
+// Run replays every history in the testdata folder of the calling test's package with these workflows, by name, and
+// looks for the candidate of testdata/samples/export-full.json in them.
+func Run(t *testing.T, fns map[string]any) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join("testdata", "*.json"))
 	require.NoError(t, err)
@@ -29,7 +29,9 @@ func Run(t *testing.T, name string, fn any) {
 	for _, file := range files {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			replayer := worker.NewWorkflowReplayer()
-			replayer.RegisterWorkflowWithOptions(fn, workflow.RegisterOptions{Name: name})
+			for name, fn := range fns {
+				replayer.RegisterWorkflowWithOptions(fn, workflow.RegisterOptions{Name: name})
+			}
 			require.NoError(t, replayer.ReplayWorkflowHistoryFromJSONFile(nil, file))
 			raw, err := os.ReadFile(file)
 			require.NoError(t, err)

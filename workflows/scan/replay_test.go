@@ -8,5 +8,5 @@ import (
 )
 
 func TestRecordedHistories(t *testing.T) {
-	replaytest.Run(t, scan.WorkflowName, scan.Workflow)
+	replaytest.Run(t, map[string]any{scan.WorkflowName: scan.Workflow})
 }

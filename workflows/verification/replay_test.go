@@ -8,5 +8,5 @@ import (
 )
 
 func TestRecordedHistories(t *testing.T) {
-	replaytest.Run(t, verification.WorkflowName, verification.Workflow)
+	replaytest.Run(t, map[string]any{verification.WorkflowName: verification.Workflow})
 }

@@ -69,7 +69,7 @@ func Start(ctx context.Context, c client.Client, i *hiring.Integration, attribut
 		StaticSummary:            webhook.EventVerify + " of " + i.Tenant + "/" + i.Name,
 	}
 	if attributes {
-		o.TypedSearchAttributes = temporal.NewSearchAttributes(workflows.AttributeTenant.ValueSet(i.Tenant),
+		o.TypedSearchAttributes = temporal.NewSearchAttributes(workflows.AttributeTenant.ValueSet([]string{i.Tenant}),
 			workflows.AttributeEvent.ValueSet(webhook.EventVerify), workflows.AttributeIntegration.ValueSet(i.Name))
 	}
 	in := Input{Tenant: i.Tenant, Integration: i.Name, Setting: setting}

@@ -70,7 +70,7 @@ func TestStartOfAVerification(t *testing.T) {
 		WorkflowIDReusePolicy: enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE, WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
 		StaticSummary: "VERIFY of acme/hris"}
 	found := plain
-	found.TypedSearchAttributes = temporal.NewSearchAttributes(workflows.AttributeTenant.ValueSet("acme"),
+	found.TypedSearchAttributes = temporal.NewSearchAttributes(workflows.AttributeTenant.ValueSet([]string{"acme"}),
 		workflows.AttributeEvent.ValueSet("VERIFY"), workflows.AttributeIntegration.ValueSet("hris"))
 	unknown := func(o client.StartWorkflowOptions) error {
 		if o.TypedSearchAttributes.Size() > 0 {

@@ -17,6 +17,7 @@ CREATE TABLE exports (
 	round           INTEGER NOT NULL,
 	integrations    TEXT NOT NULL,      -- of the current round, separated by spaces; empty: all of the tenant's
 	workflow_id     $KEY NOT NULL,
+	group_id        BIGINT,             -- the first member of the group that carries round 0; null: that is a workflow of its own
 	dispatched_at   BIGINT,
 	dispatch_after  BIGINT NOT NULL,
 	fault           TEXT NOT NULL,
@@ -30,6 +31,8 @@ CREATE INDEX exports_by_tenant ON exports (tenant, id);
 CREATE INDEX exports_by_candidate ON exports (tenant, candidate_id, id);
 CREATE INDEX exports_quarantined ON exports (tenant, id) WHERE quarantined;
 CREATE INDEX exports_undispatched ON exports (dispatch_after) WHERE dispatched_at IS NULL AND fault = '';
+CREATE INDEX exports_undispatched_of_tenant ON exports (tenant, dispatch_after) WHERE dispatched_at IS NULL AND fault = '';
+CREATE INDEX exports_undispatched_in_group ON exports (group_id) WHERE group_id IS NOT NULL AND dispatched_at IS NULL AND fault = '';
 
 -- Apart from exports: the row outlives the body. The first byte of a body says how the rest is written (1: as it is).
 CREATE TABLE export_bodies (

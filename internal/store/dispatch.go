@@ -1,0 +1,169 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+)
+
+// undispatched are the exports whose workflow is to be started.
+const undispatched = `e.dispatched_at IS NULL AND e.fault = ''`
+
+// UndispatchedTenants lists the tenants that have exports whose workflow is to be started, by name: a step in the index
+// for each, however many exports it has.
+func (db *DB) UndispatchedTenants(ctx context.Context) (tenants []string, err error) {
+	for name := ""; ; tenants = append(tenants, name) {
+		name, err = queryOne(ctx, db, func(r row) (name string, err error) { return name, r.Scan(&name) },
+			`SELECT e.tenant FROM exports e WHERE `+undispatched+` AND e.tenant > $1 ORDER BY e.tenant LIMIT 1`, name)
+		if errors.Is(err, ErrNotFound) {
+			return tenants, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// ListUndispatched lists a tenant's exports whose workflow waits to be started, those that wait longest first: at most
+// limit of those that should have been started before a time.
+func (db *DB) ListUndispatched(
+	ctx context.Context, tenant string, before time.Time, limit int,
+) ([]*hiring.Export, error) {
+	return query(ctx, db, scanExport, `SELECT `+exportColumns+` FROM exports e
+		WHERE `+undispatched+` AND e.tenant = $1 AND e.dispatch_after <= $2 ORDER BY e.dispatch_after LIMIT $3`, tenant, micros(before), limit)
+}
+
+// UndispatchedGroup lists the members of a group whose workflow waits to be started, by ID.
+func (db *DB) UndispatchedGroup(ctx context.Context, group int64) ([]*hiring.Export, error) {
+	return query(ctx, db, scanExport,
+		`SELECT `+exportColumns+` FROM exports e WHERE e.group_id = $1 AND `+undispatched+` ORDER BY e.id`, group)
+}
+
+// Group makes a group of those of the exports that still wait for a workflow of their own, each for the integrations
+// that it names, and returns its members by ID, as they then are. The first one's ID is the group's. Exports that
+// another node is just dispatching are left to it. The sweep passes over the group for as long as over an export that
+// has just come.
+func (tx *Tx) Group(exports []*hiring.Export, now time.Time) ([]*hiring.Export, error) {
+	ids, named := make([]int64, len(exports)), map[int64][]string{}
+	for n, e := range exports {
+		ids[n], named[e.ID] = e.ID, e.Integrations
+	}
+	in, args := oneOf(ids)
+	members, err := queryTx(tx, scanExport, `SELECT `+exportColumns+` FROM exports e
+		WHERE e.id IN (`+in+`) AND `+undispatched+` AND e.round = 0 AND e.group_id IS NULL
+		ORDER BY e.id`+tx.sql.SkipLocked(), args...)
+	if err != nil || len(members) == 0 {
+		return nil, err
+	}
+	alike := map[string][]int64{} // IDs, by the integrations
+	for _, e := range members {
+		e.Group, e.WorkflowID = members[0].ID, hiring.GroupWorkflowID(members[0].ID)
+		if len(e.Integrations) == 0 {
+			e.Integrations = hiring.Distinct(named[e.ID])
+		}
+		to := strings.Join(e.Integrations, " ")
+		alike[to] = append(alike[to], e.ID)
+	}
+	for to, ids := range alike {
+		in, args := oneOf(ids)
+		set := fmt.Sprintf(`UPDATE exports SET group_id = $%d, workflow_id = $%d, integrations = $%d, dispatch_after = $%d WHERE id IN (%s)`,
+			len(args)+1, len(args)+2, len(args)+3, len(args)+4, in)
+		if err := tx.exec(set, append(args, members[0].ID, members[0].WorkflowID, to, micros(now))...); err != nil {
+			return nil, err
+		}
+	}
+	return members, nil
+}
+
+// MarkGroupDispatched notes that Temporal has the workflow of a group.
+func (tx *Tx) MarkGroupDispatched(group int64, at time.Time) error {
+	return tx.exec(`UPDATE exports SET dispatched_at = $1 WHERE group_id = $2 AND round = 0 AND dispatched_at IS NULL
+		AND fault = ''`, micros(at), group)
+}
+
+// Member is an export in a group, and its deliveries of round 0: those that were begun, and those that were not.
+type Member struct {
+	Export     *hiring.Export
+	Deliveries []*hiring.Delivery
+}
+
+// Members reads exports, at most MaxPage, with their deliveries of round 0, by ID.
+func (db *DB) Members(ctx context.Context, ids []int64) ([]Member, error) {
+	exports, err := db.ExportsByID(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	deliveries, err := db.ListDeliveriesOf(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	members := make([]Member, len(exports))
+	for n, e := range exports {
+		of := slices.DeleteFunc(deliveries[e.ID], func(d *hiring.Delivery) bool { return d.Round != 0 })
+		if e.Round == 0 {
+			of = append(of, e.Missing(of)...)
+		}
+		members[n] = Member{e, of}
+	}
+	return members, nil
+}
+
+// ExportsByID reads exports, at most MaxPage, without their bodies, by ID.
+func (db *DB) ExportsByID(ctx context.Context, ids []int64) ([]*hiring.Export, error) {
+	in, args := oneOf(ids)
+	return query(ctx, db, scanExport, `SELECT `+exportColumns+` FROM exports e WHERE e.id IN (`+in+`) ORDER BY e.id`,
+		args...)
+}
+
+// Backlog counts the exports that wait for their workflow and tells since when the oldest does; zero when there is
+// none.
+func (db *DB) Backlog(ctx context.Context) (n int, oldest time.Time, err error) {
+	_, err = queryOne(ctx, db, func(r row) (struct{}, error) {
+		return struct{}{}, r.Scan(&n, moment{&oldest})
+	}, `SELECT w.n, e.received_at FROM (SELECT count(*) AS n, min(id) AS oldest FROM exports e WHERE `+undispatched+`) w
+		LEFT JOIN exports e ON e.id = w.oldest`)
+	return n, oldest, err
+}
+
+// OldestWaiting tells since when the oldest export of each tenant waits for its workflow. Tenants of which none waits
+// are left out.
+func (db *DB) OldestWaiting(ctx context.Context) (map[string]time.Time, error) {
+	type oldest struct {
+		tenant string
+		at     time.Time
+	}
+	tenants, err := db.UndispatchedTenants(ctx)
+	if err != nil {
+		return nil, err
+	}
+	since := map[string]time.Time{}
+	for _, tenant := range tenants {
+		o, err := queryOne(ctx, db, func(r row) (o oldest, err error) { return o, r.Scan(&o.tenant, moment{&o.at}) }, `
+			SELECT e.tenant, e.received_at FROM exports e WHERE `+undispatched+` AND e.tenant = $1 ORDER BY e.dispatch_after LIMIT 1`, tenant)
+		if err != nil {
+			continue // it was dispatched meanwhile
+		}
+		since[o.tenant] = o.at
+	}
+	return since, nil
+}
+
+// oneOf gives the placeholders $1, $2, … of an IN list of IDs, of which there is at least one, and their arguments.
+// The list is filled up with its last ID to a power of two, so that lists of any length are few statements.
+func oneOf(ids []int64) (placeholders string, args []any) {
+	n := 1
+	for n < len(ids) {
+		n *= 2
+	}
+	list := make([]string, n)
+	args = make([]any, n)
+	for at := range n {
+		list[at], args[at] = fmt.Sprintf("$%d", at+1), ids[min(at, len(ids)-1)]
+	}
+	return strings.Join(list, ", "), args
+}

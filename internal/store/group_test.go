@@ -1,0 +1,162 @@
+package store_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/store"
+)
+
+// waiting accepts exports of a tenant, to be delivered to hris.
+func waiting(t *testing.T, db *store.DB, tenant string, n int) (all []*hiring.Export) {
+	t.Helper()
+	for at := range n {
+		e := export(tenant, fmt.Sprint(tenant, "-", at), "b")
+		require.True(t, insert(t, db, e))
+		e.Integrations = []string{"hris"}
+		all = append(all, e)
+	}
+	return all
+}
+
+func group(t *testing.T, db *store.DB, all ...*hiring.Export) (members []*hiring.Export) {
+	t.Helper()
+	write(t, db, func(tx *store.Tx) (err error) {
+		members, err = tx.Group(all, noon.Add(time.Minute))
+		return err
+	})
+	return members
+}
+
+func TestGroupHoldsWhatStillWaits(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, db *store.DB) {
+		all := waiting(t, db, "acme", 7)
+		all[6].Integrations = []string{"crm", "hris"}
+		write(t, db, func(tx *store.Tx) error {
+			if err := tx.MarkDispatched(all[0].ID, 0, noon, "hris"); err != nil {
+				return err
+			}
+			if err := tx.MarkFault(all[1].ID, "invalid id"); err != nil {
+				return err
+			}
+			return tx.SkipRound(all[2])
+		})
+		members := group(t, db, all...)
+		require.Len(t, members, 4, "neither one that was dispatched or refused, nor one of a later round")
+		require.Empty(t, group(t, db, all...), "a group takes nobody from another")
+		for n, e := range members {
+			kept, err := db.Export(t.Context(), all[3+n].ID)
+			require.NoError(t, err)
+			require.Equal(t, kept, e)
+			require.Equal(t, []any{all[3].ID, hiring.GroupWorkflowID(all[3].ID), all[3+n].Integrations, true},
+				[]any{e.Group, e.WorkflowID, e.Integrations, e.DispatchedAt.IsZero()})
+		}
+		found, err := db.UndispatchedGroup(t.Context(), all[3].ID)
+		require.NoError(t, err)
+		require.Equal(t, members, found)
+
+		ids := make([]int64, 4)
+		for n, e := range members {
+			ids[n] = e.ID
+		}
+		stored, err := db.Members(t.Context(), ids)
+		require.NoError(t, err)
+		require.Len(t, stored[0].Deliveries, 1, "also before it is noted that Temporal has the group")
+		require.Len(t, stored[3].Deliveries, 2)
+
+		write(t, db, func(tx *store.Tx) error { return tx.MarkGroupDispatched(all[3].ID, noon.Add(time.Hour)) })
+		found, err = db.UndispatchedGroup(t.Context(), all[3].ID)
+		require.NoError(t, err)
+		require.Empty(t, found)
+		e, err := db.Export(t.Context(), all[4].ID)
+		require.NoError(t, err)
+		require.Equal(t, noon.Add(time.Hour), e.DispatchedAt)
+
+		// A redelivery is not the group's.
+		var next *hiring.Export
+		write(t, db, func(tx *store.Tx) (err error) {
+			next, err = tx.BeginRound(all[4].ID, []string{"hris"}, noon.Add(2*time.Hour), noon.Add(100*time.Hour))
+			return err
+		})
+		require.Equal(t, []any{hiring.WorkflowID("acme", "acme-4", 1), hiring.GroupWorkflowID(all[3].ID)},
+			[]any{next.WorkflowID, next.RoundWorkflowID(0)})
+		write(t, db, func(tx *store.Tx) error { return tx.MarkGroupDispatched(all[3].ID, noon.Add(3*time.Hour)) })
+		e, err = db.Export(t.Context(), all[4].ID)
+		require.NoError(t, err)
+		require.True(t, e.DispatchedAt.IsZero())
+	})
+}
+
+// An export whose group can't be started under its ID leaves it.
+func TestSkippedRoundLeavesItsGroup(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, db *store.DB) {
+		members := group(t, db, waiting(t, db, "acme", 2)...)
+		write(t, db, func(tx *store.Tx) error { return tx.SkipRound(members[1]) })
+		e, err := db.Export(t.Context(), members[1].ID)
+		require.NoError(t, err)
+		require.Equal(t, []any{int64(0), 1, hiring.WorkflowID("acme", "acme-1", 1)}, []any{e.Group, e.Round, e.WorkflowID})
+	})
+}
+
+func TestTenantsThatWait(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, db *store.DB) {
+		for n, tenant := range []string{"globex", "acme", "umbrella", "initech"} {
+			waiting(t, db, tenant, 3-n%2)
+		}
+		all, err := db.ListUndispatched(t.Context(), "umbrella", noon, 10)
+		require.NoError(t, err)
+		write(t, db, func(tx *store.Tx) error {
+			for _, e := range all {
+				if err := tx.PostponeDispatch(e.ID, noon.Add(time.Hour)); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		tenants, err := db.UndispatchedTenants(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, []string{"acme", "globex", "initech", "umbrella"}, tenants)
+		since, err := db.OldestWaiting(t.Context())
+		require.NoError(t, err)
+		require.Len(t, since, 4)
+		require.Equal(t, noon, since["acme"])
+	})
+}
+
+// Two nodes that take the same backlog at the same time make groups that have nobody in common, and leave nobody out.
+func TestNodesMakeDisjointGroups(t *testing.T) {
+	t.Parallel()
+	nodes := twoNodes(t)
+	all := waiting(t, nodes[0], "acme", 40)
+	got := make(chan []*hiring.Export)
+	for _, db := range nodes {
+		go func() {
+			var mine []*hiring.Export
+			for part := range slices.Chunk(all, 5) {
+				_ = db.Write(t.Context(), func(tx *store.Tx) (err error) {
+					members, err := tx.Group(part, noon)
+					mine = append(mine, members...)
+					return err
+				})
+			}
+			got <- mine
+		}()
+	}
+	var ids []int64
+	for range nodes {
+		for _, e := range <-got {
+			ids = append(ids, e.ID)
+		}
+	}
+	slices.Sort(ids)
+	require.Len(t, slices.Compact(ids), len(ids))
+	require.Len(t, ids, 40)
+}

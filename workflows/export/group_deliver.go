@@ -1,0 +1,183 @@
+package export
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/workflows"
+)
+
+const (
+	// documentsLook is how often a delivery of a group that waits for its documents looks for them, unless it is woken.
+	documentsLook = 2 * time.Second
+	// groupLane is how many deliveries of a group to one integration are prepared at a time.
+	groupLane = 32
+	// groupPatience is how long a delivery of a group waits for its place at the integration: as long as an attempt may
+	// take. It takes up no worker meanwhile.
+	groupPatience = 20 * time.Second
+)
+
+// DeliverGroup takes the deliveries of a group as far as they go now, and asks to be run again until each is final, or
+// parked.
+func (a *Activities) DeliverGroup(ctx context.Context, part GroupPart) (GroupResult, error) {
+	defer workflows.Beat(ctx)()
+	info := activity.GetInfo(ctx)
+	g := groupDelivery{a: a, ids: part.Exports, began: info.ScheduledTime, hurried: info.Attempt == 1,
+		members: map[Part]groupMember{}}
+	wake, forget := a.settled.listen(part.Exports)
+	defer forget()
+	steps := agenda[Part]{now: a.Now, read: g.read, lane: g.lane, step: g.step,
+		wake: wake, woken: func(part Part, export int64) bool { return part.Export == export }}
+	next, err := steps.run(ctx)
+	switch {
+	case err != nil:
+		return GroupResult{}, a.storeAway(err)
+	case !next.IsZero():
+		return GroupResult{}, workflows.RetryGroupAfter(g.waiting(), next.Sub(a.Now()))
+	}
+	return g.result, nil
+}
+
+// groupDelivery is one run of DeliverGroup.
+type groupDelivery struct {
+	a       *Activities
+	ids     []int64
+	began   time.Time // when the group was dispatched
+	hurried bool      // the first run, or one that somebody asked for: it looks at once at what is held
+
+	mu      sync.Mutex
+	members map[Part]groupMember // those that were open, as they were read last
+	open    map[hiring.Class]int
+	result  GroupResult
+}
+
+type groupMember struct {
+	export   *hiring.Export
+	delivery *hiring.Delivery
+}
+
+// read finds the deliveries that are open, and counts the others.
+func (g *groupDelivery) read(ctx context.Context) (map[Part]time.Time, error) {
+	members, err := g.a.Store.Members(ctx, g.ids)
+	if err != nil {
+		return nil, err
+	}
+	due := map[Part]time.Time{}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.open, g.result = map[hiring.Class]int{}, GroupResult{}
+	for _, m := range members {
+		for _, d := range m.Deliveries {
+			switch {
+			case d.Outcome.Final() || d.Parked:
+				g.result.Deliveries = append(g.result.Deliveries, GroupDelivery{d.ExportID, d.Integration, d.Class()})
+			default:
+				part := Part{Export: d.ExportID, Integration: d.Integration, Till: firstEnd(m.Export)}
+				g.members[part], due[part] = groupMember{m.Export, d}, g.due(m.Export, d)
+				g.open[d.Class()]++
+			}
+		}
+	}
+	g.hurried = false
+	return due, nil
+}
+
+// due is when a delivery has its next step by what the store says; the zero time: now.
+func (g *groupDelivery) due(e *hiring.Export, d *hiring.Delivery) time.Time {
+	first := g.began.Add(documentsLook)
+	switch {
+	case d.Outcome == hiring.Pending && first.Before(g.documentsTill(e, d)): // or as soon as they are here
+		return first
+	case d.Outcome == hiring.Retrying:
+		return d.NextAt
+	case d.Outcome == hiring.Held && !g.hurried:
+		if first := d.HeldSince.Add(holdFirst); g.a.Now().Before(first) {
+			return first
+		}
+		return d.HeldSince.Add(holdFor)
+	}
+	return time.Time{}
+}
+
+// firstEnd is the end of round 0 of an export.
+func firstEnd(e *hiring.Export) time.Time {
+	switch {
+	case e.Round == 0:
+		return e.DeliverTill
+	case e.Origin == hiring.Triggered:
+		return e.DocumentsTill
+	}
+	return e.ReceivedAt.Add(hiring.DeliveryWindow)
+}
+
+func (g *groupDelivery) member(part Part) groupMember {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.members[part]
+}
+
+// lane is the integration of a delivery.
+func (g *groupDelivery) lane(part Part) (string, int) {
+	return g.member(part).export.Tenant + " " + part.Integration, groupLane
+}
+
+func (g *groupDelivery) step(ctx context.Context, part Part) turn {
+	m := g.member(part)
+	if g.a.Now().Before(g.documentsTill(m.export, m.delivery)) {
+		if settled, err := g.a.Archive.Settled(ctx, m.export); err != nil || !settled {
+			return g.turnIn(documentsLook)
+		}
+	}
+	if c := g.a.InForce.Current(); c != nil {
+		if i, ok := c.Integration(m.export.Tenant, part.Integration); ok {
+			leave, err := g.a.gates.queue(ctx, i)
+			if err != nil { // it is we who end
+				return g.turnIn(gateDelay)
+			}
+			defer leave()
+		}
+	}
+	_, next, err := g.a.deliver(ctx, part, true, groupPatience)
+	if err != nil {
+		return g.turnIn(gateDelay)
+	}
+	return turn{until: next.until, closed: slices.Contains(closedGates, next.class)}
+}
+
+func (g *groupDelivery) turnIn(delay time.Duration) turn { return turn{until: g.a.Now().Add(delay)} }
+
+// documentsTill is until when the first attempt waits for documents, as the workflow of a single export has it wait;
+// the zero time: it does not.
+func (g *groupDelivery) documentsTill(e *hiring.Export, d *hiring.Delivery) time.Time {
+	c := g.a.InForce.Current()
+	if d.Attempts > 0 || e.Attachments == 0 || c == nil {
+		return time.Time{}
+	}
+	tenant, ok := c.Tenant(e.Tenant)
+	if !ok {
+		return time.Time{}
+	}
+	if wait := waitFor(e, tenant, d.Integration, d.Documents, g.began); wait > 0 {
+		return g.began.Add(wait)
+	}
+	return time.Time{}
+}
+
+// waiting says in fixed words what a group waits for: how many deliveries, by class.
+func (g *groupDelivery) waiting() string {
+	var counts []string
+	all := 0
+	for class, n := range g.open {
+		counts = append(counts, fmt.Sprintf("%d %s", n, class))
+		all += n
+	}
+	slices.Sort(counts)
+	return fmt.Sprintf("%d of %d deliveries wait: %s", all, all+len(g.result.Deliveries), strings.Join(counts, ", "))
+}

@@ -1,0 +1,309 @@
+package export_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/testsuite"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/workflows/export"
+)
+
+// groups is a Temporal that notes the groups it is asked to start.
+type groups struct {
+	starter
+	mu      sync.Mutex
+	started map[string]export.GroupInput
+}
+
+func (g *groups) ExecuteWorkflow(
+	_ context.Context, o client.StartWorkflowOptions, _ any, args ...any,
+) (client.WorkflowRun, error) {
+	if in, ok := args[0].(export.GroupInput); ok {
+		g.mu.Lock()
+		g.started[o.ID] = in
+		g.mu.Unlock()
+	}
+	return nil, g.start(o)
+}
+
+func (b *bench) acceptMany(n int) (all []*hiring.Export, ids []int64) {
+	for at := range n {
+		e := b.accept(fmt.Sprint("u-", at))
+		all, ids = append(all, e), append(ids, e.ID)
+	}
+	return all, ids
+}
+
+// grouped accepts exports and makes them a group that Temporal has.
+func (b *bench) grouped(n int) (all []*hiring.Export, ids []int64) {
+	b.t.Helper()
+	all, ids = b.acceptMany(n)
+	for _, e := range all {
+		e.Integrations = []string{"hris"}
+	}
+	require.NoError(b.t, b.Store.Write(b.t.Context(), func(tx *store.Tx) (err error) {
+		if all, err = tx.Group(all, b.Clock()); err != nil {
+			return err
+		}
+		return tx.MarkGroupDispatched(ids[0], b.Clock())
+	}))
+	return all, ids
+}
+
+// deliverGroup runs the activity of a group once. It gives the result, or how long the activity asks to wait and why.
+func (b *bench) deliverGroup(ids []int64) (res export.GroupResult, wait time.Duration, why string) {
+	b.t.Helper()
+	b.env.RegisterActivityWithOptions(b.DeliverGroup, activity.RegisterOptions{Name: export.DeliverGroupName,
+		DisableAlreadyRegisteredCheck: true})
+	value, err := b.env.ExecuteActivity(export.DeliverGroupName, export.GroupPart{Exports: ids})
+	if err == nil {
+		require.NoError(b.t, value.Get(&res))
+		return res, 0, ""
+	}
+	var retry *temporal.ApplicationError
+	require.True(b.t, errors.As(err, &retry), "%v", err)
+	return res, retry.NextRetryDelay(), retry.Message()
+}
+
+func TestManyThatWaitAreStartedAsAGroup(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	all, ids := b.acceptMany(20)
+	b.advance(time.Minute)
+	g := &groups{started: map[string]export.GroupInput{},
+		starter: starter{start: func(client.StartWorkflowOptions) error { return nil }}}
+	b.run(g, false)
+	id := hiring.GroupWorkflowID(ids[0])
+	for _, e := range all {
+		now := b.becomes(e, started)
+		require.Equal(t, []any{id, ids[0], []string{"hris"}}, []any{now.WorkflowID, now.Group, now.Integrations})
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	require.Equal(t, map[string]export.GroupInput{id: {Exports: ids, DocumentsTill: noon.Add(hiring.DocumentWindow),
+		DeliverTill: noon.Add(hiring.DeliveryWindow)}}, g.started)
+}
+
+// A crash, or Temporal, comes between the making of a group and its start: it is started with the members that it was
+// made with.
+func TestInterruptedGroupIsStartedAsItWasMade(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	all, ids := b.acceptMany(12)
+	b.advance(time.Minute)
+	var away atomic.Bool
+	away.Store(true)
+	asked := make(chan struct{}, 1000)
+	g := &groups{started: map[string]export.GroupInput{}, starter: starter{start: func(client.StartWorkflowOptions) error {
+		asked <- struct{}{}
+		if away.Load() {
+			return serviceerror.NewUnavailable("connection refused")
+		}
+		return nil
+	}}}
+	b.run(g, false)
+	<-asked
+	late := b.accept("u-late")
+	b.advance(time.Minute)
+	<-asked
+	away.Store(false)
+	for _, e := range append(all, late) {
+		b.becomes(e, started)
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	require.Len(t, g.started, 1)
+	require.Equal(t, ids, g.started[hiring.GroupWorkflowID(ids[0])].Exports)
+	require.Equal(t, hiring.WorkflowID("acme", "u-late", 0), b.becomes(late, started).WorkflowID)
+}
+
+// A workflow of the same ID may be that of a database that was there before. It does not deliver these exports.
+func TestGroupOfAnotherDatabase(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	all, ids := b.acceptMany(9)
+	first, err := converter.GetDefaultDataConverter().ToPayloads(export.GroupInput{Exports: ids[:5]})
+	require.NoError(t, err)
+	b.advance(time.Minute)
+	b.run(starter{first: first, start: func(o client.StartWorkflowOptions) error {
+		if o.ID == hiring.GroupWorkflowID(ids[0]) {
+			return serviceerror.NewWorkflowExecutionAlreadyStarted("it is there", "", "")
+		}
+		return nil
+	}}, false)
+	require.Eventually(t, func() bool {
+		e, err := b.Store.Export(t.Context(), ids[8])
+		return err == nil && e.Round == 1
+	}, time.Minute, time.Millisecond)
+	b.advance(time.Minute)
+	for _, e := range all {
+		now := b.becomes(e, started)
+		require.Equal(t, []any{hiring.WorkflowID("acme", e.Key, 1), int64(0)}, []any{now.WorkflowID, now.Group})
+	}
+}
+
+func TestGroupIsDelivered(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	all, ids := b.grouped(50)
+	res, _, why := b.deliverGroup(ids)
+	require.Empty(t, why)
+	require.Len(t, res.Deliveries, 50)
+	require.EqualValues(t, 50, b.asked.Load())
+	for _, e := range all {
+		require.Equal(t, hiring.Delivered, b.delivery(e).Outcome)
+	}
+	_, _, why = b.deliverGroup(ids)
+	require.Empty(t, why)
+	require.EqualValues(t, 50, b.asked.Load(), "a run that Temporal never heard of is not repeated")
+}
+
+// One that fails is tried again by its schedule, and the others are not; the group says how many wait and for which
+// class.
+func TestGroupWaitsForItsNextMember(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	all, ids := b.grouped(8)
+	b.integration().Retry = []time.Duration{time.Minute}
+	var refused atomic.Bool
+	b.answer = func(r *http.Request) int {
+		if r.Header.Get("X-Service-UUID") == "u-3" && refused.CompareAndSwap(false, true) {
+			return http.StatusServiceUnavailable
+		}
+		return http.StatusOK
+	}
+	_, wait, why := b.deliverGroup(ids)
+	require.Equal(t, "1 of 8 deliveries wait: 1 retrying", why)
+	require.InDelta(t, time.Minute, wait, float64(13*time.Second))
+	_, again, _ := b.deliverGroup(ids)
+	require.Equal(t, wait, again, "nothing was due: a run that was lost makes no attempt")
+	require.EqualValues(t, 8, b.asked.Load())
+	b.advance(wait)
+	res, _, why := b.deliverGroup(ids)
+	require.Empty(t, why)
+	require.Len(t, res.Deliveries, 8)
+	require.EqualValues(t, 9, b.asked.Load())
+	require.Equal(t, 2, b.delivery(all[3]).Attempts)
+}
+
+// Members are held and parked each by itself, erased ones end, and one that was moved into another round is not the
+// group's any more.
+func TestGroupMembersGoTheirWays(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	all, ids := b.grouped(8)
+	b.set(hiring.Disabled)
+	_, wait, why := b.deliverGroup(ids)
+	require.Equal(t, "8 of 8 deliveries wait: 8 held", why)
+	require.LessOrEqual(t, wait, time.Hour)
+	require.NoError(t, b.Store.Write(t.Context(), func(tx *store.Tx) error {
+		e, left, err := tx.LockRemainder(all[0].ID)
+		if err != nil {
+			return err
+		}
+		return tx.EraseNow(e, left, b.Clock())
+	}))
+	b.advance(2 * time.Hour)
+	res, _, why := b.deliverGroup(ids)
+	require.Empty(t, why)
+	require.Len(t, res.Deliveries, 8)
+	require.Equal(t, 7, len(slices.DeleteFunc(slices.Clone(res.Deliveries),
+		func(d export.GroupDelivery) bool { return d.Class != hiring.ClassHeld })))
+	require.Equal(t, hiring.Failed, b.delivery(all[0]).Outcome)
+	require.True(t, b.delivery(all[1]).Parked)
+	require.Zero(t, b.asked.Load())
+}
+
+// Each member waits for its own documents. Those whose documents are here go out while others are still fetched.
+func TestGroupWaitsForDocuments(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.live = true
+	bodies := b.recordSideBySide()
+	slow := make(chan struct{})
+	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/slow" {
+			<-slow
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write([]byte(`{"content":"JVBERi0xLjQK","mimeType":"application/pdf"}`))
+	}))
+	t.Cleanup(service.Close)
+	release := sync.OnceFunc(func() { close(slow) })
+	t.Cleanup(release)
+	var all []*hiring.Export
+	var ids []int64
+	for n := range 8 {
+		path := []string{"/quick", "/slow"}[n/7]
+		e := b.take(fmt.Sprint("u-", n), withDocument(service.URL+path), func(e *hiring.Export) {
+			e.Attachments, e.Integrations = 1, []string{"hris"}
+		})
+		all, ids = append(all, e), append(ids, e.ID)
+	}
+	require.NoError(t, b.Store.Write(t.Context(), func(tx *store.Tx) error {
+		if _, err := tx.Group(all, b.Clock()); err != nil {
+			return err
+		}
+		return tx.MarkGroupDispatched(ids[0], b.Clock())
+	}))
+	fetching := new(testsuite.WorkflowTestSuite).NewTestActivityEnvironment()
+	fetching.RegisterActivityWithOptions(b.FetchGroupDocuments, activity.RegisterOptions{Name: export.FetchGroupDocumentsName})
+	fetched := make(chan error, 1)
+	go func() {
+		_, err := fetching.ExecuteActivity(export.FetchGroupDocumentsName, export.GroupPart{Exports: ids})
+		fetched <- err
+	}()
+	delivered := make(chan string, 1)
+	go func() {
+		_, _, why := b.deliverGroup(ids)
+		delivered <- why
+	}()
+	require.Eventually(t, func() bool { return len(bodies()) == 7 }, time.Minute, time.Millisecond)
+	release()
+	require.NoError(t, <-fetched)
+	require.Empty(t, <-delivered)
+	require.Len(t, bodies(), 8)
+	for _, body := range bodies() {
+		require.Contains(t, body, "http://gate.example/documents/", "the address of the service went out")
+	}
+}
+
+func withDocument(url string) string {
+	return fmt.Sprintf(`{"candidate":{"person":{"id":{"value":"c","schemeId":"Service Candidate","schemeAgencyId":"Service"}},`+
+		`"profiles":[{"attachments":[{"id":{"value":"doc-1","schemeId":"Service Document to Candidate","schemeAgencyId":"Service"},"url":%q}]}]}}`, url)
+}
+
+// recordSideBySide is record for a partner that is asked side by side.
+func (b *bench) recordSideBySide() (bodies func() []string) {
+	var mu sync.Mutex
+	var all []string
+	b.partner.Config.Handler = http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		mu.Lock()
+		defer mu.Unlock()
+		all = append(all, string(body))
+	})
+	return func() []string {
+		mu.Lock()
+		defer mu.Unlock()
+		return slices.Clone(all)
+	}
+}
