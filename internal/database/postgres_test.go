@@ -18,7 +18,9 @@ func TestSynchronousCommitIsNeverOff(t *testing.T) {
 		address := storetest.Postgres(t)
 		conn, err := pgx.Connect(t.Context(), address)
 		require.NoError(t, err)
-		_, err = conn.Exec(t.Context(), `ALTER ROLE CURRENT_USER IN DATABASE `+pgx.Identifier{conn.Config().Database}.Sanitize()+` SET synchronous_commit = `+set)
+		_, err = conn.Exec(t.Context(),
+			`ALTER ROLE CURRENT_USER IN DATABASE `+pgx.Identifier{
+				conn.Config().Database}.Sanitize()+` SET synchronous_commit = `+set)
 		require.NoError(t, err)
 		require.NoError(t, conn.Close(t.Context()))
 		db, err := Open(t.Context(), address, tables, zap.NewNop())
@@ -41,7 +43,8 @@ func TestSessionsOfPostgreSQL(t *testing.T) {
 	address := storetest.EmptyPostgres(t)
 	conn, err := pgx.Connect(t.Context(), address)
 	require.NoError(t, err)
-	for _, setting := range []string{"client_encoding = LATIN1", "default_transaction_read_only = on", "idle_session_timeout = '1h'"} {
+	for _, setting := range []string{"client_encoding = LATIN1", "default_transaction_read_only = on",
+		"idle_session_timeout = '1h'"} {
 		_, err = conn.Exec(t.Context(), `ALTER DATABASE `+pgx.Identifier{conn.Config().Database}.Sanitize()+` SET `+setting)
 		require.NoError(t, err)
 	}
@@ -51,8 +54,9 @@ func TestSessionsOfPostgreSQL(t *testing.T) {
 	defer db.Close()
 	_, err = db.reads.ExecContext(context.Background(), `UPDATE exports SET version = 7`)
 	require.ErrorContains(t, err, "read-only")
-	want := map[string]string{"transaction_isolation": "read committed", "lock_timeout": "4s", "idle_in_transaction_session_timeout": "10s",
-		"client_encoding": "UTF8", "default_transaction_read_only": "off", "idle_session_timeout": "0"}
+	want := map[string]string{"transaction_isolation": "read committed", "lock_timeout": "4s",
+		"idle_in_transaction_session_timeout": "10s",
+		"client_encoding":                     "UTF8", "default_transaction_read_only": "off", "idle_session_timeout": "0"}
 	got := map[string]string{}
 	require.NoError(t, db.Write(t.Context(), "", func(tx *Tx) error {
 		for setting := range want {
@@ -65,7 +69,8 @@ func TestSessionsOfPostgreSQL(t *testing.T) {
 		return nil
 	}))
 	require.Equal(t, want, got)
-	for setting, value := range map[string]string{"client_encoding": "UTF8", "default_transaction_read_only": "on", "idle_session_timeout": "0"} {
+	for setting, value := range map[string]string{"client_encoding": "UTF8", "default_transaction_read_only": "on",
+		"idle_session_timeout": "0"} {
 		var got string
 		err := db.Query(t.Context(), func(r Row) error { return r.Scan(&got) }, `SHOW `+setting)
 		require.NoError(t, err)

@@ -12,12 +12,13 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// What is acknowledged is on disk, a row that another one relies on stays, and who reads can't write: settings of each connection, but for the
-// first two, which a database keeps from its beginning on.
+// What is acknowledged is on disk, a row that another one relies on stays, and who reads can't write: settings of each
+// connection, but for the first two, which a database keeps from its beginning on.
 func TestSettingsOfSQLite(t *testing.T) {
 	t.Parallel()
 	db := empty(t)
-	want := map[string]string{"journal_mode": "wal", "auto_vacuum": "2", "synchronous": "2", "foreign_keys": "1", "busy_timeout": fmt.Sprint(writeWithin.Milliseconds())}
+	want := map[string]string{"journal_mode": "wal", "auto_vacuum": "2", "synchronous": "2", "foreign_keys": "1",
+		"busy_timeout": fmt.Sprint(writeWithin.Milliseconds())}
 	require.NoError(t, db.Write(t.Context(), "", func(tx *Tx) error {
 		for setting, value := range want {
 			var got string
@@ -49,8 +50,8 @@ func TestReadersDoNotWaitForTheWriter(t *testing.T) {
 	require.NoError(t, read)
 }
 
-// Another program may have the file open, such as a backup. It can't write between what a transaction reads and what that writes: SQLite
-// would refuse that.
+// Another program may have the file open, such as a backup. It can't write between what a transaction reads and what
+// that writes: SQLite would refuse that.
 func TestNobodyWritesBesideATransaction(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "hiregate.db")
@@ -70,12 +71,14 @@ func TestNobodyWritesBesideATransaction(t *testing.T) {
 	require.ErrorContains(t, refused, "locked")
 }
 
-// After an error of the file the writer opens it again, and after one of a statement, or where a disk is full, it goes on.
+// After an error of the file the writer opens it again, and after one of a statement, or where a disk is full, it goes
+// on.
 func TestErrorsThatCostTheConnection(t *testing.T) {
 	t.Parallel()
 	for code, want := range map[int]bool{
-		sqlite3.SQLITE_IOERR: true, sqlite3.SQLITE_CORRUPT: true, sqlite3.SQLITE_NOTADB: true, sqlite3.SQLITE_CANTOPEN: true, sqlite3.SQLITE_READONLY: true,
-		sqlite3.SQLITE_FULL: false, sqlite3.SQLITE_CONSTRAINT: false, sqlite3.SQLITE_BUSY: false, sqlite3.SQLITE_OK: false,
+		sqlite3.SQLITE_IOERR: true, sqlite3.SQLITE_CORRUPT: true, sqlite3.SQLITE_NOTADB: true, sqlite3.SQLITE_CANTOPEN: true,
+		sqlite3.SQLITE_READONLY: true,
+		sqlite3.SQLITE_FULL:     false, sqlite3.SQLITE_CONSTRAINT: false, sqlite3.SQLITE_BUSY: false, sqlite3.SQLITE_OK: false,
 	} {
 		require.Equal(t, want, doubtful(code), code)
 	}

@@ -28,7 +28,8 @@ func TestReadsOfASilentServerEnd(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 	require.NotErrorIs(t, err, ErrUnavailable, "its reader went away")
 	wire.Silence(false)
-	require.Eventually(t, func() bool { _, err := db.version(t.Context()); return err == nil }, 10*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { _, err := db.version(t.Context()); return err == nil }, 10*time.Second,
+		10*time.Millisecond)
 }
 
 // Close waits for those who hold the database, but not for their reads of a server that says nothing.
@@ -64,7 +65,8 @@ func TestCloseCutsReadsOff(t *testing.T) {
 	}
 }
 
-// What the writer took is answered in good time, whatever the server does, and at most one turn and one limit after it was asked.
+// What the writer took is answered in good time, whatever the server does, and at most one turn and one limit after it
+// was asked.
 func TestWritesToASilentServerEnd(t *testing.T) {
 	t.Parallel()
 	require.Less(t, turnWithin*5/4+writeWithin, 18*time.Second, "a partner waits 20 s")
@@ -86,10 +88,12 @@ func TestWritesToASilentServerEnd(t *testing.T) {
 	all.Wait()
 	require.Less(t, time.Since(began), 40*limit)
 	wire.Silence(false)
-	require.Eventually(t, func() bool { return db.Write(t.Context(), "", touch) == nil }, 10*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return db.Write(t.Context(), "", touch) == nil }, 10*time.Second,
+		10*time.Millisecond)
 }
 
-// A connection that was lost before anything was committed costs no write: the server was started anew, or closed what was idle.
+// A connection that was lost before anything was committed costs no write: the server was started anew, or closed what
+// was idle.
 func TestALostConnectionIsReplaced(t *testing.T) {
 	t.Parallel()
 	wire, db := behind(t)

@@ -29,7 +29,8 @@ func TestWaitLimit(t *testing.T) {
 			began, over := time.Now(), limit.begin()
 			select {
 			case <-over:
-				assert.GreaterOrEqual(t, time.Since(began), within/2, "the processors are busy, so that it may be too early by some of it")
+				assert.GreaterOrEqual(t, time.Since(began), within/2,
+					"the processors are busy, so that it may be too early by some of it")
 			case <-time.After(30 * time.Second):
 				assert.Fail(t, "it waits for ever")
 			}
@@ -67,11 +68,13 @@ func TestAWriteDoesNotWaitForEver(t *testing.T) {
 	close(release)
 	require.NoError(t, <-released)
 
-	require.Eventually(t, func() bool { return db.Write(t.Context(), "", touch) == nil }, 10*time.Second, time.Millisecond) // what was queued has been passed over
+	// what was queued has been passed over
+	require.Eventually(t, func() bool { return db.Write(t.Context(), "", touch) == nil }, 10*time.Second, time.Millisecond)
 	require.False(t, ran.Load(), "a write ran whose sender was told that it did not")
 }
 
-// A closure that fails costs the others of its batch nothing, and runs behind them: it may wait for a lock until the time of all is over.
+// A closure that fails costs the others of its batch nothing, and runs behind them: it may wait for a lock until the
+// time of all is over.
 func TestWhoFailedRunsLast(t *testing.T) {
 	t.Parallel()
 	w := &writer{dialect: empty(t).dialect, log: zap.NewNop()} // one that takes what the test gives it

@@ -29,8 +29,9 @@ import (
 
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
-// bench is an archive over a real store and folder, a service that offers documents, and a clock. It never answers what asks for a
-// name that begins with "hangs", and lets half a minute go by before it fails what asks for one that begins with "slow".
+// bench is an archive over a real store and folder, a service that offers documents, and a clock. It never answers
+// what asks for a name that begins with "hangs", and lets half a minute go by before it fails what asks for one that
+// begins with "slow".
 type bench struct {
 	*documents.Archive
 	t       *testing.T
@@ -82,7 +83,8 @@ func newBenchOn(t *testing.T, address string) *bench {
 	require.NoError(t, err)
 	loopback, err := egress.ParseAllow([]string{"127.0.0.0/8"})
 	require.NoError(t, err)
-	b.config = &config.Config{Egress: egress.New(egress.Policy{Allow: []egress.Allowance{loopback}}), PublicURL: "https://gate.example"}
+	b.config = &config.Config{Egress: egress.New(egress.Policy{Allow: []egress.Allowance{loopback}}),
+		PublicURL: "https://gate.example"}
 	force := new(config.InForce)
 	force.Push(b.config)
 	b.Archive = &documents.Archive{Store: db, Files: files, InForce: force, Now: b.clock, Log: zap.NewNop()}
@@ -111,7 +113,8 @@ func (b *bench) acceptFor(tenant string, paths ...string) *hiring.Export {
 	b.t.Helper()
 	var attachments []string
 	for n, path := range paths {
-		attachments = append(attachments, fmt.Sprintf("{ \"url\" :\n\t%q, \"id\": {\"value\":\"doc-%d\"} }", b.service.URL+"/"+path, n))
+		attachments = append(attachments, fmt.Sprintf("{ \"url\" :\n\t%q, \"id\": {\"value\":\"doc-%d\"} }",
+			b.service.URL+"/"+path, n))
 	}
 	body := fmt.Sprintf("{\"candidate\":  {\"profiles\" : [ {\"attachments\":[%s]}]}}\n", strings.Join(attachments, " ,"))
 	e := inbox.NewExport(tenant, "", []byte(body), b.clock())
@@ -139,7 +142,8 @@ func (b *bench) kept() (files int) {
 	return files
 }
 
-// An export may have ten thousand documents. They are entered, and get their addresses, in turns, between which others have theirs.
+// An export may have ten thousand documents. They are entered, and get their addresses, in turns, between which others
+// have theirs.
 func TestManyDocumentsLeaveTheWriterToOthers(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -351,13 +355,15 @@ func TestRefusedThreeTimesIsGivenUp(t *testing.T) {
 	require.NotContains(t, docs[1].Reason, "two", "the address of a document is a credential")
 }
 
-// A service that starts anew may answer 502 for a while, and then 404 once: those before count for nothing towards giving up.
+// A service that starts anew may answer 502 for a while, and then 404 once: those before count for nothing towards
+// giving up.
 func TestOnlyRefusalsCountTowardsGivingUp(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, address string) {
 		b := newBenchOn(t, address)
 		e := b.accept("one")
-		for _, status := range []int{http.StatusBadGateway, http.StatusNotFound, http.StatusBadGateway, http.StatusTooManyRequests, http.StatusForbidden} {
+		for _, status := range []int{http.StatusBadGateway, http.StatusNotFound, http.StatusBadGateway,
+			http.StatusTooManyRequests, http.StatusForbidden} {
 			b.status.Store("one", status)
 			p := b.fetch(e)
 			require.Equal(t, 1, p.Missing, status)

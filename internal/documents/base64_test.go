@@ -27,7 +27,8 @@ func TestBase64IsDecoded(t *testing.T) {
 		"SA":                     "H",
 		"+/+/":                   "\xfb\xff\xbf",
 	} {
-		for _, r := range []io.Reader{strings.NewReader(encoded), iotest.OneByteReader(strings.NewReader(encoded)), iotest.DataErrReader(strings.NewReader(encoded))} {
+		for _, r := range []io.Reader{strings.NewReader(encoded), iotest.OneByteReader(strings.NewReader(encoded)),
+			iotest.DataErrReader(strings.NewReader(encoded))} {
 			got, err := io.ReadAll(NewBase64Reader(r))
 			require.NoError(t, err, "%q", encoded)
 			require.Equal(t, want, string(got))

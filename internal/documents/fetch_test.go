@@ -91,7 +91,8 @@ func TestFetchTheFileItself(t *testing.T) {
 func TestFetchRequest(t *testing.T) {
 	t.Parallel()
 	_, err := fetchFrom(t, newFiles(t), "/a%2Fb?key=1", func(w http.ResponseWriter, r *http.Request) {
-		if r.Method != http.MethodGet || r.RequestURI != "/a%2Fb?key=1" || r.Header.Get("Accept") != "application/json, */*;q=0.8" ||
+		if r.Method != http.MethodGet || r.RequestURI != "/a%2Fb?key=1" ||
+			r.Header.Get("Accept") != "application/json, */*;q=0.8" ||
 			r.Header.Get("Accept-Encoding") != "identity" || r.UserAgent() != "hiregate" {
 			t.Errorf("%s %s %v", r.Method, r.RequestURI, r.Header)
 		}
@@ -147,9 +148,11 @@ func TestFetchTakesNoTypeThatIsNone(t *testing.T) {
 	t.Parallel()
 	files := newFiles(t)
 	for mimeType, want := range map[string]string{
-		`application/pdf\r\nX-Evil: 1`: "", `application/pdf\u0000`: "", "nonsense/": "", "Text/Plain; charset=utf-8": "text/plain", `text/plain\r\n`: "text/plain",
+		`application/pdf\r\nX-Evil: 1`: "", `application/pdf\u0000`: "", "nonsense/": "",
+		"Text/Plain; charset=utf-8": "text/plain", `text/plain\r\n`: "text/plain",
 	} {
-		fetched, err := fetchFrom(t, files, "/documents/secret", answer("application/json", `{"content":"aGVsbG8=","mimeType":"`+mimeType+`"}`))
+		fetched, err := fetchFrom(t, files, "/documents/secret",
+			answer("application/json", `{"content":"aGVsbG8=","mimeType":"`+mimeType+`"}`))
 		require.NoError(t, err)
 		require.Equal(t, want, fetched.Declared, mimeType)
 	}
@@ -175,7 +178,8 @@ func TestFetchCompressed(t *testing.T) {
 	require.Equal(t, ClassTooLarge, failure(t, files, err).Class, "the cap counts what comes out")
 
 	for _, encoding := range []string{"br", "gzip, gzip"} {
-		_, err = fetchFrom(t, files, "/secret", func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Content-Encoding", encoding) })
+		_, err = fetchFrom(t, files, "/secret",
+			func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Content-Encoding", encoding) })
 		e := failure(t, files, err)
 		require.Equal(t, ClassEncoding, e.Class)
 		require.Equal(t, Retry, e.Verdict())
@@ -262,9 +266,11 @@ func TestFetchStatus(t *testing.T) {
 	t.Parallel()
 	files := newFiles(t)
 	for status, verdict := range map[int]Verdict{
-		204: Retry, 206: Retry, 301: Retry, 302: Retry, 304: Retry, 307: Retry, 308: Retry, 500: Retry, 502: Retry, 503: Retry,
+		204: Retry, 206: Retry, 301: Retry, 302: Retry, 304: Retry, 307: Retry, 308: Retry, 500: Retry, 502: Retry,
+		503: Retry,
 		408: Retry, 425: Retry, 429: Retry,
-		400: GiveUpAfterTries, 401: GiveUpAfterTries, 403: GiveUpAfterTries, 404: GiveUpAfterTries, 410: GiveUpAfterTries, 451: GiveUpAfterTries,
+		400: GiveUpAfterTries, 401: GiveUpAfterTries, 403: GiveUpAfterTries, 404: GiveUpAfterTries, 410: GiveUpAfterTries,
+		451: GiveUpAfterTries,
 	} {
 		asked := 0
 		_, err := fetchFrom(t, files, "/secret", func(w http.ResponseWriter, _ *http.Request) {
@@ -289,7 +295,8 @@ func TestFetchStatus(t *testing.T) {
 func TestFetchURL(t *testing.T) {
 	t.Parallel()
 	files := newFiles(t)
-	for _, rawURL := range []string{"", "secret", "/secret", "ftp://files.example/secret", "file:///etc/secret", "https:///secret", "https://x/%zzsecret", "https://x\n/secret"} {
+	for _, rawURL := range []string{"", "secret", "/secret", "ftp://files.example/secret", "file:///etc/secret",
+		"https:///secret", "https://x/%zzsecret", "https://x\n/secret"} {
 		_, err := Fetch(t.Context(), http.DefaultClient, rawURL, files, files.NewName())
 		e := failure(t, files, err)
 		require.Equal(t, ClassURL, e.Class, rawURL)
@@ -306,9 +313,10 @@ func (refusedError) RefusedByEgress() bool { return true }
 func TestFetchRefusedByEgress(t *testing.T) {
 	t.Parallel()
 	files := newFiles(t)
-	client := &http.Client{Transport: &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
-		return nil, fmt.Errorf("dialing: %w", refusedError{})
-	}}}
+	client := &http.Client{Transport: &http.Transport{
+		DialContext: func(context.Context, string, string) (net.Conn, error) {
+			return nil, fmt.Errorf("dialing: %w", refusedError{})
+		}}}
 	_, err := Fetch(t.Context(), client, "http://files.example/secret", files, files.NewName())
 	e := failure(t, files, err)
 	require.Equal(t, ClassRefused, e.Class)
@@ -417,7 +425,8 @@ func TestFetchErrorHasNoURLInAnyForm(t *testing.T) {
 	e := failure(t, files, err)
 	asJSON, marshalErr := json.Marshal(e)
 	require.NoError(t, marshalErr)
-	for _, text := range []string{string(asJSON), fmt.Sprintf("%v", e), fmt.Sprintf("%+v", e), fmt.Sprintf("%s", e), fmt.Sprintf("%q", e)} {
+	for _, text := range []string{string(asJSON), fmt.Sprintf("%v", e), fmt.Sprintf("%+v", e), fmt.Sprintf("%s", e),
+		fmt.Sprintf("%q", e)} {
 		require.NotContains(t, text, "secret")
 	}
 }

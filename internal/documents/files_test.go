@@ -218,7 +218,8 @@ func TestPutLeavesNothingOnErrors(t *testing.T) {
 
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	_, err = f.PutNew(ctx, io.MultiReader(zeros(200_000), readerFunc(func([]byte) (int, error) { cancel(); return 0, nil })), MaxSize)
+	_, err = f.PutNew(ctx, io.MultiReader(zeros(200_000),
+		readerFunc(func([]byte) (int, error) { cancel(); return 0, nil })), MaxSize)
 	require.ErrorIs(t, err, context.Canceled)
 	require.Empty(t, stored(t, f))
 
@@ -279,7 +280,8 @@ func TestOnlyNamesOfPutAreTaken(t *testing.T) {
 	for _, name := range []string{
 		"", ".", "..", "../secret", "..\\secret", "/etc/passwd", outside, strings.Repeat("../", 8) + "ab",
 		strings.Repeat("a", 25), strings.Repeat("a", 27), strings.Repeat("A", 26), strings.Repeat("1", 26),
-		strings.Repeat("a", 25) + "/", strings.Repeat("a", 25) + "\x00", strings.Repeat("é", 13), strings.Repeat("a", 22) + ".tmp",
+		strings.Repeat("a", 25) + "/", strings.Repeat("a", 25) + "\x00", strings.Repeat("é", 13),
+		strings.Repeat("a", 22) + ".tmp",
 	} {
 		_, _, err := f.Open(name)
 		require.ErrorIs(t, err, fs.ErrInvalid, "%q", name)

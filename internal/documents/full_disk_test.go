@@ -84,7 +84,8 @@ func fillDisk(t *testing.T, room func(bytes uint64)) {
 	stop()
 	watching.Wait()
 	require.ErrorIs(t, b.Storable(), documents.ErrFull)
-	require.Equal(t, (hiring.DocumentWindow - time.Hour - time.Minute).Seconds(), gauge("hiregate_documents_unfetched_window_seconds"), "of the first one")
+	require.Equal(t, (hiring.DocumentWindow - time.Hour - time.Minute).Seconds(),
+		gauge("hiregate_documents_unfetched_window_seconds"), "of the first one")
 	require.Positive(t, gauge("hiregate_documents_free_bytes"))
 	require.Equal(t, 1, logged.FilterMessageSnippet("documents can't be stored").Len())
 

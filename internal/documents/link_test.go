@@ -26,7 +26,8 @@ func TestHashTokenRefuses(t *testing.T) {
 	_, ok := HashToken(valid)
 	require.True(t, ok)
 	for _, token := range []string{
-		"", valid[1:], valid + "A", valid + "=", "\n" + valid, valid[:42] + "\n", valid[:42] + "+", valid[:42] + "/", valid[:42] + "é",
+		"", valid[1:], valid + "A", valid + "=", "\n" + valid, valid[:42] + "\n", valid[:42] + "+", valid[:42] + "/",
+		valid[:42] + "é",
 		valid[:42] + "B", // the same bytes as with A, were it not strict
 	} {
 		_, ok := HashToken(token)

@@ -57,7 +57,8 @@ func TestCleanNamesAreClean(t *testing.T) {
 func TestExtensionOf(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{
-		"cv.pdf": ".pdf", "cv.tar.gz": ".gz", "cv": "", "cv.": "", ".profile": "", "a.b c": "", "eyJh.eyJz.SflKxwRJSMeKKF2QT4": "", "a.é": "",
+		"cv.pdf": ".pdf", "cv.tar.gz": ".gz", "cv": "", "cv.": "", ".profile": "", "a.b c": "",
+		"eyJh.eyJz.SflKxwRJSMeKKF2QT4": "", "a.é": "",
 	} {
 		require.Equal(t, want, extensionOf(name), name)
 	}

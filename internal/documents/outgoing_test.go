@@ -67,7 +67,8 @@ func (b *bench) sized(sizes ...int64) (*hiring.Export, [][]byte) {
 			return err
 		}
 		for n := range docs {
-			if err := tx.InsertDocument(hiring.Document{ExportID: again.ID, Tenant: "acme", Position: n, SourceURL: []byte("-"), CreatedAt: noon}); err != nil {
+			if err := tx.InsertDocument(hiring.Document{ExportID: again.ID, Tenant: "acme", Position: n, SourceURL: []byte("-"),
+				CreatedAt: noon}); err != nil {
 				return err
 			}
 		}
@@ -77,7 +78,8 @@ func (b *bench) sized(sizes ...int64) (*hiring.Export, [][]byte) {
 	require.NoError(b.t, err)
 	require.NoError(b.t, b.Store.Write(b.t.Context(), func(tx *store.Tx) error {
 		for n, d := range fresh {
-			d.State, d.Blob, d.Size, d.Declared, d.FileName, d.FetchedAt = hiring.Fetched, docs[n].Blob, docs[n].Size, "text/plain", fmt.Sprint(n, ".txt"), noon
+			d.State, d.Blob, d.Size, d.Declared, d.FileName, d.FetchedAt = hiring.Fetched, docs[n].Blob, docs[n].Size,
+				"text/plain", fmt.Sprint(n, ".txt"), noon
 			if _, err := tx.UpdateDocument(d); err != nil {
 				return err
 			}
@@ -87,7 +89,8 @@ func (b *bench) sized(sizes ...int64) (*hiring.Export, [][]byte) {
 	return again, contents
 }
 
-// Behind each address stands the document; without them, and with the service's addresses, the body is what came, to the byte.
+// Behind each address stands the document; without them, and with the service's addresses, the body is what came, to
+// the byte.
 func TestInlineChangesNothingElse(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -195,7 +198,8 @@ func TestInlineGoesWithoutWhatIsGone(t *testing.T) {
 func TestInlineLeavesADocumentThatIsThere(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	e := inbox.NewExport("acme", "u-1", fmt.Appendf(nil, `{"candidate":{"profiles":[{"attachments":[{"url":%q,"document":null}]}]}}`, b.service.URL+"/one"), b.clock())
+	e := inbox.NewExport("acme", "u-1", fmt.Appendf(nil,
+		`{"candidate":{"profiles":[{"attachments":[{"url":%q,"document":null}]}]}}`, b.service.URL+"/one"), b.clock())
 	e.Attachments = 1
 	_, err := inbox.Accept(t.Context(), b.Store, e)
 	require.NoError(t, err)
@@ -208,7 +212,8 @@ func TestAttachmentsBeyondThoseTakenKeepTheirURLs(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	attachment := fmt.Sprintf(`{"url":%q}`, b.service.URL+"/one")
-	body := fmt.Appendf(nil, `{"candidate":{"profiles":[{"attachments":[%[1]s,%[1]s]},{"attachments":[%[1]s]}]}}`, attachment)
+	body := fmt.Appendf(nil, `{"candidate":{"profiles":[{"attachments":[%[1]s,%[1]s]},{"attachments":[%[1]s]}]}}`,
+		attachment)
 	e := inbox.NewExport("acme", "u-1", body, b.clock())
 	e.Attachments = 2
 	_, err := inbox.Accept(t.Context(), b.Store, e)

@@ -26,7 +26,8 @@ func TestNobodyTakesAllPlaces(t *testing.T) {
 		require.Equal(t, exportsAtOnce/2, hang("acme"))
 		require.Equal(t, exportsAtOnce/4, hang("globex"))
 		for n := range 4 {
-			require.Positive(t, hang(fmt.Sprint("another-", n)), "the last of so few tenants finds one, however long the first have had theirs")
+			require.Positive(t, hang(fmt.Sprint("another-", n)),
+				"the last of so few tenants finds one, however long the first have had theirs")
 		}
 	})
 }

@@ -114,7 +114,8 @@ func TestSealedFileThatWasChangedIsAnError(t *testing.T) {
 		return err
 	}
 	require.NoError(t, all())
-	for _, length := range []int{0, 1, 100, 300, pieceSize, pieceSize + 300, 2 * pieceSize, len(whole) - pieceSize - 1000 - 32, len(whole) - 1016, len(whole) - 17, len(whole) - 1} {
+	for _, length := range []int{0, 1, 100, 300, pieceSize, pieceSize + 300, 2 * pieceSize,
+		len(whole) - pieceSize - 1000 - 32, len(whole) - 1016, len(whole) - 17, len(whole) - 1} {
 		require.NoError(t, os.WriteFile(path, whole[:length], 0o600))
 		require.Error(t, all(), "it was cut to %d of %d bytes", length, len(whole))
 	}
@@ -200,7 +201,8 @@ func TestNothingOpenLiesOnTheDiskMeanwhile(t *testing.T) {
 		}
 	}))
 	defer server.Close()
-	for path, content := range map[string]string{"/file": strings.ReplaceAll(strings.Repeat(secretText(pieceSize), 5), "\n", " "), "/object": "hello"} {
+	for path, content := range map[string]string{"/file": strings.ReplaceAll(strings.Repeat(secretText(pieceSize), 5),
+		"\n", " "), "/object": "hello"} {
 		fetched, err := Fetch(t.Context(), server.Client(), server.URL+path, f, f.NewName())
 		require.NoError(t, err)
 		require.Equal(t, content, read(t, f, fetched.Name))

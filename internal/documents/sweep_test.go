@@ -31,7 +31,8 @@ func (b *bench) take(name string) error {
 	return b.Store.Write(b.t.Context(), func(tx *store.Tx) error { return documents.ClaimUpload(tx, name) })
 }
 
-// A node whose clock is ahead finds an upload that has come to nothing, and before it gets to it another one has taken its file.
+// A node whose clock is ahead finds an upload that has come to nothing, and before it gets to it another one has taken
+// its file.
 func TestFileThatWasTakenIsNotSweptAway(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -45,19 +46,21 @@ func TestFileThatWasTakenIsNotSweptAway(t *testing.T) {
 	require.ErrorContains(t, b.take(lost), "swept away")
 }
 
-// The sweep ends between giving an upload up and removing its file: nobody takes it any more, and the next sweep removes it.
+// The sweep ends between giving an upload up and removing its file: nobody takes it any more, and the next sweep
+// removes it.
 func TestSweepThatEndedEarlyIsFinished(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	name := b.upload()
-	require.NoError(t, b.Store.Write(t.Context(), func(tx *store.Tx) error { _, err := tx.AbandonUpload(name); return err }))
+	require.NoError(t, b.Store.Write(t.Context(),
+		func(tx *store.Tx) error { _, err := tx.AbandonUpload(name); return err }))
 	require.ErrorContains(t, b.take(name), "swept away")
 	require.NoError(t, b.Sweep(t.Context(), b.clock().Add(-time.Hour)))
 	require.Zero(t, b.kept())
 }
 
-// A file that can't be removed, on a volume that went read-only or with rights that somebody changed, keeps no other file here, however
-// many there are of its kind. That is told once, and counted.
+// A file that can't be removed, on a volume that went read-only or with rights that somebody changed, keeps no other
+// file here, however many there are of its kind. That is told once, and counted.
 func TestFileThatCantBeRemovedIsPassedOver(t *testing.T) { // alone: there is one gauge for all
 	b := newBench(t)
 	core, log := observer.New(zap.ErrorLevel)

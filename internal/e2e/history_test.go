@@ -30,18 +30,21 @@ import (
 	"github.com/hiregate/hiregate/workflows/verification"
 )
 
-// With -record, the histories of these runs are written to where the replay tests of the workflows look for them (CONTRIBUTING.md).
+// With -record, the histories of these runs are written to where the replay tests of the workflows look for them
+// (CONTRIBUTING.md).
 var record = goflag.Bool("record", false, "write the workflows' histories to their testdata folders")
 
-// workerName is where a history names the worker, and so its host: its identity, and the task queue of its own, <host>:<uuid>.
+// workerName is where a history names the worker, and so its host: its identity, and the task queue of its own,
+// <host>:<uuid>.
 var workerName = regexp.MustCompile(`"(identity|name)": "[^"]*[@:][^"]*"`)
 
-// TestHistories runs exports as they come, and looks at what Temporal keeps of them: nothing of the candidate, and a history
-// that the workflow's code agrees with.
+// TestHistories runs exports as they come, and looks at what Temporal keeps of them: nothing of the candidate, and a
+// history that the workflow's code agrees with.
 func TestHistories(t *testing.T) {
 	t.Parallel()
-	s := newSystem(t, "integration hris {\nurl http://PARTNER/inbound?client=acme\nsecret "+outboundSecret+"\nretry 100ms 200ms\n}"+
-		"\nintegration raw {\nurl http://PARTNER/raw?client=acme\nsecret "+outboundSecret+"\nretry 100ms 200ms\ndocuments passthrough\n}")
+	s := newSystem(t,
+		"integration hris {\nurl http://PARTNER/inbound?client=acme\nsecret "+outboundSecret+"\nretry 100ms 200ms\n}"+
+			"\nintegration raw {\nurl http://PARTNER/raw?client=acme\nsecret "+outboundSecret+"\nretry 100ms 200ms\ndocuments passthrough\n}")
 	s.startRecorder(func(event string, n int) int {
 		if n == 1 { // of each event, the first is refused
 			return http.StatusServiceUnavailable
@@ -65,10 +68,12 @@ func TestHistories(t *testing.T) {
 
 	c := s.temporalClient()
 	require.Eventually(t, func() bool { // the gateway registers its search attributes by itself
-		_, err := c.CountWorkflow(t.Context(), &workflowservice.CountWorkflowExecutionsRequest{Query: "HiregateTenant IS NULL AND HiregateOutcome IS NULL"})
+		_, err := c.CountWorkflow(t.Context(),
+			&workflowservice.CountWorkflowExecutionsRequest{Query: "HiregateTenant IS NULL AND HiregateOutcome IS NULL"})
 		return err == nil
 	}, patience, 50*time.Millisecond)
-	words := append(replaytest.Personal(t, full), service.URL, s.partner(), inboundSecret, outboundSecret, "marker-candidate")
+	words := append(replaytest.Personal(t, full), service.URL, s.partner(), inboundSecret, outboundSecret,
+		"marker-candidate")
 	s.history(c, words, "export/with-documents", "export/acme/"+s.accepted(full))
 	s.history(c, words, "export/without-documents", "export/acme/"+s.accepted(minimal("marker-candidate")))
 	s.history(c, words, "verification/refused-once", s.verification(c))
@@ -113,8 +118,8 @@ func (s *system) groupOf(c client.Client, members []string) (id string) {
 	return id
 }
 
-// history waits for a workflow to complete, and looks at its history: the workflow's code agrees with it, and none of the words is in
-// it. name is where a recording of it goes: the workflow's folder and a file.
+// history waits for a workflow to complete, and looks at its history: the workflow's code agrees with it, and none of
+// the words is in it. name is where a recording of it goes: the workflow's folder and a file.
 func (s *system) history(c client.Client, words []string, name, workflowID string) {
 	s.t.Helper()
 	require.Eventually(s.t, func() bool {
@@ -122,7 +127,8 @@ func (s *system) history(c client.Client, words []string, name, workflowID strin
 		return err == nil && w.WorkflowExecutionInfo.Status == enums.WORKFLOW_EXECUTION_STATUS_COMPLETED
 	}, patience, 50*time.Millisecond, "%s does not complete", workflowID)
 	h := &history.History{}
-	for events := c.GetWorkflowHistory(s.t.Context(), workflowID, "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT); events.HasNext(); {
+	for events := c.GetWorkflowHistory(s.t.Context(), workflowID, "", false,
+		enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT); events.HasNext(); {
 		event, err := events.Next()
 		require.NoError(s.t, err)
 		h.Events = append(h.Events, event)

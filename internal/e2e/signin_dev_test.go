@@ -12,7 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Somebody signs in at the sample partner of hiregate dev, which shows the claims, and out again; also after a restart of all of it.
+// Somebody signs in at the sample partner of hiregate dev, which shows the claims, and out again; also after a restart
+// of all of it.
 func TestSignInAtTheSamplePartner(t *testing.T) {
 	t.Parallel()
 	ports, dir := newDevPorts(t), t.TempDir()
@@ -42,7 +43,8 @@ func TestSignInAtTheSamplePartner(t *testing.T) {
 	ada.submit(url.Values{"email": {"ada@example.com"}, "password": {"correct horse"}, "action": {"sign-in"}})
 	require.Equal(t, http.StatusOK, ada.status, ada.text)
 	require.Equal(t, home+"/", ada.at.String())
-	for _, shown := range []string{"Hello, Ada Lovelace", "<td>ada@example.com</td>", `<th scope="row">sub</th>`, "<td>" + issuer + "</td>", `<th scope="row">nonce</th><td>` + q.Get("nonce") + "</td>", "UTC</span>"} {
+	for _, shown := range []string{"Hello, Ada Lovelace", "<td>ada@example.com</td>", `<th scope="row">sub</th>`,
+		"<td>" + issuer + "</td>", `<th scope="row">nonce</th><td>` + q.Get("nonce") + "</td>", "UTC</span>"} {
 		require.Contains(t, ada.text, shown)
 	}
 	other := newSurfer(t)
@@ -129,7 +131,8 @@ func TestSamplePartnerBelievesNoForeignAnswer(t *testing.T) {
 	refused(ada, http.StatusForbidden, "(access_denied)")
 
 	// The request was changed on its way.
-	for parameter, says := range map[string]string{"nonce": "its nonce is not the one that was sent", "code_challenge": "invalid_grant"} {
+	for parameter, says := range map[string]string{"nonce": "its nonce is not the one that was sent",
+		"code_challenge": "invalid_grant"} {
 		ada := newSurfer(t)
 		ada.open(home + "/sign-in")
 		q := ada.at.Query()
@@ -145,7 +148,8 @@ func TestSamplePartnerBelievesNoForeignAnswer(t *testing.T) {
 		"a secret that is wrong": {issuer, "no-secret", "invalid_client"},
 	} {
 		port := freePorts(t, 1)[0]
-		partner := start(t, []string{"HIREGATE_CLIENT_SECRET=" + c.secret}, hiregate(t), "listen", "--addr", loopback(port), "--secret", "s", "--issuer", c.issuer)
+		partner := start(t, []string{"HIREGATE_CLIENT_SECRET=" + c.secret}, hiregate(t), "listen", "--addr", loopback(port),
+			"--secret", "s", "--issuer", c.issuer)
 		partner.line("^Listening at")
 		at := fmt.Sprintf("http://localhost:%d", port)
 		gateway := &system{t: t, admin: ports.admin}

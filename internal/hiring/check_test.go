@@ -341,7 +341,8 @@ func TestAtMost100EntriesTogether(t *testing.T) {
 func TestAllFaultsAreTold(t *testing.T) {
 	t.Parallel()
 	c := &hiring.Candidate{ApplyDate: "soon", Phone: []string{"1", "\x00"}}
-	require.EqualError(t, c.Validate(), "id is missing: set it; applyDate is no day: write one that exists as YYYY-MM-DD; "+
+	require.EqualError(t, c.Validate(), "id is missing: set it; applyDate is no day: write one that "+
+		"exists as YYYY-MM-DD; "+
 		"phone[1] has the character U+0000: leave it out")
 
 	c.Email = filled(100, "\xff")

@@ -17,8 +17,10 @@ var (
 // Whatever a delivery was before, a transition leaves nothing of it but what it says it leaves.
 func TestTransitionsSetAllThatBelongsTogether(t *testing.T) {
 	t.Parallel()
-	retrying := hiring.Delivery{Outcome: hiring.Retrying, Fault: hiring.ClassDataFault, Reason: "answered 422", Attempts: 2, NextAt: later}
-	held := hiring.Delivery{Outcome: hiring.Held, Fault: hiring.ClassDataFault, Reason: "disabled", Attempts: 2, HeldSince: begun}
+	retrying := hiring.Delivery{Outcome: hiring.Retrying, Fault: hiring.ClassDataFault, Reason: "answered 422",
+		Attempts: 2, NextAt: later}
+	held := hiring.Delivery{Outcome: hiring.Held, Fault: hiring.ClassDataFault, Reason: "disabled", Attempts: 2,
+		HeldSince: begun}
 	parked := held
 	parked.Parked = true
 	heldFirst := hiring.Delivery{Outcome: hiring.Held, Reason: "disabled", HeldSince: begun}
@@ -38,9 +40,11 @@ func TestTransitionsSetAllThatBelongsTogether(t *testing.T) {
 			hiring.Delivery{Outcome: hiring.Delivered, Attempts: 2},
 		},
 		"retried": {
-			[]hiring.Delivery{retrying, {Outcome: hiring.Retrying, Fault: hiring.ClassDataFault, Reason: "answered 422", Attempts: 2}},
+			[]hiring.Delivery{retrying, {Outcome: hiring.Retrying, Fault: hiring.ClassDataFault, Reason: "answered 422",
+				Attempts: 2}},
 			func(d *hiring.Delivery) { d.Retry(later.Add(time.Hour)) },
-			hiring.Delivery{Outcome: hiring.Retrying, Fault: hiring.ClassDataFault, Reason: "answered 422", Attempts: 2, NextAt: later.Add(time.Hour)},
+			hiring.Delivery{Outcome: hiring.Retrying, Fault: hiring.ClassDataFault, Reason: "answered 422", Attempts: 2,
+				NextAt: later.Add(time.Hour)},
 		},
 		"failed": {
 			[]hiring.Delivery{retrying, held, parked},
@@ -65,12 +69,14 @@ func TestTransitionsSetAllThatBelongsTogether(t *testing.T) {
 		"held": {
 			[]hiring.Delivery{retrying},
 			func(d *hiring.Delivery) { require.True(t, d.Hold("removed here", later)) },
-			hiring.Delivery{Outcome: hiring.Held, Fault: hiring.ClassDataFault, Reason: "removed here", Attempts: 2, HeldSince: later},
+			hiring.Delivery{Outcome: hiring.Held, Fault: hiring.ClassDataFault, Reason: "removed here", Attempts: 2,
+				HeldSince: later},
 		},
 		"held again, for another reason": {
 			[]hiring.Delivery{held},
 			func(d *hiring.Delivery) { require.True(t, d.Hold("not configured", later)) },
-			hiring.Delivery{Outcome: hiring.Held, Fault: hiring.ClassDataFault, Reason: "not configured", Attempts: 2, HeldSince: begun},
+			hiring.Delivery{Outcome: hiring.Held, Fault: hiring.ClassDataFault, Reason: "not configured", Attempts: 2,
+				HeldSince: begun},
 		},
 		"held again, for the same reason": {
 			[]hiring.Delivery{held},
@@ -107,12 +113,14 @@ func TestHoldAfterAnAttemptBegins(t *testing.T) {
 	d := hiring.Delivery{Outcome: hiring.Held, Reason: "disabled", HeldSince: begun}
 	d.Attempted(hiring.ClassPartnerFault, "answered 410")
 	require.True(t, d.Hold("disabled", later))
-	require.Equal(t, hiring.Delivery{Outcome: hiring.Held, Fault: hiring.ClassPartnerFault, Reason: "disabled", Attempts: 1, HeldSince: later}, d)
+	require.Equal(t, hiring.Delivery{Outcome: hiring.Held, Fault: hiring.ClassPartnerFault, Reason: "disabled",
+		Attempts: 1, HeldSince: later}, d)
 }
 
 func TestNewDeliveryIsPending(t *testing.T) {
 	t.Parallel()
 	e := &hiring.Export{ID: 7, Tenant: "acme"}
-	require.Equal(t, &hiring.Delivery{ExportID: 7, Tenant: "acme", Integration: "hris", Round: 1, Outcome: hiring.Pending, CreatedAt: begun, UpdatedAt: begun},
+	require.Equal(t, &hiring.Delivery{ExportID: 7, Tenant: "acme", Integration: "hris", Round: 1, Outcome: hiring.Pending,
+		CreatedAt: begun, UpdatedAt: begun},
 		hiring.NewDelivery(e, "hris", 1, begun))
 }

@@ -152,7 +152,8 @@ func TestReceptionIsToldAlike(t *testing.T) {
 func TestExportWhoseIDIsTaken(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, db *store.DB) {
-		first, second := inbox.NewExport("acme", "u-1", []byte("body"), noon), inbox.NewExport("acme", "u-2", []byte("body"), noon)
+		first, second := inbox.NewExport("acme", "u-1", []byte("body"), noon),
+			inbox.NewExport("acme", "u-2", []byte("body"), noon)
 		id := second.ID
 		second.ID = first.ID
 		_, err := inbox.Accept(t.Context(), db, first)

@@ -34,7 +34,8 @@ func TestParse(t *testing.T) {
 		require.NoError(t, err, written)
 		require.Equal(t, want, got)
 	}
-	for _, written := range []string{"", "d", "0d", "3d", "-90d", "36501d", "9999999999999999999d", "213504d", "90", "90h", "3mo", "90 d", "1.5d"} {
+	for _, written := range []string{"", "d", "0d", "3d", "-90d", "36501d", "9999999999999999999d", "213504d", "90",
+		"90h", "3mo", "90 d", "1.5d"} {
 		_, err := retention.Parse(written)
 		require.ErrorContains(t, err, "write, for example, `retention 90d`", written)
 	}
@@ -85,16 +86,19 @@ func (b *bench) delivered(t *testing.T, key, body string) (e *hiring.Export, fil
 	e.Attachments, e.CandidateID = 1, "c-"+key
 	_, err := inbox.Accept(t.Context(), b.Store, e)
 	require.NoError(t, err)
-	blob, err := b.archive.Files.Put(t.Context(), b.archive.Files.NewName(), strings.NewReader("a resume"), documents.MaxSize)
+	blob, err := b.archive.Files.Put(t.Context(), b.archive.Files.NewName(), strings.NewReader("a resume"),
+		documents.MaxSize)
 	require.NoError(t, err)
 	b.write(t, func(tx *store.Tx) error {
 		if err := tx.MarkDispatched(e.ID, 0, b.now, "hris"); err != nil {
 			return err
 		}
-		if err := tx.InsertDocument(hiring.Document{ExportID: e.ID, Tenant: "acme", SourceURL: []byte("https://service.example/d"), CreatedAt: b.now}); err != nil {
+		if err := tx.InsertDocument(hiring.Document{ExportID: e.ID, Tenant: "acme",
+			SourceURL: []byte("https://service.example/d"), CreatedAt: b.now}); err != nil {
 			return err
 		}
-		return tx.UpsertDelivery(&hiring.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "hris", Outcome: hiring.Delivered, CreatedAt: b.now, UpdatedAt: b.now})
+		return tx.UpsertDelivery(&hiring.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "hris",
+			Outcome: hiring.Delivered, CreatedAt: b.now, UpdatedAt: b.now})
 	})
 	docs, err := b.Store.ListDocuments(t.Context(), e.ID)
 	require.NoError(t, err)

@@ -173,8 +173,9 @@ func TestContextIsTheJobOfTheApplicationItIsAbout(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		return tx.UpsertJobApplication(&hiring.JobApplication{Row: hiring.Row{Tenant: "initech"}, ID: "a-2", Candidate: "c-1/é",
-			Job: "COOK-1"}, b.now)
+		return tx.UpsertJobApplication(&hiring.JobApplication{Row: hiring.Row{Tenant: "initech"}, ID: "a-2",
+			Candidate: "c-1/é",
+			Job:       "COOK-1"}, b.now)
 	})
 	refused := new(trigger.RefusedError)
 	_, err := b.export(trigger.Request{Candidate: "c-1/é", Integrations: []string{"hris"}})
@@ -428,8 +429,9 @@ func TestHelperExportsForTheApplicationThatEntered(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.write(func(tx *store.Tx) error {
-		return tx.UpsertJobApplication(&hiring.JobApplication{Row: hiring.Row{Tenant: "initech"}, ID: "a-2", Candidate: "c-1/é",
-			Job: "COOK-1"}, noon)
+		return tx.UpsertJobApplication(&hiring.JobApplication{Row: hiring.Row{Tenant: "initech"}, ID: "a-2",
+			Candidate: "c-1/é",
+			Job:       "COOK-1"}, noon)
 	})
 	in, err := b.enter("hired", "hris")
 	require.NoError(t, err)

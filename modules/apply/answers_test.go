@@ -68,23 +68,32 @@ func TestEveryFormat(t *testing.T) {
 		items   []any
 	}{
 		"all wrong": {
-			[]answered{{"zzz", "x"}, {"resume", pdf(100)}, {"9", "Bob <bob@x>"}, {"8", strings.Repeat("x", 1<<20+1)}, {"7", "ééééééééééé"}, {"6", "a"}, {"5", "123456"}, {"4", "1e5"},
-				{"3", "?"}, {"2", "2023-02-29"}, {"1", "Day|Day|Night"}, {"firstName", "A\x00"}, {"resume", pdf(100)}, {"aaa", "x"}},
+			[]answered{{"zzz", "x"}, {"resume", pdf(100)}, {"9", "Bob <bob@x>"}, {"8", strings.Repeat("x", 1<<20+1)},
+				{"7", "ééééééééééé"}, {"6", "a"}, {"5", "123456"}, {"4", "1e5"},
+				{"3", "?"}, {"2", "2023-02-29"}, {"1", "Day|Day|Night"}, {"firstName", "A\x00"}, {"resume", pdf(100)},
+				{"aaa", "x"}},
 			[]any{
-				item("1", "Shifts: "+schemas.ChooseOnce, "Shifts: "+schemas.ChooseSome), item("2", "Day: "+schemas.NotDate), item("3", "Letter: "+schemas.NotBase64),
-				item("4", "Years: "+schemas.NotNumber), item("5", "Phone: at least 7 digits are needed"), item("6", "Ward: "+schemas.ChooseOne), item("7", "Motto: at most 10 characters are allowed"),
-				item("8", "Why: "+schemas.TooLarge), item("9", "Referee: "+schemas.NotEmail), item("firstName", "First name: "+schemas.NotStorable), item("resume", "Resume: "+schemas.Repeated),
+				item("1", "Shifts: "+schemas.ChooseOnce, "Shifts: "+schemas.ChooseSome), item("2", "Day: "+schemas.NotDate),
+				item("3", "Letter: "+schemas.NotBase64),
+				item("4", "Years: "+schemas.NotNumber), item("5", "Phone: at least 7 digits are needed"),
+				item("6", "Ward: "+schemas.ChooseOne), item("7", "Motto: at most 10 characters are allowed"),
+				item("8", "Why: "+schemas.TooLarge), item("9", "Referee: "+schemas.NotEmail),
+				item("firstName", "First name: "+schemas.NotStorable), item("resume", "Resume: "+schemas.Repeated),
 				item("zzz", schemas.Unasked), item("aaa", schemas.Unasked),
 			},
 		},
-		"prefix":       {[]answered{{"3", "data:application/pdf;base64," + pdf(20)}}, []any{item("3", "Letter: "+schemas.HasPrefix)}},
-		"long blank":   {[]answered{{"3", strings.Repeat(" \n\u00a0", 100_000)}}, []any{}},
-		"10 MiB":       {[]answered{{"3", pdf(10 << 20)}}, []any{item("3", "Letter: "+schemas.LargeFile)}},
-		"2 MiB":        {[]answered{{"resume", pdf(2 << 20)}}, []any{item("resume", "Resume: "+schemas.LargeResume)}},
-		"10 MiB less":  {[]answered{{"3", pdf(10<<20 - 1)}, {"resume", pdf(2<<20 - 1)}}, []any{}},
-		"line breaks":  {[]answered{{"resume", pdf(150)[:76] + "\r\n" + strings.TrimRight(pdf(150)[76:], "=")}}, []any{}},
-		"blank":        {[]answered{{"1", " "}, {"2", ""}, {"3", " \n"}, {"4", "\t"}, {"5", ""}, {"6", ""}, {"7", strings.Repeat(" ", 11)}, {"8", ""}, {"9", ""}, {"resume", ""}}, []any{}},
-		"all right":    {[]answered{{"1", `On\\call|A \| B`}, {"2", "2024-02-29"}, {"3", encoded("a letter")}, {"4", "-2.5"}, {"5", "+1 555 0100 9"}, {"6", "B"}, {"7", "éééééééééé"}, {"8", strings.Repeat("x", 1<<20)}, {"9", "bob@x"}, {"firstName", "Ann"}}, []any{}},
+		"prefix": {[]answered{{"3", "data:application/pdf;base64," + pdf(20)}},
+			[]any{item("3", "Letter: "+schemas.HasPrefix)}},
+		"long blank":  {[]answered{{"3", strings.Repeat(" \n\u00a0", 100_000)}}, []any{}},
+		"10 MiB":      {[]answered{{"3", pdf(10 << 20)}}, []any{item("3", "Letter: "+schemas.LargeFile)}},
+		"2 MiB":       {[]answered{{"resume", pdf(2 << 20)}}, []any{item("resume", "Resume: "+schemas.LargeResume)}},
+		"10 MiB less": {[]answered{{"3", pdf(10<<20 - 1)}, {"resume", pdf(2<<20 - 1)}}, []any{}},
+		"line breaks": {[]answered{{"resume", pdf(150)[:76] + "\r\n" + strings.TrimRight(pdf(150)[76:], "=")}}, []any{}},
+		"blank": {[]answered{{"1", " "}, {"2", ""}, {"3", " \n"}, {"4", "\t"}, {"5", ""}, {"6", ""},
+			{"7", strings.Repeat(" ", 11)}, {"8", ""}, {"9", ""}, {"resume", ""}}, []any{}},
+		"all right": {[]answered{{"1", `On\\call|A \| B`}, {"2", "2024-02-29"}, {"3", encoded("a letter")}, {"4", "-2.5"},
+			{"5", "+1 555 0100 9"}, {"6", "B"}, {"7", "éééééééééé"}, {"8", strings.Repeat("x", 1<<20)}, {"9", "bob@x"},
+			{"firstName", "Ann"}}, []any{}},
 		"empty string": {[]answered{{"", "x"}}, []any{item("", schemas.Unasked)}},
 	} {
 		for _, body := range inBothOrders(t, "EVERY", c.answers...) {
@@ -100,7 +109,8 @@ func TestEveryFormat(t *testing.T) {
 	}
 }
 
-// A file of each type is taken where the contract has the type, and becomes a document of that type; others are refused.
+// A file of each type is taken where the contract has the type, and becomes a document of that type; others are
+// refused.
 func TestFileTypes(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -114,7 +124,8 @@ func TestFileTypes(t *testing.T) {
 			content := unpacked(t, path)
 			found, err := filetype.Detect(bytes.NewReader(content), int64(len(content)))
 			require.NoError(t, err)
-			for question, wrong := range map[string]string{"3": "Letter: " + schemas.WrongType, "resume": "Resume: " + schemas.WrongResumeType} {
+			for question, wrong := range map[string]string{"3": "Letter: " + schemas.WrongType,
+				"resume": "Resume: " + schemas.WrongResumeType} {
 				taken := folder == "accepted" && (question == "3" || filetype.Resume(found.Name))
 				w := b.apply(application(t, "EVERY", []answered{{question, base64.StdEncoding.EncodeToString(content)}}), me...)
 				switch {
@@ -171,7 +182,8 @@ func TestLargeAnswersTogether(t *testing.T) {
 		answers []answered
 		tooMuch string // the question; empty: none
 	}{
-		{answers, "5"}, {answers[:4], ""}, {append(answers[:4:4], short), "5"}, {append([]answered{short}, answers[:4]...), "4"},
+		{answers, "5"}, {answers[:4], ""}, {append(answers[:4:4], short), "5"},
+		{append([]answered{short}, answers[:4]...), "4"},
 		{append(answers[:3:3], half, short), ""}, {slices.Concat([]answered{short}, answers[:3], []answered{half}), ""},
 	} {
 		for _, body := range inBothOrders(t, "LONG", c.answers...) {
@@ -180,7 +192,8 @@ func TestLargeAnswersTogether(t *testing.T) {
 				b.requireTaken(w)
 				continue
 			}
-			b.requireError(w, http.StatusBadRequest, "some answers are not valid: see errors", `[{"questionId":"`+c.tooMuch+`","messages":["Why: `+schemas.TooLargeAll+`"]}]`)
+			b.requireError(w, http.StatusBadRequest, "some answers are not valid: see errors",
+				`[{"questionId":"`+c.tooMuch+`","messages":["Why: `+schemas.TooLargeAll+`"]}]`)
 		}
 	}
 }
@@ -192,13 +205,16 @@ func TestChangedQuestions(t *testing.T) {
 	me := b.bearer(partner)
 	body := application(t, "CHANGES", []answered{{"1", "soon"}})
 	for _, format := range []hiring.Format{hiring.Text, hiring.Date, hiring.Textarea, hiring.Number} {
-		b.job("acme", &hiring.Job{BoardCode: "CHANGES", ID: "job-8", Questions: []hiring.Question{{ID: "1", Format: format, Label: "When"}}})
+		b.job("acme", &hiring.Job{BoardCode: "CHANGES", ID: "job-8",
+			Questions: []hiring.Question{{ID: "1", Format: format, Label: "When"}}})
 		w := b.apply(body, me...)
 		switch format {
 		case hiring.Date:
-			b.requireError(w, http.StatusBadRequest, "some answers are not valid: see errors", `[{"questionId":"1","messages":["When: `+schemas.NotDate+`"]}]`)
+			b.requireError(w, http.StatusBadRequest, "some answers are not valid: see errors",
+				`[{"questionId":"1","messages":["When: `+schemas.NotDate+`"]}]`)
 		case hiring.Number:
-			b.requireError(w, http.StatusBadRequest, "some answers are not valid: see errors", `[{"questionId":"1","messages":["When: `+schemas.NotNumber+`"]}]`)
+			b.requireError(w, http.StatusBadRequest, "some answers are not valid: see errors",
+				`[{"questionId":"1","messages":["When: `+schemas.NotNumber+`"]}]`)
 		default:
 			b.requireTaken(w)
 		}

@@ -25,12 +25,14 @@ import (
 	"github.com/hiregate/hiregate/modules/apply"
 )
 
-// What an application becomes: a candidate, a job application with its document and answers, the compliance answers apart.
+// What an application becomes: a candidate, a job application with its document and answers, the compliance answers
+// apart.
 func TestAnApplicationIsKept(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, address string) {
 		b := setupOn(t, gatewaytest.NewOn(t, address))
-		id := b.requireTaken(b.apply(application(t, code, with(fine(t), "phone", "+1 555 0100", "startDate", "2027-01-01", "1000125", "  ")), b.bearer(partner)...))
+		id := b.requireTaken(b.apply(application(t, code, with(fine(t), "phone", "+1 555 0100", "startDate", "2027-01-01",
+			"1000125", "  ")), b.bearer(partner)...))
 		db := b.Runtime.Store()
 		a, err := db.JobApplication(t.Context(), "acme", id)
 		require.NoError(t, err)
@@ -40,9 +42,11 @@ func TestAnApplicationIsKept(t *testing.T) {
 		require.Equal(t, hiring.Status{}, a.Status, "the tenant has no steps")
 		c, err := db.Candidate(t.Context(), "acme", a.Candidate)
 		require.NoError(t, err)
-		require.Equal(t, hiring.Candidate{ID: c.ID, Row: c.Row, Name: hiring.Name{Given: "Ada", Family: "Lovelace", Formatted: "Ada Lovelace"}, Email: []string{"ada@example.com"},
-			Phone: []string{"+1 555 0100"}, CitizenShip: []string{"Authorized"}, ApplyDate: "2026-11-20"}, hiring.Candidate{ID: c.ID, Row: c.Row, Name: c.Name, Email: c.Email,
-			Phone: c.Phone, CitizenShip: c.CitizenShip, ApplyDate: c.ApplyDate, Gender: c.Gender})
+		require.Equal(t, hiring.Candidate{ID: c.ID, Row: c.Row,
+			Name: hiring.Name{Given: "Ada", Family: "Lovelace", Formatted: "Ada Lovelace"}, Email: []string{"ada@example.com"},
+			Phone: []string{"+1 555 0100"}, CitizenShip: []string{"Authorized"}, ApplyDate: "2026-11-20"},
+			hiring.Candidate{ID: c.ID, Row: c.Row, Name: c.Name, Email: c.Email,
+				Phone: c.Phone, CitizenShip: c.CitizenShip, ApplyDate: c.ApplyDate, Gender: c.Gender})
 		docs, _, err := db.ListApplicationDocuments(t.Context(), "acme", id, 0, 10)
 		require.NoError(t, err)
 		require.Len(t, docs, 1)
@@ -59,11 +63,14 @@ func TestAnApplicationIsKept(t *testing.T) {
 		for _, g := range s.Answers {
 			answers[g.Question] = g.Values
 		}
-		require.Equal(t, map[string][]string{"firstName": {"Ada"}, "lastName": {"Lovelace"}, "email": {"ada@example.com"}, "phone": {"+1 555 0100"}, "startDate": {"2027-01-01"},
-			"citizenWorkStatus": {"Authorized"}, "1000123": {"Day", "Weekend | Holiday"}, "resume": nil}, answers, "a blank answer is as if absent, and no compliance answer is among them")
+		require.Equal(t, map[string][]string{"firstName": {"Ada"}, "lastName": {"Lovelace"}, "email": {"ada@example.com"},
+			"phone": {"+1 555 0100"}, "startDate": {"2027-01-01"},
+			"citizenWorkStatus": {"Authorized"}, "1000123": {"Day", "Weekend | Holiday"}, "resume": nil}, answers,
+			"a blank answer is as if absent, and no compliance answer is among them")
 		counts, err := db.CountComplianceAnswers(t.Context(), "acme", code)
 		require.NoError(t, err)
-		require.Equal(t, []hiring.ComplianceCount{{Job: code, Group: "complianceOfccp", Question: "eeocDisability", Value: "I do not want to answer", Count: 1}}, counts)
+		require.Equal(t, []hiring.ComplianceCount{{Job: code, Group: "complianceOfccp", Question: "eeocDisability",
+			Value: "I do not want to answer", Count: 1}}, counts)
 	})
 }
 
@@ -77,11 +84,13 @@ func TestLargeAnswersMakeACandidate(t *testing.T) {
 		countries[n] = fmt.Sprint("Country ", n)
 	}
 	b.job("acme", &hiring.Job{BoardCode: "LARGE", ID: "job-9", Questions: []hiring.Question{
-		{ID: "firstName", Format: hiring.Text, Label: "First name"}, {ID: "lastName", Format: hiring.Text, Label: "Last name"},
+		{ID: "firstName", Format: hiring.Text, Label: "First name"},
+		{ID: "lastName", Format: hiring.Text, Label: "Last name"},
 		{ID: "citizenWorkStatus", Format: hiring.Checkbox, Label: "Countries", Options: countries},
 	}})
 	large := func(countries []string) string {
-		return application(t, "LARGE", []answered{{"firstName", strings.Repeat("x", 4092)}, {"lastName", strings.Repeat("é", 2048)}, {"citizenWorkStatus", strings.Join(countries, "|")}})
+		return application(t, "LARGE", []answered{{"firstName", strings.Repeat("x", 4092)},
+			{"lastName", strings.Repeat("é", 2048)}, {"citizenWorkStatus", strings.Join(countries, "|")}})
 	}
 	b.requireError(b.apply(large(countries), me...), http.StatusBadRequest, "some answers are not valid: see errors",
 		`[{"questionId":"citizenWorkStatus","messages":["Countries: choose at most 100 options"]}]`)
@@ -99,8 +108,10 @@ func TestTheSameAddressIsTheSameCandidate(t *testing.T) {
 	me := b.bearer(partner)
 	b.job("acme", &hiring.Job{BoardCode: "NURSE-2", ID: "job-9", Questions: sampleQuestions(t)})
 	first := b.requireTaken(b.apply(application(t, code, fine(t)), me...))
-	again := b.requireTaken(b.apply(application(t, "NURSE-2", with(fine(t), "email", "ADA@Example.com", "firstName", "Augusta", "eeocDisability", without, "eeocDisabilitySignature", without,
-		"eeocDisabilitySignatureDate", without)), me...))
+	again := b.requireTaken(b.apply(application(t, "NURSE-2",
+		with(fine(t), "email", "ADA@Example.com", "firstName", "Augusta", "eeocDisability", without,
+			"eeocDisabilitySignature", without,
+			"eeocDisabilitySignatureDate", without)), me...))
 	require.NotEqual(t, first, again)
 	all := b.applications("acme")
 	require.Len(t, all, 2)
@@ -114,10 +125,12 @@ func TestEnteringTheFirstStepExports(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.Write(t, func(tx *store.Tx) error {
-		if err := tx.UpsertStep(&hiring.Step{Row: hiring.Row{Tenant: "acme"}, ID: "later", Name: "Later", Position: 1}, b.Clock.Now()); err != nil {
+		if err := tx.UpsertStep(&hiring.Step{Row: hiring.Row{Tenant: "acme"}, ID: "later", Name: "Later", Position: 1},
+			b.Clock.Now()); err != nil {
 			return err
 		}
-		return tx.UpsertStep(&hiring.Step{Row: hiring.Row{Tenant: "acme"}, ID: "new", Name: "New", Category: "New", Helper: &hiring.Helper{Integrations: []string{"hris"}}}, b.Clock.Now())
+		return tx.UpsertStep(&hiring.Step{Row: hiring.Row{Tenant: "acme"}, ID: "new", Name: "New", Category: "New",
+			Helper: &hiring.Helper{Integrations: []string{"hris"}}}, b.Clock.Now())
 	})
 	id := b.requireTaken(b.apply(application(t, code, fine(t)), b.bearer(partner)...))
 	a, err := b.Runtime.Store().JobApplication(t.Context(), "acme", id)
@@ -132,16 +145,19 @@ func TestEnteringTheFirstStepExports(t *testing.T) {
 	require.Contains(t, string(exports[0].Body), "ada@example.com")
 }
 
-// What the service can't export is no fault of the applicant's: the application is kept, in no step, and the service is told.
+// What the service can't export is no fault of the applicant's: the application is kept, in no step, and the service
+// is told.
 func TestRefusedExportKeepsNoApplicationOut(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.Write(t, func(tx *store.Tx) error {
 		tooLong := strings.Repeat("é", 255) // for the header Link
-		if err := tx.UpsertCandidate(&hiring.Candidate{Row: hiring.Row{Tenant: "acme"}, ID: tooLong, Email: []string{"ada@example.com"}}, b.Clock.Now()); err != nil {
+		if err := tx.UpsertCandidate(&hiring.Candidate{Row: hiring.Row{Tenant: "acme"}, ID: tooLong,
+			Email: []string{"ada@example.com"}}, b.Clock.Now()); err != nil {
 			return err
 		}
-		return tx.UpsertStep(&hiring.Step{Row: hiring.Row{Tenant: "acme"}, ID: "new", Name: "New", Helper: &hiring.Helper{Integrations: []string{"hris"}}}, b.Clock.Now())
+		return tx.UpsertStep(&hiring.Step{Row: hiring.Row{Tenant: "acme"}, ID: "new", Name: "New",
+			Helper: &hiring.Helper{Integrations: []string{"hris"}}}, b.Clock.Now())
 	})
 	id := b.requireTaken(b.apply(application(t, code, fine(t)), b.bearer(partner)...))
 	a, err := b.Runtime.Store().JobApplication(t.Context(), "acme", id)
@@ -187,7 +203,8 @@ func TestAllThatIsWrongIsToldAtOnce(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	me := b.bearer(partner)
-	answers := append(with(fine(t), "phone", "123", "email", without, "startDate", "2026-02-29", "citizenWorkStatus", "authorized"),
+	answers := append(with(fine(t), "phone", "123", "email", without, "startDate", "2026-02-29", "citizenWorkStatus",
+		"authorized"),
 		answered{"nobody asked", "x"}, answered{"firstName", "Augusta"}, answered{"nobody asked", "y"})
 	w := b.apply(application(t, code, answers), me...)
 	require.Equal(t, http.StatusBadRequest, w.Code)
@@ -206,7 +223,8 @@ func TestAllThatIsWrongIsToldAtOnce(t *testing.T) {
 		ids = append(ids, item.QuestionID)
 		require.NotEmpty(t, item.Messages)
 	}
-	require.Equal(t, []string{"firstName", "email", "phone", "startDate", "citizenWorkStatus", "nobody asked"}, ids, "in the order of the questions")
+	require.Equal(t, []string{"firstName", "email", "phone", "startDate", "citizenWorkStatus", "nobody asked"}, ids,
+		"in the order of the questions")
 	require.Equal(t, []string{"Phone: at least 7 digits are needed"}, body.Errors[2].Messages)
 	require.Empty(t, b.applications("acme"))
 	require.Empty(t, b.files(), "the resume was kept")
@@ -220,18 +238,21 @@ func TestIdempotencyKeys(t *testing.T) {
 	b := setup(t)
 	me := append(b.bearer(partner), "Idempotency-Key", "k-1")
 	body := application(t, code, fine(t))
-	require.Equal(t, http.StatusBadRequest, b.apply(application(t, code, []answered{}), me...).Code, "what was refused takes no key")
+	require.Equal(t, http.StatusBadRequest, b.apply(application(t, code, []answered{}), me...).Code,
+		"what was refused takes no key")
 	id := b.requireTaken(b.apply(body, me...))
 	require.Equal(t, id, b.requireTaken(b.apply(body, me...)), "a repeat is the same application")
 	require.Len(t, b.applications("acme"), 1)
 	require.Len(t, b.files(), 1)
-	b.requireError(b.apply(body+" ", me...), http.StatusUnprocessableEntity, "this Idempotency-Key was sent with another application before: take a new one for each", "null")
+	b.requireError(b.apply(body+" ", me...), http.StatusUnprocessableEntity,
+		"this Idempotency-Key was sent with another application before: take a new one for each", "null")
 	for _, keys := range [][]string{{""}, {"a b"}, {strings.Repeat("k", 256)}, {"a", "b"}} {
 		headers := b.bearer(partner)
 		for _, k := range keys {
 			headers = append(headers, "Idempotency-Key", k)
 		}
-		b.requireError(b.apply(body, headers...), http.StatusBadRequest, "send one Idempotency-Key, of 1 to 255 visible ASCII characters", "null")
+		b.requireError(b.apply(body, headers...), http.StatusBadRequest,
+			"send one Idempotency-Key, of 1 to 255 visible ASCII characters", "null")
 	}
 	b.Write(t, func(tx *store.Tx) error {
 		u, err := b.Runtime.Store().APIUser(t.Context(), "acme", "u-1")
@@ -244,7 +265,8 @@ func TestIdempotencyKeys(t *testing.T) {
 	other := append(b.bearer("second@example.com"), "Idempotency-Key", "k-1")
 	require.NotEqual(t, id, b.requireTaken(b.apply(body, other...)), "a key is its user's own")
 	b.Clock.Advance(25 * time.Hour)
-	require.NotEqual(t, id, b.requireTaken(b.apply(body, append(b.bearer(partner), "Idempotency-Key", "k-1")...)), "a key is kept for a day")
+	require.NotEqual(t, id, b.requireTaken(b.apply(body, append(b.bearer(partner), "Idempotency-Key", "k-1")...)),
+		"a key is kept for a day")
 }
 
 // Whoever has a copy of the database can't try guesses at an application's answers against what is kept of its request.
@@ -268,15 +290,19 @@ func TestRepeatsAreNotJudgedAnew(t *testing.T) {
 	for n, change := range []func(){
 		func() {},
 		func() {
-			b.job("acme", &hiring.Job{BoardCode: code, ID: "job-1", Questions: []hiring.Question{{ID: "resume", Format: hiring.File, Label: "Resume"}, {ID: "why", Format: hiring.Text, Label: "Why", IsRequired: true}}})
+			b.job("acme", &hiring.Job{BoardCode: code, ID: "job-1",
+				Questions: []hiring.Question{{ID: "resume", Format: hiring.File, Label: "Resume"},
+					{ID: "why", Format: hiring.Text, Label: "Why", IsRequired: true}}})
 		},
 		func() { b.job("acme", &hiring.Job{BoardCode: code, ID: "job-1", Closed: true}) },
 	} {
 		change()
 		require.Equal(t, id, b.requireTaken(b.apply(body, me...)), n)
-		b.requireError(b.apply(other, me...), http.StatusUnprocessableEntity, "this Idempotency-Key was sent with another application before: take a new one for each", "null")
+		b.requireError(b.apply(other, me...), http.StatusUnprocessableEntity,
+			"this Idempotency-Key was sent with another application before: take a new one for each", "null")
 	}
-	require.Equal(t, http.StatusBadRequest, b.apply(body, b.bearer(partner)...).Code, "a request without the key is judged")
+	require.Equal(t, http.StatusBadRequest, b.apply(body, b.bearer(partner)...).Code,
+		"a request without the key is judged")
 	require.Len(t, b.applications("acme"), 1)
 	require.Len(t, b.files(), 1)
 	uploads, err := b.Runtime.Store().ListUploads(t.Context(), time.Now().Add(time.Hour), 0, 10)
@@ -342,14 +368,19 @@ func TestSizes(t *testing.T) {
 	require.Contains(t, w.Body.String(), `{"questionId":"resume","messages":["Resume: `)
 	require.Len(t, b.files(), 1)
 
-	b.job("acme", &hiring.Job{BoardCode: "FILES", ID: "job-5", Questions: []hiring.Question{{ID: "letter", Format: hiring.File, Label: "Letter"}, {ID: "why", Format: hiring.Textarea, Label: "Why"}}})
+	b.job("acme", &hiring.Job{BoardCode: "FILES", ID: "job-5",
+		Questions: []hiring.Question{{ID: "letter", Format: hiring.File, Label: "Letter"},
+			{ID: "why", Format: hiring.Textarea, Label: "Why"}}})
 	b.requireTaken(b.apply(application(t, "FILES", []answered{{"letter", pdf(10*mega - 1)}}), me...))
-	require.Contains(t, b.apply(application(t, "FILES", []answered{{"letter", pdf(10 * mega)}}), me...).Body.String(), `"questionId":"letter"`)
+	require.Contains(t, b.apply(application(t, "FILES", []answered{{"letter", pdf(10 * mega)}}), me...).Body.String(),
+		`"questionId":"letter"`)
 	b.requireTaken(b.apply(application(t, "FILES", []answered{{"why", strings.Repeat("x", mega)}}), me...))
-	require.Contains(t, b.apply(application(t, "FILES", []answered{{"why", strings.Repeat("x", mega+1)}}), me...).Body.String(), `"questionId":"why"`)
+	require.Contains(t, b.apply(application(t, "FILES", []answered{{"why", strings.Repeat("x", mega+1)}}),
+		me...).Body.String(), `"questionId":"why"`)
 
 	const tooLarge = "the application is larger than any job here asks for"
-	b.requireError(b.apply(application(t, "FILES", []answered{{"nobody", strings.Repeat("x", 64*mega)}}), me...), http.StatusRequestEntityTooLarge, tooLarge, "null")
+	b.requireError(b.apply(application(t, "FILES", []answered{{"nobody", strings.Repeat("x", 64*mega)}}), me...),
+		http.StatusRequestEntityTooLarge, tooLarge, "null")
 	many := make([]hiring.Question, 6)
 	for n := range many {
 		many[n] = hiring.Question{ID: fmt.Sprint("f-", n), Format: hiring.File, Label: "File"}
@@ -358,7 +389,8 @@ func TestSizes(t *testing.T) {
 	w = b.apply(application(t, "FILES", []answered{{"nobody", strings.Repeat("x", 64*mega)}}), me...)
 	require.Equal(t, http.StatusBadRequest, w.Code, "6 files of 14 MiB and 2 MiB more make 86")
 	require.Contains(t, w.Body.String(), "nobody")
-	b.requireError(b.apply(application(t, "FILES", []answered{{"nobody", strings.Repeat("x", 86*mega)}}), me...), http.StatusRequestEntityTooLarge, tooLarge, "null")
+	b.requireError(b.apply(application(t, "FILES", []answered{{"nobody", strings.Repeat("x", 86*mega)}}), me...),
+		http.StatusRequestEntityTooLarge, tooLarge, "null")
 	require.Len(t, b.files(), 2)
 }
 
@@ -380,7 +412,8 @@ func TestTheLogTellsWhoApplied(t *testing.T) {
 	id := b.requireTaken(b.apply(application(t, code, fine(t)), append(b.bearer(partner), "X-Request-Id", "r-1")...))
 	told := b.Logged.FilterMessage("an application was accepted").All()
 	require.Len(t, told, 1)
-	require.Equal(t, map[string]any{"user": "u-1", "tenant": "acme", "application": id, "result": "accepted", "request": "r-1"}, told[0].ContextMap())
+	require.Equal(t, map[string]any{"user": "u-1", "tenant": "acme", "application": id, "result": "accepted",
+		"request": "r-1"}, told[0].ContextMap())
 }
 
 // Who is revoked while their application arrives has not applied, and learns nothing of what they sent before.
@@ -411,7 +444,8 @@ func TestATokenIsRevokedWhileABodyArrives(t *testing.T) {
 				return err
 			})
 		}), strings.NewReader(body[len(body)/2:])), me...)
-		b.requireError(w, http.StatusUnauthorized, "the token is unknown, expired or revoked: ask /v2/authentication for a new one", "null")
+		b.requireError(w, http.StatusUnauthorized,
+			"the token is unknown, expired or revoked: ask /v2/authentication for a new one", "null")
 		require.Contains(t, w.Header().Get("WWW-Authenticate"), "invalid_token")
 		require.Len(t, b.applications("acme"), kept)
 		require.Len(t, b.files(), files)
@@ -444,7 +478,8 @@ func TestABodyThatBreaksOff(t *testing.T) {
 	} {
 		connection, err := net.Dial("tcp", server.Listener.Addr().String())
 		require.NoError(t, err)
-		_, err = fmt.Fprintf(connection, "POST /v2/application HTTP/1.1\r\nHost: x\r\nAuthorization: %s\r\nContent-Type: application/json\r\n%s", bearer, sent)
+		_, err = fmt.Fprintf(connection, "POST /v2/application HTTP/1.1\r\nHost: x\r\nAuthorization: %s\r\nContent-Type: "+
+			"application/json\r\n%s", bearer, sent)
 		require.NoError(t, err)
 		require.NoError(t, connection.(*net.TCPConn).CloseWrite())
 		answer, err := http.ReadResponse(bufio.NewReader(connection), nil)

@@ -11,7 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Anybody may ask for a token: the bodies of those who do share the memory of all unverified bodies, and have their time.
+// Anybody may ask for a token: the bodies of those who do share the memory of all unverified bodies, and have their
+// time.
 func TestCredentialsAreBounded(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -192,7 +192,8 @@ func TestApplyCommandSendsAgain(t *testing.T) {
 // A token that ends between the questions and the answers: the files are sent once the API wants them.
 func TestApplyCommandRenewsItsTokenForALargeFile(t *testing.T) {
 	l := newLine(t)
-	l.job("acme", &hiring.Job{BoardCode: "CV", ID: "job-9", Questions: []hiring.Question{{ID: "work", Label: "Your work", Format: hiring.File, IsRequired: true}}})
+	l.job("acme", &hiring.Job{BoardCode: "CV", ID: "job-9",
+		Questions: []hiring.Question{{ID: "work", Label: "Your work", Format: hiring.File, IsRequired: true}}})
 	var once sync.Once
 	l.before = func() { once.Do(func() { l.Clock.Advance(49 * time.Hour) }) }
 	name := l.answersFile(`{"work":{"file":"work.txt"}}`)
@@ -213,7 +214,8 @@ func TestApplyCommandShowsQuestions(t *testing.T) {
 	l := newLine(t)
 	out, _, err := l.run("", "--job", code, "--questions")
 	require.NoError(t, err)
-	require.Regexp(t, `(?m)^1000123 +Checkbox +yes +Shifts you can work +Day\|Night\|Weekend \\\| Holiday\|On\\call +- +-$`, out)
+	require.Regexp(t,
+		`(?m)^1000123 +Checkbox +yes +Shifts you can work +Day\|Night\|Weekend \\\| Holiday\|On\\call +- +-$`, out)
 	out, _, err = l.run("", "--job", code, "--questions", "--json")
 	require.NoError(t, err)
 	var got []any
@@ -233,20 +235,24 @@ func TestApplyCommandShowsQuestions(t *testing.T) {
 
 func TestApplyCommandTellsWhatIsNotValid(t *testing.T) {
 	l := newLine(t)
-	out, _, err := l.run("", "--job", code, "--answers", l.answersFile(`{"email":"Bob <bob@x>","resume":"ada.pdf","colour":"red"}`))
+	out, _, err := l.run("", "--job", code, "--answers",
+		l.answersFile(`{"email":"Bob <bob@x>","resume":"ada.pdf","colour":"red"}`))
 	require.ErrorContains(t, err, "answers are not valid, and nothing was kept")
 	require.Regexp(t, `(?m)^firstName +First name: `, out)
 	require.Regexp(t, `(?m)^email +E-mail: `, out)
 	require.Regexp(t, `(?m)^colour +`, out)
 	require.Empty(t, l.applications("acme"))
 	for content, want := range map[string]string{
-		`[]`: "is not a JSON object", `{"resume":"none.pdf"}`: "none.pdf, which can't be sent: no such file", `{"resume":"."}`: "it is not a file",
-		`{"firstName":{"a":1}}`: "neither a text, an array of options nor", `{"answers":[{"questionId":1}]}`: "write each value as a string",
+		`[]`: "is not a JSON object", `{"resume":"none.pdf"}`: "none.pdf, which can't be sent: no such file",
+		`{"resume":"."}`:                 "it is not a file",
+		`{"firstName":{"a":1}}`:          "neither a text, an array of options nor",
+		`{"answers":[{"questionId":1}]}`: "write each value as a string",
 	} {
 		_, _, err := l.run("", "--job", code, "--answers", l.answersFile(content))
 		require.ErrorContains(t, err, want, content)
 	}
-	for _, args := range [][]string{{}, {"--job", code, "--password-file", "-"}, {"--job", code, "--idempotency-key", "a b"}, {"--job", code, "--url", "localhost"}} {
+	for _, args := range [][]string{{}, {"--job", code, "--password-file", "-"},
+		{"--job", code, "--idempotency-key", "a b"}, {"--job", code, "--url", "localhost"}} {
 		_, _, err := l.run("", args...)
 		require.Error(t, err, args)
 	}
@@ -257,7 +263,8 @@ func TestApplyCommandAsksAsAForm(t *testing.T) {
 	l := newLine(t)
 	resume := filepath.Join(filepath.Dir(l.answersFile("{}")), "ada.pdf")
 	in := []string{
-		"", "Ada", "Lovelace", "ada at example", "", "", "none.pdf", resume, "9", "1", "1, 3", "7", "Because", "it is mine", "",
+		"", "Ada", "Lovelace", "ada at example", "", "", "none.pdf", resume, "9", "1", "1, 3", "7", "Because", "it is mine",
+		"",
 		"3", "Ada", "2026-11-20",
 		"ada@example.com", // once more
 	}
@@ -305,7 +312,8 @@ func TestApplyCommandChoosesByNumber(t *testing.T) {
 	}
 }
 
-// Where an answer leaves open whether the application was taken, the command tells the key under which it can be sent again.
+// Where an answer leaves open whether the application was taken, the command tells the key under which it can be sent
+// again.
 func TestApplyCommandTellsItsKeyWhereNobodyKnows(t *testing.T) {
 	l := newLine(t)
 	var statuses []int // of the answers, in turn; 0: none
@@ -328,8 +336,10 @@ func TestApplyCommandTellsItsKeyWhereNobodyKnows(t *testing.T) {
 		statuses []int
 		open     bool
 	}{
-		{[]int{http.StatusInternalServerError}, true}, {[]int{http.StatusServiceUnavailable}, true}, {[]int{http.StatusConflict}, true},
-		{[]int{http.StatusTooManyRequests}, false}, {[]int{http.StatusRequestEntityTooLarge}, false}, {[]int{http.StatusBadRequest}, false},
+		{[]int{http.StatusInternalServerError}, true}, {[]int{http.StatusServiceUnavailable}, true},
+		{[]int{http.StatusConflict}, true},
+		{[]int{http.StatusTooManyRequests}, false}, {[]int{http.StatusRequestEntityTooLarge}, false},
+		{[]int{http.StatusBadRequest}, false},
 		{[]int{0, http.StatusTooManyRequests}, true}, {[]int{0, http.StatusBadRequest}, false},
 	} {
 		statuses = c.statuses

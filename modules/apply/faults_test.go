@@ -31,7 +31,8 @@ func TestOurFault(t *testing.T) {
 	}
 	answers, err := json.Marshal(fine(t))
 	require.NoError(t, err)
-	body := `{"jobBoardCode":"NURSE-1","source":"","answers":` + string(answers) + `}` // the resume is on disk when the body ends
+	// the resume is on disk when the body ends
+	body := `{"jobBoardCode":"NURSE-1","source":"","answers":` + string(answers) + `}`
 	w := b.askReading(&swept{Reader: strings.NewReader(body), b: b}, b.bearer(partner)...)
 	b.requireError(w, http.StatusInternalServerError, message, "null")
 	require.True(t, logged(w.Header().Get("X-Request-Id")))
@@ -39,14 +40,16 @@ func TestOurFault(t *testing.T) {
 	require.Empty(t, b.files())
 
 	b.Write(t, func(tx *store.Tx) error {
-		return tx.InsertAPIUser(&hiring.APIUser{Tenant: "acme", ID: "u-9", Name: "broken@example.com", Password: "no hash", CreatedAt: b.Clock.Now()})
+		return tx.InsertAPIUser(&hiring.APIUser{Tenant: "acme", ID: "u-9", Name: "broken@example.com", Password: "no hash",
+			CreatedAt: b.Clock.Now()})
 	})
 	w = b.authenticate("broken@example.com", right)
 	b.requireError(w, http.StatusInternalServerError, message, "")
 	require.True(t, logged(w.Header().Get("X-Request-Id")))
 }
 
-// swept has the sweep remove the files that were begun when the body has been read to its end, as it does with those that took too long.
+// swept has the sweep remove the files that were begun when the body has been read to its end, as it does with those
+// that took too long.
 type swept struct {
 	io.Reader
 	b *bench

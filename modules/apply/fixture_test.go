@@ -32,8 +32,8 @@ const (
 
 var hashed = sync.OnceValues(func() (string, error) { return password.Hash(context.Background(), right) })
 
-// bench is an Apply API of its own: acme asks for NURSE-1 what testdata/samples/questions.json has; CLOSED is closed, and OTHER is a job
-// of globex.
+// bench is an Apply API of its own: acme asks for NURSE-1 what testdata/samples/questions.json has; CLOSED is closed,
+// and OTHER is a job of globex.
 type bench struct {
 	*gatewaytest.Bench
 	*apply.API
@@ -48,12 +48,14 @@ func setup(t testing.TB) *bench {
 func setupOn(t testing.TB, g *gatewaytest.Bench) *bench {
 	t.Helper()
 	b := &bench{Bench: g, t: t}
-	b.API = apply.New(apply.API{Gateway: g.Gateway, Rate: hiring.Rate{PerSecond: 1e6, Burst: 1e6}, Guards: apply.NewGuards(g.Clock.Now), Log: g.Log,
+	b.API = apply.New(apply.API{Gateway: g.Gateway, Rate: hiring.Rate{PerSecond: 1e6, Burst: 1e6},
+		Guards: apply.NewGuards(g.Clock.Now), Log: g.Log,
 		Address: func(r *http.Request) string { return r.RemoteAddr }})
 	hash, err := hashed()
 	require.NoError(t, err)
 	b.Write(t, func(tx *store.Tx) error {
-		for id, u := range map[string]*hiring.APIUser{"u-1": {Tenant: "acme", Name: partner}, "u-2": {Tenant: "globex", Name: "globex@example.com"}} {
+		for id, u := range map[string]*hiring.APIUser{"u-1": {Tenant: "acme", Name: partner},
+			"u-2": {Tenant: "globex", Name: "globex@example.com"}} {
 			u.ID, u.Password, u.CreatedAt = id, hash, g.Clock.Now()
 			if err := tx.InsertAPIUser(u); err != nil {
 				return err
@@ -61,7 +63,8 @@ func setupOn(t testing.TB, g *gatewaytest.Bench) *bench {
 		}
 		return nil
 	})
-	b.job("acme", &hiring.Job{BoardCode: code, ID: "job-1", Title: "Nurse", URI: "https://jobs.example.com/1", Questions: sampleQuestions(t), ComplianceGroups: []string{"complianceOfccp"}, Syndicate: true})
+	b.job("acme", &hiring.Job{BoardCode: code, ID: "job-1", Title: "Nurse", URI: "https://jobs.example.com/1",
+		Questions: sampleQuestions(t), ComplianceGroups: []string{"complianceOfccp"}, Syndicate: true})
 	b.job("acme", &hiring.Job{BoardCode: "CLOSED", ID: "job-2", Title: "Gone", Closed: true, Syndicate: true})
 	b.job("acme", &hiring.Job{BoardCode: "a/b c", ID: "job-3", Title: "Slash"})
 	b.job("globex", &hiring.Job{BoardCode: "OTHER", ID: "job-1", Title: "Other", Syndicate: true})
@@ -150,8 +153,10 @@ type answered struct {
 // fine are right answers to all that the sample requires.
 func fine(t testing.TB) []answered {
 	return []answered{
-		{"firstName", "Ada"}, {"lastName", "Lovelace"}, {"email", "ada@example.com"}, {"resume", base64.StdEncoding.EncodeToString(sample(t, "resume.pdf"))},
-		{"citizenWorkStatus", "Authorized"}, {"1000123", `Day|Weekend \| Holiday`}, {"eeocDisability", "I do not want to answer"},
+		{"firstName", "Ada"}, {"lastName", "Lovelace"}, {"email", "ada@example.com"},
+		{"resume", base64.StdEncoding.EncodeToString(sample(t, "resume.pdf"))},
+		{"citizenWorkStatus", "Authorized"}, {"1000123", `Day|Weekend \| Holiday`},
+		{"eeocDisability", "I do not want to answer"},
 		{"eeocDisabilitySignature", "Ada Lovelace"}, {"eeocDisabilitySignatureDate", "2026-11-20"},
 	}
 }
@@ -182,7 +187,8 @@ func (b *bench) apply(body string, headers ...string) *httptest.ResponseRecorder
 	return b.ask(http.MethodPost, "/v2/application", body, append([]string{contentType, asJSON}, headers...)...)
 }
 
-// requireError compares an error answer, whole. errors are the items, as JSON; of other routes than applications' there are none.
+// requireError compares an error answer, whole. errors are the items, as JSON; of other routes than applications'
+// there are none.
 func (b *bench) requireError(w *httptest.ResponseRecorder, status int, message, errors string) {
 	b.t.Helper()
 	require.Equal(b.t, status, w.Code, "%s", w.Body)
@@ -213,7 +219,8 @@ func (b *bench) requireTaken(w *httptest.ResponseRecorder) string {
 // applications are a tenant's job applications.
 func (b *bench) applications(tenant string) []*hiring.JobApplication {
 	b.t.Helper()
-	all, next, err := b.Runtime.Store().ListJobApplications(b.t.Context(), tenant, store.ApplicationFilter{}, store.Page{Limit: store.MaxPage})
+	all, next, err := b.Runtime.Store().ListJobApplications(b.t.Context(), tenant, store.ApplicationFilter{},
+		store.Page{Limit: store.MaxPage})
 	require.NoError(b.t, err)
 	require.Empty(b.t, next)
 	return all
@@ -222,12 +229,13 @@ func (b *bench) applications(tenant string) []*hiring.JobApplication {
 // files are the names in the document store.
 func (b *bench) files() (names []string) {
 	b.t.Helper()
-	require.NoError(b.t, filepath.WalkDir(filepath.Join(b.Folder, "documents"), func(_ string, d fs.DirEntry, err error) error {
-		if err == nil && d.Type().IsRegular() {
-			names = append(names, d.Name())
-		}
-		return err
-	}))
+	require.NoError(b.t, filepath.WalkDir(filepath.Join(b.Folder, "documents"),
+		func(_ string, d fs.DirEntry, err error) error {
+			if err == nil && d.Type().IsRegular() {
+				names = append(names, d.Name())
+			}
+			return err
+		}))
 	return names
 }
 
@@ -253,7 +261,8 @@ type closing struct {
 func (c *closing) Read(p []byte) (int, error) {
 	n, err := c.Reader.Read(p)
 	if err == io.EOF {
-		c.b.job("acme", &hiring.Job{BoardCode: code, ID: "job-1", Questions: sampleQuestions(c.b.t), ComplianceGroups: []string{"complianceOfccp"}, Closed: true})
+		c.b.job("acme", &hiring.Job{BoardCode: code, ID: "job-1", Questions: sampleQuestions(c.b.t),
+			ComplianceGroups: []string{"complianceOfccp"}, Closed: true})
 	}
 	return n, err
 }

@@ -16,7 +16,8 @@ import (
 	"github.com/hiregate/hiregate/internal/hiring"
 )
 
-// Room on the disk ends and comes back. What was not taken leaves neither a row nor a file, and is taken when it is sent again.
+// Room on the disk ends and comes back. What was not taken leaves neither a row nor a file, and is taken when it is
+// sent again.
 func TestFullDisk(t *testing.T) { fulldisk.Run(t, fillDisk) }
 
 func fillDisk(t *testing.T, room func(bytes uint64)) {
@@ -24,14 +25,16 @@ func fillDisk(t *testing.T, room func(bytes uint64)) {
 	me := b.bearer(partner)
 	before := b.requireTaken(b.apply(application(t, code, fine(t)), me...))
 	kept := b.files()
-	b.job("acme", &hiring.Job{BoardCode: "PLAIN", ID: "job-9", Title: "No file", Questions: slices.DeleteFunc(sampleQuestions(t), func(q hiring.Question) bool { return q.Format == hiring.File })})
+	b.job("acme", &hiring.Job{BoardCode: "PLAIN", ID: "job-9", Title: "No file",
+		Questions: slices.DeleteFunc(sampleQuestions(t), func(q hiring.Question) bool { return q.Format == hiring.File })})
 
 	const away, noRoom = "the service can't use its database now: send the same again in a moment",
 		"the service has no room for documents now, and nothing was kept: send the same again later"
 	withFile := application(t, code, with(fine(t), "email", "grace@example.com"))
-	plain := application(t, "PLAIN", slices.DeleteFunc(with(fine(t), "email", "joan@example.com", "resume", without), func(a answered) bool {
-		return strings.HasPrefix(a.QuestionID, "eeoc")
-	}))
+	plain := application(t, "PLAIN", slices.DeleteFunc(with(fine(t), "email", "joan@example.com", "resume", without),
+		func(a answered) bool {
+			return strings.HasPrefix(a.QuestionID, "eeoc")
+		}))
 	keyed := func(body string) []string {
 		return append(slices.Clone(me), "Idempotency-Key", fmt.Sprint("k-", len(body)))
 	}

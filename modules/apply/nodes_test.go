@@ -14,7 +14,9 @@ import (
 )
 
 // beside sends an application while another node is in the middle of a transaction.
-func beside(t *testing.T, prepare func(*bench), fn func(tx *store.Tx, meanwhile func() error) error) (*bench, *httptest.ResponseRecorder) {
+func beside(
+	t *testing.T, prepare func(*bench), fn func(tx *store.Tx, meanwhile func() error) error,
+) (*bench, *httptest.ResponseRecorder) {
 	t.Helper()
 	address := storetest.Postgres(t)
 	b := setupOn(t, gatewaytest.NewOn(t, address))
@@ -26,7 +28,8 @@ func beside(t *testing.T, prepare func(*bench), fn func(tx *store.Tx, meanwhile 
 }
 
 func putAda(tx *store.Tx) error {
-	return tx.UpsertCandidate(&hiring.Candidate{Row: hiring.Row{Tenant: "acme"}, ID: "ada", Email: []string{"ada@example.com"}}, gatewaytest.Noon)
+	return tx.UpsertCandidate(&hiring.Candidate{Row: hiring.Row{Tenant: "acme"}, ID: "ada",
+		Email: []string{"ada@example.com"}}, gatewaytest.Noon)
 }
 
 func TestTwoNodesMakeOneCandidateOfOneAddress(t *testing.T) {

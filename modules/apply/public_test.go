@@ -55,9 +55,12 @@ func TestFeed(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(body), &list))
 	require.Len(t, list.PositionProfiles, store.MaxPage+2)
 	require.Contains(t, body, `"<b>"`)
-	b.requireError(b.ask(http.MethodGet, "/feed/jobs.json", ""), http.StatusBadRequest, "say whose jobs: add ?tenant= with the name of one tenant", "")
-	b.requireError(b.ask(http.MethodGet, "/feed/jobs.json?tenant=acme&tenant=globex", ""), http.StatusBadRequest, "say whose jobs: add ?tenant= with the name of one tenant", "")
-	b.requireError(b.ask(http.MethodGet, "/feed/jobs.json?tenant=nobody", ""), http.StatusNotFound, "there is no tenant of this name here", "")
+	b.requireError(b.ask(http.MethodGet, "/feed/jobs.json", ""), http.StatusBadRequest,
+		"say whose jobs: add ?tenant= with the name of one tenant", "")
+	b.requireError(b.ask(http.MethodGet, "/feed/jobs.json?tenant=acme&tenant=globex", ""), http.StatusBadRequest,
+		"say whose jobs: add ?tenant= with the name of one tenant", "")
+	b.requireError(b.ask(http.MethodGet, "/feed/jobs.json?tenant=nobody", ""), http.StatusNotFound,
+		"there is no tenant of this name here", "")
 }
 
 // onFirstWrite does something once the answer has begun.
@@ -77,7 +80,8 @@ func TestFeedThatIsCutOffLooksBroken(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	for n := range store.MaxPage + 1 {
-		b.job("acme", &hiring.Job{BoardCode: fmt.Sprint("J-", n), ID: fmt.Sprint("j-", n), Title: strings.Repeat("t", 200), Syndicate: true})
+		b.job("acme", &hiring.Job{BoardCode: fmt.Sprint("J-", n), ID: fmt.Sprint("j-", n), Title: strings.Repeat("t", 200),
+			Syndicate: true})
 	}
 	db, err := sql.Open("sqlite", "file:"+filepath.Join(b.Folder, "hiregate.db")+"?_pragma=busy_timeout(5000)")
 	require.NoError(t, err)
@@ -88,7 +92,8 @@ func TestFeedThatIsCutOffLooksBroken(t *testing.T) {
 		require.NoError(t, err)
 	}}
 	r := httptest.NewRequest(http.MethodGet, "/feed/jobs.json?tenant=acme", nil)
-	require.PanicsWithValue(t, http.ErrAbortHandler, func() { b.ServeHTTP(w, r) }, "the server would end the answer as a whole one")
+	require.PanicsWithValue(t, http.ErrAbortHandler, func() { b.ServeHTTP(w, r) },
+		"the server would end the answer as a whole one")
 	require.Equal(t, http.StatusOK, answer.Code)
 	require.False(t, json.Valid(answer.Body.Bytes()))
 	told := b.Logged.FilterMessage("a job feed was cut off").All()
@@ -111,7 +116,8 @@ func TestComplianceTexts(t *testing.T) {
 		require.Len(t, got["text"], len(form.Text))
 		require.Equal(t, form.Expires == "", got["expires"] == nil)
 	}
-	b.requireError(b.ask(http.MethodGet, "/compliance/other", ""), http.StatusNotFound, "there is no compliance group of this name", "")
+	b.requireError(b.ask(http.MethodGet, "/compliance/other", ""), http.StatusNotFound,
+		"there is no compliance group of this name", "")
 }
 
 // A form that has expired is served all the same, and the log is told once a day.
@@ -126,7 +132,8 @@ func TestAnExpiredFormIsServedAndTold(t *testing.T) {
 	}
 	require.Equal(t, 1, warned())
 	b.Clock.Advance(24 * time.Hour)
-	require.Contains(t, b.ask(http.MethodGet, "/v2/job/"+code+"/question", "", b.bearer(partner)...).Body.String(), "eeocDisability")
+	require.Contains(t, b.ask(http.MethodGet, "/v2/job/"+code+"/question", "", b.bearer(partner)...).Body.String(),
+		"eeocDisability")
 	require.Equal(t, 2, warned())
 	b.ask(http.MethodGet, "/compliance/complianceEeo", "")
 	require.Equal(t, 2, warned())
@@ -141,14 +148,19 @@ func TestRates(t *testing.T) {
 	for n := range 3 {
 		got := ask()
 		require.Equal(t, http.StatusOK, got.StatusCode)
-		require.Equal(t, []string{"3", fmt.Sprint(2 - n), fmt.Sprint(2 * (n + 1))}, []string{got.Header.Get("RateLimit-Limit"), got.Header.Get("RateLimit-Remaining"), got.Header.Get("RateLimit-Reset")})
+		require.Equal(t, []string{"3", fmt.Sprint(2 - n), fmt.Sprint(2 * (n + 1))},
+			[]string{got.Header.Get("RateLimit-Limit"), got.Header.Get("RateLimit-Remaining"),
+				got.Header.Get("RateLimit-Reset")})
 	}
 	refused := b.ask(http.MethodGet, "/v2/job/"+code+"/question", "", me...)
-	b.requireError(refused, http.StatusTooManyRequests, "too many requests: wait as long as the header Retry-After says", "")
+	b.requireError(refused, http.StatusTooManyRequests, "too many requests: wait as long as the header Retry-After says",
+		"")
 	require.Equal(t, "2", refused.Header().Get("Retry-After"))
 	require.Equal(t, "0", refused.Header().Get("RateLimit-Remaining"))
-	b.requireError(b.apply("{}", me...), http.StatusTooManyRequests, "too many requests: wait as long as the header Retry-After says", "null")
-	require.Equal(t, http.StatusOK, b.ask(http.MethodGet, "/v2/job/OTHER/question", "", b.bearer("globex@example.com")...).Code, "a limit is a user's own")
+	b.requireError(b.apply("{}", me...), http.StatusTooManyRequests,
+		"too many requests: wait as long as the header Retry-After says", "null")
+	require.Equal(t, http.StatusOK, b.ask(http.MethodGet, "/v2/job/OTHER/question", "",
+		b.bearer("globex@example.com")...).Code, "a limit is a user's own")
 	b.Clock.Advance(2 * time.Second)
 	require.Equal(t, http.StatusOK, ask().StatusCode)
 }
@@ -178,7 +190,8 @@ func TestAThousandWrongPasswords(t *testing.T) {
 		switch w := b.authenticate(partner, "wrong", "From", "203.0.113.7"); w.Code {
 		case http.StatusTooManyRequests:
 			throttled++
-			b.requireError(w, http.StatusTooManyRequests, "too many wrong passwords came from your address: wait as long as the header Retry-After says", "")
+			b.requireError(w, http.StatusTooManyRequests,
+				"too many wrong passwords came from your address: wait as long as the header Retry-After says", "")
 			require.NotEmpty(t, w.Header().Get("Retry-After"))
 		default:
 			b.requireError(w, http.StatusUnauthorized, wrongUser, "")
@@ -202,7 +215,8 @@ func TestNothingPersonalIsLogged(t *testing.T) {
 	b.apply(`{"broken of Lovelace`, me...)
 	for _, entry := range b.Logged.All() {
 		line := entry.Message + fmt.Sprint(entry.ContextMap())
-		for _, word := range []string{"Ada", "Lovelace", "example.com", "password", strings.TrimPrefix(me[1], "Bearer "), "I do not want"} {
+		for _, word := range []string{"Ada", "Lovelace", "example.com", "password", strings.TrimPrefix(me[1], "Bearer "),
+			"I do not want"} {
 			require.NotContains(t, line, word)
 		}
 	}
@@ -223,12 +237,14 @@ func TestOpenAPI(t *testing.T) {
 	for path, operations := range document.Paths {
 		paths = append(paths, path)
 		at := strings.NewReplacer("{jobBoardCode}", code, "{group}", "complianceEeo").Replace(path)
-		for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete, http.MethodPatch} {
+		for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete,
+			http.MethodPatch} {
 			_, described := operations[strings.ToLower(method)]
 			require.Equal(t, described, b.ask(method, at, "").Code != http.StatusMethodNotAllowed, "%s %s", method, path)
 		}
 	}
-	require.ElementsMatch(t, []string{"/v2/authentication", "/v2/application", "/v2/job/{jobBoardCode}/question", "/feed/jobs.json", "/compliance/{group}", "/openapi.json"}, paths)
+	require.ElementsMatch(t, []string{"/v2/authentication", "/v2/application", "/v2/job/{jobBoardCode}/question",
+		"/feed/jobs.json", "/compliance/{group}", "/openapi.json"}, paths)
 
 	// What is answered is as it is described.
 	c := jsonschema.NewCompiler()
@@ -238,12 +254,16 @@ func TestOpenAPI(t *testing.T) {
 	require.NoError(t, c.AddResource("openapi.json", whole))
 	me := b.bearer(partner)
 	for pointer, answer := range map[string]string{
-		"/paths/~1v2~1authentication/post/responses/200":               b.authenticate(partner, right).Body.String(),
-		"/paths/~1v2~1job~1{jobBoardCode}~1question/get/responses/200": b.ask(http.MethodGet, "/v2/job/"+code+"/question", "", me...).Body.String(),
-		"/paths/~1feed~1jobs.json/get/responses/200":                   b.ask(http.MethodGet, "/feed/jobs.json?tenant=acme", "").Body.String(),
-		"/paths/~1compliance~1{group}/get/responses/200":               b.ask(http.MethodGet, "/compliance/complianceOfccp", "").Body.String(),
-		"/components/responses/Error":                                  b.ask(http.MethodGet, "/nothing", "").Body.String(),
-		"/components/responses/Invalid":                                b.apply(application(t, code, []answered{{"x", "y"}}), me...).Body.String(),
+		"/paths/~1v2~1authentication/post/responses/200": b.authenticate(partner, right).Body.String(),
+		"/paths/~1v2~1job~1{jobBoardCode}~1question/get/responses/200": b.ask(http.MethodGet, "/v2/job/"+code+"/question",
+			"", me...).Body.String(),
+		"/paths/~1feed~1jobs.json/get/responses/200": b.ask(http.MethodGet, "/feed/jobs.json?tenant=acme",
+			"").Body.String(),
+		"/paths/~1compliance~1{group}/get/responses/200": b.ask(http.MethodGet, "/compliance/complianceOfccp",
+			"").Body.String(),
+		"/components/responses/Error": b.ask(http.MethodGet, "/nothing", "").Body.String(),
+		"/components/responses/Invalid": b.apply(application(t, code, []answered{{"x", "y"}}),
+			me...).Body.String(),
 	} {
 		schema, err := c.Compile("openapi.json#" + pointer + "/content/application~1json/schema")
 		require.NoError(t, err, pointer)

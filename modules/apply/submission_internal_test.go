@@ -16,7 +16,8 @@ func TestAnApplicationsTransactionLooksAtTheToken(t *testing.T) {
 	t.Parallel()
 	b := gatewaytest.New(t)
 	_, token := identity.NewSecret()
-	u := &hiring.APIUser{ID: "u-1", Tenant: "acme", Name: "partner@example.com", Password: "hash", CreatedAt: b.Clock.Now()}
+	u := &hiring.APIUser{ID: "u-1", Tenant: "acme", Name: "partner@example.com", Password: "hash",
+		CreatedAt: b.Clock.Now()}
 	b.Write(t, func(tx *store.Tx) error {
 		if err := tx.InsertAPIUser(u); err != nil {
 			return err

@@ -25,8 +25,9 @@ import (
 )
 
 const (
-	unknown  = "there is no document at this address"
-	ended    = "this document's address has ended: ask for the export to be redelivered, or for the candidate to be exported again"
+	unknown = "there is no document at this address"
+	ended   = "this document's address has ended: ask for the export to be redelivered, or for the candidate " +
+		"to be exported again"
 	lost     = "this document could not be had from where it was: ask for a new export"
 	scanning = "this document is still being scanned: ask again after the time in Retry-After"
 	fetching = "this document is still being fetched: ask again after the time in Retry-After"
@@ -57,15 +58,18 @@ func (b *bench) add(t *testing.T, content []byte, till time.Time, change func(*h
 	position := b.next
 	b.next++
 	b.Write(t, func(tx *store.Tx) error {
-		return tx.InsertDocument(hiring.Document{ExportID: b.export.ID, Tenant: "acme", Position: position, SourceURL: []byte("https://service.example/d"), CreatedAt: b.Clock.Now()})
+		return tx.InsertDocument(hiring.Document{ExportID: b.export.ID, Tenant: "acme", Position: position,
+			SourceURL: []byte("https://service.example/d"), CreatedAt: b.Clock.Now()})
 	})
 	all, err := b.Runtime.Store().ListDocuments(t.Context(), b.export.ID)
 	require.NoError(t, err)
 	d := all[position]
 	if content != nil {
-		kept, err := b.Runtime.Archive.Files.Put(t.Context(), b.Runtime.Archive.Files.NewName(), bytes.NewReader(content), archive.MaxSize)
+		kept, err := b.Runtime.Archive.Files.Put(t.Context(), b.Runtime.Archive.Files.NewName(), bytes.NewReader(content),
+			archive.MaxSize)
 		require.NoError(t, err)
-		d.State, d.Blob, d.Size, d.SHA256, d.Detected, d.FetchedAt = hiring.Fetched, kept.Name, kept.Size, kept.SHA256[:], kept.Detected, b.Clock.Now()
+		d.State, d.Blob, d.Size, d.SHA256, d.Detected, d.FetchedAt = hiring.Fetched, kept.Name, kept.Size, kept.SHA256[:],
+			kept.Detected, b.Clock.Now()
 	}
 	change(d)
 	token, hash := archive.NewToken()
@@ -90,7 +94,8 @@ func (b *bench) ask(method, path string, accept ...string) *httptest.ResponseRec
 // requireProblem compares a whole refusal, to GET and to HEAD: status, every header, and the body.
 func (b *bench) requireProblem(t *testing.T, path string, status int, detail string, more ...string) {
 	t.Helper()
-	want := http.Header{"Content-Type": {"application/problem+json"}, "Cache-Control": {"no-store"}, "X-Content-Type-Options": {"nosniff"}}
+	want := http.Header{"Content-Type": {"application/problem+json"}, "Cache-Control": {"no-store"},
+		"X-Content-Type-Options": {"nosniff"}}
 	for n := 0; n < len(more); n += 2 {
 		want[more[n]] = []string{more[n+1]}
 	}
@@ -134,8 +139,9 @@ func TestDocumentIsServed(t *testing.T) {
 		require.Equal(t, http.StatusOK, get.Code)
 		require.Equal(t, http.StatusOK, head.Code)
 		require.Equal(t, http.Header{
-			"Content-Type": {c.kind}, "Content-Length": {strconv.Itoa(get.Body.Len())}, "Content-Disposition": {`attachment; filename="` + c.name + `"`},
-			"Cache-Control": {"private, no-store"}, "X-Content-Type-Options": {"nosniff"}, "Vary": {"Accept"},
+			"Content-Type": {c.kind}, "Content-Length": {strconv.Itoa(get.Body.Len())},
+			"Content-Disposition": {`attachment; filename="` + c.name + `"`},
+			"Cache-Control":       {"private, no-store"}, "X-Content-Type-Options": {"nosniff"}, "Vary": {"Accept"},
 		}, get.Header())
 		require.Equal(t, get.Header(), head.Header())
 		require.Empty(t, head.Body.String())
@@ -155,7 +161,8 @@ func TestDocumentIsServed(t *testing.T) {
 func TestDeclaredTypeIsServed(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	path, _ := b.add(t, []byte("plain"), b.Clock.Now().Add(time.Hour), func(d *hiring.Document) { d.Declared, d.FileName = "text/richtext", "Zoë's.rtx" })
+	path, _ := b.add(t, []byte("plain"), b.Clock.Now().Add(time.Hour),
+		func(d *hiring.Document) { d.Declared, d.FileName = "text/richtext", "Zoë's.rtx" })
 	var object document
 	require.NoError(t, json.Unmarshal(b.ask(http.MethodGet, path).Body.Bytes(), &object))
 	require.Equal(t, document{[]byte("plain"), "text/richtext", "Zoë's.rtx"}, object)
@@ -167,7 +174,8 @@ func TestUnknownDocument(t *testing.T) {
 	path, _ := b.add(t, []byte("x"), b.Clock.Now().Add(time.Hour), func(*hiring.Document) {})
 	token := path[len("/documents/"):]
 	other, _ := archive.NewToken()
-	for _, p := range []string{"/documents/" + other, "/documents/", "/documents", "/", "/documents/x", path + "/", path + "=", path + "A", path[:len(path)-1],
+	for _, p := range []string{"/documents/" + other, "/documents/", "/documents", "/", "/documents/x", path + "/",
+		path + "=", path + "A", path[:len(path)-1],
 		"/documents/" + token[:42] + "é", "/documents/" + token + "\n", "/documents/../" + token[1:]} {
 		b.requireProblem(t, p, http.StatusNotFound, unknown)
 	}
@@ -183,7 +191,8 @@ func TestOtherMethodsAreRefused(t *testing.T) {
 			got := b.ask(method, p)
 			require.Equal(t, http.StatusMethodNotAllowed, got.Code)
 			require.Equal(t, "GET, HEAD", got.Header().Get("Allow"))
-			require.JSONEq(t, `{"title":"Method Not Allowed","status":405,"detail":"this address takes GET, HEAD only"}`, got.Body.String())
+			require.JSONEq(t, `{"title":"Method Not Allowed","status":405,"detail":"this address takes GET, HEAD only"}`,
+				got.Body.String())
 		}
 	}
 }
@@ -209,7 +218,8 @@ func TestDocumentThatIsStillFetched(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	now := b.Clock.Now()
-	for wait, header := range map[time.Duration]string{0: "1", 5 * time.Second: "5", 1500 * time.Millisecond: "2", 2 * time.Minute: "60", -time.Hour: "1"} {
+	for wait, header := range map[time.Duration]string{0: "1", 5 * time.Second: "5", 1500 * time.Millisecond: "2",
+		2 * time.Minute: "60", -time.Hour: "1"} {
 		path, _ := b.add(t, nil, now.Add(time.Hour), func(d *hiring.Document) { d.NextAt = now.Add(wait) })
 		b.requireProblem(t, path, http.StatusServiceUnavailable, fetching, "Retry-After", header)
 	}
@@ -231,7 +241,8 @@ func TestDocumentThatIsStillScanned(t *testing.T) {
 func TestDocumentThatNeverComes(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	path, _ := b.add(t, nil, b.Clock.Now().Add(time.Hour), func(d *hiring.Document) { d.State, d.Reason = hiring.GivenUp, "it answered 404 to Zoë" })
+	path, _ := b.add(t, nil, b.Clock.Now().Add(time.Hour),
+		func(d *hiring.Document) { d.State, d.Reason = hiring.GivenUp, "it answered 404 to Zoë" })
 	b.requireProblem(t, path, http.StatusGone, lost)
 }
 
@@ -250,7 +261,8 @@ func TestFileGoneFromTheDisk(t *testing.T) {
 	require.Equal(t, http.StatusMethodNotAllowed, b.ask("POST", path).Code)
 }
 
-// Half of a document must not look like all of it, also to what is between us and its reader, and may have dropped Content-Length.
+// Half of a document must not look like all of it, also to what is between us and its reader, and may have dropped
+// Content-Length.
 func TestDocumentThatIsCutOffLooksBroken(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

@@ -20,18 +20,22 @@ import (
 // offer exports a candidate with a document, and gives the path of its public URL.
 func (b *bench) offer(t *testing.T, content []byte, scan hiring.ScanState) (path string) {
 	t.Helper()
-	kept, err := b.Runtime.Archive.Files.Put(t.Context(), b.Runtime.Archive.Files.NewName(), bytes.NewReader(content), archive.MaxSize)
+	kept, err := b.Runtime.Archive.Files.Put(t.Context(), b.Runtime.Archive.Files.NewName(), bytes.NewReader(content),
+		archive.MaxSize)
 	require.NoError(t, err)
 	row := hiring.Row{Tenant: "acme"}
 	b.Write(t, func(tx *store.Tx) error {
 		if err := tx.UpsertCandidate(&hiring.Candidate{Row: row, ID: "c-1"}, b.Clock.Now()); err != nil {
 			return err
 		}
-		if err := tx.UpsertJobApplication(&hiring.JobApplication{Row: row, ID: "a-1", Candidate: "c-1"}, b.Clock.Now()); err != nil {
+		if err := tx.UpsertJobApplication(&hiring.JobApplication{Row: row, ID: "a-1", Candidate: "c-1"},
+			b.Clock.Now()); err != nil {
 			return err
 		}
-		_, err := tx.InsertApplicationDocument(&hiring.ApplicationDocument{Key: 1, Tenant: "acme", Application: "a-1", ID: "doc-1", FileName: "r.pdf",
-			MediaType: "application/pdf", Blob: kept.Name, SHA256: kept.SHA256[:], Size: kept.Size, CreatedAt: b.Clock.Now(), Scan: scan})
+		_, err := tx.InsertApplicationDocument(&hiring.ApplicationDocument{Key: 1, Tenant: "acme", Application: "a-1",
+			ID: "doc-1", FileName: "r.pdf",
+			MediaType: "application/pdf", Blob: kept.Name, SHA256: kept.SHA256[:], Size: kept.Size, CreatedAt: b.Clock.Now(),
+			Scan: scan})
 		return err
 	})
 	var e *hiring.Export
@@ -47,7 +51,8 @@ func (b *bench) offer(t *testing.T, content []byte, scan hiring.ScanState) (path
 	return path
 }
 
-// The documents of an export that was triggered here can be downloaded for 2 h 30 min after the event, to the microsecond.
+// The documents of an export that was triggered here can be downloaded for 2 h 30 min after the event, to the
+// microsecond.
 func TestDocumentsOfATriggeredExportEndAfterTwoAndAHalfHours(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -84,5 +89,6 @@ func TestDocumentThatAScannerRefused(t *testing.T) {
 		_, err := tx.FinishScan(d, "Eicar", b.Clock.Now())
 		return err
 	})
-	b.requireProblem(t, path, http.StatusGone, "nobody gets this document: a scanner found something harmful in it; go on without it")
+	b.requireProblem(t, path, http.StatusGone,
+		"nobody gets this document: a scanner found something harmful in it; go on without it")
 }

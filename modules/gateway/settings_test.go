@@ -18,7 +18,8 @@ import (
 // app is the least that a configuration may say, with one tenant and one integration.
 func app() *App {
 	return &App{
-		Dev: true, PublicURL: "https://gate.example.com", Database: "sqlite:///var/lib/hiregate.db", Documents: "file:///var/lib/documents",
+		Dev: true, PublicURL: "https://gate.example.com", Database: "sqlite:///var/lib/hiregate.db",
+		Documents: "file:///var/lib/documents",
 		Tenants: []Tenant{{Name: "acme", Secrets: []string{"hunter2"}, Integrations: []Integration{
 			{Name: "hris", URL: "https://hr.acme.example/inbound/acme", Secret: "hunter3"},
 		}}},
@@ -42,15 +43,17 @@ func TestDefaults(t *testing.T) {
 	require.Equal(t, 2*time.Minute, c.BodyTime)
 	require.Equal(t, "https://gate.example.com", c.PublicURL, "a slash would be there twice in addresses of documents")
 	require.Equal(t, Temporal{Address: "127.0.0.1:7233", Namespace: "default"}, a.Temporal)
-	require.Equal(t, map[string]*hiring.Tenant{"acme": {Name: "acme", Secrets: []hiring.Secret{"hunter2"}, Integrations: []hiring.Integration{{
-		Tenant: "acme", Name: "hris", URL: "https://hr.acme.example/inbound/acme", Secret: "hunter3",
-		Documents: hiring.Rehost, InFlight: 16, Verify: true,
-	}}}}, c.Tenants)
+	require.Equal(t, map[string]*hiring.Tenant{"acme": {Name: "acme", Secrets: []hiring.Secret{"hunter2"},
+		Integrations: []hiring.Integration{{
+			Tenant: "acme", Name: "hris", URL: "https://hr.acme.example/inbound/acme", Secret: "hunter3",
+			Documents: hiring.Rehost, InFlight: 16, Verify: true,
+		}}}}, c.Tenants)
 }
 
 func TestDocumentsFolders(t *testing.T) {
 	t.Parallel()
-	for address, dev := range map[string]bool{"file:///var/lib/documents": false, "file:/var/lib/documents": false, "FILE:///a%20b": false, "file:.hiregate/documents": true} {
+	for address, dev := range map[string]bool{"file:///var/lib/documents": false, "file:/var/lib/documents": false,
+		"FILE:///a%20b": false, "file:.hiregate/documents": true} {
 		require.NoError(t, checkDocuments(address, dev), address)
 	}
 }
@@ -63,8 +66,9 @@ func TestEverySettingArrives(t *testing.T) {
 	a.Egress = []Allow{{CIDR: "10.20.0.0/16", Ports: []string{"8080"}}}
 	a.Tenants[0].Rate = &Rate{PerSecond: 50, Burst: 200}
 	a.Tenants[0].Secrets = []string{"old", "new"}
-	a.Tenants[0].Integrations = []Integration{{Name: "importer", URL: "http://10.20.30.40:8080/import", Secret: "s", Documents: "passthrough",
-		Retry: []string{"1s", "1m"}, InFlight: 1000, VerifyOff: true, StandardWebhooks: true}}
+	a.Tenants[0].Integrations = []Integration{{Name: "importer", URL: "http://10.20.30.40:8080/import", Secret: "s",
+		Documents: "passthrough",
+		Retry:     []string{"1s", "1m"}, InFlight: 1000, VerifyOff: true, StandardWebhooks: true}}
 	a.Tenants[0].Invalid = "quarantine"
 	c, err := build(a)
 	require.NoError(t, err)
@@ -78,8 +82,10 @@ func TestEverySettingArrives(t *testing.T) {
 	require.Equal(t, &hiring.Rate{PerSecond: 50, Burst: 200}, tenant.Rate)
 	i, ok := c.Integration("acme", "importer")
 	require.True(t, ok)
-	require.Equal(t, &hiring.Integration{Tenant: "acme", Name: "importer", URL: "http://10.20.30.40:8080/import", Secret: "s",
-		Documents: hiring.Passthrough, Retry: []time.Duration{time.Second, time.Minute}, InFlight: 1000, StandardWebhooks: true}, i)
+	require.Equal(t, &hiring.Integration{Tenant: "acme", Name: "importer", URL: "http://10.20.30.40:8080/import",
+		Secret:    "s",
+		Documents: hiring.Passthrough, Retry: []time.Duration{time.Second, time.Minute}, InFlight: 1000,
+		StandardWebhooks: true}, i)
 	require.True(t, tenant.Quarantine)
 	require.NoError(t, c.Egress.ValidateURL("http://10.20.1.1:8080/x"))
 	require.Error(t, c.Egress.ValidateURL("http://10.20.1.1:8081/x"))
@@ -142,29 +148,47 @@ func TestSettingsAreChecked(t *testing.T) {
 		"body_memory is 1048575 bytes: give a number from 1048576":               func(a *App) { a.BodyMemory = 1<<20 - 1 },
 		"body_time is 2h0m0s: give a duration from 1s to 1h":                     func(a *App) { a.BodyTime = caddy.Duration(2 * time.Hour) },
 		`egress allow: "private"`:                                                func(a *App) { a.Egress = []Allow{{CIDR: "private"}} },
-		`tenant acme: invalid "accept" is unknown: write refuse or quarantine`:   tenant(func(t *Tenant) { t.Invalid = "accept" }),
-		"the secret begins with whsec_, but what follows is not standard base64": integration(func(i *Integration) { i.Secret, i.StandardWebhooks = "whsec_*", true }),
-		"tenant acme is there twice":                                             func(a *App) { a.Tenants = append(a.Tenants, a.Tenants[0]) },
-		`tenant name "Acme"`:                                                     tenant(func(t *Tenant) { t.Name = "Acme" }),
-		`a tenant can't be called "receipts"`:                                    tenant(func(t *Tenant) { t.Name = "receipts" }),
-		`a tenant can't be called "unknown": the metrics count under that name`:  tenant(func(t *Tenant) { t.Name = "unknown" }),
-		"tenant acme is not complete: add `secret {env":                          tenant(func(t *Tenant) { t.Secrets = nil }),
-		"tenant acme: a secret is empty":                                         tenant(func(t *Tenant) { t.Secrets = []string{"hunter2", ""} }),
-		"tenant acme: the secret {env.GATEWAY_TEST_EMPTY} has no value":          tenant(func(t *Tenant) { t.Secrets = []string{"{env.GATEWAY_TEST_EMPTY}"} }),
-		"tenant acme: the secret {file." + empty + "} has no value":              tenant(func(t *Tenant) { t.Secrets = []string{"{file." + empty + "}"} }),
-		"tenant acme: a rate is":                                                 tenant(func(t *Tenant) { t.Rate = &Rate{PerSecond: 1} }),
-		"integration hris is there twice":                                        tenant(func(t *Tenant) { t.Integrations = append(t.Integrations, t.Integrations[0]) }),
-		`integration name "HRIS"`:                                                integration(func(i *Integration) { i.Name = "HRIS" }),
-		"integration hris is not complete: add `url":                             integration(func(i *Integration) { i.URL = "" }),
-		"integration hris is not complete: add `secret":                          integration(func(i *Integration) { i.Secret = "" }),
-		"tenant acme: integration hris: the URL is plain http":                   integration(func(i *Integration) { i.URL = "http://hr.acme.example/inbound" }),
-		"tenant acme: integration hris: url: evaluated placeholder":              integration(func(i *Integration) { i.URL = "https://{env.GATEWAY_TEST_EMPTY}/inbound" }),
-		`document mode "mail"`:                                                   integration(func(i *Integration) { i.Documents = "mail" }),
-		`retry gap "soon"`:                                                       integration(func(i *Integration) { i.Retry = []string{"soon"} }),
-		"hris: in_flight (inFlight) is":                                          integration(func(i *Integration) { i.InFlight = -1 }),
-		"hris: in_flight (inFlight)":                                             integration(func(i *Integration) { i.InFlight = 1001 }),
-		"acme: a secret must be a placeholder":                                   func(a *App) { a.Dev = false },
-		"hris: a secret must be a placeholder":                                   func(a *App) { a.Dev, a.Tenants[0].Secrets = false, []string{"{env.PATH}"} },
+		`tenant acme: invalid "accept" is unknown: write refuse or quarantine`: tenant(
+			func(t *Tenant) { t.Invalid = "accept" }),
+		"the secret begins with whsec_, but what follows is not standard base64": integration(
+			func(i *Integration) { i.Secret, i.StandardWebhooks = "whsec_*", true }),
+		"tenant acme is there twice": func(a *App) { a.Tenants = append(a.Tenants, a.Tenants[0]) },
+		`tenant name "Acme"`:         tenant(func(t *Tenant) { t.Name = "Acme" }),
+		`a tenant can't be called "receipts"`: tenant(
+			func(t *Tenant) { t.Name = "receipts" }),
+		`a tenant can't be called "unknown": the metrics count under that name`: tenant(
+			func(t *Tenant) { t.Name = "unknown" }),
+		"tenant acme is not complete: add `secret {env": tenant(func(t *Tenant) { t.Secrets = nil }),
+		"tenant acme: a secret is empty": tenant(
+			func(t *Tenant) { t.Secrets = []string{"hunter2", ""} }),
+		"tenant acme: the secret {env.GATEWAY_TEST_EMPTY} has no value": tenant(
+			func(t *Tenant) { t.Secrets = []string{"{env.GATEWAY_TEST_EMPTY}"} }),
+		"tenant acme: the secret {file." + empty +
+			"} has no value": tenant(func(t *Tenant) { t.Secrets = []string{"{file." + empty + "}"} }),
+		"tenant acme: a rate is": tenant(
+			func(t *Tenant) { t.Rate = &Rate{PerSecond: 1} }),
+		"integration hris is there twice": tenant(
+			func(t *Tenant) { t.Integrations = append(t.Integrations, t.Integrations[0]) }),
+		`integration name "HRIS"`: integration(
+			func(i *Integration) { i.Name = "HRIS" }),
+		"integration hris is not complete: add `url": integration(
+			func(i *Integration) { i.URL = "" }),
+		"integration hris is not complete: add `secret": integration(
+			func(i *Integration) { i.Secret = "" }),
+		"tenant acme: integration hris: the URL is plain http": integration(
+			func(i *Integration) { i.URL = "http://hr.acme.example/inbound" }),
+		"tenant acme: integration hris: url: evaluated placeholder": integration(
+			func(i *Integration) { i.URL = "https://{env.GATEWAY_TEST_EMPTY}/inbound" }),
+		`document mode "mail"`: integration(
+			func(i *Integration) { i.Documents = "mail" }),
+		`retry gap "soon"`: integration(
+			func(i *Integration) { i.Retry = []string{"soon"} }),
+		"hris: in_flight (inFlight) is": integration(
+			func(i *Integration) { i.InFlight = -1 }),
+		"hris: in_flight (inFlight)": integration(
+			func(i *Integration) { i.InFlight = 1001 }),
+		"acme: a secret must be a placeholder": func(a *App) { a.Dev = false },
+		"hris: a secret must be a placeholder": func(a *App) { a.Dev, a.Tenants[0].Secrets = false, []string{"{env.PATH}"} },
 	} {
 		a := app()
 		change(a)
@@ -178,14 +202,18 @@ func TestSettingsAreChecked(t *testing.T) {
 func TestPasswordOfADatabaseIsNotWrittenOut(t *testing.T) {
 	t.Parallel()
 	for _, rest := range []string{
-		":hunter2@db/hiregate", ":@db/hiregate", "@db/hiregate?password=hunter2", "@db/hiregate?sslmode=disable&sslpassword=hunter2",
-		"@db/hiregate?pass%77ord=hunter2", "@db/hiregate?password=hunter2;x", "@db/hiregate?application_name=x#&password=hunter2",
+		":hunter2@db/hiregate", ":@db/hiregate", "@db/hiregate?password=hunter2",
+		"@db/hiregate?sslmode=disable&sslpassword=hunter2",
+		"@db/hiregate?pass%77ord=hunter2", "@db/hiregate?password=hunter2;x",
+		"@db/hiregate?application_name=x#&password=hunter2",
 		"@db/hiregate?application_name=x& password=hunter2",
 	} {
-		require.ErrorContains(t, checkDatabase("postgres://hiregate"+rest, false), "the database's address holds a password", rest)
+		require.ErrorContains(t, checkDatabase("postgres://hiregate"+rest, false), "the database's address holds a password",
+			rest)
 		require.NoError(t, checkDatabase("postgres://hiregate"+rest, true), rest)
 	}
-	for _, rest := range []string{"", "?sslmode=verify-full", "?application_name=password", "?passfile=/run/secrets/pgpass"} {
+	for _, rest := range []string{"", "?sslmode=verify-full", "?application_name=password",
+		"?passfile=/run/secrets/pgpass"} {
 		require.NoError(t, checkDatabase("postgres://hiregate@db/hiregate"+rest, false), rest)
 	}
 }
@@ -204,8 +232,10 @@ func TestRateIsRead(t *testing.T) {
 		require.NoError(t, err, args)
 		require.Equal(t, &want, rate, args)
 	}
-	for _, args := range []string{"", "50", "50/", "/s", "50/d", "50/s 200", "50/s burst", "50/s burst 0", "50/s burst -1", "50/s burst 1.5",
-		"50/s burst 2 3", "50/s at 200", "0/s", "-1/s", "NaN/s", "Inf/s", "1000001/s", "50/s/s", "1e400/s", "50/s burst 2000000"} {
+	for _, args := range []string{"", "50", "50/", "/s", "50/d", "50/s 200", "50/s burst", "50/s burst 0",
+		"50/s burst -1", "50/s burst 1.5",
+		"50/s burst 2 3", "50/s at 200", "0/s", "-1/s", "NaN/s", "Inf/s", "1000001/s", "50/s/s", "1e400/s",
+		"50/s burst 2000000"} {
 		_, err := ParseRate(strings.Fields(args))
 		require.ErrorContains(t, err, "how many may come in a second, and how many at once", args)
 	}

@@ -38,7 +38,8 @@ func TestNothingWithoutAGoodKey(t *testing.T) {
 		return err
 	})
 	var bodies []string
-	for _, auth := range []string{"", "Bearer", "Bearer ", "Basic YTpi", good[len("Bearer "):], "Token " + good[len("Bearer "):], good + "x", revoked, "Bearer dev-key", "Bearer hgk_"} {
+	for _, auth := range []string{"", "Bearer", "Bearer ", "Basic YTpi", good[len("Bearer "):],
+		"Token " + good[len("Bearer "):], good + "x", revoked, "Bearer dev-key", "Bearer hgk_"} {
 		for _, r := range manage.Routes() {
 			a := b.as(auth).must(http.StatusUnauthorized, r.Method, r.Path, "")
 			require.Equal(t, "Bearer", a.header.Get("WWW-Authenticate"))
@@ -71,7 +72,8 @@ func TestRolesBoundWhatAKeyMayDo(t *testing.T) {
 		k := b.as(b.key(string(role), "", role))
 		for _, r := range manage.Routes() {
 			status := k.send(r.Method, r.Path, "").status
-			require.Equal(t, !role.May(r.Role), status == http.StatusForbidden, "%s: %s %s answered %d", role, r.Method, r.Path, status)
+			require.Equal(t, !role.May(r.Role), status == http.StatusForbidden, "%s: %s %s answered %d", role, r.Method, r.Path,
+				status)
 			require.NotEqual(t, http.StatusUnauthorized, status)
 		}
 	}
@@ -80,7 +82,8 @@ func TestRolesBoundWhatAKeyMayDo(t *testing.T) {
 			require.NotEqual(t, hiring.Viewer, r.Role, "%s %s changes something", r.Method, r.Path)
 		}
 	}
-	require.Contains(t, b.as(b.key("v", "", hiring.Viewer)).refused(http.StatusForbidden, http.MethodPut, "/v1/tenants/acme/candidates/c-1", "{}"), "the role viewer, and this takes operator")
+	require.Contains(t, b.as(b.key("v", "", hiring.Viewer)).refused(http.StatusForbidden, http.MethodPut,
+		"/v1/tenants/acme/candidates/c-1", "{}"), "the role viewer, and this takes operator")
 }
 
 func TestTheUseOfAKeyIsNotedOnceAMinute(t *testing.T) {
@@ -109,7 +112,8 @@ func TestAPIKeysAreMadeAndRevoked(t *testing.T) {
 func testAPIKeysAreMadeAndRevoked(t *testing.T, b *bench) {
 	b = b.keyed()
 	admin := b.as(b.key("root", "", hiring.Admin))
-	a := admin.must(http.StatusCreated, http.MethodPost, "/v1/api-keys", `{"label":"CI","tenant":"acme","role":"operator"}`)
+	a := admin.must(http.StatusCreated, http.MethodPost, "/v1/api-keys",
+		`{"label":"CI","tenant":"acme","role":"operator"}`)
 	made := parsed[struct{ ID, Key, Tenant, Role, Label string }](b, a)
 	require.Equal(t, "/v1/api-keys/"+made.ID, a.header.Get("Location"))
 	require.Equal(t, []string{"acme", "operator", "CI"}, []string{made.Tenant, made.Role, made.Label})
@@ -154,9 +158,12 @@ func TestATenantsAdminMakesKeysOfTheTenant(t *testing.T) {
 		require.NoError(t, err)
 		require.Zero(t, key.RevokedAt)
 	}
-	require.Contains(t, acme.refused(http.StatusForbidden, http.MethodPost, "/v1/api-keys", `{"label":"x","role":"admin"}`), `"tenant":"acme"`)
-	other := acme.must(http.StatusNotFound, http.MethodPost, "/v1/api-keys", `{"label":"x","role":"admin","tenant":"globex"}`)
-	none := acme.must(http.StatusNotFound, http.MethodPost, "/v1/api-keys", `{"label":"x","role":"admin","tenant":"nobody"}`)
+	require.Contains(t, acme.refused(http.StatusForbidden, http.MethodPost, "/v1/api-keys",
+		`{"label":"x","role":"admin"}`), `"tenant":"acme"`)
+	other := acme.must(http.StatusNotFound, http.MethodPost, "/v1/api-keys",
+		`{"label":"x","role":"admin","tenant":"globex"}`)
+	none := acme.must(http.StatusNotFound, http.MethodPost, "/v1/api-keys",
+		`{"label":"x","role":"admin","tenant":"nobody"}`)
 	require.Equal(t, none.body, other.body)
 	acme.must(http.StatusCreated, http.MethodPost, "/v1/api-keys", `{"label":"x","role":"admin","tenant":"acme"}`)
 }

@@ -70,7 +70,8 @@ func TestAPIUsers(t *testing.T) {
 
 	good := b.token(name)
 	require.True(t, good())
-	require.NotContains(t, b.must(http.StatusOK, http.MethodPost, one+"/reset", `{"password":"correct horse"}`).body, "correct horse")
+	require.NotContains(t, b.must(http.StatusOK, http.MethodPost, one+"/reset", `{"password":"correct horse"}`).body,
+		"correct horse")
 	require.False(t, good(), "the password was changed")
 	require.True(t, b.opens(name, "correct horse"))
 
@@ -89,10 +90,14 @@ func TestAPIUsers(t *testing.T) {
 	require.False(t, good(), "a token came back to life")
 	require.True(t, b.token(name)())
 
-	require.Contains(t, b.refused(http.StatusConflict, http.MethodPost, partners, `{"userName":"partner@example.com"}`), "is taken")
-	require.Contains(t, b.refused(http.StatusUnprocessableEntity, http.MethodPost, partners, `{"userName":"partner"}`), "userName is no e-mail address")
-	require.Contains(t, b.refused(http.StatusUnprocessableEntity, http.MethodPost, partners, `{"userName":"Bob <bob@example.com>"}`), "userName is no e-mail address")
-	require.Contains(t, b.refused(http.StatusUnprocessableEntity, http.MethodPost, partners, `{"userName":"bob@example.com","password":"short"}`), "at least 8")
+	require.Contains(t, b.refused(http.StatusConflict, http.MethodPost, partners, `{"userName":"partner@example.com"}`),
+		"is taken")
+	require.Contains(t, b.refused(http.StatusUnprocessableEntity, http.MethodPost, partners, `{"userName":"partner"}`),
+		"userName is no e-mail address")
+	require.Contains(t, b.refused(http.StatusUnprocessableEntity, http.MethodPost, partners,
+		`{"userName":"Bob <bob@example.com>"}`), "userName is no e-mail address")
+	require.Contains(t, b.refused(http.StatusUnprocessableEntity, http.MethodPost, partners,
+		`{"userName":"bob@example.com","password":"short"}`), "at least 8")
 	for _, path := range []string{"/v1/tenants/globex/api-users/" + made.ID, partners + "/nobody"} {
 		b.refused(http.StatusNotFound, http.MethodGet, path, "")
 		b.refused(http.StatusNotFound, http.MethodDelete, path, "")
@@ -107,7 +112,8 @@ func TestAPIUsers(t *testing.T) {
 			require.NotContains(t, strings.ToLower(f.String), "partner@")
 		}
 	}
-	b.must(http.StatusCreated, http.MethodPost, "/v1/tenants/globex/api-users", `{"userName":"partner@example.com"}`) // which tells nothing of acme's
+	// which tells nothing of acme's
+	b.must(http.StatusCreated, http.MethodPost, "/v1/tenants/globex/api-users", `{"userName":"partner@example.com"}`)
 }
 
 // Who changes the users of the Apply API is in the log, and takes the role admin.
@@ -116,7 +122,8 @@ func TestAPIUsersTakeTheRoleAdmin(t *testing.T) {
 	b := setup(t).keyed()
 	operator, admin := b.as(b.key("operator", "acme", hiring.Operator)), b.as(b.key("admin", "acme", hiring.Admin))
 	operator.refused(http.StatusForbidden, http.MethodPost, partners, `{"userName":"partner@example.com"}`)
-	made := parsed[struct{ ID string }](admin, admin.must(http.StatusCreated, http.MethodPost, partners, `{"userName":"partner@example.com"}`))
+	made := parsed[struct{ ID string }](admin, admin.must(http.StatusCreated, http.MethodPost, partners,
+		`{"userName":"partner@example.com"}`))
 	require.Equal(t, []string{made.ID}, ids(operator, partners))
 	for method, path := range map[string]string{http.MethodDelete: "", http.MethodPost: "/reset"} {
 		operator.refused(http.StatusForbidden, method, partners+"/"+made.ID+path, "")
@@ -157,7 +164,8 @@ func TestAPIUserCommands(t *testing.T) {
 	require.True(t, b.opens("partner@example.com", "correct horse"))
 	out, _, err = do("", "list", "acme")
 	require.NoError(t, err)
-	require.Regexp(t, `^USER NAME +ID +CREATED +DISABLED\npartner@example\.com  [0-9a-f-]{36}  2026-11-20T12:00:00Z  -\n$`, out)
+	require.Regexp(t,
+		`^USER NAME +ID +CREATED +DISABLED\npartner@example\.com  [0-9a-f-]{36}  2026-11-20T12:00:00Z  -\n$`, out)
 	good := b.token("partner@example.com")
 	out, hints, err = do("", "passwd", partner)
 	require.NoError(t, err)
@@ -183,7 +191,8 @@ func TestAPIUserCommands(t *testing.T) {
 	_, _, err = do("", "disable", "partner@example.com")
 	require.ErrorContains(t, err, "write it as TENANT/USERNAME")
 	_, _, err = do("", "disable", "globex/partner@example.com")
-	require.EqualError(t, err, "tenant globex has no API user partner@example.com: hiregate api-user list globex shows those it has")
+	require.EqualError(t, err, "tenant globex has no API user partner@example.com: hiregate api-user list "+
+		"globex shows those it has")
 	_, _, err = do("", "add", partner)
 	require.ErrorContains(t, err, "is taken")
 }

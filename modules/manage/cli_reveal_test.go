@@ -31,9 +31,12 @@ func TestSecretsThatCantBeWritten(t *testing.T) {
 		{admin.APIKey, "add --label CI", "revoke it with `hiregate apikey revoke " + id + "`, and make another"},
 		{admin.APIKey, "add --label CI --json", "revoke it with `hiregate apikey revoke " + id + "`, and make another"},
 		{admin.User, "add ada@example.com", "make another with `hiregate user reset " + id + "`"},
-		{admin.APIUser, "add initech/ada@example.com", "make another with `hiregate api-user passwd initech/ada@example.com`"},
-		{admin.OAuthClient, "add payroll --redirect-uri https://payroll.example.com/cb", "make another with `hiregate oauth-client reset payroll`"},
-		{admin.OAuthClient, "reset payroll", "make another with `hiregate oauth-client reset payroll`, which ends the one that the application has now"},
+		{admin.APIUser, "add initech/ada@example.com",
+			"make another with `hiregate api-user passwd initech/ada@example.com`"},
+		{admin.OAuthClient, "add payroll --redirect-uri https://payroll.example.com/cb",
+			"make another with `hiregate oauth-client reset payroll`"},
+		{admin.OAuthClient, "reset payroll", "make another with `hiregate oauth-client reset payroll`, which ends the " +
+			"one that the application has now"},
 	} {
 		cmd := test.command()
 		cmd.SetOut(broken)
@@ -42,6 +45,7 @@ func TestSecretsThatCantBeWritten(t *testing.T) {
 		cmd.SilenceErrors = true
 		err := cmd.ExecuteContext(t.Context())
 		require.Error(t, err, test.args)
-		require.Regexp(t, `^it was made, but could not be written \(broken pipe\), and is not shown again: `+test.want+"$", err.Error(), test.args)
+		require.Regexp(t, `^it was made, but could not be written \(broken pipe\), and is not shown again: `+test.want+"$",
+			err.Error(), test.args)
 	}
 }

@@ -48,7 +48,8 @@ func TestServiceCommands(t *testing.T) {
 	b.must(http.StatusCreated, http.MethodPut, "/v1/tenants/initech/candidates/c-zoe", `{"name":{"given":"Zoë"}}`)
 	require.Contains(t, cli("candidate", "list", "initech"), "Zoë")
 	b.deliver(hiring.Delivered, 200)
-	require.Regexp(t, `(?s)^export initech/[0-9a-f-]{36}\nINTEGRATION.*hris +delivered`, cli("candidate", "export", "initech/c-zoe"))
+	require.Regexp(t, `(?s)^export initech/[0-9a-f-]{36}\nINTEGRATION.*hris +delivered`,
+		cli("candidate", "export", "initech/c-zoe"))
 	_, _, err = b.cli("candidate", "export", "initech/nobody")
 	require.EqualError(t, err, "the tenant has no candidate of that id")
 

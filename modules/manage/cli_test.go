@@ -27,7 +27,8 @@ func run(t *testing.T, cmd *cobra.Command, args ...string) (out, hints string, e
 // cli runs a command against the API.
 func (b *bench) cli(args ...string) (out, hints string, err error) {
 	b.t.Helper()
-	commandOf := map[string]func() *cobra.Command{"export": admin.Export, "integration": admin.Integration, "apikey": admin.APIKey,
+	commandOf := map[string]func() *cobra.Command{"export": admin.Export, "integration": admin.Integration,
+		"apikey": admin.APIKey,
 		"tenant": admin.Tenant, "candidate": admin.Candidate}
 	address := strings.TrimSuffix(strings.TrimPrefix(b.url, "http://"), "/hiregate")
 	return run(b.t, commandOf[args[0]](), append(args[1:], "--admin", address)...)
@@ -53,7 +54,8 @@ func TestExportListCommand(t *testing.T) {
 		"u-1   acme    2026-11-20T12:00:00Z  c-u-1      1          crm retrying, hris failed (2 attempts)\n", out)
 
 	for want, args := range map[string][]string{
-		"u-1": {"--tenant", "acme"}, "u-2": {"--tenant", "globex", "--candidate", "c-u-2"}, "u-1 ": {"--tenant", "acme", "--outcome", "failed", "--integration", "hris"},
+		"u-1": {"--tenant", "acme"}, "u-2": {"--tenant", "globex", "--candidate", "c-u-2"},
+		"u-1 ": {"--tenant", "acme", "--outcome", "failed", "--integration", "hris"},
 	} {
 		out, _, err := b.cli(append([]string{"export", "list"}, args...)...)
 		require.NoError(t, err)
@@ -116,18 +118,22 @@ func TestExportShowCommand(t *testing.T) {
 	e := b.export("acme", "a/b")
 	d := b.delivery(e, "hris", hiring.Failed, 500)
 	b.Write(t, func(tx *store.Tx) error {
-		if err := tx.InsertAttempt(&hiring.Attempt{DeliveryID: d.ID, StartedAt: gatewaytest.Noon, Status: 502, Answer: []byte("\x1b[2J" + strings.Repeat("x", 1000))}); err != nil {
+		if err := tx.InsertAttempt(&hiring.Attempt{DeliveryID: d.ID, StartedAt: gatewaytest.Noon, Status: 502,
+			Answer: []byte("\x1b[2J" + strings.Repeat("x", 1000))}); err != nil {
 			return err
 		}
-		return tx.InsertDocument(hiring.Document{ExportID: e.ID, Tenant: "acme", SourceURL: []byte(sourceURL), CreatedAt: gatewaytest.Noon})
+		return tx.InsertDocument(hiring.Document{ExportID: e.ID, Tenant: "acme", SourceURL: []byte(sourceURL),
+			CreatedAt: gatewaytest.Noon})
 	})
 	for _, args := range [][]string{{"acme/a/b"}, {"a/b", "--tenant", "acme"}} {
 		out, _, err := b.cli(append([]string{"export", "show"}, args...)...)
 		require.NoError(t, err)
 		require.Regexp(t, `(?m)^uuid +a/b$`, out)
 		require.Regexp(t, `(?m)^workflow +export/acme/a%2Fb$`, out)
-		require.Regexp(t, `(?m)^hris +0 +failed +partner_fault +1 +2026-11-20T12:00:02Z +- +answered 500; only 2xx means received$`, out)
-		require.Regexp(t, `(?m)^hris +0 +1 +2026-11-20T12:00:00Z +1\.5ms +500 Internal Server Error +- +what the partner answered$`, out)
+		require.Regexp(t,
+			`(?m)^hris +0 +failed +partner_fault +1 +2026-11-20T12:00:02Z +- +answered 500; only 2xx means received$`, out)
+		require.Regexp(t,
+			`(?m)^hris +0 +1 +2026-11-20T12:00:00Z +1\.5ms +500 Internal Server Error +- +what the partner answered$`, out)
 		require.Regexp(t, `(?m)^hris +0 +2 .* \\x1b\[2Jx{296}…$`, out)
 		require.Regexp(t, `(?m)^0 +fetching +0 +0 +- +- +- +-$`, out)
 		require.NotContains(t, out, "source-credential")
@@ -179,7 +185,8 @@ func TestIntegrationCommands(t *testing.T) {
 	out, _, err := b.cli("integration", "list")
 	require.NoError(t, err)
 	require.Regexp(t, `(?m)^acme +hris +configured +1 +2026-11-20T12:00:00Z +rehost +https://hr\.acme\.example +-$`, out)
-	require.Regexp(t, `(?m)^globex +hris +not_configured +0 +- +rehost +https://hr\.globex\.example +VERIFY was not sent yet$`, out)
+	require.Regexp(t,
+		`(?m)^globex +hris +not_configured +0 +- +rehost +https://hr\.globex\.example +VERIFY was not sent yet$`, out)
 	require.NotContains(t, out, urlPath)
 	out, _, err = b.cli("integration", "list", "--json")
 	require.NoError(t, err)
@@ -200,7 +207,8 @@ func TestAPIKeyCommands(t *testing.T) {
 	out, hints, err := b.cli("apikey", "add", "--label", "CI of HR", "--tenant", "acme", "--role", "operator")
 	require.NoError(t, err)
 	require.Regexp(t, `^hgk_[A-Za-z0-9_-]{43}\n$`, out, "the key alone, so that it can be put into a variable")
-	require.Regexp(t, `^It opens acme as operator, and is not shown again. Revoke it with: hiregate apikey revoke [0-9a-f-]{36}\n$`, hints)
+	require.Regexp(t,
+		`^It opens acme as operator, and is not shown again. Revoke it with: hiregate apikey revoke [0-9a-f-]{36}\n$`, hints)
 	keyed := b.keyed().as("Bearer " + strings.TrimSpace(out))
 	keyed.must(http.StatusOK, http.MethodGet, "/v1/tenants/acme", "")
 	id := ids(b, "/v1/api-keys")[0]

@@ -15,15 +15,18 @@ import (
 	"github.com/hiregate/hiregate/internal/store"
 )
 
-// veterans puts answers to the question of complianceVevraa into the store: so many of each option, in the form's order.
+// veterans puts answers to the question of complianceVevraa into the store: so many of each option, in the form's
+// order.
 func (b *bench) veterans(job string, of ...int) {
 	b.t.Helper()
-	b.must(http.StatusCreated, http.MethodPut, acme+"/jobs/"+job, `{"id":"id-`+job+`","complianceGroups":["complianceVevraa"]}`)
+	b.must(http.StatusCreated, http.MethodPut, acme+"/jobs/"+job,
+		`{"id":"id-`+job+`","complianceGroups":["complianceVevraa"]}`)
 	b.Write(b.t, func(tx *store.Tx) error {
 		for option, n := range of {
 			for i := range n {
 				a := &hiring.JobApplication{Row: hiring.Row{Tenant: "acme"}, ID: fmt.Sprint(job, option, "-", i), Job: job}
-				answer := hiring.ComplianceAnswer{Question: "eeocVeteran", Group: "complianceVevraa", Choice: true, Value: veteran[option]}
+				answer := hiring.ComplianceAnswer{Question: "eeocVeteran", Group: "complianceVevraa", Choice: true,
+					Value: veteran[option]}
 				if err := tx.InsertComplianceAnswer(a, answer, b.Clock.Now()); err != nil {
 					return err
 				}
@@ -34,7 +37,8 @@ func (b *bench) veterans(job string, of ...int) {
 }
 
 var veteran = []string{
-	"I identify as one or more of the classifications of protected veteran listed above", "I am not a protected veteran", "I do not want to answer",
+	"I identify as one or more of the classifications of protected veteran listed above", "I am not a protected veteran",
+	"I do not want to answer",
 }
 
 func TestComplianceReport(t *testing.T) {
@@ -97,14 +101,17 @@ func TestAnswersGoWithTheirApplication(t *testing.T) {
 			b.must(http.StatusCreated, http.MethodPut, acme+"/job-applications/"+id, `{"candidate":"c-1","jobBoardCode":"A"}`)
 			b.Write(t, func(tx *store.Tx) error {
 				a := &hiring.JobApplication{Row: hiring.Row{Tenant: "acme"}, ID: id, Job: "A"}
-				if err := tx.InsertSubmission(a.Tenant, a.ID, &hiring.Submission{Answers: []hiring.Given{{Question: "why", Values: []string{"so"}}}}); err != nil {
+				if err := tx.InsertSubmission(a.Tenant, a.ID, &hiring.Submission{Answers: []hiring.Given{{Question: "why",
+					Values: []string{"so"}}}}); err != nil {
 					return err
 				}
-				return tx.InsertComplianceAnswer(a, hiring.ComplianceAnswer{Question: "eeocVeteran", Group: "complianceVevraa", Choice: true, Value: veteran[0]}, b.Clock.Now())
+				return tx.InsertComplianceAnswer(a, hiring.ComplianceAnswer{Question: "eeocVeteran", Group: "complianceVevraa",
+					Choice: true, Value: veteran[0]}, b.Clock.Now())
 			})
 		}
 		told := func(query string) string {
-			return regexp.MustCompile(`"answers":\w+`).FindString(b.must(http.StatusOK, http.MethodGet, acme+"/compliance-report"+query, "").body)
+			return regexp.MustCompile(`"answers":\w+`).FindString(b.must(http.StatusOK, http.MethodGet,
+				acme+"/compliance-report"+query, "").body)
 		}
 		require.Equal(t, `"answers":5`, told("?job=A"))
 		b.must(http.StatusNoContent, http.MethodDelete, acme+"/job-applications/a-0", "")
@@ -137,15 +144,18 @@ func TestComplianceReportHasItsOwnRole(t *testing.T) {
 	b.veterans("A", 5, 6, 7)
 	k := b.keyed()
 	admin := k.as(k.key("root", "acme", hiring.Admin))
-	made := parsed[struct{ ID, Key string }](b, admin.must(http.StatusCreated, http.MethodPost, "/v1/api-keys", `{"label":"EEO officer","tenant":"acme","role":"compliance"}`))
+	made := parsed[struct{ ID, Key string }](b, admin.must(http.StatusCreated, http.MethodPost, "/v1/api-keys",
+		`{"label":"EEO officer","tenant":"acme","role":"compliance"}`))
 	officer := k.as("Bearer " + made.Key)
 	officer.must(http.StatusOK, http.MethodGet, acme+"/compliance-report", "")
-	require.Equal(t, 1, b.Logged.FilterMessage("an API key read personal data").FilterField(zap.String("kind", "compliance-report")).FilterField(zap.String("key", made.ID)).Len())
+	require.Equal(t, 1, b.Logged.FilterMessage("an API key read personal data").FilterField(zap.String("kind",
+		"compliance-report")).FilterField(zap.String("key", made.ID)).Len())
 	officer.refused(http.StatusNotFound, http.MethodGet, "/v1/tenants/globex/compliance-report", "")
 	officer.refused(http.StatusForbidden, http.MethodGet, acme+"/jobs", "")
 	admin.must(http.StatusOK, http.MethodGet, acme+"/compliance-report", "")
 	for _, role := range []hiring.Role{hiring.Viewer, hiring.Operator} {
-		require.Contains(t, k.as(k.key(string(role), "acme", role)).refused(http.StatusForbidden, http.MethodGet, acme+"/compliance-report", ""), "this takes compliance")
+		require.Contains(t, k.as(k.key(string(role), "acme", role)).refused(http.StatusForbidden, http.MethodGet,
+			acme+"/compliance-report", ""), "this takes compliance")
 	}
 }
 
@@ -154,7 +164,8 @@ func TestComplianceCommand(t *testing.T) {
 	b := setup(t)
 	b.veterans("A", 3, 8, 20)
 	do := func(args ...string) (string, string, error) {
-		return run(t, admin.Compliance(), append(args, "--admin", strings.TrimSuffix(strings.TrimPrefix(b.url, "http://"), "/hiregate"))...)
+		return run(t, admin.Compliance(), append(args, "--admin",
+			strings.TrimSuffix(strings.TrimPrefix(b.url, "http://"), "/hiregate"))...)
 	}
 	out, hints, err := do("report", "--tenant", "acme", "--job", "A")
 	require.NoError(t, err)

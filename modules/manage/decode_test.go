@@ -34,12 +34,17 @@ func TestBodiesAreReadStrictly(t *testing.T) {
 		}
 		require.Contains(t, b.refused(status, http.MethodPut, path, body), want, body)
 	}
-	for _, kind := range []string{"text/plain", "application/x-www-form-urlencoded", "application/jsonp", "application/merge-patch+json", "application/json; charset=latin1"} {
-		require.Contains(t, b.refused(http.StatusUnsupportedMediaType, http.MethodPut, path, "{}", "Content-Type", kind), "Content-Type: application/json")
+	for _, kind := range []string{"text/plain", "application/x-www-form-urlencoded", "application/jsonp",
+		"application/merge-patch+json", "application/json; charset=latin1"} {
+		require.Contains(t, b.refused(http.StatusUnsupportedMediaType, http.MethodPut, path, "{}", "Content-Type", kind),
+			"Content-Type: application/json")
 	}
-	require.Contains(t, b.refused(http.StatusUnsupportedMediaType, http.MethodPut, path, "{}", "Content-Encoding", "gzip"), "without Content-Encoding")
-	for _, kind := range []string{"application/json; charset=utf-8", `application/json;charset="UTF-8"`, "Application/JSON", "application/json; profile=x"} {
-		require.Contains(t, []int{http.StatusOK, http.StatusCreated}, b.send(http.MethodPut, path, "{}", "Content-Type", kind).status)
+	require.Contains(t, b.refused(http.StatusUnsupportedMediaType, http.MethodPut, path, "{}", "Content-Encoding",
+		"gzip"), "without Content-Encoding")
+	for _, kind := range []string{"application/json; charset=utf-8", `application/json;charset="UTF-8"`,
+		"Application/JSON", "application/json; profile=x"} {
+		require.Contains(t, []int{http.StatusOK, http.StatusCreated},
+			b.send(http.MethodPut, path, "{}", "Content-Type", kind).status)
 	}
 }
 
@@ -57,9 +62,11 @@ func TestWhatTakesNoBodyRefusesOne(t *testing.T) {
 		}
 		walked++
 		address := strings.ReplaceAll(others.Replace(path), "{id}", "nobody")
-		require.Contains(t, b.refused(http.StatusBadRequest, http.MethodPost, address, `{"till":"2027-01-01"}`), `a member "till", which is unknown here`, path)
+		require.Contains(t, b.refused(http.StatusBadRequest, http.MethodPost, address, `{"till":"2027-01-01"}`),
+			`a member "till", which is unknown here`, path)
 		require.Contains(t, b.refused(http.StatusBadRequest, http.MethodPost, address, `{`), "is not JSON", path)
-		b.refused(http.StatusUnsupportedMediaType, http.MethodPost, address, "till=2027-01-01", "Content-Type", "application/x-www-form-urlencoded")
+		b.refused(http.StatusUnsupportedMediaType, http.MethodPost, address, "till=2027-01-01", "Content-Type",
+			"application/x-www-form-urlencoded")
 		require.NotEqual(t, http.StatusBadRequest, b.send(http.MethodPost, address, "{}").status, path)
 	}
 	require.Equal(t, 4, walked)
@@ -70,14 +77,16 @@ func TestBodiesAreBounded(t *testing.T) {
 	b := setup(t)
 	padded := func(n int) string { return "{" + strings.Repeat(" ", n-2) + "}" }
 	b.must(http.StatusCreated, http.MethodPut, "/v1/tenants/acme/candidates/c-1", padded(1<<20))
-	require.Contains(t, b.refused(http.StatusRequestEntityTooLarge, http.MethodPut, "/v1/tenants/acme/candidates/c-2", padded(1<<20+1)), "larger than 1 MiB")
+	require.Contains(t, b.refused(http.StatusRequestEntityTooLarge, http.MethodPut, "/v1/tenants/acme/candidates/c-2",
+		padded(1<<20+1)), "larger than 1 MiB")
 	b.must(http.StatusNotFound, http.MethodGet, "/v1/tenants/acme/candidates/c-2", "")
 }
 
 func TestRulesOfAResourceAreTold(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	a := b.must(http.StatusUnprocessableEntity, http.MethodPut, "/v1/tenants/acme/candidates/c-1", `{"applyDate":"2026-02-30","customFields":[{"id":"","name":"n","type":"t","value":"jane@example.org"}]}`)
+	a := b.must(http.StatusUnprocessableEntity, http.MethodPut, "/v1/tenants/acme/candidates/c-1",
+		`{"applyDate":"2026-02-30","customFields":[{"id":"","name":"n","type":"t","value":"jane@example.org"}]}`)
 	p := parsed[struct{ Findings []string }](b, a)
 	require.Len(t, p.Findings, 2)
 	require.Contains(t, a.body, "applyDate is no day")

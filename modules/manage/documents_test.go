@@ -18,7 +18,9 @@ func TestDocumentsAreAdded(t *testing.T) {
 	b := setup(t)
 	b.people()
 	const docs = application + "/documents"
-	a := b.must(http.StatusCreated, http.MethodPost, docs+"?id=doc-1&fileName=R%C3%A9sum%C3%A9.pdf&description=Resume&description=2026", "%PDF-1.7 file", "Content-Type", "application/pdf; v=1")
+	a := b.must(http.StatusCreated, http.MethodPost,
+		docs+"?id=doc-1&fileName=R%C3%A9sum%C3%A9.pdf&description=Resume&description=2026", "%PDF-1.7 file", "Content-Type",
+		"application/pdf; v=1")
 	require.Equal(t, docs+"/doc-1", a.header.Get("Location"))
 	require.JSONEq(t, fmt.Sprintf(`{"id":"doc-1","tenant":"acme","jobApplication":"a-1","fileName":"Résumé.pdf","mediaType":"application/pdf","descriptions":["Resume","2026"],
 		"size":13,"sha256":"%x","createdAt":"2026-11-20T12:00:00Z"}`, sha256.Sum256([]byte("%PDF-1.7 file"))), a.body)
@@ -32,7 +34,8 @@ func TestDocumentsAreAdded(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "%PDF-1.7 file", string(content))
 
-	made := parsed[struct{ ID, MediaType string }](b, b.must(http.StatusCreated, http.MethodPost, docs, "%PDF-1.7 other", "Content-Type", ""))
+	made := parsed[struct{ ID, MediaType string }](b, b.must(http.StatusCreated, http.MethodPost, docs, "%PDF-1.7 other",
+		"Content-Type", ""))
 	require.NotEmpty(t, made.ID)
 	require.Equal(t, "application/pdf", made.MediaType, "told by its content")
 	require.Equal(t, []string{"doc-1", made.ID}, ids(b, docs))
@@ -57,13 +60,15 @@ func TestDocumentObjectsAreAdded(t *testing.T) {
 	b := setup(t)
 	b.people()
 	const docs = application + "/documents"
-	a := b.must(http.StatusCreated, http.MethodPost, docs+"?id=doc-1&description=Resume", `{"fileName":"Résumé.pdf","content":"JVBERi0xLjcgZmlsZQ==","mimeType":"application/pdf"}`,
+	a := b.must(http.StatusCreated, http.MethodPost, docs+"?id=doc-1&description=Resume",
+		`{"fileName":"Résumé.pdf","content":"JVBERi0xLjcgZmlsZQ==","mimeType":"application/pdf"}`,
 		"Content-Type", "application/json")
 	require.JSONEq(t, fmt.Sprintf(`{"id":"doc-1","tenant":"acme","jobApplication":"a-1","fileName":"Résumé.pdf","mediaType":"application/pdf","descriptions":["Resume"],
 		"size":13,"sha256":"%x","createdAt":"2026-11-20T12:00:00Z"}`, sha256.Sum256([]byte("%PDF-1.7 file"))), a.body)
 	large := base64.StdEncoding.EncodeToString(make([]byte, 25<<20))
 	larger := base64.StdEncoding.EncodeToString(make([]byte, 25<<20+1))
-	b.must(http.StatusCreated, http.MethodPost, docs+"?id=large", `{"content":"`+large+`"}`, "Content-Type", "application/json")
+	b.must(http.StatusCreated, http.MethodPost, docs+"?id=large", `{"content":"`+large+`"}`, "Content-Type",
+		"application/json")
 	for body, want := range map[string]struct {
 		status int
 		detail string
@@ -76,9 +81,11 @@ func TestDocumentObjectsAreAdded(t *testing.T) {
 		`{"content":"JVBE","mimeType":"a\u0007"}`:  {http.StatusUnprocessableEntity, "mimeType is no media type"},
 		`{"content":"JVBE","mimeType":"nonsense"}`: {http.StatusUnprocessableEntity, "mimeType is no media type"},
 	} {
-		require.Contains(t, b.refused(want.status, http.MethodPost, docs+"?id=other", body, "Content-Type", "application/json"), want.detail)
+		require.Contains(t, b.refused(want.status, http.MethodPost, docs+"?id=other", body, "Content-Type",
+			"application/json"), want.detail)
 	}
-	require.Contains(t, b.refused(http.StatusBadRequest, http.MethodPost, docs+"?fileName=a.pdf", `{"content":"JVBE"}`, "Content-Type", "application/json"), "fileName in it")
+	require.Contains(t, b.refused(http.StatusBadRequest, http.MethodPost, docs+"?fileName=a.pdf", `{"content":"JVBE"}`,
+		"Content-Type", "application/json"), "fileName in it")
 	require.Equal(t, []string{"doc-1", "large"}, ids(b, docs))
 	require.Len(t, b.files(), 2, "a file of what was refused is left")
 }
@@ -103,16 +110,24 @@ func TestDocumentsThatAreRefused(t *testing.T) {
 	} {
 		require.Contains(t, b.problem(http.MethodPost, docs+query, want.body, want.status), want.detail)
 	}
-	require.Contains(t, b.refused(http.StatusUnsupportedMediaType, http.MethodPost, docs, "x", "Content-Type", "pdf"), "no media type")
-	for _, form := range []string{"multipart/form-data; boundary=x", "multipart/mixed; boundary=x", "application/x-www-form-urlencoded"} {
-		require.Contains(t, b.refused(http.StatusUnsupportedMediaType, http.MethodPost, docs, "x", "Content-Type", form), "is a form: send the file alone")
+	require.Contains(t, b.refused(http.StatusUnsupportedMediaType, http.MethodPost, docs, "x", "Content-Type", "pdf"),
+		"no media type")
+	for _, form := range []string{"multipart/form-data; boundary=x", "multipart/mixed; boundary=x",
+		"application/x-www-form-urlencoded"} {
+		require.Contains(t, b.refused(http.StatusUnsupportedMediaType, http.MethodPost, docs, "x", "Content-Type", form),
+			"is a form: send the file alone")
 	}
-	require.Contains(t, b.refused(http.StatusUnsupportedMediaType, http.MethodPost, docs, "x", "Content-Encoding", "gzip"), "without Content-Encoding")
-	require.Contains(t, b.problem(http.MethodPost, acme+"/job-applications/a-2/documents", "x", http.StatusNotFound), "no job application")
+	require.Contains(t, b.refused(http.StatusUnsupportedMediaType, http.MethodPost, docs, "x", "Content-Encoding",
+		"gzip"), "without Content-Encoding")
+	require.Contains(t, b.problem(http.MethodPost, acme+"/job-applications/a-2/documents", "x", http.StatusNotFound),
+		"no job application")
 	large := strings.Repeat("x", 25<<20)
 	b.must(http.StatusCreated, http.MethodPost, docs+"?id=large", large)
-	require.Contains(t, b.problem(http.MethodPost, docs+"?id=larger", large+"x", http.StatusRequestEntityTooLarge), "larger than 25 MiB")
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, b.url+docs, io.MultiReader(strings.NewReader(large), strings.NewReader("x"))) // of a length that it does not say
+	require.Contains(t, b.problem(http.MethodPost, docs+"?id=larger", large+"x", http.StatusRequestEntityTooLarge),
+		"larger than 25 MiB")
+	// of a length that it does not say
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, b.url+docs,
+		io.MultiReader(strings.NewReader(large), strings.NewReader("x")))
 	require.NoError(t, err)
 	res, err := http.DefaultClient.Do(r)
 	require.NoError(t, err)
@@ -129,7 +144,8 @@ func TestAJobApplicationHasAHundredDocuments(t *testing.T) {
 	for n := range 100 {
 		b.must(http.StatusCreated, http.MethodPost, fmt.Sprint(application, "/documents?id=", n), "file")
 	}
-	require.Contains(t, b.problem(http.MethodPost, application+"/documents", "file", http.StatusConflict), "has 100 documents")
+	require.Contains(t, b.problem(http.MethodPost, application+"/documents", "file", http.StatusConflict),
+		"has 100 documents")
 }
 
 func TestARepeatedUploadIsOneDocument(t *testing.T) {

@@ -35,7 +35,8 @@ func testExportIsErased(t *testing.T, b *bench) {
 	const path = "/v1/tenants/acme/exports/u-1"
 	first := b.must(http.StatusOK, http.MethodPost, path+"/erase", "").body
 	require.Contains(t, first, `{"id":"u-1","receivedAt":"2026-11-20T12:00:00Z","erasedAt":"`)
-	require.Equal(t, first, b.must(http.StatusOK, http.MethodPost, path+"/erase", `{"cancel":true}`).body, "it stays as it is")
+	require.Equal(t, first, b.must(http.StatusOK, http.MethodPost, path+"/erase", `{"cancel":true}`).body,
+		"it stays as it is")
 	shown := b.must(http.StatusOK, http.MethodGet, path, "").body
 	require.Contains(t, shown, `"erasedAt":"`+parsed[done](b, reply{body: first}).ErasedAt)
 	require.Contains(t, shown, `"candidate":""`)
@@ -45,13 +46,15 @@ func testExportIsErased(t *testing.T, b *bench) {
 
 	// The sender's repeat is known anyway, and so is another body under its UUID.
 	for body, want := range map[string]inbox.Verdict{`{"candidate":{}}u-1`: inbox.Repeated, `{}`: inbox.Conflicting} {
-		res, err := inbox.Accept(t.Context(), b.Runtime.Store(), inbox.NewExport("acme", "u-1", []byte(body), gatewaytest.Noon))
+		res, err := inbox.Accept(t.Context(), b.Runtime.Store(),
+			inbox.NewExport("acme", "u-1", []byte(body), gatewaytest.Noon))
 		require.NoError(t, err)
 		require.Equal(t, want, res.Verdict)
 	}
 	told := b.Logged.FilterMessage("an API key changed something").FilterField(zap.Int("erased", 1)).All()
 	require.Len(t, told, 1)
-	require.Equal(t, map[string]any{"key": "admin endpoint", "request": "POST /v1/tenants/{tenant}/exports/{uuid}/erase", "tenant": "acme", "kind": "exports", "id": "u-1", "erased": int64(1)},
+	require.Equal(t, map[string]any{"key": "admin endpoint", "request": "POST /v1/tenants/{tenant}/exports/{uuid}/erase",
+		"tenant": "acme", "kind": "exports", "id": "u-1", "erased": int64(1)},
 		told[0].ContextMap())
 }
 
@@ -91,7 +94,8 @@ func testUnfinishedExportIsErasedWhenCancelled(t *testing.T, b *bench) {
 	} {
 		key := strings.ReplaceAll(what, " ", "-")
 		e, path := make(key), "/v1/tenants/acme/exports/"+key
-		require.Equal(t, "this export is not finished: "+what+"; have that cancelled with the erasure, or ask again once it has ended",
+		require.Equal(t, "this export is not finished: "+what+"; have that cancelled with the erasure, or ask "+
+			"again once it has ended",
 			b.problem(http.MethodPost, path+"/erase", "{}", http.StatusConflict))
 		require.NoError(t, b.Runtime.Store().LoadBody(t.Context(), e), what)
 		b.must(http.StatusOK, http.MethodPost, path+"/erase", `{"cancel":true}`)
@@ -122,12 +126,14 @@ func TestFaultyExportIsErased(t *testing.T) {
 		if _, err := tx.BeginRound(e.ID, []string{"crm"}, gatewaytest.Noon, e.DeliverTill); err != nil {
 			return err
 		}
-		if err := tx.InsertPendingDelivery(&hiring.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "crm", Round: 1, Outcome: hiring.Pending, CreatedAt: gatewaytest.Noon, UpdatedAt: gatewaytest.Noon}); err != nil {
+		if err := tx.InsertPendingDelivery(&hiring.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "crm", Round: 1,
+			Outcome: hiring.Pending, CreatedAt: gatewaytest.Noon, UpdatedAt: gatewaytest.Noon}); err != nil {
 			return err
 		}
 		return tx.MarkFault(e.ID, "Temporal refuses its workflow")
 	})
-	require.Contains(t, b.problem(http.MethodPost, "/v1/tenants/acme/exports/u-2/erase", "", http.StatusConflict), "not finished: its delivery to hris is held;")
+	require.Contains(t, b.problem(http.MethodPost, "/v1/tenants/acme/exports/u-2/erase", "", http.StatusConflict),
+		"not finished: its delivery to hris is held;")
 }
 
 func TestErasureIsRefused(t *testing.T) {
@@ -146,8 +152,10 @@ func TestErasureIsRefused(t *testing.T) {
 		{"/v1/tenants/nobody/erasures", `{"candidate":"c-1"}`, http.StatusNotFound, "no tenant of that name"},
 		{"/v1/tenants/acme/erasures", `{}`, http.StatusUnprocessableEntity, "candidate is missing"},
 		{"/v1/tenants/acme/erasures?candidate=c-1", `{"candidate":"c-1"}`, http.StatusBadRequest, "known are cursor, limit"},
-		{"/v1/tenants/acme/erasures", `{"candidate":"` + strings.Repeat("c", 1021) + `"}`, http.StatusUnprocessableEntity, "erase each of them by its UUID"},
-		{"/v1/tenants/acme/erasures", `{"candidate":"c\u0000"}`, http.StatusUnprocessableEntity, "erase each of them by its UUID"},
+		{"/v1/tenants/acme/erasures", `{"candidate":"` + strings.Repeat("c", 1021) + `"}`, http.StatusUnprocessableEntity,
+			"erase each of them by its UUID"},
+		{"/v1/tenants/acme/erasures", `{"candidate":"c\u0000"}`, http.StatusUnprocessableEntity,
+			"erase each of them by its UUID"},
 	} {
 		require.Contains(t, b.problem(http.MethodPost, one.path, one.body, one.status), one.want, one.path)
 	}
@@ -205,5 +213,6 @@ func TestExportsOfARemovedTenantAreErased(t *testing.T) {
 	b.export("former", "u-1", about("c-1"))
 	b.export("former", "u-2", about("c-1"))
 	b.must(http.StatusOK, http.MethodPost, "/v1/tenants/former/exports/u-1/erase", "")
-	require.Contains(t, b.must(http.StatusOK, http.MethodPost, "/v1/tenants/former/erasures", `{"candidate":"c-1"}`).body, `"u-2"`)
+	require.Contains(t, b.must(http.StatusOK, http.MethodPost, "/v1/tenants/former/erasures", `{"candidate":"c-1"}`).body,
+		`"u-2"`)
 }

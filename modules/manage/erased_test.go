@@ -33,7 +33,8 @@ func testErasedExport(t *testing.T, b *bench) {
 	require.Contains(t, shown, `"candidate":""`)
 	require.Contains(t, shown, `"answer":""`)
 	require.NotContains(t, b.must(http.StatusOK, http.MethodGet, "/v1/tenants/acme/exports/u-2", "").body, "erasedAt")
-	require.Contains(t, b.problem(http.MethodPost, "/v1/tenants/acme/exports/u-1/redeliver", "{}", http.StatusConflict), "was erased, by retention or on request")
+	require.Contains(t, b.problem(http.MethodPost, "/v1/tenants/acme/exports/u-1/redeliver", "{}", http.StatusConflict),
+		"was erased, by retention or on request")
 	out, _, err := b.cli("export", "show", "acme/u-1")
 	require.NoError(t, err)
 	require.Regexp(t, `(?m)^erased +`+later.Format(time.RFC3339)+`$`, out)

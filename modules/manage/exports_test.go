@@ -26,11 +26,13 @@ func TestShowHasAttemptsAndDocuments(t *testing.T) {
 		if err := tx.UpsertDelivery(d); err != nil {
 			return err
 		}
-		if err := tx.InsertAttempt(&hiring.Attempt{DeliveryID: d.ID, StartedAt: gatewaytest.Noon, Duration: 5 * time.Second, Error: "the connection was refused"}); err != nil {
+		if err := tx.InsertAttempt(&hiring.Attempt{DeliveryID: d.ID, StartedAt: gatewaytest.Noon, Duration: 5 * time.Second,
+			Error: "the connection was refused"}); err != nil {
 			return err
 		}
 		for n := range 2 {
-			if err := tx.InsertDocument(hiring.Document{ExportID: e.ID, Tenant: "acme", Position: n, SourceURL: []byte(sourceURL), CreatedAt: gatewaytest.Noon}); err != nil {
+			if err := tx.InsertDocument(hiring.Document{ExportID: e.ID, Tenant: "acme", Position: n,
+				SourceURL: []byte(sourceURL), CreatedAt: gatewaytest.Noon}); err != nil {
 				return err
 			}
 		}
@@ -39,7 +41,8 @@ func TestShowHasAttemptsAndDocuments(t *testing.T) {
 	documents, err := b.Runtime.Store().ListDocuments(t.Context(), e.ID)
 	require.NoError(t, err)
 	fetched := documents[0]
-	fetched.State, fetched.Tries, fetched.Size, fetched.Detected, fetched.FileName = hiring.Fetched, 1, 3, "application/pdf", fileName
+	fetched.State, fetched.Tries, fetched.Size, fetched.Detected, fetched.FileName = hiring.Fetched, 1, 3,
+		"application/pdf", fileName
 	fetched.SHA256, fetched.FetchedAt = []byte{0xab, 0xcd}, gatewaytest.Noon.Add(3*time.Second)
 	b.Write(t, func(tx *store.Tx) error {
 		_, err := tx.UpdateDocument(fetched)
@@ -66,14 +69,16 @@ func TestShowHasADocumentThatIsScanned(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	e := b.export("acme", "u-1")
-	d := &hiring.ApplicationDocument{Key: 1, Tenant: "acme", Application: "a-1", ID: "d", Blob: "f", SHA256: []byte{1}, CreatedAt: gatewaytest.Noon, Scan: hiring.ScanPending}
+	d := &hiring.ApplicationDocument{Key: 1, Tenant: "acme", Application: "a-1", ID: "d", Blob: "f", SHA256: []byte{1},
+		CreatedAt: gatewaytest.Noon, Scan: hiring.ScanPending}
 	b.Write(t, func(tx *store.Tx) error {
 		if _, err := tx.InsertApplicationDocument(d); err != nil {
 			return err
 		}
 		return tx.InsertOfferedDocument(d, e, 0, [32]byte{1})
 	})
-	require.Contains(t, b.must(http.StatusOK, http.MethodGet, "/v1/tenants/acme/exports/u-1", "").body, `"state":"scanning"`)
+	require.Contains(t, b.must(http.StatusOK, http.MethodGet, "/v1/tenants/acme/exports/u-1", "").body,
+		`"state":"scanning"`)
 }
 
 func TestAnswersAreTextOfBoundedLength(t *testing.T) {
@@ -82,7 +87,8 @@ func TestAnswersAreTextOfBoundedLength(t *testing.T) {
 	d := b.delivery(b.export("acme", "u-1"), "hris", hiring.Failed)
 	b.Write(t, func(tx *store.Tx) error {
 		for _, answer := range []string{"caf\xe9 \x00", strings.Repeat("\xff", 64<<10), strings.Repeat("é", 32<<10)} {
-			if err := tx.InsertAttempt(&hiring.Attempt{DeliveryID: d.ID, StartedAt: gatewaytest.Noon, Status: 500, Answer: []byte(answer)}); err != nil {
+			if err := tx.InsertAttempt(&hiring.Attempt{DeliveryID: d.ID, StartedAt: gatewaytest.Noon, Status: 500,
+				Answer: []byte(answer)}); err != nil {
 				return err
 			}
 		}
@@ -106,7 +112,8 @@ func TestTheLastAttemptsAreShown(t *testing.T) {
 		d := b.delivery(b.export("acme", "u-1"), "hris", hiring.Retrying)
 		b.Write(t, func(tx *store.Tx) error {
 			for range made {
-				if err := tx.InsertAttempt(&hiring.Attempt{DeliveryID: d.ID, StartedAt: gatewaytest.Noon, Status: 500}); err != nil {
+				if err := tx.InsertAttempt(&hiring.Attempt{DeliveryID: d.ID, StartedAt: gatewaytest.Noon,
+					Status: 500}); err != nil {
 					return err
 				}
 			}
@@ -125,7 +132,8 @@ func TestTheLastAttemptsAreShown(t *testing.T) {
 func TestUUIDsAreOpaque(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	for _, key := range []string{"a/b", "a//b", "..", ".", "a/../b", "50%", "%2F", "x?y#z", "redeliver", "u-1/redeliver", `"<&>"`} {
+	for _, key := range []string{"a/b", "a//b", "..", ".", "a/../b", "50%", "%2F", "x?y#z", "redeliver", "u-1/redeliver",
+		`"<&>"`} {
 		b.export("acme", key)
 		escaped := url.PathEscape(key)
 		if strings.Trim(key, ".") == "" {
@@ -133,7 +141,8 @@ func TestUUIDsAreOpaque(t *testing.T) {
 		}
 		shown := get[struct{ ID string }](b, "/v1/tenants/acme/exports/"+escaped)
 		require.Equal(t, key, shown.ID)
-		require.Contains(t, b.problem(http.MethodPost, "/v1/tenants/acme/exports/"+escaped+"/redeliver", `{"integrations":["nobody"]}`, http.StatusConflict), "nobody")
+		require.Contains(t, b.problem(http.MethodPost, "/v1/tenants/acme/exports/"+escaped+"/redeliver",
+			`{"integrations":["nobody"]}`, http.StatusConflict), "nobody")
 	}
 }
 
@@ -162,7 +171,8 @@ func TestRedeliverBeginsARound(t *testing.T) {
 	b.delivery(e, "hris", hiring.Failed, 500)
 	b.delivery(e, "crm", hiring.Delivered, 200)
 
-	status, _, answer := b.ask(http.MethodPost, "/v1/tenants/acme/exports/u-1/redeliver", `{"integrations":["hris","hris"]}`)
+	status, _, answer := b.ask(http.MethodPost, "/v1/tenants/acme/exports/u-1/redeliver",
+		`{"integrations":["hris","hris"]}`)
 	require.Equal(t, http.StatusAccepted, status, answer)
 	require.JSONEq(t, `{"round":1,"started":["hris"]}`, answer)
 	kept, err := b.Runtime.Store().Export(t.Context(), e.ID)
@@ -173,7 +183,8 @@ func TestRedeliverBeginsARound(t *testing.T) {
 	require.Zero(t, kept.DispatchedAt)
 	require.WithinDuration(t, time.Now().Add(hiring.DeliveryWindow), kept.DeliverTill, time.Minute)
 	require.Equal(t, "waiting", get[listed](b, "/v1/exports").Items[0].State)
-	require.Contains(t, b.problem(http.MethodPost, "/v1/tenants/acme/exports/u-1/redeliver", "", http.StatusConflict), "waits for Temporal")
+	require.Contains(t, b.problem(http.MethodPost, "/v1/tenants/acme/exports/u-1/redeliver", "", http.StatusConflict),
+		"waits for Temporal")
 }
 
 // What is on its way is shown before its first attempt has ended, and is not begun a second time.
@@ -186,12 +197,14 @@ func TestPendingIsShown(t *testing.T) {
 	type shown struct {
 		Deliveries []struct{ Integration, Outcome string }
 	}
-	for _, e := range []shown{get[shown](b, "/v1/tenants/acme/exports/u-1"), get[struct{ Items []shown }](b, "/v1/exports").Items[0]} {
+	for _, e := range []shown{get[shown](b, "/v1/tenants/acme/exports/u-1"),
+		get[struct{ Items []shown }](b, "/v1/exports").Items[0]} {
 		require.Len(t, e.Deliveries, 2)
 		require.Equal(t, "crm", e.Deliveries[1].Integration)
 		require.Equal(t, "pending", e.Deliveries[1].Outcome)
 	}
-	require.Contains(t, b.problem(http.MethodPost, "/v1/tenants/acme/exports/u-1/redeliver", `{"integrations":["crm"]}`, http.StatusServiceUnavailable), "under way")
+	require.Contains(t, b.problem(http.MethodPost, "/v1/tenants/acme/exports/u-1/redeliver", `{"integrations":["crm"]}`,
+		http.StatusServiceUnavailable), "under way")
 }
 
 func TestRedeliverToAll(t *testing.T) {
@@ -212,14 +225,21 @@ func TestRedeliverIsRefused(t *testing.T) {
 	held := b.export("acme", "held")
 	b.delivery(held, "hris", hiring.Held)
 	b.export("idle", "nowhere")
-	require.Contains(t, b.problem(http.MethodPost, "/v1/tenants/acme/exports/held/redeliver", "", http.StatusConflict), "hiregate integration enable acme/hris")
-	require.Contains(t, b.problem(http.MethodPost, "/v1/tenants/acme/exports/held/redeliver", `{"integrations":["nobody"]}`, http.StatusConflict), `no integration "nobody"`)
-	require.Contains(t, b.problem(http.MethodPost, "/v1/tenants/idle/exports/nowhere/redeliver", "", http.StatusConflict), "has no integration")
-	for _, body := range []string{`{`, `[]`, `"hris"`, `{"integrations":"hris"}`, `{"integration":["hris"]}`, `{"integrations":["hris"]} {}`, `{} x`} {
-		require.Contains(t, b.problem(http.MethodPost, "/v1/tenants/acme/exports/held/redeliver", body, http.StatusBadRequest), "the body")
+	require.Contains(t, b.problem(http.MethodPost, "/v1/tenants/acme/exports/held/redeliver", "", http.StatusConflict),
+		"hiregate integration enable acme/hris")
+	require.Contains(t, b.problem(http.MethodPost, "/v1/tenants/acme/exports/held/redeliver",
+		`{"integrations":["nobody"]}`, http.StatusConflict), `no integration "nobody"`)
+	require.Contains(t, b.problem(http.MethodPost, "/v1/tenants/idle/exports/nowhere/redeliver", "", http.StatusConflict),
+		"has no integration")
+	for _, body := range []string{`{`, `[]`, `"hris"`, `{"integrations":"hris"}`, `{"integration":["hris"]}`,
+		`{"integrations":["hris"]} {}`, `{} x`} {
+		require.Contains(t, b.problem(http.MethodPost, "/v1/tenants/acme/exports/held/redeliver", body,
+			http.StatusBadRequest), "the body")
 	}
-	require.Contains(t, b.problem(http.MethodPost, "/v1/tenants/acme/exports/held/redeliver", `{"integrations":[]}`, http.StatusBadRequest), "name at least one")
-	require.Contains(t, b.problem(http.MethodPost, "/v1/tenants/acme/exports/held/redeliver?force=1", "", http.StatusBadRequest), "no query parameters")
+	require.Contains(t, b.problem(http.MethodPost, "/v1/tenants/acme/exports/held/redeliver", `{"integrations":[]}`,
+		http.StatusBadRequest), "name at least one")
+	require.Contains(t, b.problem(http.MethodPost, "/v1/tenants/acme/exports/held/redeliver?force=1", "",
+		http.StatusBadRequest), "no query parameters")
 	kept, err := b.Runtime.Store().Export(t.Context(), held.ID)
 	require.NoError(t, err)
 	require.Zero(t, kept.Round)
@@ -229,7 +249,8 @@ func TestHurryingNeedsTemporal(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.delivery(b.export("acme", "u-1"), "hris", hiring.Retrying, 500)
-	require.Contains(t, b.problem(http.MethodPost, "/v1/tenants/acme/exports/u-1/redeliver", `{"integrations":["hris"]}`, http.StatusServiceUnavailable),
+	require.Contains(t, b.problem(http.MethodPost, "/v1/tenants/acme/exports/u-1/redeliver", `{"integrations":["hris"]}`,
+		http.StatusServiceUnavailable),
 		"Temporal, which carries it, does not answer")
 	b.requireCleanLog()
 }

@@ -43,12 +43,16 @@ func setup(t *testing.T) *bench {
 	t.Helper()
 	acme, globex := gatewaytest.Tenant("acme"), gatewaytest.Tenant("globex")
 	acme.Integrations = []hiring.Integration{
-		{Tenant: "acme", Name: "hris", URL: "https://hr.acme.example/" + urlPath + "?client=" + urlPath, Secret: secretKey, Documents: hiring.Rehost, Verify: true},
-		{Tenant: "acme", Name: "crm", URL: "https://crm.acme.example:8443/" + urlPath, Secret: secretKey, Documents: hiring.Passthrough, Verify: true},
-		{Tenant: "acme", Name: "own", URL: "https://own.acme.example/" + urlPath, Secret: secretKey, Documents: hiring.Passthrough},
+		{Tenant: "acme", Name: "hris", URL: "https://hr.acme.example/" + urlPath + "?client=" + urlPath, Secret: secretKey,
+			Documents: hiring.Rehost, Verify: true},
+		{Tenant: "acme", Name: "crm", URL: "https://crm.acme.example:8443/" + urlPath, Secret: secretKey,
+			Documents: hiring.Passthrough, Verify: true},
+		{Tenant: "acme", Name: "own", URL: "https://own.acme.example/" + urlPath, Secret: secretKey,
+			Documents: hiring.Passthrough},
 	}
 	globex.Integrations = []hiring.Integration{
-		{Tenant: "globex", Name: "hris", URL: "https://hr.globex.example/" + urlPath, Secret: secretKey, Documents: hiring.Rehost, Verify: true},
+		{Tenant: "globex", Name: "hris", URL: "https://hr.globex.example/" + urlPath, Secret: secretKey,
+			Documents: hiring.Rehost, Verify: true},
 	}
 	b := &bench{Bench: gatewaytest.New(t, acme, globex, gatewaytest.Tenant("idle")), t: t}
 	b.url = b.serve(func() *gateway.Gateway { return b.Gateway })
@@ -93,9 +97,12 @@ func (b *bench) export(tenant, key string, change ...func(*hiring.Export)) *hiri
 }
 
 // delivery puts a delivery of an export into the store, with an attempt for each status.
-func (b *bench) delivery(e *hiring.Export, integration string, outcome hiring.Outcome, statuses ...int) *hiring.Delivery {
+func (b *bench) delivery(
+	e *hiring.Export, integration string, outcome hiring.Outcome, statuses ...int,
+) *hiring.Delivery {
 	b.t.Helper()
-	d := &hiring.Delivery{ExportID: e.ID, Tenant: e.Tenant, Integration: integration, Outcome: outcome, Attempts: len(statuses),
+	d := &hiring.Delivery{ExportID: e.ID, Tenant: e.Tenant, Integration: integration, Outcome: outcome,
+		Attempts:  len(statuses),
 		CreatedAt: gatewaytest.Noon, UpdatedAt: gatewaytest.Noon.Add(2 * time.Second)}
 	switch outcome {
 	case hiring.Failed:
@@ -111,7 +118,8 @@ func (b *bench) delivery(e *hiring.Export, integration string, outcome hiring.Ou
 			return err
 		}
 		for _, status := range statuses {
-			a := &hiring.Attempt{DeliveryID: d.ID, StartedAt: gatewaytest.Noon, Duration: 1500 * time.Microsecond, Status: status, Answer: []byte(answered)}
+			a := &hiring.Attempt{DeliveryID: d.ID, StartedAt: gatewaytest.Noon, Duration: 1500 * time.Microsecond,
+				Status: status, Answer: []byte(answered)}
 			if err := tx.InsertAttempt(a); err != nil {
 				return err
 			}

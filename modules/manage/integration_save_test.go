@@ -63,7 +63,8 @@ func TestAnIntegrationIsSavedOnceItAnswered200(t *testing.T) {
 		"broken":   {500, "VERIFY was answered 500", "whywhy"},
 		"closing":  {0, "closed the connection", ""},
 	} {
-		a := b.must(http.StatusUnprocessableEntity, http.MethodPost, integrations, `{"name":"`+way+`","url":"`+address+`/`+way+`/x","secret":"s3cret"}`)
+		a := b.must(http.StatusUnprocessableEntity, http.MethodPost, integrations,
+			`{"name":"`+way+`","url":"`+address+`/`+way+`/x","secret":"s3cret"}`)
 		failed := parsed[failedVerify](b, a)
 		require.Contains(t, failed.Detail, want.detail)
 		require.Equal(t, want.status, failed.Transcript.Status)
@@ -74,7 +75,8 @@ func TestAnIntegrationIsSavedOnceItAnswered200(t *testing.T) {
 		require.Positive(t, failed.Transcript.DurationMs)
 		require.Empty(t, ids(b, integrations))
 	}
-	a := b.must(http.StatusCreated, http.MethodPost, integrations, `{"name":"ok","url":"`+address+`/ok/x","secret":"s3cret","retry":["10s","1m"],"inFlight":3}`)
+	a := b.must(http.StatusCreated, http.MethodPost, integrations,
+		`{"name":"ok","url":"`+address+`/ok/x","secret":"s3cret","retry":["10s","1m"],"inFlight":3}`)
 	require.Equal(t, "/v1/tenants/initech/integrations/ok", a.header.Get("Location"))
 	shown := b.must(http.StatusOK, http.MethodGet, integrations+"/ok", "")
 	require.Equal(t, shown.body, a.body)
@@ -84,7 +86,8 @@ func TestAnIntegrationIsSavedOnceItAnswered200(t *testing.T) {
 	require.NotContains(t, a.body, "/ok/x", "the rest of the URL may be a credential")
 	sent, _ := asked.Load("ok")
 	require.Equal(t, `{"data":"Service Verify Event"}`, sent)
-	require.Contains(t, b.refused(http.StatusConflict, http.MethodPost, integrations, `{"name":"ok","url":"`+address+`/ok/x","secret":"s3cret"}`), "of that name")
+	require.Contains(t, b.refused(http.StatusConflict, http.MethodPost, integrations,
+		`{"name":"ok","url":"`+address+`/ok/x","secret":"s3cret"}`), "of that name")
 	b.requireCleanLog()
 }
 
@@ -100,7 +103,8 @@ func TestPartnersThatCannotBeReached(t *testing.T) {
 		l.Addr().String(): "did not answer in time (20s at most)",
 		"127.0.0.1:1":     "refused",
 	} {
-		a := b.must(http.StatusUnprocessableEntity, http.MethodPost, integrations, `{"name":"x","url":"http://`+address+`/x","secret":"s"}`)
+		a := b.must(http.StatusUnprocessableEntity, http.MethodPost, integrations,
+			`{"name":"x","url":"http://`+address+`/x","secret":"s"}`)
 		failed := parsed[failedVerify](b, a)
 		require.Contains(t, failed.Transcript.Error, want)
 		require.Contains(t, failed.Detail, failed.Transcript.Error)
@@ -125,7 +129,8 @@ func TestURLsThatAreRefused(t *testing.T) {
 		"https://hr.example.com/" + strings.Repeat("x", 2<<10): "longer than 2 KiB",
 	} {
 		for _, ask := range [][2]string{{http.MethodPost, integrations}, {http.MethodPut, integrations + "/x"}} {
-			require.Contains(t, b.refused(http.StatusUnprocessableEntity, ask[0], ask[1], `{"name":"x","url":"`+address+`","secret":"s"}`), want, address)
+			require.Contains(t, b.refused(http.StatusUnprocessableEntity, ask[0], ask[1],
+				`{"name":"x","url":"`+address+`","secret":"s"}`), want, address)
 		}
 	}
 	for body, want := range map[string]string{
@@ -138,7 +143,8 @@ func TestURLsThatAreRefused(t *testing.T) {
 	} {
 		require.Contains(t, b.refused(http.StatusUnprocessableEntity, http.MethodPost, integrations, body), want)
 	}
-	require.Contains(t, b.refused(http.StatusUnprocessableEntity, http.MethodPut, integrations+"/x", `{"name":"y"}`), "another integration")
+	require.Contains(t, b.refused(http.StatusUnprocessableEntity, http.MethodPut, integrations+"/x", `{"name":"y"}`),
+		"another integration")
 }
 
 // An edit of URL or secret verifies again; when that fails the old setting stays. Any other edit sends nothing.
@@ -207,7 +213,8 @@ func TestWhatIsDeclaredIsReadOnly(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	for path, method := range map[string]string{
-		"/v1/tenants/acme": http.MethodPut, "/v1/tenants/globex": http.MethodDelete, "/v1/tenants/acme/integrations": http.MethodPost,
+		"/v1/tenants/acme": http.MethodPut, "/v1/tenants/globex": http.MethodDelete,
+		"/v1/tenants/acme/integrations":      http.MethodPost,
 		"/v1/tenants/acme/integrations/hris": http.MethodPut, "/v1/tenants/globex/integrations/hris": http.MethodDelete,
 	} {
 		body := ""

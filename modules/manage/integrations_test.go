@@ -14,7 +14,8 @@ import (
 func TestIntegrationsAreListed(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.status("acme", "hris", store.IntegrationStatus{State: hiring.Disabled, Reason: "it answered 410", Attempts: 2, UpdatedAt: gatewaytest.Noon})
+	b.status("acme", "hris", store.IntegrationStatus{State: hiring.Disabled, Reason: "it answered 410", Attempts: 2,
+		UpdatedAt: gatewaytest.Noon})
 	b.status("globex", "hris", store.IntegrationStatus{State: hiring.Configured, Attempts: 1, UpdatedAt: gatewaytest.Noon})
 	status, _, answer := b.ask(http.MethodGet, "/v1/integrations", "")
 	require.Equal(t, http.StatusOK, status)
@@ -28,8 +29,10 @@ func TestIntegrationsAreListed(t *testing.T) {
 func TestEnableWithoutTemporalIsNotLost(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	i := b.status("acme", "hris", store.IntegrationStatus{State: hiring.Disabled, Reason: "it answered 410", Attempts: 2, UpdatedAt: gatewaytest.Noon})
-	require.Contains(t, b.problem(http.MethodPost, "/v1/tenants/acme/integrations/hris/enable", "", http.StatusServiceUnavailable), "VERIFY is sent once that is back")
+	i := b.status("acme", "hris", store.IntegrationStatus{State: hiring.Disabled, Reason: "it answered 410", Attempts: 2,
+		UpdatedAt: gatewaytest.Noon})
+	require.Contains(t, b.problem(http.MethodPost, "/v1/tenants/acme/integrations/hris/enable", "",
+		http.StatusServiceUnavailable), "VERIFY is sent once that is back")
 	status, err := b.Runtime.Store().IntegrationStatus(t.Context(), i)
 	require.NoError(t, err)
 	require.Equal(t, hiring.NotConfigured, status.State, "the gateway verifies it by itself, now")
@@ -41,7 +44,8 @@ func TestEnableWhatNeedsNoVerify(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.status("acme", "hris", store.IntegrationStatus{State: hiring.Configured, Attempts: 1, UpdatedAt: gatewaytest.Noon})
-	i := b.status("acme", "own", store.IntegrationStatus{State: hiring.Disabled, Reason: "it answered 410", UpdatedAt: gatewaytest.Noon})
+	i := b.status("acme", "own", store.IntegrationStatus{State: hiring.Disabled, Reason: "it answered 410",
+		UpdatedAt: gatewaytest.Noon})
 	for _, name := range []string{"hris", "own"} {
 		status, _, answer := b.ask(http.MethodPost, "/v1/tenants/acme/integrations/"+name+"/enable", "")
 		require.Equal(t, http.StatusAccepted, status, answer)

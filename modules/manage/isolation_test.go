@@ -13,7 +13,8 @@ import (
 )
 
 // others is what the tenant acme has, as the parameters of the routes name it.
-var others = strings.NewReplacer("{tenant}", "acme", "{name}", "hris", "{step}", "applied", "{document}", "doc-1", "{uuid}", "u-1")
+var others = strings.NewReplacer("{tenant}", "acme", "{name}", "hris", "{step}", "applied", "{document}", "doc-1",
+	"{uuid}", "u-1")
 
 // bodies are good ones: nothing but the key stands against the requests.
 func bodyOf(path string) string {
@@ -36,8 +37,8 @@ func bodyOf(path string) string {
 	return `{}`
 }
 
-// TestAnotherTenantsKeySeesNothing walks every route of the OpenAPI document with the key of another tenant's admin: what it gets
-// is what it would get if there were nothing, and all stays as it is.
+// TestAnotherTenantsKeySeesNothing walks every route of the OpenAPI document with the key of another tenant's admin:
+// what it gets is what it would get if there were nothing, and all stays as it is.
 func TestAnotherTenantsKeySeesNothing(t *testing.T) {
 	t.Parallel()
 	onEach(t, testAnotherTenantsKeySeesNothing)
@@ -86,7 +87,8 @@ func testAnotherTenantsKeySeesNothing(t *testing.T, b *bench) {
 					continue
 				}
 				require.Equal(t, http.StatusNotFound, got.status, "%s %s: %s", method, address, got.body)
-				require.Equal(t, globex.send(method, nowhere, body, headers...).body, got.body, "%s %s tells what is there", method, address)
+				require.Equal(t, globex.send(method, nowhere, body, headers...).body, got.body, "%s %s tells what is there",
+					method, address)
 			}
 		}
 	}
@@ -106,7 +108,8 @@ func testAnotherTenantsKeySeesNothing(t *testing.T, b *bench) {
 // everything is all that the tenant acme has, as an admin of all reads it.
 func (b *bench) everything() (all []string) {
 	for _, path := range []string{
-		"", "/integrations", "/candidates", "/jobs", "/steps", "/steps/applied/helper", "/job-applications", "/job-applications/a-1/documents",
+		"", "/integrations", "/candidates", "/jobs", "/steps", "/steps/applied/helper", "/job-applications",
+		"/job-applications/a-1/documents",
 		"/job-applications/a-1/transitions", "/exports", "/exports/u-1",
 	} {
 		all = append(all, b.must(http.StatusOK, http.MethodGet, acme+path, "").body)

@@ -172,7 +172,8 @@ func TestGatewayThatIsNotThere(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.url = b.serve(func() *gateway.Gateway { return nil })
-	require.Contains(t, b.problem(http.MethodGet, "/v1/exports", "", http.StatusServiceUnavailable), "no gateway is running here")
+	require.Contains(t, b.problem(http.MethodGet, "/v1/exports", "", http.StatusServiceUnavailable),
+		"no gateway is running here")
 
 	b.url = b.serve(func() *gateway.Gateway { return b.Gateway })
 	require.NoError(t, b.Runtime.Store().Close())

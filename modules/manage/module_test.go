@@ -24,11 +24,14 @@ func TestAdminEndpoint(t *testing.T) {
 	folder := t.TempDir()
 	load := func(listen string, enforceOrigin bool, integration string) {
 		t.Helper()
-		config := map[string]any{"admin": map[string]any{"listen": listen, "enforce_origin": enforceOrigin, "config": map[string]any{"persist": false}}}
+		config := map[string]any{"admin": map[string]any{"listen": listen, "enforce_origin": enforceOrigin,
+			"config": map[string]any{"persist": false}}}
 		if integration != "" {
 			config["apps"] = map[string]any{"hiregate": map[string]any{
-				"dev": true, "public_url": "https://gate.example.com", "database": "sqlite://" + filepath.Join(folder, "hiregate.db"),
-				"documents": "file://" + filepath.Join(folder, "documents"), "temporal": map[string]any{"address": gatewaytest.Nowhere},
+				"dev": true, "public_url": "https://gate.example.com",
+				"database":  "sqlite://" + filepath.Join(folder, "hiregate.db"),
+				"documents": "file://" + filepath.Join(folder, "documents"),
+				"temporal":  map[string]any{"address": gatewaytest.Nowhere},
 				"tenants": []any{map[string]any{"name": "acme", "secrets": []string{"acme-secret"}, "integrations": []any{
 					map[string]any{"name": integration, "url": "https://hr.acme.example/" + urlPath, "secret": secretKey},
 				}}},
@@ -55,14 +58,16 @@ func TestAdminEndpoint(t *testing.T) {
 		if step.integration == "" {
 			require.Eventually(t, func() bool {
 				_, err := list()
-				return err != nil && err.Error() == "no gateway is running here: its configuration has no global option hiregate, or it is just starting or ending"
+				return err != nil && err.Error() == "no gateway is running here: its configuration has no global option "+
+					"hiregate, or it is just starting or ending"
 			}, 5*time.Second, 10*time.Millisecond)
 			continue
 		}
 		require.Eventually(t, func() bool {
 			out, err := list()
-			return err == nil && out == `{"id":"`+step.integration+`","tenant":"acme","name":"`+step.integration+`","state":"not_configured","reason":"VERIFY was not sent yet","attempts":0,`+
-				`"url":"https://hr.acme.example","documents":"rehost","standardWebhooks":false,"inFlight":16,"declared":true}`+"\n"
+			return err == nil &&
+				out == `{"id":"`+step.integration+`","tenant":"acme","name":"`+step.integration+`","state":"not_configured","reason":"VERIFY was not sent yet","attempts":0,`+
+					`"url":"https://hr.acme.example","documents":"rehost","standardWebhooks":false,"inFlight":16,"declared":true}`+"\n"
 		}, 5*time.Second, 10*time.Millisecond, "%+v", step)
 	}
 }

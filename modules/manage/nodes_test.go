@@ -16,10 +16,12 @@ import (
 // What one node deletes and another adds to at the same moment is not left in pieces.
 func TestDeletingBesideAnotherNode(t *testing.T) {
 	t.Parallel()
-	const job, candidate, documents = "/v1/tenants/acme/jobs/NURSE-1", "/v1/tenants/acme/candidates/c-1", application + "/documents"
+	const job, candidate, documents = "/v1/tenants/acme/jobs/NURSE-1", "/v1/tenants/acme/candidates/c-1",
+		application + "/documents"
 	row := hiring.Row{Tenant: "acme"}
 	apply := func(tx *store.Tx) error {
-		return tx.UpsertJobApplication(&hiring.JobApplication{Row: row, ID: "a-1", Candidate: "c-1", Job: "NURSE-1"}, gatewaytest.Noon)
+		return tx.UpsertJobApplication(&hiring.JobApplication{Row: row, ID: "a-1", Candidate: "c-1", Job: "NURSE-1"},
+			gatewaytest.Noon)
 	}
 	for name, test := range map[string]struct {
 		applied bool // there is a job application already
@@ -40,7 +42,8 @@ func TestDeletingBesideAnotherNode(t *testing.T) {
 			applied: true,
 			before:  func(tx *store.Tx) error { _, _, err := tx.LockJobApplication("acme", "a-1"); return err },
 			after: func(tx *store.Tx) error {
-				_, err := tx.InsertApplicationDocument(&hiring.ApplicationDocument{Key: 1, Tenant: "acme", Application: "a-1", ID: "d-1", SHA256: []byte{1}, CreatedAt: gatewaytest.Noon})
+				_, err := tx.InsertApplicationDocument(&hiring.ApplicationDocument{Key: 1, Tenant: "acme", Application: "a-1",
+					ID: "d-1", SHA256: []byte{1}, CreatedAt: gatewaytest.Noon})
 				return err
 			},
 			method: http.MethodDelete, path: application, want: http.StatusNoContent,
@@ -53,7 +56,8 @@ func TestDeletingBesideAnotherNode(t *testing.T) {
 				}
 				return tx.DeleteJob(j)
 			},
-			method: http.MethodPut, path: application, body: `{"candidate":"c-1","jobBoardCode":"NURSE-1"}`, want: http.StatusUnprocessableEntity,
+			method: http.MethodPut, path: application, body: `{"candidate":"c-1","jobBoardCode":"NURSE-1"}`,
+			want: http.StatusUnprocessableEntity,
 		},
 		"applying of a candidate who goes": {
 			before: func(tx *store.Tx) error {

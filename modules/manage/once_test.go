@@ -25,7 +25,8 @@ func testARepeatGetsTheSameAnswer(t *testing.T, b *bench) {
 	b = b.keyed()
 	k := b.as(b.key("root", "", hiring.Admin))
 	post := func(b *bench, name, key string) reply {
-		return b.send(http.MethodPost, "/v1/tenants/acme/api-users", `{"userName":"`+name+`","password":"correct horse"}`, "Idempotency-Key", key)
+		return b.send(http.MethodPost, "/v1/tenants/acme/api-users", `{"userName":"`+name+`","password":"correct horse"}`,
+			"Idempotency-Key", key)
 	}
 	first := post(k, "p@example.com", "once")
 	require.Equal(t, http.StatusCreated, first.status)
@@ -42,7 +43,8 @@ func testARepeatGetsTheSameAnswer(t *testing.T, b *bench) {
 
 	require.Equal(t, http.StatusUnprocessableEntity, post(k, "q@example.com", "once").status)
 	require.Equal(t, http.StatusConflict, post(k, "p@example.com", "other").status, "the name is taken")
-	require.Equal(t, http.StatusConflict, post(b.as(b.key("root2", "", hiring.Admin)), "p@example.com", "once").status, "another's key")
+	require.Equal(t, http.StatusConflict, post(b.as(b.key("root2", "", hiring.Admin)), "p@example.com", "once").status,
+		"another's key")
 	b.Clock.Advance(time.Hour)
 	require.Equal(t, http.StatusConflict, post(k, "p@example.com", "once").status, "it is kept for longer than a day")
 }
@@ -51,7 +53,8 @@ func testARepeatGetsTheSameAnswer(t *testing.T, b *bench) {
 func TestNoSecretIsKeptForRepeats(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	made := parsed[struct{ Key, ID string }](b, b.must(http.StatusCreated, http.MethodPost, "/v1/api-keys", newKey, "Idempotency-Key", "my-own-key-1"))
+	made := parsed[struct{ Key, ID string }](b, b.must(http.StatusCreated, http.MethodPost, "/v1/api-keys", newKey,
+		"Idempotency-Key", "my-own-key-1"))
 	var kept []byte
 	for _, name := range []string{"hiregate.db", "hiregate.db-wal"} {
 		raw, err := os.ReadFile(filepath.Join(b.Folder, name))
@@ -127,7 +130,8 @@ func TestIdempotencyKeysAreVisibleASCII(t *testing.T) {
 		for _, key := range keys {
 			headers = append(headers, "Idempotency-Key", key)
 		}
-		require.Contains(t, b.refused(http.StatusBadRequest, http.MethodPost, "/v1/api-keys", newKey, headers...), "1 to 255 visible ASCII")
+		require.Contains(t, b.refused(http.StatusBadRequest, http.MethodPost, "/v1/api-keys", newKey, headers...),
+			"1 to 255 visible ASCII")
 	}
 	b.must(http.StatusCreated, http.MethodPost, "/v1/api-keys", newKey, "Idempotency-Key", strings.Repeat("~", 255))
 }

@@ -34,7 +34,8 @@ type contract struct {
 
 var document = sync.OnceValues(func() (*contract, error) {
 	w := httptest.NewRecorder()
-	manage.NewKeyed(func() *gateway.Gateway { return nil }, zap.NewNop()).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/openapi.json", nil))
+	manage.NewKeyed(func() *gateway.Gateway { return nil }, zap.NewNop()).ServeHTTP(w,
+		httptest.NewRequest(http.MethodGet, "/openapi.json", nil))
 	if w.Code != http.StatusOK || w.Header().Get("Content-Type") != "application/json" {
 		return nil, fmt.Errorf("the document is not served: %d", w.Code)
 	}
@@ -42,7 +43,8 @@ var document = sync.OnceValues(func() (*contract, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &contract{root: root.(map[string]any), compiler: jsonschema.NewCompiler(), compiled: map[string]*jsonschema.Schema{}}
+	c := &contract{root: root.(map[string]any), compiler: jsonschema.NewCompiler(),
+		compiled: map[string]*jsonschema.Schema{}}
 	c.compiler.AssertFormat()
 	return c, c.compiler.AddResource(documentURL, root)
 })
@@ -88,7 +90,8 @@ func (c *contract) operation(method, escapedPath string) string {
 		matches := func(template, segment string) bool {
 			return template == segment || strings.HasPrefix(template, "{") && segment != ""
 		}
-		if _, ok := item.(map[string]any)[strings.ToLower(method)]; ok && slices.EqualFunc(strings.Split(path, "/"), segments, matches) {
+		if _, ok := item.(map[string]any)[strings.ToLower(method)]; ok &&
+			slices.EqualFunc(strings.Split(path, "/"), segments, matches) {
 			return "/paths/" + escape(path) + "/" + strings.ToLower(method)
 		}
 	}
@@ -127,7 +130,8 @@ func (c *contract) check(method, escapedPath string, sent []byte, res *http.Resp
 		return err
 	}
 	request, at := c.at(operation + "/requestBody/content/application~1json")
-	file := res.Request != nil && !strings.Contains(strings.ToLower(res.Request.Header.Get("Content-Type")), "json") // as it is
+	// as it is
+	file := res.Request != nil && !strings.Contains(strings.ToLower(res.Request.Header.Get("Content-Type")), "json")
 	if res.StatusCode/100 != 2 || request == nil || len(sent) == 0 || file {
 		return nil
 	}
@@ -173,7 +177,8 @@ func (d described) RoundTrip(r *http.Request) (*http.Response, error) {
 		err = c.check(r.Method, strings.TrimPrefix(r.URL.EscapedPath(), d.mount), sent, res, body)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s %s: the answer %d is not as openapi.json says: %w\n%s", r.Method, r.URL.Path, res.StatusCode, err, body)
+		return nil, fmt.Errorf("%s %s: the answer %d is not as openapi.json says: %w\n%s", r.Method, r.URL.Path,
+			res.StatusCode, err, body)
 	}
 	return res, nil
 }
@@ -202,7 +207,8 @@ func TestOpenAPIIsValid(t *testing.T) {
 	c, err := document()
 	require.NoError(t, err)
 	require.Regexp(t, `^3\.1\.\d+$`, c.root["openapi"])
-	require.Subset(t, []string{"openapi", "info", "servers", "security", "tags", "paths", "components"}, slices.Collect(maps.Keys(c.root)))
+	require.Subset(t, []string{"openapi", "info", "servers", "security", "tags", "paths", "components"},
+		slices.Collect(maps.Keys(c.root)))
 	info := c.root["info"].(map[string]any)
 	require.NotEmpty(t, info["title"])
 	require.NotEmpty(t, info["version"])
@@ -241,7 +247,9 @@ func TestOpenAPIIsValid(t *testing.T) {
 	}
 }
 
-func (c *contract) requireOperation(t *testing.T, path, method string, o map[string]any, inPath any, ids map[string]bool) {
+func (c *contract) requireOperation(
+	t *testing.T, path, method string, o map[string]any, inPath any, ids map[string]bool,
+) {
 	t.Helper()
 	at := method + " " + path
 	id, _ := o["operationId"].(string)
@@ -251,7 +259,8 @@ func (c *contract) requireOperation(t *testing.T, path, method string, o map[str
 	require.NotEmpty(t, o["summary"], at)
 	require.Len(t, o["tags"], 1, at)
 	require.Contains(t, fmt.Sprint(c.root["tags"]), o["tags"].([]any)[0], at)
-	require.Equal(t, method == "post" || method == "put", o["requestBody"] != nil || method == "post" && regexp.MustCompile(`/(enable|release|totp)$`).MatchString(path), at)
+	require.Equal(t, method == "post" || method == "put", o["requestBody"] != nil || method == "post" &&
+		regexp.MustCompile(`/(enable|release|totp)$`).MatchString(path), at)
 	shared, _ := inPath.([]any)
 	own, _ := o["parameters"].([]any)
 	seen := map[string]bool{}

@@ -20,16 +20,19 @@ const application = "/v1/tenants/acme/job-applications/a-1"
 // people fills the tenant acme with a candidate, a job, two steps and a job application.
 func (b *bench) people() {
 	b.t.Helper()
-	b.must(http.StatusCreated, http.MethodPut, "/v1/tenants/acme/candidates/c-1", `{"name":{"given":"Zoë"},"email":["Zoe@example.org"]}`)
+	b.must(http.StatusCreated, http.MethodPut, "/v1/tenants/acme/candidates/c-1",
+		`{"name":{"given":"Zoë"},"email":["Zoe@example.org"]}`)
 	b.must(http.StatusCreated, http.MethodPut, "/v1/tenants/acme/jobs/NURSE-1", `{"id":"job-1","title":"Nurse"}`)
-	b.must(http.StatusOK, http.MethodPut, "/v1/tenants/acme/steps", `{"items":[{"id":"applied","name":"Applied"},{"id":"hired","name":"Hired","category":"Done"}]}`)
+	b.must(http.StatusOK, http.MethodPut, "/v1/tenants/acme/steps",
+		`{"items":[{"id":"applied","name":"Applied"},{"id":"hired","name":"Hired","category":"Done"}]}`)
 	b.must(http.StatusCreated, http.MethodPut, application, `{"candidate":"c-1","jobBoardCode":"NURSE-1"}`)
 }
 
 // initech makes a tenant that is kept in the database.
 func (b *bench) initech() {
 	b.t.Helper()
-	b.must(http.StatusCreated, http.MethodPut, "/v1/tenants/initech", `{"name":"Initech","secrets":["initech-inbound-key"]}`)
+	b.must(http.StatusCreated, http.MethodPut, "/v1/tenants/initech",
+		`{"name":"Initech","secrets":["initech-inbound-key"]}`)
 }
 
 // partner is a partner's server, which the gateway may send to.
@@ -53,12 +56,13 @@ func (b *bench) allowLoopback() {
 // files are the files of the document store.
 func (b *bench) files() (all []string) {
 	b.t.Helper()
-	require.NoError(b.t, filepath.WalkDir(filepath.Join(b.Folder, "documents"), func(path string, d fs.DirEntry, err error) error {
-		if err == nil && !d.IsDir() {
-			all = append(all, path)
-		}
-		return err
-	}))
+	require.NoError(b.t, filepath.WalkDir(filepath.Join(b.Folder, "documents"),
+		func(path string, d fs.DirEntry, err error) error {
+			if err == nil && !d.IsDir() {
+				all = append(all, path)
+			}
+			return err
+		}))
 	return all
 }
 
@@ -126,5 +130,6 @@ func testListsArePaged(t *testing.T, b *bench) {
 	require.Equal(t, []string{"acme", "globex", "idle"}, pagedIDs(b, "/v1/tenants"))
 
 	next := *get[listed](b, "/v1/tenants/acme/candidates?limit=1").Next
-	require.Contains(t, b.problem(http.MethodGet, "/v1/tenants/acme/jobs?cursor="+next, "", http.StatusBadRequest), "this is no cursor")
+	require.Contains(t, b.problem(http.MethodGet, "/v1/tenants/acme/jobs?cursor="+next, "", http.StatusBadRequest),
+		"this is no cursor")
 }

@@ -41,7 +41,8 @@ func testPreconditions(t *testing.T, b *bench) {
 		}
 		made := put(status, "If-None-Match", "*").header.Get("ETag")
 		require.NotEmpty(t, made)
-		require.Contains(t, b.refused(http.StatusPreconditionFailed, http.MethodPut, path, body, "If-None-Match", "*"), "it is there already")
+		require.Contains(t, b.refused(http.StatusPreconditionFailed, http.MethodPut, path, body, "If-None-Match", "*"),
+			"it is there already")
 		shown := b.must(http.StatusOK, http.MethodGet, path, "")
 		require.Equal(t, made, shown.header.Get("ETag"))
 		for _, known := range []string{made, "*", `"x", W/` + made} {
@@ -53,7 +54,8 @@ func testPreconditions(t *testing.T, b *bench) {
 
 		changed := put(http.StatusOK, "If-Match", made).header.Get("ETag")
 		require.NotEqual(t, made, changed)
-		require.Contains(t, b.refused(http.StatusPreconditionFailed, http.MethodPut, path, body, "If-Match", made), "changed since you read it")
+		require.Contains(t, b.refused(http.StatusPreconditionFailed, http.MethodPut, path, body, "If-Match", made),
+			"changed since you read it")
 		put(http.StatusPreconditionFailed, "If-Match", "W/"+changed) // a weak tag says no more than that it is much the same
 		put(http.StatusOK, "If-Match", `"x", `+changed)
 		put(http.StatusOK, "If-Match", "*")
@@ -72,7 +74,8 @@ func testPreconditions(t *testing.T, b *bench) {
 		}
 
 		b.Clock.Advance(time.Second)
-		require.NotEqual(t, made, put(status).header.Get("ETag"), "%s: what was made anew is taken for what was deleted", path)
+		require.NotEqual(t, made, put(status).header.Get("ETag"), "%s: what was made anew is taken for what was deleted",
+			path)
 		b.must(http.StatusOK, http.MethodGet, path, "", "If-None-Match", made)
 		put(http.StatusPreconditionFailed, "If-Match", made)
 	}
@@ -112,7 +115,8 @@ func TestWhatIsShownBesideAVersionCounts(t *testing.T) {
 		b.must(http.StatusPreconditionFailed, http.MethodPut, tenant, `{}`, "If-Match", alone)
 		b.must(http.StatusNotModified, http.MethodGet, tenant, "", "If-None-Match", etag(tenant))
 
-		b.status("initech", "hris", store.IntegrationStatus{State: hiring.Disabled, Reason: "it answered 410", Attempts: 1, UpdatedAt: b.Clock.Now()})
+		b.status("initech", "hris", store.IntegrationStatus{State: hiring.Disabled, Reason: "it answered 410", Attempts: 1,
+			UpdatedAt: b.Clock.Now()})
 		b.must(http.StatusOK, http.MethodGet, hris, "", "If-None-Match", made)
 		b.must(http.StatusPreconditionFailed, http.MethodPut, hris, `{"inFlight":3}`, "If-Match", made)
 		b.must(http.StatusPreconditionFailed, http.MethodDelete, hris, "", "If-Match", made)
@@ -134,12 +138,15 @@ func TestAnIntegrationThatChangesDuringVerifyIsKept(t *testing.T) {
 	var disable atomic.Bool
 	address := b.partner(func(http.ResponseWriter, *http.Request) {
 		if disable.Load() {
-			b.status("initech", "hris", store.IntegrationStatus{State: hiring.Disabled, Reason: "it answered 410", UpdatedAt: b.Clock.Now()})
+			b.status("initech", "hris", store.IntegrationStatus{State: hiring.Disabled, Reason: "it answered 410",
+				UpdatedAt: b.Clock.Now()})
 		}
 	})
-	made := b.must(http.StatusCreated, http.MethodPut, integrations+"/hris", `{"url":"`+address+`/x","secret":"s"}`).header.Get("ETag")
+	made := b.must(http.StatusCreated, http.MethodPut, integrations+"/hris",
+		`{"url":"`+address+`/x","secret":"s"}`).header.Get("ETag")
 	disable.Store(true)
-	b.must(http.StatusPreconditionFailed, http.MethodPut, integrations+"/hris", `{"url":"`+address+`/y"}`, "If-Match", made)
+	b.must(http.StatusPreconditionFailed, http.MethodPut, integrations+"/hris", `{"url":"`+address+`/y"}`, "If-Match",
+		made)
 	i, _ := b.Config.Integration("initech", "hris")
 	require.Equal(t, address+"/x", i.URL)
 }
@@ -191,7 +198,8 @@ func TestAnOAuthClientIsChangedAsItWasRead(t *testing.T) {
 		const path, settings = "/v1/oauth-clients/payroll", `"redirectUris":["https://app.example.com/cb"]}`
 		etag := func() string { return b.must(http.StatusOK, http.MethodGet, path, "").header.Get("ETag") }
 		b.must(http.StatusPreconditionFailed, http.MethodPut, path, `{"name":"A",`+settings, "If-Match", "*")
-		made := b.must(http.StatusCreated, http.MethodPost, "/v1/oauth-clients", `{"id":"payroll","name":"A",`+settings).header.Get("ETag")
+		made := b.must(http.StatusCreated, http.MethodPost, "/v1/oauth-clients",
+			`{"id":"payroll","name":"A",`+settings).header.Get("ETag")
 		require.NotEmpty(t, made)
 		require.Equal(t, made, etag())
 		b.must(http.StatusNotModified, http.MethodGet, path, "", "If-None-Match", made)
@@ -199,8 +207,10 @@ func TestAnOAuthClientIsChangedAsItWasRead(t *testing.T) {
 		changed := b.must(http.StatusOK, http.MethodPut, path, `{"name":"B",`+settings, "If-Match", made).header.Get("ETag")
 		require.NotEqual(t, made, changed)
 		require.Equal(t, changed, etag())
-		require.Contains(t, b.refused(http.StatusPreconditionFailed, http.MethodPut, path, `{"name":"C",`+settings, "If-Match", made), "changed since you read it")
-		require.Contains(t, b.refused(http.StatusPreconditionFailed, http.MethodPut, path, `{"name":"C",`+settings, "If-None-Match", "*"), "it is there already")
+		require.Contains(t, b.refused(http.StatusPreconditionFailed, http.MethodPut, path, `{"name":"C",`+settings,
+			"If-Match", made), "changed since you read it")
+		require.Contains(t, b.refused(http.StatusPreconditionFailed, http.MethodPut, path, `{"name":"C",`+settings,
+			"If-None-Match", "*"), "it is there already")
 		require.Equal(t, changed, etag())
 
 		b.Clock.Advance(time.Second)

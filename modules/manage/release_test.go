@@ -33,11 +33,13 @@ func TestQuarantineIsListedAndShown(t *testing.T) {
 	require.Equal(t, []string{"globex/broken", "acme/broken"}, get[listed](b, "/v1/exports?quarantined=true").ids())
 	e := get[map[string]any](b, "/v1/tenants/acme/exports/broken")
 	require.Equal(t, true, e["quarantined"])
-	require.Equal(t, []any{map[string]any{"pointer": "/candidate/person", "rule": "required", "found": "absent"}}, e["findings"])
+	require.Equal(t, []any{map[string]any{"pointer": "/candidate/person", "rule": "required", "found": "absent"}},
+		e["findings"])
 	require.NotContains(t, get[map[string]any](b, "/v1/tenants/acme/exports/fine"), "findings")
 }
 
-// What was parked begins the next round, in which everything goes on its way together; what waits at its gate stays in its own.
+// What was parked begins the next round, in which everything goes on its way together; what waits at its gate stays in
+// its own.
 func TestReleaseFromQuarantine(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -46,7 +48,8 @@ func TestReleaseFromQuarantine(t *testing.T) {
 	b.park(b.delivery(e, "crm", hiring.Held))
 	b.delivery(e, "own", hiring.Held)
 	path := "/v1/tenants/acme/exports/u-1"
-	require.Contains(t, b.problem(http.MethodPost, path+"/redeliver", "", http.StatusConflict), "hiregate export release acme/u-1")
+	require.Contains(t, b.problem(http.MethodPost, path+"/redeliver", "", http.StatusConflict),
+		"hiregate export release acme/u-1")
 
 	status, _, answer := b.ask(http.MethodPost, path+"/release", "")
 	require.Equal(t, http.StatusAccepted, status, answer)
@@ -70,9 +73,12 @@ func TestReleaseIsRefused(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.export("acme", "u-1")
-	require.Contains(t, b.problem(http.MethodPost, "/v1/tenants/acme/exports/u-1/release", "", http.StatusConflict), "not in quarantine")
-	require.Contains(t, b.problem(http.MethodPost, "/v1/tenants/acme/exports/u-2/release", "", http.StatusNotFound), "no export of that UUID")
-	require.Contains(t, b.problem(http.MethodPost, "/v1/tenants/acme/exports/u-1/release?force=1", "", http.StatusBadRequest), "no query parameters")
+	require.Contains(t, b.problem(http.MethodPost, "/v1/tenants/acme/exports/u-1/release", "", http.StatusConflict),
+		"not in quarantine")
+	require.Contains(t, b.problem(http.MethodPost, "/v1/tenants/acme/exports/u-2/release", "", http.StatusNotFound),
+		"no export of that UUID")
+	require.Contains(t, b.problem(http.MethodPost, "/v1/tenants/acme/exports/u-1/release?force=1", "",
+		http.StatusBadRequest), "no query parameters")
 }
 
 // An integration that is configured releases what is parked for it, but nothing that is in quarantine.
@@ -95,8 +101,8 @@ func TestConfiguredIntegrationPassesOverQuarantine(t *testing.T) {
 	require.Zero(t, round(broken), "it left quarantine by itself")
 }
 
-// The URLs of a triggered export's documents end when they end: until then a redelivery goes on to the same end, afterwards there
-// is none.
+// The URLs of a triggered export's documents end when they end: until then a redelivery goes on to the same end,
+// afterwards there is none.
 func TestTriggeredExportKeepsItsEnd(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -111,7 +117,8 @@ func TestTriggeredExportKeepsItsEnd(t *testing.T) {
 	e := trigger("u-1", end)
 	hash := [32]byte{1}
 	b.Write(t, func(tx *store.Tx) error {
-		return tx.InsertDocument(hiring.Document{ExportID: e.ID, Tenant: "acme", SourceURL: []byte(sourceURL), CreatedAt: end})
+		return tx.InsertDocument(hiring.Document{ExportID: e.ID, Tenant: "acme", SourceURL: []byte(sourceURL),
+			CreatedAt: end})
 	})
 	documents, err := b.Runtime.Store().ListDocuments(t.Context(), e.ID)
 	require.NoError(t, err)
@@ -127,7 +134,8 @@ func TestTriggeredExportKeepsItsEnd(t *testing.T) {
 	require.Equal(t, end, till, "its documents can be had for longer")
 
 	over := trigger("u-2", time.Now().Add(-time.Second))
-	require.Contains(t, b.problem(http.MethodPost, "/v1/tenants/acme/exports/u-2/redeliver", "", http.StatusConflict), "export the candidate again")
+	require.Contains(t, b.problem(http.MethodPost, "/v1/tenants/acme/exports/u-2/redeliver", "", http.StatusConflict),
+		"export the candidate again")
 	kept, err = b.Runtime.Store().Export(t.Context(), over.ID)
 	require.NoError(t, err)
 	require.Zero(t, kept.Round)

@@ -27,7 +27,8 @@ func testExportsOfARemovedTenant(t *testing.T, b *bench) {
 	b.must(http.StatusOK, http.MethodDelete, "/v1/tenants/initech", "")
 	delete(b.Config.Tenants, "globex")
 
-	for _, path := range []string{"/v1/exports?outcome=delivered", "/v1/tenants/initech/exports", "/v1/tenants/initech/exports?integration=hris"} {
+	for _, path := range []string{"/v1/exports?outcome=delivered", "/v1/tenants/initech/exports",
+		"/v1/tenants/initech/exports?integration=hris"} {
 		require.Equal(t, []string{"initech/u-1"}, get[listed](b, path).ids(), path)
 	}
 	require.Empty(t, get[listed](b, "/v1/tenants/initech/exports?outcome=failed").ids())
@@ -36,11 +37,13 @@ func testExportsOfARemovedTenant(t *testing.T, b *bench) {
 	}
 	b.export("acme", "u-3")
 	require.NotContains(t, b.must(http.StatusOK, http.MethodGet, "/v1/tenants/acme/exports", "").body, "tenantRemoved")
-	for path, want := range map[string]string{"/v1/tenants/initech/exports/u-2": "no tenant of that name", "/v1/tenants/nobody/exports": "no tenant of that name"} {
+	for path, want := range map[string]string{"/v1/tenants/initech/exports/u-2": "no tenant of that name",
+		"/v1/tenants/nobody/exports": "no tenant of that name"} {
 		require.Contains(t, b.problem(http.MethodGet, path, "", http.StatusNotFound), want)
 	}
 	for _, what := range []string{"redeliver", "release"} {
-		require.Contains(t, b.problem(http.MethodPost, "/v1/tenants/initech/exports/u-1/"+what, "", http.StatusNotFound), "no tenant of that name")
+		require.Contains(t, b.problem(http.MethodPost, "/v1/tenants/initech/exports/u-1/"+what, "", http.StatusNotFound),
+			"no tenant of that name")
 	}
 	require.Equal(t, []string{"u-2"}, ids(globex, "/v1/exports"))
 	globex.must(http.StatusOK, http.MethodGet, "/v1/tenants/globex/exports/u-2", "")

@@ -84,9 +84,10 @@ func TestARepeatMakesNoSecret(t *testing.T) {
 			k, err := b.Runtime.Store().APIKeyByHash(t.Context(), hiring.HashAPIKey(key))
 			return err == nil && k.ID == m.ID
 		}, "revoke it"},
-		"/v1/tenants/acme/api-users": {newAPIUser, func(m made) string { return m.Password }, func(m made, plain string) bool {
-			return b.isOf(b.passwordOf("/v1/tenants/acme/api-users", m.ID), plain)
-		}, "hiregate api-user passwd"},
+		"/v1/tenants/acme/api-users": {newAPIUser, func(m made) string { return m.Password },
+			func(m made, plain string) bool {
+				return b.isOf(b.passwordOf("/v1/tenants/acme/api-users", m.ID), plain)
+			}, "hiregate api-user passwd"},
 		"/v1/users": {newUser, func(m made) string { return m.Password }, func(m made, plain string) bool {
 			return b.isOf(b.passwordOf("/v1/users", m.ID), plain)
 		}, "hiregate user reset"},
@@ -97,7 +98,8 @@ func TestARepeatMakesNoSecret(t *testing.T) {
 	} {
 		m := parsed[made](b, b.must(http.StatusCreated, http.MethodPost, path, test.body, "Idempotency-Key", "k"))
 		for range 2 {
-			require.Contains(t, b.refused(http.StatusConflict, http.MethodPost, path, test.body, "Idempotency-Key", "k"), test.instead, path)
+			require.Contains(t, b.refused(http.StatusConflict, http.MethodPost, path, test.body, "Idempotency-Key", "k"),
+				test.instead, path)
 		}
 		require.True(t, test.good(m, test.secret(m)), path)
 		require.Len(t, items(b, path), 1, path)
@@ -118,13 +120,15 @@ func TestARepeatWithAPassword(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	for path, body := range map[string]string{
-		"/v1/tenants/acme/api-users": `{"userName":"p@example.com","password":"correct horse"}`, "/v1/users": `{"email":"ada@example.com","password":"correct horse"}`,
+		"/v1/tenants/acme/api-users": `{"userName":"p@example.com","password":"correct horse"}`,
+		"/v1/users":                  `{"email":"ada@example.com","password":"correct horse"}`,
 	} {
 		post := func() reply { return b.must(http.StatusCreated, http.MethodPost, path, body, "Idempotency-Key", "k") }
 		first := post()
 		id := parsed[made](b, first).ID
 		reset := func() reply {
-			return b.must(http.StatusOK, http.MethodPost, path+"/"+id+"/reset", `{"password":"another horse"}`, "Idempotency-Key", "r")
+			return b.must(http.StatusOK, http.MethodPost, path+"/"+id+"/reset", `{"password":"another horse"}`,
+				"Idempotency-Key", "r")
 		}
 		require.Equal(t, reset().body, reset().body)
 		again := post()
@@ -139,7 +143,8 @@ func TestARepeatOfARedelivery(t *testing.T) {
 	b := setup(t)
 	b.delivery(b.export("acme", "u-1"), "hris", hiring.Delivered, 200)
 	redeliver := func() reply {
-		return b.send(http.MethodPost, "/v1/tenants/acme/exports/u-1/redeliver", `{"integrations":["hris"]}`, "Idempotency-Key", "k")
+		return b.send(http.MethodPost, "/v1/tenants/acme/exports/u-1/redeliver", `{"integrations":["hris"]}`,
+			"Idempotency-Key", "k")
 	}
 	first := redeliver()
 	require.Contains(t, first.body, `"started":["hris"]`)

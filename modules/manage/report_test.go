@@ -25,10 +25,13 @@ func TestTheLogTellsWhoDidWhat(t *testing.T) {
 	k.must(http.StatusCreated, http.MethodPut, "/v1/tenants/initech", `{}`)
 	k.must(http.StatusOK, http.MethodGet, "/v1/tenants/initech", "")
 	k.must(http.StatusUnprocessableEntity, http.MethodPut, "/v1/tenants/initech", `{"invalid":"x"}`)
-	k.must(http.StatusCreated, http.MethodPut, acme+"/candidates/c-1", `{"name":{"given":"Zoë"},"email":["zoe@example.com"]}`)
+	k.must(http.StatusCreated, http.MethodPut, acme+"/candidates/c-1",
+		`{"name":{"given":"Zoë"},"email":["zoe@example.com"]}`)
 	k.must(http.StatusOK, http.MethodGet, acme+"/candidates/c-1", "")
 	k.must(http.StatusCreated, http.MethodPut, acme+"/job-applications/a-1", `{"candidate":"c-1"}`)
-	k.must(http.StatusCreated, http.MethodPost, acme+"/job-applications/a-1/documents?id=d-1&fileName=zoe.pdf&description=Zo%C3%AB", "%PDF-1.7", "Content-Type", "application/pdf")
+	k.must(http.StatusCreated, http.MethodPost,
+		acme+"/job-applications/a-1/documents?id=d-1&fileName=zoe.pdf&description=Zo%C3%AB", "%PDF-1.7", "Content-Type",
+		"application/pdf")
 	b.delivery(b.export("acme", "u-1"), "hris", hiring.Failed, 500)
 	k.must(http.StatusNoContent, http.MethodDelete, acme+"/job-applications/a-1/documents/d-1", "")
 	for range 2 { // the second is told what the first was
@@ -50,11 +53,16 @@ func TestTheLogTellsWhoDidWhat(t *testing.T) {
 		return all
 	}
 	require.Equal(t, []fields{
-		{"request": "PUT /v1/tenants/{tenant}", "tenant": "initech", "kind": "tenants", "id": "initech", "made": "/v1/tenants/initech"},
-		{"request": "PUT /v1/tenants/{tenant}/candidates/{id}", "tenant": "acme", "kind": "candidates", "id": "c-1", "made": acme + "/candidates/c-1"},
-		{"request": "PUT /v1/tenants/{tenant}/job-applications/{id}", "tenant": "acme", "kind": "job-applications", "id": "a-1", "made": acme + "/job-applications/a-1"},
-		{"request": "POST /v1/tenants/{tenant}/job-applications/{id}/documents", "tenant": "acme", "kind": "job-applications", "id": "a-1", "made": acme + "/job-applications/a-1/documents/d-1"},
-		{"request": "DELETE /v1/tenants/{tenant}/job-applications/{id}/documents/{document}", "tenant": "acme", "kind": "documents", "id": "a-1/d-1"},
+		{"request": "PUT /v1/tenants/{tenant}", "tenant": "initech", "kind": "tenants", "id": "initech",
+			"made": "/v1/tenants/initech"},
+		{"request": "PUT /v1/tenants/{tenant}/candidates/{id}", "tenant": "acme", "kind": "candidates", "id": "c-1",
+			"made": acme + "/candidates/c-1"},
+		{"request": "PUT /v1/tenants/{tenant}/job-applications/{id}", "tenant": "acme", "kind": "job-applications",
+			"id": "a-1", "made": acme + "/job-applications/a-1"},
+		{"request": "POST /v1/tenants/{tenant}/job-applications/{id}/documents", "tenant": "acme",
+			"kind": "job-applications", "id": "a-1", "made": acme + "/job-applications/a-1/documents/d-1"},
+		{"request": "DELETE /v1/tenants/{tenant}/job-applications/{id}/documents/{document}", "tenant": "acme",
+			"kind": "documents", "id": "a-1/d-1"},
 		{"request": "POST /v1/tenants/{tenant}/exports/{uuid}/redeliver", "tenant": "acme", "kind": "exports", "id": "u-1"},
 		{"request": "POST /v1/tenants/{tenant}/exports/{uuid}/release", "tenant": "acme", "kind": "exports", "id": "u-2"},
 	}, told("an API key changed something"))
@@ -80,12 +88,14 @@ func TestReadsOfPeopleAreLogged(t *testing.T) {
 		"/v1/api-keys": true, "/v1/api-keys/{id}": true, "/v1/tenants": true, "/v1/tenants/{tenant}": true,
 		"/v1/integrations": true, "/v1/tenants/{tenant}/integrations": true, "/v1/tenants/{tenant}/integrations/{name}": true,
 		"/v1/tenants/{tenant}/jobs": true, "/v1/tenants/{tenant}/jobs/{id}": true,
-		"/v1/tenants/{tenant}/steps": true, "/v1/tenants/{tenant}/steps/{step}/helper": true, "/v1/tenants/{tenant}/job-applications/{id}/transitions": true,
+		"/v1/tenants/{tenant}/steps": true, "/v1/tenants/{tenant}/steps/{step}/helper": true,
+		"/v1/tenants/{tenant}/job-applications/{id}/transitions": true,
 		"/v1/oauth-clients": true, "/v1/oauth-clients/{id}": true,
 	}, free)
 }
 
-// A refused key is counted, and logged by its id where it has one, some times a minute. It runs alone: counters are the process's.
+// A refused key is counted, and logged by its id where it has one, some times a minute. It runs alone: counters are
+// the process's.
 func TestRefusedKeysAreToldAndCounted(t *testing.T) {
 	b := setup(t).keyed()
 	revoked, acmes := b.key("k-1", "", hiring.Admin), b.key("k-2", "acme", hiring.Viewer)

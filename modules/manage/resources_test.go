@@ -24,7 +24,8 @@ func testACandidateComesBackAsItWasPut(t *testing.T, b *bench) {
 		"applyDate":"2026-10-02","address":[{"countrySubdivisions":[{"type":"state","value":"OR"}],"city":"Portland","postalCode":"97205","line":"1","formattedAddress":"1\nPortland"}],
 		"phone":["+1"],"email":["Zoe@example.org"],"web":"<a>","customFields":[{"id":"cf-1","name":"n","type":"t","value":""}]`
 	a := b.must(http.StatusCreated, http.MethodPut, acme+"/candidates/c-1", full+"}")
-	require.JSONEq(t, full+`,"tenant":"acme","version":1,"createdAt":"2026-11-20T12:00:00Z","updatedAt":"2026-11-20T12:00:00Z"}`, a.body)
+	require.JSONEq(t,
+		full+`,"tenant":"acme","version":1,"createdAt":"2026-11-20T12:00:00Z","updatedAt":"2026-11-20T12:00:00Z"}`, a.body)
 	require.Equal(t, acme+"/candidates/c-1", a.header.Get("Location"))
 	require.Equal(t, a.body, b.must(http.StatusOK, http.MethodGet, acme+"/candidates/c-1", "").body)
 
@@ -51,12 +52,15 @@ func TestTheLongestIsKept(t *testing.T) {
 		}
 		id := strings.Repeat("🦀", 255)
 		email, text := random(4<<10), random(4<<10)
-		b.must(http.StatusCreated, http.MethodPut, acme+"/candidates/"+url.PathEscape(id), `{"gender":"`+text+`","email":["`+email+`"]}`)
+		b.must(http.StatusCreated, http.MethodPut, acme+"/candidates/"+url.PathEscape(id),
+			`{"gender":"`+text+`","email":["`+email+`"]}`)
 		require.Equal(t, []string{id}, ids(b, acme+"/candidates?email="+email))
 		b.must(http.StatusCreated, http.MethodPut, acme+"/jobs/"+url.PathEscape(id), `{"id":"`+id+`"}`)
-		b.must(http.StatusCreated, http.MethodPut, acme+"/job-applications/"+url.PathEscape(id), `{"candidate":"`+id+`","jobBoardCode":"`+id+`"}`)
+		b.must(http.StatusCreated, http.MethodPut, acme+"/job-applications/"+url.PathEscape(id),
+			`{"candidate":"`+id+`","jobBoardCode":"`+id+`"}`)
 		require.Equal(t, []string{id}, ids(b, acme+"/job-applications?job="+url.QueryEscape(id)))
-		b.must(http.StatusCreated, http.MethodPost, acme+"/job-applications/"+url.PathEscape(id)+"/documents?id="+url.QueryEscape(id), "file")
+		b.must(http.StatusCreated, http.MethodPost,
+			acme+"/job-applications/"+url.PathEscape(id)+"/documents?id="+url.QueryEscape(id), "file")
 	})
 }
 
@@ -69,7 +73,8 @@ func TestIDsInPathsAreText(t *testing.T) {
 		require.Equal(t, acme+"/candidates/"+escaped, a.header.Get("Location"))
 		b.must(http.StatusOK, http.MethodGet, acme+"/candidates/"+escaped, "")
 	}
-	require.Contains(t, b.problem(http.MethodPut, acme+"/candidates/%2E%2E", `{}`, http.StatusUnprocessableEntity), "an address can't hold it")
+	require.Contains(t, b.problem(http.MethodPut, acme+"/candidates/%2E%2E", `{}`, http.StatusUnprocessableEntity),
+		"an address can't hold it")
 }
 
 func TestListsAreFiltered(t *testing.T) {
@@ -81,11 +86,13 @@ func TestListsAreFiltered(t *testing.T) {
 	b.must(http.StatusCreated, http.MethodPost, application+"/transitions", `{"step":"applied"}`)
 	for query, want := range map[string][]string{
 		"/candidates?email=zOE@example.ORG": {"c-1"}, "/candidates?email=x": {},
-		"/job-applications?candidate=c-2": {"a-2"}, "/job-applications?job=NURSE-1": {"a-1"}, "/job-applications?step=applied": {"a-1"}, "/job-applications": {"a-1", "a-2"},
+		"/job-applications?candidate=c-2": {"a-2"}, "/job-applications?job=NURSE-1": {"a-1"},
+		"/job-applications?step=applied": {"a-1"}, "/job-applications": {"a-1", "a-2"},
 	} {
 		require.Equal(t, want, ids(b, acme+query), query)
 	}
-	require.Contains(t, b.problem(http.MethodGet, acme+"/job-applications?job=x&step=y", "", http.StatusBadRequest), "exclude each other")
+	require.Contains(t, b.problem(http.MethodGet, acme+"/job-applications?job=x&step=y", "", http.StatusBadRequest),
+		"exclude each other")
 }
 
 func TestWhatIsUsedStays(t *testing.T) {
@@ -123,10 +130,12 @@ func TestJobIDsAreUnique(t *testing.T) {
 
 func testJobIDsAreUnique(t *testing.T, b *bench) {
 	b.must(http.StatusCreated, http.MethodPut, acme+"/jobs/A", `{"id":"job-1"}`)
-	require.Contains(t, b.problem(http.MethodPut, acme+"/jobs/B", `{"id":"job-1"}`, http.StatusConflict), "belongs to another")
+	require.Contains(t, b.problem(http.MethodPut, acme+"/jobs/B", `{"id":"job-1"}`, http.StatusConflict),
+		"belongs to another")
 	b.must(http.StatusCreated, http.MethodPut, "/v1/tenants/globex/jobs/B", `{"id":"job-1"}`)
 	b.must(http.StatusCreated, http.MethodPut, acme+"/jobs/B", `{"id":"job-2"}`)
-	require.Contains(t, b.problem(http.MethodPut, acme+"/jobs/B", `{"id":"job-1"}`, http.StatusConflict), "belongs to another")
+	require.Contains(t, b.problem(http.MethodPut, acme+"/jobs/B", `{"id":"job-1"}`, http.StatusConflict),
+		"belongs to another")
 	b.must(http.StatusUnprocessableEntity, http.MethodPut, acme+"/jobs/C", `{}`)
 	b.must(http.StatusUnprocessableEntity, http.MethodPut, acme+"/jobs/C", `{"id":"x","jobBoardCode":"D"}`)
 }
@@ -142,12 +151,14 @@ func TestAStatusIsImportedAndAStepIsEntered(t *testing.T) {
 	}
 	require.Empty(t, status(""))
 	imported := map[string]any{"name": "Offer", "category": "Late", "enteredAt": "2026-11-01T08:00:00Z"}
-	require.Equal(t, imported, status(`,"status":{"name":"Offer","category":"Late","enteredAt":"2026-11-01T09:00:00+01:00"}`))
+	require.Equal(t, imported,
+		status(`,"status":{"name":"Offer","category":"Late","enteredAt":"2026-11-01T09:00:00+01:00"}`))
 	require.Equal(t, imported, status(""), "without a status the one that is there stays")
 	require.Empty(t, items(b, application+"/transitions"))
 
 	step := `,"status":{"step":"hired"}`
-	require.Contains(t, b.problem(http.MethodPut, application, `{"candidate":"c-1"`+step+`}`, http.StatusUnprocessableEntity), "POST …/transitions")
+	require.Contains(t, b.problem(http.MethodPut, application, `{"candidate":"c-1"`+step+`}`,
+		http.StatusUnprocessableEntity), "POST …/transitions")
 	b.must(http.StatusCreated, http.MethodPost, application+"/transitions", `{"step":"hired"}`)
 	entered := map[string]any{"step": "hired", "name": "Hired", "category": "Done", "enteredAt": "2026-11-20T12:00:00Z"}
 	require.Equal(t, entered, status(step))
@@ -171,7 +182,8 @@ func testStepsAreReplacedAsAWhole(t *testing.T, b *bench) {
 	b.people()
 	helper := acme + "/steps/hired/helper"
 	b.must(http.StatusCreated, http.MethodPut, helper, `{"integrations":["hris"]}`)
-	b.must(http.StatusOK, http.MethodPut, acme+"/steps", `{"items":[{"id":"hired","name":"Hired!"},{"id":"new","name":"New","helper":{"integrations":[]}}]}`)
+	b.must(http.StatusOK, http.MethodPut, acme+"/steps",
+		`{"items":[{"id":"hired","name":"Hired!"},{"id":"new","name":"New","helper":{"integrations":[]}}]}`)
 	require.Equal(t, []string{"hired", "new"}, ids(b, acme+"/steps"))
 	require.JSONEq(t, `{"id":"hired","integrations":["hris"]}`, b.must(http.StatusOK, http.MethodGet, helper, "").body)
 	b.must(http.StatusOK, http.MethodGet, acme+"/steps/new/helper", "")
@@ -188,7 +200,8 @@ func testStepsAreReplacedAsAWhole(t *testing.T, b *bench) {
 		}
 		require.Contains(t, b.problem(ask, acme+"/steps/applied/helper", body, http.StatusNotFound), "no step")
 	}
-	require.Contains(t, b.problem(http.MethodPut, helper, `{"integrations":["nobody"]}`, http.StatusUnprocessableEntity), `no integration "nobody"`)
+	require.Contains(t, b.problem(http.MethodPut, helper, `{"integrations":["nobody"]}`, http.StatusUnprocessableEntity),
+		`no integration "nobody"`)
 	for body, want := range map[string]string{
 		`{}`:                                "items is missing",
 		`{"items":[{"id":"A","name":"x"}]}`: "items[0].id is no step's id",
@@ -215,7 +228,8 @@ func TestAPageOfStepsIsNotTakenForAll(t *testing.T) {
 	require.Len(t, ids(b, acme+"/steps"), 60)
 
 	first := b.must(http.StatusOK, http.MethodGet, acme+"/steps?limit=50", "")
-	require.Contains(t, b.problem(http.MethodPut, acme+"/steps", first.body, http.StatusUnprocessableEntity), "send all steps")
+	require.Contains(t, b.problem(http.MethodPut, acme+"/steps", first.body, http.StatusUnprocessableEntity),
+		"send all steps")
 	rest := b.must(http.StatusOK, http.MethodGet, acme+"/steps?cursor="+*parsed[listed](b, first).Next, "")
 	require.Len(t, parsed[listed](b, rest).Items, 10)
 	for _, page := range []reply{first, rest} {
@@ -232,15 +246,20 @@ func TestStepsWhoseIntegrationWasRemoved(t *testing.T) {
 	const steps = "/v1/tenants/initech/steps"
 	address := b.partner(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })
 	b.must(http.StatusCreated, http.MethodPost, integrations, `{"name":"hris","url":"`+address+`/x","secret":"s3cret"}`)
-	b.must(http.StatusOK, http.MethodPut, steps, `{"items":[{"id":"new","name":"New"},{"id":"hired","name":"Hired","helper":{"integrations":["hris"]}}]}`)
+	b.must(http.StatusOK, http.MethodPut, steps,
+		`{"items":[{"id":"new","name":"New"},{"id":"hired","name":"Hired","helper":{"integrations":["hris"]}}]}`)
 	b.must(http.StatusNoContent, http.MethodDelete, integrations+"/hris", "")
 
 	b.must(http.StatusOK, http.MethodPut, steps, b.must(http.StatusOK, http.MethodGet, steps, "").body)
-	b.must(http.StatusOK, http.MethodPut, steps+"/hired/helper", b.must(http.StatusOK, http.MethodGet, steps+"/hired/helper", "").body)
+	b.must(http.StatusOK, http.MethodPut, steps+"/hired/helper",
+		b.must(http.StatusOK, http.MethodGet, steps+"/hired/helper", "").body)
 	const none = `no integration "hris"`
-	require.Contains(t, b.problem(http.MethodPut, steps+"/new/helper", `{"integrations":["hris"]}`, http.StatusUnprocessableEntity), none)
-	require.Contains(t, b.problem(http.MethodPut, steps, `{"items":[{"id":"hired","name":"Hired"},{"id":"new","name":"New","helper":{"integrations":["hris"]}}]}`,
+	require.Contains(t, b.problem(http.MethodPut, steps+"/new/helper", `{"integrations":["hris"]}`,
+		http.StatusUnprocessableEntity), none)
+	require.Contains(t, b.problem(http.MethodPut, steps,
+		`{"items":[{"id":"hired","name":"Hired"},{"id":"new","name":"New","helper":{"integrations":["hris"]}}]}`,
 		http.StatusUnprocessableEntity), none)
 	b.must(http.StatusOK, http.MethodPut, steps+"/hired/helper", `{}`)
-	require.Contains(t, b.problem(http.MethodPut, steps+"/hired/helper", `{"integrations":["hris"]}`, http.StatusUnprocessableEntity), none, "it is forgotten")
+	require.Contains(t, b.problem(http.MethodPut, steps+"/hired/helper", `{"integrations":["hris"]}`,
+		http.StatusUnprocessableEntity), none, "it is forgotten")
 }

@@ -63,9 +63,11 @@ func TestBothDoorsHaveTheSameRules(t *testing.T) {
 		i := gateway.Integration{Name: "hris", URL: "https://hr.example.com/acme", Secret: "s"}
 		test.change(&i)
 		in := map[string]any{
-			"name": i.Name, "url": i.URL, "secret": i.Secret, "documents": i.Documents, "inFlight": i.InFlight, "retry": i.Retry, "standardWebhooks": i.StandardWebhooks,
+			"name": i.Name, "url": i.URL, "secret": i.Secret, "documents": i.Documents, "inFlight": i.InFlight,
+			"retry": i.Retry, "standardWebhooks": i.StandardWebhooks,
 		}
-		b.refusedAtBothDoors(gateway.Tenant{Secrets: []string{"s"}, Integrations: []gateway.Integration{i}}, http.MethodPost, "/v1/tenants/initech/integrations", in, test.want)
+		b.refusedAtBothDoors(gateway.Tenant{Secrets: []string{"s"}, Integrations: []gateway.Integration{i}}, http.MethodPost,
+			"/v1/tenants/initech/integrations", in, test.want)
 	}
 }
 
@@ -73,10 +75,12 @@ func TestBothDoorsHaveTheSameRules(t *testing.T) {
 func (b *bench) refusedAtBothDoors(tenant gateway.Tenant, method, path string, in any, want string) {
 	b.t.Helper()
 	tenant.Name = "initech"
-	app, err := json.Marshal(gateway.App{Dev: true, PublicURL: "https://gate.example.com", Database: "sqlite:///nowhere/hiregate.db",
+	app, err := json.Marshal(gateway.App{Dev: true, PublicURL: "https://gate.example.com",
+		Database:  "sqlite:///nowhere/hiregate.db",
 		Documents: "file:///nowhere/documents", Tenants: []gateway.Tenant{tenant}})
 	require.NoError(b.t, err)
-	err = caddy.Validate(&caddy.Config{Admin: &caddy.AdminConfig{Disabled: true}, AppsRaw: caddy.ModuleMap{"hiregate": app}})
+	err = caddy.Validate(&caddy.Config{Admin: &caddy.AdminConfig{Disabled: true},
+		AppsRaw: caddy.ModuleMap{"hiregate": app}})
 	require.ErrorContains(b.t, err, want)
 	body, err := json.Marshal(in)
 	require.NoError(b.t, err)

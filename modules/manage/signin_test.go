@@ -18,7 +18,8 @@ import (
 func TestUsersAreMadeDisabledAndReset(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	a := b.must(http.StatusCreated, http.MethodPost, "/v1/users", `{"email":"Ada@example.com","emailVerified":true,"name":"Ada Lovelace","givenName":"Ada","familyName":"Lovelace"}`)
+	a := b.must(http.StatusCreated, http.MethodPost, "/v1/users",
+		`{"email":"Ada@example.com","emailVerified":true,"name":"Ada Lovelace","givenName":"Ada","familyName":"Lovelace"}`)
 	made := parsed[struct{ ID, Password string }](b, a)
 	require.Equal(t, "/v1/users/"+made.ID, a.header.Get("Location"))
 	require.Len(t, made.Password, 43)
@@ -37,14 +38,19 @@ func TestUsersAreMadeDisabledAndReset(t *testing.T) {
 	b.must(http.StatusNoContent, http.MethodDelete, "/v1/users/"+made.ID, "")
 	require.False(t, matches(made.Password))
 	require.Contains(t, b.must(http.StatusOK, http.MethodGet, "/v1/users/"+made.ID, "").body, "disabledAt")
-	require.NotContains(t, b.must(http.StatusOK, http.MethodPost, "/v1/users/"+made.ID+"/reset", `{"password":"correct horse"}`).body, "correct")
+	require.NotContains(t, b.must(http.StatusOK, http.MethodPost, "/v1/users/"+made.ID+"/reset",
+		`{"password":"correct horse"}`).body, "correct")
 	require.True(t, matches("correct horse"))
-	again := parsed[struct{ Password string }](b, b.must(http.StatusOK, http.MethodPost, "/v1/users/"+made.ID+"/reset", ``))
+	again := parsed[struct{ Password string }](b, b.must(http.StatusOK, http.MethodPost, "/v1/users/"+made.ID+"/reset",
+		``))
 	require.True(t, matches(again.Password))
 
-	require.Contains(t, b.refused(http.StatusConflict, http.MethodPost, "/v1/users", `{"email":"ada@EXAMPLE.com"}`), "reset their password")
-	require.Contains(t, b.refused(http.StatusUnprocessableEntity, http.MethodPost, "/v1/users", `{"email":"ada"}`), "write it bare")
-	require.Contains(t, b.refused(http.StatusUnprocessableEntity, http.MethodPost, "/v1/users", `{"email":"bob@example.com","password":"short"}`), "at least 8")
+	require.Contains(t, b.refused(http.StatusConflict, http.MethodPost, "/v1/users", `{"email":"ada@EXAMPLE.com"}`),
+		"reset their password")
+	require.Contains(t, b.refused(http.StatusUnprocessableEntity, http.MethodPost, "/v1/users", `{"email":"ada"}`),
+		"write it bare")
+	require.Contains(t, b.refused(http.StatusUnprocessableEntity, http.MethodPost, "/v1/users",
+		`{"email":"bob@example.com","password":"short"}`), "at least 8")
 	totp := func() string {
 		return parsed[struct{ TOTP string }](b, b.must(http.StatusOK, http.MethodGet, "/v1/users/"+made.ID, "")).TOTP
 	}
@@ -65,10 +71,12 @@ func TestUsersAreMadeDisabledAndReset(t *testing.T) {
 	joined := func(query string) accounts { return get[accounts](b, "/v1/users/"+made.ID+"/upstream-accounts"+query) }
 	require.Empty(t, joined("").Items)
 	b.Write(t, func(tx *store.Tx) error {
-		return errors.Join(tx.InsertUpstreamAccount("https://b.example", "1", made.ID, b.Clock.Now()), tx.InsertUpstreamAccount("https://a.example", "2", made.ID, b.Clock.Now()))
+		return errors.Join(tx.InsertUpstreamAccount("https://b.example", "1", made.ID, b.Clock.Now()),
+			tx.InsertUpstreamAccount("https://a.example", "2", made.ID, b.Clock.Now()))
 	})
 	first := joined("?limit=1")
-	require.Equal(t, []string{"https://a.example", "2", b.Clock.Now().Format(time.RFC3339)}, []string{first.Items[0].Issuer, first.Items[0].Subject, first.Items[0].JoinedAt})
+	require.Equal(t, []string{"https://a.example", "2", b.Clock.Now().Format(time.RFC3339)},
+		[]string{first.Items[0].Issuer, first.Items[0].Subject, first.Items[0].JoinedAt})
 	require.Equal(t, "https://b.example", joined("?limit=1&cursor=" + *first.Next).Items[0].Issuer)
 	b.must(http.StatusNoContent, http.MethodDelete, "/v1/users/"+made.ID+"/upstream-accounts", "")
 	require.Empty(t, joined("").Items)
@@ -108,18 +116,21 @@ func TestOAuthClients(t *testing.T) {
 		return parsed[client](b, b.must(http.StatusOK, http.MethodPost, "/v1/oauth-clients/payroll/reset", "")).Secret
 	}
 	second := reset()
-	require.Equal(t, []identity.Hash{identity.HashSecret(first.Secret), identity.HashSecret(second)}, good(), "two are good during a rotation")
+	require.Equal(t, []identity.Hash{identity.HashSecret(first.Secret), identity.HashSecret(second)}, good(),
+		"two are good during a rotation")
 	third := reset()
 	require.Equal(t, []identity.Hash{identity.HashSecret(second), identity.HashSecret(third)}, good())
 	b.must(http.StatusNoContent, http.MethodDelete, "/v1/oauth-clients/payroll/former-secrets", "")
 	require.Equal(t, []identity.Hash{identity.HashSecret(third)}, good())
 
-	changed := parsed[client](b, b.must(http.StatusOK, http.MethodPut, "/v1/oauth-clients/payroll", `{`+settings+`,"algorithm":"ES256","requirePkce":true}`))
+	changed := parsed[client](b, b.must(http.StatusOK, http.MethodPut, "/v1/oauth-clients/payroll",
+		`{`+settings+`,"algorithm":"ES256","requirePkce":true}`))
 	require.Equal(t, client{"", "ES256", 1, true}, changed)
 	b.must(http.StatusNoContent, http.MethodDelete, "/v1/oauth-clients/payroll", "")
 	require.Contains(t, b.must(http.StatusOK, http.MethodGet, "/v1/oauth-clients/payroll", "").body, "disabledAt")
 	fourth := reset()
-	require.Equal(t, []identity.Hash{identity.HashSecret(fourth)}, good(), "what was good before it was disabled is good again")
+	require.Equal(t, []identity.Hash{identity.HashSecret(fourth)}, good(),
+		"what was good before it was disabled is good again")
 	require.NotContains(t, b.must(http.StatusOK, http.MethodGet, "/v1/oauth-clients/payroll", "").body, "disabledAt")
 
 	b.refused(http.StatusConflict, http.MethodPost, "/v1/oauth-clients", `{"id":"payroll",`+settings+`}`)
@@ -134,7 +145,8 @@ func TestOAuthClients(t *testing.T) {
 		require.Contains(t, b.refused(http.StatusUnprocessableEntity, http.MethodPost, "/v1/oauth-clients", body), want)
 	}
 	b.Config.Dev = true
-	require.Equal(t, "demo-secret", parsed[client](b, b.must(http.StatusCreated, http.MethodPost, "/v1/oauth-clients", `{"id":"demo","secret":"demo-secret",`+settings+`}`)).Secret)
+	require.Equal(t, "demo-secret", parsed[client](b, b.must(http.StatusCreated, http.MethodPost, "/v1/oauth-clients",
+		`{"id":"demo","secret":"demo-secret",`+settings+`}`)).Secret)
 	require.Equal(t, []string{"demo", "payroll"}, ids(b, "/v1/oauth-clients"))
 }
 
@@ -146,7 +158,8 @@ func TestSignInIsNoTenants(t *testing.T) {
 		return tx.InsertUser(&identity.User{ID: "ada", Email: "ada@example.com", CreatedAt: b.Clock.Now()})
 	})
 	acme, all := b.as(b.key("acme", "acme", hiring.Admin)), b.as(b.key("all", "", hiring.Viewer))
-	for _, path := range []string{"/v1/users", "/v1/users/ada", "/v1/users/ada/upstream-accounts", "/v1/oauth-clients", "/v1/oauth-clients/demo"} {
+	for _, path := range []string{"/v1/users", "/v1/users/ada", "/v1/users/ada/upstream-accounts", "/v1/oauth-clients",
+		"/v1/oauth-clients/demo"} {
 		require.Contains(t, acme.refused(http.StatusNotFound, http.MethodGet, path, ""), "ask with a key that opens all")
 	}
 	acme.refused(http.StatusNotFound, http.MethodGet, "/v1/sign-ins", "")
@@ -159,7 +172,8 @@ func TestSignInsAreListed(t *testing.T) {
 	b := setup(t)
 	for _, event := range []string{"sign-in", "authorize", "token"} {
 		b.Write(t, func(tx *store.Tx) error {
-			return tx.InsertSigninEntry(&identity.Entry{At: b.Clock.Now(), Event: event, Result: "success", Issuer: "https://gate.example.com/signin", Client: "app", UserID: "ada", Address: "192.0.2.1"})
+			return tx.InsertSigninEntry(&identity.Entry{At: b.Clock.Now(), Event: event, Result: "success",
+				Issuer: "https://gate.example.com/signin", Client: "app", UserID: "ada", Address: "192.0.2.1"})
 		})
 	}
 	type page struct {
@@ -187,7 +201,8 @@ func TestSignInCommands(t *testing.T) {
 	client := func(args ...string) (string, string, error) {
 		return run(t, admin.OAuthClient(), append(args, "--admin", address)...)
 	}
-	out, hints, err := user("correct horse\n", "add", "ada@example.com", "--given-name", "Ada", "--family-name", "Lovelace", "--verified", "--password-file", "-")
+	out, hints, err := user("correct horse\n", "add", "ada@example.com", "--given-name", "Ada", "--family-name",
+		"Lovelace", "--verified", "--password-file", "-")
 	require.NoError(t, err)
 	require.Empty(t, hints)
 	require.Regexp(t, `^ada@example\.com \([0-9a-f-]{36}\) may sign in\n$`, out)

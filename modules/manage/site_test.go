@@ -67,7 +67,8 @@ func TestManageAPIOnASite(t *testing.T) {
 		if word == "dev" {
 			ask(http.MethodPut, "/manage/v1/tenants/initech", `{}`, http.StatusCreated)
 			ask(http.MethodPut, "/manage/v1/tenants/initech/candidates/a%2Fb", `{}`, http.StatusCreated)
-			require.Contains(t, ask(http.MethodGet, "/manage/v1/tenants/initech/candidates/a%2Fb", "", http.StatusOK), `"id":"a/b"`)
+			require.Contains(t, ask(http.MethodGet, "/manage/v1/tenants/initech/candidates/a%2Fb", "", http.StatusOK),
+				`"id":"a/b"`)
 		}
 	}
 }

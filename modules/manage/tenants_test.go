@@ -12,7 +12,8 @@ import (
 func TestTenantsAreKept(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	a := b.must(http.StatusCreated, http.MethodPut, "/v1/tenants/initech", `{"name":"Initech","secrets":["one","two"],"invalid":"quarantine","rate":{"perSecond":5,"burst":10}}`)
+	a := b.must(http.StatusCreated, http.MethodPut, "/v1/tenants/initech",
+		`{"name":"Initech","secrets":["one","two"],"invalid":"quarantine","rate":{"perSecond":5,"burst":10}}`)
 	require.Equal(t, "/v1/tenants/initech", a.header.Get("Location"))
 	require.JSONEq(t, `{"id":"initech","name":"Initech","declared":false,"secrets":2,"invalid":"quarantine","rate":{"perSecond":5,"burst":10},"integrations":[],"version":1,
 		"createdAt":"2026-11-20T12:00:00Z","updatedAt":"2026-11-20T12:00:00Z"}`, a.body)
@@ -61,9 +62,11 @@ func testANameIsNotHandedOn(t *testing.T, b *bench) {
 	b.export("initech", "u-1")
 	b.must(http.StatusCreated, http.MethodPost, initech+"/api-users", `{"userName":"partner@example.com"}`)
 	k := b.keyed().as(b.key("k-1", "initech", hiring.Viewer))
-	require.JSONEq(t, `{"kept":["exports","candidates","jobs","API keys"]}`, b.must(http.StatusOK, http.MethodDelete, initech, "").body)
+	require.JSONEq(t, `{"kept":["exports","candidates","jobs","API keys"]}`,
+		b.must(http.StatusOK, http.MethodDelete, initech, "").body)
 
-	require.Equal(t, "a tenant of this name was removed, and of it are kept: exports, candidates, jobs, API keys. Choose another name, or bring that tenant back with all of it: "+
+	require.Equal(t, "a tenant of this name was removed, and of it are kept: exports, candidates, jobs, API keys. "+
+		"Choose another name, or bring that tenant back with all of it: "+
 		`send "restore":true (hiregate tenant set --restore)`, b.refused(http.StatusConflict, http.MethodPut, initech, `{}`))
 	_, _, err := b.cli("tenant", "set", "initech")
 	require.ErrorContains(t, err, "a tenant of this name was removed")
@@ -76,11 +79,13 @@ func testANameIsNotHandedOn(t *testing.T, b *bench) {
 	k.must(http.StatusUnauthorized, http.MethodGet, initech, "")
 	out, _, err := b.cli("tenant", "remove", "initech")
 	require.NoError(t, err)
-	require.Equal(t, "tenant initech is removed\nkept under its name, which no other tenant gets: exports, candidates, jobs, API keys\n", out)
+	require.Equal(t, "tenant initech is removed\nkept under its name, which no other tenant gets: exports, "+
+		"candidates, jobs, API keys\n", out)
 
 	b.key("k-2", "globex", hiring.Admin) // good as long as the tenant is not removed
 	delete(b.Config.Tenants, "globex")
-	require.Contains(t, b.refused(http.StatusConflict, http.MethodPut, "/v1/tenants/globex", `{}`), "of it are kept: API keys.")
+	require.Contains(t, b.refused(http.StatusConflict, http.MethodPut, "/v1/tenants/globex", `{}`),
+		"of it are kept: API keys.")
 
 	b.must(http.StatusCreated, http.MethodPut, "/v1/tenants/hooli", `{}`)
 	require.JSONEq(t, `{"kept":[]}`, b.must(http.StatusOK, http.MethodDelete, "/v1/tenants/hooli", "").body)
@@ -90,7 +95,8 @@ func testANameIsNotHandedOn(t *testing.T, b *bench) {
 func TestTenantsAreChecked(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	for path, want := range map[string]string{"receipts": "receipts are served", "unknown": "the metrics count under that name", "ACME": "use 1 to 63", "a_b": "use 1 to 63"} {
+	for path, want := range map[string]string{"receipts": "receipts are served",
+		"unknown": "the metrics count under that name", "ACME": "use 1 to 63", "a_b": "use 1 to 63"} {
 		require.Contains(t, b.problem(http.MethodPut, "/v1/tenants/"+path, "{}", http.StatusUnprocessableEntity), want)
 	}
 	for body, want := range map[string]string{

@@ -63,13 +63,19 @@ func TestAnExportThatIsRefused(t *testing.T) {
 	b := setup(t)
 	b.people()
 	const exports = acme + "/candidates/c-1/exports"
-	require.Contains(t, b.problem(http.MethodPost, "/v1/tenants/globex/candidates/c-1/exports", "", http.StatusConflict), "no configured integration")
-	require.Contains(t, b.problem(http.MethodPost, exports, `{"integration":"hris"}`, http.StatusConflict), "is not configured")
-	require.Contains(t, b.problem(http.MethodPost, exports, `{"integration":"nobody"}`, http.StatusUnprocessableEntity), `no integration "nobody"`)
-	require.Contains(t, b.problem(http.MethodPost, acme+"/candidates/c-2/exports", "", http.StatusNotFound), "the tenant has no candidate of that id")
-	require.Contains(t, b.problem(http.MethodPost, exports, `{"jobApplication":"a-2"}`, http.StatusNotFound), "no job application of that id")
+	require.Contains(t, b.problem(http.MethodPost, "/v1/tenants/globex/candidates/c-1/exports", "", http.StatusConflict),
+		"no configured integration")
+	require.Contains(t, b.problem(http.MethodPost, exports, `{"integration":"hris"}`, http.StatusConflict),
+		"is not configured")
+	require.Contains(t, b.problem(http.MethodPost, exports, `{"integration":"nobody"}`, http.StatusUnprocessableEntity),
+		`no integration "nobody"`)
+	require.Contains(t, b.problem(http.MethodPost, acme+"/candidates/c-2/exports", "", http.StatusNotFound),
+		"the tenant has no candidate of that id")
+	require.Contains(t, b.problem(http.MethodPost, exports, `{"jobApplication":"a-2"}`, http.StatusNotFound),
+		"no job application of that id")
 	b.must(http.StatusCreated, http.MethodPut, acme+"/job-applications/a-2", `{"candidate":"c-1"}`)
-	require.Contains(t, b.problem(http.MethodPost, exports, "", http.StatusUnprocessableEntity), "several job applications")
+	require.Contains(t, b.problem(http.MethodPost, exports, "", http.StatusUnprocessableEntity),
+		"several job applications")
 	require.Empty(t, b.Exports(t))
 }
 
@@ -93,7 +99,8 @@ func TestAnExportWithoutTemporal(t *testing.T) {
 	b := setup(t)
 	b.people()
 	began := time.Now()
-	e := parsed[exportedAnswer](b, b.must(http.StatusCreated, http.MethodPost, acme+"/candidates/c-1/exports", `{"integration":"own","jobApplication":"a-1"}`))
+	e := parsed[exportedAnswer](b, b.must(http.StatusCreated, http.MethodPost, acme+"/candidates/c-1/exports",
+		`{"integration":"own","jobApplication":"a-1"}`))
 	require.WithinRange(t, time.Now(), began.Add(20*time.Second), began.Add(40*time.Second))
 	require.Equal(t, "waiting", e.State)
 	require.Len(t, e.Deliveries, 1)
@@ -137,9 +144,12 @@ func testEnteringAStepExports(t *testing.T, b *bench) {
 	a := enter(http.StatusCreated, "hired")
 	uuid := parsed[struct{ Export string }](b, a).Export
 	require.Equal(t, []string{uuid}, ids(b, acme+"/exports"))
-	require.Contains(t, b.refused(http.StatusConflict, http.MethodPost, application+"/transitions", `{"step":"hired"}`), "in that step already")
-	require.Contains(t, b.refused(http.StatusNotFound, http.MethodPost, application+"/transitions", `{"step":"fired"}`), "the tenant has no step of that id")
-	require.Contains(t, b.refused(http.StatusUnprocessableEntity, http.MethodPost, application+"/transitions", `{}`), "step is missing")
+	require.Contains(t, b.refused(http.StatusConflict, http.MethodPost, application+"/transitions", `{"step":"hired"}`),
+		"in that step already")
+	require.Contains(t, b.refused(http.StatusNotFound, http.MethodPost, application+"/transitions", `{"step":"fired"}`),
+		"the tenant has no step of that id")
+	require.Contains(t, b.refused(http.StatusUnprocessableEntity, http.MethodPost, application+"/transitions", `{}`),
+		"step is missing")
 	b.Clock.Advance(time.Minute)
 	enter(http.StatusCreated, "applied")
 	b.Clock.Advance(time.Minute)
@@ -160,7 +170,8 @@ func TestExportsOfATime(t *testing.T) {
 		e.ID, e.ReceivedAt = hiring.NewID(later), later
 	})
 	for query, want := range map[string][]string{
-		"?since=2026-11-20T12:30:00Z": {"u-2"}, "?until=2026-11-20T13:30:00%2B01:00": {"u-1"}, "?since=2026-11-20T12:00:00Z&until=2026-11-20T13:00:01Z": {"u-2", "u-1"},
+		"?since=2026-11-20T12:30:00Z": {"u-2"}, "?until=2026-11-20T13:30:00%2B01:00": {"u-1"},
+		"?since=2026-11-20T12:00:00Z&until=2026-11-20T13:00:01Z": {"u-2", "u-1"},
 	} {
 		require.Equal(t, want, ids(b, acme+"/exports"+query), query)
 	}

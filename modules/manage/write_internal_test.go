@@ -21,7 +21,8 @@ func TestAWriteLooksAtTheKey(t *testing.T) {
 	b.Write(t, func(tx *store.Tx) error {
 		return tx.InsertAPIKey(&hiring.APIKey{ID: "k-1", Role: hiring.Admin, CreatedAt: b.Clock.Now()}, hash)
 	})
-	r := &request{Request: httptest.NewRequest(http.MethodPut, "/", nil), gateway: b.Gateway, db: b.Runtime.Store(), log: b.Log, caller: caller{id: "k-1", key: key}}
+	r := &request{Request: httptest.NewRequest(http.MethodPut, "/", nil), gateway: b.Gateway, db: b.Runtime.Store(),
+		log: b.Log, caller: caller{id: "k-1", key: key}}
 	wrote := 0
 	write := func(*store.Tx) error { wrote++; return nil }
 	require.NoError(t, r.write(write))

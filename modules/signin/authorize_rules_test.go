@@ -14,22 +14,29 @@ import (
 	"github.com/hiregate/hiregate/internal/store"
 )
 
-// "authorize: unknown client_id; redirect_uri missing or not byte-equal to a registered one | 400 HTML page, never a redirect"
+// "authorize: unknown client_id; redirect_uri missing or not byte-equal to a registered one | 400 HTML page, never a
+// redirect"
 func TestUntrustedRequest(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.Write(t, func(tx *store.Tx) error { _, err := tx.DisableClient("other", b.Now()); return err })
 	for name, more := range map[string]params{
-		"no client": {"client_id": ""}, "unknown": {"client_id": "nobody"}, "NUL": {"client_id": "app\x00"}, "another case": {"client_id": "APP"}, "disabled": {"client_id": "other"},
-		"none": {"redirect_uri": ""}, "slash": {"redirect_uri": callback + "/"}, "query": {"redirect_uri": callback + "?a=b"}, "case": {"redirect_uri": "https://APP.example.com/callback"},
-		"prefix": {"redirect_uri": callback[:len(callback)-1]}, "port": {"redirect_uri": "https://app.example.com:443/callback"}, "fragment": {"redirect_uri": callback + "#"},
-		"encoded": {"redirect_uri": "https://app.example.com/%63allback"}, "loopback port": {"redirect_uri": "http://localhost:8091/callback"},
-		"user": {"redirect_uri": "https://app.example.com@evil.example/callback"}, "dots": {"redirect_uri": "https://app.example.com/x/../callback"},
+		"no client": {"client_id": ""}, "unknown": {"client_id": "nobody"}, "NUL": {"client_id": "app\x00"},
+		"another case": {"client_id": "APP"}, "disabled": {"client_id": "other"},
+		"none": {"redirect_uri": ""}, "slash": {"redirect_uri": callback + "/"},
+		"query": {"redirect_uri": callback + "?a=b"}, "case": {"redirect_uri": "https://APP.example.com/callback"},
+		"prefix": {"redirect_uri": callback[:len(callback)-1]},
+		"port":   {"redirect_uri": "https://app.example.com:443/callback"}, "fragment": {"redirect_uri": callback + "#"},
+		"encoded":       {"redirect_uri": "https://app.example.com/%63allback"},
+		"loopback port": {"redirect_uri": "http://localhost:8091/callback"},
+		"user":          {"redirect_uri": "https://app.example.com@evil.example/callback"},
+		"dots":          {"redirect_uri": "https://app.example.com/x/../callback"},
 	} {
 		for _, prompt := range []string{"", "none"} {
 			p := base().with(more).with(params{"prompt": prompt})
 			requirePage(t, b.browser().authorize(p), http.StatusBadRequest, "<!doctype html>", "This link doesn’t lead anywhere")
-			require.Contains(t, b.browser().ask(http.MethodPost, "/oauth/authorize", p.values()).Header().Get("Location"), issuer+"/oauth/authorize?", name)
+			require.Contains(t, b.browser().ask(http.MethodPost, "/oauth/authorize", p.values()).Header().Get("Location"),
+				issuer+"/oauth/authorize?", name)
 		}
 	}
 	for _, twice := range []string{"client_id", "redirect_uri"} {
@@ -38,10 +45,14 @@ func TestUntrustedRequest(t *testing.T) {
 		requirePage(t, b.get("/oauth/authorize?"+v.Encode()), http.StatusBadRequest)
 	}
 	for _, client := range []string{"nobody", "%zz"} {
-		requirePage(t, b.get("/oauth/authorize?client_id="+client+"&"+base().with(params{"client_id": ""}).values().Encode()+"&x=%zz"), http.StatusBadRequest)
+		requirePage(t,
+			b.get("/oauth/authorize?client_id="+client+"&"+base().with(params{"client_id": ""}).values().Encode()+"&x=%zz"),
+			http.StatusBadRequest)
 	}
-	requirePage(t, b.get("/oauth/authorize?redirect_uri=%zz&"+base().with(params{"redirect_uri": ""}).values().Encode()), http.StatusBadRequest)
-	requirePage(t, b.get("/oauth/authorize?"+base().with(params{"x": strings.Repeat("x", 16<<10)}).values().Encode()), http.StatusBadRequest)
+	requirePage(t, b.get("/oauth/authorize?redirect_uri=%zz&"+base().with(params{"redirect_uri": ""}).values().Encode()),
+		http.StatusBadRequest)
+	requirePage(t, b.get("/oauth/authorize?"+base().with(params{"x": strings.Repeat("x", 16<<10)}).values().Encode()),
+		http.StatusBadRequest)
 }
 
 // The rows of authorize that end with an error at the redirect URI.
@@ -53,7 +64,8 @@ func TestRefusedRequest(t *testing.T) {
 		more params
 		code string
 	}{
-		// "response_type missing / not code | redirect invalid_request / unsupported_response_type, with state and iss (RFC 9207)"
+		// "response_type missing / not code | redirect invalid_request / unsupported_response_type, with state and iss (RFC
+		// 9207)"
 		"response_type missing":  {params{"response_type": ""}, "invalid_request"},
 		"response_type token":    {params{"response_type": "token"}, "unsupported_response_type"},
 		"response_type hybrid":   {params{"response_type": "code id_token"}, "unsupported_response_type"},
@@ -62,24 +74,27 @@ func TestRefusedRequest(t *testing.T) {
 		"scope missing":        {params{"scope": ""}, "invalid_scope"},
 		"scope without openid": {params{"scope": "profile email"}, "invalid_scope"},
 		"scope almost openid":  {params{"scope": "OpenID openid2"}, "invalid_scope"},
-		// "request / request_uri / registration | request_not_supported / request_uri_not_supported / registration_not_supported"
+		// "request / request_uri / registration | request_not_supported / request_uri_not_supported /
+		// registration_not_supported"
 		"request":      {params{"request": "eyJhbGciOiJub25lIn0.e30."}, "request_not_supported"},
 		"request_uri":  {params{"request_uri": "https://app.example.com/r"}, "request_uri_not_supported"},
 		"registration": {params{"registration": "{}"}, "registration_not_supported"},
 		// "PKCE S256 optional, can be required per client, `plain` refused"
-		"plain":                   {params{"code_challenge": good, "code_challenge_method": "plain"}, "invalid_request"},
-		"plain by omission":       {params{"code_challenge": good}, "invalid_request"},
-		"method alone":            {params{"code_challenge_method": "S256"}, "invalid_request"},
-		"not a hash":              {params{"code_challenge": good + "=", "code_challenge_method": "S256"}, "invalid_request"},
-		"PKCE required":           {params{"client_id": "proving"}, "invalid_request"},
-		"prompt none and login":   {params{"prompt": "none login"}, "invalid_request"},
-		"prompt unknown":          {params{"prompt": "dance"}, "invalid_request"},
-		"max_age negative":        {params{"max_age": "-1"}, "invalid_request"},
-		"max_age with a sign":     {params{"max_age": "+5"}, "invalid_request"},
-		"max_age words":           {params{"max_age": "soon"}, "invalid_request"},
-		"claims no JSON":          {params{"claims": "{"}, "invalid_request"},
-		"acr that must be":        {params{"claims": `{"id_token":{"acr":{"essential":true,"values":["urn:mfa"]}}}`}, "unmet_authentication_requirements"},
-		"two users":               {params{"claims": `{"id_token":{"sub":{"value":"a"}},"userinfo":{"sub":{"value":"b"}}}`}, "invalid_request"},
+		"plain":                 {params{"code_challenge": good, "code_challenge_method": "plain"}, "invalid_request"},
+		"plain by omission":     {params{"code_challenge": good}, "invalid_request"},
+		"method alone":          {params{"code_challenge_method": "S256"}, "invalid_request"},
+		"not a hash":            {params{"code_challenge": good + "=", "code_challenge_method": "S256"}, "invalid_request"},
+		"PKCE required":         {params{"client_id": "proving"}, "invalid_request"},
+		"prompt none and login": {params{"prompt": "none login"}, "invalid_request"},
+		"prompt unknown":        {params{"prompt": "dance"}, "invalid_request"},
+		"max_age negative":      {params{"max_age": "-1"}, "invalid_request"},
+		"max_age with a sign":   {params{"max_age": "+5"}, "invalid_request"},
+		"max_age words":         {params{"max_age": "soon"}, "invalid_request"},
+		"claims no JSON":        {params{"claims": "{"}, "invalid_request"},
+		"acr that must be": {params{"claims": `{"id_token":{"acr":{"essential":true,"values":["urn:mfa"]}}}`},
+			"unmet_authentication_requirements"},
+		"two users": {params{"claims": `{"id_token":{"sub":{"value":"a"}},"userinfo":{"sub":{"value":"b"}}}`},
+			"invalid_request"},
 		"acr no object":           {params{"claims": `{"id_token":{"acr":1}}`}, "invalid_request"},
 		"nonce no text":           {params{"nonce": "\xff"}, "invalid_request"},
 		"nonce NUL":               {params{"nonce": "a\x00"}, "invalid_request"},
@@ -105,7 +120,8 @@ func TestNamedSubject(t *testing.T) {
 	u := b.browser()
 	u.enter(base())
 	for claims, good := range map[string]bool{
-		`{"id_token":{"sub":{"value":"user-ada"}},"userinfo":{"sub":{"value":"user-ada"}}}`: true, `{"userinfo":{"sub":{"value":"user-ada"}}}`: true, `{"userinfo":{"sub":null},"id_token":{"sub":null}}`: true,
+		`{"id_token":{"sub":{"value":"user-ada"}},"userinfo":{"sub":{"value":"user-ada"}}}`: true,
+		`{"userinfo":{"sub":{"value":"user-ada"}}}`:                                         true, `{"userinfo":{"sub":null},"id_token":{"sub":null}}`: true,
 		`{"id_token":{"sub":{"value":"user-bob"}}}`: false, `{"userinfo":{"sub":{"value":"user-bob"}}}`: false,
 	} {
 		p := base().with(params{"claims": claims, "prompt": "none"})
@@ -124,7 +140,8 @@ func TestWishesOfNothing(t *testing.T) {
 	u := b.browser()
 	u.enter(base())
 	for _, more := range []params{
-		{"claims": `{"id_token":{"acr":{"essential":true,"value":null}}}`}, {"claims": `{"id_token":{"acr":{"essential":true,"values":[]}}}`}, {"claims": `{"id_token":{"acr":null}}`},
+		{"claims": `{"id_token":{"acr":{"essential":true,"value":null}}}`},
+		{"claims": `{"id_token":{"acr":{"essential":true,"values":[]}}}`}, {"claims": `{"id_token":{"acr":null}}`},
 		{"max_age": "2147483648"}, {"max_age": "18446744073709551615"},
 	} {
 		b.Clock.Advance(time.Second)
@@ -234,7 +251,8 @@ func TestSignInAgain(t *testing.T) {
 	u := b.browser()
 	first := b.claims(requireTokens(t, b.exchange("app", u.enter(base()).Get("code"))).IDToken)
 	b.Clock.Advance(10 * time.Second)
-	for name, more := range map[string]params{"login": {"prompt": "login"}, "max_age": {"max_age": "9"}, "max_age 0": {"max_age": "0"}, "select": {"prompt": "select_account"}} {
+	for name, more := range map[string]params{"login": {"prompt": "login"}, "max_age": {"max_age": "9"},
+		"max_age 0": {"max_age": "0"}, "select": {"prompt": "select_account"}} {
 		b.Clock.Advance(10 * time.Second)
 		again := b.claims(requireTokens(t, b.exchange("app", u.enter(base().with(more)).Get("code"))).IDToken)
 		require.Greater(t, again["auth_time"], first["auth_time"], name)

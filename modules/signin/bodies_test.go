@@ -29,7 +29,8 @@ func TestFormsAreBounded(t *testing.T) {
 
 	b.Runtime.Unverified.Configure(0, time.Minute)
 	requireFault(t, send("/openId/accessToken", "*/*"), http.StatusServiceUnavailable, "temporarily_unavailable")
-	for _, path := range []string{"/openId/accessToken", "/oauth/revoke", "/oauth/sign-in", "/oauth/authorize", "/oauth/userinfo"} {
+	for _, path := range []string{"/openId/accessToken", "/oauth/revoke", "/oauth/sign-in", "/oauth/authorize",
+		"/oauth/userinfo"} {
 		for _, accept := range []string{"text/html", "application/json"} {
 			w := send(path, accept)
 			require.Equal(t, http.StatusServiceUnavailable, w.Code, path)

@@ -76,7 +76,8 @@ func TestSecondFactor(t *testing.T) {
 
 	u := b.browser()
 	page := u.signIn(u.authorize(base()), "ada@example.com", right)
-	requirePage(t, page, http.StatusOK, "Enter the code that your authenticator app shows for Initech Recruiting.", `autocomplete="one-time-code"`)
+	requirePage(t, page, http.StatusOK, "Enter the code that your authenticator app shows for Initech Recruiting.",
+		`autocomplete="one-time-code"`)
 	require.NotContains(t, page.Body.String(), "<svg class", "the secret is shown again")
 	require.Empty(t, page.Result().Cookies())
 	for _, nothing := range []string{"", "12345", "1234567"} {
@@ -92,7 +93,8 @@ func TestSecondFactor(t *testing.T) {
 	// "replay of a code refused", for the code of before as well.
 	for _, used := range []string{code, b.code(secret, -time.Minute)} {
 		other := b.browser()
-		requirePage(t, other.second(other.signIn(other.authorize(base()), "ada@example.com", right), used), http.StatusForbidden, "was used already")
+		requirePage(t, other.second(other.signIn(other.authorize(base()), "ada@example.com", right), used),
+			http.StatusForbidden, "was used already")
 	}
 
 	// "secret encrypted at rest"; with another key it is of no use, with the former one beside it it is.
@@ -122,8 +124,8 @@ func TestSecondFactor(t *testing.T) {
 	u.enter(base())
 }
 
-// "prompt=login, max_age | sign in again; auth_time must be newer": it is that of the second factor, since an application that gets an
-// older one than its max_age sends people back, again and again.
+// "prompt=login, max_age | sign in again; auth_time must be newer": it is that of the second factor, since an
+// application that gets an older one than its max_age sends people back, again and again.
 func TestSecondFactorAndMaxAge(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -133,7 +135,8 @@ func TestSecondFactorAndMaxAge(t *testing.T) {
 	page := u.signIn(u.authorize(p), "ada@example.com", right)
 	b.Clock.Advance(3 * time.Minute)
 	got := back(t, u.second(page, b.code(secret, 0)), callback)
-	require.Equal(t, float64(b.Now().Unix()), b.claims(requireTokens(t, b.exchange("app", got.Get("code"))).IDToken)["auth_time"])
+	require.Equal(t, float64(b.Now().Unix()), b.claims(requireTokens(t,
+		b.exchange("app", got.Get("code"))).IDToken)["auth_time"])
 	b.Clock.Advance(time.Minute)
 	require.NotEmpty(t, back(t, u.authorize(p), callback).Get("code"), "they sign in again too early")
 }
@@ -150,7 +153,8 @@ func TestSettingUpTakesItsTime(t *testing.T) {
 	wrong := u.second(page, "000000")
 	requirePage(t, wrong, http.StatusForbidden)
 	b.Clock.Advance(2 * time.Minute)
-	requirePage(t, u.second(wrong, b.code(secret, 0)), http.StatusOK, `id="password"`, "That took too long. Sign in again.")
+	requirePage(t, u.second(wrong, b.code(secret, 0)), http.StatusOK, `id="password"`,
+		"That took too long. Sign in again.")
 
 	page = u.signIn(u.authorize(base()), "ada@example.com", right)
 	secret = strings.ReplaceAll(typed.FindStringSubmatch(page.Body.String())[1], " ", "")
@@ -187,8 +191,8 @@ func TestGuessingTheSecondFactor(t *testing.T) {
 	require.Equal(t, []string{"success", "wrong_code", "wrong_code", "wrong_code", "success", "wrong_code"}, results)
 }
 
-// Who knows the password guesses no faster with many addresses. Whose account it is signs in all the same where they did so before, and
-// elsewhere once the guessing has ended.
+// Who knows the password guesses no faster with many addresses. Whose account it is signs in all the same where they
+// did so before, and elsewhere once the guessing has ended.
 func TestGuessingTheSecondFactorFromManyAddresses(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -208,7 +212,8 @@ func TestGuessingTheSecondFactorFromManyAddresses(t *testing.T) {
 	requirePage(t, guess(12), http.StatusTooManyRequests, "Wait 2 s")
 
 	u := b.browser()
-	require.NotEmpty(t, back(t, u.second(u.signIn(u.authorize(base()), "ada@example.com", right), b.code(secret, 0)), callback).Get("code"))
+	require.NotEmpty(t, back(t, u.second(u.signIn(u.authorize(base()), "ada@example.com", right), b.code(secret, 0)),
+		callback).Get("code"))
 	elsewhere := b.browser()
 	elsewhere.headers.Set("X-Test-Address", "203.0.113.1")
 	page = elsewhere.signIn(elsewhere.authorize(base()), "ada@example.com", right)
@@ -230,13 +235,16 @@ func TestTicket(t *testing.T) {
 	b.Clock.Advance(5*time.Minute + time.Second)
 	requirePage(t, u.second(page, b.code(secret, 0)), http.StatusOK, `id="password"`, "That took too long. Sign in again.")
 	u.headers.Set("Accept-Language", "de")
-	requirePage(t, u.second(page, b.code(secret, 0)), http.StatusOK, "Das hat zu lange gedauert. Melden Sie sich noch einmal an.")
+	requirePage(t, u.second(page, b.code(secret, 0)), http.StatusOK,
+		"Das hat zu lange gedauert. Melden Sie sich noch einmal an.")
 
 	u, page = enter()
 	u.p = b.provider("https://gate.example.com/second")
-	requirePage(t, u.ask(http.MethodPost, "/oauth/factor", url.Values{"ticket": {ticketOf(t, page)}, "code": {b.code(secret, 0)}}), http.StatusBadRequest)
+	requirePage(t, u.ask(http.MethodPost, "/oauth/factor",
+		url.Values{"ticket": {ticketOf(t, page)}, "code": {b.code(secret, 0)}}), http.StatusBadRequest)
 	for _, forged := range []string{"", "x", "AAAA"} {
-		requirePage(t, u.ask(http.MethodPost, "/oauth/factor", url.Values{"ticket": {forged}, "code": {"123456"}}), http.StatusBadRequest, "anywhere")
+		requirePage(t, u.ask(http.MethodPost, "/oauth/factor", url.Values{"ticket": {forged}, "code": {"123456"}}),
+			http.StatusBadRequest, "anywhere")
 	}
 
 	u, page = enter()

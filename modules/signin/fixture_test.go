@@ -93,7 +93,8 @@ func (b *bench) provider(issuer string, texts ...string) *signin.Provider {
 	sealer, err := vault.New(texts...)
 	require.NoError(b.t, err)
 	ring := &signin.Ring{Vault: sealer, Store: b.Runtime.Store, Now: b.Now, Log: b.Bench.Log, Every: signin.RotateEvery}
-	return signin.New(signin.Provider{Gateway: b.Bench.Gateway, Issuer: issuer, Title: "Initech Recruiting", Ring: ring, Vault: sealer, Failures: password.NewFailures(b.Now),
+	return signin.New(signin.Provider{Gateway: b.Bench.Gateway, Issuer: issuer, Title: "Initech Recruiting", Ring: ring,
+		Vault: sealer, Failures: password.NewFailures(b.Now),
 		Address: func(r *http.Request) string { return cmp.Or(r.Header.Get("X-Test-Address"), address) }, Log: b.Bench.Log})
 }
 
@@ -105,7 +106,8 @@ func (b *bench) populate() {
 	at := b.Now()
 	b.Write(b.t, func(tx *store.Tx) error {
 		for _, u := range []*identity.User{
-			{ID: "user-ada", Email: "ada@example.com", EmailVerified: true, Name: "Ada Lovelace", GivenName: "Ada", FamilyName: "Lovelace", Password: hash, CreatedAt: at},
+			{ID: "user-ada", Email: "ada@example.com", EmailVerified: true, Name: "Ada Lovelace", GivenName: "Ada",
+				FamilyName: "Lovelace", Password: hash, CreatedAt: at},
 			{ID: "user-bob", Email: "bob@example.com", Name: "Bob", Password: hash, CreatedAt: at},
 		} {
 			if err := tx.InsertUser(u); err != nil {
@@ -113,9 +115,12 @@ func (b *bench) populate() {
 			}
 		}
 		for _, c := range []*identity.Client{
-			{ID: "app"}, {ID: "other"}, {ID: "posting", SecretPost: true}, {ID: "proving", RequirePKCE: true}, {ID: "asking", Consent: true}, {ID: "curved", Algorithm: identity.ES256},
+			{ID: "app"}, {ID: "other"}, {ID: "posting", SecretPost: true}, {ID: "proving", RequirePKCE: true},
+			{ID: "asking", Consent: true}, {ID: "curved", Algorithm: identity.ES256},
 		} {
-			c.Name, c.CreatedAt, c.RedirectURIs, c.LogoutURIs = "Payroll <"+c.ID+">", at, []string{callback, callback + "?keep=%20this&x", "http://localhost:8090/callback"}, []string{"https://app.example.com/bye"}
+			c.Name, c.CreatedAt, c.RedirectURIs, c.LogoutURIs = "Payroll <"+c.ID+">", at,
+				[]string{callback, callback + "?keep=%20this&x", "http://localhost:8090/callback"},
+				[]string{"https://app.example.com/bye"}
 			if c.Algorithm == "" {
 				c.Algorithm = identity.RS256
 			}
@@ -136,7 +141,8 @@ func secretOf(client string) string { return client + "-secret%+" }
 type params map[string]string
 
 func base() params {
-	return params{"response_type": "code", "scope": "openid", "client_id": "app", "redirect_uri": callback, "state": "st~ate/+ &=ö", "nonce": "n-1"}
+	return params{"response_type": "code", "scope": "openid", "client_id": "app", "redirect_uri": callback,
+		"state": "st~ate/+ &=ö", "nonce": "n-1"}
 }
 
 func (p params) with(more params) params {
@@ -192,7 +198,8 @@ func (u *browser) askWithin(ctx context.Context, method, path string, form url.V
 	u.p.ServeHTTP(w, r)
 	w.Result().Request = r
 	for _, c := range w.Result().Cookies() {
-		require.True(u.b.t, strings.HasPrefix(c.Name, "__Host-") && c.Secure && c.HttpOnly && c.Path == "/" && c.Domain == "" && c.SameSite == http.SameSiteLaxMode, "%+v", c)
+		require.True(u.b.t, strings.HasPrefix(c.Name, "__Host-") && c.Secure && c.HttpOnly && c.Path == "/" &&
+			c.Domain == "" && c.SameSite == http.SameSiteLaxMode, "%+v", c)
 		require.LessOrEqual(u.b.t, len(c.String()), 4096, "browsers drop it")
 		if c.MaxAge < 0 {
 			delete(u.cookies, c.Name)

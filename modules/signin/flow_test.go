@@ -22,14 +22,17 @@ func TestFlow(t *testing.T) {
 	half := sha256.Sum256([]byte(answered.AccessToken))
 	now := float64(b.Now().Unix())
 	require.Equal(t, map[string]any{
-		"iss": issuer, "sub": "user-ada", "aud": "app", "iat": now, "exp": now + 3600, "auth_time": now, "nonce": "n-1", "at_hash": base64.RawURLEncoding.EncodeToString(half[:16]),
-		"name": "Ada Lovelace", "given_name": "Ada", "family_name": "Lovelace", "email": "ada@example.com", "email_verified": true,
+		"iss": issuer, "sub": "user-ada", "aud": "app", "iat": now, "exp": now + 3600, "auth_time": now, "nonce": "n-1",
+		"at_hash": base64.RawURLEncoding.EncodeToString(half[:16]),
+		"name":    "Ada Lovelace", "given_name": "Ada", "family_name": "Lovelace", "email": "ada@example.com",
+		"email_verified": true,
 	}, b.claims(answered.IDToken))
 	require.JSONEq(t, `{"sub":"user-ada","name":"Ada Lovelace","given_name":"Ada","family_name":"Lovelace","email":"ada@example.com","email_verified":true}`,
 		b.userinfo(answered.AccessToken).Body.String())
 
 	// Who is signed in is not asked again.
-	again := back(t, u.authorize(base().with(params{"client_id": "other", "redirect_uri": callback + "?keep=%20this&x"})), callback+"?keep=%20this&x")
+	again := back(t, u.authorize(base().with(params{"client_id": "other", "redirect_uri": callback + "?keep=%20this&x"})),
+		callback+"?keep=%20this&x")
 	require.NotEmpty(t, again.Get("code"))
 }
 
@@ -62,7 +65,8 @@ func TestFormIsReadAnew(t *testing.T) {
 		"nothing":      {},
 	} {
 		for _, path := range []string{"/oauth/sign-in", "/oauth/consent"} {
-			w := b.browser().ask(http.MethodPost, path, url.Values{"request": {forged.Encode()}, "ticket": {forged.Encode()}, "email": {"ada@example.com"}, "password": {right}, "action": {"allow"}})
+			w := b.browser().ask(http.MethodPost, path, url.Values{"request": {forged.Encode()}, "ticket": {forged.Encode()},
+				"email": {"ada@example.com"}, "password": {right}, "action": {"allow"}})
 			requirePage(t, w, http.StatusBadRequest, "anywhere")
 			require.Empty(t, w.Result().Cookies(), name)
 		}

@@ -92,7 +92,8 @@ func TestKeysRotate(t *testing.T) {
 	require.NotEqual(t, both[1], b.signer())
 }
 
-// An ID token is a good hint after the key that signed it is no longer published, for as long as a refresh token issued with it is good.
+// An ID token is a good hint after the key that signed it is no longer published, for as long as a refresh token
+// issued with it is good.
 func TestHintOfAFormerKey(t *testing.T) {
 	t.Parallel()
 	b := bare(t)
@@ -113,7 +114,8 @@ func TestHintOfAFormerKey(t *testing.T) {
 	hinted := curved.with(params{"prompt": "none", "id_token_hint": token})
 	require.NotEmpty(t, back(t, u.authorize(hinted), callback).Get("code"))
 	bye := url.Values{"id_token_hint": {token}, "post_logout_redirect_uri": {"https://app.example.com/bye"}}
-	require.Equal(t, "https://app.example.com/bye", u.ask(http.MethodGet, "/oauth/logout?"+bye.Encode(), nil).Header().Get("Location"))
+	require.Equal(t, "https://app.example.com/bye", u.ask(http.MethodGet, "/oauth/logout?"+bye.Encode(),
+		nil).Header().Get("Location"))
 
 	b.Clock.Advance(24*time.Hour + 2*time.Minute)
 	requireError(t, u.authorize(hinted), hinted, "invalid_request")
@@ -205,7 +207,8 @@ func TestKeysWithoutTheDatabase(t *testing.T) {
 	require.Equal(t, first, w.Body.String(), "who hangs up fails for all")
 }
 
-// "encrypted at rest": neither the database's rows nor anything else there shows a private key, and only its text opens it.
+// "encrypted at rest": neither the database's rows nor anything else there shows a private key, and only its text
+// opens it.
 func TestKeysAreSealed(t *testing.T) {
 	t.Parallel()
 	b := bare(t)
@@ -214,7 +217,8 @@ func TestKeysAreSealed(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, stored, 2)
 	for _, k := range stored {
-		for _, form := range []string{"PRIVATE", "\x06\x07\x2a\x86\x48\xce\x3d", "\x06\x09\x2a\x86\x48\x86\xf7"} { // PEM, and the object identifiers of PKCS #8
+		// PEM, and the object identifiers of PKCS #8
+		for _, form := range []string{"PRIVATE", "\x06\x07\x2a\x86\x48\xce\x3d", "\x06\x09\x2a\x86\x48\x86\xf7"} {
 			require.False(t, bytes.Contains(k.Sealed, []byte(form)))
 		}
 	}

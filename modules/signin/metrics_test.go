@@ -17,7 +17,8 @@ func TestCounters(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.Write(t, func(tx *store.Tx) error {
-		c := &identity.Client{ID: "counted", Name: "Counted", RedirectURIs: []string{callback}, Algorithm: identity.ES256, CreatedAt: b.Now()}
+		c := &identity.Client{ID: "counted", Name: "Counted", RedirectURIs: []string{callback}, Algorithm: identity.ES256,
+			CreatedAt: b.Now()}
 		if err := tx.InsertClient(c); err != nil {
 			return err
 		}

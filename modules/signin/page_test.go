@@ -28,21 +28,28 @@ func TestPageIsClosed(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	w := b.browser().authorize(base())
-	requirePage(t, w, http.StatusOK, `<html lang="en">`, "Sign in", "to continue to Payroll &lt;app&gt;", `<label for="email">`, `<label for="password">`)
+	requirePage(t, w, http.StatusOK, `<html lang="en">`, "Sign in", "to continue to Payroll &lt;app&gt;",
+		`<label for="email">`, `<label for="password">`)
 	style := styled.FindStringSubmatch(w.Body.String())[1]
 	sum := sha256.Sum256([]byte(style))
-	require.Equal(t, "default-src 'none'; style-src 'sha256-"+base64.StdEncoding.EncodeToString(sum[:])+"'; form-action 'self' https:; frame-ancestors 'none'; base-uri 'none'",
+	require.Equal(t,
+		"default-src 'none'; style-src 'sha256-"+base64.StdEncoding.EncodeToString(
+			sum[:])+"'; form-action 'self' https:; frame-ancestors 'none'; base-uri 'none'",
 		w.Header().Get("Content-Security-Policy"))
 	require.Equal(t, "DENY", w.Header().Get("X-Frame-Options"))
 	require.Equal(t, "nosniff", w.Header().Get("X-Content-Type-Options"))
-	require.Equal(t, "strict-origin", w.Header().Get("Referrer-Policy"), "with no-referrer browsers send our own forms with an Origin of null")
-	require.Empty(t, w.Header().Get("Cross-Origin-Opener-Policy"), "it cuts a popup off from the application that waits for it")
+	require.Equal(t, "strict-origin", w.Header().Get("Referrer-Policy"),
+		"with no-referrer browsers send our own forms with an Origin of null")
+	require.Empty(t, w.Header().Get("Cross-Origin-Opener-Policy"),
+		"it cuts a popup off from the application that waits for it")
 	for _, no := range []string{"<script", "javascript:", " on", "style=", "src="} {
 		require.NotRegexp(t, `<[^>]*`+regexp.QuoteMeta(no)+`[a-z]*="`, w.Body.String())
 	}
 	require.NotContains(t, w.Body.String(), "<script")
 	// Browsers hold form-action against each redirect behind the form.
-	require.Contains(t, b.browser().authorize(base().with(params{"redirect_uri": "http://localhost:8090/callback"})).Header().Get("Content-Security-Policy"), "form-action 'self' https: http:;")
+	require.Contains(t,
+		b.browser().authorize(base().with(params{"redirect_uri": "http://localhost:8090/callback"})).Header().Get(
+			"Content-Security-Policy"), "form-action 'self' https: http:;")
 }
 
 func TestPageEscapes(t *testing.T) {
@@ -67,10 +74,14 @@ func TestErrorsBesideTheField(t *testing.T) {
 		status          int
 		has, hasNot     []string
 	}{
-		{"", "", http.StatusUnprocessableEntity, []string{`id="email-error"`, "Enter your e-mail address.", `id="password-error"`, "Enter your password."}, nil},
+		{"", "", http.StatusUnprocessableEntity, []string{`id="email-error"`, "Enter your e-mail address.",
+			`id="password-error"`, "Enter your password."}, nil},
 		{" ", "x", http.StatusUnprocessableEntity, []string{`id="email-error"`}, []string{`id="password-error"`}},
-		{"ada@example.com", "", http.StatusUnprocessableEntity, []string{`id="password-error"`, `value="ada@example.com"`}, []string{`id="email-error"`}},
-		{"ada@example.com", "the wrong one", http.StatusForbidden, []string{`aria-describedby="password-error"`, "The e-mail address or the password is not right.", `value="ada@example.com"`}, []string{"the wrong one", `id="email-error"`}},
+		{"ada@example.com", "", http.StatusUnprocessableEntity, []string{`id="password-error"`, `value="ada@example.com"`},
+			[]string{`id="email-error"`}},
+		{"ada@example.com", "the wrong one", http.StatusForbidden,
+			[]string{`aria-describedby="password-error"`, "The e-mail address or the password is not right.",
+				`value="ada@example.com"`}, []string{"the wrong one", `id="email-error"`}},
 	} {
 		w := u.signIn(page, c.email, c.password)
 		requirePage(t, w, c.status, c.has...)
@@ -102,8 +113,9 @@ func TestUnknownUserIsAnsweredAlike(t *testing.T) {
 	require.Equal(t, said[0], said[2])
 }
 
-// Fifty clients guess, each time from another address, so that passwords wait to be hashed. Somebody who signed in before at their address gets
-// in. The places are the process's, and this test is alone with them: those that run in parallel wait until it has ended.
+// Fifty clients guess, each time from another address, so that passwords wait to be hashed. Somebody who signed in
+// before at their address gets in. The places are the process's, and this test is alone with them: those that run in
+// parallel wait until it has ended.
 func TestGuessersKeepNobodyOut(t *testing.T) {
 	b := newBench(t)
 	u := b.browser()
@@ -114,7 +126,8 @@ func TestGuessersKeepNobodyOut(t *testing.T) {
 	stop := make(chan struct{})
 	guess := func() int {
 		n := guesses.Add(1)
-		form := url.Values{"request": {base().values().Encode()}, "email": {"bob@example.com"}, "password": {"a guess"}, "action": {"sign-in"}}
+		form := url.Values{"request": {base().values().Encode()}, "email": {"bob@example.com"}, "password": {"a guess"},
+			"action": {"sign-in"}}
 		r := httptest.NewRequest(http.MethodPost, "/oauth/sign-in", strings.NewReader(form.Encode()))
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		r.Header.Set("X-Test-Address", fmt.Sprintf("10.%d.%d.%d", n>>16&255, n>>8&255, n&255))
@@ -166,11 +179,13 @@ func TestNoPage(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	for path, want := range map[string]int{
-		"/oauth/sign-in": http.StatusMethodNotAllowed, "/oauth/factor": http.StatusMethodNotAllowed, "/oauth/consent": http.StatusMethodNotAllowed, "/oauth/sign-out": http.StatusMethodNotAllowed,
+		"/oauth/sign-in": http.StatusMethodNotAllowed, "/oauth/factor": http.StatusMethodNotAllowed,
+		"/oauth/consent": http.StatusMethodNotAllowed, "/oauth/sign-out": http.StatusMethodNotAllowed,
 		"/": http.StatusNotFound, "": http.StatusNotFound, "/oauth/authorise": http.StatusNotFound,
 	} {
 		ask := func(accept, language string) *httptest.ResponseRecorder {
-			r := &http.Request{Method: http.MethodGet, URL: &url.URL{Path: path}, Header: http.Header{"Accept": {accept}, "Accept-Language": {language}}}
+			r := &http.Request{Method: http.MethodGet, URL: &url.URL{Path: path},
+				Header: http.Header{"Accept": {accept}, "Accept-Language": {language}}}
 			w := httptest.NewRecorder()
 			b.Provider.ServeHTTP(w, r)
 			return w
@@ -189,7 +204,8 @@ func TestLanguages(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	for _, c := range []struct{ locales, header, lang string }{
-		{"", "", "en"}, {"", "de-AT,de;q=0.9,en;q=0.8", "de"}, {"", "fr,en;q=0.5", "en"}, {"", "fr", "en"}, {"de", "en", "de"}, {"xx de-CH en", "en", "de"}, {"en-GB", "de", "en"}, {"???", "de", "de"},
+		{"", "", "en"}, {"", "de-AT,de;q=0.9,en;q=0.8", "de"}, {"", "fr,en;q=0.5", "en"}, {"", "fr", "en"},
+		{"de", "en", "de"}, {"xx de-CH en", "en", "de"}, {"en-GB", "de", "en"}, {"???", "de", "de"},
 	} {
 		b.Clock.Advance(time.Hour) // whoever guessed is let through again
 		u := b.browser()
@@ -199,7 +215,8 @@ func TestLanguages(t *testing.T) {
 		require.Equal(t, c.lang, w.Header().Get("Content-Language"))
 		if c.lang == "de" {
 			require.Contains(t, w.Body.String(), "Passwort")
-			requirePage(t, u.signIn(w, "ada@example.com", "falsch"), http.StatusForbidden, "E-Mail-Adresse oder Passwort stimmt nicht.")
+			requirePage(t, u.signIn(w, "ada@example.com", "falsch"), http.StatusForbidden,
+				"E-Mail-Adresse oder Passwort stimmt nicht.")
 		}
 	}
 }
@@ -210,11 +227,14 @@ func TestFormsFromElsewhere(t *testing.T) {
 	b := newBench(t)
 	for _, path := range []string{"/oauth/sign-in", "/oauth/consent", "/oauth/sign-out"} {
 		for name, headers := range map[string]http.Header{
-			"cross-site": {"Sec-Fetch-Site": {"cross-site"}}, "same-site": {"Sec-Fetch-Site": {"same-site"}}, "origin": {"Sec-Fetch-Site": nil, "Origin": {"https://evil.example"}}, "null": {"Sec-Fetch-Site": nil, "Origin": {"null"}},
+			"cross-site": {"Sec-Fetch-Site": {"cross-site"}}, "same-site": {"Sec-Fetch-Site": {"same-site"}},
+			"origin": {"Sec-Fetch-Site": nil, "Origin": {"https://evil.example"}},
+			"null":   {"Sec-Fetch-Site": nil, "Origin": {"null"}},
 		} {
 			u := b.browser()
 			u.headers = headers
-			w := u.ask(http.MethodPost, path, url.Values{"request": {base().values().Encode()}, "email": {"ada@example.com"}, "password": {right}, "action": {"allow"}})
+			w := u.ask(http.MethodPost, path, url.Values{"request": {base().values().Encode()}, "email": {"ada@example.com"},
+				"password": {right}, "action": {"allow"}})
 			requirePage(t, w, http.StatusForbidden, "This form was not ours")
 			require.Empty(t, w.Result().Cookies(), name)
 		}
@@ -268,7 +288,8 @@ func TestLogout(t *testing.T) {
 
 	u, token = enter()
 	b.Clock.Advance(2 * time.Hour) // the ID token is over, which does not matter
-	requirePage(t, ask(u, url.Values{"id_token_hint": {token}, "post_logout_redirect_uri": {"https://evil.example/"}}), http.StatusOK, "You are signed out")
+	requirePage(t, ask(u, url.Values{"id_token_hint": {token}, "post_logout_redirect_uri": {"https://evil.example/"}}),
+		http.StatusOK, "You are signed out")
 	requirePage(t, u.authorize(base()), http.StatusOK, `id="password"`)
 
 	// Without a hint any site could ask for it, so the person is asked.
@@ -281,17 +302,20 @@ func TestLogout(t *testing.T) {
 	require.Empty(t, u.cookies)
 
 	u, _ = enter()
-	for _, form := range []url.Values{{"to": {"https://evil.example/"}, "client_id": {"app"}}, {"to": {bye}, "client_id": {"nobody"}}, {"to": {bye}}} {
+	for _, form := range []url.Values{{"to": {"https://evil.example/"}, "client_id": {"app"}},
+		{"to": {bye}, "client_id": {"nobody"}}, {"to": {bye}}} {
 		requirePage(t, u.ask(http.MethodPost, "/oauth/sign-out", form), http.StatusOK, "You are signed out")
 	}
 
 	// A hint about somebody else, or for another client, is none.
 	u, token = enter()
 	other := b.browser()
-	requirePage(t, other.signIn(other.authorize(base().with(params{"prompt": "consent"})), "bob@example.com", right), http.StatusOK)
+	requirePage(t, other.signIn(other.authorize(base().with(params{"prompt": "consent"})), "bob@example.com", right),
+		http.StatusOK)
 	requirePage(t, ask(other, url.Values{"id_token_hint": {token}}), http.StatusOK, "Sign out?")
 	requirePage(t, ask(u, url.Values{"id_token_hint": {token}, "client_id": {"other"}}), http.StatusOK, "Sign out?")
-	requirePage(t, ask(u, url.Values{"id_token_hint": {token}, "client_id": {"other"}, "post_logout_redirect_uri": {bye}}), http.StatusOK, "Sign out?", `name="to" value=""`)
+	requirePage(t, ask(u, url.Values{"id_token_hint": {token}, "client_id": {"other"},
+		"post_logout_redirect_uri": {bye}}), http.StatusOK, "Sign out?", `name="to" value=""`)
 	// From another site a POST has no cookie: it goes on as a GET, which has it, and what is asked for is asked then.
 	w = b.browser().ask(http.MethodPost, "/oauth/logout", url.Values{"id_token_hint": {token}, "ui_locales": {"de"}})
 	require.Equal(t, http.StatusSeeOther, w.Code)
@@ -301,9 +325,12 @@ func TestLogout(t *testing.T) {
 	requirePage(t, u.ask(http.MethodGet, sent, nil), http.StatusOK, "abgemeldet")
 	requirePage(t, ask(b.browser(), url.Values{}), http.StatusOK, "You are signed out")
 	// Without a session either, an ID token of another client's leads nowhere.
-	require.Empty(t, ask(b.browser(), url.Values{"id_token_hint": {token}, "client_id": {"other"}, "post_logout_redirect_uri": {bye}}).Header().Get("Location"))
-	require.Empty(t, ask(b.browser(), url.Values{"id_token_hint": {"x"}, "client_id": {"app"}, "post_logout_redirect_uri": {bye}}).Header().Get("Location"))
-	requirePage(t, b.browser().ask(http.MethodPost, "/oauth/sign-out", url.Values{"ui_locales": {"de"}}), http.StatusOK, "abgemeldet")
+	require.Empty(t, ask(b.browser(), url.Values{"id_token_hint": {token}, "client_id": {"other"},
+		"post_logout_redirect_uri": {bye}}).Header().Get("Location"))
+	require.Empty(t, ask(b.browser(), url.Values{"id_token_hint": {"x"}, "client_id": {"app"},
+		"post_logout_redirect_uri": {bye}}).Header().Get("Location"))
+	requirePage(t, b.browser().ask(http.MethodPost, "/oauth/sign-out", url.Values{"ui_locales": {"de"}}), http.StatusOK,
+		"abgemeldet")
 }
 
 // Nobody is told that they are signed out while the database can't say so: the session would go on without them.
@@ -314,10 +341,13 @@ func TestLogoutWithAParameterTwice(t *testing.T) {
 	u := b.browser()
 	token := requireTokens(t, b.exchange("app", u.enter(base()).Get("code"))).IDToken
 	good := url.Values{"id_token_hint": {token}, "post_logout_redirect_uri": {"https://app.example.com/bye"}}.Encode()
-	for _, twice := range []string{"post_logout_redirect_uri=https%3A%2F%2Fapp.example.com%2Fbye", "post_logout_redirect_uri=", "id_token_hint=x", "state=a&state=b", "x=%zz"} {
-		requirePage(t, u.ask(http.MethodGet, "/oauth/logout?"+good+"&"+twice, nil), http.StatusBadRequest, "This link doesn’t lead anywhere")
+	for _, twice := range []string{"post_logout_redirect_uri=https%3A%2F%2Fapp.example.com%2Fbye",
+		"post_logout_redirect_uri=", "id_token_hint=x", "state=a&state=b", "x=%zz"} {
+		requirePage(t, u.ask(http.MethodGet, "/oauth/logout?"+good+"&"+twice, nil), http.StatusBadRequest,
+			"This link doesn’t lead anywhere")
 	}
-	require.NotEmpty(t, back(t, u.authorize(base().with(params{"prompt": "none"})), callback).Get("code"), "somebody was signed out")
+	require.NotEmpty(t, back(t, u.authorize(base().with(params{"prompt": "none"})), callback).Get("code"),
+		"somebody was signed out")
 }
 
 func TestLogoutWithoutTheDatabase(t *testing.T) {
@@ -352,7 +382,8 @@ func TestLog(t *testing.T) {
 	require.Zero(t, next)
 	var got []identity.Entry
 	for _, e := range page2 {
-		require.Equal(t, identity.Entry{ID: e.ID, At: b.Now(), Event: e.Event, Result: e.Result, Issuer: issuer, Client: e.Client, UserID: e.UserID, Address: address}, *e)
+		require.Equal(t, identity.Entry{ID: e.ID, At: b.Now(), Event: e.Event, Result: e.Result, Issuer: issuer,
+			Client: e.Client, UserID: e.UserID, Address: address}, *e)
 		got = append(got, identity.Entry{Event: e.Event, Result: e.Result, Client: e.Client, UserID: e.UserID})
 	}
 	require.Equal(t, []identity.Entry{
@@ -366,7 +397,8 @@ func TestLog(t *testing.T) {
 		{Event: "sign-in", Result: "wrong_password", Client: "app", UserID: "user-ada"},
 	}, got)
 	for _, line := range b.Logged.All() {
-		for _, secret := range []string{code, issued.AccessToken, issued.RefreshToken, "ada@", "a wrong", secretOf("app"), "Lovelace"} {
+		for _, secret := range []string{code, issued.AccessToken, issued.RefreshToken, "ada@", "a wrong", secretOf("app"),
+			"Lovelace"} {
 			require.NotContains(t, line.Message, secret)
 			for _, f := range line.Context {
 				require.NotContains(t, f.String, secret)

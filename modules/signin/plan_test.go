@@ -1,7 +1,7 @@
 package signin_test
 
-// The mirror of the OpenID Foundation's basic OP plan: one function for each of its modules that apply to the code flow, under its
-// name, with the condition that it sets.
+// The mirror of the OpenID Foundation's basic OP plan: one function for each of its modules that apply to the code
+// flow, under its name, with the condition that it sets.
 
 import (
 	"encoding/json"
@@ -18,8 +18,8 @@ import (
 // all asks for every scope that is known.
 func all() params { return base().with(params{"scope": "openid profile email offline_access"}) }
 
-// oidcc-server: "makes a request with response_type=code, exchanges the code, checks the ID token and calls the userinfo endpoint;
-// the sub of both is the same".
+// oidcc-server: "makes a request with response_type=code, exchanges the code, checks the ID token and calls the
+// userinfo endpoint; the sub of both is the same".
 func TestPlanServer(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -98,20 +98,23 @@ func TestPlanEnsureRequestWithoutNonceSucceeds(t *testing.T) {
 
 func (b *bench) about(scope string) map[string]any {
 	var about map[string]any
-	require.NoError(b.t, json.Unmarshal(b.userinfo(b.flow(base().with(params{"scope": scope})).AccessToken).Body.Bytes(), &about))
+	require.NoError(b.t, json.Unmarshal(b.userinfo(b.flow(base().with(params{"scope": scope})).AccessToken).Body.Bytes(),
+		&about))
 	return about
 }
 
 // oidcc-scope-profile: "the claims of the scope profile are returned".
 func TestPlanScopeProfile(t *testing.T) {
 	t.Parallel()
-	require.Equal(t, map[string]any{"sub": "user-ada", "name": "Ada Lovelace", "given_name": "Ada", "family_name": "Lovelace"}, newBench(t).about("openid profile"))
+	require.Equal(t, map[string]any{"sub": "user-ada", "name": "Ada Lovelace", "given_name": "Ada",
+		"family_name": "Lovelace"}, newBench(t).about("openid profile"))
 }
 
 // oidcc-scope-email: "the claims of the scope email are returned, email_verified as a boolean".
 func TestPlanScopeEmail(t *testing.T) {
 	t.Parallel()
-	require.Equal(t, map[string]any{"sub": "user-ada", "email": "ada@example.com", "email_verified": true}, newBench(t).about("openid email"))
+	require.Equal(t, map[string]any{"sub": "user-ada", "email": "ada@example.com", "email_verified": true},
+		newBench(t).about("openid email"))
 }
 
 // oidcc-scope-address: "a request with the scope address succeeds, whether or not there is such a claim".
@@ -137,7 +140,8 @@ func TestPlanAlternateHappyFlow(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	u := b.browser()
-	query := "state=s&redirect_uri=" + url.QueryEscape(callback) + "&client_id=app&scope=email+openid%20profile&response_type=code"
+	query := "state=s&redirect_uri=" + url.QueryEscape(callback) +
+		"&client_id=app&scope=email+openid%20profile&response_type=code"
 	page := u.ask(http.MethodGet, "/oauth/authorize?"+query, nil)
 	requirePage(t, page, http.StatusOK)
 	got := back(t, u.signIn(page, "ada@example.com", right), callback)
@@ -157,15 +161,16 @@ func TestPlanDisplayPopup(t *testing.T) {
 	newBench(t).flow(base().with(params{"display": "popup"}))
 }
 
-// oidcc-prompt-login: "with prompt=login the user is asked though they are signed in, and the second ID token has a later
-// auth_time".
+// oidcc-prompt-login: "with prompt=login the user is asked though they are signed in, and the second ID token has a
+// later auth_time".
 func TestPlanPromptLogin(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	u := b.browser()
 	first := b.claims(requireTokens(t, b.exchange("app", u.enter(base()).Get("code"))).IDToken)
 	b.Clock.Advance(time.Second)
-	second := b.claims(requireTokens(t, b.exchange("app", u.enter(base().with(params{"prompt": "login"})).Get("code"))).IDToken)
+	second := b.claims(requireTokens(t, b.exchange("app",
+		u.enter(base().with(params{"prompt": "login"})).Get("code"))).IDToken)
 	require.Greater(t, second["auth_time"], first["auth_time"])
 	require.Equal(t, first["sub"], second["sub"])
 }
@@ -199,7 +204,8 @@ func TestPlanMaxAge1(t *testing.T) {
 	u := b.browser()
 	first := b.claims(requireTokens(t, b.exchange("app", u.enter(base()).Get("code"))).IDToken)
 	b.Clock.Advance(2 * time.Second)
-	second := b.claims(requireTokens(t, b.exchange("app", u.enter(base().with(params{"max_age": "1"})).Get("code"))).IDToken)
+	second := b.claims(requireTokens(t, b.exchange("app",
+		u.enter(base().with(params{"max_age": "1"})).Get("code"))).IDToken)
 	require.Greater(t, second["auth_time"], first["auth_time"])
 }
 
@@ -211,7 +217,8 @@ func TestPlanMaxAge10000(t *testing.T) {
 	first := b.claims(requireTokens(t, b.exchange("app", u.enter(base()).Get("code"))).IDToken)
 	b.Clock.Advance(2 * time.Second)
 	got := back(t, u.authorize(base().with(params{"max_age": "10000"})), callback)
-	require.Equal(t, first["auth_time"], b.claims(requireTokens(t, b.exchange("app", got.Get("code"))).IDToken)["auth_time"])
+	require.Equal(t, first["auth_time"], b.claims(requireTokens(t,
+		b.exchange("app", got.Get("code"))).IDToken)["auth_time"])
 }
 
 // oidcc-ensure-request-with-unknown-parameter-succeeds: "unknown parameters are passed over".
@@ -220,8 +227,8 @@ func TestPlanEnsureRequestWithUnknownParameterSucceeds(t *testing.T) {
 	newBench(t).flow(base().with(params{"extra": "foobar"}))
 }
 
-// oidcc-id-token-hint: "prompt=none with the ID token of the user who is signed in succeeds, with the same sub". For somebody else's
-// it must not.
+// oidcc-id-token-hint: "prompt=none with the ID token of the user who is signed in succeeds, with the same sub". For
+// somebody else's it must not.
 func TestPlanIDTokenHint(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -272,8 +279,8 @@ func TestPlanCodeReuse(t *testing.T) {
 	requireFault(t, b.exchange("app", code), http.StatusBadRequest, "invalid_grant")
 }
 
-// oidcc-codereuse-30seconds: "a code that is used a second time after 30 seconds is refused with invalid_grant, and the access token
-// is revoked".
+// oidcc-codereuse-30seconds: "a code that is used a second time after 30 seconds is refused with invalid_grant, and
+// the access token is revoked".
 func TestPlanCodeReuse30Seconds(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -351,8 +358,8 @@ func TestPlanClaimsEssential(t *testing.T) {
 	requireError(t, u.signIn(u.authorize(bob), "ada@example.com", right), bob, "login_required")
 }
 
-// oidcc-ensure-request-object-with-redirect-uri: "a request object with a redirect_uri of its own is taken, or refused as
-// unsupported; that redirect_uri is not followed unchecked".
+// oidcc-ensure-request-object-with-redirect-uri: "a request object with a redirect_uri of its own is taken, or refused
+// as unsupported; that redirect_uri is not followed unchecked".
 func TestPlanEnsureRequestObjectWithRedirectURI(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -360,8 +367,8 @@ func TestPlanEnsureRequestObjectWithRedirectURI(t *testing.T) {
 	requireError(t, b.browser().authorize(p), p, "request_not_supported")
 }
 
-// oidcc-refresh-token: "a refresh token is exchanged for an access token; an ID token that comes with it has the same iss, sub and
-// aud; another client can't use it".
+// oidcc-refresh-token: "a refresh token is exchanged for an access token; an ID token that comes with it has the same
+// iss, sub and aud; another client can't use it".
 func TestPlanRefreshToken(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -389,8 +396,8 @@ func TestPlanEnsureRequestWithValidPKCESucceeds(t *testing.T) {
 	}
 }
 
-// oidcc-discovery-endpoint-verification: "the metadata has what is required, issuer is exact, and what is supported is what the
-// provider does".
+// oidcc-discovery-endpoint-verification: "the metadata has what is required, issuer is exact, and what is supported is
+// what the provider does".
 func TestPlanDiscoveryEndpointVerification(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -402,21 +409,26 @@ func TestPlanDiscoveryEndpointVerification(t *testing.T) {
 	require.NoError(t, json.Unmarshal(w.Body.Bytes(), &m))
 	require.Equal(t, issuer, m["issuer"])
 	for name, path := range map[string]string{
-		"authorization_endpoint": "/oauth/authorize", "token_endpoint": tokenPath, "userinfo_endpoint": "/oauth/userinfo", "jwks_uri": "/oauth/jwks",
+		"authorization_endpoint": "/oauth/authorize", "token_endpoint": tokenPath, "userinfo_endpoint": "/oauth/userinfo",
+		"jwks_uri":            "/oauth/jwks",
 		"revocation_endpoint": "/oauth/revoke", "end_session_endpoint": "/oauth/logout",
 	} {
 		require.Equal(t, issuer+path, m[name])
 		require.NotEqual(t, http.StatusNotFound, b.get(path).Code)
 	}
 	for name, want := range map[string][]any{
-		"response_types_supported": {"code"}, "response_modes_supported": {"query"}, "grant_types_supported": {"authorization_code", "refresh_token"},
-		"subject_types_supported": {"public"}, "id_token_signing_alg_values_supported": {"RS256", "ES256"}, "scopes_supported": {"openid", "profile", "email", "offline_access"},
-		"token_endpoint_auth_methods_supported": {"client_secret_basic", "client_secret_post"}, "code_challenge_methods_supported": {"S256"}, "ui_locales_supported": {"en", "de"},
+		"response_types_supported": {"code"}, "response_modes_supported": {"query"},
+		"grant_types_supported":   {"authorization_code", "refresh_token"},
+		"subject_types_supported": {"public"}, "id_token_signing_alg_values_supported": {"RS256", "ES256"},
+		"scopes_supported":                      {"openid", "profile", "email", "offline_access"},
+		"token_endpoint_auth_methods_supported": {"client_secret_basic", "client_secret_post"},
+		"code_challenge_methods_supported":      {"S256"}, "ui_locales_supported": {"en", "de"},
 	} {
 		require.Equal(t, want, m[name], name)
 	}
 	for name, want := range map[string]bool{
-		"claims_parameter_supported": true, "request_parameter_supported": false, "request_uri_parameter_supported": false, "authorization_response_iss_parameter_supported": true,
+		"claims_parameter_supported": true, "request_parameter_supported": false, "request_uri_parameter_supported": false,
+		"authorization_response_iss_parameter_supported": true,
 	} {
 		require.Equal(t, want, m[name], name)
 	}

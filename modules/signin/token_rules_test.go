@@ -32,9 +32,12 @@ func TestClientAuthentication(t *testing.T) {
 	}
 	first := ""
 	for name, change := range map[string]func(*http.Request){
-		"none": header(), "unknown": header(raw("nobody:x")), "wrong": header(raw("app:x")), "empty": header(raw("app:")), "no colon": header(raw("app")), "another's": header(raw("app:posting-secret%25%2B")),
-		"disabled": header(raw("other:other-secret%25%2B")), "not encoded": header(raw("app:" + secretOf("app"))), "broken encoding": header(raw("app:%zz")),
-		"Bearer": header("Bearer x"), "no base64": header("Basic ???"), "nothing": header(""), "hash": header(raw("app:\x00")),
+		"none": header(), "unknown": header(raw("nobody:x")), "wrong": header(raw("app:x")), "empty": header(raw("app:")),
+		"no colon": header(raw("app")), "another's": header(raw("app:posting-secret%25%2B")),
+		"disabled": header(raw("other:other-secret%25%2B")), "not encoded": header(raw("app:" + secretOf("app"))),
+		"broken encoding": header(raw("app:%zz")),
+		"Bearer":          header("Bearer x"), "no base64": header("Basic ???"), "nothing": header(""),
+		"hash": header(raw("app:\x00")),
 	} {
 		w := b.post(tokenPath, "", exchanging(code), change)
 		said := requireFault(t, w, http.StatusUnauthorized, "invalid_client")
@@ -60,12 +63,14 @@ func TestClientAuthentication(t *testing.T) {
 	requireTokens(t, b.post(tokenPath, "", exchanging(code), header(raw("%61pp:app-secret%25%2B"))))
 }
 
-// The log of sign-ins can't be filled by somebody who knows a client's id: it takes in a hundred faults of one, and then one a second.
+// The log of sign-ins can't be filled by somebody who knows a client's id: it takes in a hundred faults of one, and
+// then one a second.
 func TestLogOfFaultsIsBounded(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	wrong := func(client string) {
-		requireFault(t, b.post(tokenPath, "", url.Values{}, func(r *http.Request) { r.SetBasicAuth(client, "a guess") }), http.StatusUnauthorized, "invalid_client")
+		requireFault(t, b.post(tokenPath, "", url.Values{}, func(r *http.Request) { r.SetBasicAuth(client, "a guess") }),
+			http.StatusUnauthorized, "invalid_client")
 	}
 	noted := func() int {
 		page, _, err := b.Runtime.Store().ListSigninEntries(t.Context(), 0, 500)
@@ -93,7 +98,8 @@ func TestTwoSecrets(t *testing.T) {
 		return tx.InsertClientSecret("app", identity.HashSecret("second"), b.Now().Add(time.Second))
 	})
 	with := func(secret string) int {
-		return b.post(tokenPath, "", exchanging("x"), func(r *http.Request) { r.SetBasicAuth("app", url.QueryEscape(secret)) }).Code
+		return b.post(tokenPath, "", exchanging("x"),
+			func(r *http.Request) { r.SetBasicAuth("app", url.QueryEscape(secret)) }).Code
 	}
 	require.Equal(t, http.StatusBadRequest, with(secretOf("app")))
 	require.Equal(t, http.StatusBadRequest, with("second"))
@@ -102,7 +108,8 @@ func TestTwoSecrets(t *testing.T) {
 	require.Equal(t, http.StatusBadRequest, with("second"))
 }
 
-// "code unknown, expired (5 min), used, of another client, other redirect_uri, PKCE fails | 400 invalid_grant, one description for all"
+// "code unknown, expired (5 min), used, of another client, other redirect_uri, PKCE fails | 400 invalid_grant, one
+// description for all"
 func TestInvalidGrant(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -122,9 +129,12 @@ func TestInvalidGrant(t *testing.T) {
 	said := map[string]bool{}
 	for name, form := range map[string]url.Values{
 		"unknown": exchanging("x"), "used": exchanging(used), "another's": exchanging(code(params{"client_id": "other"})),
-		"other redirect_uri": sent(plain, params{"redirect_uri": "http://localhost:8090/callback"}), "no redirect_uri like it": sent(plain, params{"redirect_uri": callback + "/"}),
-		"no verifier": exchanging(proved), "wrong verifier": sent(proved, params{"code_verifier": v + "x"}), "the challenge itself": sent(proved, params{"code_verifier": s256(v)}),
-		"short verifier": sent(proved, params{"code_verifier": "x"}), "verifier for none": sent(plain, params{"code_verifier": v}),
+		"other redirect_uri":      sent(plain, params{"redirect_uri": "http://localhost:8090/callback"}),
+		"no redirect_uri like it": sent(plain, params{"redirect_uri": callback + "/"}),
+		"no verifier":             exchanging(proved), "wrong verifier": sent(proved, params{"code_verifier": v + "x"}),
+		"the challenge itself": sent(proved, params{"code_verifier": s256(v)}),
+		"short verifier":       sent(proved, params{"code_verifier": "x"}),
+		"verifier for none":    sent(plain, params{"code_verifier": v}),
 	} {
 		said[requireFault(t, b.post(tokenPath, "app", form), http.StatusBadRequest, "invalid_grant")+name[:0]] = true
 	}
@@ -151,7 +161,8 @@ func TestCodeUsedTwice(t *testing.T) {
 	b := newBench(t)
 	code := b.browser().enter(base()).Get("code")
 	first := requireTokens(t, b.exchange("app", code))
-	second := requireTokens(t, b.post(tokenPath, "app", url.Values{"grant_type": {"refresh_token"}, "refresh_token": {first.RefreshToken}}))
+	second := requireTokens(t, b.post(tokenPath, "app", url.Values{"grant_type": {"refresh_token"},
+		"refresh_token": {first.RefreshToken}}))
 	b.requireGood(first.AccessToken)
 	b.requireGood(second.AccessToken)
 	requireFault(t, b.exchange("other", code), http.StatusBadRequest, "invalid_grant")
@@ -161,10 +172,12 @@ func TestCodeUsedTwice(t *testing.T) {
 	requireFault(t, b.post(tokenPath, "app", again), http.StatusBadRequest, "invalid_grant")
 	b.requireRevoked(first.AccessToken)
 	b.requireRevoked(second.AccessToken)
-	requireFault(t, b.post(tokenPath, "app", url.Values{"grant_type": {"refresh_token"}, "refresh_token": {second.RefreshToken}}), http.StatusBadRequest, "invalid_grant")
+	requireFault(t, b.post(tokenPath, "app", url.Values{"grant_type": {"refresh_token"},
+		"refresh_token": {second.RefreshToken}}), http.StatusBadRequest, "invalid_grant")
 }
 
-// "missing grant_type, code or redirect_uri; two ways of authentication; repeated parameter; not form-urlencoded | 400 invalid_request"
+// "missing grant_type, code or redirect_uri; two ways of authentication; repeated parameter; not form-urlencoded | 400
+// invalid_request"
 func TestInvalidTokenRequest(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -181,7 +194,8 @@ func TestInvalidTokenRequest(t *testing.T) {
 	inBody := exchanging(code)
 	inBody["client_id"], inBody["client_secret"] = []string{"app"}, []string{secretOf("app")}
 	asserted := exchanging(code)
-	asserted["client_id"], asserted["client_secret"], asserted["client_assertion"] = []string{"posting"}, []string{secretOf("posting")}, []string{"x"}
+	asserted["client_id"], asserted["client_secret"], asserted["client_assertion"] = []string{"posting"},
+		[]string{secretOf("posting")}, []string{"x"}
 	otherID := exchanging(code)
 	otherID.Set("client_id", "other")
 	as := func(kind ...string) func(*http.Request) {
@@ -192,15 +206,20 @@ func TestInvalidTokenRequest(t *testing.T) {
 		form   url.Values
 		change func(*http.Request)
 	}{
-		"grant_type": {without("grant_type"), asIs}, "code": {without("code"), asIs}, "redirect_uri": {without("redirect_uri"), asIs},
-		"repeated": {twice, asIs}, "unknown repeated": {unknownTwice, asIs}, "two ways": {inBody, asIs},
-		"two ways in the body": {asserted, func(r *http.Request) { r.Header.Del("Authorization") }}, "two ids": {otherID, asIs},
-		"two headers": {exchanging(code), func(r *http.Request) { r.Header.Add("Authorization", r.Header.Get("Authorization")) }},
-		"JSON":        {exchanging(code), as("application/json")}, "no type": {exchanging(code), as()}, "multipart": {exchanging(code), as("multipart/form-data; boundary=x")},
+		"grant_type": {without("grant_type"), asIs}, "code": {without("code"), asIs},
+		"redirect_uri": {without("redirect_uri"), asIs},
+		"repeated":     {twice, asIs}, "unknown repeated": {unknownTwice, asIs}, "two ways": {inBody, asIs},
+		"two ways in the body": {asserted, func(r *http.Request) { r.Header.Del("Authorization") }},
+		"two ids":              {otherID, asIs},
+		"two headers": {exchanging(code),
+			func(r *http.Request) { r.Header.Add("Authorization", r.Header.Get("Authorization")) }},
+		"JSON": {exchanging(code), as("application/json")}, "no type": {exchanging(code), as()},
+		"multipart":    {exchanging(code), as("multipart/form-data; boundary=x")},
 		"too large":    {url.Values{"x": {strings.Repeat("x", 65<<10)}}, asIs},
 		"in the query": {url.Values{}, func(r *http.Request) { r.URL.RawQuery = exchanging(code).Encode() }},
 	} {
-		require.NotEmpty(t, requireFault(t, b.post(tokenPath, "app", c.form, c.change), http.StatusBadRequest, "invalid_request"), name)
+		require.NotEmpty(t, requireFault(t, b.post(tokenPath, "app", c.form, c.change), http.StatusBadRequest,
+			"invalid_request"), name)
 	}
 	sameID := exchanging(code)
 	sameID.Set("client_id", "app")
@@ -211,8 +230,10 @@ func TestInvalidTokenRequest(t *testing.T) {
 func TestUnsupportedGrantType(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	for _, kind := range []string{"password", "client_credentials", "implicit", "Authorization_Code", "urn:ietf:params:oauth:grant-type:jwt-bearer"} {
-		requireFault(t, b.post(tokenPath, "app", url.Values{"grant_type": {kind}}), http.StatusBadRequest, "unsupported_grant_type")
+	for _, kind := range []string{"password", "client_credentials", "implicit", "Authorization_Code",
+		"urn:ietf:params:oauth:grant-type:jwt-bearer"} {
+		requireFault(t, b.post(tokenPath, "app", url.Values{"grant_type": {kind}}), http.StatusBadRequest,
+			"unsupported_grant_type")
 	}
 }
 
@@ -230,7 +251,8 @@ func TestTokenByGet(t *testing.T) {
 			require.Equal(t, "POST", w.Header().Get("Allow"))
 		}
 	}
-	for path, allow := range map[string]string{"/oauth/authorize": "GET, HEAD, POST", "/oauth/jwks": "GET, HEAD", "/oauth/sign-in": "POST", "/oauth/userinfo": "GET, HEAD, POST, OPTIONS"} {
+	for path, allow := range map[string]string{"/oauth/authorize": "GET, HEAD, POST", "/oauth/jwks": "GET, HEAD",
+		"/oauth/sign-in": "POST", "/oauth/userinfo": "GET, HEAD, POST, OPTIONS"} {
 		w := httptest.NewRecorder()
 		b.Provider.ServeHTTP(w, httptest.NewRequest(http.MethodDelete, path, nil))
 		require.Equal(t, http.StatusMethodNotAllowed, w.Code)
@@ -262,14 +284,16 @@ func TestUserinfoRefuses(t *testing.T) {
 		require.Empty(t, w.Body.String(), "RFC 6750 section 3.1: no error where no token was sent")
 	}
 	requireNoToken(b.get("/oauth/userinfo"))
-	for _, bad := range []string{"x", issued.AccessToken + "x", issued.RefreshToken, issued.IDToken, "", issued.AccessToken + " "} {
+	for _, bad := range []string{"x", issued.AccessToken + "x", issued.RefreshToken, issued.IDToken, "",
+		issued.AccessToken + " "} {
 		w := b.userinfo(bad)
 		requireFault(t, w, http.StatusUnauthorized, "invalid_token")
 		require.Equal(t, `Bearer realm="sign-in", error="invalid_token"`, w.Header().Get("WWW-Authenticate"), bad)
 	}
 	w := b.get("/oauth/userinfo", "Bearer "+issued.AccessToken, "Bearer "+issued.AccessToken)
 	requireFault(t, w, http.StatusBadRequest, "invalid_request")
-	w = b.post("/oauth/userinfo", "", url.Values{"access_token": {issued.AccessToken}}, func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+issued.AccessToken) })
+	w = b.post("/oauth/userinfo", "", url.Values{"access_token": {issued.AccessToken}},
+		func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+issued.AccessToken) })
 	requireFault(t, w, http.StatusBadRequest, "invalid_request")
 	requireNoToken(b.get("/oauth/userinfo?access_token=" + issued.AccessToken))
 	// "Access token 1 h"
@@ -295,7 +319,8 @@ func TestRefresh(t *testing.T) {
 	requireFault(t, refresh("app", "x", ""), http.StatusBadRequest, "invalid_grant")
 	requireFault(t, refresh("app", "", ""), http.StatusBadRequest, "invalid_request")
 	requireFault(t, refresh("app", first.AccessToken, ""), http.StatusBadRequest, "invalid_grant")
-	for _, wrong := range []string{"openid offline_access", "email", "nonsense", "openid nonsense", "openid openid2 email"} {
+	for _, wrong := range []string{"openid offline_access", "email", "nonsense", "openid nonsense",
+		"openid openid2 email"} {
 		requireFault(t, refresh("app", first.RefreshToken, wrong), http.StatusBadRequest, "invalid_scope")
 	}
 	b.Clock.Advance(30*24*time.Hour - time.Second)
@@ -349,12 +374,13 @@ func (l leaving) Err() error {
 	return context.Canceled
 }
 
-// What can fail is done before a code or a refresh token is consumed: an application that had an error instead would send it again,
-// and have all revoked.
+// What can fail is done before a code or a refresh token is consumed: an application that had an error instead would
+// send it again, and have all revoked.
 func TestConsumedIsAnswered(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	db, err := sql.Open("sqlite", "file:"+filepath.Join(b.Folder, "hiregate.db")+"?mode=ro") // the store may hold a lock while it asks
+	// the store may hold a lock while it asks
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(b.Folder, "hiregate.db")+"?mode=ro")
 	require.NoError(t, err)
 	defer db.Close()
 	hangUpAt := func(event string) func(*http.Request) {
@@ -366,7 +392,8 @@ func TestConsumedIsAnswered(t *testing.T) {
 	}
 	code := b.browser().enter(base()).Get("code")
 	issued := requireTokens(t, b.post(tokenPath, "app", exchanging(code), hangUpAt("token")))
-	requireTokens(t, b.post(tokenPath, "app", url.Values{"grant_type": {"refresh_token"}, "refresh_token": {issued.RefreshToken}}, hangUpAt("refresh")))
+	requireTokens(t, b.post(tokenPath, "app", url.Values{"grant_type": {"refresh_token"},
+		"refresh_token": {issued.RefreshToken}}, hangUpAt("refresh")))
 }
 
 func TestRevoke(t *testing.T) {
@@ -401,7 +428,8 @@ func TestDisabled(t *testing.T) {
 	b.Write(t, func(tx *store.Tx) error { _, err := tx.DisableUser("user-ada", b.Now()); return err })
 	b.requireRevoked(issued.AccessToken)
 	requireFault(t, b.exchange("app", code), http.StatusBadRequest, "invalid_grant")
-	requireFault(t, b.post(tokenPath, "app", url.Values{"grant_type": {"refresh_token"}, "refresh_token": {issued.RefreshToken}}), http.StatusBadRequest, "invalid_grant")
+	requireFault(t, b.post(tokenPath, "app", url.Values{"grant_type": {"refresh_token"},
+		"refresh_token": {issued.RefreshToken}}), http.StatusBadRequest, "invalid_grant")
 	page := u.authorize(base())
 	requirePage(t, page, http.StatusOK, `id="password"`)
 	requirePage(t, u.signIn(page, "ada@example.com", right), http.StatusForbidden)
@@ -419,13 +447,15 @@ func TestTwoIssuers(t *testing.T) {
 	b.Provider = second
 	requireFault(t, b.exchange("app", got.Get("code")), http.StatusBadRequest, "invalid_grant")
 	b.requireRevoked(issued.AccessToken)
-	requireFault(t, b.post(tokenPath, "app", url.Values{"grant_type": {"refresh_token"}, "refresh_token": {issued.RefreshToken}}), http.StatusBadRequest, "invalid_grant")
+	requireFault(t, b.post(tokenPath, "app", url.Values{"grant_type": {"refresh_token"},
+		"refresh_token": {issued.RefreshToken}}), http.StatusBadRequest, "invalid_grant")
 	u.p = second
 	requirePage(t, u.authorize(base()), http.StatusOK, `id="password"`)
 	for name, value := range u.cookies { // even under the second one's name
 		require.NotContains(t, name, value)
 	}
-	require.Contains(t, b.get("/.well-known/openid-configuration").Body.String(), `"issuer":"https://gate.example.com/second"`)
+	require.Contains(t, b.get("/.well-known/openid-configuration").Body.String(),
+		`"issuer":"https://gate.example.com/second"`)
 	b.Provider = first
 	requireTokens(t, b.exchange("app", got.Get("code")))
 }

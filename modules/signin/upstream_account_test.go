@@ -38,7 +38,8 @@ func TestWhoseTokenUpstream(t *testing.T) {
 	_, err := j.Runtime.Store().UserByUpstreamAccount(t.Context(), j.server.URL, "")
 	require.ErrorIs(t, err, store.ErrNotFound)
 	for name, told := range map[string]map[string]any{
-		"azp": {"azp": "hiregate"}, "one audience": {"aud": []string{"hiregate"}}, "both": {"aud": []string{"hiregate", "another"}, "azp": "hiregate"},
+		"azp": {"azp": "hiregate"}, "one audience": {"aud": []string{"hiregate"}},
+		"both": {"aud": []string{"hiregate", "another"}, "azp": "hiregate"},
 	} {
 		t.Run(name, func(t *testing.T) { require.NotEmpty(t, back(t, try(told), callback).Get("code")) })
 	}
@@ -61,7 +62,8 @@ func TestMalformedClaimsUpstream(t *testing.T) {
 		"text":     {map[string]any{"auth_time": "yesterday"}, j.Now().Unix()},
 		"past":     {map[string]any{"auth_time": -1}, j.Now().Unix()},
 		"far":      {map[string]any{"auth_time": 1e300}, j.Now().Unix()},
-		"names":    {map[string]any{"name": 7, "given_name": []string{"Ada"}, "family_name": map[string]any{}}, j.Now().Unix()},
+		"names": {map[string]any{"name": 7, "given_name": []string{"Ada"}, "family_name": map[string]any{}},
+			j.Now().Unix()},
 	} {
 		t.Run(name, func(t *testing.T) {
 			j.told = c.told
@@ -72,7 +74,8 @@ func TestMalformedClaimsUpstream(t *testing.T) {
 	}
 	j.told = map[string]any{"sub": "up-eve", "email": []string{"eve@example.com"}}
 	u := j.browser()
-	requirePage(t, j.back(u, j.leave(u, base()), params{"code": "c"}), http.StatusForbidden, "We don’t know your account yet")
+	requirePage(t, j.back(u, j.leave(u, base()), params{"code": "c"}), http.StatusForbidden,
+		"We don’t know your account yet")
 }
 
 // An address that only looks like somebody's is nobody's, and makes no user where theirs is taken.
@@ -81,7 +84,8 @@ func TestLookAlikesUpstream(t *testing.T) {
 	j := newTeller(t)
 	j.Write(t, func(tx *store.Tx) error {
 		for _, email := range []string{"ceo@strasse.example", "steve@example.com", "kim@example.com", "Zoe@MÜNCHEN.example"} {
-			if err := tx.InsertUser(&identity.User{ID: "user-" + email, Email: email, EmailVerified: true, CreatedAt: j.Now()}); err != nil {
+			if err := tx.InsertUser(&identity.User{ID: "user-" + email, Email: email, EmailVerified: true,
+				CreatedAt: j.Now()}); err != nil {
 				return err
 			}
 		}
@@ -92,7 +96,9 @@ func TestLookAlikesUpstream(t *testing.T) {
 		u := j.browser()
 		return u, j.back(u, j.leave(u, base()), params{"code": "c"})
 	}
-	for _, email := range []string{"ceo@straße.example", "ceo@xn--strae-oqa.example", "ſteve@example.com", "\u212Aim@example.com", " ada@example.com", "ada@example.com\n", "Ada <ada@example.com>", strings.Repeat("a", 255) + "@example.com"} {
+	for _, email := range []string{"ceo@straße.example", "ceo@xn--strae-oqa.example", "ſteve@example.com",
+		"\u212Aim@example.com", " ada@example.com", "ada@example.com\n", "Ada <ada@example.com>",
+		strings.Repeat("a", 255) + "@example.com"} {
 		u, w := come(email)
 		requirePage(t, w, http.StatusForbidden, "We don’t know your account yet")
 		require.Empty(t, u.cookies)
@@ -114,7 +120,8 @@ func TestLookAlikesUpstream(t *testing.T) {
 func TestNamesUpstream(t *testing.T) {
 	t.Parallel()
 	j := newTeller(t)
-	j.told = map[string]any{"sub": "up-eve", "email": "eve@example.com", "name": strings.Repeat("é", 300), "given_name": "Eve\n", "family_name": "\x00"}
+	j.told = map[string]any{"sub": "up-eve", "email": "eve@example.com", "name": strings.Repeat("é", 300),
+		"given_name": "Eve\n", "family_name": "\x00"}
 	u := j.browser()
 	require.NotEmpty(t, back(t, j.back(u, j.leave(u, base()), params{"code": "c"}), callback).Get("code"))
 	eve, err := j.Runtime.Store().UserByEmail(t.Context(), "eve@example.com")
@@ -151,7 +158,8 @@ func TestUserinfoUpstream(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) { requireError(t, w, base(), "server_error") })
 	}
-	requirePage(t, try(http.StatusOK, `{"sub":"up-eve","email":"ada@example.com"}`, map[string]any{"email_verified": true}), http.StatusForbidden, "We don’t know your account yet")
+	requirePage(t, try(http.StatusOK, `{"sub":"up-eve","email":"ada@example.com"}`,
+		map[string]any{"email_verified": true}), http.StatusForbidden, "We don’t know your account yet")
 	require.Equal(t, 5, asked)
 	require.NotEmpty(t, back(t, try(http.StatusOK, eve, nil), callback).Get("code"))
 	u, err := j.Runtime.Store().UserByEmail(t.Context(), "eve@example.com")
@@ -159,7 +167,8 @@ func TestUserinfoUpstream(t *testing.T) {
 	require.Equal(t, []string{"Eve", "Eve"}, []string{u.Name, u.GivenName})
 	require.Equal(t, 6, asked)
 	require.NotEmpty(t, back(t, try(http.StatusForbidden, "", nil), callback).Get("code"), "who is known needs no address")
-	require.NotEmpty(t, back(t, try(http.StatusForbidden, "", map[string]any{"sub": "up-ada", "email": "ada@example.com"}), callback).Get("code"), "the ID token tells it")
+	require.NotEmpty(t, back(t, try(http.StatusForbidden, "",
+		map[string]any{"sub": "up-ada", "email": "ada@example.com"}), callback).Get("code"), "the ID token tells it")
 	require.Equal(t, 6, asked)
 	for _, entry := range j.Logged.All() {
 		require.NotContains(t, fmt.Sprint(entry.Message, entry.ContextMap()), "eve@example.com")

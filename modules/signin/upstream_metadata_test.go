@@ -17,8 +17,8 @@ import (
 	"github.com/hiregate/hiregate/modules/signin"
 )
 
-// One request for all who need the metadata at the same time, each of whom waits as long as they like; a failure is not asked for
-// again at once.
+// One request for all who need the metadata at the same time, each of whom waits as long as they like; a failure is
+// not asked for again at once.
 func TestReadingMetadata(t *testing.T) {
 	t.Parallel()
 	var asked, status atomic.Int64

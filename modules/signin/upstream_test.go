@@ -32,14 +32,16 @@ const upstreamForm = `<button class="quiet">`
 func newJoint(t *testing.T) *joint {
 	t.Helper()
 	j := &joint{bench: newBench(t), up: newBench(t)}
-	j.company = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { j.up.Provider.ServeHTTP(w, r) }))
+	j.company = httptest.NewServer(
+		http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { j.up.Provider.ServeHTTP(w, r) }))
 	t.Cleanup(j.company.Close)
 	j.up.Provider = j.up.provider(j.company.URL)
 	hash, err := hashed()
 	require.NoError(t, err)
 	j.up.Write(t, func(tx *store.Tx) error {
 		for _, u := range []*identity.User{
-			{ID: "up-carol", Email: "carol@example.com", EmailVerified: true, Name: "Carol Shaw", GivenName: "Carol", FamilyName: "Shaw"},
+			{ID: "up-carol", Email: "carol@example.com", EmailVerified: true, Name: "Carol Shaw", GivenName: "Carol",
+				FamilyName: "Shaw"},
 			{ID: "up-dan", Email: "dan@example.com"},
 		} {
 			u.Password, u.CreatedAt = hash, j.up.Now()
@@ -47,13 +49,16 @@ func newJoint(t *testing.T) *joint {
 				return err
 			}
 		}
-		c := &identity.Client{ID: "hiregate", Name: "Initech Recruiting", RedirectURIs: []string{issuer + "/oauth/upstream/callback"}, Algorithm: identity.RS256, RequirePKCE: true, CreatedAt: j.up.Now()}
+		c := &identity.Client{ID: "hiregate", Name: "Initech Recruiting",
+			RedirectURIs: []string{issuer + "/oauth/upstream/callback"}, Algorithm: identity.RS256, RequirePKCE: true,
+			CreatedAt: j.up.Now()}
 		if err := tx.InsertClient(c); err != nil {
 			return err
 		}
 		return tx.InsertClientSecret(c.ID, identity.HashSecret(secretOf(c.ID)), j.up.Now())
 	})
-	j.Provider.Upstream = &signin.Upstream{Name: "Initech Staff", Issuer: j.company.URL, ClientID: "hiregate", Secret: secretOf("hiregate"), Client: j.company.Client(), Now: j.Now}
+	j.Provider.Upstream = &signin.Upstream{Name: "Initech Staff", Issuer: j.company.URL, ClientID: "hiregate",
+		Secret: secretOf("hiregate"), Client: j.company.Client(), Now: j.Now}
 	j.Provider = signin.New(*j.Provider)
 	return j
 }
@@ -100,7 +105,8 @@ func TestSigningInUpstream(t *testing.T) {
 	t.Parallel()
 	j := newJoint(t)
 	requirePage(t, j.browser().authorize(base()), http.StatusOK, "Sign in with Initech Staff")
-	require.Equal(t, "user-ada", j.subject(j.enter("ada@example.com")), "an address that is verified on both sides is the same person")
+	require.Equal(t, "user-ada", j.subject(j.enter("ada@example.com")),
+		"an address that is verified on both sides is the same person")
 
 	first := j.claims(requireTokens(t, j.exchange("app", j.enter("carol@example.com"))).IDToken)
 	carol, err := j.Runtime.Store().UserByEmail(t.Context(), "carol@example.com")
@@ -117,7 +123,8 @@ func TestSigningInUpstream(t *testing.T) {
 	j.Write(t, func(tx *store.Tx) error {
 		return tx.InsertUpstreamAccount(j.company.URL, "up-dan", "user-bob", j.Now())
 	})
-	require.Equal(t, "user-bob", j.subject(j.enter("dan@example.com")), "an account that is joined is known by issuer and subject, whatever its address")
+	require.Equal(t, "user-bob", j.subject(j.enter("dan@example.com")),
+		"an account that is joined is known by issuer and subject, whatever its address")
 }
 
 // Who comes back goes on to the second factor and to their consent.
@@ -142,7 +149,8 @@ func TestMoreStepsAfterUpstream(t *testing.T) {
 	require.NotEmpty(t, back(t, bob.submit(page, `value="allow"`, url.Values{"action": {"allow"}}), callback).Get("code"))
 }
 
-// An account that is taken from somebody ends what was begun with it: whoever has it now sets up no second factor for them.
+// An account that is taken from somebody ends what was begun with it: whoever has it now sets up no second factor for
+// them.
 func TestUnlinkedMeanwhile(t *testing.T) {
 	t.Parallel()
 	for _, setUp := range []bool{true, false} {
@@ -184,13 +192,15 @@ func TestStrangersUpstream(t *testing.T) {
 	j.enter("carol@example.com")
 	carol, err := j.Runtime.Store().UserByEmail(t.Context(), "carol@example.com")
 	require.NoError(t, err)
-	for email, id := range map[string]string{"ada@example.com": "user-ada", "carol@example.com": carol.ID} { // one who never came, and one who did
+	// one who never came, and one who did
+	for email, id := range map[string]string{"ada@example.com": "user-ada", "carol@example.com": carol.ID} {
 		j.Write(t, func(tx *store.Tx) error {
 			_, err := tx.DisableUser(id, j.Now())
 			return err
 		})
 		u := j.browser()
-		requirePage(t, u.ask(http.MethodGet, j.there(j.leave(u, base()), email), nil), http.StatusForbidden, "We don’t know your account yet")
+		requirePage(t, u.ask(http.MethodGet, j.there(j.leave(u, base()), email), nil), http.StatusForbidden,
+			"We don’t know your account yet")
 	}
 }
 
@@ -201,7 +211,8 @@ func TestWayBackFromUpstream(t *testing.T) {
 	to := j.leave(u, base())
 	q := to.Query()
 	require.Equal(t, []string{"S256", "hiregate", "code", issuer + "/oauth/upstream/callback", ""},
-		[]string{q.Get("code_challenge_method"), q.Get("client_id"), q.Get("response_type"), q.Get("redirect_uri"), q.Get("prompt")})
+		[]string{q.Get("code_challenge_method"), q.Get("client_id"), q.Get("response_type"), q.Get("redirect_uri"),
+			q.Get("prompt")})
 	require.NotEmpty(t, q.Get("nonce"))
 	state := q.Get("state")
 	came := j.there(to, "ada@example.com")
@@ -269,12 +280,15 @@ func TestWhatAnApplicationAsksGoesUpstream(t *testing.T) {
 	t.Parallel()
 	j := newJoint(t)
 	q := j.leave(j.browser(), base().with(params{"prompt": "login", "login_hint": "ada@example.com"})).Query()
-	require.Equal(t, []string{"login", "0", "ada@example.com"}, []string{q.Get("prompt"), q.Get("max_age"), q.Get("login_hint")})
+	require.Equal(t, []string{"login", "0", "ada@example.com"},
+		[]string{q.Get("prompt"), q.Get("max_age"), q.Get("login_hint")})
 	q = j.leave(j.browser(), base().with(params{"max_age": "60"})).Query()
 	require.Equal(t, []string{"", "60"}, []string{q.Get("prompt"), q.Get("max_age")})
-	require.Equal(t, "0", j.leave(j.browser(), base().with(params{"prompt": "login", "max_age": "60"})).Query().Get("max_age"))
+	require.Equal(t, "0", j.leave(j.browser(), base().with(params{"prompt": "login",
+		"max_age": "60"})).Query().Get("max_age"))
 	require.False(t, j.leave(j.browser(), base()).Query().Has("max_age"))
-	for asked, want := range map[string]string{"select_account": "select_account", "consent select_account login": "select_account login", "consent": ""} {
+	for asked, want := range map[string]string{"select_account": "select_account",
+		"consent select_account login": "select_account login", "consent": ""} {
 		require.Equal(t, want, j.leave(j.browser(), base().with(params{"prompt": asked})).Query().Get("prompt"))
 	}
 }
@@ -327,7 +341,8 @@ func TestManyLeaveAndNobodyComesBack(t *testing.T) {
 	at := j.Now().Add(-14 * time.Minute)
 	j.Write(t, func(tx *store.Tx) error {
 		for n := range 500 {
-			v := &store.Visit{Hash: identity.HashSecret(strconv.Itoa(n)), Request: []byte("r"), Network: address, At: at, Till: at.Add(15 * time.Minute)}
+			v := &store.Visit{Hash: identity.HashSecret(strconv.Itoa(n)), Request: []byte("r"), Network: address, At: at,
+				Till: at.Add(15 * time.Minute)}
 			if _, err := tx.InsertVisit(v); err != nil {
 				return err
 			}
@@ -335,7 +350,8 @@ func TestManyLeaveAndNobodyComesBack(t *testing.T) {
 		return nil
 	})
 	w := u.submit(page, upstreamForm, url.Values{})
-	requirePage(t, w, http.StatusTooManyRequests, "Too many people in your network are signing in with Initech Staff", `id="password"`)
+	requirePage(t, w, http.StatusTooManyRequests, "Too many people in your network are signing in with Initech Staff",
+		`id="password"`)
 	require.Equal(t, "60", w.Header().Get("Retry-After"))
 	require.Empty(t, w.Result().Cookies())
 	require.NotEmpty(t, back(t, u.signIn(w, "ada@example.com", right), callback).Get("code"))
@@ -396,7 +412,8 @@ func TestUpstreamIsAway(t *testing.T) {
 	j.company.Close()
 	w := u.submit(page, upstreamForm, url.Values{})
 	requireError(t, w, base(), "server_error")
-	require.NotEmpty(t, u.signIn(page, "ada@example.com", right).Header().Get("Location"), "the password is a way in all the same")
+	require.NotEmpty(t, u.signIn(page, "ada@example.com", right).Header().Get("Location"),
+		"the password is a way in all the same")
 }
 
 // Without an upstream there is nothing at its addresses, and no button.
@@ -405,5 +422,6 @@ func TestNoUpstream(t *testing.T) {
 	b := newBench(t)
 	require.NotContains(t, b.browser().authorize(base()).Body.String(), upstreamForm)
 	require.Equal(t, http.StatusNotFound, b.browser().ask(http.MethodPost, "/oauth/upstream", url.Values{}).Code)
-	require.Equal(t, http.StatusNotFound, b.browser().ask(http.MethodGet, "/oauth/upstream/callback?code=x&state=y", nil).Code)
+	require.Equal(t, http.StatusNotFound, b.browser().ask(http.MethodGet, "/oauth/upstream/callback?code=x&state=y",
+		nil).Code)
 }

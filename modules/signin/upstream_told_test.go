@@ -24,8 +24,9 @@ import (
 type teller struct {
 	*bench
 	server *httptest.Server
-	nonce  string                                   // of the sign-in that is exchanged next
-	told   map[string]any                           // claims of its ID tokens, with those that every token has; nil: without
+	nonce  string // of the sign-in that is exchanged next
+	// claims of its ID tokens, with those that every token has; nil: without
+	told   map[string]any
 	status int                                      // of its token endpoint
 	tells  map[string]any                           // members of its metadata, beside those that all have
 	asked  []*http.Request                          // at its token endpoint, with their forms
@@ -56,8 +57,9 @@ func newTeller(t *testing.T) *teller {
 		})
 	}
 	answer("/.well-known/openid-configuration", func() any {
-		all := map[string]any{"issuer": j.server.URL, "authorization_endpoint": j.server.URL + "/authorize", "token_endpoint": j.server.URL + "/token",
-			"jwks_uri": j.server.URL + "/keys", "id_token_signing_alg_values_supported": []string{"ES256"}}
+		all := map[string]any{"issuer": j.server.URL, "authorization_endpoint": j.server.URL + "/authorize",
+			"token_endpoint": j.server.URL + "/token",
+			"jwks_uri":       j.server.URL + "/keys", "id_token_signing_alg_values_supported": []string{"ES256"}}
 		maps.Copy(all, j.tells)
 		return all
 	})
@@ -65,7 +67,8 @@ func newTeller(t *testing.T) *teller {
 		return jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: key.Public(), Algorithm: "ES256", Use: "sig"}}}
 	})
 	answer("/token", func() any {
-		claims := map[string]any{"iss": j.server.URL, "sub": "up-ada", "aud": "hiregate", "exp": j.Now().Add(time.Hour).Unix(), "nonce": j.nonce, "email": "ada@example.com", "email_verified": true}
+		claims := map[string]any{"iss": j.server.URL, "sub": "up-ada", "aud": "hiregate",
+			"exp": j.Now().Add(time.Hour).Unix(), "nonce": j.nonce, "email": "ada@example.com", "email_verified": true}
 		maps.Copy(claims, j.told)
 		maps.DeleteFunc(claims, func(_ string, v any) bool { return v == nil })
 		raw, err := json.Marshal(claims)
@@ -86,7 +89,8 @@ func newTeller(t *testing.T) *teller {
 	routes.HandleFunc("/userinfo", func(w http.ResponseWriter, r *http.Request) { j.info(w, r) })
 	j.server = httptest.NewServer(routes)
 	t.Cleanup(j.server.Close)
-	j.Provider.Upstream = &signin.Upstream{Name: "Initech Staff", Issuer: j.server.URL, ClientID: "hiregate", Secret: "s", Client: j.server.Client(), Now: j.Now}
+	j.Provider.Upstream = &signin.Upstream{Name: "Initech Staff", Issuer: j.server.URL, ClientID: "hiregate", Secret: "s",
+		Client: j.server.Client(), Now: j.Now}
 	j.Provider = signin.New(*j.Provider)
 	return j
 }
@@ -101,11 +105,13 @@ func (j *teller) leave(u *browser, p params) url.Values {
 	return to.Query()
 }
 
-// back takes somebody back who was sent there with some parameters; more is what the answer has beside state, or in its place.
+// back takes somebody back who was sent there with some parameters; more is what the answer has beside state, or in
+// its place.
 func (j *teller) back(u *browser, sent url.Values, more params) *httptest.ResponseRecorder {
 	j.t.Helper()
 	j.nonce = sent.Get("nonce")
-	return u.ask(http.MethodGet, "/oauth/upstream/callback?"+params{"state": sent.Get("state")}.with(more).values().Encode(), nil)
+	return u.ask(http.MethodGet,
+		"/oauth/upstream/callback?"+params{"state": sent.Get("state")}.with(more).values().Encode(), nil)
 }
 
 // "prompt=login, max_age | sign in again; auth_time must be newer": upstream as well.
@@ -129,9 +135,10 @@ func TestWhenSomebodySignedInUpstream(t *testing.T) {
 		"login and max_age, before": {params{"prompt": "login", "max_age": "3600"}, -time.Minute, 0, true},
 		"max_age, none":             {params{"max_age": "3600"}, nil, 0, true},
 		"max_age, too old":          {params{"max_age": "3600"}, away - time.Hour - 11*time.Second, 0, true},
-		"max_age, clocks":           {params{"max_age": "3600"}, away - time.Hour - 9*time.Second, away - time.Hour - 9*time.Second, false},
-		"max_age, since":            {params{"max_age": "0"}, time.Minute, time.Minute, false},
-		"max_age 0, before":         {params{"max_age": "0"}, -11 * time.Second, 0, true},
+		"max_age, clocks": {params{"max_age": "3600"}, away - time.Hour - 9*time.Second,
+			away - time.Hour - 9*time.Second, false},
+		"max_age, since":    {params{"max_age": "0"}, time.Minute, time.Minute, false},
+		"max_age 0, before": {params{"max_age": "0"}, -11 * time.Second, 0, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			u, p := j.browser(), base().with(c.asked)
@@ -161,9 +168,12 @@ func TestErrorsOfUpstream(t *testing.T) {
 		return j.back(u, j.leave(u, base()), more)
 	}
 	for told, want := range map[string]string{
-		"login_required": "login_required", "interaction_required": "interaction_required", "consent_required": "consent_required",
-		"account_selection_required": "account_selection_required", "access_denied": "access_denied", "temporarily_unavailable": "temporarily_unavailable",
-		"server_error": "server_error", "invalid_request": "server_error", "unauthorized_client": "server_error", "ada@example.com did it": "server_error",
+		"login_required": "login_required", "interaction_required": "interaction_required",
+		"consent_required":           "consent_required",
+		"account_selection_required": "account_selection_required", "access_denied": "access_denied",
+		"temporarily_unavailable": "temporarily_unavailable",
+		"server_error":            "server_error", "invalid_request": "server_error", "unauthorized_client": "server_error",
+		"ada@example.com did it": "server_error",
 	} {
 		requireError(t, try(params{"error": told, "error_description": "ada@example.com is unknown"}), base(), want)
 		requireError(t, try(params{"error": told, "code": "c", "iss": "https://evil.example"}), base(), "server_error")
@@ -188,7 +198,8 @@ func TestErrorsOfUpstream(t *testing.T) {
 	require.Contains(t, all, "the upstream answered with the error unauthorized_client")
 	require.NotContains(t, all, "ada@example.com")
 	require.NotContains(t, all, "secret-code")
-	require.Equal(t, 9+10+1+4, j.Logged.FilterMessage("signing in upstream did not work").Len(), "each is logged, but for that somebody cancels")
+	require.Equal(t, 9+10+1+4, j.Logged.FilterMessage("signing in upstream did not work").Len(),
+		"each is logged, but for that somebody cancels")
 }
 
 // Some providers write email_verified as a string.

@@ -45,8 +45,8 @@ func TestOneWinner(t *testing.T) {
 	})
 }
 
-// A client that refreshes twice at once keeps its session: both get tokens. Another client is refused, and once 30 s have passed the former
-// token ends the family (RFC 9700 section 4.14.2).
+// A client that refreshes twice at once keeps its session: both get tokens. Another client is refused, and once 30 s
+// have passed the former token ends the family (RFC 9700 section 4.14.2).
 func TestTwoRefreshesAtOnce(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, address string) {

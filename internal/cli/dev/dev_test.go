@@ -44,15 +44,19 @@ func TestTakenPortsAreNamedAllAtOnce(t *testing.T) {
 	require.NoError(t, tryPorts([]port{{flag: "http", number: free, both: true}}))
 	require.NoError(t, tryPorts([]port{{flag: "http", number: free}}), "it is let go again")
 	require.EqualError(t, tryPorts([]port{{flag: "http", number: free}, {flag: "ui", number: one}}),
-		fmt.Sprintf("port %d (--ui) is taken: end the program that listens there, or choose another port with that flag", one))
-	require.EqualError(t, tryPorts([]port{{flag: "http", number: one}, {flag: "ui", number: free}, {flag: "admin", number: two}}),
-		fmt.Sprintf("ports %d (--http), %d (--admin) are taken: end the programs that listen there, or choose other ports with those flags", one, two))
+		fmt.Sprintf("port %d (--ui) is taken: end the program that listens there, or choose another port with that flag",
+			one))
+	require.EqualError(t, tryPorts([]port{{flag: "http", number: one}, {flag: "ui", number: free},
+		{flag: "admin", number: two}}),
+		fmt.Sprintf("ports %d (--http), %d (--admin) are taken: end the programs that listen there, or choose other "+
+			"ports with those flags", one, two))
 }
 
 func TestPortTakenOnTheOtherLoopbackAddress(t *testing.T) {
 	t.Parallel()
 	if !hasIPv6() {
-		require.NoError(t, tryPorts([]port{{flag: "http", number: freePort(t), both: true}}), "without ::1 nothing is asked of it")
+		require.NoError(t, tryPorts([]port{{flag: "http", number: freePort(t), both: true}}),
+			"without ::1 nothing is asked of it")
 		return
 	}
 	taken := takePort(t, "::1")
@@ -73,9 +77,11 @@ func TestPortThatIsLetGoAMomentLater(t *testing.T) {
 func TestPortsThatCanNotBeMeant(t *testing.T) {
 	t.Parallel()
 	for _, number := range []int{-1, 0, 65536} {
-		require.EqualError(t, checkPorts([]port{{flag: "ui", number: number}}), fmt.Sprintf("--ui %d is not a port: choose one from 1 to 65535", number))
+		require.EqualError(t, checkPorts([]port{{flag: "ui", number: number}}),
+			fmt.Sprintf("--ui %d is not a port: choose one from 1 to 65535", number))
 	}
-	require.EqualError(t, checkPorts([]port{{flag: "http", number: 8090}, {flag: "ui", number: 8233}, {flag: "partner", number: 8090}}),
+	require.EqualError(t, checkPorts([]port{{flag: "http", number: 8090}, {flag: "ui", number: 8233},
+		{flag: "partner", number: 8090}}),
 		"--http and --partner are both 8090: give each a port of its own")
 }
 
@@ -195,7 +201,8 @@ func TestADirectoryHasOneHiregateDev(t *testing.T) {
 	first, err := claimDir(t.Context(), dir)
 	require.NoError(t, err)
 	_, err = claimDir(t.Context(), dir)
-	require.EqualError(t, err, fmt.Sprintf("another hiregate dev (process %d) runs in %s: stop that one, or choose another folder with --dir", os.Getpid(), dir))
+	require.EqualError(t, err, fmt.Sprintf("another hiregate dev (process %d) runs in %s: stop that one, or choose "+
+		"another folder with --dir", os.Getpid(), dir))
 	other, err := claimDir(t.Context(), t.TempDir())
 	require.NoError(t, err)
 	other.release()
@@ -290,7 +297,8 @@ func TestChildThatEndsIsNamedWithItsLastLines(t *testing.T) {
 	crew, console, out := newCrew(t)
 	require.NoError(t, crew.start(shell("the sample partner", "echo fine; echo broken >&2; printf end; exit 3", console)))
 	require.EqualError(t, crew.wait(t.Context()),
-		"the sample partner ended unexpectedly (exit status 3), so everything was stopped. Its last lines:\n  fine\n  broken\n  end")
+		"the sample partner ended unexpectedly (exit status 3), so everything was stopped. Its last lines:\n  "+
+			"fine\n  broken\n  end")
 	require.Empty(t, out.String(), "lines of the start are for the error")
 }
 
@@ -321,7 +329,8 @@ func TestChildrenStopInReverse(t *testing.T) {
 	crew, console, _ := newCrew(t)
 	log := filepath.Join(t.TempDir(), "log")
 	for _, name := range []string{"first", "second", "third"} {
-		ch := shell(name, fmt.Sprintf("trap 'echo %s >> %s; exit' TERM; echo up; while :; do sleep 0.01; done", name, log), console)
+		ch := shell(name, fmt.Sprintf("trap 'echo %s >> %s; exit' TERM; echo up; while :; do sleep 0.01; done", name, log),
+			console)
 		up := ch.lines.await("up")
 		ch.answers = func(context.Context) error {
 			if !isClosed(up) {
@@ -374,7 +383,8 @@ func TestWhereTemporalIsLookedFor(t *testing.T) {
 	found, err := findTemporal()
 	require.NoError(t, err)
 	require.Equal(t, temporalProgram{path: cli, cli: true}, found)
-	require.Equal(t, []string{"server", "start-dev", "--db-filename", "/data/temporal-cli.db"}, found.child("/data", 7233, 8233, nil).cmd.Args[1:5])
+	require.Equal(t, []string{"server", "start-dev", "--db-filename", "/data/temporal-cli.db"},
+		found.child("/data", 7233, 8233, nil).cmd.Args[1:5])
 
 	ours := executable("temporal-dev")
 	t.Setenv("PATH", filepath.Dir(cli)+":"+filepath.Dir(ours))
@@ -398,8 +408,11 @@ func TestTableWithoutThePartner(t *testing.T) {
 	t.Parallel()
 	var out clitest.Buffer
 	require.NoError(t, (&flags{http: 8080, partner: 8091, noPartner: true}).announce(&out, time.Second))
-	require.Regexp(t, `(?m)^  deliveries go to +http://127\.0\.0\.1:8091 +secret hris-secret; to receive there: `+regexp.QuoteMeta(os.Args[0])+` listen --secret hris-secret --addr 127\.0\.0\.1:8091$`, out.String())
-	require.Regexp(t, `(?m)^  sign-in provider +http://localhost:8080/signin +client demo, secret demo-secret$`, out.String())
+	require.Regexp(t,
+		`(?m)^  deliveries go to +http://127\.0\.0\.1:8091 +secret hris-secret; to receive there: `+regexp.QuoteMeta(
+			os.Args[0])+` listen --secret hris-secret --addr 127\.0\.0\.1:8091$`, out.String())
+	require.Regexp(t, `(?m)^  sign-in provider +http://localhost:8080/signin +client demo, secret demo-secret$`,
+		out.String())
 }
 
 func TestExampleTakesTheSamplesThatAreThere(t *testing.T) {

@@ -35,7 +35,8 @@ func TestListenSaysWhatIsWrong(t *testing.T) {
 		want string
 		args []string
 	}{
-		{"the address " + taken.Addr().String() + " is taken: end the program that listens there, or choose another with --addr",
+		{"the address " + taken.Addr().String() +
+			" is taken: end the program that listens there, or choose another with --addr",
 			[]string{"--addr", taken.Addr().String()}},
 		{"names no port: write it like 127.0.0.1:8090 or :8090", []string{"--addr", "127.0.0.1"}},
 		{"192.0.2.1:8090 is no address of this machine", []string{"--addr", "192.0.2.1:8090"}},
@@ -49,8 +50,10 @@ func TestListenSaysWhatIsWrong(t *testing.T) {
 		{"there is no secret", []string{"--secret", ""}},
 		{"--service-name: service name", []string{"--service-name", ""}},
 		{"--save " + notAFolder + " can't be used", []string{"--save", notAFolder}},
-		{"--issuer gate.example.com is no address: write it like http://localhost:8080/signin", []string{"--issuer", "gate.example.com", "--client-secret", "s"}},
-		{"there is no secret to sign in with: give one with --client-secret", []string{"--issuer", "http://localhost:8080/signin"}},
+		{"--issuer gate.example.com is no address: write it like http://localhost:8080/signin",
+			[]string{"--issuer", "gate.example.com", "--client-secret", "s"}},
+		{"there is no secret to sign in with: give one with --client-secret",
+			[]string{"--issuer", "http://localhost:8080/signin"}},
 		{"`hiregate listen --help` lists the flags", []string{"--port", "1"}},
 	} {
 		cmd := Command()
@@ -73,7 +76,8 @@ func TestLifelineEndsThePartner(t *testing.T) {
 	cmd.SetArgs([]string{"--addr", "127.0.0.1:0", "--secret", secret, "--lifeline"})
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.ExecuteContext(t.Context()) }()
-	require.Eventually(t, func() bool { return strings.Contains(out.String(), "Ctrl-C ends") }, 5*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return strings.Contains(out.String(), "Ctrl-C ends") }, 5*time.Second,
+		time.Millisecond)
 	var addr string
 	_, err := fmt.Sscanf(out.String(), "Listening at http://%s any path", &addr)
 	require.NoError(t, err)
@@ -178,10 +182,12 @@ func TestWhatIsNoEventIsRefused(t *testing.T) {
 func TestLinesForPeople(t *testing.T) {
 	t.Parallel()
 	e := Entry{
-		Kind: "export", At: time.Date(2026, 11, 12, 16, 4, 59, 123e6, time.UTC), Client: "acme", UUID: "u-1", Signature: true, Status: 200, Attempt: 1,
+		Kind: "export", At: time.Date(2026, 11, 12, 16, 4, 59, 123e6, time.UTC), Client: "acme", UUID: "u-1",
+		Signature: true, Status: 200, Attempt: 1,
 		Attachments: 2, Documents: []Download{{Bytes: 648}, {Error: "410 Gone"}},
 	}
-	require.Equal(t, "2026-11-12T16:04:59.123Z  export     acme  u-1  signature valid  2 documents (648 B, FAILED: 410 Gone)  answered 200", e.String())
+	require.Equal(t, "2026-11-12T16:04:59.123Z  export     acme  u-1  signature valid  2 documents (648 B, FAILED: "+
+		"410 Gone)  answered 200", e.String())
 	e.Documents, e.Downloading, e.Attempt, e.Duplicate, e.UUID, e.Client = nil, true, 2, true, "", "\x1b[2J"
 	require.Equal(t, `2026-11-12T16:04:59.123Z  export     \x1b[2J  -  signature valid  2 documents (downloading)  answered 200  DUPLICATE`, e.String())
 	e.Downloading, e.Duplicate, e.Attachments, e.Status, e.Note = false, false, 1, 0, "gone"
@@ -191,7 +197,8 @@ func TestLinesForPeople(t *testing.T) {
 	require.Equal(t, "2026-11-12T16:04:59.123Z  refused    acme  u-2  signature WRONG  answered 401",
 		(&Entry{Kind: "refused", At: e.At, Client: "acme", UUID: "u-2", Status: 401}).String())
 	require.Equal(t, "2026-11-12T16:04:59.123Z  documents  acme  u-1  1 document (2.0 kB)",
-		(&Entry{Kind: "documents", At: e.At, Client: "acme", UUID: "u-1", Signature: true, Attachments: 1, Documents: []Download{{Bytes: 2000}}}).String())
+		(&Entry{Kind: "documents", At: e.At, Client: "acme", UUID: "u-1", Signature: true, Attachments: 1,
+			Documents: []Download{{Bytes: 2000}}}).String())
 }
 
 func TestClientOfTheURL(t *testing.T) {
@@ -218,7 +225,8 @@ func TestSlowDocumentsComeInASecondLine(t *testing.T) {
 	p := newPartner(t, &out)
 	body := fmt.Appendf(nil, `{"candidate":{"profiles":[{"attachments":[{"url":%q}]}]}}`, server.URL)
 	require.Equal(t, 200, p.post(webhook.EventExport, "u-1", body), "the answer waits for no document")
-	require.Eventually(t, func() bool { return strings.Contains(out.String(), `"kind":"export"`) }, 5*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return strings.Contains(out.String(), `"kind":"export"`) }, 5*time.Second,
+		time.Millisecond)
 	first := clitest.JSONLines[Entry](t, out.String(), "export")[0]
 	require.True(t, first.Downloading)
 	require.Empty(t, first.Documents)
@@ -241,7 +249,8 @@ func TestDownloads(t *testing.T) {
 			io.WriteString(w, body)
 		})
 	}
-	answer("/object", "application/json; charset=utf-8", `{"content":"aGVsbG8=","mimeType":"text/plain","fileName":"../../zoe.txt"}`)
+	answer("/object", "application/json; charset=utf-8",
+		`{"content":"aGVsbG8=","mimeType":"text/plain","fileName":"../../zoe.txt"}`)
 	answer("/raw", "application/pdf", string(clitest.PDF))
 	answer("/broken", "application/json", `{"content":"aGVsbG8="`)
 	answer("/no-base64", "application/json", `{"content":"*","mimeType":"text/plain","fileName":"a"}`)
@@ -316,7 +325,8 @@ func TestArchiveNamesNothingOutsideItself(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	a := archive(folder)
-	for _, uuid := range []string{"8d9c6d1e-2d0b-4b8e-9a53-0d2f6a1d7e10", "../../etc/passwd", "..", ".", "a/b", `a\b`, ".hidden", "nul:", strings.Repeat("a", 255)} {
+	for _, uuid := range []string{"8d9c6d1e-2d0b-4b8e-9a53-0d2f6a1d7e10", "../../etc/passwd", "..", ".", "a/b", `a\b`,
+		".hidden", "nul:", strings.Repeat("a", 255)} {
 		e := &Entry{UUID: uuid}
 		require.Equal(t, folder, filepath.Dir(a.folder(e)), uuid)
 		require.NoError(t, a.body(e, []byte(uuid)))
@@ -324,7 +334,8 @@ func TestArchiveNamesNothingOutsideItself(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, uuid, string(body))
 	}
-	require.Equal(t, filepath.Join(folder, "8d9c6d1e-2d0b-4b8e-9a53-0d2f6a1d7e10"), a.folder(&Entry{UUID: "8d9c6d1e-2d0b-4b8e-9a53-0d2f6a1d7e10"}))
+	require.Equal(t, filepath.Join(folder, "8d9c6d1e-2d0b-4b8e-9a53-0d2f6a1d7e10"),
+		a.folder(&Entry{UUID: "8d9c6d1e-2d0b-4b8e-9a53-0d2f6a1d7e10"}))
 	require.Equal(t, filepath.Join(folder, "abc"), a.folder(&Entry{SHA256: "abc"}), "no UUID: the body's hash")
 	info, err := os.Stat(filepath.Join(folder, "8d9c6d1e-2d0b-4b8e-9a53-0d2f6a1d7e10"))
 	require.NoError(t, err)

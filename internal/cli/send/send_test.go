@@ -45,7 +45,8 @@ func TestSendSaysWhatIsWrongBeforeItSends(t *testing.T) {
 		{"names no host", []string{"http:///hooks"}},
 		{"is not a URL", []string{"http://a b/"}},
 		{"carries user information", []string{"http://me:pw@gate.example.com/"}},
-		{"there is no secret: give one with --secret, or in the environment variable HIREGATE_SECRET", []string{"URL", "--secret", ""}},
+		{"there is no secret: give one with --secret, or in the environment variable HIREGATE_SECRET",
+			[]string{"URL", "--secret", ""}},
 		{"--event EXPORT is not an event of the service", []string{"URL", "--event", "export"}},
 		{"leave out --payload and --document", []string{"URL", "--event", "VERIFY", "--payload", noAttachments}},
 		{"leave out --payload and --document", []string{"URL", "--event", "VERIFY", "--document", pdf}},
@@ -65,7 +66,8 @@ func TestSendSaysWhatIsWrongBeforeItSends(t *testing.T) {
 		{"can't be read", []string{"URL", "--payload", folder}},
 		{"there is no such file; check the path", []string{"URL", "--document", folder + "/missing.pdf"}},
 		{"is not a file: name one file each", []string{"URL", "--document", folder}},
-		{"the payload has no attachments: add some, or leave out --payload", []string{"URL", "--payload", noAttachments, "--document", pdf}},
+		{"the payload has no attachments: add some, or leave out --payload",
+			[]string{"URL", "--payload", noAttachments, "--document", pdf}},
 		{"the payload has no attachment URLs to rewrite", []string{"URL", "--payload", notJSON, "--document", pdf}},
 		{"unknown flag: --secrets; `hiregate send --help` lists the flags", []string{"URL", "--secrets", "x"}},
 		{"`hiregate send --help` lists the flags", []string{"URL", "--timeout", "soon"}},
@@ -105,7 +107,8 @@ func TestNoAnswerIsASentence(t *testing.T) {
 	trusted.Config.ErrorLog = log.New(io.Discard, "", 0)
 	trusted.StartTLS()
 	t.Cleanup(trusted.Close)
-	silent := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
+	silent := httptest.NewServer(
+		http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
 	t.Cleanup(silent.Close)
 	for want, url := range map[string]string{
 		"nothing listens at " + closed + ": start the receiver":  "http://" + closed + "/acme",
@@ -195,7 +198,8 @@ func TestContextFitsIntoAHeader(t *testing.T) {
 	job := func(id string) []byte {
 		quoted, err := json.Marshal(id)
 		require.NoError(t, err)
-		return []byte(`{"candidate":{"profiles":[{},{"associatedPositionOpenings":[{"positionOpeningId":{"value":` + string(quoted) + `}}]}]}}`)
+		return []byte(`{"candidate":{"profiles":[{},{"associatedPositionOpenings":[{"positionOpeningId":{"value":` +
+			string(quoted) + `}}]}]}}`)
 	}
 	require.Equal(t, "job-1", exportContext(job("job-1")))
 	require.Equal(t, "a%0D%0Ab%20%C3%B8", exportContext(job("a\r\nb ø")))

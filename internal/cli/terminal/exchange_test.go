@@ -20,12 +20,19 @@ func TestSomethingElseListens(t *testing.T) {
 	t.Setenv("HIREGATE_PASSWORD", "correct horse")
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	for _, one := range []struct{ answer, admin, healthz, apply string }{
-		{"", "closed the connection before it had answered: look at its log", "before it had answered: look at its log", "closed the connection before it had answered"},
-		{"hello\r\n\r\n", "is not the admin endpoint of a gateway (it speaks no HTTP): name that with --admin", "speaks no HTTP: name the gateway's healthz", "is not an Apply API: name its address with --url"},
-		{"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello", "is not the admin endpoint of a gateway (it answered nothing that a gateway of this version says)", "is not a gateway's healthz", "is not an Apply API"},
-		{"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\n\"text\"", "is not the admin endpoint of a gateway", "is not a gateway's healthz", "is not an Apply API"},
-		{"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{\"items\":[", "closed the connection before it had answered", "is not a gateway's healthz", "closed the connection before it had answered"},
-		{"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n", "it answered 404 Not Found", "it answered 404 Not Found", "is not an Apply API"},
+		{"", "closed the connection before it had answered: look at its log", "before it had answered: look at its log",
+			"closed the connection before it had answered"},
+		{"hello\r\n\r\n", "is not the admin endpoint of a gateway (it speaks no HTTP): name that with --admin",
+			"speaks no HTTP: name the gateway's healthz", "is not an Apply API: name its address with --url"},
+		{"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello",
+			"is not the admin endpoint of a gateway (it answered nothing that a gateway of this version says)",
+			"is not a gateway's healthz", "is not an Apply API"},
+		{"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\n\"text\"", "is not the admin endpoint of a gateway",
+			"is not a gateway's healthz", "is not an Apply API"},
+		{"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{\"items\":[", "closed the connection before it had answered",
+			"is not a gateway's healthz", "closed the connection before it had answered"},
+		{"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n", "it answered 404 Not Found", "it answered 404 Not Found",
+			"is not an Apply API"},
 	} {
 		at := thatAnswers(t, one.answer)
 		asked := func(want string, command func() *cobra.Command, args ...string) {
@@ -41,7 +48,8 @@ func TestSomethingElseListens(t *testing.T) {
 		}
 		asked(one.admin, admin.Export, "show", "acme/u-1", "--admin", at)
 		asked(one.healthz, admin.Healthcheck, "http://"+at+"/healthz")
-		asked(one.apply, apply.Command, "--url", "http://"+at+"/apply", "--job", "NURSE-1", "--user", "partner@example.com", "--questions")
+		asked(one.apply, apply.Command, "--url", "http://"+at+"/apply", "--job", "NURSE-1", "--user", "partner@example.com",
+			"--questions")
 	}
 }
 
