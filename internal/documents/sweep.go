@@ -71,7 +71,7 @@ func (a *Archive) DiscardUploads(ctx context.Context, names []string) error {
 	return cmp.Or(err, first)
 }
 
-// discard is Forget, and counts the files that can't be removed; first is why the first of them can't.
+// discard is DiscardUploads, and counts the files that can't be removed; first is why the first of them can't.
 func (a *Archive) discard(ctx context.Context, names []string) (stuck int, first, err error) {
 	if len(names) == 0 {
 		return 0, nil, nil

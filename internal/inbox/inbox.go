@@ -18,22 +18,22 @@ import (
 type Verdict int
 
 const (
-	// Accepted: the export is new and is kept.
+	// Accepted: the export is new and is stored.
 	Accepted Verdict = iota
 	// Repeated: it was accepted before, with the same body.
 	Repeated
-	// Conflicting: its key belongs to an export with another body. Nothing is kept of it.
+	// Conflicting: its key belongs to an export with another body. It is not stored.
 	Conflicting
 )
 
-// Result is what Put has to say about an export.
+// Result is the outcome of Insert and Accept.
 type Result struct {
 	Verdict    Verdict
 	Receipt    string // of the accepted export; for a repeated one, of the first
 	ReceivedAt time.Time
 }
 
-// NewExport makes the export that a body is, ready for Put: received at now, known by key, or by its hash when key is
+// NewExport makes the export of a body, ready for Insert: received at now, known by key, or by its hash when key is
 // empty. The slices are kept, not copied.
 func NewExport(tenant, key string, body []byte, now time.Time) *hiring.Export {
 	now = now.UTC().Truncate(time.Microsecond)
@@ -51,9 +51,9 @@ func NewExport(tenant, key string, body []byte, now time.Time) *hiring.Export {
 	return e
 }
 
-// Insert takes an export in, within a transaction. Once that is committed, and not before, the export may be
+// Insert stores an export, within a transaction. Once that is committed, and not before, the export may be
 // acknowledged; whoever commits then offers it to the dispatcher, which would also find it by itself a few seconds
-// later. Put may run more than once for the same export.
+// later. Insert may run more than once for the same export.
 func Insert(tx *store.Tx, e *hiring.Export) (Result, error) {
 	if !e.Keyed {
 		key, err := tx.UpsertUnkeyedBody(e.Tenant, e.SHA256, e.Key, e.ReceivedAt, e.ReceivedAt.Add(hiring.UnkeyedWindow))
@@ -85,7 +85,7 @@ func Insert(tx *store.Tx, e *hiring.Export) (Result, error) {
 	return Result{Verdict: Repeated, Receipt: seen.Receipt, ReceivedAt: seen.ReceivedAt}, nil
 }
 
-// Accept is Put in a transaction of its own. When it returns without an error, what the result says is on disk.
+// Accept is Insert in a transaction of its own. When it returns without an error, what the result says is on disk.
 func Accept(ctx context.Context, db *store.DB, e *hiring.Export) (res Result, err error) {
 	if err := db.SealBody(e); err != nil { // now, so that nobody's turn to write takes longer for it
 		return res, fmt.Errorf("sealing the export: %w", err)
