@@ -17,7 +17,7 @@ func (tx *Tx) LockCandidate(tenant, id string) (*hiring.Candidate, bool, error) 
 	return candidates.lock(tx, tenant, id)
 }
 
-// LockJob is Opening with a row lock.
+// LockJob is JobWithoutQuestions with a row lock.
 func (tx *Tx) LockJob(tenant, boardCode string) (*hiring.Job, bool, error) {
 	return openings.lock(tx, tenant, boardCode)
 }
