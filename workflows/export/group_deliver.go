@@ -11,6 +11,7 @@ import (
 	"go.temporal.io/sdk/activity"
 
 	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/workflows"
 )
 
@@ -45,6 +46,9 @@ func (a *Activities) DeliverGroup(ctx context.Context, part GroupPart) (GroupRes
 	return g.result, nil
 }
 
+// errNotHere says that members of a group are in another database.
+var errNotHere = fmt.Errorf("members of a group: %w", store.ErrNotFound)
+
 // groupDelivery is one run of DeliverGroup.
 type groupDelivery struct {
 	a       *Activities
@@ -68,6 +72,9 @@ func (g *groupDelivery) read(ctx context.Context) (map[Part]time.Time, error) {
 	members, err := g.a.Store.Members(ctx, g.ids)
 	if err != nil {
 		return nil, err
+	}
+	if len(members) < len(g.ids) {
+		return nil, errNotHere
 	}
 	due := map[Part]time.Time{}
 	g.mu.Lock()

@@ -52,6 +52,9 @@ func (g *groupFetch) read(ctx context.Context) (map[int64]time.Time, error) {
 	if err != nil {
 		return nil, err
 	}
+	if len(exports) < len(g.ids) {
+		return nil, errNotHere
+	}
 	progress, err := g.a.Store.DocumentProgress(ctx, g.ids)
 	if err != nil {
 		return nil, err

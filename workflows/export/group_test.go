@@ -232,6 +232,20 @@ func TestGroupMembersGoTheirWays(t *testing.T) {
 	require.Zero(t, b.asked.Load())
 }
 
+// Two gateways may share a namespace of Temporal by mistake. The one that does not have the members leaves them to the
+// other.
+func TestGroupOfMembersThatAreElsewhere(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	_, ids := b.grouped(8)
+	for _, strangers := range [][]int64{{1, 2, 3}, append(slices.Clone(ids), 4)} {
+		_, wait, why := b.deliverGroup(strangers)
+		require.Equal(t, "unknown_here", why)
+		require.InDelta(t, time.Minute, wait, float64(13*time.Second))
+	}
+	require.Zero(t, b.asked.Load())
+}
+
 // Each member waits for its own documents. Those whose documents are here go out while others are still fetched.
 func TestGroupWaitsForDocuments(t *testing.T) {
 	t.Parallel()
