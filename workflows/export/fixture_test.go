@@ -48,7 +48,6 @@ type bench struct {
 	log     *observer.ObservedLogs  // of the dispatcher that runs
 	mu      sync.Mutex
 	now     time.Time
-	live    bool // the clock is the machine's, which activities in groups are told of as well
 }
 
 func newBench(t *testing.T) *bench {
@@ -93,9 +92,6 @@ func newBench(t *testing.T) *bench {
 func (b *bench) Clock() time.Time {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.live {
-		return time.Now()
-	}
 	return b.now
 }
 

@@ -30,7 +30,7 @@ const (
 func (a *Activities) DeliverGroup(ctx context.Context, part GroupPart) (GroupResult, error) {
 	defer workflows.Beat(ctx)()
 	info := activity.GetInfo(ctx)
-	g := groupDelivery{a: a, ids: part.Exports, began: info.ScheduledTime, hurried: info.Attempt == 1,
+	g := groupDelivery{a: a, ids: part.Exports, began: a.Now(), hurried: info.Attempt == 1,
 		members: map[Part]groupMember{}}
 	wake, forget := a.settled.listen(part.Exports)
 	defer forget()
@@ -53,7 +53,7 @@ var errNotHere = fmt.Errorf("members of a group: %w", store.ErrNotFound)
 type groupDelivery struct {
 	a       *Activities
 	ids     []int64
-	began   time.Time // when the group was dispatched
+	began   time.Time // when this run did
 	hurried bool      // the first run, or one that somebody asked for: it looks at once at what is held
 
 	mu      sync.Mutex
@@ -171,8 +171,12 @@ func (g *groupDelivery) documentsTill(e *hiring.Export, d *hiring.Delivery) time
 	if !ok {
 		return time.Time{}
 	}
-	if wait := waitFor(e, tenant, d.Integration, d.Documents, g.began); wait > 0 {
-		return g.began.Add(wait)
+	dispatched := e.DispatchedAt
+	if dispatched.IsZero() { // just now
+		dispatched = g.began
+	}
+	if wait := waitFor(e, tenant, d.Integration, d.Documents, dispatched); wait > 0 {
+		return dispatched.Add(wait)
 	}
 	return time.Time{}
 }

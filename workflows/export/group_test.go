@@ -23,6 +23,7 @@ import (
 
 	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/internal/wait"
 	"github.com/hiregate/hiregate/workflows/export"
 )
 
@@ -250,8 +251,14 @@ func TestGroupOfMembersThatAreElsewhere(t *testing.T) {
 func TestGroupWaitsForDocuments(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	b.live = true
 	bodies := b.recordSideBySide()
+	moving, stop := context.WithCancel(t.Context())
+	defer stop()
+	go func() { // the clock goes on
+		for wait.For(moving, 10*time.Millisecond) {
+			b.advance(10 * time.Millisecond)
+		}
+	}()
 	slow := make(chan struct{})
 	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/slow" {

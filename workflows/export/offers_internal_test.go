@@ -42,7 +42,7 @@ func TestFewOffersAreStartedOneByOne(t *testing.T) {
 	require.Equal(t, "map[]", took(t, q))
 }
 
-func TestATenantWithEnoughHasGroupsOfItsOwn(t *testing.T) {
+func TestTenantsTakeTurnsAtTheStarters(t *testing.T) {
 	t.Parallel()
 	q := newOffers(1000)
 	offered(t, q, "acme", groupMost+50, 0)
