@@ -28,10 +28,7 @@ func TestReloadsLoseNothing(t *testing.T) {
 	for n := range reloads {
 		next := time.Now().Add(400 * time.Millisecond)
 		s.tenant = integration(n + 1)
-		s.configure()
-		out, code := run(t, nil, hiregate(t), "reload", "--config", s.caddyfile(), "--adapter", "caddyfile", "--address",
-			loopback(s.admin))
-		require.Zero(t, code, out)
+		s.reload()
 		now := s.metric("hiregate_received_total", `result="accepted"`)
 		require.GreaterOrEqual(t, now, counted, "a counter fell")
 		counted = now

@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"go.temporal.io/api/workflowservice/v1"
@@ -12,7 +11,6 @@ import (
 	"github.com/hiregate/hiregate/internal/config"
 	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/metrics"
-	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/wait"
 	"github.com/hiregate/hiregate/workflows"
 	"github.com/hiregate/hiregate/workflows/export"
@@ -159,51 +157,4 @@ func (r *Runtime) verify(ctx context.Context, c *config.Config) error {
 		}
 	}
 	return nil
-}
-
-// Enable verifies an integration that is disabled or not configured now; its held deliveries are released once it
-// answers 200. It returns the state of the integration. For a configured one there is nothing to do.
-//
-// The error wraps store.ErrUnavailable, or is store.ErrNotFound when the integration was removed. Any other means that
-// Temporal does not answer: the integration is verified once Temporal is back.
-func (r *Runtime) Enable(ctx context.Context, i *hiring.Integration) (store.IntegrationStatus, error) {
-	status, err := r.unlock(ctx, i)
-	if err != nil || status.State == hiring.Configured {
-		return status, err
-	}
-	if !i.Verify {
-		return status, nil
-	}
-	// A verification that waits for its next attempt makes it now; without one, one is started.
-	if err := verification.Hurry(ctx, r.client, r.Settings.Namespace, i); err != nil {
-		return status, err
-	}
-	return status, verification.Start(ctx, r.client, i, r.attributes.Load())
-}
-
-// unlock changes a disabled integration to one that is not configured, and returns its status.
-func (r *Runtime) unlock(ctx context.Context, i *hiring.Integration) (store.IntegrationStatus, error) {
-	for {
-		before, err := r.Store().IntegrationStatus(ctx, i)
-		switch {
-		case err != nil:
-			return before, err
-		case before.State == hiring.Removed:
-			return before, store.ErrNotFound
-		case before.State != hiring.Disabled:
-			return before, nil
-		}
-		status := store.IntegrationStatus{State: hiring.NotConfigured, Reason: "it was enabled; VERIFY was not sent since",
-			UpdatedAt: r.now()}
-		moved := false
-		err = r.Store().Write(ctx,
-			func(tx *store.Tx) (err error) { moved, err = tx.UpdateIntegrationStatus(i, before, status); return err })
-		if err != nil {
-			return status, fmt.Errorf("enabling an integration: %w", err)
-		}
-		if moved { // else it was changed or removed since it was read
-			r.log.Info("integration enabled", zap.String("tenant", i.Tenant), zap.String("integration", i.Name))
-			return status, nil
-		}
-	}
 }

@@ -16,14 +16,17 @@ type IntegrationStatus struct {
 	Attempts  int    // verifications sent with this setting
 	UpdatedAt time.Time
 	RemovedAt time.Time // when one of this name was removed last, with whatever setting; zero: never
+	// ByOperator is set where an operator disabled it: no answer of the partner and no other setting changes that.
+	ByOperator bool
 
 	kept kept
 }
 
 // kept is what the database had of an integration when its status was read, of whichever setting.
 type kept struct {
-	setting []byte // nil: nothing
-	state   hiring.IntegrationState
+	setting    []byte // nil: nothing
+	state      hiring.IntegrationState
+	byOperator bool
 }
 
 // Deliverable reports whether exports may go to an integration: it answered VERIFY, or is the operator's own, and is not
@@ -54,12 +57,15 @@ func (tx *Tx) IntegrationStatus(i *hiring.Integration) (s IntegrationStatus, err
 	return s.with(i), nil
 }
 
-const selectStatus = `SELECT setting, state, reason, attempts, updated_at, removed_at FROM integration_states
+const statusColumns = `setting, state, reason, attempts, updated_at, removed_at, by_operator`
+
+const selectStatus = `SELECT ` + statusColumns + ` FROM integration_states
 	WHERE tenant = $1 AND integration = $2`
 
 // fields are where the columns of selectStatus go.
 func (s *IntegrationStatus) fields() []any {
-	return []any{&s.kept.setting, &s.State, &s.Reason, &s.Attempts, moment{&s.UpdatedAt}, moment{&s.RemovedAt}}
+	return []any{&s.kept.setting, &s.State, &s.Reason, &s.Attempts, moment{&s.UpdatedAt}, moment{&s.RemovedAt},
+		&s.ByOperator}
 }
 
 func scanStatus(r row) (s IntegrationStatus, err error) {
@@ -81,9 +87,9 @@ func (db *DB) IsIntegrationRemoved(ctx context.Context, tenant, name string) (bo
 // with is the status of an integration with its present setting, of which the database may know nothing. One that is
 // declared in the configuration is there, also where a stored one of its name and setting was removed before.
 func (s IntegrationStatus) with(i *hiring.Integration) IntegrationStatus {
-	s.kept.state = s.State
+	s.kept.state, s.kept.byOperator = s.State, s.ByOperator
 	declaredAgain := s.State == hiring.Removed && i.Row.Version == 0
-	if bytes.Equal(s.kept.setting, i.Setting()) && !declaredAgain {
+	if s.ByOperator || bytes.Equal(s.kept.setting, i.Setting()) && !declaredAgain {
 		return s
 	}
 	return IntegrationStatus{State: hiring.NotConfigured, Reason: "VERIFY was not sent yet", RemovedAt: s.RemovedAt,
@@ -103,16 +109,16 @@ func (db *DB) ListIntegrationStatuses(ctx context.Context) (IntegrationStatuses,
 	return queryMap(ctx, db, func(r row) (at hiring.Place, s IntegrationStatus, err error) {
 		err = r.Scan(append([]any{&at.Tenant, &at.Integration}, s.fields()...)...)
 		return at, s, err
-	}, `SELECT tenant, integration, setting, state, reason, attempts, updated_at, removed_at FROM integration_states`)
+	}, `SELECT tenant, integration, `+statusColumns+` FROM integration_states`)
 }
 
 const upsertIntegrationStatus = `
-	INSERT INTO integration_states (tenant, integration, setting, state, reason, attempts, updated_at, removed_at)
-	VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+	INSERT INTO integration_states (tenant, integration, ` + statusColumns + `)
+	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
 	ON CONFLICT (tenant, integration) DO UPDATE
 	SET setting = excluded.setting, state = excluded.state, reason = excluded.reason,
 		attempts = excluded.attempts, updated_at = excluded.updated_at, removed_at = COALESCE(excluded.removed_at,
-		integration_states.removed_at)`
+		integration_states.removed_at), by_operator = excluded.by_operator`
 
 func (s IntegrationStatus) values(i *hiring.Integration) []any {
 	var removedAt time.Time
@@ -120,7 +126,7 @@ func (s IntegrationStatus) values(i *hiring.Integration) []any {
 		removedAt = s.UpdatedAt
 	}
 	return []any{i.Tenant, i.Name, i.Setting(), string(s.State), s.Reason, s.Attempts, micros(s.UpdatedAt),
-		micros(removedAt)}
+		micros(removedAt), s.ByOperator}
 }
 
 // UpsertIntegrationStatus writes where an integration stands with its present setting, whatever was known before.
@@ -133,6 +139,7 @@ func (tx *Tx) UpsertIntegrationStatus(i *hiring.Integration, s IntegrationStatus
 // or removed.
 func (tx *Tx) UpdateIntegrationStatus(i *hiring.Integration, from, to IntegrationStatus) (bool, error) {
 	return tx.changed(upsertIntegrationStatus+`
-		WHERE integration_states.setting = $9 AND integration_states.state = $10`,
-		append(to.values(i), from.kept.setting, string(from.kept.state))...)
+		WHERE integration_states.setting = $10 AND integration_states.state = $11
+			AND integration_states.by_operator = $12`,
+		append(to.values(i), from.kept.setting, string(from.kept.state), from.kept.byOperator)...)
 }

@@ -63,3 +63,52 @@ func TestAnswersMoveOnlyWhatWasAsked(t *testing.T) {
 		require.True(t, move(former, read(former), hiring.Configured), "what was removed can be declared again, with another setting")
 	})
 }
+
+// What an operator disabled stays so, whatever its partner answers meanwhile and whatever setting it is given; not so
+// what its partner disabled.
+func TestDisabledByAnOperatorStays(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, db *store.DB) {
+		i := &hiring.Integration{Tenant: "acme", Name: "hris", URL: "https://hr.example/in", Secret: "s"}
+		other := *i
+		other.URL = "https://hr.example/other"
+		read := func(i *hiring.Integration) store.IntegrationStatus {
+			s, err := db.IntegrationStatus(t.Context(), i)
+			require.NoError(t, err)
+			return s
+		}
+		put := func(s store.IntegrationStatus) {
+			require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error { return tx.UpsertIntegrationStatus(i, s) }))
+		}
+		update := func(from, to store.IntegrationStatus) (moved bool) {
+			require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) (err error) {
+				moved, err = tx.UpdateIntegrationStatus(i, from, to)
+				return err
+			}))
+			return moved
+		}
+		byPartner := store.IntegrationStatus{State: hiring.Disabled, Reason: "it answered 410", UpdatedAt: noon}
+		byOperator := store.IntegrationStatus{State: hiring.Disabled, Reason: "an operator disabled it", UpdatedAt: noon,
+			ByOperator: true}
+		enabled := store.IntegrationStatus{State: hiring.NotConfigured, UpdatedAt: noon}
+
+		asked := read(i)
+		put(byOperator)
+		require.False(t, update(asked, store.IntegrationStatus{State: hiring.Configured, UpdatedAt: noon}),
+			"a verification that was under way enabled it")
+		require.True(t, read(&other).ByOperator, "another setting enabled it")
+		require.False(t, read(&other).Deliverable(&other))
+		statuses, err := db.ListIntegrationStatuses(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, read(&other), statuses.Of(&other))
+
+		put(byPartner)
+		require.Equal(t, hiring.NotConfigured, read(&other).State)
+		asked = read(i)
+		put(byOperator)
+		require.False(t, update(asked, enabled), "whoever enabled what the partner had disabled did not mean this")
+		require.True(t, update(read(i), enabled))
+		require.False(t, read(i).ByOperator)
+		require.Equal(t, hiring.NotConfigured, read(i).State)
+	})
+}

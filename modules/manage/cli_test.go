@@ -192,6 +192,13 @@ func TestIntegrationCommands(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 4, strings.Count(out, "\n"))
 
+	out, _, err = b.cli("integration", "disable", "acme/own", "--reason", "they move")
+	require.NoError(t, err)
+	require.Equal(t, "acme/own is disabled: its exports are held until hiregate integration enable acme/own\n", out)
+	out, _, err = b.cli("integration", "list")
+	require.NoError(t, err)
+	require.Regexp(t, `(?m)^acme +own +disabled .* an operator disabled it, because: they move$`, out)
+
 	out, _, err = b.cli("integration", "enable", "acme/hris")
 	require.NoError(t, err)
 	require.Equal(t, "acme/hris: it is configured; what is held goes out by itself within a minute\n", out)

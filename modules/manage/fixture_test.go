@@ -111,7 +111,8 @@ func (b *bench) delivery(
 		d.NextAt = gatewaytest.Noon.Add(time.Minute)
 	case hiring.Held:
 		d.HeldSince = gatewaytest.Noon
-		d.Reason = "integration " + integration + " is disabled: it answered 410"
+		d.Reason = fmt.Sprintf("integration %[1]s is disabled: it answered 410; hiregate integration enable %[2]s/%[1]s "+
+			"has it verified again", integration, e.Tenant)
 	}
 	b.Write(b.t, func(tx *store.Tx) error {
 		if err := tx.UpsertDelivery(d); err != nil {

@@ -105,7 +105,8 @@ func integrationPath(i *hiring.Integration) string {
 	return "/v1/tenants/" + i.Tenant + "/integrations/" + i.Name
 }
 
-// saveIntegration verifies an integration, where what VERIFY vouches for is new, and keeps it.
+// saveIntegration verifies an integration, where what VERIFY vouches for is new, and keeps it. One that an operator
+// disabled stays so.
 func (r *request) saveIntegration(t *hiring.Tenant, before *hiring.Integration, in integrationInput) (any, error) {
 	i, err := r.described(t, before, in)
 	if err != nil {
@@ -118,16 +119,22 @@ func (r *request) saveIntegration(t *hiring.Tenant, before *hiring.Integration, 
 		}
 	}
 	err = r.write(func(tx *store.Tx) error {
+		disabled := false
 		if before != nil { // it may have changed while VERIFY was under way
-			if err := r.expectIntegration(tx, before); err != nil {
+			stands, err := tx.IntegrationStatus(before)
+			if err == nil {
+				err = r.expect(integrationTag(before, stands))
+			}
+			if err != nil {
 				return err
 			}
+			disabled = stands.ByOperator
 		}
 		next := *i
 		if err := tx.UpsertIntegration(&next, r.gateway.Now()); err != nil {
 			return err
 		}
-		if status != nil {
+		if status != nil && !disabled {
 			if err := tx.UpsertIntegrationStatus(&next, *status); err != nil {
 				return err
 			}
@@ -145,7 +152,7 @@ func (r *request) saveIntegration(t *hiring.Tenant, before *hiring.Integration, 
 		return nil, noIntegration // somebody deleted it at once
 	}
 	if status != nil {
-		if err := r.gateway.Runtime.Redeliverer.Release(r.Context(), saved); err != nil {
+		if err := r.gateway.Runtime.Redeliverer.ReleaseOpen(r.Context(), saved); err != nil {
 			r.log.Warn("what was held goes out a little later", zap.Error(err))
 		}
 	}

@@ -228,3 +228,18 @@ func TestWhatIsDeclaredIsReadOnly(t *testing.T) {
 	}
 	require.Contains(t, b.must(http.StatusOK, http.MethodGet, "/v1/tenants/acme", "").body, `"declared":true`)
 }
+
+// Whoever gives a disabled integration another address does not enable it; the address is verified all the same.
+func TestEditOfADisabledIntegrationLeavesItDisabled(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.initech()
+	var asked atomic.Int64
+	address := b.partner(func(http.ResponseWriter, *http.Request) { asked.Add(1) })
+	b.must(http.StatusCreated, http.MethodPost, integrations, `{"name":"hris","url":"`+address+`/in","secret":"s"}`)
+	b.must(http.StatusOK, http.MethodPost, integrations+"/hris/disable", `{"reason":"they move"}`)
+	a := b.must(http.StatusOK, http.MethodPut, integrations+"/hris", `{"url":"`+address+`/in-2"}`)
+	require.EqualValues(t, 2, asked.Load())
+	require.Contains(t, a.body, `"disabledBy":"operator"`)
+	require.Contains(t, a.body, "they move")
+}

@@ -24,13 +24,15 @@ type integration struct {
 	Reason    string                  `json:"reason,omitempty"` // why it is not configured, or disabled
 	Attempts  int                     `json:"attempts"`         // verifications sent
 	UpdatedAt time.Time               `json:"updatedAt,omitzero"`
-	URL       string                  `json:"url"` // scheme and host only: the rest may be a credential
-	Documents hiring.DocumentMode     `json:"documents"`
-	Standard  bool                    `json:"standardWebhooks"`
-	InFlight  int                     `json:"inFlight"`
-	Retry     []string                `json:"retry,omitempty"` // gaps between attempts; absent: the default schedule
-	Declared  bool                    `json:"declared"`        // in the Caddyfile: it is changed there
-	Version   int64                   `json:"version,omitzero"`
+	// operator or partner (it answered 410); absent: it is not disabled
+	DisabledBy string              `json:"disabledBy,omitempty"`
+	URL        string              `json:"url"` // scheme and host only: the rest may be a credential
+	Documents  hiring.DocumentMode `json:"documents"`
+	Standard   bool                `json:"standardWebhooks"`
+	InFlight   int                 `json:"inFlight"`
+	Retry      []string            `json:"retry,omitempty"` // gaps between attempts; absent: the default schedule
+	Declared   bool                `json:"declared"`        // in the Caddyfile: it is changed there
+	Version    int64               `json:"version,omitzero"`
 }
 
 func integrationOf(i *hiring.Integration, s store.IntegrationStatus) integration {
@@ -42,6 +44,12 @@ func integrationOf(i *hiring.Integration, s store.IntegrationStatus) integration
 		UpdatedAt: s.UpdatedAt, URL: origin(i.URL), Documents: i.Documents, Standard: i.StandardWebhooks,
 		InFlight: cmp.Or(i.InFlight, hiring.DefaultInFlight),
 		Declared: i.Row.Version == 0, Version: i.Row.Version,
+	}
+	switch {
+	case s.ByOperator:
+		shown.DisabledBy = "operator"
+	case s.State == hiring.Disabled:
+		shown.DisabledBy = "partner"
 	}
 	for _, gap := range i.Retry {
 		shown.Retry = append(shown.Retry, gap.String())

@@ -2,6 +2,7 @@ package manage_test
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -21,7 +22,10 @@ func TestIntegrationsAreListed(t *testing.T) {
 	require.Equal(t, http.StatusOK, status)
 	require.JSONEq(t, `{"items":[
 		{"id":"crm","tenant":"acme","name":"crm","state":"not_configured","reason":"VERIFY was not sent yet","attempts":0,"url":"https://crm.acme.example:8443","documents":"passthrough","standardWebhooks":false,"inFlight":16,"declared":true},
-		{"id":"hris","tenant":"acme","name":"hris","state":"disabled","reason":"it answered 410","attempts":2,"updatedAt":"2026-11-20T12:00:00Z","url":"https://hr.acme.example","documents":"rehost","standardWebhooks":false,"inFlight":16,"declared":true},
+		{"id":"hris","tenant":"acme","name":"hris","state":"disabled",
+			"reason":"it answered 410","attempts":2,"updatedAt":"2026-11-20T12:00:00Z",
+			"disabledBy":"partner","url":"https://hr.acme.example","documents":"rehost",
+			"standardWebhooks":false,"inFlight":16,"declared":true},
 		{"id":"own","tenant":"acme","name":"own","state":"configured","reason":"verify off: it is trusted without VERIFY","attempts":0,"url":"https://own.acme.example","documents":"passthrough","standardWebhooks":false,"inFlight":16,"declared":true},
 		{"id":"hris","tenant":"globex","name":"hris","state":"configured","attempts":1,"updatedAt":"2026-11-20T12:00:00Z","url":"https://hr.globex.example","documents":"rehost","standardWebhooks":false,"inFlight":16,"declared":true}],"next":null}`, answer)
 }
@@ -54,4 +58,34 @@ func TestEnableWhatNeedsNoVerify(t *testing.T) {
 	status, err := b.Runtime.Store().IntegrationStatus(t.Context(), i)
 	require.NoError(t, err)
 	require.Equal(t, hiring.NotConfigured, status.State, "should verify be switched on, it is asked for")
+}
+
+func TestDisableHolds(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	const hris, own = "/v1/tenants/acme/integrations/hris", "/v1/tenants/acme/integrations/own"
+	i := b.status("acme", "hris", store.IntegrationStatus{State: hiring.Configured, Attempts: 1,
+		UpdatedAt: gatewaytest.Noon})
+	for range 2 { // once more changes the reason alone
+		answer := b.must(http.StatusOK, http.MethodPost, hris+"/disable", `{"reason":"they move"}`).body
+		require.Contains(t, answer, `"state":"disabled"`)
+		require.Contains(t, answer, `"disabledBy":"operator"`)
+		require.Contains(t, answer, `"reason":"an operator disabled it, because: they move"`)
+	}
+	require.Contains(t, b.must(http.StatusOK, http.MethodPost, own+"/disable", "").body,
+		`"reason":"an operator disabled it"`)
+	status, err := b.Runtime.Store().IntegrationStatus(t.Context(), i)
+	require.NoError(t, err)
+	require.False(t, status.Deliverable(i))
+
+	// Temporal is away, which does not keep it disabled.
+	b.problem(http.MethodPost, hris+"/enable", "", http.StatusServiceUnavailable)
+	require.Contains(t, b.must(http.StatusOK, http.MethodGet, hris, "").body, `"state":"not_configured"`)
+	require.Contains(t, b.must(http.StatusAccepted, http.MethodPost, own+"/enable", "").body, `"state":"configured"`)
+
+	require.Contains(t, b.problem(http.MethodPost, hris+"/disable", `{"reason":"`+strings.Repeat("x", 201)+`"}`,
+		http.StatusUnprocessableEntity), "at most 200 characters")
+	b.problem(http.MethodPost, hris+"/disable", `{"reason":"two\nlines"}`, http.StatusUnprocessableEntity)
+	require.Contains(t, b.problem(http.MethodPost, "/v1/tenants/acme/integrations/nothing/disable", "",
+		http.StatusNotFound), "no integration of that name")
 }

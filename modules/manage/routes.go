@@ -38,6 +38,7 @@ func actions() []route {
 		accepted, nothing   = http.StatusAccepted, http.StatusNoContent
 	)
 	return []route{
+		{method: post, path: anIntegration + "/disable", role: hiring.Admin, status: ok, serve: disable},
 		{method: post, path: anIntegration + "/enable", role: hiring.Admin, status: accepted, serve: enable, bodiless: true},
 		{method: post, path: aCandidate + "/exports", role: hiring.Operator, status: created, serve: exportCandidate,
 			repeat: exportedBefore},

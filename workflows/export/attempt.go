@@ -96,7 +96,7 @@ func (a *Activities) gone(ctx context.Context, e *hiring.Export, d *hiring.Deliv
 	asked store.IntegrationStatus, attempt *hiring.Attempt) (pause, error) {
 	now := a.Now()
 	status := store.IntegrationStatus{State: hiring.Disabled, Reason: "it answered 410", UpdatedAt: now}
-	d.Hold(fmt.Sprintf("integration %s is %s: it answered 410", i.Name, hiring.Disabled), now)
+	d.Hold(closedReason(i, status), now)
 	disabled := false
 	until := now.Add(workflows.Jittered(holdFirst))
 	next := pause{class: string(hiring.ClassHeld), status: attempt.Status, until: until}

@@ -122,7 +122,7 @@ func (a *Activities) step(ctx context.Context, e *hiring.Export, d *hiring.Deliv
 		return a.fail(ctx, e, d, hiring.ClassPartnerFault, removedReason(d.Integration))
 	}
 	if !status.Deliverable(i) {
-		return a.hold(ctx, e, d, fmt.Sprintf("integration %s is %s: %s", i.Name, status.State, status.Reason))
+		return a.hold(ctx, e, d, closedReason(i, status))
 	}
 	if !a.Now().Before(d.Till) {
 		return a.expire(ctx, e, d, nil)
@@ -180,6 +180,16 @@ func (a *Activities) enter(ctx context.Context, i *hiring.Integration, size int6
 		leave()
 		tell(found)
 	}, ""
+}
+
+// closedReason is why a delivery to an integration is held that takes none now.
+func closedReason(i *hiring.Integration, s store.IntegrationStatus) string {
+	then := "has it verified again"
+	if s.ByOperator {
+		then = "delivers what is held, and hiregate audit list says who disabled it and when"
+	}
+	return fmt.Sprintf("integration %s is %s: %s; hiregate integration enable %s/%s %s",
+		i.Name, s.State, s.Reason, i.Tenant, i.Name, then)
 }
 
 // unknown ends a delivery to an integration that was removed, and holds one to an integration that is only not known

@@ -82,9 +82,8 @@ func (r *Redeliverer) Redeliver(ctx context.Context, tenant, key string, integra
 				errors.Is(err, workflows.ErrNoActivity) && last.Outcome == hiring.Retrying:
 				res.Started, gone = append(res.Started, name), append(gone, last)
 			case last.Outcome == hiring.Held:
-				return Redelivery{}, &RefusedError{fmt.Sprintf("%s: the export is delivered by itself "+
-					"once the integration answers VERIFY with 200; "+
-					"hiregate integration enable %s/%s asks it again", last.Reason, tenant, name)}
+				return Redelivery{}, &RefusedError{"this export is held, and goes out by itself once " +
+					"its integration takes exports: " + last.Reason}
 			case errors.Is(err, workflows.ErrNoActivity):
 				return Redelivery{}, &RefusedError{fmt.Sprintf("the first attempt at integration %s is still to come: "+
 					"it waits for the documents of this export and is made by itself", name)}

@@ -232,7 +232,8 @@ func TestRedeliveryThatIsRefused(t *testing.T) {
 		"held": {func(b *lossBench) *hiring.Export {
 			b.set(hiring.Disabled)
 			return b.held("u-1")
-		}, "hris", "integration hris is disabled: as the test has it: the export is delivered by itself once the integration answers VERIFY with 200; hiregate integration enable acme/hris asks it again"},
+		}, "hris", "once its integration takes exports: integration hris is disabled: as the test has it; " +
+			"hiregate integration enable acme/hris has it verified again"},
 		"parked": {func(b *lossBench) *hiring.Export {
 			b.set(hiring.Disabled)
 			e := b.dispatched("u-1", "hris")

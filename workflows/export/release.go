@@ -98,7 +98,7 @@ func (r *Redeliverer) TendHeld(ctx context.Context) error {
 	}
 	for at := range held {
 		if i, ok := c.Integration(at.Tenant, at.Integration); ok {
-			err = r.releaseOpen(ctx, i)
+			err = r.ReleaseOpen(ctx, i)
 		} else {
 			err = r.endRemoved(ctx, at)
 		}
@@ -109,7 +109,8 @@ func (r *Redeliverer) TendHeld(ctx context.Context) error {
 	return nil
 }
 
-func (r *Redeliverer) releaseOpen(ctx context.Context, i *hiring.Integration) error {
+// ReleaseOpen is Release for an integration that may not be configured: nothing is released then.
+func (r *Redeliverer) ReleaseOpen(ctx context.Context, i *hiring.Integration) error {
 	status, err := r.Store.IntegrationStatus(ctx, i)
 	if err != nil || !status.Deliverable(i) {
 		return err

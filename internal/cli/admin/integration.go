@@ -17,15 +17,16 @@ import (
 func Integration() *cobra.Command {
 	return group(&cobra.Command{
 		Use:   "integration",
-		Short: "Lists, adds, enables and removes integrations",
+		Short: "Lists, adds, disables, enables and removes integrations",
 		Long: `Lists where the exports of a running gateway go, adds and removes integrations of tenants that are kept in its database, and
-enables what its partner has disabled.
+disables and enables any: what comes for one that is disabled is held, and goes out after it is enabled.
 
 These commands ask the gateway, at Caddy's admin endpoint.`,
 		Example: `  hiregate integration list
   hiregate integration add initech/hris --url https://hr.example.com/inbound/initech --secret-file hris.secret
+  hiregate integration disable acme/hris --reason "they move their servers until noon"
   hiregate integration enable acme/hris`,
-	}, integrationList, integrationAdd, integrationEnable, integrationRemove)
+	}, integrationList, integrationAdd, integrationDisable, integrationEnable, integrationRemove)
 }
 
 // integrationRow is what the tables show of an integration.
@@ -51,12 +52,41 @@ func integrationList(a *Client) *cobra.Command {
 		})
 }
 
+func integrationDisable(a *Client) *cobra.Command {
+	var reason string
+	cmd := &cobra.Command{
+		Use:   "disable TENANT/NAME",
+		Short: "Holds what comes for an integration until it is enabled",
+		Long: `Disables an integration, whether it is declared in the Caddyfile or kept in the gateway's database: its
+exports are accepted and held, also after a restart or a reload, until hiregate integration enable. An attempt that is
+under way comes to its end.`,
+		Args: terminal.Exactly(1, "integration disable takes one integration, such as: "+
+			"hiregate integration disable acme/hris"),
+		RunE: interruptible(func(ctx context.Context, cmd *cobra.Command, args []string) error {
+			tenant, name, err := integrationOf(args[0])
+			if err != nil {
+				return err
+			}
+			in := map[string]string{"reason": reason}
+			if shown, err := a.ask(ctx, cmd, http.MethodPost, tenantPath(tenant, "integrations", name, "disable"), in,
+				nil); shown || err != nil {
+				return err
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "%[1]s/%[2]s is disabled: its exports are held until hiregate integration "+
+				"enable %[1]s/%[2]s\n", tenant, name)
+			return nil
+		}),
+	}
+	cmd.Flags().StringVar(&reason, "reason", "", "why, for whoever looks at what is held; no personal data")
+	return cmd
+}
+
 func integrationEnable(a *Client) *cobra.Command {
 	return &cobra.Command{
 		Use:   "enable TENANT/NAME",
 		Short: "Verifies an integration again and releases what is held for it",
-		Long: `Verifies an integration again: one that its partner disabled by answering 410, or one that is not configured yet and
-would be verified later. What is held for it goes out once it answers VERIFY with 200.`,
+		Long: `Verifies an integration again: one that an operator disabled, or its partner by answering 410, or one that
+is not configured yet and would be verified later. What is held for it goes out once it answers VERIFY with 200.`,
 		Args: terminal.Exactly(1, "integration enable takes one integration, such as: hiregate integration enable acme/hris"),
 		RunE: interruptible(func(ctx context.Context, cmd *cobra.Command, args []string) error {
 			tenant, name, err := integrationOf(args[0])

@@ -140,6 +140,7 @@ CREATE TABLE integration_states (
 	attempts        INTEGER NOT NULL,
 	updated_at      BIGINT NOT NULL,
 	removed_at      BIGINT,             -- when one of this name was removed last; null: never
+	by_operator     BOOLEAN NOT NULL,   -- an operator disabled it, with whatever setting; see IntegrationStatus
 	PRIMARY KEY (tenant, integration)
 );
 
