@@ -86,6 +86,10 @@ func (db *DB) String() string { return db.dialect.String() }
 // Shared reports whether other processes may use the database at the same time.
 func (db *DB) Shared() bool { return db.dialect.shared() }
 
+// Words is an item of a FROM, after the table of a column: it has a row for each word of that, in the column alias.value.
+// Words are separated by single spaces and have neither quotes nor backslashes.
+func (db *DB) Words(column, alias string) string { return db.dialect.words(column, alias) }
+
 // WALSize is the size of SQLite's write-ahead log in bytes; 0 when there is none.
 func (db *DB) WALSize() int64 { return db.dialect.walSize() }
 

@@ -41,6 +41,8 @@ type dialect interface {
 	keyShare() string
 	// skipLocked ends a SELECT of rows that the transaction is to update. It leaves out those that another node has locked.
 	skipLocked() string
+	// words is an item of a FROM, after the table of a column: it has a row for each word of that, in alias.value.
+	words(column, alias string) string
 	// lockKey waits until no other transaction holds the lock of a number, and holds it until the transaction ends.
 	lockKey(tx *Tx, key int64) error
 	// present fails when the open database is not what its address names any more. The writer asks before each commit.

@@ -99,6 +99,10 @@ func (p *postgres) bound(ctx context.Context) (context.Context, context.CancelFu
 func (*postgres) keyShare() string   { return " FOR KEY SHARE" }
 func (*postgres) skipLocked() string { return " FOR UPDATE SKIP LOCKED" }
 
+func (*postgres) words(column, alias string) string {
+	return `unnest(string_to_array(` + column + `, ' ')) AS ` + alias + `(value)`
+}
+
 func (*postgres) lockKey(tx *Tx, key int64) error {
 	_, err := tx.Exec("SELECT pg_advisory_xact_lock($1)", key)
 	return err

@@ -50,8 +50,12 @@ func (sqlite) bound(ctx context.Context) (context.Context, context.CancelFunc) {
 func (sqlite) arguments(args []any) []any { return args }
 func (sqlite) keyShare() string           { return "" }
 func (sqlite) skipLocked() string         { return "" }
-func (sqlite) lockKey(*Tx, int64) error   { return nil }
-func (sqlite) conflict(error) bool        { return false }
+func (sqlite) words(column, alias string) string {
+	list := `CASE ` + column + ` WHEN '' THEN '[]' ELSE '["' || replace(` + column + `, ' ', '","') || '"]' END`
+	return `json_each(` + list + `) AS ` + alias
+}
+func (sqlite) lockKey(*Tx, int64) error { return nil }
+func (sqlite) conflict(error) bool      { return false }
 
 func (s sqlite) walSize() int64 {
 	info, err := os.Stat(s.path + "-wal")

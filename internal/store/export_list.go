@@ -17,6 +17,7 @@ type ExportFilter struct {
 	Outcome      hiring.Outcome
 	Candidate    string
 	Quarantined  bool      // those in quarantine only
+	Undelivered  bool      // those not delivered yet only, to Integration if that is named
 	Since, Until time.Time // received at or after, and before; zero: no bound
 	Before       int64     // exports with a smaller ID only: the cursor
 	Limit        int       // at most MaxPage; 0 means DefaultPage
@@ -31,7 +32,7 @@ const (
 // ListExports lists exports, newest first. next is the cursor of the following page, 0 on the last one.
 func (db *DB) ListExports(ctx context.Context, f ExportFilter) (page []*hiring.Export, next int64, err error) {
 	f.Limit = Page{Limit: f.Limit}.limit()
-	q, args := f.query()
+	q, args := f.query(db)
 	page, err = query(ctx, db, scanExport, q, args...)
 	if err == nil && len(page) > f.Limit {
 		page = page[:f.Limit]
@@ -64,13 +65,16 @@ const latest = `NOT EXISTS (SELECT 1 FROM deliveries l WHERE l.export_id = d.exp
 	AND l.round > d.round)`
 
 // query reads one export more than a page holds.
-func (f ExportFilter) query() (string, []any) {
+func (f ExportFilter) query(db *DB) (string, []any) {
 	var c conditions
-	ofDelivery := f.Integration != "" || f.Outcome != ""
+	ofDelivery := f.Integration != "" && !f.Undelivered || f.Outcome != ""
 	// Exports with a rare outcome are found from the deliveries' side, by its index; those of one candidate are few
 	// anyway.
-	if !ofDelivery || f.Candidate != "" {
+	if !ofDelivery || f.Candidate != "" || f.Undelivered {
 		f.ofExports(&c)
+		if f.Undelivered {
+			c.undelivered(db, f.Integration)
+		}
 		f.bounds(&c, "e.id")
 		if ofDelivery {
 			f.ofDeliveries(&c, "EXISTS (SELECT 1 FROM deliveries d WHERE d.export_id = e.id AND "+latest, ")")

@@ -176,9 +176,8 @@ func (tx *Tx) BeginRound(id int64, integrations []string, now, deliverTill time.
 	}
 	e.DispatchedAt, e.Fault, e.DeliverTill = time.Time{}, "", deliverTill
 	err = tx.exec(`UPDATE exports SET round = $1, integrations = $2, workflow_id = $3, dispatched_at = NULL,
-		dispatch_after = $4,
-		deliver_till = $5, fault = '' WHERE id = $6`,
-		e.Round, joined(e.Integrations), e.WorkflowID, micros(now), micros(deliverTill), id)
+		dispatch_after = $4, deliver_till = $5, fault = '', unsettled = $6 WHERE id = $7`,
+		e.Round, joined(e.Integrations), e.WorkflowID, micros(now), micros(deliverTill), true, id)
 	return e, err
 }
 

@@ -25,6 +25,8 @@ func lists(ctx context.Context, db *DB) []error {
 		{}, {Tenant: "t"}, {Tenant: "t", Candidate: "c"}, {Tenant: "t", Quarantined: true}, {Outcome: hiring.Failed}, {Tenant: "t", Outcome: hiring.Failed},
 		{Tenant: "t", Integration: "i"}, {Tenant: "t", Integration: "i", Outcome: hiring.Held}, {Tenant: "t", Candidate: "c", Outcome: hiring.Failed},
 		{Tenant: "t", Candidate: "c", Integration: "i"},
+		{Undelivered: true}, {Tenant: "t", Undelivered: true}, {Tenant: "t", Integration: "i", Undelivered: true},
+		{Tenant: "t", Integration: "i", Outcome: hiring.Held, Undelivered: true},
 	} {
 		for _, bounds := range []ExportFilter{{}, {Since: at}, {Until: at}, {Before: 7}, {Since: at, Until: at, Before: 7}} {
 			f.Since, f.Until, f.Before, f.Limit = bounds.Since, bounds.Until, bounds.Before, 10
@@ -88,6 +90,8 @@ func lists(ctx context.Context, db *DB) []error {
 	note(err)
 	_, _, err = db.ListErasable(ctx, 7, at, at)
 	note(err)
+	_, _, err = db.ListSettled(ctx, 7)
+	note(err)
 	_, err = db.CountHeld(ctx)
 	note(err)
 	_, err = db.CountQuarantined(ctx)
@@ -124,7 +128,8 @@ func queriesOf(t *testing.T, db *DB) (all []asked) {
 var whole = regexp.MustCompile(`^SCAN [a-z]+( USING INDEX [a-z_]+)?$|USE TEMP B-TREE FOR (ORDER BY|DISTINCT)`)
 
 // few are the indexes that hold, or are asked for, a few rows only: what needs attention, the deliveries of an export.
-var few = regexp.MustCompile(`deliveries_held|exports_undispatched|exports_quarantined|deliveries_by_export \(export_id=\?\)`)
+var few = regexp.MustCompile(`deliveries_held|exports_undispatched|exports_unsettled_of_all|exports_quarantined|` +
+	`deliveries_by_export \(export_id=\?\)`)
 
 func TestListsUseIndexesOfSQLite(t *testing.T) {
 	t.Parallel()

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
@@ -68,6 +69,40 @@ func TestExportListCommand(t *testing.T) {
 	require.EqualError(t, err, "--candidate and --integration are names within a tenant: add --tenant")
 	_, _, err = b.cli("export", "list", "--outcome", "lost")
 	require.ErrorContains(t, err, "exports are found by retrying")
+}
+
+// What is not delivered yet is listed, in every state, and of some hours alone.
+func TestExportListCommandOfTheUndelivered(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	old := b.export("acme", "old", func(e *hiring.Export) {
+		e.ReceivedAt = e.ReceivedAt.Add(-24 * time.Hour)
+		e.ID = hiring.FirstID(e.ReceivedAt)
+	})
+	b.delivery(old, "hris", hiring.Held)
+	pending := b.export("acme", "pending")
+	b.Write(t, func(tx *store.Tx) error {
+		return tx.MarkDispatched(pending.ID, 0, gatewaytest.Noon, "crm", "hris")
+	})
+	b.delivery(pending, "hris", hiring.Delivered, 200)
+	b.delivery(b.export("acme", "failed"), "hris", hiring.Failed, 500)
+	list := func(args ...string) (uuids []string) {
+		out, _, err := b.cli(append([]string{"export", "list", "--undelivered"}, args...)...)
+		require.NoError(t, err)
+		for line := range strings.Lines(out) {
+			uuids = append(uuids, strings.Fields(line)[0])
+		}
+		return uuids[1:]
+	}
+	require.Equal(t, []string{"pending", "old"}, list())
+	require.Equal(t, []string{"old"}, list("--tenant", "acme", "--integration", "hris"))
+	noon := gatewaytest.Noon.Format(time.RFC3339)
+	require.Equal(t, []string{"pending"}, list("--since", noon))
+	require.Equal(t, []string{"old"}, list("--until", noon))
+	require.Empty(t, list("--since", "0s"))
+	_, _, err := b.cli("export", "list", "--since", "yesterday")
+	require.EqualError(t, err, "--since: yesterday is no time: write one such as 2026-11-20T12:00:00Z, or how long "+
+		"ago it is, such as 90m, 24h or 7d")
 }
 
 func TestExportListCommandPages(t *testing.T) {

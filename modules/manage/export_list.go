@@ -25,7 +25,7 @@ var (
 		path: "/v1/exports", kind: "export", reader: hiring.Viewer, personal: true, filters: exportFilters,
 		list: listExports, view: itself[any],
 	}
-	exportFilters = []string{"outcome", "integration", "candidate", "quarantined", "since", "until"}
+	exportFilters = []string{"outcome", "integration", "candidate", "quarantined", "undelivered", "since", "until"}
 )
 
 func listExports(r *request) ([]any, string, error) {
@@ -90,15 +90,14 @@ func (r *request) exportFilter() (f store.ExportFilter, err error) {
 	}
 	if f.Outcome == hiring.Pending {
 		return f, problem.New(http.StatusBadRequest, "what is pending is not found by its outcome, since a delivery is "+
-			"written with its first attempt: "+
-			"leave outcome out, and each export tells what is pending; since and until narrow the list")
+			"written with its first attempt: ask with undelivered=true instead, and each export tells what is pending")
 	}
 	if f.Outcome != "" && !slices.Contains(outcomes, f.Outcome) {
 		return f, problem.Newf(http.StatusBadRequest, "there is no such outcome; exports are found by %s", joined(outcomes))
 	}
-	if q.Has("quarantined") {
-		if f.Quarantined = q.Get("quarantined") == "true"; !f.Quarantined {
-			return f, problem.New(http.StatusBadRequest, "quarantined can only be true: leave it out for all exports")
+	for name, flag := range map[string]*bool{"quarantined": &f.Quarantined, "undelivered": &f.Undelivered} {
+		if *flag = q.Get(name) == "true"; q.Has(name) && !*flag {
+			return f, problem.Newf(http.StatusBadRequest, "%s can only be true: leave it out for all exports", name)
 		}
 	}
 	if f.Since, err = instant(q, "since"); err == nil {

@@ -90,12 +90,14 @@ func TestQueryIsChecked(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	for query, want := range map[string]string{
-		"/v1/exports?colour=red":                       `"colour" is unknown here; known are outcome, integration, candidate, quarantined, since, until, cursor, limit`,
+		"/v1/exports?colour=red": `"colour" is unknown here; known are outcome, integration, candidate, quarantined, ` +
+			`undelivered, since, until, cursor, limit`,
 		"/v1/exports?Outcome=failed":                   "known are outcome",
 		"/v1/exports?candidate=c-1":                    "names within a tenant",
 		"/v1/exports?integration=hris&outcome=failed":  "names within a tenant",
 		"/v1/exports?outcome=lost":                     "found by retrying, held, delivered, failed, expired",
-		"/v1/exports?outcome=pending":                  "leave outcome out",
+		"/v1/exports?outcome=pending":                  "ask with undelivered=true",
+		"/v1/exports?undelivered=no":                   "undelivered can only be true",
 		"/v1/exports?quarantined=false":                "quarantined can only be true",
 		"/v1/exports?limit=0":                          "limit must be a number from 1 to 500",
 		"/v1/exports?limit=501":                        "limit must be a number from 1 to 500",

@@ -93,6 +93,7 @@ func (d *Dispatcher) Run(ctx context.Context) {
 	group.Go(func() { newSweeper(d).run(ctx) })
 	group.Go(func() { d.measure(ctx) })
 	group.Go(func() { d.rescue(ctx) })
+	group.Go(func() { d.settle(ctx) })
 	group.Wait()
 }
 

@@ -24,6 +24,7 @@ func Export() *cobra.Command {
 
 The database has one process that writes it, so these commands ask the gateway, at Caddy's admin endpoint.`,
 		Example: `  hiregate export list --tenant acme --outcome failed
+  hiregate export list --undelivered --since 24h
   hiregate export show acme/6f1c0f1e-5d0e-4a57-9f0b-0c6f3f2b7a11
   hiregate export redeliver acme/6f1c0f1e-5d0e-4a57-9f0b-0c6f3f2b7a11 --integration hris`,
 	}, exportList, exportShow, exportRedeliver, exportRelease, exportErase)
@@ -32,7 +33,8 @@ The database has one process that writes it, so these commands ask the gateway, 
 type exportListFlags struct {
 	pages
 	tenant, outcome, integration, candidate string
-	quarantined                             bool
+	since, until                            string
+	quarantined, undelivered                bool
 }
 
 func exportList(a *Client) *cobra.Command {
@@ -51,6 +53,11 @@ func exportList(a *Client) *cobra.Command {
 	fl.StringVar(&f.integration, "integration", "", "exports that were tried or held at this integration only")
 	fl.StringVar(&f.candidate, "candidate", "", "exports of the candidate with this id only")
 	fl.BoolVar(&f.quarantined, "quarantined", false, "exports in quarantine only: they break the schema")
+	fl.BoolVar(&f.undelivered, "undelivered", false, "exports that are not delivered yet only: pending, retrying, held, "+
+		"or waiting for documents or Temporal")
+	fl.StringVar(&f.since, "since", "", "exports received since then only: a time such as 2026-11-20T12:00:00Z, or how "+
+		"long ago, such as 24h")
+	fl.StringVar(&f.until, "until", "", "exports received before then only, written like --since")
 	columns := []string{"uuid", "tenant", "received", "candidate", "documents", "deliveries"}
 	return listing(a, &f.pages, cmd, columns, func(e *exportRow) []any {
 		return []any{e.ID, e.Tenant, e.ReceivedAt, e.Candidate, e.Attachments, e.standing()}
@@ -107,8 +114,26 @@ func (f *exportListFlags) chosen([]string) error {
 			f.query.Set(name, value)
 		}
 	}
-	if f.quarantined {
-		f.query.Set("quarantined", "true")
+	for name, set := range map[string]bool{"quarantined": f.quarantined, "undelivered": f.undelivered} {
+		if set {
+			f.query.Set(name, "true")
+		}
+	}
+	return setTimes(f.query, f.since, f.until)
+}
+
+// setTimes adds the flags --since and --until to a query.
+func setTimes(q url.Values, since, until string) error {
+	now := time.Now()
+	for name, text := range map[string]string{"since": since, "until": until} {
+		if text == "" {
+			continue
+		}
+		at, err := terminal.ParseTime(text, now)
+		if err != nil {
+			return fmt.Errorf("--%s: %w", name, err)
+		}
+		q.Set(name, at.Format(time.RFC3339Nano))
 	}
 	return nil
 }

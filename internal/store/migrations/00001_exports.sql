@@ -24,12 +24,15 @@ CREATE TABLE exports (
 	quarantined     BOOLEAN NOT NULL DEFAULT FALSE,
 	findings        $BYTES,             -- a JSON array: how the body breaks the schema; null: it does not
 	erased_at       BIGINT,             -- when what it held of its candidate was removed; null: it is there
-	hops            INTEGER NOT NULL DEFAULT 0 -- how many exports of ours it follows from
+	hops            INTEGER NOT NULL DEFAULT 0, -- how many exports of ours it follows from
+	unsettled       BOOLEAN NOT NULL DEFAULT TRUE -- it may have a delivery that is not final; false: it has none
 );
 CREATE UNIQUE INDEX exports_by_key ON exports (tenant, key);
 CREATE INDEX exports_by_tenant ON exports (tenant, id);
 CREATE INDEX exports_by_candidate ON exports (tenant, candidate_id, id);
 CREATE INDEX exports_quarantined ON exports (tenant, id) WHERE quarantined;
+CREATE INDEX exports_unsettled ON exports (tenant, id) WHERE unsettled;
+CREATE INDEX exports_unsettled_of_all ON exports (id) WHERE unsettled;
 CREATE INDEX exports_undispatched ON exports (dispatch_after) WHERE dispatched_at IS NULL AND fault = '';
 CREATE INDEX exports_undispatched_of_tenant ON exports (tenant, dispatch_after) WHERE dispatched_at IS NULL AND fault = '';
 CREATE INDEX exports_undispatched_in_group ON exports (group_id) WHERE group_id IS NOT NULL AND dispatched_at IS NULL AND fault = '';

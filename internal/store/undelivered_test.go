@@ -1,0 +1,99 @@
+package store_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/store"
+)
+
+// What is undelivered is found in every state that is not final, whether its delivery is stored yet or not, also after it
+// was noted what is settled.
+func TestUndeliveredExports(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, db *store.DB) {
+		dispatched := func(key string, integrations ...string) *hiring.Export {
+			e := export("acme", key, key)
+			require.True(t, insert(t, db, e))
+			write(t, db, func(tx *store.Tx) error { return tx.MarkDispatched(e.ID, 0, noon, integrations...) })
+			return e
+		}
+		put := func(e *hiring.Export, integration string, round int, outcome hiring.Outcome) {
+			write(t, db, func(tx *store.Tx) error {
+				return tx.UpsertDelivery(&hiring.Delivery{ExportID: e.ID, Tenant: e.Tenant, Integration: integration,
+					Round: round, Outcome: outcome, CreatedAt: noon, UpdatedAt: noon})
+			})
+		}
+		require.True(t, insert(t, db, export("acme", "waits for Temporal", "b")))
+		fault := export("acme", "fault", "b")
+		require.True(t, insert(t, db, fault))
+		write(t, db, func(tx *store.Tx) error { return tx.MarkFault(fault.ID, "invalid id") })
+		dispatched("pending", "crm", "hris")
+		put(dispatched("pending at crm", "crm", "hris"), "hris", 0, hiring.Delivered)
+		put(dispatched("held", "hris"), "hris", 0, hiring.Held)
+		put(dispatched("retrying", "hris"), "hris", 0, hiring.Retrying)
+		failed := dispatched("failed", "hris")
+		put(failed, "hris", 0, hiring.Failed)
+		delivered := dispatched("delivered", "hris")
+		put(delivered, "hris", 0, hiring.Delivered)
+		moved := dispatched("held in an earlier round", "crm", "hris")
+		put(moved, "hris", 0, hiring.Held)
+		put(moved, "crm", 0, hiring.Failed)
+		begin := func(e *hiring.Export, integration string) {
+			write(t, db, func(tx *store.Tx) error {
+				_, err := tx.BeginRound(e.ID, []string{integration}, noon, noon.Add(time.Hour))
+				return err
+			})
+		}
+		begin(moved, "crm")
+		write(t, db, func(tx *store.Tx) error { return tx.MarkDispatched(moved.ID, 1, noon, "crm") })
+		put(moved, "crm", 1, hiring.Delivered)
+		require.True(t, insert(t, db, export("globex", "of another", "b")))
+
+		list := func(f store.ExportFilter) (keys []string) {
+			f.Undelivered, f.Limit = true, 2
+			for {
+				page, next, err := db.ListExports(t.Context(), f)
+				require.NoError(t, err)
+				for _, e := range page {
+					keys = append(keys, e.Key)
+				}
+				if next == 0 {
+					return keys
+				}
+				f.Before = next
+			}
+		}
+		check := func() {
+			t.Helper()
+			require.Equal(t, []string{"of another", "held in an earlier round", "retrying", "held", "pending at crm",
+				"pending", "waits for Temporal"}, list(store.ExportFilter{}))
+			require.Equal(t, []string{"held in an earlier round", "retrying", "held", "pending", "waits for Temporal"},
+				list(store.ExportFilter{Tenant: "acme", Integration: "hris"}))
+			require.Equal(t, []string{"pending at crm", "pending", "waits for Temporal"},
+				list(store.ExportFilter{Tenant: "acme", Integration: "crm"}))
+			require.Equal(t, []string{"held in an earlier round", "held"},
+				list(store.ExportFilter{Tenant: "acme", Integration: "hris", Outcome: hiring.Held}))
+		}
+		check()
+		settled, next, err := db.ListSettled(t.Context(), 0)
+		require.NoError(t, err)
+		require.Zero(t, next)
+		require.Len(t, settled, 3)
+		require.Subset(t, settled, []int64{fault.ID, failed.ID, delivered.ID})
+
+		begin(fault, "hris") // meanwhile
+		write(t, db, func(tx *store.Tx) error { return tx.SettleExports(settled) })
+		again, _, err := db.ListSettled(t.Context(), 0)
+		require.NoError(t, err)
+		require.Empty(t, again)
+		require.Contains(t, list(store.ExportFilter{}), "fault", "a round that began meanwhile was taken for settled")
+		write(t, db, func(tx *store.Tx) error { return tx.MarkFault(fault.ID, "invalid id") })
+		check()
+		begin(delivered, "hris")
+		require.Contains(t, list(store.ExportFilter{}), "delivered", "redelivered, and so undelivered")
+	})
+}
