@@ -148,7 +148,7 @@ func (a *Archive) write(ctx context.Context, e *hiring.Export, docs []*hiring.Do
 	chosen := choose(docs, parsed)
 	for _, d := range docs {
 		if chosen[d.Position] {
-			size += len(documentMember) + int(EncodedLength(d.Size, d.MediaType(), d.FileName))
+			size += len(DocumentMember) + int(EncodedLength(d.Size, d.MediaType(), d.FileName))
 		}
 	}
 	out := store.NewKeptBody(size)
@@ -178,7 +178,8 @@ func choose(docs []*hiring.Document, parsed *schemas.Document) map[int]bool {
 	return chosen
 }
 
-const documentMember = `,"document":`
+// DocumentMember begins the member of an attachment that holds its Document object, after others.
+const DocumentMember = `,"document":`
 
 // inline writes a document as a further member of its attachment. One whose file is gone is left out.
 func (a *Archive) inline(out *store.KeptBody, d *hiring.Document) error {
@@ -190,7 +191,7 @@ func (a *Archive) inline(out *store.KeptBody, d *hiring.Document) error {
 		return err
 	}
 	defer content.Close()
-	if _, err := io.WriteString(out, documentMember); err != nil {
+	if _, err := io.WriteString(out, DocumentMember); err != nil {
 		return err
 	}
 	return EncodeObject(out, content, d.Size, d.MediaType(), d.FileName)

@@ -1,4 +1,5 @@
-// Package sample holds what hiregate dev fills its tenant initech with. Every person and number in it is invented.
+// Package sample holds what hiregate dev fills its tenant initech with, and the export that tests an integration. Every
+// person and number in it is invented.
 package sample
 
 import (

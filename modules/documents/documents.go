@@ -14,6 +14,7 @@ import (
 	"github.com/hiregate/hiregate/internal/gateway"
 	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/problem"
+	"github.com/hiregate/hiregate/internal/sample"
 	"github.com/hiregate/hiregate/internal/store"
 )
 
@@ -30,7 +31,12 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		problem.MethodNotAllowed(w, "GET, HEAD")
 		return
 	}
-	hash, ok := documents.HashToken(r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:])
+	token := r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:]
+	if token == sample.DocumentToken {
+		s.serveSample(w, r)
+		return
+	}
+	hash, ok := documents.HashToken(token)
 	if !ok {
 		unknown.Write(w)
 		return
@@ -72,6 +78,14 @@ func (s *Server) find(w http.ResponseWriter, r *http.Request, hash [32]byte) (*h
 }
 
 var unknown = problem.New(http.StatusNotFound, "there is no document at this address")
+
+// serveSample serves the document of test exports.
+func (s *Server) serveSample(w http.ResponseWriter, r *http.Request) {
+	content, size, mimeType, fileName := sample.Resume()
+	if err := documents.Serve(w, r, content, size, mimeType, fileName); err != nil {
+		panic(http.ErrAbortHandler)
+	}
+}
 
 func (s *Server) serve(w http.ResponseWriter, r *http.Request, d *hiring.Document) {
 	content, size, err := s.Gateway.Runtime.Archive.Files.Open(d.Blob)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -20,6 +21,7 @@ import (
 	"github.com/hiregate/hiregate/internal/gateway/gatewaytest"
 	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/inbox"
+	"github.com/hiregate/hiregate/internal/sample"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/modules/documents"
 )
@@ -333,4 +335,22 @@ func TestStoreAway(t *testing.T) {
 	require.Equal(t, http.StatusServiceUnavailable, got.Code)
 	require.Equal(t, "5", got.Header().Get("Retry-After"))
 	b.requireProblem(t, "/documents/x", http.StatusNotFound, unknown) // that much is known without it
+}
+
+// The document of a test export is there for everybody, as any other document.
+func TestDocumentOfATestExport(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	content, size, _, _ := sample.Resume()
+	raw, err := io.ReadAll(content)
+	require.NoError(t, err)
+	require.Len(t, raw, int(size))
+	w := b.ask(http.MethodGet, "/documents/"+sample.DocumentToken, "application/octet-stream")
+	require.Equal(t, http.StatusOK, w.Code)
+	require.Equal(t, raw, w.Body.Bytes())
+	w = b.ask(http.MethodGet, "/documents/"+sample.DocumentToken)
+	var object struct{ Content, MimeType, FileName string }
+	require.NoError(t, json.Unmarshal(w.Body.Bytes(), &object))
+	require.Equal(t, "application/pdf", object.MimeType)
+	require.Equal(t, "test-export.pdf", object.FileName)
 }

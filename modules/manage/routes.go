@@ -40,6 +40,8 @@ func actions() []route {
 	return []route{
 		{method: post, path: anIntegration + "/disable", role: hiring.Admin, status: ok, serve: disable},
 		{method: post, path: anIntegration + "/enable", role: hiring.Admin, status: accepted, serve: enable, bodiless: true},
+		{method: post, path: anIntegration + "/test", role: hiring.Admin, status: ok, serve: tryIntegration,
+			bodiless: true},
 		{method: post, path: aCandidate + "/exports", role: hiring.Operator, status: created, serve: exportCandidate,
 			repeat: exportedBefore},
 		{method: put, path: aJob + "/questions", role: hiring.Operator, status: ok, serve: importQuestions},

@@ -28,6 +28,17 @@ func (a *Activities) send(ctx context.Context, c *config.Config, e *hiring.Expor
 		return webhook.Answer{}, fmt.Errorf("making the body as it goes out: %w", err)
 	}
 	e.Body = nil // a partner may take long: what is not sent need not stay in memory
+	// Nothing cuts off an attempt that is under way, not even a Temporal that has gone: the partner may have it
+	// already. It ends soon.
+	answer, err := c.Names.Send(context.WithoutCancel(ctx), c.Egress.Client(), outgoing(e, i, body))
+	if answer.Duration > 0 {
+		metrics.Attempt(answer.Duration)
+	}
+	return answer, err
+}
+
+// outgoing is what is sent to an integration of an export whose body is this one.
+func outgoing(e *hiring.Export, i *hiring.Integration, body []byte) webhook.Delivery {
 	out := webhook.Delivery{
 		URL: i.URL, Secret: i.Secret.Reveal(), Event: webhook.EventExport, Body: body,
 		UUID: e.UUID(), Link: e.Link, ExportContext: e.ExportContext,
@@ -35,13 +46,7 @@ func (a *Activities) send(ctx context.Context, c *config.Config, e *hiring.Expor
 	if i.StandardWebhooks {
 		out.WebhookID = e.Key
 	}
-	// Nothing cuts off an attempt that is under way, not even a Temporal that has gone: the partner may have it
-	// already. It ends soon.
-	answer, err := c.Names.Send(context.WithoutCancel(ctx), c.Egress.Client(), out)
-	if answer.Duration > 0 {
-		metrics.Attempt(answer.Duration)
-	}
-	return answer, err
+	return out
 }
 
 // record decides what an attempt means for its delivery, and commits both. failure is a *webhook.SendError, or nil.

@@ -48,7 +48,7 @@ func (a *Client) flags(cmd *cobra.Command) {
 }
 
 // ask is Call for a command that shows the answer: with --json it is printed here, as it came, and shown is true; else
-// it is read into into, unless that is nil, and the command says what it means.
+// the command says what it means. It is read into into, unless that is nil.
 func (a *Client) ask(
 	ctx context.Context, cmd *cobra.Command, method, path string, in, into any,
 ) (shown bool, err error) {
@@ -56,14 +56,13 @@ func (a *Client) ask(
 	if err := a.Call(ctx, method, path, in, &raw); err != nil {
 		return false, err
 	}
+	if into != nil {
+		if err := json.Unmarshal(raw, into); err != nil {
+			return false, a.elsewhere(strange)
+		}
+	}
 	if a.json {
 		return true, terminal.WriteJSON(cmd.OutOrStdout(), raw)
-	}
-	if into == nil {
-		return false, nil
-	}
-	if err := json.Unmarshal(raw, into); err != nil {
-		return false, a.elsewhere(strange)
 	}
 	return false, nil
 }

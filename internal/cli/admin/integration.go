@@ -17,7 +17,7 @@ import (
 func Integration() *cobra.Command {
 	return group(&cobra.Command{
 		Use:   "integration",
-		Short: "Lists, adds, disables, enables and removes integrations",
+		Short: "Lists, adds, tests, disables, enables and removes integrations",
 		Long: `Lists where the exports of a running gateway go, adds and removes integrations of tenants that are kept in its database, and
 disables and enables any: what comes for one that is disabled is held, and goes out after it is enabled.
 
@@ -25,8 +25,10 @@ These commands ask the gateway, at Caddy's admin endpoint.`,
 		Example: `  hiregate integration list
   hiregate integration add initech/hris --url https://hr.example.com/inbound/initech --secret-file hris.secret
   hiregate integration disable acme/hris --reason "they move their servers until noon"
+  hiregate integration test acme/hris
   hiregate integration enable acme/hris`,
-	}, integrationList, integrationAdd, integrationDisable, integrationEnable, integrationRemove)
+	}, integrationList, integrationAdd, integrationDisable, integrationEnable, integrationTest,
+		integrationRemove)
 }
 
 // integrationRow is what the tables show of an integration.

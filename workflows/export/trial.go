@@ -1,0 +1,37 @@
+package export
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/hiregate/hiregate/internal/config"
+	"github.com/hiregate/hiregate/internal/hiring"
+)
+
+// Trial is one attempt at an integration with an export that is stored nowhere.
+type Trial struct {
+	Header  http.Header // of the request, as it went out
+	Attempt *hiring.Attempt
+	Fault   hiring.Class // who has to look at its failure; empty: the integration received the export
+}
+
+// Try sends an export, whose body is as it goes out, to an integration: signed, with the headers and through the guard
+// of every attempt. It passes no gate, is not counted, and changes nothing, whatever the answer is.
+func Try(ctx context.Context, c *config.Config, e *hiring.Export, i *hiring.Integration) Trial {
+	client := c.Egress.Client()
+	seen := &recorder{next: client.Transport}
+	answer, err := c.Names.Send(ctx, &http.Client{Transport: seen}, outgoing(e, i, e.Body))
+	attempt, fault := judge(answer, err)
+	return Trial{Header: seen.header, Attempt: attempt, Fault: fault}
+}
+
+// recorder keeps the header of the request that it passes on.
+type recorder struct {
+	next   http.RoundTripper
+	header http.Header
+}
+
+func (r *recorder) RoundTrip(req *http.Request) (*http.Response, error) {
+	r.header = req.Header.Clone()
+	return r.next.RoundTrip(req)
+}
