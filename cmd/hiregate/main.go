@@ -36,7 +36,7 @@ func main() {
 	for _, command := range []func() *cobra.Command{
 		dev.Command, send.Command, partner.Command, apply.Command,
 		admin.Export, admin.Tenant, admin.Integration, admin.Candidate, admin.Job, admin.Compliance,
-		admin.User, admin.OAuthClient, admin.APIUser, admin.APIKey, admin.Healthcheck,
+		admin.User, admin.OAuthClient, admin.APIUser, admin.APIKey, admin.Audit, admin.Healthcheck,
 	} {
 		register(command)
 	}

@@ -18,8 +18,10 @@ func (e *RefusedError) Error() string { return e.Reason }
 
 // EraseExport erases the content of an export, because somebody asked, and gives the export as it then is. What is
 // still to come of it is ended first where cancel says so; otherwise the error is a *RefusedError. One that was erased
-// before stays as it is. What is being sent at this moment may still arrive.
-func (r *Retention) EraseExport(ctx context.Context, id int64, cancel bool) (erased *hiring.Export, err error) {
+// before stays as it is. What is being sent at this moment may still arrive. note writes beside it, in the transaction
+// that erases.
+func (r *Retention) EraseExport(ctx context.Context, id int64, cancel bool,
+	note func(*store.Tx) error) (erased *hiring.Export, err error) {
 	now := r.Now().UTC().Truncate(time.Microsecond)
 	done := false
 	err = r.Store.Write(ctx, func(tx *store.Tx) error {
@@ -37,7 +39,10 @@ func (r *Retention) EraseExport(ctx context.Context, id int64, cancel bool) (era
 				"again once it has ended", reason)}
 		}
 		done = true
-		return tx.EraseNow(e, left, now)
+		if err := tx.EraseNow(e, left, now); err != nil {
+			return err
+		}
+		return note(tx)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("erasing the content of an export: %w", err)

@@ -62,6 +62,13 @@ func lists(ctx context.Context, db *DB) []error {
 	note(err)
 	_, _, err = db.ListApplicationDocuments(ctx, "t", "a", 7, 10)
 	note(err)
+	for _, f := range []AuditFilter{{}, {Tenant: "t"}, {Tenant: "t", Object: "o"}, {Object: "o"}, {Action: "a"}} {
+		for _, bounds := range []AuditFilter{{}, {Since: at}, {Until: at}, {Before: AuditCursor{7, 7}}} {
+			f.Since, f.Until, f.Before = bounds.Since, bounds.Until, bounds.Before
+			_, _, err = db.ListAudit(ctx, f)
+			note(err)
+		}
+	}
 	_, err = db.ListHeldDeliveries(ctx, "t", "i", 7, 10)
 	note(err)
 	_, err = db.ListDeliveriesOf(ctx, []int64{1, 2, 3})

@@ -29,7 +29,7 @@ func run(t *testing.T, cmd *cobra.Command, args ...string) (out, hints string, e
 func (b *bench) cli(args ...string) (out, hints string, err error) {
 	b.t.Helper()
 	commandOf := map[string]func() *cobra.Command{"export": admin.Export, "integration": admin.Integration,
-		"apikey": admin.APIKey,
+		"apikey": admin.APIKey, "audit": admin.Audit,
 		"tenant": admin.Tenant, "candidate": admin.Candidate}
 	address := strings.TrimSuffix(strings.TrimPrefix(b.url, "http://"), "/hiregate")
 	return run(b.t, commandOf[args[0]](), append(args[1:], "--admin", address)...)

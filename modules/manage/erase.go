@@ -101,7 +101,8 @@ func eraseCandidate(r *request) (any, error) {
 
 func (r *request) erase(ctx context.Context, e *hiring.Export, cancel bool) (erasure, error) {
 	done := erasure{ID: e.Key, ReceivedAt: e.ReceivedAt}
-	erased, err := r.gateway.Runtime.Retention.EraseExport(ctx, e.ID, cancel)
+	r.object = exportObject(e)
+	erased, err := r.gateway.Runtime.Retention.EraseExport(ctx, e.ID, cancel, r.audit)
 	refused := new(retention.RefusedError)
 	if errors.As(err, &refused) {
 		done.Refused = refused.Reason

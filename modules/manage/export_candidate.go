@@ -81,6 +81,9 @@ func exportPath(e *hiring.Export) string {
 	return pathOf("/v1/tenants", e.Tenant, "exports", e.Key)
 }
 
+// exportObject is an export in the audit.
+func exportObject(e *hiring.Export) string { return "exports/" + e.Key }
+
 // destinations are the integrations that an export goes to.
 func (r *request) destinations(triggered *trigger.Trigger, t *hiring.Tenant, named string) ([]string, error) {
 	configured, err := triggered.ListConfigured(r.Context(), t)

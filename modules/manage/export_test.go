@@ -7,12 +7,13 @@ type Route struct {
 	Method, Path string
 	Role         hiring.Role
 	Personal     bool
+	Action       string
 }
 
 // Routes are the table.
 func Routes() (all []Route) {
 	for _, r := range routes() {
-		all = append(all, Route{r.method, r.path, r.role, r.personal})
+		all = append(all, Route{r.method, r.path, r.role, r.personal, r.action})
 	}
 	return all
 }

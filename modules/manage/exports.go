@@ -53,6 +53,8 @@ type exportDetail struct {
 	exportItem
 	Deliveries []deliveryDetail `json:"deliveries"`
 	Documents  []document       `json:"documents"` // none before their fetching began
+	// Audit is who did what to it, the newest first; at most the last 50.
+	Audit []hiring.AuditEntry `json:"audit"`
 }
 
 type deliveryDetail struct {
@@ -125,6 +127,9 @@ func (r *request) export() (*hiring.Export, error) {
 		}
 		return nil, noExport
 	}
+	if err == nil {
+		r.object = exportObject(e)
+	}
 	return e, err
 }
 
@@ -166,7 +171,8 @@ func findExport(r *request) (any, error) {
 			SHA256: hex.EncodeToString(d.SHA256), FetchedAt: d.FetchedAt,
 		})
 	}
-	return detail, nil
+	detail.Audit, _, err = r.db.ListAudit(r.Context(), store.AuditFilter{Tenant: e.Tenant, Object: exportObject(e)})
+	return detail, err
 }
 
 const maxAnswer = 64 << 10

@@ -103,7 +103,7 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request, route route) {
 		return
 	}
 	defer release()
-	req := &request{Request: r, w: w, gateway: g, db: g.Runtime.Store(), log: a.log, status: route.status}
+	req := &request{Request: r, w: w, gateway: g, db: g.Runtime.Store(), log: a.log, route: route, status: route.status}
 	err := req.authorize(a.keyed, route)
 	if err == nil && gateway.Encoded(r.Header) {
 		err = problem.New(http.StatusUnsupportedMediaType, "send the body as it is, without Content-Encoding").Closing()
@@ -140,6 +140,7 @@ type request struct {
 	gateway *gateway.Gateway
 	db      *store.DB
 	log     *zap.Logger
+	route   route
 	caller  caller
 	body    []byte // unless the route's is streamed
 	query   url.Values
@@ -149,6 +150,7 @@ type request struct {
 	again   bool           // it was answered before, and nothing was done
 	denied  string         // why the key was refused; empty: it was not
 	logged  []zap.Field    // what else the log tells
+	object  string         // what it changes, in the audit; empty: what its path names
 
 	// Of the answer, when all goes well.
 	status   int

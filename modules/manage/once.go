@@ -75,6 +75,7 @@ func (r *request) exactlyOnce(
 // note stores where the thing is that the request makes, in the transaction that makes it, so that it is never made
 // twice.
 func (r *request) note(tx *store.Tx, location string) error {
+	r.object = objectAt(location)
 	if r.once == nil {
 		return nil
 	}

@@ -26,9 +26,11 @@ func redeliver(r *request) (any, error) {
 	defer cancel()
 	res, err := r.gateway.Runtime.Redeliverer.Redeliver(ctx, e.Tenant, e.Key, integrations,
 		func(tx *store.Tx, _ export.Redelivery) error {
-			return r.note(tx, exportPath(e))
+			return r.record(tx, exportPath(e))
 		})
 	switch {
+	case err == nil && len(res.Started) == 0: // nothing began, so nothing was recorded
+		return res, r.write(func(*store.Tx) error { return nil })
 	case err == nil:
 		return res, nil
 	case errors.As(err, new(*export.RefusedError)), errors.Is(err, store.ErrUnavailable),

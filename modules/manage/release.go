@@ -15,11 +15,10 @@ func release(r *request) (any, error) {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), patience)
 	defer cancel()
-	res, err := r.gateway.Runtime.Redeliverer.EndQuarantine(ctx, e.Tenant, e.Key)
-	if err != nil {
-		return nil, notFound(err, noExport)
-	}
-	return res, r.write(func(tx *store.Tx) error { return r.note(tx, exportPath(e)) })
+	res, err := r.gateway.Runtime.Redeliverer.EndQuarantine(ctx, e.Tenant, e.Key, func(tx *store.Tx) error {
+		return r.record(tx, exportPath(e))
+	})
+	return res, notFound(err, noExport)
 }
 
 // releasedBefore answers the repeat of a request that released an export, from where the export's round is now.

@@ -41,7 +41,7 @@ type kind[T any] struct {
 func (k kind[T]) routes() []route {
 	return resource[*T]{
 		path: inTenant + "/" + k.path, id: "id", kind: k.list, reader: hiring.Viewer, writer: hiring.Operator,
-		personal: k.personal, filters: k.filters,
+		personal: k.personal, data: true, filters: k.filters,
 		list: k.rows, find: k.named, view: itself[*T], tag: func(v *T) string { return tag(k.row(v)) }, put: k.save,
 		most: k.most, drop: k.drop,
 	}.routes()

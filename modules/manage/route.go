@@ -26,6 +26,7 @@ type route struct {
 	most         int64    // bytes of the body; 0: maxBody
 	bodiless     bool     // it takes no body
 	personal     bool     // it shows personal data: who reads it is in the log
+	action       string   // in the audit; empty: what recruiting systems write all day, which the log alone has
 	// repeat answers a POST whose Idempotency-Key was used before, from what is at the location that was stored with the
 	// key. nil: serve answers repeats as well, and does nothing twice.
 	repeat func(r *request, location string) (any, error)
@@ -77,6 +78,7 @@ type resource[T any] struct {
 	reader   hiring.Role // the least that may read it
 	writer   hiring.Role // the least that may change it
 	personal bool
+	data     bool     // recruiting systems write it all day: see route.action
 	filters  []string // query parameters of the list
 
 	list func(*request) (rows []T, next string, err error)
@@ -93,7 +95,10 @@ type resource[T any] struct {
 
 // routes are the routes of the resource.
 func (k resource[T]) routes() (all []route) {
-	item := k.path + "/{" + k.id + "}"
+	item, add, set := k.path+"/{"+k.id+"}", "add", "set"
+	if k.data {
+		add, set = "", ""
+	}
 	if k.list != nil {
 		all = append(all, route{method: http.MethodGet, path: k.path, role: k.reader, status: http.StatusOK, scope: k.scope,
 			query: k.filters, list: k.kind,
@@ -101,7 +106,7 @@ func (k resource[T]) routes() (all []route) {
 	}
 	if k.add != nil {
 		all = append(all, route{method: http.MethodPost, path: k.path, role: k.writer, status: http.StatusCreated,
-			scope: k.scope, serve: k.add, repeat: k.repeat})
+			scope: k.scope, serve: k.add, repeat: k.repeat, action: add})
 	}
 	if k.find != nil {
 		all = append(all, route{method: http.MethodGet, path: item, role: k.reader, status: http.StatusOK, scope: k.scope,
@@ -109,11 +114,11 @@ func (k resource[T]) routes() (all []route) {
 	}
 	if k.put != nil {
 		all = append(all, route{method: http.MethodPut, path: item, role: k.writer, status: http.StatusOK, scope: k.scope,
-			most: k.most, serve: k.put})
+			most: k.most, serve: k.put, action: set})
 	}
 	if k.drop != nil {
 		all = append(all, route{method: http.MethodDelete, path: item, role: k.writer, status: http.StatusNoContent,
-			scope: k.scope, serve: k.drop})
+			scope: k.scope, serve: k.drop, action: "remove"})
 	}
 	return all
 }
@@ -152,13 +157,17 @@ func change[T any](find func(*request) (T, error), do func(*request, *store.Tx, 
 	}
 }
 
-// write runs fn in a transaction in which the caller's key is still good. fn may run more than once.
+// write runs fn in a transaction in which the caller's key is still good, and that has the entry of the audit. fn may
+// run more than once.
 func (r *request) write(fn func(*store.Tx) error) error {
 	return r.db.Write(r.Context(), func(tx *store.Tx) error {
 		if err := r.checkKey(tx); err != nil {
 			return err
 		}
-		return fn(tx)
+		if err := fn(tx); err != nil {
+			return err
+		}
+		return r.audit(tx)
 	})
 }
 

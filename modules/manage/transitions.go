@@ -36,7 +36,7 @@ func transitionOf(t hiring.Transition) transition {
 // transitions are the steps that a job application entered, the last one first.
 var transitions = resource[hiring.Transition]{
 	path: anApplication + "/transitions", kind: "transition", reader: hiring.Viewer, writer: hiring.Operator,
-	list: listTransitions, view: as(transitionOf), add: enter, repeat: enteredBefore,
+	data: true, list: listTransitions, view: as(transitionOf), add: enter, repeat: enteredBefore,
 }
 
 // enter moves a job application into a step. Where the step has a helper, the candidate is exported in the same

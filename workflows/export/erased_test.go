@@ -81,7 +81,7 @@ func TestErasedExportIsNotFound(t *testing.T) {
 	now, _ = b.look(erased)
 	require.Zero(t, now.Round)
 
-	_, err := b.watcher.EndQuarantine(t.Context(), "acme", "u-1")
+	_, err := b.watcher.EndQuarantine(t.Context(), "acme", "u-1", alone)
 	refused := new(export.RefusedError)
 	require.ErrorAs(t, err, &refused)
 	require.Contains(t, refused.Reason, "was erased")

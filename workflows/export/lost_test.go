@@ -281,7 +281,7 @@ func TestQuarantineEndsForWhatHasNoWorkflow(t *testing.T) {
 	b.mark(e, "hris")
 	b.deliver(e)
 	b.lose(e)
-	res, err := b.watcher.EndQuarantine(t.Context(), "acme", "u-1")
+	res, err := b.watcher.EndQuarantine(t.Context(), "acme", "u-1", alone)
 	require.NoError(t, err)
 	require.Equal(t, export.Released{Round: 1, Released: []string{"hris"}}, res)
 	now, err := b.Store.Export(t.Context(), e.ID)

@@ -71,7 +71,7 @@ func TestQuarantineIsAGate(t *testing.T) {
 	require.NoError(t, redeliverer.TendHeld(t.Context()))
 	require.True(t, b.delivery(e).Parked, "its integration is configured, and that was enough")
 	require.Zero(t, b.asked.Load())
-	_, err := redeliverer.EndQuarantine(t.Context(), "acme", "u-1")
+	_, err := redeliverer.EndQuarantine(t.Context(), "acme", "u-1", alone)
 	require.NoError(t, err)
 	next, err := b.Store.Export(t.Context(), e.ID)
 	require.NoError(t, err)

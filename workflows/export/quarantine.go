@@ -29,9 +29,10 @@ func (r *Redeliverer) CountQuarantined(ctx context.Context) error {
 }
 
 // ReleaseQuarantine releases an export from quarantine: it is delivered as it came. Deliveries that are held are hurried,
-// parked ones begin the next round. The error is a *RefusedError when the export is not in quarantine, or
-// store.ErrNotFound.
-func (r *Redeliverer) EndQuarantine(ctx context.Context, tenant, key string) (Released, error) {
+// parked ones begin the next round. note writes beside it, in the transaction that releases. The error is a
+// *RefusedError when the export is not in quarantine, or store.ErrNotFound.
+func (r *Redeliverer) EndQuarantine(ctx context.Context, tenant, key string,
+	note func(*store.Tx) error) (Released, error) {
 	e, err := r.Store.ExportByKey(ctx, tenant, key)
 	if err != nil {
 		return Released{}, err
@@ -69,6 +70,9 @@ func (r *Redeliverer) EndQuarantine(ctx context.Context, tenant, key string) (Re
 		}
 		if !ended {
 			return errNotQuarantined
+		}
+		if err := note(tx); err != nil {
+			return err
 		}
 		if len(parked) == 0 {
 			return nil

@@ -25,6 +25,9 @@ func (b *lossBench) quarantined(key string) *hiring.Export {
 }
 
 // What waits at the gate goes out at once, in its own round; what ended meanwhile does not.
+// alone releases an export without writing anything beside it.
+func alone(*store.Tx) error { return nil }
+
 func TestReleaseFromQuarantineHurriesWhatIsHeld(t *testing.T) {
 	t.Parallel()
 	b := newLossBench(t)
@@ -32,7 +35,7 @@ func TestReleaseFromQuarantineHurriesWhatIsHeld(t *testing.T) {
 	require.NoError(t, b.Store.Write(t.Context(), func(tx *store.Tx) error {
 		return tx.UpsertDelivery(&hiring.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "crm", Outcome: hiring.Failed, CreatedAt: b.Clock(), UpdatedAt: b.Clock()})
 	}))
-	res, err := b.watcher.EndQuarantine(t.Context(), "acme", "u-1")
+	res, err := b.watcher.EndQuarantine(t.Context(), "acme", "u-1", alone)
 	require.NoError(t, err)
 	require.Equal(t, export.Released{Released: []string{"hris"}}, res)
 	require.Equal(t, []string{"export/acme/u-1 deliver/hris"}, b.temporal.reset)
@@ -46,7 +49,7 @@ func TestReleaseFromQuarantineWhileTemporalIsAway(t *testing.T) {
 	b := newLossBench(t)
 	e := b.quarantined("u-1")
 	b.watcher.Client = engineClient{service: new(away)}
-	res, err := b.watcher.EndQuarantine(t.Context(), "acme", "u-1")
+	res, err := b.watcher.EndQuarantine(t.Context(), "acme", "u-1", alone)
 	require.NoError(t, err)
 	require.Equal(t, export.Released{Released: []string{"hris"}}, res)
 	delivered, _, _ := b.deliver(e)
@@ -66,11 +69,11 @@ func TestReleaseFromQuarantineOfWhatIsBeingParked(t *testing.T) {
 		}
 		b.temporal.ended["export/acme/u-1"] = enums.WORKFLOW_EXECUTION_STATUS_COMPLETED
 	})
-	_, err := b.watcher.EndQuarantine(t.Context(), "acme", "u-1")
+	_, err := b.watcher.EndQuarantine(t.Context(), "acme", "u-1", alone)
 	refused := new(export.RefusedError)
 	require.ErrorAs(t, err, &refused)
 	require.Contains(t, refused.Reason, "ask again")
-	res, err := b.watcher.EndQuarantine(t.Context(), "acme", "u-1")
+	res, err := b.watcher.EndQuarantine(t.Context(), "acme", "u-1", alone)
 	require.NoError(t, err)
 	require.Equal(t, export.Released{Round: 1, Released: []string{"hris"}}, res)
 	now, err := b.Store.Export(t.Context(), e.ID)

@@ -84,6 +84,8 @@ type exportRow struct {
 	Deliveries   []deliveryRow `json:"deliveries"`
 	Documents    []documentRow `json:"documents"`
 
+	Audit []hiring.AuditEntry `json:"audit"`
+
 	Findings []schemas.Finding `json:"findings"`
 }
 

@@ -103,13 +103,26 @@ func (e *exportRow) print(w io.Writer) error {
 			return err
 		}
 	}
-	if err := e.printDeliveries(w); err != nil || len(e.Documents) == 0 {
+	if err := e.printDeliveries(w); err != nil {
 		return err
 	}
+	if len(e.Documents) > 0 {
+		fmt.Fprintln(w)
+		table = terminal.NewTable(w, "document", "state", "tries", "bytes", "type", "fetched", "sha256", "reason")
+		for _, d := range e.Documents {
+			table.Row(d.Position, d.State, d.Tries, d.Size, d.MimeType, d.FetchedAt, d.SHA256, d.Reason)
+		}
+		if err := table.Flush(); err != nil {
+			return err
+		}
+	}
+	if len(e.Audit) == 0 {
+		return nil
+	}
 	fmt.Fprintln(w)
-	table = terminal.NewTable(w, "document", "state", "tries", "bytes", "type", "fetched", "sha256", "reason")
-	for _, d := range e.Documents {
-		table.Row(d.Position, d.State, d.Tries, d.Size, d.MimeType, d.FetchedAt, d.SHA256, d.Reason)
+	table = terminal.NewTable(w, "at", "who", "did")
+	for _, entry := range e.Audit {
+		table.Row(entry.At, entry.Actor, entry.Action)
 	}
 	return table.Flush()
 }

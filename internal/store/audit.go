@@ -1,0 +1,65 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+)
+
+// auditKept is how long an entry of the audit is kept.
+const auditKept = 400 * 24 * time.Hour
+
+// InsertAudit inserts an entry, in the transaction of what it is about, and deletes some that are kept no longer. The
+// database gives the entry its ID.
+func (tx *Tx) InsertAudit(e hiring.AuditEntry) error {
+	if err := tx.deleteExpired("audit", "id", "at", sweep, e.At.Add(-auditKept)); err != nil {
+		return err
+	}
+	return tx.exec(`INSERT INTO audit (at, actor, action, tenant, object) VALUES ($1, $2, $3, $4, $5)`,
+		micros(e.At), e.Actor, e.Action, e.Tenant, e.Object)
+}
+
+// AuditFilter chooses entries of the audit; an empty field chooses all.
+type AuditFilter struct {
+	Tenant       string
+	Object       string
+	Action       string
+	Since, Until time.Time // at or after, and before; zero: no bound
+	Before       AuditCursor
+	Limit        int // at most MaxPage; 0 means DefaultPage
+}
+
+// AuditCursor is where a page of entries ended: time in microseconds, and ID. The zero value is before the first page,
+// and after the last one.
+type AuditCursor struct{ At, ID int64 }
+
+// ListAudit lists entries, newest first. next is the cursor of the following page.
+func (db *DB) ListAudit(ctx context.Context, f AuditFilter) (page []hiring.AuditEntry, next AuditCursor, err error) {
+	var c conditions
+	if f.Tenant != "" {
+		c.is("tenant =", f.Tenant)
+	}
+	if f.Object != "" {
+		c.is("object =", f.Object)
+	}
+	if f.Action != "" {
+		c.is("action =", f.Action)
+	}
+	if !f.Since.IsZero() {
+		c.is("at >=", micros(f.Since))
+	}
+	if !f.Until.IsZero() {
+		c.is("at <", micros(f.Until))
+	}
+	if f.Before != (AuditCursor{}) {
+		c.args = append(c.args, f.Before.At, f.Before.ID)
+		c.where = append(c.where, fmt.Sprintf("(at, id) < ($%d, $%d)", len(c.args)-1, len(c.args)))
+	}
+	return queryPage(ctx, db, func(r row) (e hiring.AuditEntry, err error) {
+		err = r.Scan(&e.ID, moment{&e.At}, &e.Actor, &e.Action, &e.Tenant, &e.Object)
+		return e, err
+	}, func(e hiring.AuditEntry) AuditCursor { return AuditCursor{e.At.UnixMicro(), e.ID} }, Page{Limit: f.Limit}.limit(),
+		`SELECT id, at, actor, action, tenant, object FROM audit`+c.String()+` ORDER BY at DESC, id DESC`, c.args...)
+}
