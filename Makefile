@@ -26,6 +26,10 @@ build: bin/hiregate bin/temporal-dev ## build bin/hiregate and bin/temporal-dev
 bin/hiregate: $(hiregate_sources) scripts/build.sh
 	@scripts/build.sh "the gateway" $@ cmd/hiregate "-X github.com/hiregate/hiregate/internal/version.Version=$(VERSION)"
 
+# For the tests that kill the gateway at named moments (internal/failpoint).
+bin/hiregate-failpoints: $(hiregate_sources) scripts/build.sh
+	@scripts/build.sh "the gateway with failpoints, for tests" $@ cmd/hiregate "" -tags failpoints
+
 bin/temporal-dev: $(temporal_dev_sources) scripts/build.sh
 	@scripts/build.sh "a Temporal server with its UI" $@ cmd/temporal-dev "-X main.version=$(VERSION)"
 
@@ -35,8 +39,9 @@ deps: ## install what the tests need besides Go, gcc, make, git and Node
 
 .PHONY: test
 test: export HIREGATE_BIN := $(CURDIR)/bin/hiregate
+test: export HIREGATE_FAILPOINTS_BIN := $(CURDIR)/bin/hiregate-failpoints
 test: export TEMPORAL_DEV_BIN := $(CURDIR)/bin/temporal-dev
-test: deps build bin/retest ## run every test; each that failed runs again, alone
+test: deps build bin/hiregate-failpoints bin/retest ## run every test; each that failed runs again, alone
 	@echo "Testing cmd/temporal-dev"
 	@CGO_ENABLED=0 bin/retest -C cmd/temporal-dev -timeout 5m $(TESTFLAGS) ./...
 	@echo "Testing hiregate, with the race detector"

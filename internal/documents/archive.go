@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/hiregate/hiregate/internal/config"
+	"github.com/hiregate/hiregate/internal/failpoint"
 	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/metrics"
 	"github.com/hiregate/hiregate/internal/store"
@@ -209,6 +210,7 @@ func (a *Archive) attempt(ctx context.Context, e *hiring.Export, d *hiring.Docum
 		a.failed(d, failure, left)
 		return a.finish(ctx, d, name, left, false)
 	}
+	failpoint.Reach(failpoint.DocumentKept)
 	d.State, d.Reason, d.NextAt, d.FetchedAt = hiring.Fetched, "", time.Time{}, a.Now()
 	d.Blob, d.SHA256, d.Size = fetched.Name, fetched.SHA256[:], fetched.Size
 	d.Declared, d.Detected, d.FileName = fetched.Declared, fetched.Detected, fetched.FileName

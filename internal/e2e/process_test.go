@@ -23,6 +23,11 @@ const patience = 2 * time.Minute
 // hiregate is the path of the program, from HIREGATE_BIN, else bin/hiregate.
 func hiregate(t *testing.T) string { return program(t, "HIREGATE_BIN", "hiregate") }
 
+// failpoints is the path of the program with failpoints, from HIREGATE_FAILPOINTS_BIN, else bin/hiregate-failpoints.
+func failpoints(t *testing.T) string {
+	return program(t, "HIREGATE_FAILPOINTS_BIN", "hiregate-failpoints")
+}
+
 // temporalDev is the path of the Temporal server, from TEMPORAL_DEV_BIN, else bin/temporal-dev.
 func temporalDev(t *testing.T) string { return program(t, "TEMPORAL_DEV_BIN", "temporal-dev") }
 
@@ -31,7 +36,7 @@ func program(t *testing.T, variable, name string) string {
 	path, err := filepath.Abs(cmp.Or(os.Getenv(variable), filepath.Join("..", "..", "bin", name)))
 	require.NoError(t, err)
 	_, err = os.Stat(path)
-	require.NoError(t, err, "there is no %s: run make build first, or name it in %s", name, variable)
+	require.NoError(t, err, "there is no %s: run make bin/%s first, or name it in %s", name, name, variable)
 	return path
 }
 

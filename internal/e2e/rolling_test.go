@@ -25,11 +25,7 @@ func TestRollingRestartLosesNothing(t *testing.T) {
 		tenant: "integration hris {\nurl http://PARTNER/inbound\nsecret " + outboundSecret + "\nretry 200ms 500ms 1s\n}"}
 	one := newSystemWith(t, with)
 	partner := one.startRecorder(ok)
-	ports := freePorts(t, 2)
-	other := &system{setup: with, t: t, dir: t.TempDir(), http: ports[0], admin: ports[1], temporalPort: one.temporalPort,
-		own: one.own}
-	other.configure()
-	other.startGateway()
+	other := one.startNode()
 
 	nodes := []*system{one, other}
 	b := startBalancer(t, nodes...)
@@ -58,6 +54,17 @@ func TestRollingRestartLosesNothing(t *testing.T) {
 		return len(seen) == sent
 	}, 3*time.Minute, 100*time.Millisecond, "exports were lost")
 	t.Logf("%d exports through the restart of each node", sent)
+}
+
+// startNode starts another gateway on the same database, documents and Temporal.
+func (s *system) startNode() *system {
+	s.t.Helper()
+	ports := freePorts(s.t, 2)
+	other := &system{setup: s.setup, t: s.t, dir: s.t.TempDir(), http: ports[0], admin: ports[1],
+		temporalPort: s.temporalPort, own: s.own}
+	other.configure()
+	other.startGateway()
+	return other
 }
 
 // status is what a GET is answered with.

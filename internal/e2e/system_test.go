@@ -25,6 +25,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/client"
+
+	"github.com/hiregate/hiregate/internal/failpoint"
 )
 
 const (
@@ -39,14 +41,17 @@ type system struct {
 	dir                            string
 	http, admin, temporalPort, own int
 	gateway, temporal              *process
+	namespaces                     []string // that Temporal begins with; by default the usual one
 }
 
 // setup is what systems differ in, as lines of the Caddyfile.
 type setup struct {
-	env      []string // of the gateway
-	global   string   // in the block of the head
-	database string   // address; by default SQLite in the system's folder
-	options  string   // in the block of the gateway
+	env []string // of the gateway
+	// failpoint is where the gateway kills itself; empty: nowhere.
+	failpoint failpoint.Point
+	global    string // in the block of the head
+	database  string // address; by default SQLite in the system's folder
+	options   string // in the block of the gateway
 	// connection is the option temporal with its block; by default the server's own address.
 	connection string
 	delay      string // shutdown_delay; by default 250ms
@@ -139,8 +144,12 @@ func (s *system) remove(pattern string) {
 
 func (s *system) startTemporal() {
 	s.t.Helper()
-	s.temporal = start(s.t, nil, temporalDev(s.t), "--db", filepath.Join(s.dir, "temporal.db"),
-		flag("port", s.temporalPort), "--ui-port=0", "--lifeline", "--log-level=error")
+	args := []string{"--db", filepath.Join(s.dir, "temporal.db"), flag("port", s.temporalPort), "--ui-port=0",
+		"--lifeline", "--log-level=error"}
+	for _, name := range s.namespaces {
+		args = append(args, "--namespace="+name)
+	}
+	s.temporal = start(s.t, nil, temporalDev(s.t), args...)
 	s.temporal.line("ready on")
 }
 
@@ -161,8 +170,11 @@ func (s *system) startGateway() {
 
 func (s *system) runGateway() *process {
 	s.t.Helper()
-	return start(s.t, append(s.env, "XDG_CONFIG_HOME="+s.dir, "XDG_DATA_HOME="+s.dir), hiregate(s.t), "run", "--config",
-		s.caddyfile(), "--adapter", "caddyfile")
+	path, env := hiregate(s.t), append(s.env, "XDG_CONFIG_HOME="+s.dir, "XDG_DATA_HOME="+s.dir)
+	if s.failpoint != "" {
+		path, env = failpoints(s.t), append(env, "HIREGATE_FAILPOINT="+string(s.failpoint))
+	}
+	return start(s.t, env, path, "run", "--config", s.caddyfile(), "--adapter", "caddyfile")
 }
 
 // send signs an export and posts it, on a connection of its own. The signature is made here, not by the code that is
@@ -228,6 +240,7 @@ func minimal(id string) []byte {
 
 // shown is what the gateway tells of an export; only what tests ask for.
 type shown struct {
+	Workflow   string `json:"workflow"`
 	Deliveries []struct {
 		Integration string `json:"integration"`
 		Outcome     string `json:"outcome"`
@@ -292,7 +305,12 @@ func (s *system) awaitMetric(name, labels string, value float64) {
 
 func (s *system) temporalClient() client.Client {
 	s.t.Helper()
-	c, err := client.Dial(client.Options{HostPort: loopback(s.temporalPort)})
+	return s.temporalClientOf(s.temporalPort, client.DefaultNamespace)
+}
+
+func (s *system) temporalClientOf(port int, namespace string) client.Client {
+	s.t.Helper()
+	c, err := client.Dial(client.Options{HostPort: loopback(port), Namespace: namespace})
 	require.NoError(s.t, err)
 	s.t.Cleanup(c.Close)
 	return c
@@ -359,6 +377,15 @@ func (r *recorder) of(event string) (all []request) {
 		}
 	}
 	return all
+}
+
+// arrivals counts how often each export came.
+func (r *recorder) arrivals() map[string]int {
+	n := map[string]int{}
+	for _, one := range r.of("CANDIDATE-EXPORT") {
+		n[one.id]++
+	}
+	return n
 }
 
 func (r *recorder) awaitExports(t *testing.T, n int) []request {

@@ -8,6 +8,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/hiregate/hiregate/internal/failpoint"
 	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/metrics"
 	"github.com/hiregate/hiregate/internal/store"
@@ -22,6 +23,7 @@ func (a *Activities) commit(ctx context.Context, e *hiring.Export, d *hiring.Del
 	if written, err := a.put(ctx, d, attempt, also...); err != nil || !written {
 		return a.standing(d), err
 	}
+	failpoint.Reach(failpoint.StepCommitted)
 	switch {
 	case attempt != nil && d.Outcome == hiring.Retrying:
 		a.Log.Info("delivery not received", zap.String("tenant", d.Tenant), zap.String("integration", d.Integration),

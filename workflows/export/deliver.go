@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/hiregate/hiregate/internal/failpoint"
 	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/metrics"
 	"github.com/hiregate/hiregate/internal/store"
@@ -151,6 +152,7 @@ func (a *Activities) step(ctx context.Context, e *hiring.Export, d *hiring.Deliv
 	}
 	d.Documents = mode // another in the configuration, later, is for other deliveries
 	answer, err := a.send(ctx, c, e, i, mode)
+	failpoint.Reach(failpoint.AttemptMade)
 	switch refused := new(webhook.SendError); {
 	case err != nil && !errors.As(err, &refused):
 		// Not an attempt: the store could not give the body.

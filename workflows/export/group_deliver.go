@@ -10,6 +10,7 @@ import (
 
 	"go.temporal.io/sdk/activity"
 
+	"github.com/hiregate/hiregate/internal/failpoint"
 	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/workflows"
@@ -43,6 +44,7 @@ func (a *Activities) DeliverGroup(ctx context.Context, part GroupPart) (GroupRes
 	case !next.IsZero():
 		return GroupResult{}, workflows.RetryGroupAfter(g.waiting(), next.Sub(a.Now()))
 	}
+	failpoint.Reach(failpoint.GroupDelivered)
 	return g.result, nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.uber.org/zap"
 
+	"github.com/hiregate/hiregate/internal/failpoint"
 	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/metrics"
 	"github.com/hiregate/hiregate/internal/store"
@@ -63,6 +64,7 @@ func (d *Dispatcher) repairGroup(ctx context.Context, member *hiring.Export) err
 
 // startMembers starts the workflow of a group and notes that Temporal has it.
 func (d *Dispatcher) startMembers(ctx context.Context, members []*hiring.Export) error {
+	failpoint.Reach(failpoint.GroupStored)
 	group := members[0].Group
 	in := groupInput(members, d.Attributes.Load())
 	err := d.startGroup(ctx, members, in)
@@ -102,6 +104,7 @@ func (d *Dispatcher) startMembers(ctx context.Context, members []*hiring.Export)
 		metrics.DispatchedGroup("unavailable", len(members))
 		return err
 	}
+	failpoint.Reach(failpoint.GroupStarted)
 	return d.write(ctx, func(tx *store.Tx) error { return tx.MarkGroupDispatched(group, d.Now()) })
 }
 
