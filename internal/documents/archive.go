@@ -185,7 +185,7 @@ func (a *Archive) attempt(ctx context.Context, e *hiring.Export, d *hiring.Docum
 	if left <= 0 {
 		d.State = hiring.GivenUp
 		if d.Reason == "" {
-			d.Reason = "its URL ended before it was asked for"
+			d.Reason = "the document's URL ended before the gateway could fetch it: have the candidate exported again"
 		}
 		return a.finish(ctx, d, "", left, true)
 	}

@@ -287,9 +287,21 @@ func TestFetchStatus(t *testing.T) {
 			class = ClassRedirect
 		}
 		require.Equal(t, class, e.Class)
-		require.EqualError(t, err, fmt.Sprintf("fetching a document from 127.0.0.1: %s %d", class, status))
+		require.Regexp(t, fmt.Sprintf(`^127\.0\.0\.1 answered (%d, and |%d instead of the document: )`,
+			status, status), err.Error())
 	}
 	require.Equal(t, 3, GiveUpTries)
+}
+
+// Who reads why a document is missing finds what happened, where, and what to do.
+func TestFetchErrorsAreSentences(t *testing.T) {
+	t.Parallel()
+	for _, class := range []string{ClassRefused, ClassTooLarge, ClassRedirect, ClassStatus, ClassTimeout, ClassCanceled,
+		ClassConnection, ClassEncoding, ClassStore} {
+		e := &FetchError{Class: class, Status: 503, Host: "files.example"}
+		require.Regexp(t, `^[^:]*files\.example[^:]*: .{15,}$`, e.Error(), class)
+	}
+	require.Regexp(t, `: its service has to send another one$`, (&FetchError{Class: ClassURL}).Error())
 }
 
 func TestFetchURL(t *testing.T) {
@@ -321,7 +333,8 @@ func TestFetchRefusedByEgress(t *testing.T) {
 	e := failure(t, files, err)
 	require.Equal(t, ClassRefused, e.Class)
 	require.Equal(t, GiveUp, e.Verdict(), "at once")
-	require.EqualError(t, err, "fetching a document from files.example: refused")
+	require.EqualError(t, err, "nothing was fetched from files.example, because egress refuses its address: if it is to "+
+		"be reached, allow it with egress allow")
 }
 
 func TestFetchConnection(t *testing.T) {

@@ -35,7 +35,7 @@ const (
 const GiveUpTries = 3
 
 // FetchError is why a document could not be fetched. The URL of a document is a credential and errors end up in logs
-// and in Temporal's history, so its text has the class, the status and the host only, and the cause can be asked for
+// and in Temporal's history, so its text has the status and the host only, and the cause can be asked for
 // with errors.Is but not be unwrapped.
 type FetchError struct {
 	Class  string
@@ -45,15 +45,40 @@ type FetchError struct {
 }
 
 func (e *FetchError) Error() string {
-	text := "fetching a document"
-	if e.Host != "" {
-		text += " from " + e.Host
+	switch e.Class {
+	case ClassURL:
+		return "the document's URL is no http or https URL: its service has to send another one"
+	case ClassRefused:
+		return fmt.Sprintf("nothing was fetched from %s, because egress refuses its address: if it is to be reached, "+
+			"allow it with egress allow", e.Host)
+	case ClassTooLarge:
+		return fmt.Sprintf("the document at %s is larger than %d MiB and was not stored: ask for a smaller file", e.Host,
+			MaxSize>>20)
+	case ClassRedirect:
+		return fmt.Sprintf("%s answered %d, and redirects are not followed: its service has to send the address that "+
+			"has the document", e.Host, e.Status)
+	case ClassStatus:
+		if e.Verdict() == GiveUpAfterTries {
+			return fmt.Sprintf("%s answered %d instead of the document: the URL is wrong or has ended; have the "+
+				"candidate exported again", e.Host, e.Status)
+		}
+		return fmt.Sprintf("%s answered %d instead of the document: ask those who run it, if that does not pass",
+			e.Host, e.Status)
+	case ClassTimeout:
+		return fmt.Sprintf("%s did not send the whole document in time: look whether it answers, and how slow it is",
+			e.Host)
+	case ClassCanceled:
+		return fmt.Sprintf("the gateway stopped while it fetched the document from %s: it is fetched again", e.Host)
+	case ClassConnection:
+		return fmt.Sprintf("the connection to %s failed or broke off: look whether it can be reached from the gateway",
+			e.Host)
+	case ClassEncoding:
+		return fmt.Sprintf("%s sent the document with a Content-Encoding that the gateway can't read: it has to send it "+
+			"as it is, or with gzip", e.Host)
+	default:
+		return fmt.Sprintf("the document from %s could not be stored: look into the gateway's log, and at the space on "+
+			"its disk", e.Host)
 	}
-	text += ": " + e.Class
-	if e.Status != 0 {
-		text += fmt.Sprintf(" %d", e.Status)
-	}
-	return text
 }
 
 // Is reports whether target is among the causes, for example ErrFull or context.Canceled.

@@ -70,7 +70,9 @@ type Runtime struct {
 
 	attributes atomic.Bool // the search attributes are registered
 	workersUp  atomic.Bool
-	unready    atomic.Bool // the database could not be written when it was last asked
+	// workersFault is why the workers could not be started when that was tried last; nil: they could.
+	workersFault atomic.Pointer[TemporalFault]
+	unready      atomic.Bool // the database could not be written when it was last asked
 
 	starting sync.Mutex
 	started  bool
@@ -261,17 +263,6 @@ func (r *Runtime) Ready(ctx context.Context) error {
 	}
 	if err != nil {
 		return fmt.Errorf("database: %w", err)
-	}
-	return nil
-}
-
-// TemporalReady returns an error when Temporal does not answer, or our workers do not poll it.
-func (r *Runtime) TemporalReady(ctx context.Context) error {
-	if _, err := r.client.CheckHealth(ctx, &client.CheckHealthRequest{}); err != nil {
-		return fmt.Errorf("temporal: %w", err)
-	}
-	if !r.workersUp.Load() {
-		return errors.New("temporal: the workers are not started yet")
 	}
 	return nil
 }

@@ -2,9 +2,9 @@ package gateway
 
 import (
 	"context"
+	"errors"
 	"time"
 
-	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/worker"
 	"go.uber.org/zap"
 
@@ -31,13 +31,19 @@ func (r *Runtime) work(ctx context.Context) {
 		failed, stop, err := r.startWorkers(ctx)
 		if err != nil {
 			metrics.Temporal(false)
+			fault, ok := errors.AsType[*TemporalFault](err)
+			if !ok {
+				fault = temporalFault(err, r.Settings.Namespace)
+			}
+			r.workersFault.Store(fault)
 			r.log.Warn("Temporal is not there yet; exports are accepted and wait in the store",
-				zap.String("temporal", r.Settings.Temporal), zap.Error(err))
+				zap.String("temporal", r.Settings.Temporal), zap.String("reason", fault.Reason), zap.Error(fault.cause))
 			wait.For(ctx, backoff)
 			backoff = min(2*backoff, lastBackoff)
 			continue
 		}
 		backoff = firstBackoff
+		r.workersFault.Store(nil)
 		r.workersUp.Store(true)
 		metrics.Temporal(true)
 		r.log.Info("workers started", zap.String("temporal", r.Settings.Temporal),
@@ -56,9 +62,7 @@ func (r *Runtime) work(ctx context.Context) {
 func (r *Runtime) startWorkers(ctx context.Context) (failed chan error, stop func(), err error) {
 	describe, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	_, err = r.client.WorkflowService().DescribeNamespace(describe,
-		&workflowservice.DescribeNamespaceRequest{Namespace: r.Settings.Namespace})
-	if err != nil {
+	if err := describeNamespace(describe, r.client, r.Settings.Namespace); err != nil {
 		return nil, nil, err
 	}
 	if err := r.ensureAttributes(ctx); err != nil {

@@ -4,6 +4,7 @@ package healthz
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"path"
 	"sync"
@@ -108,11 +109,15 @@ func (s *Server) ask(w http.ResponseWriter, r *http.Request, all bool) Health {
 	h := Health{Status: "ok", Checks: map[string]Check{}}
 	h.Checks["database"] = check(answerOf(ctx, database), "the database can't be written")
 	if all {
-		away := "Temporal does not answer, or its workers are not started yet"
+		err := answerOf(ctx, temporal)
+		away := "Temporal does not answer"
+		if fault, ok := errors.AsType[*gateway.TemporalFault](err); ok {
+			away = fault.Reason
+		}
 		if h.Checks["database"].OK {
 			away += "; exports are accepted and wait"
 		}
-		h.Checks["temporal"] = check(answerOf(ctx, temporal), away)
+		h.Checks["temporal"] = check(err, away)
 	}
 	if all {
 		h.Checks["documents"] = check(s.Gateway.Runtime.DocumentsReady(),

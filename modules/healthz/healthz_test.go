@@ -25,10 +25,9 @@ import (
 var (
 	good       = healthz.Check{OK: true}
 	noDatabase = healthz.Check{Reason: "the database can't be written"}
-	noTemporal = healthz.Check{Reason: "Temporal does not answer, or its workers are not started yet; exports " +
-		"are accepted and wait"}
+	noTemporal = healthz.Check{Reason: "Temporal does not answer; exports are accepted and wait"}
 	// beside a database that can't be written
-	neither = healthz.Check{Reason: "Temporal does not answer, or its workers are not started yet"}
+	neither = healthz.Check{Reason: "Temporal does not answer"}
 )
 
 func health(status string, database, temporal healthz.Check) healthz.Health {
@@ -59,6 +58,20 @@ func TestDegradedWhileTemporalIsAway(t *testing.T) {
 		require.Equal(t, http.Header{"Content-Type": {"application/json"}, "Cache-Control": {"no-store"}}, w.Header())
 		require.Equal(t, health("degraded", good, noTemporal), h)
 	}
+}
+
+// What keeps the gateway from using Temporal is named, without Temporal's address.
+func TestTheCauseIsNamed(t *testing.T) {
+	t.Parallel()
+	encrypted := httptest.NewUnstartedServer(nil)
+	encrypted.EnableHTTP2 = true
+	encrypted.StartTLS()
+	t.Cleanup(encrypted.Close)
+	b := gatewaytest.NewAt(t, t.TempDir(), encrypted.Listener.Addr().String())
+	_, h := ask(t, b, http.MethodGet)
+	require.Equal(t, "degraded", h.Status)
+	require.Regexp(t, `^Temporal's answer .*set tls of temporal; exports are accepted and wait$`,
+		h.Checks["temporal"].Reason)
 }
 
 // From the signal on, a load balancer is told to send nothing more, while what runs the process lets it end.

@@ -103,14 +103,14 @@ func TestTheAuditHasWhoDidWhat(t *testing.T) {
 func TestTheAuditOfATenantBeginsWithIt(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	make := func() {
+	put := func() {
 		b.must(http.StatusCreated, http.MethodPut, "/v1/tenants/initech", `{}`)
 		b.Clock.Advance(time.Minute)
 	}
-	make()
+	put()
 	b.must(http.StatusOK, http.MethodDelete, "/v1/tenants/initech", "")
 	b.Clock.Advance(time.Minute)
-	make()
+	put()
 	keyed := b.keyed()
 	k := keyed.as(keyed.key("k-1", "initech", hiring.Viewer))
 	require.Equal(t, [][3]string{{"initech", "set", "tenants/initech"}}, k.entries("limit=500"))

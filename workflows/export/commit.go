@@ -25,6 +25,10 @@ func (a *Activities) commit(ctx context.Context, e *hiring.Export, d *hiring.Del
 	}
 	failpoint.Reach(failpoint.StepCommitted)
 	switch {
+	case attempt != nil && d.Outcome == hiring.Delivered:
+		a.Log.Info("delivered", zap.String("uuid", e.Key), zap.String("tenant", d.Tenant),
+			zap.String("integration", d.Integration), zap.Int("attempt", d.Attempts), zap.Int("status", attempt.Status),
+			zap.Duration("took", attempt.Duration), zap.Duration("since_received", d.UpdatedAt.Sub(e.ReceivedAt)))
 	case attempt != nil && d.Outcome == hiring.Retrying:
 		a.Log.Info("delivery not received", zap.String("tenant", d.Tenant), zap.String("integration", d.Integration),
 			zap.String("workflow", e.WorkflowID), zap.Int("attempt", d.Attempts), zap.Int("status", attempt.Status),
