@@ -93,9 +93,9 @@ cross: ## compile the gateway for other systems
 	done
 
 .PHONY: bench
-bench: build ## measure the gateway and a bare Caddy; flags with ARGS="-rounds 1"
+bench: build ## measure the gateway and a bare Caddy; flags with ARGS="-rounds 1", one scenario with SCENARIO=burst
 	@CGO_ENABLED=0 go build -buildvcs=false -o bin/bench ./internal/bench
-	@bin/bench -temporal-dev bin/temporal-dev $(ARGS)
+	@bin/bench -temporal-dev bin/temporal-dev $(if $(SCENARIO),-scenario $(SCENARIO)) $(ARGS)
 
 .PHONY: clean
 clean: ## remove what was built; keep the data in ./.hiregate

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // flow is a gateway with its Temporal and the partners of its tenants, which note when each export arrives.
@@ -18,11 +20,18 @@ type flow struct {
 	server *server
 
 	mu       sync.Mutex
-	acked    map[string]time.Time
+	acked    map[string]acked
 	arrived  map[string]time.Time
 	attempts int
-	repeated int // exports that arrived again after they were answered 200
+	repeated int    // exports that arrived again after they were answered 200
+	refusing string // tenant whose partner answers 503
 	closers  []func()
+}
+
+// acked is when an export was acknowledged, and to which tenant it belongs.
+type acked struct {
+	tenant string
+	at     time.Time
 }
 
 const warmUp = `{"candidate":{"person":{"id":{"value":"c","schemeId":"Service Candidate","schemeAgencyId":"Service"}}}}`
@@ -38,20 +47,20 @@ type flowOptions struct {
 // flowLoad is what is sent through a flow.
 type flowLoad struct {
 	exports, connections int
-	perSecond            int // 0: as many as are accepted
-	tenants              int // they take turns
+	during               time.Duration // nothing is sent after that; 0: until all exports are
+	perSecond            int           // 0: as many as are accepted
+	underWay             int           // nothing is sent while so many have not arrived; 0: no matter
+	first, tenants       int           // they take turns, from the first one on
 	body                 []byte
 }
 
 func (b *bench) newFlow(o flowOptions) (*flow, error) {
-	f := &flow{flowOptions: o, acked: map[string]time.Time{}, arrived: map[string]time.Time{}}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	f := &flow{flowOptions: o}
+	partners, stop, err := listen(f)
 	if err != nil {
 		return nil, err
 	}
-	partner := &http.Server{Handler: f}
-	go partner.Serve(l)
-	f.closers = append(f.closers, func() { partner.Close() })
+	f.closers = append(f.closers, stop)
 	temporal, stop, err := b.startTemporal()
 	if err != nil {
 		f.close()
@@ -61,7 +70,7 @@ func (b *bench) newFlow(o flowOptions) (*flow, error) {
 	var declared strings.Builder
 	for n := range o.tenants {
 		fmt.Fprintf(&declared, "tenant t%d {\nsecret %s\n%s}\n", n, secret,
-			integrationTo("hris", l.Addr().String()+fmt.Sprintf("/t%d", n), o.option))
+			integrationTo("hris", fmt.Sprintf("%s/t%d", partners, n), o.option))
 	}
 	if f.server, err = b.serve(options{site: gatewaySite, postgres: b.onPostgres, temporal: temporal,
 		others: declared.String()}); err != nil {
@@ -70,17 +79,24 @@ func (b *bench) newFlow(o flowOptions) (*flow, error) {
 	}
 	f.closers = append(f.closers, f.server.stop)
 	// Temporal is up once one export has gone all the way.
-	hanging := f.hanging
 	f.hanging = ""
-	if _, err = f.send(flowLoad{exports: 1, connections: 1, tenants: 1, body: []byte(warmUp)}); err == nil {
-		err = f.arrivals(time.Minute)
-	}
-	if err != nil {
+	if _, err = f.run(flowLoad{exports: 1, connections: 1, tenants: 1, body: []byte(warmUp)}); err != nil {
 		f.close()
 		return nil, err
 	}
-	f.acked, f.arrived, f.hanging = map[string]time.Time{}, map[string]time.Time{}, hanging
+	f.hanging = o.hanging
 	return f, nil
+}
+
+// listen serves on a free port.
+func listen(h http.Handler) (address string, stop func(), err error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", nil, err
+	}
+	server := &http.Server{Handler: h}
+	go server.Serve(l)
+	return l.Addr().String(), func() { server.Close() }, nil
 }
 
 func (f *flow) close() {
@@ -92,7 +108,8 @@ func (f *flow) close() {
 // ServeHTTP is a partner.
 func (f *flow) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	io.Copy(io.Discard, r.Body)
-	if f.hanging != "" && r.URL.Path == "/"+f.hanging {
+	tenant := strings.TrimPrefix(r.URL.Path, "/")
+	if f.hanging != "" && tenant == f.hanging {
 		<-r.Context().Done()
 		return
 	}
@@ -100,7 +117,7 @@ func (f *flow) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.attempts++
-	if f.failing > 0 && f.attempts%100*f.failing%100 < f.failing {
+	if tenant == f.refusing || f.failing > 0 && f.attempts%100*f.failing%100 < f.failing {
 		w.WriteHeader(http.StatusServiceUnavailable)
 		return
 	}
@@ -112,6 +129,29 @@ func (f *flow) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f.arrived[uuid] = now
 }
 
+// refuse lets the partner of a tenant answer 503 from now on.
+func (f *flow) refuse(tenant string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.refusing = tenant
+}
+
+// run sends exports, waits until they have arrived, and measures that.
+func (f *flow) run(l flowLoad) (flowed, error) {
+	f.mu.Lock()
+	f.acked, f.arrived, f.repeated = map[string]acked{}, map[string]time.Time{}, 0
+	f.mu.Unlock()
+	began := time.Now()
+	acking, err := f.send(l)
+	if err != nil {
+		return flowed{}, err
+	}
+	if err := f.arrivals(); err != nil {
+		say("  %v", err)
+	}
+	return f.measured(began, acking, ""), nil
+}
+
 // send sends exports, and returns how long that took.
 func (f *flow) send(l flowLoad) (took time.Duration, err error) {
 	s, err := dial(f.server.address, signed(l.body), l.connections)
@@ -121,60 +161,56 @@ func (f *flow) send(l flowLoad) (took time.Duration, err error) {
 	defer s.close()
 	var next atomic.Int64
 	began := time.Now()
-	errs := make(chan error, l.connections)
+	var group errgroup.Group
 	for _, conn := range s.connections {
-		go func() {
-			errs <- func() error {
-				for {
-					n := int(next.Add(1)) - 1
-					if n >= l.exports {
-						return nil
-					}
-					if l.perSecond > 0 {
-						time.Sleep(time.Until(began.Add(time.Duration(n) * time.Second / time.Duration(l.perSecond))))
-					}
-					tenant := fmt.Sprint("t", n%l.tenants)
-					uuid := fmt.Sprintf("%s-%d", conn.id, conn.sent)
-					_, status, err := s.send(conn, "/hooks/"+tenant, l.body)
-					if err == nil && status != http.StatusAccepted {
-						err = fmt.Errorf("an export was answered %d", status)
-					}
-					if err != nil {
-						return err
-					}
-					if tenant != f.hanging {
-						now := time.Now()
-						f.mu.Lock()
-						f.acked[uuid] = now
-						f.mu.Unlock()
-					}
+		group.Go(func() error {
+			for {
+				n := int(next.Add(1)) - 1
+				if n >= l.exports || l.during > 0 && time.Since(began) > l.during {
+					return nil
 				}
-			}()
-		}()
+				if l.perSecond > 0 {
+					time.Sleep(time.Until(began.Add(time.Duration(n) * time.Second / time.Duration(l.perSecond))))
+				}
+				for l.underWay > 0 && f.underWay() >= l.underWay {
+					time.Sleep(time.Millisecond)
+				}
+				tenant := fmt.Sprint("t", l.first+n%l.tenants)
+				uuid := fmt.Sprintf("%s-%d", conn.id, conn.sent)
+				_, status, err := s.send(conn, "/hooks/"+tenant, l.body)
+				if err == nil && status != http.StatusAccepted {
+					err = fmt.Errorf("an export was answered %d", status)
+				}
+				if err != nil {
+					return err
+				}
+				f.ack(tenant, uuid)
+			}
+		})
 	}
-	for range s.connections {
-		if one := <-errs; one != nil {
-			err = one
-		}
-	}
+	err = group.Wait()
 	return time.Since(began), err
 }
 
-// flowed is what a flow measured, but of the tenant whose partner does not answer.
-type flowed struct {
-	Exports     int     `json:"exports"`
-	AckRate     float64 `json:"acknowledgedPerSecond"`
-	Rate        float64 `json:"deliveredPerSecond"` // from the first that was sent to the last that arrived
-	P50         float64 `json:"p50Seconds"`         // from acknowledgement to arrival
-	P99         float64 `json:"p99Seconds"`
-	Last        float64 `json:"lastSeconds"`
-	Repeated    int     `json:"repeated"`
-	Undelivered int     `json:"undelivered"`
+// ack notes that an export was acknowledged, unless its partner is away.
+func (f *flow) ack(tenant, uuid string) {
+	now := time.Now()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if tenant != f.hanging && tenant != f.refusing {
+		f.acked[uuid] = acked{tenant, now}
+	}
 }
 
-// arrivals waits until all that was acknowledged has arrived.
-func (f *flow) arrivals(patience time.Duration) error {
-	return eventually(patience, func() error {
+func (f *flow) underWay() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.acked) - len(f.arrived)
+}
+
+// arrivals waits until all that was acknowledged has arrived, for five minutes at most.
+func (f *flow) arrivals() error {
+	return eventually(5*time.Minute, func() error {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		if len(f.arrived) < len(f.acked) {
@@ -184,25 +220,55 @@ func (f *flow) arrivals(patience time.Duration) error {
 	})
 }
 
-func (f *flow) measured(began time.Time, acking time.Duration) flowed {
+// flowed is what a flow measured, but of tenants whose partner is away.
+type flowed struct {
+	Exports     int     `json:"exports"`
+	AckRate     float64 `json:"acknowledgedPerSecond,omitempty"`
+	Rate        float64 `json:"deliveredPerSecond,omitempty"` // from the first that was sent to the last that arrived
+	P50         float64 `json:"p50Seconds"`                   // from acknowledgement to arrival
+	P99         float64 `json:"p99Seconds"`
+	Last        float64 `json:"lastSeconds"`
+	Repeated    int     `json:"repeated"`
+	Undelivered int     `json:"undelivered"`
+
+	took []time.Duration
+}
+
+// measured is what came of the exports of a tenant; empty: of all.
+func (f *flow) measured(began time.Time, acking time.Duration, tenant string) flowed {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	var took []time.Duration
+	m := flowed{Repeated: f.repeated}
 	last := began
-	for uuid, acked := range f.acked {
+	for uuid, one := range f.acked {
+		if tenant != "" && one.tenant != tenant {
+			continue
+		}
+		m.Exports++
 		if at, ok := f.arrived[uuid]; ok {
-			took = append(took, max(0, at.Sub(acked)))
+			m.took = append(m.took, max(0, at.Sub(one.at)))
 			if at.After(last) {
 				last = at
 			}
 		}
 	}
-	slices.Sort(took)
-	m := flowed{Exports: len(f.acked), AckRate: float64(len(f.acked)) / acking.Seconds(),
-		Rate:     float64(len(took)) / last.Sub(began).Seconds(),
-		Repeated: f.repeated, Undelivered: len(f.acked) - len(took)}
-	if len(took) > 0 {
-		m.P50, m.P99, m.Last = took[len(took)/2].Seconds(), took[len(took)*99/100].Seconds(), took[len(took)-1].Seconds()
+	if acking > 0 {
+		m.AckRate, m.Rate = float64(m.Exports)/acking.Seconds(), float64(len(m.took))/last.Sub(began).Seconds()
+	}
+	return m.summed()
+}
+
+// with is two measurements as one.
+func (m flowed) with(other flowed) flowed {
+	return flowed{Exports: m.Exports + other.Exports, Repeated: m.Repeated + other.Repeated,
+		took: slices.Concat(m.took, other.took)}.summed()
+}
+
+func (m flowed) summed() flowed {
+	slices.Sort(m.took)
+	m.Undelivered = m.Exports - len(m.took)
+	if n := len(m.took); n > 0 {
+		m.P50, m.P99, m.Last = m.took[n/2].Seconds(), m.took[n*99/100].Seconds(), m.took[n-1].Seconds()
 	}
 	return m
 }

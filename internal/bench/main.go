@@ -47,7 +47,11 @@ func main() {
 	flag.BoolVar(&b.shares, "tenants", false,
 		"measure nothing but how much a tenant with slow partners delays another one")
 	flag.BoolVar(&b.onPostgres, "postgres", false, "measure a scenario on PostgreSQL")
-	flag.StringVar(&b.only, "scenario", "", "measure nothing but how exports leave: burst, documents, low or hang")
+	flag.StringVar(&b.only, "scenario", "", "measure nothing but how exports leave: burst, documents, sustained, "+
+		"low, hang or backlog")
+	flag.IntVar(&b.burstSize, "burst", 20_000, "how many exports are a burst; a quarter of it with documents")
+	flag.DurationVar(&b.sustain, "sustain", 5*time.Minute, "how long exports are sent in the scenario sustained")
+	flag.IntVar(&b.waiting, "waiting", 100_000, "how many exports wait in the scenario backlog")
 	payload := flag.String("payload", "testdata/samples/export-full.json", "the export that is sent")
 	flag.Parse()
 	if b.rounds < 1 {
@@ -64,6 +68,8 @@ func main() {
 type bench struct {
 	during                  time.Duration
 	rounds, exports, listed int
+	burstSize, waiting      int
+	sustain                 time.Duration
 	wrong                   int
 	acks, shares            bool
 	onPostgres              bool

@@ -1,56 +1,78 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
-	"net"
 	"net/http"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // scenarios are ways in which exports come, by name. body is an export without documents, full one with two.
 var scenarios = map[string]func(b *bench, body, full []byte) error{
 	"burst": func(b *bench, body, full []byte) error {
-		return firstError(
+		return cmp.Or(
 			b.burst("one tenant", flowOptions{tenants: 1}, body),
 			b.burst("1,000 tenants", flowOptions{tenants: 1000}, body),
 			b.burst("one tenant, 10 % of attempts fail", flowOptions{tenants: 1, failing: 10, option: "retry 1s"}, body),
+			b.withDocuments(full),
+			b.newcomer(body),
 		)
 	},
 	"documents": func(b *bench, _, full []byte) error { return b.withDocuments(full) },
-	"low":       func(b *bench, body, _ []byte) error { return firstError(b.low(10, body), b.low(40, body)) },
-	"hang":      func(b *bench, body, _ []byte) error { return firstError(b.hang("", body), b.hang("t0", body)) },
+	"sustained": func(b *bench, body, _ []byte) error { return b.sustained(body) },
+	"low":       func(b *bench, body, _ []byte) error { return cmp.Or(b.low(10, body), b.low(40, body)) },
+	"hang":      func(b *bench, body, _ []byte) error { return b.hang(body) },
+	"backlog":   func(b *bench, body, _ []byte) error { return b.backlog(body) },
 }
 
-func firstError(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// scenario measures one way in which exports come.
+// scenario measures one way in which exports come, beside a bare Caddy. It prints a line of JSON for each flow.
 func (b *bench) scenario(name string, body, full []byte) error {
 	run, ok := scenarios[name]
 	if !ok {
 		return fmt.Errorf("there is no scenario %q: %s", name, strings.Join(slices.Sorted(maps.Keys(scenarios)), ", "))
 	}
+	if err := b.bare(full); err != nil {
+		return err
+	}
 	return run(b, body, full)
 }
 
-func report(name string, m flowed) error {
-	text, err := json.Marshal(struct {
-		Scenario string `json:"scenario"`
-		flowed
-	}{name, m})
+// bare loads a bare Caddy for three seconds, to compare machines by.
+func (b *bench) bare(body []byte) error {
+	c, err := b.enter(options{name: "bare Caddy", site: "respond 202"}, body)
+	if err != nil {
+		return err
+	}
+	defer c.leave()
+	r, err := c.load(3 * time.Second)
+	if err != nil {
+		return err
+	}
+	return report("bare Caddy", struct {
+		Cores   int     `json:"cores"`
+		Answers float64 `json:"answersPerSecond"`
+		P50     float64 `json:"p50Seconds"`
+		P99     float64 `json:"p99Seconds"`
+	}{runtime.NumCPU(), r.rate(), r.P50.Seconds(), r.P99.Seconds()})
+}
+
+// report prints what was measured as one line of JSON.
+func report(scenario string, measured any) error {
+	text, err := json.Marshal(measured)
+	if err != nil {
+		return err
+	}
+	name, err := json.Marshal(scenario)
 	if err == nil {
-		fmt.Println(string(text))
+		fmt.Printf("{\"scenario\":%s,%s\n", name, text[1:])
 	}
 	return err
 }
@@ -62,19 +84,15 @@ func (b *bench) through(name string, o flowOptions, l flowLoad) error {
 		return err
 	}
 	defer f.close()
-	began := time.Now()
-	acking, err := f.send(l)
+	m, err := f.run(l)
 	if err != nil {
 		return err
 	}
-	if err := f.arrivals(5 * time.Minute); err != nil {
-		say("  %v", err)
-	}
-	return report(name, f.measured(began, acking))
+	return report(name, m)
 }
 
 func (b *bench) burst(name string, o flowOptions, body []byte) error {
-	return b.through("burst, "+name, o, flowLoad{exports: b.exports, connections: 32, tenants: o.tenants, body: body})
+	return b.through("burst, "+name, o, flowLoad{exports: b.burstSize, connections: 32, tenants: o.tenants, body: body})
 }
 
 func (b *bench) low(perSecond int, body []byte) error {
@@ -82,28 +100,102 @@ func (b *bench) low(perSecond int, body []byte) error {
 		flowLoad{exports: perSecond * int(b.during.Seconds()), connections: 8, perSecond: perSecond, tenants: 1, body: body})
 }
 
-// hang measures the exports of 49 tenants beside one more, whose partner does not answer if its name is given.
-func (b *bench) hang(tenant string, body []byte) error {
-	name := "hang, all partners answer"
-	if tenant != "" {
-		name = "hang, one partner of 50 does not answer"
+// sustained sends for minutes as fast as exports arrive: no more than 1,000 are under way, so that no backlog grows.
+func (b *bench) sustained(body []byte) error {
+	return b.through(fmt.Sprintf("sustained for %s", b.sustain), flowOptions{tenants: 10},
+		flowLoad{exports: 1 << 30, during: b.sustain, underWay: 1000, connections: 32, tenants: 10, body: body})
+}
+
+// hang measures the exports of 49 tenants beside one more, whose partner answers, or does not, in turn.
+func (b *bench) hang(body []byte) error {
+	answers, err := b.newFlow(flowOptions{tenants: 50})
+	if err != nil {
+		return err
 	}
-	f, err := b.newFlow(flowOptions{tenants: 50, hanging: tenant})
+	defer answers.close()
+	hangs, err := b.newFlow(flowOptions{tenants: 50, hanging: "t0"})
+	if err != nil {
+		return err
+	}
+	defer hangs.close()
+	const perSecond, rounds = 100, 4
+	l := flowLoad{exports: perSecond * int(b.during.Seconds()), connections: 16, perSecond: perSecond, tenants: 50, body: body}
+	var without, with flowed
+	for range rounds {
+		one, err := answers.run(l)
+		if err != nil {
+			return err
+		}
+		other, err := hangs.run(l)
+		if err != nil {
+			return err
+		}
+		without, with = without.with(one), with.with(other)
+	}
+	return cmp.Or(report("hang, all partners answer", without),
+		report("hang, one partner of 50 does not answer", with))
+}
+
+// newcomer measures the exports of one tenant that come while 20,000 of another wait.
+func (b *bench) newcomer(body []byte) error {
+	f, err := b.newFlow(flowOptions{tenants: 2})
 	if err != nil {
 		return err
 	}
 	defer f.close()
-	const perSecond = 100
-	began := time.Now()
-	acking, err := f.send(flowLoad{exports: perSecond * 3 * int(b.during.Seconds()), connections: 16,
-		perSecond: perSecond, tenants: 50, body: body})
+	var group errgroup.Group
+	group.Go(func() error {
+		_, err := f.run(flowLoad{exports: b.burstSize, connections: 32, tenants: 1, body: body})
+		return err
+	})
+	time.Sleep(time.Second)
+	group.Go(func() error {
+		_, err := f.send(flowLoad{exports: 100, connections: 4, perSecond: 10, first: 1, tenants: 1, body: body})
+		return err
+	})
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	if err := f.arrivals(); err != nil {
+		return err
+	}
+	return report("100 exports of a tenant beside a burst of another", f.measured(time.Time{}, 0, "t1"))
+}
+
+// backlog measures acknowledgements and memory without and with exports that wait for a partner that is down.
+func (b *bench) backlog(body []byte) error {
+	f, err := b.newFlow(flowOptions{tenants: 2})
 	if err != nil {
 		return err
 	}
-	if err := f.arrivals(time.Minute); err != nil {
-		say("  %v", err)
+	defer f.close()
+	sample := func(name string) error {
+		time.Sleep(time.Minute) // memory that is free goes back to the system
+		resident, err := f.server.metric("process_resident_memory_bytes")
+		if err != nil {
+			return err
+		}
+		m, err := f.run(flowLoad{exports: 2000, connections: 8, perSecond: 100, first: 1, tenants: 1, body: body})
+		if err != nil {
+			return err
+		}
+		return report(name, struct {
+			flowed
+			Resident float64 `json:"residentBytes"`
+		}{m, resident})
 	}
-	return report(name, f.measured(began, acking))
+	// The same load first with a partner that answers, so that the memory is that of a gateway that was busy.
+	if _, err := f.run(flowLoad{exports: b.waiting, connections: 32, tenants: 1, body: body}); err != nil {
+		return err
+	}
+	if err := sample("backlog, nothing waits"); err != nil {
+		return err
+	}
+	f.refuse("t0")
+	if _, err := f.run(flowLoad{exports: b.waiting, connections: 32, tenants: 1, body: body}); err != nil {
+		return err
+	}
+	return sample(fmt.Sprintf("backlog, %d exports wait", b.waiting))
 }
 
 // withDocuments is a burst of exports with two documents each, which are re-hosted.
@@ -112,17 +204,15 @@ func (b *bench) withDocuments(full []byte) error {
 	if err != nil {
 		return err
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	address, stop, err := listen(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.Write(object)
+	}))
 	if err != nil {
 		return err
 	}
-	service := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		w.Write(object)
-	})}
-	go service.Serve(l)
-	defer service.Close()
-	full = []byte(strings.ReplaceAll(string(full), "http://127.0.0.1:9099", "http://"+l.Addr().String()))
+	defer stop()
+	full = []byte(strings.ReplaceAll(string(full), "http://127.0.0.1:9099", "http://"+address))
 	return b.through("burst, two documents each", flowOptions{tenants: 1, option: "documents rehost"},
-		flowLoad{exports: b.exports / 4, connections: 32, tenants: 1, body: full})
+		flowLoad{exports: b.burstSize / 4, connections: 32, tenants: 1, body: full})
 }
