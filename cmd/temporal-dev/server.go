@@ -45,6 +45,9 @@ var tuning = dynamicconfig.StaticClient{
 	dynamicconfig.MatchingNumTaskqueueReadPartitions.Key():  1,
 	dynamicconfig.MatchingNumTaskqueueWritePartitions.Key(): 1,
 
+	// Tenants take turns in the task queues: the gateway sends priorities and fairness keys with its workflows.
+	dynamicconfig.MatchingEnableFairness.Key(): true,
+
 	// Namespaces and search attributes are usable soon after they were registered.
 	dynamicconfig.ForceSearchAttributesCacheRefreshOnRead.Key(): true,
 	dynamicconfig.NamespaceCacheRefreshInterval.Key():           "500ms",

@@ -137,11 +137,11 @@ func (d *Dispatcher) startGroup(ctx context.Context, members []*hiring.Export, i
 			tenants = append(tenants, e.Tenant)
 		}
 	}
-	of := tenants[0]
+	of, priority := tenants[0], workflows.PriorityOf(tenants[0], workflows.Received)
 	if len(tenants) > 1 {
-		of = fmt.Sprintf("%d tenants", len(tenants))
+		of, priority = fmt.Sprintf("%d tenants", len(tenants)), workflows.PriorityOf("", workflows.Received)
 	}
-	o := startOptions(hiring.GroupWorkflowID(members[0].Group), fmt.Sprintf("%d exports of %s", len(members), of))
+	o := startOptions(hiring.GroupWorkflowID(members[0].Group), fmt.Sprintf("%d exports of %s", len(members), of), priority)
 	if in.Attributes {
 		o.TypedSearchAttributes = temporal.NewSearchAttributes(workflows.AttributeEvent.ValueSet(webhook.EventExport),
 			workflows.AttributeTenant.ValueSet(fitting(tenants)), workflows.AttributeExport.ValueSet(fitting(keys)))

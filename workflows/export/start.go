@@ -131,7 +131,7 @@ func (d *Dispatcher) start(ctx context.Context, e *hiring.Export, to []Target, a
 		Documents: e.Attachments > 0 && e.Origin == hiring.Received, DocumentsTill: e.DocumentsTill, DeliverTill: e.DeliverTill,
 		Attributes: attributes,
 	}
-	o := startOptions(e.WorkflowID, webhook.EventExport+" of "+e.Tenant)
+	o := startOptions(e.WorkflowID, webhook.EventExport+" of "+e.Tenant, workflows.PriorityOf(e.Tenant, urgency(e)))
 	if attributes {
 		found := []temporal.SearchAttributeUpdate{
 			workflows.AttributeTenant.ValueSet([]string{e.Tenant}), workflows.AttributeExport.ValueSet(fitting([]string{e.Key})),
@@ -147,14 +147,25 @@ func (d *Dispatcher) start(ctx context.Context, e *hiring.Export, to []Target, a
 }
 
 // startOptions are the options of each workflow that carries exports.
-func startOptions(id, summary string) client.StartWorkflowOptions {
+func startOptions(id, summary string, priority temporal.Priority) client.StartWorkflowOptions {
 	return client.StartWorkflowOptions{
 		ID: id, TaskQueue: workflows.DeliverQueue,
 		WorkflowIDReusePolicy:                    enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
 		WorkflowExecutionErrorWhenAlreadyStarted: true,
 		EnableEagerStart:                         true, // our own workers take it at once
 		StaticSummary:                            summary,
+		Priority:                                 priority,
 	}
+}
+
+func urgency(e *hiring.Export) workflows.Urgency {
+	switch {
+	case e.Round > 0:
+		return workflows.Redelivered
+	case e.Origin == hiring.Triggered:
+		return workflows.Triggered
+	}
+	return workflows.Received
 }
 
 // targets are the integrations a round is for, and how long each waits for documents. former are the deliveries of the

@@ -55,10 +55,11 @@ func TestWhatAWorkflowIsStartedWith(t *testing.T) {
 		change     func(*hiring.Export)
 		documents  bool
 		wait, till time.Duration
+		priority   int
 	}{
-		"received":  {attached, true, time.Minute, hiring.DeliveryWindow},
-		"nothing":   {func(*hiring.Export) {}, false, time.Minute, hiring.DeliveryWindow},
-		"triggered": {func(e *hiring.Export) { attached(e); triggered(e) }, false, 0, hiring.DocumentWindow},
+		"received":  {attached, true, time.Minute, hiring.DeliveryWindow, 3},
+		"nothing":   {func(*hiring.Export) {}, false, time.Minute, hiring.DeliveryWindow, 3},
+		"triggered": {func(e *hiring.Export) { attached(e); triggered(e) }, false, 0, hiring.DocumentWindow, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -70,6 +71,7 @@ func TestWhatAWorkflowIsStartedWith(t *testing.T) {
 			require.Equal(t, client.StartWorkflowOptions{ID: "export/acme/u-1", TaskQueue: "hiregate-deliver",
 				WorkflowIDReusePolicy: enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE, WorkflowExecutionErrorWhenAlreadyStarted: true,
 				EnableEagerStart: true, StaticSummary: "CANDIDATE-EXPORT of acme",
+				Priority: temporal.Priority{PriorityKey: c.priority, FairnessKey: "acme"},
 				TypedSearchAttributes: temporal.NewSearchAttributes(workflows.AttributeTenant.ValueSet([]string{"acme"}),
 					workflows.AttributeExport.ValueSet([]string{"u-1"}), workflows.AttributeEvent.ValueSet("CANDIDATE-EXPORT"), workflows.AttributeIntegration.ValueSet("hris")),
 			}, s.options)

@@ -67,6 +67,7 @@ func Start(ctx context.Context, c client.Client, i *hiring.Integration, attribut
 		WorkflowIDReusePolicy:    enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
 		WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
 		StaticSummary:            webhook.EventVerify + " of " + i.Tenant + "/" + i.Name,
+		Priority:                 workflows.PriorityOf(i.Tenant, workflows.Triggered),
 	}
 	if attributes {
 		o.TypedSearchAttributes = temporal.NewSearchAttributes(workflows.AttributeTenant.ValueSet([]string{i.Tenant}),

@@ -68,7 +68,7 @@ func TestStartOfAVerification(t *testing.T) {
 	setting := hex.EncodeToString(hris.Setting())
 	plain := client.StartWorkflowOptions{ID: "verification/acme/hris/" + setting[:16], TaskQueue: "hiregate-deliver",
 		WorkflowIDReusePolicy: enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE, WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
-		StaticSummary: "VERIFY of acme/hris"}
+		StaticSummary: "VERIFY of acme/hris", Priority: temporal.Priority{PriorityKey: 2, FairnessKey: "acme"}}
 	found := plain
 	found.TypedSearchAttributes = temporal.NewSearchAttributes(workflows.AttributeTenant.ValueSet([]string{"acme"}),
 		workflows.AttributeEvent.ValueSet("VERIFY"), workflows.AttributeIntegration.ValueSet("hris"))
