@@ -13,5 +13,5 @@ func (f *Files) PutNew(ctx context.Context, r io.Reader, limit int64) (Blob, err
 // temporaryOf makes a file of a new name.
 func temporaryOf(f *Files) (*temporary, error) {
 	name := f.NewName()
-	return f.temporary(name, name)
+	return f.temporary(name)
 }

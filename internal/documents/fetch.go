@@ -33,8 +33,8 @@ type Fetched struct {
 
 // Fetch gets one document from its public URL and keeps it in a store under a name of NewName's, at most MaxSize bytes.
 // The answer is the contract's Document object or the file itself: application/json that is an object with a content in
-// base64 is decoded, all else is kept as it came. It ends after two minutes and follows no redirect; client guards the
-// address. Every error is a *FetchError, and nothing is kept then.
+// base64 is decoded, all else is kept as it came; other JSON is asked for once more. It ends after two minutes and
+// follows no redirect; client guards the address. Every error is a *FetchError, and nothing is kept then.
 func Fetch(ctx context.Context, client *http.Client, rawURL string, into *Files, name string) (Fetched, error) {
 	ctx, cancel := context.WithTimeout(ctx, fetchTime)
 	defer cancel()
@@ -42,7 +42,11 @@ func Fetch(ctx context.Context, client *http.Client, rawURL string, into *Files,
 	if err != nil {
 		return Fetched{}, &FetchError{Class: ClassURL, cause: err}
 	}
-	fetched, err := fetch(ctx, withoutRedirects(client), request, into, name)
+	client = withoutRedirects(client)
+	fetched, err := fetch(ctx, client, request, into, name, true)
+	if other := new(ObjectError); errors.As(err, &other) { // a file that happens to be JSON
+		fetched, err = fetch(ctx, client, request, into, name, false)
+	}
 	if err != nil {
 		return Fetched{}, newFetchError(ctx, request.URL.Hostname(), err)
 	}
@@ -71,7 +75,10 @@ func withoutRedirects(client *http.Client) *http.Client {
 	return &c
 }
 
-func fetch(ctx context.Context, client *http.Client, request *http.Request, into *Files, name string) (Fetched, error) {
+// fetch makes one request. objects says whether JSON is taken for a Document object, and decoded as it arrives: JSON of
+// another kind is an *ObjectError then.
+func fetch(ctx context.Context, client *http.Client, request *http.Request, into *Files, name string, objects bool) (
+	Fetched, error) {
 	response, err := client.Do(request)
 	if err != nil {
 		return Fetched{}, &sourceError{err}
@@ -81,8 +88,9 @@ func fetch(ctx context.Context, client *http.Client, request *http.Request, into
 		return Fetched{}, statusError(response.StatusCode)
 	}
 	declared := mediaType(response.Header.Get("Content-Type"))
+	isObject := objects && declared == "application/json"
 	limit := int64(MaxSize)
-	if declared == "application/json" {
+	if isObject {
 		limit = maxRaw
 	}
 	if response.ContentLength > limit {
@@ -92,30 +100,26 @@ func fetch(ctx context.Context, client *http.Client, request *http.Request, into
 	if err != nil {
 		return Fetched{}, err
 	}
-	raw, err := into.temporary(name, name)
+	file, err := into.temporary(name)
 	if err != nil {
 		return Fetched{}, err
 	}
-	defer raw.discard()
-	if err := raw.fill(ctx, body, limit); err != nil {
+	defer file.discard()
+	var fetched Fetched
+	if isObject {
+		var media string
+		media, fetched.FileName, err = DecodeObject(&limited{body, limit},
+			func(content io.Reader) error { return file.fill(ctx, content, MaxSize) })
+		fetched.Declared = mediaType(media)
+	} else {
+		fetched.Declared = declared
+		err = file.fill(ctx, body, limit)
+	}
+	if err != nil {
 		return Fetched{}, err
 	}
-
-	var fetched Fetched
-	isObject := false
-	if declared == "application/json" {
-		if fetched, isObject, err = raw.unpack(ctx); err != nil {
-			return Fetched{}, err
-		}
-	}
-	if !isObject {
-		if raw.size > MaxSize {
-			return Fetched{}, ErrTooLarge
-		}
-		if fetched.Blob, err = raw.keep(); err != nil {
-			return Fetched{}, err
-		}
-		fetched.Declared = declared
+	if fetched.Blob, err = file.keep(); err != nil {
+		return Fetched{}, err
 	}
 	if fetched.FileName == "" {
 		fetched.FileName = fileName(request.URL, response.Header, fetched.Declared, fetched.Detected)
@@ -123,29 +127,18 @@ func fetch(ctx context.Context, client *http.Client, request *http.Request, into
 	return fetched, nil
 }
 
-// unpack keeps the content of a Document object that was filled in, in its place, and says whether it was one.
-func (t *temporary) unpack(ctx context.Context) (Fetched, bool, error) {
-	object, err := t.content()
-	if err != nil {
-		return Fetched{}, false, err
+// limited is a reader that fails with ErrTooLarge after so many bytes.
+type limited struct {
+	io.Reader
+	left int64
+}
+
+func (l *limited) Read(p []byte) (int, error) {
+	n, err := l.Reader.Read(p)
+	if l.left -= int64(n); l.left < 0 {
+		return 0, ErrTooLarge
 	}
-	inner, err := t.files.temporary(t.name, newName())
-	if err != nil {
-		return Fetched{}, false, err
-	}
-	defer inner.discard()
-	declared, name, err := DecodeObject(object,
-		func(content io.Reader) error { return inner.fill(ctx, content, MaxSize) })
-	var other *ObjectError
-	if errors.As(err, &other) {
-		return Fetched{}, false, nil
-	}
-	if err != nil {
-		return Fetched{}, false, err
-	}
-	inner.path = t.path
-	blob, err := inner.keep()
-	return Fetched{Blob: blob, Declared: mediaType(declared), FileName: name}, true, err
+	return n, err
 }
 
 // decompressed gives the body as the file was before Content-Encoding: object stores send what was uploaded compressed

@@ -212,8 +212,8 @@ func TestFetchCap(t *testing.T) {
 		},
 		"other JSON": func(w http.ResponseWriter, size int64) error {
 			w.Header().Set("Content-Type", "application/json")
-			_, err := io.WriteString(w, `"`+strings.Repeat(" ", int(size-2))+`"`)
-			return err
+			_, _ = io.WriteString(w, `"`+strings.Repeat(" ", int(size-2))+`"`) // the first request ends at the first byte
+			return nil
 		},
 	} {
 		fetched, err := fetchFrom(t, files, "/secret", func(w http.ResponseWriter, _ *http.Request) {

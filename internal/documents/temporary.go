@@ -23,9 +23,9 @@ type temporary struct {
 	digest
 }
 
-// temporary makes a file that becomes the one of a name. It lies where one of another name would meanwhile.
-func (f *Files) temporary(name, where string) (*temporary, error) {
-	path, err := f.path(where)
+// temporary makes a file that becomes the one of a name.
+func (f *Files) temporary(name string) (*temporary, error) {
+	path, err := f.path(name)
 	if err != nil {
 		return nil, err
 	}
@@ -52,18 +52,6 @@ func (t *temporary) fill(ctx context.Context, r io.Reader, limit int64) error {
 		return fmt.Errorf("writing a document: %w", full(err))
 	}
 	return nil
-}
-
-// content is what was filled in, from the start.
-func (t *temporary) content() (io.Reader, error) {
-	if _, err := t.file.Seek(0, io.SeekStart); err != nil {
-		return nil, fmt.Errorf("reading back a document: %w", err)
-	}
-	content, _, err := t.files.opened(t.name, t.file)
-	if err != nil {
-		return nil, fmt.Errorf("reading back a document: %w", err)
-	}
-	return content, nil
 }
 
 // keep makes the file durable and gives it its name. Syncing the folder covers the name, syncing the root a folder

@@ -15,7 +15,7 @@ import (
 // the file and the folder are synced. On an error nothing is left. Errors: ErrTooLarge, ErrFull, those of r and of ctx,
 // all wrapped.
 func (f *Files) Put(ctx context.Context, name string, r io.Reader, limit int64) (Blob, error) {
-	t, err := f.temporary(name, name)
+	t, err := f.temporary(name)
 	if err != nil {
 		return Blob{}, err
 	}
