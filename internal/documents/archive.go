@@ -58,11 +58,19 @@ type Progress struct {
 // is stored once. An error means that the store can't be used; a failed attempt is no error, but in the store and in
 // the progress.
 func (a *Archive) Fetch(ctx context.Context, e *hiring.Export) (Progress, error) {
-	return a.FetchWithin(ctx, e, placeWithin)
+	return a.fetch(ctx, e, placeWithin)
 }
 
-// FetchWithin is Fetch for a caller that can wait so long for its turn.
-func (a *Archive) FetchWithin(ctx context.Context, e *hiring.Export, patience time.Duration) (Progress, error) {
+// FetchInLine is Fetch for one of many exports of a caller that can wait so long for its turn.
+func (a *Archive) FetchInLine(ctx context.Context, e *hiring.Export, patience time.Duration) (Progress, error) {
+	leave, ok := a.places.queue(ctx, e.Tenant, patience)
+	if ok {
+		defer leave()
+	}
+	return a.fetch(ctx, e, patience)
+}
+
+func (a *Archive) fetch(ctx context.Context, e *hiring.Export, patience time.Duration) (Progress, error) {
 	docs, err := a.documents(ctx, e)
 	if err != nil {
 		return Progress{}, err
@@ -91,17 +99,31 @@ func (a *Archive) run(ctx context.Context, e *hiring.Export, docs []*hiring.Docu
 	due := slices.DeleteFunc(slices.Clone(docs), func(d *hiring.Document) bool { return !a.due(d) })
 	slices.SortStableFunc(due, func(one, other *hiring.Document) int { return cmp.Compare(one.Tries, other.Tries) })
 	last := a.Now().Add(fetchRun)
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(fetchAtOnce)
-	for _, d := range due {
-		group.Go(func() error {
-			if a.Now().After(last) {
-				return nil // it comes first the next time
-			}
-			return a.attempt(ctx, e, d)
-		})
+	for turn := range slices.Chunk(due, rowsAtOnce) {
+		if a.Now().After(last) {
+			break // they come first the next time
+		}
+		// Inserted first: the sweep removes the files after a crash, or after an error that leaves open whether their rows
+		// were written.
+		names, err := a.BeginUploads(ctx, len(turn))
+		if err != nil {
+			return fmt.Errorf("noting documents that are to be fetched: %w", err)
+		}
+		group, ctx := errgroup.WithContext(ctx)
+		group.SetLimit(fetchAtOnce)
+		for n, d := range turn {
+			group.Go(func() error {
+				if a.Now().After(last) {
+					return nil
+				}
+				return a.attempt(ctx, e, d, names[n])
+			})
+		}
+		if err := group.Wait(); err != nil {
+			return err
+		}
 	}
-	return group.Wait()
+	return nil
 }
 
 func (a *Archive) due(d *hiring.Document) bool {
@@ -178,8 +200,8 @@ func (a *Archive) attachments(ctx context.Context, e *hiring.Export) (*schemas.D
 	return doc, nil
 }
 
-// attempt makes one attempt at a document and writes what came of it.
-func (a *Archive) attempt(ctx context.Context, e *hiring.Export, d *hiring.Document) error {
+// attempt makes one attempt at a document and writes what came of it. name is the upload to fetch it into.
+func (a *Archive) attempt(ctx context.Context, e *hiring.Export, d *hiring.Document, name string) error {
 	now := a.Now()
 	left := e.DocumentsTill.Sub(now)
 	if left <= 0 {
@@ -187,17 +209,11 @@ func (a *Archive) attempt(ctx context.Context, e *hiring.Export, d *hiring.Docum
 		if d.Reason == "" {
 			d.Reason = "the document's URL ended before the gateway could fetch it: have the candidate exported again"
 		}
-		return a.finish(ctx, d, "", left, true)
+		return a.finish(ctx, d, name, left, true)
 	}
 	c := a.InForce.Current()
 	if c == nil {
 		return errors.New("the gateway is stopping")
-	}
-	// Inserted first: the sweep removes the file after a crash, or after an error that leaves open whether its row was
-	// written.
-	name, err := a.BeginUpload(ctx)
-	if err != nil {
-		return fmt.Errorf("noting a document that is to be fetched: %w", err)
 	}
 	limited, cancel := context.WithTimeout(ctx, left)
 	defer cancel()
@@ -242,12 +258,11 @@ func (a *Archive) failed(d *hiring.Document, failure *FetchError, left time.Dura
 	}
 }
 
-// finish writes a document and counts it when it is final. name is the upload that it was fetched into; empty: there
-// was no attempt.
+// finish writes a document and counts it when it is final. name is the upload that it was fetched into.
 func (a *Archive) finish(ctx context.Context, d *hiring.Document, name string, left time.Duration, expired bool) error {
 	var changed bool
 	err := a.Store.Write(ctx, func(tx *store.Tx) (err error) {
-		if changed, err = tx.UpdateDocument(d); err != nil || !changed || name == "" {
+		if changed, err = tx.UpdateDocument(d); err != nil || !changed {
 			return err
 		}
 		return ClaimUpload(tx, name)
@@ -256,9 +271,6 @@ func (a *Archive) finish(ctx context.Context, d *hiring.Document, name string, l
 		return fmt.Errorf("writing a document: %w", err)
 	}
 	if !changed { // another node fetched it meanwhile
-		if name == "" {
-			return nil
-		}
 		return a.DiscardUploads(ctx, []string{name})
 	}
 	switch d.State {

@@ -16,6 +16,9 @@ const (
 	placeWithin = 2 * time.Second
 	// placeAgain is how much later it is retried, at least; at most twice as much.
 	placeAgain = 15 * time.Second
+	// lineFor is how many exports of groups wait for each place. The others wait in front of the line, so that a single
+	// export that comes meanwhile finds its place within placeWithin.
+	lineFor = 2
 )
 
 // places limits how many exports are fetched at once, fairly among tenants: one whose services hang can't block the
@@ -25,14 +28,28 @@ const (
 type places struct {
 	once    sync.Once
 	pool    *fair.Pool
+	line    *fair.Pool
 	exports sync.Map // those that have a place or wait for one, each with what is closed once it is through
+}
+
+func (p *places) ready() {
+	p.once.Do(func() { p.pool, p.line = fair.NewPool(exportsAtOnce), fair.NewPool(lineFor*exportsAtOnce) })
+}
+
+// queue waits until an export of a group is among the next of its tenant, no longer than within.
+func (p *places) queue(ctx context.Context, tenant string, within time.Duration) (leave func(), ok bool) {
+	p.ready()
+	if !p.line.Acquire(ctx, tenant, 1, within) {
+		return nil, false
+	}
+	return func() { p.line.Release(tenant, 1) }, true
 }
 
 // acquire waits for a place, no longer than within. ok is false where there is none, or where the export has one
 // already; otherwise release releases it.
 func (p *places) acquire(ctx context.Context, tenant string, export int64,
 	within time.Duration) (release func(), ok bool) {
-	p.once.Do(func() { p.pool = fair.NewPool(exportsAtOnce) })
+	p.ready()
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	through := make(chan struct{})

@@ -50,9 +50,28 @@ func (a *Archive) Sweep(ctx context.Context, before time.Time) error {
 
 // BeginUpload inserts an upload, and returns the name to store the file under.
 func (a *Archive) BeginUpload(ctx context.Context) (name string, err error) {
-	name, now := a.Files.NewName(), a.Now()
-	err = a.Store.Write(ctx, func(tx *store.Tx) error { return tx.InsertUpload(name, now) })
-	return name, err
+	names, err := a.BeginUploads(ctx, 1)
+	if err != nil {
+		return "", err
+	}
+	return names[0], nil
+}
+
+// BeginUploads inserts n uploads, and returns the names to store their files under.
+func (a *Archive) BeginUploads(ctx context.Context, n int) ([]string, error) {
+	names, now := make([]string, n), a.Now()
+	for n := range names {
+		names[n] = a.Files.NewName()
+	}
+	err := a.Store.Write(ctx, func(tx *store.Tx) error {
+		for _, name := range names {
+			if err := tx.InsertUpload(name, now); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return names, err
 }
 
 // ClaimUpload claims the file of an upload for a row that the transaction writes. It fails when the sweep came first.

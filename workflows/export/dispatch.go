@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	starters     = 8
+	starters     = 3
 	offersAtOnce = 10_000
 	measureEvery = time.Second
 	// tenantsEvery is after how many of these the tenants are measured: that takes a question for each.

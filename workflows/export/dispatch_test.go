@@ -278,7 +278,7 @@ func TestNothingIsStartedTwice(t *testing.T) {
 	goOn := sync.OnceFunc(func() { close(slow) })
 	t.Cleanup(goOn)
 	var all []*hiring.Export
-	for n := range 8 { // as many as there are starters
+	for n := range 3 { // as many as there are starters
 		all = append(all, b.accept(fmt.Sprint("slow-", n)))
 		d.Offer(all[n])
 		<-busy

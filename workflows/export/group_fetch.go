@@ -88,7 +88,7 @@ func (g *groupFetch) member(id int64) *hiring.Export {
 func (g *groupFetch) lane(id int64) (string, int) { return g.member(id).Tenant, fetchLane }
 
 func (g *groupFetch) step(ctx context.Context, id int64) turn {
-	progress, err := g.a.Archive.FetchWithin(ctx, g.member(id), fetchPatience)
+	progress, err := g.a.Archive.FetchInLine(ctx, g.member(id), fetchPatience)
 	switch {
 	case err != nil:
 		return turn{until: g.a.Now().Add(gateDelay)}
