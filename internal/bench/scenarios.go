@@ -119,7 +119,8 @@ func (b *bench) hang(body []byte) error {
 	}
 	defer hangs.close()
 	const perSecond, rounds = 100, 4
-	l := flowLoad{exports: perSecond * int(b.during.Seconds()), connections: 16, perSecond: perSecond, tenants: 50, body: body}
+	l := flowLoad{exports: perSecond * int(b.during.Seconds()), connections: 16, perSecond: perSecond, tenants: 50,
+		body: body}
 	var without, with flowed
 	for range rounds {
 		one, err := answers.run(l)

@@ -141,7 +141,8 @@ func (d *Dispatcher) startGroup(ctx context.Context, members []*hiring.Export, i
 	if len(tenants) > 1 {
 		of, priority = fmt.Sprintf("%d tenants", len(tenants)), workflows.PriorityOf("", workflows.Received)
 	}
-	o := startOptions(hiring.GroupWorkflowID(members[0].Group), fmt.Sprintf("%d exports of %s", len(members), of), priority)
+	summary := fmt.Sprintf("%d exports of %s", len(members), of)
+	o := startOptions(hiring.GroupWorkflowID(members[0].Group), summary, priority)
 	if in.Attributes {
 		o.TypedSearchAttributes = temporal.NewSearchAttributes(workflows.AttributeEvent.ValueSet(webhook.EventExport),
 			workflows.AttributeTenant.ValueSet(fitting(tenants)), workflows.AttributeExport.ValueSet(fitting(keys)))
