@@ -1,6 +1,7 @@
 package hiring_test
 
 import (
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -64,4 +65,16 @@ func TestSecretsDoNotPrint(t *testing.T) {
 		require.NotEqual(t, setting, i.Setting())
 		i = before
 	}
+}
+
+func TestSecretsOfAnIntegrationAreValidated(t *testing.T) {
+	t.Parallel()
+	i := hiring.Integration{Name: "hris", URL: "https://hr.example/in", Secret: "new", InFlight: 1, Documents: hiring.Rehost}
+	require.NoError(t, i.Validate())
+	i.FormerSecret = "old"
+	require.NoError(t, i.Validate())
+	i.FormerSecret = "new"
+	require.ErrorContains(t, i.Validate(), "the former secret is the secret itself")
+	i.FormerSecret = hiring.Secret(strings.Repeat("s", 4<<10+1))
+	require.ErrorContains(t, i.Validate(), "longer than 4096 bytes")
 }

@@ -100,15 +100,18 @@ func ParseDocumentMode(s string) (DocumentMode, error) {
 
 // Integration is where a tenant's exports go.
 type Integration struct {
-	Row       Row // of a stored integration; version 0: it is declared in the configuration
-	Tenant    string
-	Name      string
-	URL       string // the contract's {webhook_url}
-	Secret    Secret
-	Documents DocumentMode
-	Retry     []time.Duration // gaps between attempts; empty: the default schedule
-	InFlight  int             // cap of attempts at once
-	Verify    bool            // false only for a system of the operator's own, in the Caddyfile
+	Row    Row // of a stored integration; version 0: it is declared in the configuration
+	Tenant string
+	Name   string
+	URL    string // the contract's {webhook_url}
+	Secret Secret
+	// FormerSecret signs beside Secret, or in its place until VERIFY is answered with that: during a rotation. Empty:
+	// there is none.
+	FormerSecret Secret
+	Documents    DocumentMode
+	Retry        []time.Duration // gaps between attempts; empty: the default schedule
+	InFlight     int             // cap of attempts at once
+	Verify       bool            // false only for a system of the operator's own, in the Caddyfile
 	// StandardWebhooks adds the signature set of the Standard Webhooks specification to the contract's.
 	StandardWebhooks bool
 }
@@ -127,8 +130,18 @@ func ValidateIntegrationName(s string) error {
 
 // Setting identifies what a verification vouches for: tenant, name, URL and secret. A change of any of them asks for a
 // new VERIFY; a restart with the same does not. It is keyed by the secret, so that it tells nothing about it.
-func (i *Integration) Setting() []byte {
-	mac := hmac.New(sha256.New, []byte(i.Secret.Reveal()))
+func (i *Integration) Setting() []byte { return i.settingWith(i.Secret) }
+
+// FormerSetting is Setting with the former secret; nil without one.
+func (i *Integration) FormerSetting() []byte {
+	if i.FormerSecret == "" {
+		return nil
+	}
+	return i.settingWith(i.FormerSecret)
+}
+
+func (i *Integration) settingWith(secret Secret) []byte {
+	mac := hmac.New(sha256.New, []byte(secret.Reveal()))
 	for _, part := range []string{i.Tenant, i.Name, i.URL} {
 		var n [8]byte
 		binary.BigEndian.PutUint64(n[:], uint64(len(part)))

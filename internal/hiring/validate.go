@@ -75,6 +75,14 @@ func (i *Integration) Validate() error {
 	if err := i.Secret.Validate(); err != nil {
 		return err
 	}
+	if i.FormerSecret != "" {
+		if err := i.FormerSecret.Validate(); err != nil {
+			return err
+		}
+		if i.FormerSecret == i.Secret {
+			return errors.New("the former secret is the secret itself: leave it out, or write the one before it")
+		}
+	}
 	_, err := ParseDocumentMode(string(i.Documents))
 	return err
 }

@@ -18,6 +18,9 @@ type IntegrationStatus struct {
 	RemovedAt time.Time // when one of this name was removed last, with whatever setting; zero: never
 	// ByOperator is set where an operator disabled it: no answer of the partner and no other setting changes that.
 	ByOperator bool
+	// ByFormer is set where VERIFY was answered with the former secret, and not yet with the present one: exports go on,
+	// signed with the former one.
+	ByFormer bool
 
 	kept kept
 }
@@ -27,12 +30,13 @@ type kept struct {
 	setting    []byte // nil: nothing
 	state      hiring.IntegrationState
 	byOperator bool
+	former     []byte // the setting with the former secret, where VERIFY was answered with that; nil: it was not
 }
 
 // Deliverable reports whether exports may go to an integration: it answered VERIFY, or is the operator's own, and is not
 // disabled.
 func (s IntegrationStatus) Deliverable(i *hiring.Integration) bool {
-	return s.State == hiring.Configured || !i.Verify && s.State == hiring.NotConfigured
+	return s.State == hiring.Configured || s.ByFormer || !i.Verify && s.State == hiring.NotConfigured
 }
 
 // IntegrationStatus reads where an integration stands with its present setting; not configured when it was never
@@ -57,7 +61,7 @@ func (tx *Tx) IntegrationStatus(i *hiring.Integration) (s IntegrationStatus, err
 	return s.with(i), nil
 }
 
-const statusColumns = `setting, state, reason, attempts, updated_at, removed_at, by_operator`
+const statusColumns = `setting, state, reason, attempts, updated_at, removed_at, by_operator, former`
 
 const selectStatus = `SELECT ` + statusColumns + ` FROM integration_states
 	WHERE tenant = $1 AND integration = $2`
@@ -65,7 +69,7 @@ const selectStatus = `SELECT ` + statusColumns + ` FROM integration_states
 // fields are where the columns of selectStatus go.
 func (s *IntegrationStatus) fields() []any {
 	return []any{&s.kept.setting, &s.State, &s.Reason, &s.Attempts, moment{&s.UpdatedAt}, moment{&s.RemovedAt},
-		&s.ByOperator}
+		&s.ByOperator, &s.kept.former}
 }
 
 func scanStatus(r row) (s IntegrationStatus, err error) {
@@ -88,12 +92,26 @@ func (db *DB) IsIntegrationRemoved(ctx context.Context, tenant, name string) (bo
 // declared in the configuration is there, also where a stored one of its name and setting was removed before.
 func (s IntegrationStatus) with(i *hiring.Integration) IntegrationStatus {
 	s.kept.state, s.kept.byOperator = s.State, s.ByOperator
+	present, former := i.Setting(), i.FormerSetting()
+	takenBack := bytes.Equal(s.kept.former, present) // the rotation was
+	if former == nil || !bytes.Equal(s.kept.former, former) {
+		s.kept.former = nil
+		if former != nil && bytes.Equal(s.kept.setting, former) && s.State == hiring.Configured {
+			s.kept.former = former
+		}
+	}
 	declaredAgain := s.State == hiring.Removed && i.Row.Version == 0
-	if s.ByOperator || bytes.Equal(s.kept.setting, i.Setting()) && !declaredAgain {
+	switch {
+	case s.ByOperator:
 		return s
+	case bytes.Equal(s.kept.setting, present) && !declaredAgain:
+		s.ByFormer = s.State == hiring.NotConfigured && s.kept.former != nil
+		return s
+	case takenBack:
+		return IntegrationStatus{State: hiring.Configured, UpdatedAt: s.UpdatedAt, RemovedAt: s.RemovedAt, kept: s.kept}
 	}
 	return IntegrationStatus{State: hiring.NotConfigured, Reason: "VERIFY was not sent yet", RemovedAt: s.RemovedAt,
-		kept: s.kept}
+		ByFormer: s.kept.former != nil, kept: s.kept}
 }
 
 // ListIntegrationStatuses are where all integrations stand.
@@ -114,11 +132,12 @@ func (db *DB) ListIntegrationStatuses(ctx context.Context) (IntegrationStatuses,
 
 const upsertIntegrationStatus = `
 	INSERT INTO integration_states (tenant, integration, ` + statusColumns + `)
-	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
 	ON CONFLICT (tenant, integration) DO UPDATE
 	SET setting = excluded.setting, state = excluded.state, reason = excluded.reason,
 		attempts = excluded.attempts, updated_at = excluded.updated_at, removed_at = COALESCE(excluded.removed_at,
-		integration_states.removed_at), by_operator = excluded.by_operator`
+		integration_states.removed_at), by_operator = excluded.by_operator,
+		former = excluded.former`
 
 func (s IntegrationStatus) values(i *hiring.Integration) []any {
 	var removedAt time.Time
@@ -126,7 +145,7 @@ func (s IntegrationStatus) values(i *hiring.Integration) []any {
 		removedAt = s.UpdatedAt
 	}
 	return []any{i.Tenant, i.Name, i.Setting(), string(s.State), s.Reason, s.Attempts, micros(s.UpdatedAt),
-		micros(removedAt), s.ByOperator}
+		micros(removedAt), s.ByOperator, s.kept.former}
 }
 
 // UpsertIntegrationStatus writes where an integration stands with its present setting, whatever was known before.
@@ -139,7 +158,7 @@ func (tx *Tx) UpsertIntegrationStatus(i *hiring.Integration, s IntegrationStatus
 // or removed.
 func (tx *Tx) UpdateIntegrationStatus(i *hiring.Integration, from, to IntegrationStatus) (bool, error) {
 	return tx.changed(upsertIntegrationStatus+`
-		WHERE integration_states.setting = $10 AND integration_states.state = $11
-			AND integration_states.by_operator = $12`,
+		WHERE integration_states.setting = $11 AND integration_states.state = $12
+			AND integration_states.by_operator = $13`,
 		append(to.values(i), from.kept.setting, string(from.kept.state), from.kept.byOperator)...)
 }

@@ -112,3 +112,58 @@ func TestDisabledByAnOperatorStays(t *testing.T) {
 		require.Equal(t, hiring.NotConfigured, read(i).State)
 	})
 }
+
+// While the secret of an integration is changed, the former one keeps exports going for as long as it is configured, also
+// when VERIFY fails with the new one, and wherever the change is taken back.
+func TestFormerSecretKeepsExportsGoing(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, db *store.DB) {
+		before := &hiring.Integration{Tenant: "acme", Name: "hris", URL: "https://hr.example/in", Secret: "old", Verify: true}
+		during, after, elsewhere := *before, *before, *before
+		during.Secret, during.FormerSecret = "new", "old"
+		after.Secret = "new"
+		elsewhere.Secret, elsewhere.FormerSecret, elsewhere.URL = "new", "old", "https://hr.example/other"
+		read := func(i *hiring.Integration) store.IntegrationStatus {
+			s, err := db.IntegrationStatus(t.Context(), i)
+			require.NoError(t, err)
+			all, err := db.ListIntegrationStatuses(t.Context())
+			require.NoError(t, err)
+			require.Equal(t, s, all.Of(i))
+			return s
+		}
+		answer := func(i *hiring.Integration, state hiring.IntegrationState, reason string) {
+			asked := read(i)
+			next := asked
+			next.State, next.Reason, next.Attempts, next.UpdatedAt = state, reason, asked.Attempts+1, noon
+			require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error {
+				moved, err := tx.UpdateIntegrationStatus(i, asked, next)
+				require.True(t, moved)
+				return err
+			}))
+		}
+		require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error {
+			return tx.UpsertIntegrationStatus(before, store.IntegrationStatus{State: hiring.NotConfigured, UpdatedAt: noon})
+		}))
+		require.False(t, read(&during).Deliverable(&during), "the former secret was never verified")
+		answer(before, hiring.Configured, "")
+
+		for attempts := range 3 {
+			s := read(&during)
+			require.Equal(t, []any{hiring.NotConfigured, true, attempts}, []any{s.State, s.ByFormer, s.Attempts})
+			require.True(t, s.Deliverable(&during))
+			answer(&during, hiring.NotConfigured, "VERIFY was answered 401; it must be exactly 200")
+		}
+		require.False(t, read(&after).Deliverable(&after), "the former secret is not configured any more")
+		require.False(t, read(&elsewhere).Deliverable(&elsewhere), "another address was never verified")
+		require.Equal(t, hiring.Configured, read(before).State, "the rotation was taken back, or not begun on this node")
+
+		answer(&during, hiring.Configured, "")
+		for _, i := range []*hiring.Integration{before, &during, &after} {
+			s := read(i)
+			require.Equal(t, []any{hiring.Configured, false}, []any{s.State, s.ByFormer})
+		}
+		answer(&after, hiring.Disabled, "it answered 410")
+		require.Equal(t, hiring.Disabled, read(&during).State)
+		require.False(t, read(before).Deliverable(before))
+	})
+}

@@ -60,7 +60,8 @@ func putSecrets(t *testing.T, db *DB, names ...string) {
 			if err := tx.UpsertTenant(&hiring.Tenant{Name: name, Secrets: []hiring.Secret{hiring.Secret(name + "-hunter2")}}, secretsNoon); err != nil {
 				return err
 			}
-			i := &hiring.Integration{Tenant: name, Name: "hris", URL: "https://hr.example/in/" + name, Secret: hiring.Secret(name + "-hunter3"), Documents: hiring.Rehost}
+			i := &hiring.Integration{Tenant: name, Name: "hris", URL: "https://hr.example/in/" + name, Secret: hiring.Secret(name + "-hunter3"),
+				FormerSecret: hiring.Secret(name + "-hunter4"), Documents: hiring.Rehost}
 			if err := tx.UpsertIntegration(i, secretsNoon); err != nil {
 				return err
 			}
@@ -79,6 +80,7 @@ func requireSecrets(t *testing.T, db *DB, tenants int) {
 		require.Equal(t, []string{one.Name + "-hunter2"}, one.SigningKeys())
 		require.Len(t, one.Integrations, 1)
 		require.Equal(t, one.Name+"-hunter3", one.Integrations[0].Secret.Reveal())
+		require.Equal(t, one.Name+"-hunter4", one.Integrations[0].FormerSecret.Reveal())
 		require.Equal(t, "https://hr.example/in/"+one.Name, one.Integrations[0].URL)
 	}
 }
@@ -115,7 +117,7 @@ func TestSecretsAreSealed(t *testing.T) {
 		putSecrets(t, db, "acme", "globex")
 		requireSecrets(t, db, 2)
 		rows := secretRows(t, db)
-		require.Len(t, rows, 6)
+		require.Len(t, rows, 8)
 		for _, one := range rows {
 			require.True(t, one.sealed())
 			require.NotRegexp(t, "hunter|hr.example", string(one.kept))
@@ -146,6 +148,7 @@ func TestSecretsAreBoundToTheirRow(t *testing.T) {
 			`UPDATE integrations SET secret = (SELECT t.secrets FROM tenants t WHERE t.name = 'b-2') WHERE tenant = 'b-2'`,
 			`UPDATE integrations SET url = (SELECT i.url FROM integrations i WHERE i.tenant = 'a-3') WHERE tenant = 'b-3'`,
 			`UPDATE integrations SET url = secret WHERE tenant = 'b-4'`,
+			`UPDATE integrations SET former_secret = secret WHERE tenant = 'b-5'`,
 		} {
 			one, other := fmt.Sprint("a-", n), fmt.Sprint("b-", n)
 			putSecrets(t, db, one, other)
@@ -188,7 +191,7 @@ func TestResealing(t *testing.T) {
 			requireSecrets(t, db, n)
 			resealed, err := db.Reencrypt(t.Context(), v)
 			require.NoError(t, err)
-			require.Equal(t, 3*n, resealed)
+			require.Equal(t, 4*n, resealed)
 			require.NoError(t, db.CheckSecrets(t.Context(), v.Newest()))
 			rows := secretRows(t, db)
 			db.Commits()
@@ -218,7 +221,7 @@ func TestSavedDuringAReload(t *testing.T) {
 		requireSecrets(t, db, 1)
 		resealed, err := db.Reencrypt(t.Context(), v)
 		require.NoError(t, err)
-		require.Equal(t, 3, resealed)
+		require.Equal(t, 4, resealed)
 		require.ErrorIs(t, db.CheckSecrets(t.Context(), none), ErrSealed)
 
 		next := vaultOf(t, newestKey, formerKey)
@@ -256,7 +259,7 @@ func TestResealingGoesOn(t *testing.T) {
 		requireSecrets(t, db, n)
 		resealed, err = db.Reencrypt(t.Context(), v)
 		require.NoError(t, err)
-		require.Equal(t, 3*n, resealed)
+		require.Equal(t, 4*n, resealed)
 		require.NoError(t, db.CheckSecrets(t.Context(), v.Newest()))
 	})
 }
@@ -324,7 +327,7 @@ func TestAllIntegrationsOfATenantAreSealed(t *testing.T) {
 		require.NoError(t, db.CheckSecrets(t.Context(), none))
 		resealed, err := db.Reencrypt(t.Context(), swap(t, db, formerKey))
 		require.NoError(t, err)
-		require.Equal(t, 2*(n+2)+2, resealed)
+		require.Equal(t, 2*(n+2)+2+2, resealed)
 	})
 }
 
@@ -349,7 +352,7 @@ func TestResealingPassesOverWhatItCantOpen(t *testing.T) {
 		third := swap(t, db, "a third text of more than thirty-two characters", newestKey)
 		resealed, err = db.Reencrypt(t.Context(), third)
 		require.ErrorIs(t, err, ErrSealed)
-		require.Equal(t, 4, resealed)
+		require.Equal(t, 5, resealed)
 	})
 }
 

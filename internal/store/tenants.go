@@ -51,18 +51,25 @@ func (tx *Tx) UpsertIntegration(i *hiring.Integration, now time.Time) error {
 	if err != nil {
 		return fmt.Errorf("sealing the address of an integration: %w", err)
 	}
+	var former []byte
+	if i.FormerSecret != "" {
+		if former, err = of.seal(integrationFormerSecrets, tx.db.vaults, wrapBody([]byte(i.FormerSecret.Reveal()))); err != nil {
+			return fmt.Errorf("sealing the former secret of an integration: %w", err)
+		}
+	}
 	gaps := make([]string, len(i.Retry))
 	for n, gap := range i.Retry {
 		gaps[n] = gap.String()
 	}
 	return tx.upsertDirectory(&i.Row, now, `
 		INSERT INTO integrations (version, created_at, updated_at, tenant, name, url, secret, documents,
-		standard_webhooks, in_flight, retry)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT DO NOTHING`, `
+		standard_webhooks, in_flight, retry, former_secret)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) ON CONFLICT DO NOTHING`, `
 		UPDATE integrations SET version = $1, created_at = $2, updated_at = $3, url = $6, secret = $7, documents = $8,
 		standard_webhooks = $9,
-			in_flight = $10, retry = $11 WHERE tenant = $4 AND name = $5 AND created_at = $2 AND version = $12`,
-		i.Tenant, i.Name, url, secret, string(i.Documents), i.StandardWebhooks, i.InFlight, strings.Join(gaps, " "))
+			in_flight = $10, retry = $11, former_secret = $12
+			WHERE tenant = $4 AND name = $5 AND created_at = $2 AND version = $13`,
+		i.Tenant, i.Name, url, secret, string(i.Documents), i.StandardWebhooks, i.InFlight, strings.Join(gaps, " "), former)
 }
 
 // upsertDirectory inserts or updates a row whose first columns are version and times.
@@ -143,7 +150,7 @@ func (db *DB) ListTenants(ctx context.Context) ([]*hiring.Tenant, error) {
 		return nil, err
 	}
 	err = eachPage(ctx, db, scanIntegration, func(last integrationRow) []any { return []any{last.Tenant, last.Name} },
-		MaxPage, `SELECT tenant, name, url, secret,
+		MaxPage, `SELECT tenant, name, url, secret, former_secret,
 		documents, standard_webhooks, in_flight, retry, version, created_at, updated_at
 		FROM integrations WHERE (tenant, name) > ($1, $2) ORDER BY tenant, name LIMIT $3`,
 		func(page []integrationRow) error {
@@ -169,7 +176,7 @@ type (
 	}
 	integrationRow struct {
 		hiring.Integration
-		secret, url []byte
+		secret, former, url []byte
 	}
 )
 
@@ -207,7 +214,7 @@ func (k tenantRow) open(o opener) (*hiring.Tenant, error) {
 func scanIntegration(r row) (one integrationRow, err error) {
 	i := &one.Integration
 	var gaps string
-	if err := r.Scan(&i.Tenant, &i.Name, &one.url, &one.secret, &i.Documents, &i.StandardWebhooks, &i.InFlight, &gaps,
+	if err := r.Scan(&i.Tenant, &i.Name, &one.url, &one.secret, &one.former, &i.Documents, &i.StandardWebhooks, &i.InFlight, &gaps,
 		&i.Row.Version,
 		moment{&i.Row.CreatedAt}, moment{&i.Row.UpdatedAt}); err != nil {
 		return one, err
@@ -234,5 +241,12 @@ func (k integrationRow) open(o opener) (*hiring.Integration, error) {
 		return nil, err
 	}
 	k.Secret, k.URL = hiring.Secret(secret), string(url)
+	if k.former != nil {
+		former, err := secretRow{k.Integration.Tenant, k.Name, k.former}.openSecret(integrationFormerSecrets, o)
+		if err != nil {
+			return nil, err
+		}
+		k.FormerSecret = hiring.Secret(former)
+	}
 	return &k.Integration, nil
 }

@@ -28,8 +28,10 @@ const (
 type Delivery struct {
 	URL    string
 	Secret string
-	Event  string // EventExport or EventVerify
-	Body   []byte
+	// OtherSecret makes a second signature of Standard Webhooks, during a rotation; empty: there is none.
+	OtherSecret string
+	Event       string // EventExport or EventVerify
+	Body        []byte
 
 	UUID          []byte
 	Link          []byte
@@ -116,7 +118,7 @@ func (n Names) request(ctx context.Context, d Delivery, at time.Time) (*http.Req
 		put(req.Header, n.ExportContext, d.ExportContext)
 	}
 	if d.WebhookID != "" {
-		signStandard(req.Header, d.Secret, d.WebhookID, at, d.Body)
+		signStandard(req.Header, d.WebhookID, at, d.Body, d.Secret, d.OtherSecret)
 	}
 	return req, nil
 }

@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"cmp"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
@@ -10,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/hiregate/hiregate/internal/hiring"
 )
 
 // The headers of the Standard Webhooks specification (standardwebhooks.com, version 1.0.0), spelled as they go onto the
@@ -22,6 +25,11 @@ const (
 
 // standardPrefix marks a secret whose rest is the key in base64.
 const standardPrefix = "whsec_"
+
+// ValidateStandardSecrets is ValidateStandardSecret for the secrets of an integration.
+func ValidateStandardSecrets(i *hiring.Integration) error {
+	return cmp.Or(ValidateStandardSecret(i.Secret.Reveal()), ValidateStandardSecret(i.FormerSecret.Reveal()))
+}
 
 // ValidateStandardSecret says what is wrong with a secret that Standard Webhooks signatures are to be made with, or
 // nil.
@@ -58,8 +66,15 @@ func SignStandard(secret, id string, at time.Time, body []byte) string {
 	return "v1," + base64.StdEncoding.EncodeToString(h.Sum(nil))
 }
 
-func signStandard(h http.Header, secret, id string, at time.Time, body []byte) {
+// signStandard sets the headers, with a signature for each secret that is not empty, separated by spaces.
+func signStandard(h http.Header, id string, at time.Time, body []byte, secrets ...string) {
+	var signatures []string
+	for _, secret := range secrets {
+		if secret != "" {
+			signatures = append(signatures, SignStandard(secret, id, at, body))
+		}
+	}
 	h[StandardID] = []string{id}
 	h[StandardTimestamp] = []string{strconv.FormatInt(at.Unix(), 10)}
-	h[StandardSignature] = []string{SignStandard(secret, id, at, body)}
+	h[StandardSignature] = []string{strings.Join(signatures, " ")}
 }

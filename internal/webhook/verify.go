@@ -11,7 +11,7 @@ import (
 )
 
 // Verification is the VERIFY event that asks an integration whether it is there, with the signature sets it wants. Each
-// has a webhook-id of its own.
+// has a webhook-id of its own. The former secret of a rotation signs none: that would say nothing about the new one.
 func (n Names) Verification(i *hiring.Integration) Delivery {
 	d := Delivery{URL: i.URL, Secret: i.Secret.Reveal(), Event: EventVerify, Body: n.VerifyBody()}
 	if i.StandardWebhooks {

@@ -49,7 +49,7 @@ import (
 //			invalid refuse|quarantine
 //			integration <name> {
 //				url       <url>
-//				secret    <placeholder>
+//				secret    <placeholder> [<former placeholder>]
 //				documents rehost|passthrough|inline
 //				retry     <duration>…
 //				in_flight <n>
@@ -397,10 +397,18 @@ func (p *parser) integrationLine(i *Integration) (err error) {
 	case "url":
 		i.URL, err = p.text(exampleURL, func(s string) error { p.atEnd(func() error { return p.checkURL(s) }); return nil })
 	case "secret":
-		if i.Secret, err = p.argument("{env.ACME_HRIS_SECRET}"); err != nil {
-			return err
+		secrets := p.RemainingArgs()
+		if len(secrets) == 0 || len(secrets) > 2 || slices.Contains(secrets, "") {
+			return p.Err("secret takes a placeholder, followed by that of the former secret during a rotation: write, for " +
+				"example, `secret {env.ACME_HRIS_SECRET}`")
 		}
-		p.atEnd(func() error { return checkSecret(i.Secret, p.app.Dev) })
+		for _, s := range secrets {
+			p.atEnd(func() error { return checkSecret(s, p.app.Dev) })
+		}
+		i.Secret = secrets[0]
+		if len(secrets) == 2 {
+			i.FormerSecret = secrets[1]
+		}
 	case "documents":
 		i.Documents, err = p.word("rehost", func(s string) error { _, err := hiring.ParseDocumentMode(s); return err })
 	case "retry":

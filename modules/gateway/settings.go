@@ -64,6 +64,8 @@ type Integration struct {
 	URL string `json:"url"`
 	// Secret signs what is sent there: a placeholder.
 	Secret string `json:"secret"`
+	// FormerSecret is the secret before, during a rotation: a placeholder. Default: there is none.
+	FormerSecret string `json:"former_secret,omitempty"`
 	// Documents is rehost (default), passthrough or inline.
 	Documents string `json:"documents,omitempty"`
 	// Retry are the gaps between attempts, as Go durations; the last one repeats. Default: 5s 30s 2m 5m 15m 30m 1h.
@@ -275,7 +277,13 @@ func (i Integration) build(tenant string, resolve resolve, dev bool, guard *egre
 	if err != nil {
 		return nil, err
 	}
-	integration := &hiring.Integration{Tenant: tenant, Name: i.Name, URL: address, Secret: secret,
+	var former hiring.Secret
+	if i.FormerSecret != "" {
+		if former, err = secretFrom(i.FormerSecret, dev, resolve); err != nil {
+			return nil, err
+		}
+	}
+	integration := &hiring.Integration{Tenant: tenant, Name: i.Name, URL: address, Secret: secret, FormerSecret: former,
 		Documents: cmp.Or(hiring.DocumentMode(i.Documents), hiring.Rehost),
 		InFlight:  cmp.Or(i.InFlight, hiring.DefaultInFlight),
 		Verify:    !i.VerifyOff, StandardWebhooks: i.StandardWebhooks}
@@ -283,7 +291,7 @@ func (i Integration) build(tenant string, resolve resolve, dev bool, guard *egre
 		return nil, err
 	}
 	if i.StandardWebhooks {
-		if err := webhook.ValidateStandardSecret(secret.Reveal()); err != nil {
+		if err := webhook.ValidateStandardSecrets(integration); err != nil {
 			return nil, err
 		}
 	}

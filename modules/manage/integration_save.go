@@ -14,12 +14,13 @@ import (
 	"github.com/hiregate/hiregate/internal/webhook"
 )
 
-// integrationInput is what is posted or put. URL and secret stay where an edit leaves them out: nobody can read them
-// to send them back.
+// integrationInput is what is posted or put. URL and secrets stay where an edit leaves them out: nobody can read them
+// to send them back. A new secret without a former one is the only one.
 type integrationInput struct {
 	Name      string              `json:"name"`
 	URL       string              `json:"url"`
 	Secret    string              `json:"secret"`
+	Former    *string             `json:"formerSecret"` // empty: there is none any more
 	Documents hiring.DocumentMode `json:"documents"`
 	Standard  bool                `json:"standardWebhooks"`
 	InFlight  int                 `json:"inFlight"`
@@ -173,13 +174,19 @@ func (r *request) described(
 	}
 	if before != nil {
 		i.Row, i.URL, i.Secret = before.Row, cmp.Or(i.URL, before.URL), cmp.Or(i.Secret, before.Secret)
+		if in.Secret == "" {
+			i.FormerSecret = before.FormerSecret
+		}
+	}
+	if in.Former != nil {
+		i.FormerSecret = hiring.Secret(*in.Former)
 	}
 	err := i.Validate()
 	if err == nil {
 		err = r.gateway.Config.Egress.ValidateURL(i.URL)
 	}
 	if err == nil && i.StandardWebhooks {
-		err = webhook.ValidateStandardSecret(i.Secret.Reveal())
+		err = webhook.ValidateStandardSecrets(i)
 	}
 	if err == nil && len(in.Retry) > 0 {
 		i.Retry, err = webhook.ParseSchedule(in.Retry)

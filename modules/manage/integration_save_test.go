@@ -243,3 +243,40 @@ func TestEditOfADisabledIntegrationLeavesItDisabled(t *testing.T) {
 	require.Contains(t, a.body, `"disabledBy":"operator"`)
 	require.Contains(t, a.body, "they move")
 }
+
+// An edit with a former secret begins a rotation; one without secrets leaves both; an empty former secret ends it, and
+// so does a new secret alone. Each new secret is verified before it is saved.
+func TestSecretsOfAnIntegrationRotate(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.initech()
+	knows := "one"
+	address := b.partner(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		if !webhook.Verify(r.Header.Get("X-Service-Signature"), body, knows) {
+			w.WriteHeader(http.StatusUnauthorized)
+		}
+	})
+	b.must(http.StatusCreated, http.MethodPost, integrations, `{"name":"hris","url":"`+address+`/x","secret":"one"}`)
+	edit := func(status int, body string) (string, string) {
+		a := b.must(status, http.MethodPut, integrations+"/hris", body)
+		require.NotContains(t, a.body, `"one"`)
+		i, ok := b.Gateway.Config.Integration("initech", "hris")
+		require.True(t, ok)
+		if status == http.StatusOK {
+			require.Equal(t, i.FormerSecret != "", strings.Contains(a.body, `"rotating":true`))
+		}
+		return i.Secret.Reveal(), i.FormerSecret.Reveal()
+	}
+	two := func(present, former string) []string { return []string{present, former} }
+	require.Equal(t, []string{"one", ""}, two(edit(http.StatusUnprocessableEntity, `{"secret":"two","formerSecret":"one"}`)))
+	knows = "two"
+	require.Equal(t, []string{"two", "one"}, two(edit(http.StatusOK, `{"secret":"two","formerSecret":"one"}`)))
+	require.Equal(t, []string{"two", "one"}, two(edit(http.StatusOK, `{"inFlight":3}`)))
+	require.Equal(t, []string{"two", "one"}, two(edit(http.StatusUnprocessableEntity, `{"formerSecret":"two"}`)))
+	require.Equal(t, []string{"two", ""}, two(edit(http.StatusOK, `{"formerSecret":""}`)))
+	knows = "three"
+	require.Equal(t, []string{"three", "two"}, two(edit(http.StatusOK, `{"secret":"three","formerSecret":"two"}`)))
+	knows = "four"
+	require.Equal(t, []string{"four", ""}, two(edit(http.StatusOK, `{"secret":"four"}`)))
+}

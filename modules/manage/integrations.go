@@ -29,6 +29,7 @@ type integration struct {
 	URL        string              `json:"url"` // scheme and host only: the rest may be a credential
 	Documents  hiring.DocumentMode `json:"documents"`
 	Standard   bool                `json:"standardWebhooks"`
+	Rotating   bool                `json:"rotating,omitzero"` // it has a former secret, which signs as well
 	InFlight   int                 `json:"inFlight"`
 	Retry      []string            `json:"retry,omitempty"` // gaps between attempts; absent: the default schedule
 	Declared   bool                `json:"declared"`        // in the Caddyfile: it is changed there
@@ -36,12 +37,17 @@ type integration struct {
 }
 
 func integrationOf(i *hiring.Integration, s store.IntegrationStatus) integration {
-	if !i.Verify && s.State == hiring.NotConfigured {
+	switch {
+	case !i.Verify && s.State == hiring.NotConfigured:
 		s.State, s.Reason = hiring.Configured, "verify off: it is trusted without VERIFY"
+	case s.ByFormer:
+		s.State = hiring.Configured
+		s.Reason = "exports are signed with its former secret until VERIFY is answered 200 with the new one: " + s.Reason
 	}
 	shown := integration{
 		ID: i.Name, Tenant: i.Tenant, Name: i.Name, State: s.State, Reason: s.Reason, Attempts: s.Attempts,
 		UpdatedAt: s.UpdatedAt, URL: origin(i.URL), Documents: i.Documents, Standard: i.StandardWebhooks,
+		Rotating: i.FormerSecret != "",
 		InFlight: cmp.Or(i.InFlight, hiring.DefaultInFlight),
 		Declared: i.Row.Version == 0, Version: i.Row.Version,
 	}

@@ -18,8 +18,9 @@ import (
 )
 
 // send makes one attempt. Every attempt of an export at an integration sends the same bytes and the same UUID.
+// byFormer: the integration knows the former secret for sure, the present one perhaps.
 func (a *Activities) send(ctx context.Context, c *config.Config, e *hiring.Export, i *hiring.Integration,
-	mode hiring.DocumentMode) (webhook.Answer, error) {
+	mode hiring.DocumentMode, byFormer bool) (webhook.Answer, error) {
 	if err := a.Store.LoadBody(ctx, e); err != nil {
 		return webhook.Answer{}, fmt.Errorf("loading the body: %w", err)
 	}
@@ -40,8 +41,11 @@ func (a *Activities) send(ctx context.Context, c *config.Config, e *hiring.Expor
 // outgoing is what is sent to an integration of an export whose body is this one.
 func outgoing(e *hiring.Export, i *hiring.Integration, body []byte) webhook.Delivery {
 	out := webhook.Delivery{
-		URL: i.URL, Secret: i.Secret.Reveal(), Event: webhook.EventExport, Body: body,
+		URL: i.URL, Secret: i.Secret.Reveal(), OtherSecret: i.FormerSecret.Reveal(), Event: webhook.EventExport, Body: body,
 		UUID: e.UUID(), Link: e.Link, ExportContext: e.ExportContext,
+	}
+	if byFormer {
+		out.Secret, out.OtherSecret = out.OtherSecret, out.Secret
 	}
 	if i.StandardWebhooks {
 		out.WebhookID = e.Key

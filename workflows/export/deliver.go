@@ -151,7 +151,7 @@ func (a *Activities) step(ctx context.Context, e *hiring.Export, d *hiring.Deliv
 		return a.wait(ctx, e, d, closed, max(gateDelay, min(a.gates.turn(i, now), d.Till.Add(-endMargin).Sub(now))))
 	}
 	d.Documents = mode // another in the configuration, later, is for other deliveries
-	answer, err := a.send(ctx, c, e, i, mode)
+	answer, err := a.send(ctx, c, e, i, mode, status.ByFormer)
 	failpoint.Reach(failpoint.AttemptMade)
 	switch refused := new(webhook.SendError); {
 	case err != nil && !errors.As(err, &refused):

@@ -342,3 +342,33 @@ func TestHeadersArePassedOn(t *testing.T) {
 		require.NotContains(t, without, http.CanonicalHeaderKey(name))
 	}
 }
+
+// During a rotation the contract's header has the secret that the integration is known to know: the former one until
+// VERIFY is answered with the new one, then that. Standard Webhooks has a signature of each.
+func TestBothSecretsOfARotationSign(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	bodies, headers := b.record()
+	b.integration().StandardWebhooks = true
+	b.set(hiring.Configured)
+	b.integration().Secret, b.integration().FormerSecret = "new", "s"
+	for n, order := range [][]string{{"s", "new"}, {"new", "s"}} {
+		if n == 1 {
+			b.set(hiring.Configured)
+		}
+		res, _, _ := b.deliver(b.accept(fmt.Sprintf("u-%d", n)))
+		require.Equal(t, hiring.ClassDelivered, res.Class)
+		h, body := (*headers)[n], []byte((*bodies)[n])
+		require.Equal(t, webhook.Sign(order[0], body), h.Get("X-Service-Signature"))
+		at, err := strconv.ParseInt(h.Get("Webhook-Timestamp"), 10, 64)
+		require.NoError(t, err)
+		var want []string
+		for _, secret := range order {
+			want = append(want, webhook.SignStandard(secret, h.Get("Webhook-Id"), time.Unix(at, 0), body))
+		}
+		require.Equal(t, strings.Join(want, " "), h.Get("Webhook-Signature"))
+	}
+	b.integration().Secret, b.integration().FormerSecret = "third", ""
+	_, _, class := b.deliver(b.accept("u-3"))
+	require.Equal(t, string(hiring.ClassHeld), class, "no former secret keeps the gate open")
+}

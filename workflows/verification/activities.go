@@ -101,7 +101,11 @@ func (a *Activities) record(ctx context.Context, i *hiring.Integration, asked st
 		zap.Int("status", answer.Status), zap.Int("attempt", status.Attempts))
 	if !configured {
 		wait := max(webhook.Schedule(i.Retry).Backoff(status.Attempts, rand.Float64()), answer.RetryAfter)
-		log.Warn("integration not configured: "+status.Reason, zap.Duration("next_in", wait))
+		what := "integration not configured: "
+		if asked.ByFormer {
+			what = "the new secret of an integration is not verified, and exports are signed with the former one: "
+		}
+		log.Warn(what+status.Reason, zap.Duration("next_in", wait))
 		return Result{}, workflows.RetryAfter("not_configured", answer.Status, wait)
 	}
 	log.Info("integration configured: it answered VERIFY with 200")

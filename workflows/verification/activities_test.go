@@ -5,8 +5,10 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
@@ -249,4 +251,43 @@ func TestVerificationOfWhatIsNotInForce(t *testing.T) {
 	class, wait = p.again()
 	require.Equal(t, []any{"stopping", 5 * time.Second}, []any{class, wait})
 	require.Zero(t, p.asked)
+}
+
+// The new secret of a rotation is verified while exports go on with the former one, and by itself: the former one signs
+// no VERIFY.
+func TestANewSecretIsVerifiedBesideTheFormer(t *testing.T) {
+	t.Parallel()
+	knows := "old"
+	var signatures []string
+	partner := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		signatures = strings.Fields(r.Header.Get("Webhook-Signature"))
+		if !webhook.Verify(r.Header.Get("X-Service-Signature"), body, knows) {
+			w.WriteHeader(http.StatusUnauthorized)
+		}
+	}))
+	t.Cleanup(partner.Close)
+	before := hiring.Integration{Tenant: "acme", Name: "hris", URL: partner.URL + "/in", Secret: "old", Verify: true,
+		StandardWebhooks: true}
+	during := before
+	during.Secret, during.FormerSecret = "new", "old"
+	v := newVerifier(t, during)
+	v.Release = func(context.Context, *hiring.Integration) error { return nil }
+	require.NoError(t, v.Store.Write(t.Context(), func(tx *store.Tx) error {
+		return tx.UpsertIntegrationStatus(&before, store.IntegrationStatus{State: hiring.Configured, UpdatedAt: time.Now()})
+	}))
+	for range 2 {
+		_, err := v.verify(during)
+		var again *temporal.ApplicationError
+		require.ErrorAs(t, err, &again)
+		require.Equal(t, "not_configured", again.Type())
+		require.Len(t, signatures, 1)
+		status, err := v.Store.IntegrationStatus(t.Context(), &during)
+		require.NoError(t, err)
+		require.True(t, status.Deliverable(&during) && status.ByFormer)
+	}
+	knows = "new"
+	res, err := v.verify(during)
+	require.NoError(t, err)
+	require.Equal(t, hiring.Configured, res.State)
 }

@@ -144,6 +144,7 @@ CREATE TABLE integration_states (
 	updated_at      BIGINT NOT NULL,
 	removed_at      BIGINT,             -- when one of this name was removed last; null: never
 	by_operator     BOOLEAN NOT NULL,   -- an operator disabled it, with whatever setting; see IntegrationStatus
+	former          $BYTES,             -- the setting with the former secret, as long as that is verified; null: it is not
 	PRIMARY KEY (tenant, integration)
 );
 

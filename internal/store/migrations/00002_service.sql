@@ -25,6 +25,7 @@ CREATE TABLE integrations (
 	name                $KEY NOT NULL,
 	url                 $BYTES NOT NULL, -- behind a byte that says how it is written (1: as it is)
 	secret              $BYTES NOT NULL,
+	former_secret       $BYTES,         -- signs beside secret during a rotation; null: there is none
 	documents           TEXT NOT NULL,
 	standard_webhooks   BOOLEAN NOT NULL,
 	in_flight           INTEGER NOT NULL,
