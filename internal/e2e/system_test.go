@@ -321,6 +321,7 @@ type recorder struct {
 	mu       sync.Mutex
 	answer   func(event string, n int) int // status for the n-th request of an event, from 1
 	says     string                        // what an answer holds
+	accepts  func(request) bool            // whether a signature is right; nil: it is not looked at
 	counts   map[string]int
 	requests []request
 	server   *http.Server
@@ -358,7 +359,11 @@ func (r *recorder) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	event := q.Header.Get("X-Service-Event")
 	r.counts[event]++
 	status := r.answer(event, r.counts[event])
-	r.requests = append(r.requests, request{time.Now(), event, q.Header.Get("X-Service-UUID"), q.URL.Path, body, q.Header})
+	one := request{time.Now(), event, q.Header.Get("X-Service-UUID"), q.URL.Path, body, q.Header}
+	r.requests = append(r.requests, one)
+	if r.accepts != nil && !r.accepts(one) {
+		status = http.StatusUnauthorized
+	}
 	r.mu.Unlock()
 	if status >= 300 && status < 400 {
 		w.Header().Set("Location", "/elsewhere")

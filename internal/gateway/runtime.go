@@ -24,6 +24,7 @@ import (
 	"github.com/hiregate/hiregate/internal/inbound"
 	"github.com/hiregate/hiregate/internal/inbox"
 	"github.com/hiregate/hiregate/internal/retention"
+	"github.com/hiregate/hiregate/internal/signatures"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/wait"
 	"github.com/hiregate/hiregate/workflows/export"
@@ -52,6 +53,8 @@ type Runtime struct {
 	Unverified *inbound.Bodies
 	// Directory holds the stored tenants.
 	Directory *directory.Directory
+	// Signatures notes what the requests at the hooks are signed with.
+	Signatures *signatures.Notes
 
 	// These are there once Start has succeeded.
 	Dispatcher   *export.Dispatcher
@@ -101,6 +104,7 @@ func NewRuntime(s Settings, database *Database, log *zap.Logger) (*Runtime, erro
 	r := &Runtime{Settings: s, database: database, files: files, client: c, log: log, now: time.Now,
 		Bodies: inbox.NewRecentBodies(), Unverified: inbound.New()}
 	r.Directory = directory.New(r.Store, log.Named("directory"))
+	r.Signatures = signatures.New(r.Store, &r.InForce, log.Named("signatures"))
 	return r, nil
 }
 
@@ -166,6 +170,7 @@ func (r *Runtime) Start(ctx context.Context) error {
 	background, stop := context.WithCancel(context.Background())
 	r.stop, r.started = stop, true
 	r.running.Go(func() { r.Directory.Run(background) })
+	r.running.Go(func() { r.Signatures.Run(background) })
 	r.running.Go(func() { r.Dispatcher.Run(background) })
 	r.running.Go(func() { r.work(background) })
 	r.running.Go(func() {

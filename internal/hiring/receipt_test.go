@@ -69,7 +69,8 @@ func TestSecretsDoNotPrint(t *testing.T) {
 
 func TestSecretsOfAnIntegrationAreValidated(t *testing.T) {
 	t.Parallel()
-	i := hiring.Integration{Name: "hris", URL: "https://hr.example/in", Secret: "new", InFlight: 1, Documents: hiring.Rehost}
+	i := hiring.Integration{Name: "hris", URL: "https://hr.example/in", Secret: "new", InFlight: 1,
+		Documents: hiring.Rehost}
 	require.NoError(t, i.Validate())
 	i.FormerSecret = "old"
 	require.NoError(t, i.Validate())

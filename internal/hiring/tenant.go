@@ -54,6 +54,14 @@ func (t *Tenant) SigningKeys() []string {
 	return keys
 }
 
+// Fingerprint identifies an inbound secret of a tenant in the database. It is keyed by the secret, so that it tells
+// nothing about it.
+func (s Secret) Fingerprint(tenant string) []byte {
+	mac := hmac.New(sha256.New, []byte(s.Reveal()))
+	mac.Write([]byte("inbound secret of " + tenant))
+	return mac.Sum(nil)
+}
+
 // Rate is how many exports a tenant may send: PerSecond on average, Burst at once.
 type Rate struct {
 	PerSecond float64

@@ -112,7 +112,7 @@ var all = []prometheus.Collector{
 	erased, walBytes, commits, writes,
 	applications, invalidAnswers, applicationBytes, tokens, formExpired,
 	signIns, tokenRequests, keysRefused,
-	configured, held, waiting, quarantine,
+	configured, held, waiting, quarantine, secretsUsed,
 }
 
 // Register adds the collectors to a registry; those it has already are left.

@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -20,6 +21,9 @@ var (
 		"Age of a tenant's oldest export whose workflow was not started yet. Absent: none waits.", "tenant")
 	quarantine = newStanding("hiregate_exports_quarantined",
 		"Exports in quarantine, which wait to be released.", "tenant")
+	secretsUsed = newStanding("hiregate_secret_last_used_timestamp_seconds",
+		"When an inbound secret was last used, by its number among those of the tenant. Absent: it was not.",
+		"tenant", "secret")
 )
 
 // Configured sets which integrations exist, and whether exports may go to them. Among those that share a label the
@@ -70,6 +74,20 @@ func Quarantined(all map[string]int64) {
 		next[[2]string{tenants.value(tenant)}] += float64(n)
 	}
 	quarantine.set(next)
+}
+
+// SecretsUsed sets when the inbound secrets of tenants were last used, in their order; the zero time: they were not. Of
+// tenants that share a label the latest use counts.
+func SecretsUsed(all map[string][]time.Time) {
+	next := standings{}
+	for tenant, uses := range all {
+		for n, at := range uses {
+			if labels := [2]string{tenants.value(tenant), strconv.Itoa(n + 1)}; !at.IsZero() {
+				next[labels] = max(next[labels], float64(at.Unix()))
+			}
+		}
+	}
+	secretsUsed.set(next)
 }
 
 func place(at hiring.Place) [2]string {

@@ -18,8 +18,8 @@ type IntegrationStatus struct {
 	RemovedAt time.Time // when one of this name was removed last, with whatever setting; zero: never
 	// ByOperator is set where an operator disabled it: no answer of the partner and no other setting changes that.
 	ByOperator bool
-	// ByFormer is set where VERIFY was answered with the former secret, and not yet with the present one: exports go on,
-	// signed with the former one.
+	// ByFormer is set where VERIFY was answered with the former secret, and not yet with the present one: exports go
+	// on, signed with the former one.
 	ByFormer bool
 
 	kept kept

@@ -113,12 +113,13 @@ func TestDisabledByAnOperatorStays(t *testing.T) {
 	})
 }
 
-// While the secret of an integration is changed, the former one keeps exports going for as long as it is configured, also
-// when VERIFY fails with the new one, and wherever the change is taken back.
+// While the secret of an integration is changed, the former one keeps exports going for as long as it is configured,
+// also when VERIFY fails with the new one, and wherever the change is taken back.
 func TestFormerSecretKeepsExportsGoing(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, db *store.DB) {
-		before := &hiring.Integration{Tenant: "acme", Name: "hris", URL: "https://hr.example/in", Secret: "old", Verify: true}
+		before := &hiring.Integration{Tenant: "acme", Name: "hris", URL: "https://hr.example/in", Secret: "old",
+			Verify: true}
 		during, after, elsewhere := *before, *before, *before
 		during.Secret, during.FormerSecret = "new", "old"
 		after.Secret = "new"
@@ -142,7 +143,8 @@ func TestFormerSecretKeepsExportsGoing(t *testing.T) {
 			}))
 		}
 		require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error {
-			return tx.UpsertIntegrationStatus(before, store.IntegrationStatus{State: hiring.NotConfigured, UpdatedAt: noon})
+			return tx.UpsertIntegrationStatus(before,
+				store.IntegrationStatus{State: hiring.NotConfigured, UpdatedAt: noon})
 		}))
 		require.False(t, read(&during).Deliverable(&during), "the former secret was never verified")
 		answer(before, hiring.Configured, "")
@@ -155,7 +157,7 @@ func TestFormerSecretKeepsExportsGoing(t *testing.T) {
 		}
 		require.False(t, read(&after).Deliverable(&after), "the former secret is not configured any more")
 		require.False(t, read(&elsewhere).Deliverable(&elsewhere), "another address was never verified")
-		require.Equal(t, hiring.Configured, read(before).State, "the rotation was taken back, or not begun on this node")
+		require.Equal(t, hiring.Configured, read(before).State, "taken back, or not begun on this node")
 
 		answer(&during, hiring.Configured, "")
 		for _, i := range []*hiring.Integration{before, &during, &after} {

@@ -23,8 +23,9 @@ func TestRemainsLooksAtAllThatBelongsToATenant(t *testing.T) {
 	}
 	require.ElementsMatch(t, append(looked,
 		"deliveries", "documents", "unkeyed_bodies", // none without an export
-		"integrations",       // a tenant with one can't be removed
-		"integration_states", // it is of no use to another URL and secret, and VERIFY comes first
-		"audit",              // the management API shows a tenant what was done since it was made
+		"integrations",                      // a tenant with one can't be removed
+		"integration_states",                // it is of no use to another URL and secret, and VERIFY comes first
+		"audit",                             // the management API shows a tenant what was done since it was made
+		"secret_uses", "refused_signatures", // they are deleted with the tenant
 	), tables)
 }

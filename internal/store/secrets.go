@@ -38,8 +38,8 @@ var (
 	}
 	integrationFormerSecrets = secretTable{
 		"hiregate former secrets of integrations", "the former secret of tenant %s's integration %s",
-		`SELECT tenant, name, former_secret FROM integrations WHERE former_secret IS NOT NULL AND (tenant, name) > ($1, $2)
-		ORDER BY tenant, name LIMIT $3`,
+		`SELECT tenant, name, former_secret FROM integrations WHERE former_secret IS NOT NULL
+		AND (tenant, name) > ($1, $2) ORDER BY tenant, name LIMIT $3`,
 		`UPDATE integrations SET former_secret = $1 WHERE former_secret = $2 AND tenant = $3 AND name = $4`, 2, false,
 	}
 	integrationURLs = secretTable{
@@ -52,7 +52,8 @@ var (
 		`SELECT id, '', sealed FROM data_keys WHERE id > $1 ORDER BY id LIMIT $2`,
 		`UPDATE data_keys SET sealed = $1 WHERE sealed = $2 AND id = $3`, 1, true,
 	}
-	secretTables = []secretTable{tenantSecrets, integrationSecrets, integrationFormerSecrets, integrationURLs, dataKeySecrets}
+	secretTables = []secretTable{tenantSecrets, integrationSecrets, integrationFormerSecrets, integrationURLs,
+		dataKeySecrets}
 )
 
 // secretRow is a secret of a tenant or an integration, or a data key, whose id is in tenant.

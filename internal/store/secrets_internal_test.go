@@ -60,7 +60,8 @@ func putSecrets(t *testing.T, db *DB, names ...string) {
 			if err := tx.UpsertTenant(&hiring.Tenant{Name: name, Secrets: []hiring.Secret{hiring.Secret(name + "-hunter2")}}, secretsNoon); err != nil {
 				return err
 			}
-			i := &hiring.Integration{Tenant: name, Name: "hris", URL: "https://hr.example/in/" + name, Secret: hiring.Secret(name + "-hunter3"),
+			i := &hiring.Integration{Tenant: name, Name: "hris", URL: "https://hr.example/in/" + name,
+				Secret:       hiring.Secret(name + "-hunter3"),
 				FormerSecret: hiring.Secret(name + "-hunter4"), Documents: hiring.Rehost}
 			if err := tx.UpsertIntegration(i, secretsNoon); err != nil {
 				return err

@@ -53,7 +53,8 @@ func (tx *Tx) UpsertIntegration(i *hiring.Integration, now time.Time) error {
 	}
 	var former []byte
 	if i.FormerSecret != "" {
-		if former, err = of.seal(integrationFormerSecrets, tx.db.vaults, wrapBody([]byte(i.FormerSecret.Reveal()))); err != nil {
+		body := wrapBody([]byte(i.FormerSecret.Reveal()))
+		if former, err = of.seal(integrationFormerSecrets, tx.db.vaults, body); err != nil {
 			return fmt.Errorf("sealing the former secret of an integration: %w", err)
 		}
 	}
@@ -69,7 +70,8 @@ func (tx *Tx) UpsertIntegration(i *hiring.Integration, now time.Time) error {
 		standard_webhooks = $9,
 			in_flight = $10, retry = $11, former_secret = $12
 			WHERE tenant = $4 AND name = $5 AND created_at = $2 AND version = $13`,
-		i.Tenant, i.Name, url, secret, string(i.Documents), i.StandardWebhooks, i.InFlight, strings.Join(gaps, " "), former)
+		i.Tenant, i.Name, url, secret, string(i.Documents), i.StandardWebhooks, i.InFlight, strings.Join(gaps, " "),
+		former)
 }
 
 // upsertDirectory inserts or updates a row whose first columns are version and times.
@@ -101,6 +103,9 @@ func (tx *Tx) raiseDirectoryVersion() error {
 // DeleteTenant removes a stored tenant, which must have no integration any more; ErrStale when it was changed
 // meanwhile. Its exports and resources stay; see Remains.
 func (tx *Tx) DeleteTenant(t *hiring.Tenant) error {
+	if err := tx.deleteSignatures(t.Name); err != nil {
+		return err
+	}
 	return tx.writeDirectory(`DELETE FROM tenants WHERE name = $1 AND version = $2 AND created_at = $3`,
 		t.Name, t.Row.Version, micros(t.Row.CreatedAt))
 }
@@ -214,8 +219,8 @@ func (k tenantRow) open(o opener) (*hiring.Tenant, error) {
 func scanIntegration(r row) (one integrationRow, err error) {
 	i := &one.Integration
 	var gaps string
-	if err := r.Scan(&i.Tenant, &i.Name, &one.url, &one.secret, &one.former, &i.Documents, &i.StandardWebhooks, &i.InFlight, &gaps,
-		&i.Row.Version,
+	if err := r.Scan(&i.Tenant, &i.Name, &one.url, &one.secret, &one.former, &i.Documents, &i.StandardWebhooks,
+		&i.InFlight, &gaps, &i.Row.Version,
 		moment{&i.Row.CreatedAt}, moment{&i.Row.UpdatedAt}); err != nil {
 		return one, err
 	}

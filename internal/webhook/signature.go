@@ -19,22 +19,27 @@ func Sign(secret string, body []byte) string {
 // none. The time it takes depends on the body and the number of secrets, not on which of them matches or how much of
 // it.
 func Verify(header string, body []byte, secrets ...string) bool {
+	return Match(header, body, secrets...) > 0
+}
+
+// Match is Verify, and returns which of the secrets it is, counted from 1; 0: none of them. Of equal secrets it is the
+// last.
+func Match(header string, body []byte, secrets ...string) (number int) {
 	var digits [2 * sha256.Size]byte
 	var given, sum [sha256.Size]byte
 	if len(header) != len(digits) {
-		return false
+		return 0
 	}
 	copy(digits[:], header)
 	if _, err := hex.Decode(given[:], digits[:]); err != nil {
-		return false
+		return 0
 	}
-	valid := 0
-	for _, s := range secrets {
+	for n, s := range secrets {
 		if s != "" {
-			valid |= subtle.ConstantTimeCompare(given[:], mac(&sum, s, body))
+			number = subtle.ConstantTimeSelect(subtle.ConstantTimeCompare(given[:], mac(&sum, s, body)), n+1, number)
 		}
 	}
-	return valid == 1
+	return number
 }
 
 func mac(sum *[sha256.Size]byte, secret string, body []byte) []byte {

@@ -73,6 +73,10 @@ func TestVerify(t *testing.T) {
 	require.True(t, webhook.Verify(good, body, "new", "old"), "the first of two secrets")
 	require.True(t, webhook.Verify(good, body, "new", "new"))
 
+	require.Equal(t, 2, webhook.Match(good, body, "old", "new"))
+	require.Equal(t, 1, webhook.Match(good, body, "new", "old"))
+	require.Zero(t, webhook.Match(good, body, "old", "older"))
+
 	require.False(t, webhook.Verify(good, body), "no secret")
 	require.False(t, webhook.Verify(good, body, "old"))
 	require.False(t, webhook.Verify(good, body, "old", "older"))

@@ -399,8 +399,8 @@ func (p *parser) integrationLine(i *Integration) (err error) {
 	case "secret":
 		secrets := p.RemainingArgs()
 		if len(secrets) == 0 || len(secrets) > 2 || slices.Contains(secrets, "") {
-			return p.Err("secret takes a placeholder, followed by that of the former secret during a rotation: write, for " +
-				"example, `secret {env.ACME_HRIS_SECRET}`")
+			return p.Err("secret takes a placeholder, followed by that of the former secret during a rotation: write, " +
+				"for example, `secret {env.ACME_HRIS_SECRET}`")
 		}
 		for _, s := range secrets {
 			p.atEnd(func() error { return checkSecret(s, p.app.Dev) })

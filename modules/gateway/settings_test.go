@@ -66,9 +66,9 @@ func TestEverySettingArrives(t *testing.T) {
 	a.Egress = []Allow{{CIDR: "10.20.0.0/16", Ports: []string{"8080"}}}
 	a.Tenants[0].Rate = &Rate{PerSecond: 50, Burst: 200}
 	a.Tenants[0].Secrets = []string{"old", "new"}
-	a.Tenants[0].Integrations = []Integration{{Name: "importer", URL: "http://10.20.30.40:8080/import", Secret: "s", FormerSecret: "before",
-		Documents: "passthrough",
-		Retry:     []string{"1s", "1m"}, InFlight: 1000, VerifyOff: true, StandardWebhooks: true}}
+	a.Tenants[0].Integrations = []Integration{{Name: "importer", URL: "http://10.20.30.40:8080/import", Secret: "s",
+		FormerSecret: "before", Documents: "passthrough",
+		Retry: []string{"1s", "1m"}, InFlight: 1000, VerifyOff: true, StandardWebhooks: true}}
 	a.Tenants[0].Invalid = "quarantine"
 	c, err := build(a)
 	require.NoError(t, err)

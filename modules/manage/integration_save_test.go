@@ -269,7 +269,8 @@ func TestSecretsOfAnIntegrationRotate(t *testing.T) {
 		return i.Secret.Reveal(), i.FormerSecret.Reveal()
 	}
 	two := func(present, former string) []string { return []string{present, former} }
-	require.Equal(t, []string{"one", ""}, two(edit(http.StatusUnprocessableEntity, `{"secret":"two","formerSecret":"one"}`)))
+	require.Equal(t, []string{"one", ""},
+		two(edit(http.StatusUnprocessableEntity, `{"secret":"two","formerSecret":"one"}`)))
 	knows = "two"
 	require.Equal(t, []string{"two", "one"}, two(edit(http.StatusOK, `{"secret":"two","formerSecret":"one"}`)))
 	require.Equal(t, []string{"two", "one"}, two(edit(http.StatusOK, `{"inFlight":3}`)))

@@ -31,10 +31,11 @@ type trial struct {
 // tryIntegration sends a test export to an integration, in whatever state that is. Nothing is stored, and neither its
 // state nor its breaker changes with the answer.
 func tryIntegration(r *request) (any, error) {
-	i, err := findIntegration(r)
+	p, err := findPlaced(r)
 	if err != nil {
 		return nil, err
 	}
+	i := p.Integration
 	c := r.gateway.Config
 	id := "test-" + uuid.NewString()
 	e, err := sample.Export(c.Names, id, documents.URL(c.PublicURL, sample.DocumentToken), i.Documents, r.gateway.Now())
@@ -42,7 +43,7 @@ func tryIntegration(r *request) (any, error) {
 		return nil, err
 	}
 	// An attempt under way is not cut off: the partner may have it already.
-	t := export.Try(context.WithoutCancel(r.Context()), c, e, i)
+	t := export.Try(context.WithoutCancel(r.Context()), c, e, i, p.status.ByFormer)
 	shown := trial{
 		UUID: id, Received: t.Fault == "", Class: t.Fault, URL: origin(i.URL), Documents: i.Documents,
 		Header: map[string]string{}, Body: string(e.Body), SentAt: t.Attempt.StartedAt,

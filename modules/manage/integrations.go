@@ -42,7 +42,8 @@ func integrationOf(i *hiring.Integration, s store.IntegrationStatus) integration
 		s.State, s.Reason = hiring.Configured, "verify off: it is trusted without VERIFY"
 	case s.ByFormer:
 		s.State = hiring.Configured
-		s.Reason = "exports are signed with its former secret until VERIFY is answered 200 with the new one: " + s.Reason
+		s.Reason = "exports are signed with its former secret until VERIFY is answered 200 with the new one: " +
+			s.Reason
 	}
 	shown := integration{
 		ID: i.Name, Tenant: i.Tenant, Name: i.Name, State: s.State, Reason: s.Reason, Attempts: s.Attempts,

@@ -49,6 +49,8 @@ func actions() []route {
 		{method: put, path: aJob + "/questions", role: hiring.Operator, action: "set",
 			status: ok, serve: importQuestions},
 
+		{method: get, path: inTenant + "/signatures", role: hiring.Viewer, status: ok, serve: showSignatures},
+
 		{method: get, path: inTenant + "/steps", role: hiring.Viewer, status: ok, serve: listSteps, list: "step"},
 		{method: put, path: inTenant + "/steps", role: hiring.Operator, action: "set", status: ok, serve: putSteps},
 		{method: get, path: aHelper, role: hiring.Viewer, status: ok, serve: showHelper},

@@ -18,7 +18,6 @@ import (
 )
 
 // send makes one attempt. Every attempt of an export at an integration sends the same bytes and the same UUID.
-// byFormer: the integration knows the former secret for sure, the present one perhaps.
 func (a *Activities) send(ctx context.Context, c *config.Config, e *hiring.Export, i *hiring.Integration,
 	mode hiring.DocumentMode, byFormer bool) (webhook.Answer, error) {
 	if err := a.Store.LoadBody(ctx, e); err != nil {
@@ -31,18 +30,19 @@ func (a *Activities) send(ctx context.Context, c *config.Config, e *hiring.Expor
 	e.Body = nil // a partner may take long: what is not sent need not stay in memory
 	// Nothing cuts off an attempt that is under way, not even a Temporal that has gone: the partner may have it
 	// already. It ends soon.
-	answer, err := c.Names.Send(context.WithoutCancel(ctx), c.Egress.Client(), outgoing(e, i, body))
+	answer, err := c.Names.Send(context.WithoutCancel(ctx), c.Egress.Client(), outgoing(e, i, body, byFormer))
 	if answer.Duration > 0 {
 		metrics.Attempt(answer.Duration)
 	}
 	return answer, err
 }
 
-// outgoing is what is sent to an integration of an export whose body is this one.
-func outgoing(e *hiring.Export, i *hiring.Integration, body []byte) webhook.Delivery {
+// outgoing is what is sent to an integration of an export whose body is this one. byFormer: the integration is verified
+// with its former secret, and perhaps does not know the present one yet.
+func outgoing(e *hiring.Export, i *hiring.Integration, body []byte, byFormer bool) webhook.Delivery {
 	out := webhook.Delivery{
-		URL: i.URL, Secret: i.Secret.Reveal(), OtherSecret: i.FormerSecret.Reveal(), Event: webhook.EventExport, Body: body,
-		UUID: e.UUID(), Link: e.Link, ExportContext: e.ExportContext,
+		URL: i.URL, Secret: i.Secret.Reveal(), OtherSecret: i.FormerSecret.Reveal(), Event: webhook.EventExport,
+		Body: body, UUID: e.UUID(), Link: e.Link, ExportContext: e.ExportContext,
 	}
 	if byFormer {
 		out.Secret, out.OtherSecret = out.OtherSecret, out.Secret

@@ -16,11 +16,11 @@ type Trial struct {
 }
 
 // Try sends an export, whose body is as it goes out, to an integration: signed, with the headers and through the guard
-// of every attempt. It passes no gate, is not counted, and changes nothing, whatever the answer is.
-func Try(ctx context.Context, c *config.Config, e *hiring.Export, i *hiring.Integration) Trial {
+// of every attempt, as byFormer says. It passes no gate, is not counted, and changes nothing, whatever the answer is.
+func Try(ctx context.Context, c *config.Config, e *hiring.Export, i *hiring.Integration, byFormer bool) Trial {
 	client := c.Egress.Client()
 	seen := &recorder{next: client.Transport}
-	answer, err := c.Names.Send(ctx, &http.Client{Transport: seen}, outgoing(e, i, e.Body))
+	answer, err := c.Names.Send(ctx, &http.Client{Transport: seen}, outgoing(e, i, e.Body, byFormer))
 	attempt, fault := judge(answer, err)
 	return Trial{Header: seen.header, Attempt: attempt, Fault: fault}
 }

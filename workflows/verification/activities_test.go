@@ -274,7 +274,8 @@ func TestANewSecretIsVerifiedBesideTheFormer(t *testing.T) {
 	v := newVerifier(t, during)
 	v.Release = func(context.Context, *hiring.Integration) error { return nil }
 	require.NoError(t, v.Store.Write(t.Context(), func(tx *store.Tx) error {
-		return tx.UpsertIntegrationStatus(&before, store.IntegrationStatus{State: hiring.Configured, UpdatedAt: time.Now()})
+		return tx.UpsertIntegrationStatus(&before,
+			store.IntegrationStatus{State: hiring.Configured, UpdatedAt: time.Now()})
 	}))
 	for range 2 {
 		_, err := v.verify(during)

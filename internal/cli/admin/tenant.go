@@ -21,15 +21,15 @@ import (
 func Tenant() *cobra.Command {
 	return group(&cobra.Command{
 		Use:   "tenant",
-		Short: "Lists, makes and removes tenants",
-		Long: `Lists the tenants of a running gateway, and makes and removes those that are kept in its database. Tenants of the Caddyfile
-are changed there.
+		Short: "Lists, shows, makes and removes tenants",
+		Long: `Lists and shows the tenants of a running gateway, and makes and removes those that are kept in its database.
+Tenants of the Caddyfile are changed there.
 
 These commands ask the gateway, at Caddy's admin endpoint.`,
 		Example: `  hiregate tenant list
   hiregate tenant set initech --name "Initech" --secret-file initech.secret
   hiregate tenant remove initech`,
-	}, tenantList, tenantSet, tenantRemove)
+	}, tenantList, tenantShow, tenantSet, tenantRemove)
 }
 
 // tenantRow is what the tables show of a tenant.
@@ -51,12 +51,15 @@ func tenantList(a *Client) *cobra.Command {
 		Short: "Lists the tenants",
 		Args:  terminal.Exactly(0, "tenant list takes no argument"),
 	}, []string{"tenant", "name", "kept in", "secrets", "invalid exports", "updated"}, func(t *tenantRow) []any {
-		where := "database"
-		if t.Declared {
-			where = "Caddyfile"
-		}
-		return []any{t.ID, t.Name, where, t.Secrets, t.Invalid, t.UpdatedAt}
+		return []any{t.ID, t.Name, t.keptIn(), t.Secrets, t.Invalid, t.UpdatedAt}
 	})
+}
+
+func (t *tenantRow) keptIn() string {
+	if t.Declared {
+		return "Caddyfile"
+	}
+	return "database"
 }
 
 func tenantSet(a *Client) *cobra.Command {
