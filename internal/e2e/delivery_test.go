@@ -137,7 +137,7 @@ func TestRedeliveryHasTheSameBytes(t *testing.T) {
 	partner := s.startRecorder(ok)
 	id := s.accepted(minimal("c-1"))
 	s.awaitOutcome(id, "delivered")
-	out, code := run(t, nil, hiregate(t), "export", "redeliver", id, "--tenant", "acme", "--admin", loopback(s.admin))
+	out, code := run(t, nil, hiregate(t), "export", "redeliver", "acme/"+id, "--admin", loopback(s.admin))
 	require.Zero(t, code, out)
 	requests := partner.awaitExports(t, 2)
 	require.Equal(t, requests[0].body, requests[1].body)

@@ -159,7 +159,7 @@ func TestDevAtOtherPorts(t *testing.T) {
 	require.NoError(t, os.WriteFile(secret, []byte("their-secret"), 0o600))
 	for _, words := range [][]string{
 		{"integration", "remove", "initech/acme", admin},
-		{"integration", "add", "initech/acme", "--url", partner.URL + "/initech", "--secret-file", secret, admin},
+		{"integration", "set", "initech/acme", "--url", partner.URL + "/initech", "--secret-file", secret, admin},
 	} {
 		out, code = run(t, nil, hiregate(t), words...)
 		require.Zero(t, code, out)

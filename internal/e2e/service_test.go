@@ -159,7 +159,7 @@ func TestIntegrationIsConfiguredByA200Alone(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := startRawPartner(t, c.answer)
-			out, err := s.run("integration", "add", "initech/"+name, "--url", "http://"+p.Addr().String()+"/in/"+name,
+			out, err := s.run("integration", "set", "initech/"+name, "--url", "http://"+p.Addr().String()+"/in/"+name,
 				"--secret-file", secret)
 			require.Regexp(t, c.says, out)
 			status, answer, manageErr := s.manage(http.MethodGet, "/tenants/initech/integrations/"+name, nil)
@@ -191,7 +191,7 @@ func TestIntegrationAddressesThatAreRefused(t *testing.T) {
 		"https://10.1.2.3/in":                    "private|egress",
 		"ftp://hr.example.com/in":                "http",
 	} {
-		out, err := s.run("integration", "add", "initech/x", "--url", address, "--secret-file", secret)
+		out, err := s.run("integration", "set", "initech/x", "--url", address, "--secret-file", secret)
 		require.Error(t, err, address)
 		require.Regexp(t, says, out, address)
 		require.NotContains(t, out, "ada:secret")

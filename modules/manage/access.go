@@ -93,7 +93,7 @@ func (r *request) authenticate() (caller, error) {
 func (r *request) deny(reason string) error {
 	r.denied = reason
 	return problem.New(http.StatusUnauthorized,
-		"send an API key that is good, as Authorization: Bearer hgk_…; hiregate apikey add makes one")
+		"send an API key that is good, as Authorization: Bearer hgk_…; hiregate api-key set makes one")
 }
 
 // stored reports whether the caller's key is one of the database, which may be revoked while a request is on its way.

@@ -96,7 +96,7 @@ func addAPIUser(r *request) (any, error) {
 
 // repeatedAPIUser answers the repeat of a request that made a user, or gave one a password that was sent.
 func repeatedAPIUser(r *request, location string) (any, error) {
-	if err := r.passwordShownOnce("hiregate api-user passwd"); err != nil {
+	if err := r.passwordShownOnce("hiregate api-user set … --new-password"); err != nil {
 		return nil, err
 	}
 	u, err := r.apiUser(r.repeated(location))

@@ -157,7 +157,7 @@ func TestAPIUserCommands(t *testing.T) {
 		cmd.SetIn(strings.NewReader(in))
 		return run(t, cmd, append(args, "--admin", strings.TrimSuffix(strings.TrimPrefix(b.url, "http://"), "/hiregate"))...)
 	}
-	out, hints, err := do("correct horse\n", "add", partner, "--password-file", "-")
+	out, hints, err := do("correct horse\n", "set", partner, "--password-file", "-")
 	require.NoError(t, err)
 	require.Empty(t, hints)
 	require.Equal(t, partner+" may apply\n", out)
@@ -165,9 +165,10 @@ func TestAPIUserCommands(t *testing.T) {
 	out, _, err = do("", "list", "acme")
 	require.NoError(t, err)
 	require.Regexp(t,
-		`^USER NAME +ID +CREATED +DISABLED\npartner@example\.com  [0-9a-f-]{36}  2026-11-20T12:00:00Z  -\n$`, out)
+		`^USER NAME +ID +CREATED +DISABLED\n`+
+			`partner@example\.com  [0-9a-f-]{36}  2026-11-20T12:00:00Z \(\d+\w ago\)  -\n$`, out)
 	good := b.token("partner@example.com")
-	out, hints, err = do("", "passwd", partner)
+	out, hints, err = do("", "set", partner, "--new-password")
 	require.NoError(t, err)
 	require.Regexp(t, `^[A-Za-z0-9_-]{43}\n$`, out)
 	require.Equal(t, "It is the password of "+partner+", and is not shown again.\n", hints)
@@ -176,7 +177,7 @@ func TestAPIUserCommands(t *testing.T) {
 	out, _, err = do("", "disable", "acme/Partner@Example.com")
 	require.NoError(t, err)
 	require.Equal(t, "acme/Partner@Example.com is disabled\n", out)
-	out, hints, err = do("battery staple", "passwd", partner, "--password-file", "-")
+	out, hints, err = do("battery staple", "set", partner, "--password-file", "-")
 	require.NoError(t, err)
 	require.Equal(t, partner+" has another password, and needs a new token\n", out)
 	require.Contains(t, hints, "hiregate api-user enable "+partner)
@@ -193,6 +194,6 @@ func TestAPIUserCommands(t *testing.T) {
 	_, _, err = do("", "disable", "globex/partner@example.com")
 	require.EqualError(t, err, "tenant globex has no API user partner@example.com: hiregate api-user list "+
 		"globex shows those it has")
-	_, _, err = do("", "add", partner)
-	require.ErrorContains(t, err, "is taken")
+	_, _, err = do("", "set", partner)
+	require.ErrorContains(t, err, "--new-password or --password-file gives them another")
 }

@@ -28,15 +28,15 @@ func TestSecretsThatCantBeWritten(t *testing.T) {
 		args    string
 		want    string
 	}{
-		{admin.APIKey, "add --label CI", "revoke it with `hiregate apikey revoke " + id + "`, and make another"},
-		{admin.APIKey, "add --label CI --json", "revoke it with `hiregate apikey revoke " + id + "`, and make another"},
-		{admin.User, "add ada@example.com", "make another with `hiregate user reset " + id + "`"},
-		{admin.APIUser, "add initech/ada@example.com",
-			"make another with `hiregate api-user passwd initech/ada@example.com`"},
-		{admin.OAuthClient, "add payroll --redirect-uri https://payroll.example.com/cb",
-			"make another with `hiregate oauth-client reset payroll`"},
-		{admin.OAuthClient, "reset payroll", "make another with `hiregate oauth-client reset payroll`, which ends the " +
-			"one that the application has now"},
+		{admin.APIKey, "set CI", "revoke it with `hiregate api-key remove " + id + "`, and make another"},
+		{admin.APIKey, "set CI-2 --json", "revoke it with `hiregate api-key remove " + id + "`, and make another"},
+		{admin.User, "set ada@example.com", "make another with `hiregate user set " + id + " --new-password`"},
+		{admin.APIUser, "set initech/ada@example.com",
+			"make another with `hiregate api-user set initech/ada@example.com --new-password`"},
+		{admin.OAuthClient, "set payroll --redirect-uri https://payroll.example.com/cb",
+			"make another with `hiregate oauth-client set payroll --new-secret`"},
+		{admin.OAuthClient, "set payroll --new-secret", "make another with `hiregate oauth-client set payroll " +
+			"--new-secret`, which ends the one that the application has now"},
 	} {
 		cmd := test.command()
 		cmd.SetOut(broken)

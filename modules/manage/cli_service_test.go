@@ -36,13 +36,14 @@ func TestServiceCommands(t *testing.T) {
 	require.Regexp(t, `(?m)^initech +Initech +database +1 +quarantine `, cli("tenant", "list"))
 	require.Regexp(t, `(?m)^acme +- +Caddyfile +1 +refuse `, cli("tenant", "list"))
 
-	add := []string{"integration", "add", "initech/hris", "--url", address + "/x", "--secret-file", secret}
+	add := []string{"integration", "set", "initech/hris", "--url", address + "/x", "--secret-file", secret}
 	fine = false
 	_, _, err := b.cli(add...)
 	require.ErrorContains(t, err, "nothing was saved: VERIFY was answered 201; it must be exactly 200")
 	fine = true
-	require.Contains(t, cli(append(add, "--documents", "inline", "--standard-webhooks")...), "is configured")
-	require.Regexp(t, `(?m)^initech +hris +configured +1 .* inline `, cli("integration", "list"))
+	require.Contains(t, cli(append(add, "--documents", "inline", "--standard-webhooks")...),
+		"initech/hris is set, and configured")
+	require.Regexp(t, `(?m)^initech/hris +configured +1 .* inline `, cli("integration", "list"))
 	require.Equal(t, 3, strings.Count(cli("integration", "list", "--limit", "2"), "\n"))
 
 	b.must(http.StatusCreated, http.MethodPut, "/v1/tenants/initech/candidates/c-zoe", `{"name":{"given":"Zoë"}}`)

@@ -29,8 +29,9 @@ func run(t *testing.T, cmd *cobra.Command, args ...string) (out, hints string, e
 func (b *bench) cli(args ...string) (out, hints string, err error) {
 	b.t.Helper()
 	commandOf := map[string]func() *cobra.Command{"export": admin.Export, "integration": admin.Integration,
-		"apikey": admin.APIKey, "audit": admin.Audit,
-		"tenant": admin.Tenant, "candidate": admin.Candidate}
+		"api-key": admin.APIKey, "audit": admin.Audit,
+		"tenant": admin.Tenant, "candidate": admin.Candidate, "application": admin.Application,
+		"document": admin.Document, "job": admin.Job, "step": admin.Step}
 	address := strings.TrimSuffix(strings.TrimPrefix(b.url, "http://"), "/hiregate")
 	return run(b.t, commandOf[args[0]](), append(args[1:], "--admin", address)...)
 }
@@ -49,10 +50,9 @@ func TestExportListCommand(t *testing.T) {
 	out, hints, err := b.cli("export", "list")
 	require.NoError(t, err)
 	require.Empty(t, hints)
-	require.Equal(t, ""+
-		"UUID  TENANT  RECEIVED              CANDIDATE  DOCUMENTS  DELIVERIES\n"+
-		"u-2   globex  2026-11-20T12:00:00Z  c-u-2      1          waits for Temporal\n"+
-		"u-1   acme    2026-11-20T12:00:00Z  c-u-1      1          crm retrying, hris failed (2 attempts)\n", out)
+	require.Regexp(t, `^EXPORT +RECEIVED +CANDIDATE +DOCUMENTS +DELIVERIES\n`+
+		`globex/u-2 +2026-11-20T12:00:00Z \(\d+\w ago\) +c-u-2 +1 +waits for Temporal\n`+
+		`acme/u-1 +2026-11-20T12:00:00Z \(\d+\w ago\) +c-u-1 +1 +crm retrying, hris failed \(2 attempts\)\n$`, out)
 
 	for want, args := range map[string][]string{
 		"u-1": {"--tenant", "acme"}, "u-2": {"--tenant", "globex", "--candidate", "c-u-2"},
@@ -94,11 +94,11 @@ func TestExportListCommandOfTheUndelivered(t *testing.T) {
 		}
 		return uuids[1:]
 	}
-	require.Equal(t, []string{"pending", "old"}, list())
-	require.Equal(t, []string{"old"}, list("--tenant", "acme", "--integration", "hris"))
+	require.Equal(t, []string{"acme/pending", "acme/old"}, list())
+	require.Equal(t, []string{"acme/old"}, list("--tenant", "acme", "--integration", "hris"))
 	noon := gatewaytest.Noon.Format(time.RFC3339)
-	require.Equal(t, []string{"pending"}, list("--since", noon))
-	require.Equal(t, []string{"old"}, list("--until", noon))
+	require.Equal(t, []string{"acme/pending"}, list("--since", noon))
+	require.Equal(t, []string{"acme/old"}, list("--until", noon))
 	require.Empty(t, list("--since", "0s"))
 	_, _, err := b.cli("export", "list", "--since", "yesterday")
 	require.EqualError(t, err, "--since: yesterday is no time: write one such as 2026-11-20T12:00:00Z, or how long "+
@@ -160,15 +160,17 @@ func TestExportShowCommand(t *testing.T) {
 		return tx.InsertDocument(hiring.Document{ExportID: e.ID, Tenant: "acme", SourceURL: []byte(sourceURL),
 			CreatedAt: gatewaytest.Noon})
 	})
-	for _, args := range [][]string{{"acme/a/b"}, {"a/b", "--tenant", "acme"}} {
+	for _, args := range [][]string{{"acme/a/b"}} {
 		out, _, err := b.cli(append([]string{"export", "show"}, args...)...)
 		require.NoError(t, err)
 		require.Regexp(t, `(?m)^uuid +a/b$`, out)
 		require.Regexp(t, `(?m)^workflow +export/acme/a%2Fb$`, out)
 		require.Regexp(t,
-			`(?m)^hris +0 +failed +partner_fault +1 +2026-11-20T12:00:02Z +- +answered 500; only 2xx means received$`, out)
+			`(?m)^hris +0 +failed +partner_fault +1 +2026-11-20T12:00:02Z \(\d+\w ago\) +- +`+
+				`answered 500; only 2xx means received$`, out)
 		require.Regexp(t,
-			`(?m)^hris +0 +1 +2026-11-20T12:00:00Z +1\.5ms +500 Internal Server Error +- +what the partner answered$`, out)
+			`(?m)^hris +0 +1 +2026-11-20T12:00:00Z \(\d+\w ago\) +`+
+				`1\.5ms +500 Internal Server Error +- +what the partner answered$`, out)
 		require.Regexp(t, `(?m)^hris +0 +2 .* \\x1b\[2Jx{296}…$`, out)
 		require.Regexp(t, `(?m)^0 +fetching +0 +0 +- +- +- +-$`, out)
 		require.NotContains(t, out, "source-credential")
@@ -195,12 +197,12 @@ func TestExportRedeliverCommand(t *testing.T) {
 	b := setup(t)
 	e := b.export("acme", "..")
 	b.delivery(e, "hris", hiring.Failed, 500)
-	out, _, err := b.cli("export", "redeliver", "..", "--tenant", "acme", "--integration", "hris", "--integration", "crm")
+	out, _, err := b.cli("export", "redeliver", "acme/..", "--integration", "hris", "--integration", "crm")
 	require.NoError(t, err)
 	require.Equal(t, ""+
 		"EXPORT   INTEGRATION  WHAT HAPPENS\n"+
-		"acme/..  crm          delivered anew, in round 1\n"+
-		"acme/..  hris         delivered anew, in round 1\n", out)
+		"acme/..  crm          delivered again, in round 1\n"+
+		"acme/..  hris         delivered again, in round 1\n", out)
 	kept, err := b.Runtime.Store().Export(t.Context(), e.ID)
 	require.NoError(t, err)
 	require.Equal(t, 1, kept.Round)
@@ -219,9 +221,10 @@ func TestIntegrationCommands(t *testing.T) {
 	b.status("acme", "hris", store.IntegrationStatus{State: hiring.Configured, Attempts: 1, UpdatedAt: gatewaytest.Noon})
 	out, _, err := b.cli("integration", "list")
 	require.NoError(t, err)
-	require.Regexp(t, `(?m)^acme +hris +configured +1 +2026-11-20T12:00:00Z +rehost +https://hr\.acme\.example +-$`, out)
+	require.Regexp(t, `(?m)^acme/hris +configured +1 +2026-11-20T12:00:00Z \(\d+\w ago\) +rehost +`+
+		`https://hr\.acme\.example +-$`, out)
 	require.Regexp(t,
-		`(?m)^globex +hris +not_configured +0 +- +rehost +https://hr\.globex\.example +VERIFY was not sent yet$`, out)
+		`(?m)^globex/hris +not_configured +0 +- +rehost +https://hr\.globex\.example +VERIFY was not sent yet$`, out)
 	require.NotContains(t, out, urlPath)
 	out, _, err = b.cli("integration", "list", "--json")
 	require.NoError(t, err)
@@ -232,7 +235,7 @@ func TestIntegrationCommands(t *testing.T) {
 	require.Equal(t, "acme/own is disabled: its exports are held until hiregate integration enable acme/own\n", out)
 	out, _, err = b.cli("integration", "list")
 	require.NoError(t, err)
-	require.Regexp(t, `(?m)^acme +own +disabled .* an operator disabled it, because: they move$`, out)
+	require.Regexp(t, `(?m)^acme/own +disabled .* an operator disabled it, because: they move$`, out)
 
 	out, _, err = b.cli("integration", "enable", "acme/hris")
 	require.NoError(t, err)
@@ -246,36 +249,41 @@ func TestIntegrationCommands(t *testing.T) {
 func TestAPIKeyCommands(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	out, hints, err := b.cli("apikey", "add", "--label", "CI of HR", "--tenant", "acme", "--role", "operator")
+	out, hints, err := b.cli("api-key", "set", "CI of HR", "--tenant", "acme", "--role", "operator")
 	require.NoError(t, err)
 	require.Regexp(t, `^hgk_[A-Za-z0-9_-]{43}\n$`, out, "the key alone, so that it can be put into a variable")
 	require.Regexp(t,
-		`^It opens acme as operator, and is not shown again. Revoke it with: hiregate apikey revoke [0-9a-f-]{36}\n$`, hints)
+		`^It opens acme as operator, and is not shown again. Revoke it with: `+
+			`hiregate api-key remove [0-9a-f-]{36}\n$`, hints)
 	keyed := b.keyed().as("Bearer " + strings.TrimSpace(out))
 	keyed.must(http.StatusOK, http.MethodGet, "/v1/tenants/acme", "")
 	id := ids(b, "/v1/api-keys")[0]
 
-	out, _, err = b.cli("apikey", "list")
+	out, _, err = b.cli("api-key", "list")
 	require.NoError(t, err)
-	require.Regexp(t, `(?m)^ID +LABEL +OPENS +ROLE +CREATED +LAST USED +REVOKED\n`+id+` +CI of HR +acme +operator +2026-11-20T12:00:00Z +2026-11-20T12:00:00Z +-$`, out)
-	out, _, err = b.cli("apikey", "revoke", id)
+	require.Regexp(t, `(?m)^ID +LABEL +OPENS +ROLE +CREATED +LAST USED +REVOKED\n`+id+
+		` +CI of HR +acme +operator +2026-11-20T12:00:00Z \(\d+\w ago\) +`+
+		`2026-11-20T12:00:00Z \(\d+\w ago\) +-$`, out)
+	out, _, err = b.cli("api-key", "remove", "CI of HR")
 	require.NoError(t, err)
-	require.Equal(t, id+" is revoked\n", out)
+	require.Equal(t, "CI of HR is revoked\n", out)
 	keyed.must(http.StatusUnauthorized, http.MethodGet, "/v1/tenants/acme", "")
-	out, _, err = b.cli("apikey", "add", "--label", "x", "--json")
+	out, _, err = b.cli("api-key", "set", "x", "--json")
 	require.NoError(t, err)
 	require.Contains(t, out, `"role":"viewer"`)
-	out, _, err = b.cli("apikey", "list", "--json", "--all")
+	out, _, err = b.cli("api-key", "list", "--json", "--all")
 	require.NoError(t, err)
 	require.Equal(t, 2, strings.Count(out, "\n"))
 
-	_, _, err = b.cli("apikey", "add")
-	require.ErrorContains(t, err, "--label")
-	_, _, err = b.cli("apikey", "add", "--label", "x", "--role", "root")
+	_, _, err = b.cli("api-key", "set")
+	require.ErrorContains(t, err, "takes one label")
+	_, _, err = b.cli("api-key", "set", "x")
+	require.ErrorContains(t, err, "there is a key labelled x")
+	_, _, err = b.cli("api-key", "set", "y", "--role", "root")
 	require.ErrorContains(t, err, "use viewer, operator, admin or compliance")
-	_, _, err = b.cli("apikey", "add", "--label", "x", "--tenant", "nobody")
+	_, _, err = b.cli("api-key", "set", "y", "--tenant", "nobody")
 	require.EqualError(t, err, "there is no tenant of that name")
-	_, _, err = b.cli("apikey", "revoke", "nobody")
+	_, _, err = b.cli("api-key", "remove", "nobody")
 	require.EqualError(t, err, "there is no API key of that id")
 }
 

@@ -167,18 +167,18 @@ func TestComplianceCommand(t *testing.T) {
 		return run(t, admin.Compliance(), append(args, "--admin",
 			strings.TrimSuffix(strings.TrimPrefix(b.url, "http://"), "/hiregate"))...)
 	}
-	out, hints, err := do("report", "--tenant", "acme", "--job", "A")
+	out, hints, err := do("show", "acme", "--job", "A")
 	require.NoError(t, err)
 	require.Regexp(t, `(?m)^complianceVevraa +eeocVeteran +I do not want to answer +20$`, out)
 	require.Regexp(t, `(?m)^complianceVevraa +eeocVeteran +I am not a protected veteran +hidden$`, out)
 	require.Regexp(t, `(?m)^complianceVevraa +eeocVeteran +\(all\) +31$`, out)
 	require.Contains(t, hints, "fewer than 5")
-	out, _, err = do("report", "--tenant", "acme", "--json")
+	out, _, err = do("show", "acme", "--json")
 	require.NoError(t, err)
 	require.Contains(t, out, `"count":null`)
-	_, hints, err = do("report", "--tenant", "globex")
+	_, hints, err = do("show", "globex")
 	require.NoError(t, err)
 	require.Contains(t, hints, "Nobody was asked")
-	_, _, err = do("report")
+	_, _, err = do("show")
 	require.ErrorContains(t, err, "name the tenant")
 }

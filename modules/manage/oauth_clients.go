@@ -169,7 +169,7 @@ func addClient(r *request) (any, error) {
 // repeatedClient refuses the repeat of a request that made a secret.
 func repeatedClient(*request, string) (any, error) {
 	return nil, shownOnce("secret", "make another with POST …/reset and a new Idempotency-Key "+
-		"(hiregate oauth-client reset)")
+		"(hiregate oauth-client set … --new-secret)")
 }
 
 // withSecret shows an application, with a secret that was made.

@@ -161,7 +161,7 @@ func TestExportReleaseCommand(t *testing.T) {
 	require.Equal(t, ""+
 		"EXPORT    INTEGRATION  WHAT HAPPENS\n"+
 		"acme/u-1  hris         released; it goes out now\n", out)
-	_, _, err = b.cli("export", "release", "u-1", "--tenant", "acme")
+	_, _, err = b.cli("export", "release", "acme/u-1")
 	require.ErrorContains(t, err, "not in quarantine")
 	b.export("acme", "u-3", quarantined)
 	out, _, err = b.cli("export", "release", "acme/u-3", "--json")

@@ -52,8 +52,8 @@ func testExportsOfARemovedTenant(t *testing.T, b *bench) {
 
 	out, _, err := b.cli("export", "list")
 	require.NoError(t, err)
-	require.Regexp(t, `(?m)^u-1 +initech .* hris delivered, the tenant is not configured$`, out)
-	require.Regexp(t, `(?m)^u-2 +globex .* waits for its tenant, which is not configured$`, out)
+	require.Regexp(t, `(?m)^initech/u-1 .* hris delivered, the tenant is not configured$`, out)
+	require.Regexp(t, `(?m)^globex/u-2 .* waits for its tenant, which is not configured$`, out)
 	out, _, err = b.cli("export", "show", "globex/u-2")
 	require.NoError(t, err)
 	require.Regexp(t, `(?m)^tenant +globex \(not configured\)$`, out)

@@ -87,14 +87,14 @@ func TestARepeatMakesNoSecret(t *testing.T) {
 		"/v1/tenants/acme/api-users": {newAPIUser, func(m made) string { return m.Password },
 			func(m made, plain string) bool {
 				return b.isOf(b.passwordOf("/v1/tenants/acme/api-users", m.ID), plain)
-			}, "hiregate api-user passwd"},
+			}, "hiregate api-user set … --new-password"},
 		"/v1/users": {newUser, func(m made) string { return m.Password }, func(m made, plain string) bool {
 			return b.isOf(b.passwordOf("/v1/users", m.ID), plain)
-		}, "hiregate user reset"},
+		}, "hiregate user set … --new-password"},
 		"/v1/oauth-clients": {newClient, func(m made) string { return m.Secret }, func(m made, secret string) bool {
 			all, err := b.Runtime.Store().ListClientSecrets(t.Context(), m.ID)
 			return err == nil && slices.Contains(all, identity.HashSecret(secret))
-		}, "hiregate oauth-client reset"},
+		}, "hiregate oauth-client set … --new-secret"},
 	} {
 		m := parsed[made](b, b.must(http.StatusCreated, http.MethodPost, path, test.body, "Idempotency-Key", "k"))
 		for range 2 {

@@ -13,7 +13,7 @@ import (
 	"github.com/hiregate/hiregate/internal/store"
 )
 
-// user is somebody who signs in, as they are shown.
+// user is a person who signs in, as they are shown.
 type user struct {
 	ID            string `json:"id"` // the claim sub
 	Email         string `json:"email"`
@@ -43,12 +43,24 @@ func userOf(u *identity.User) user {
 // users sign in. One that is disabled stays in the list: their id is in other people's hands.
 var users = resource[*identity.User]{
 	path: "/v1/users", id: "id", kind: "user", scope: shared, reader: hiring.Viewer, writer: hiring.Admin, personal: true,
-	list: func(r *request) ([]*identity.User, string, error) { return r.db.ListUsers(r.Context(), r.page.rows()) },
-	find: findUser, view: as(userOf), add: addUser, repeat: repeatedUser,
+	filters: []string{"email"},
+	list:    listUsers, find: findUser, view: as(userOf), add: addUser, repeat: repeatedUser,
 	drop: change(findUser, func(r *request, tx *store.Tx, u *identity.User) error {
 		_, err := tx.DisableUser(u.ID, r.gateway.Now())
 		return err
 	}, nil),
+}
+
+// listUsers lists the users, or finds the one with an e-mail address.
+func listUsers(r *request) ([]*identity.User, string, error) {
+	if email := r.query.Get("email"); email != "" {
+		u, err := r.db.UserByEmail(r.Context(), email)
+		if errors.Is(err, store.ErrNotFound) {
+			return nil, "", nil
+		}
+		return []*identity.User{u}, "", err
+	}
+	return r.db.ListUsers(r.Context(), r.page.rows())
 }
 
 // findUser returns the user that the path names.
@@ -101,7 +113,7 @@ func addUser(r *request) (any, error) {
 
 // repeatedUser answers the repeat of a request that made a user, or gave one a password that was sent.
 func repeatedUser(r *request, location string) (any, error) {
-	if err := r.passwordShownOnce("hiregate user reset"); err != nil {
+	if err := r.passwordShownOnce("hiregate user set … --new-password"); err != nil {
 		return nil, err
 	}
 	u, err := r.user(r.repeated(location))

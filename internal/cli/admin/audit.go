@@ -13,7 +13,7 @@ import (
 func Audit() *cobra.Command {
 	return group(&cobra.Command{
 		Use:   "audit",
-		Short: "Lists who did what through the management API and the command line",
+		Short: "List who did what through the management API and the command line",
 		Example: `  hiregate audit list --tenant acme --since 24h
   hiregate audit list --action erase --all --json`,
 	}, auditList)
@@ -25,9 +25,9 @@ func auditList(a *Client) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "Lists who did what, newest first",
-		Long: `Lists who released, redelivered, exported or erased, disabled or enabled an integration, or changed the
-configuration, and when. Entries are kept for 400 days. The changes of candidates, jobs and job applications are in the
-log alone, but for their deletion.`,
+		Long: `Lists who released, redelivered, exported or erased, disabled or enabled an integration, or
+changed the configuration, and when. Entries are kept for 400 days. The changes of candidates,
+jobs and job applications are in the log alone, but for their deletion.`,
 		Args: terminal.Exactly(0, "audit list takes flags only: choose with --tenant, --object, --action, --since or "+
 			"--until"),
 	}

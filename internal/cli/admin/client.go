@@ -3,18 +3,14 @@ package admin
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"net"
 	"net/http"
 	"os"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -23,28 +19,21 @@ import (
 )
 
 const (
-	// AddressVariable is the environment variable that may hold the address instead of --admin.
-	AddressVariable = "HIREGATE_ADMIN"
-	// DefaultAddress is where Caddy's admin endpoint listens unless it is configured.
-	DefaultAddress = "localhost:2019"
-	adminPatience  = 30 * time.Second
+	patience = 30 * time.Second
 	// maxRefusal is how much is read of an error answer. The longest has a sentence for each row of a list of 1 MiB.
 	maxRefusal = 64 << 20
 )
 
-// Client asks the running gateway, which alone has the database open, through Caddy's admin endpoint.
+// Client asks a running gateway, which alone has the database open: at Caddy's admin endpoint on the same machine, or
+// at its management API, with an API key.
 type Client struct {
-	Address string // host:port or unix//path
-	json    bool
-	named   bool // whether the person at the terminal was told whom this talks to
-}
+	Address string // of the admin endpoint, host:port or unix//path
 
-// flags adds what all commands that talk to the gateway take.
-func (a *Client) flags(cmd *cobra.Command) {
-	fl := cmd.PersistentFlags()
-	fl.StringVar(&a.Address, "admin", cmp.Or(os.Getenv(AddressVariable), DefaultAddress),
-		"admin endpoint of the running gateway, host:port or unix//path (or the environment variable "+AddressVariable+")")
-	fl.BoolVar(&a.json, "json", false, "print JSON, one object a line")
+	gateway string // the URL of a management API; empty: the admin endpoint
+	keyFile string
+	json    bool
+	wide    bool
+	named   bool // whether the person at the terminal was told whom this talks to
 }
 
 // ask is Call for a command that shows the answer: with --json it is printed here, as it came, and shown is true; else
@@ -80,9 +69,9 @@ type verbatim []byte
 // Send is Call with a header, and returns the answer's header; with a nil out it drops the answer's body. When the
 // gateway refuses, the error is a *Refusal.
 func (a *Client) Send(ctx context.Context, method, path string, header http.Header, in, out any) (http.Header, error) {
-	ctx, cancel := context.WithTimeout(ctx, adminPatience)
+	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	network, address, host, err := a.endpoint()
+	to, err := a.endpoint()
 	if err != nil {
 		return nil, err
 	}
@@ -100,24 +89,21 @@ func (a *Client) Send(ctx context.Context, method, path string, header http.Head
 		}
 		body = raw
 	}
-	r, err := http.NewRequestWithContext(ctx, method, "http://"+host+"/hiregate"+path, body)
+	r, err := http.NewRequestWithContext(ctx, method, to.url+path, body)
 	if err != nil {
 		return nil, fmt.Errorf("asking the gateway: %w", terminal.Cause(err))
-	}
-	if network == "tcp" {
-		r.Header.Set("Origin", "http://"+host) // for an endpoint with enforce_origin
 	}
 	if in != nil {
 		r.Header.Set("Content-Type", "application/json")
 	}
+	for name, values := range to.header {
+		r.Header[name] = values
+	}
 	for name, values := range header {
 		r.Header[name] = values
 	}
-	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return new(net.Dialer).DialContext(ctx, network, address)
-	}}
-	defer transport.CloseIdleConnections()
-	answer, err := terminal.Exchange(&http.Client{Transport: transport}, r)
+	defer to.transport.CloseIdleConnections()
+	answer, err := terminal.Exchange(&http.Client{Transport: to.transport, CheckRedirect: noRedirect}, r)
 	if err != nil {
 		return nil, a.unreached(err)
 	}
@@ -142,55 +128,10 @@ func (a *Client) Send(ctx context.Context, method, path string, header http.Head
 	return answer.Header, nil
 }
 
-// peer tells a person whom a command talks to: several gateways may run on one machine. It is empty for anything but a
-// gateway, which names itself in the header Server: hiregate (https://gate.example, process 4711).
-func (a *Client) peer(server string) string {
-	who, ok := strings.CutPrefix(server, "hiregate (")
-	who, closed := strings.CutSuffix(who, ")")
-	if !ok || !closed {
-		return ""
-	}
-	return fmt.Sprintf("The gateway at %s: %s\n", a.Address, terminal.Printable(who))
-}
-
 // Refusal is the gateway's error answer.
 type Refusal struct {
 	Status int
 	error  // a sentence
-}
-
-// endpoint reads the address in Caddy's notation: where to dial, and the host to name.
-func (a *Client) endpoint() (network, address, host string, err error) {
-	if path, ok := strings.CutPrefix(a.Address, "unix/"); ok {
-		return "unix", path, "127.0.0.1", nil // Caddy asks for a host, and does not look at it
-	}
-	address = strings.TrimSuffix(strings.TrimPrefix(a.Address, "http://"), "/")
-	if strings.HasPrefix(address, ":") {
-		address = "localhost" + address
-	}
-	if _, _, err := net.SplitHostPort(address); err != nil {
-		return "", "", "", fmt.Errorf("--admin %q is not an address: write host:port, such as %s", a.Address, DefaultAddress)
-	}
-	return "tcp", address, address, nil
-}
-
-func (a *Client) unreached(err error) error {
-	switch {
-	case errors.Is(err, context.Canceled):
-		return errors.New("interrupted before the gateway answered")
-	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("no gateway runs at %s: start it with `hiregate run --config Caddyfile`, or "+
-			"`hiregate dev` to try it; "+
-			"if its admin endpoint is elsewhere, name that with --admin", a.Address)
-	case errors.Is(err, context.DeadlineExceeded):
-		return fmt.Errorf("the gateway at %s did not answer within %s: look at its log", a.Address, adminPatience)
-	case terminal.SpeaksNoHTTP(err):
-		return a.elsewhere("it speaks no HTTP")
-	case terminal.HungUp(err):
-		return fmt.Errorf("the gateway at %s closed the connection before it had answered: look at its log, and then "+
-			"whether what was asked for is done", a.Address)
-	}
-	return fmt.Errorf("asking the gateway at %s: %w", a.Address, terminal.Cause(err))
 }
 
 // refused makes a sentence of an error answer: the gateway's own, or that of whatever else listens there.
@@ -227,15 +168,7 @@ func (a *Client) refused(answer *http.Response) error {
 		}
 		return errors.New(sentence.String())
 	case said.Error != "":
-		return fmt.Errorf("the admin endpoint at %s refuses: %s", a.Address, terminal.Printable(said.Error))
+		return fmt.Errorf("%s refuses: %s", a.where(), terminal.Printable(said.Error))
 	}
 	return a.elsewhere("it answered " + terminal.StatusText(answer.StatusCode))
-}
-
-const strange = "it answered nothing that a gateway of this version says"
-
-// elsewhere is the error of an address where something else than a gateway listens.
-func (a *Client) elsewhere(seen string) error {
-	return fmt.Errorf("what listens at %s is not the admin endpoint of a gateway (%s): name that with --admin", a.Address,
-		seen)
 }

@@ -17,9 +17,14 @@ import (
 func group(cmd *cobra.Command, below ...func(*Client) *cobra.Command) *cobra.Command {
 	a := new(Client)
 	a.flags(cmd)
-	var commands []*cobra.Command
+	var names []string
 	for _, one := range below {
-		commands = append(commands, one(a))
+		c := one(a)
+		c.SilenceUsage = true // it would hide the sentence that says what is wrong
+		c.ValidArgsFunction = a.complete
+		a.completeFlags(c)
+		cmd.AddCommand(c)
+		names = append(names, c.Name())
 	}
 	cmd.SilenceUsage = true
 	cmd.Args = cobra.ArbitraryArgs
@@ -27,23 +32,14 @@ func group(cmd *cobra.Command, below ...func(*Client) *cobra.Command) *cobra.Com
 		if len(args) == 0 {
 			return cmd.Help()
 		}
-		var names []string
-		for _, one := range commands {
-			names = append(names, one.Name())
+		meant := ""
+		if nearest := terminal.Nearest(args[0], names); nearest != "" {
+			meant = "did you mean " + nearest + "? "
 		}
-		return fmt.Errorf("hiregate %s %q is unknown: there are %s", cmd.Name(), args[0], strings.Join(names, ", "))
+		return fmt.Errorf("hiregate %s %q is unknown: %sthere are %s", cmd.Name(), args[0], meant,
+			strings.Join(names, ", "))
 	}
-	cmd.AddCommand(commands...)
-	for _, one := range append(commands, cmd) {
-		one.SilenceUsage = true // it would hide the sentence that says what is wrong
-		one.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-			path := cmd.Name()
-			if c.Name() != path {
-				path += " " + c.Name()
-			}
-			return terminal.WrongFlag(err, path)
-		})
-	}
+	cmd.SetFlagErrorFunc(terminal.FlagError)
 	return cmd
 }
 

@@ -2,7 +2,6 @@ package admin
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -18,34 +17,32 @@ import (
 func Compliance() *cobra.Command {
 	return group(&cobra.Command{
 		Use:   "compliance",
-		Short: "Reports on the compliance groups",
+		Short: "Show the report on the compliance groups",
 		Long: `Reports on what applicants answered to the questions of the compliance groups.
 
-These commands ask the gateway, at Caddy's admin endpoint.`,
-		Example: `  hiregate compliance report --tenant initech
-  hiregate compliance report --tenant initech --job NURSE-1 --json`,
-	}, complianceReport)
+These commands ask the gateway, at Caddy's admin endpoint or through its management API.`,
+		Example: `  hiregate compliance show initech
+  hiregate compliance show initech --job NURSE-1 --json`,
+	}, complianceShow)
 }
 
-func complianceReport(a *Client) *cobra.Command {
-	var tenant, job string
+func complianceShow(a *Client) *cobra.Command {
+	var job string
 	cmd := &cobra.Command{
-		Use:   "report",
+		Use:   "show TENANT",
 		Short: "Counts the applicants' answers to the compliance groups' questions",
-		Long: `Counts what the applicants for a job, or for all jobs of a tenant together, answered to the questions of the compliance groups.
-Nobody's answer can be read off it: fewer than five people are not counted, and as many other counts are hidden as it takes so
-that those can't be worked out, from the number of applications or from the reports of other jobs.
+		Long: `Counts what the applicants for a job, or for all jobs of a tenant together, answered to the
+questions of the compliance groups. Nobody's answer can be read off it: fewer than five people are
+not counted, and as many other counts are hidden as it takes so that those can't be worked out,
+from the number of applications or from the reports of other jobs.
 
 Who reads a report is in the gateway's log.`,
-		Args: terminal.Exactly(0, "compliance report takes flags only, such as: hiregate compliance report --tenant initech"),
-		RunE: interruptible(func(ctx context.Context, cmd *cobra.Command, _ []string) error {
-			if tenant == "" {
-				return errors.New("whose applicants? name the tenant, such as: hiregate compliance report --tenant initech")
-			}
-			if err := hiring.ValidateTenantName(tenant); err != nil {
+		Args: terminal.Exactly(1, "whose applicants? name the tenant, such as: hiregate compliance show initech"),
+		RunE: interruptible(func(ctx context.Context, cmd *cobra.Command, args []string) error {
+			if err := hiring.ValidateTenantName(args[0]); err != nil {
 				return err
 			}
-			path := tenantPath(tenant, "compliance-report")
+			path := tenantPath(args[0], "compliance-report")
 			if job != "" {
 				path += "?job=" + url.QueryEscape(job)
 			}
@@ -56,7 +53,6 @@ Who reads a report is in the gateway's log.`,
 			return printReports(cmd, all.Groups)
 		}),
 	}
-	cmd.Flags().StringVar(&tenant, "tenant", "", "whose applicants")
 	cmd.Flags().StringVar(&job, "job", "", "job board code of one job (default: all jobs together)")
 	return cmd
 }

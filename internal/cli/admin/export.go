@@ -19,10 +19,11 @@ import (
 func Export() *cobra.Command {
 	return group(&cobra.Command{
 		Use:   "export",
-		Short: "Lists, shows, redelivers, releases and erases exports",
-		Long: `Lists, shows and redelivers the exports of a running gateway, releases them from quarantine, and erases what they hold.
+		Short: "List, show, redeliver, release and erase exports",
+		Long: `Lists, shows and redelivers the exports of a running gateway, releases them from quarantine, and
+erases what they hold.
 
-The database has one process that writes it, so these commands ask the gateway, at Caddy's admin endpoint.`,
+These commands ask the gateway, at Caddy's admin endpoint or through its management API.`,
 		Example: `  hiregate export list --tenant acme --outcome failed
   hiregate export list --undelivered --since 24h
   hiregate export show acme/6f1c0f1e-5d0e-4a57-9f0b-0c6f3f2b7a11
@@ -58,9 +59,9 @@ func exportList(a *Client) *cobra.Command {
 	fl.StringVar(&f.since, "since", "", "exports received since then only: a time such as 2026-11-20T12:00:00Z, or how "+
 		"long ago, such as 24h")
 	fl.StringVar(&f.until, "until", "", "exports received before then only, written like --since")
-	columns := []string{"uuid", "tenant", "received", "candidate", "documents", "deliveries"}
+	columns := []string{"export", "received", "candidate", "documents", "deliveries"}
 	return listing(a, &f.pages, cmd, columns, func(e *exportRow) []any {
-		return []any{e.ID, e.Tenant, e.ReceivedAt, e.Candidate, e.Attachments, e.standing()}
+		return []any{e.Tenant + "/" + e.ID, e.ReceivedAt, e.Candidate, e.Attachments, e.standing()}
 	})
 }
 
@@ -183,14 +184,11 @@ func (e *exportRow) waits() string {
 	return "waits for Temporal"
 }
 
-// exportOf reads which export is meant: TENANT/UUID, or a UUID with --tenant. A UUID is opaque and may hold slashes.
-func exportOf(arg, tenant string) (path, name string, err error) {
-	uuid := arg
-	if tenant == "" {
-		var ok bool
-		if tenant, uuid, ok = strings.Cut(arg, "/"); !ok {
-			return "", "", fmt.Errorf("whose export is it? write it as TENANT/%s, or add --tenant", terminal.Printable(arg))
-		}
+// exportOf reads TENANT/UUID. A UUID is opaque and may hold slashes.
+func exportOf(arg string) (path, name string, err error) {
+	tenant, uuid, ok := strings.Cut(arg, "/")
+	if !ok {
+		return "", "", fmt.Errorf("whose export is it? write it as TENANT/%s", terminal.Printable(arg))
 	}
 	if err := hiring.ValidateTenantName(tenant); err != nil {
 		return "", "", err
@@ -198,5 +196,5 @@ func exportOf(arg, tenant string) (path, name string, err error) {
 	if uuid == "" {
 		return "", "", errors.New("the UUID is missing: write the export as TENANT/UUID")
 	}
-	return tenantPath(tenant, "exports", webhook.KeySegment(uuid)), tenant + "/" + uuid, nil
+	return tenantPath(tenant, "exports", webhook.KeySegment(uuid)), arg, nil
 }

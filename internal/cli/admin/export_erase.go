@@ -31,14 +31,16 @@ type erasure struct {
 func exportErase(a *Client) *cobra.Command {
 	f := new(exportEraseFlags)
 	cmd := &cobra.Command{
-		Use:   "erase ([TENANT/]UUID… | --tenant TENANT --candidate ID)",
+		Use:   "erase (TENANT/UUID… | --tenant TENANT --candidate ID)",
 		Short: "Erases what exports hold of their candidate, for good",
-		Long: `Erases what exports hold of their candidate: those that are named, or all of a tenant's that are about a candidate. The body
-goes, as it came and as it went out, with the documents and what the receivers answered; that there was an export, and what became
-of it, stays. It can't be undone, so it takes --yes.
+		Long: `Erases what exports hold of their candidate: those that are named, or all of a tenant's that are
+about a candidate. The body goes, as it came and as it went out, with the documents and what the
+receivers answered; that there was an export, and what became of it, stays. It can't be undone, so
+it takes --yes.
 
-What is held, in quarantine, on its way or waiting is refused, unless --cancel ends it first. What the tenant itself keeps of a
-candidate, and their job applications, are deleted through the management API.`,
+What is held, in quarantine, on its way or waiting is refused, unless --cancel ends it first. What
+the tenant itself keeps of a candidate, and their job applications, are deleted through the
+management API.`,
 		Example: `  hiregate export erase acme/6f1c0f1e-5d0e-4a57-9f0b-0c6f3f2b7a11 --yes
   hiregate export list --tenant acme --candidate c-1
   hiregate export erase --tenant acme --candidate c-1 --cancel --yes`,
@@ -70,8 +72,7 @@ candidate, and their job applications, are deleted through the management API.`,
 		}),
 	}
 	fl := cmd.Flags()
-	fl.StringVar(&f.tenant, "tenant", "", "the tenant whose exports they are, when the arguments are UUIDs "+
-		"alone, or with --candidate")
+	fl.StringVar(&f.tenant, "tenant", "", "the tenant of the candidate")
 	fl.StringVar(&f.candidate, "candidate", "", "erase all exports about the candidate with this id")
 	fl.BoolVar(&f.cancel, "cancel", false, "end first what is held, in quarantine, on its way or waiting")
 	fl.BoolVar(&f.yes, "yes", false, "erase: it can't be undone")
@@ -92,7 +93,7 @@ func (e *erasing) run(ctx context.Context, f *exportEraseFlags, exports []string
 		return e.candidate(ctx, f.tenant, f.candidate)
 	}
 	for _, arg := range exports {
-		path, name, err := exportOf(arg, f.tenant)
+		path, name, err := exportOf(arg)
 		if err != nil {
 			return err
 		}

@@ -11,17 +11,17 @@ import (
 )
 
 func exportRedeliver(a *Client) *cobra.Command {
-	var tenant string
 	var integrations []string
 	cmd := &cobra.Command{
-		Use:   "redeliver [TENANT/]UUID",
+		Use:   "redeliver TENANT/UUID",
 		Short: "Delivers an export once more, with the same bytes and UUID",
-		Long: `Delivers an export once more, with the same bytes and the same UUID, to the named integrations or to all of the
-tenant's. Where it is still under way, the next attempt is made now. Its documents can be downloaded for a while longer.`,
+		Long: `Delivers an export once more, with the same bytes and the same UUID, to the named integrations or
+to all of the tenant's. Where it is still under way, the next attempt is made now. Its documents
+can be downloaded for a while longer.`,
 		Args: terminal.Exactly(1, "export redeliver takes one export, such as: hiregate export redeliver "+
 			"acme/6f1c0f1e-5d0e-4a57-9f0b-0c6f3f2b7a11"),
 		RunE: interruptible(func(ctx context.Context, cmd *cobra.Command, args []string) error {
-			path, name, err := exportOf(args[0], tenant)
+			path, name, err := exportOf(args[0])
 			if err != nil {
 				return err
 			}
@@ -37,7 +37,7 @@ tenant's. Where it is still under way, the next attempt is made now. Its documen
 			}
 			table := terminal.NewTable(cmd.OutOrStdout(), "export", "integration", "what happens")
 			for _, i := range res.Started {
-				table.Row(name, i, fmt.Sprintf("delivered anew, in round %d", res.Round))
+				table.Row(name, i, fmt.Sprintf("delivered again, in round %d", res.Round))
 			}
 			for _, i := range res.Hurried {
 				table.Row(name, i, "under way already: the next attempt is made now")
@@ -46,23 +46,22 @@ tenant's. Where it is still under way, the next attempt is made now. Its documen
 		}),
 	}
 	fl := cmd.Flags()
-	fl.StringVar(&tenant, "tenant", "", "the tenant whose export it is, when the argument is the UUID alone")
 	fl.StringArrayVar(&integrations, "integration", nil,
 		"integration to deliver to; repeat it for more (default: all of the tenant's)")
 	return cmd
 }
 
 func exportRelease(a *Client) *cobra.Command {
-	var tenant string
-	cmd := &cobra.Command{
-		Use:   "release [TENANT/]UUID",
+	return &cobra.Command{
+		Use:   "release TENANT/UUID",
 		Short: "Releases an export from quarantine: it goes out as it came",
-		Long: `Releases an export from quarantine. Its body breaks the schema, and it goes out as it came all the same; look at what is wrong
-with it first, with hiregate export show. Those in quarantine are listed by hiregate export list --quarantined.`,
+		Long: `Releases an export from quarantine. Its body breaks the schema, and it goes out as it came
+nevertheless; look at what is wrong with it first, with hiregate export show. Those in quarantine
+are listed by hiregate export list --quarantined.`,
 		Args: terminal.Exactly(1, "export release takes one export, such as: hiregate export release "+
 			"acme/6f1c0f1e-5d0e-4a57-9f0b-0c6f3f2b7a11"),
 		RunE: interruptible(func(ctx context.Context, cmd *cobra.Command, args []string) error {
-			path, name, err := exportOf(args[0], tenant)
+			path, name, err := exportOf(args[0])
 			if err != nil {
 				return err
 			}
@@ -82,6 +81,4 @@ with it first, with hiregate export show. Those in quarantine are listed by hire
 			return table.Flush()
 		}),
 	}
-	cmd.Flags().StringVar(&tenant, "tenant", "", "the tenant whose export it is, when the argument is the UUID alone")
-	return cmd
 }

@@ -33,18 +33,17 @@ type documentRow struct {
 }
 
 func exportShow(a *Client) *cobra.Command {
-	var tenant string
-	cmd := &cobra.Command{
-		Use:   "show [TENANT/]UUID",
+	return &cobra.Command{
+		Use:   "show TENANT/UUID",
 		Short: "Shows an export: its deliveries, each attempt, and its documents",
-		Long: `Shows an export: its deliveries, each attempt with the head of what was answered, and its documents. Of more than
-100 attempts at a delivery the last 100 are shown.
+		Long: `Shows an export: its deliveries, each attempt with the head of what was answered, and its
+documents. Of more than 100 attempts at a delivery the last 100 are shown.
 
 An answer is shown in part; --json has all that was kept of it, at most 64 KiB.`,
 		Args: terminal.Exactly(1, "export show takes one export, such as: hiregate export show "+
 			"acme/6f1c0f1e-5d0e-4a57-9f0b-0c6f3f2b7a11"),
 		RunE: interruptible(func(ctx context.Context, cmd *cobra.Command, args []string) error {
-			path, _, err := exportOf(args[0], tenant)
+			path, _, err := exportOf(args[0])
 			if err != nil {
 				return err
 			}
@@ -55,8 +54,6 @@ An answer is shown in part; --json has all that was kept of it, at most 64 KiB.`
 			return e.print(cmd.OutOrStdout())
 		}),
 	}
-	cmd.Flags().StringVar(&tenant, "tenant", "", "the tenant whose export it is, when the argument is the UUID alone")
-	return cmd
 }
 
 // print shows the export to a person: a table for each thing it has.
@@ -81,7 +78,7 @@ func (e *exportRow) print(w io.Writer) error {
 	table.Row("attachments", e.Attachments)
 	table.Row("round", e.Round)
 	table.Row("workflow", e.Workflow)
-	table.Row("state", state)
+	table.Row("state", terminal.State(state))
 	table.Row("dispatched", e.DispatchedAt)
 	if e.Quarantined {
 		table.Row("quarantine", fmt.Sprintf("it breaks the schema; release it with hiregate export release %s/%s", e.Tenant,
@@ -110,7 +107,7 @@ func (e *exportRow) print(w io.Writer) error {
 		fmt.Fprintln(w)
 		table = terminal.NewTable(w, "document", "state", "tries", "bytes", "type", "fetched", "sha256", "reason")
 		for _, d := range e.Documents {
-			table.Row(d.Position, d.State, d.Tries, d.Size, d.MimeType, d.FetchedAt, d.SHA256, d.Reason)
+			table.Row(d.Position, terminal.State(d.State), d.Tries, d.Size, d.MimeType, d.FetchedAt, d.SHA256, d.Reason)
 		}
 		if err := table.Flush(); err != nil {
 			return err
@@ -136,7 +133,7 @@ func (e *exportRow) printDeliveries(w io.Writer) error {
 	table := terminal.NewTable(w, "integration", "round", "outcome", "class", "attempts", "updated", "next attempt",
 		"reason")
 	for _, d := range e.Deliveries {
-		table.Row(d.Integration, d.Round, d.Outcome, d.Class, d.Attempts, d.UpdatedAt, d.NextAt, d.Reason)
+		table.Row(d.Integration, d.Round, terminal.State(d.Outcome), d.Class, d.Attempts, d.UpdatedAt, d.NextAt, d.Reason)
 		attempts = attempts || len(d.History) > 0
 	}
 	if err := table.Flush(); err != nil || !attempts {

@@ -32,9 +32,9 @@ func Healthcheck() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "healthcheck [URL]",
 		Short: "Ask a gateway whether it can accept exports; the exit code is 0 or 1",
-		Long: `Asks the healthz directive of a gateway whether exports can be accepted, and says
-in a sentence what it answered. The exit code is 0 when they can, also while they
-have to wait for Temporal, else 1. The image's HEALTHCHECK runs it.`,
+		Long: `Asks the healthz directive of a gateway whether exports can be accepted, and says in a sentence
+what it answered. The exit code is 0 when they can, also while they have to wait for Temporal,
+else 1. The image's HEALTHCHECK runs it.`,
 		Example: "  hiregate healthcheck http://localhost:9180/healthz",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 || len(args) == 1 && cmd.Flags().Changed("url") {

@@ -2,9 +2,12 @@ package admin
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -17,18 +20,18 @@ import (
 func Integration() *cobra.Command {
 	return group(&cobra.Command{
 		Use:   "integration",
-		Short: "Lists, adds, tests, disables, enables and removes integrations",
-		Long: `Lists where the exports of a running gateway go, adds and removes integrations of tenants that are kept in its database, and
-disables and enables any: what comes for one that is disabled is held, and goes out after it is enabled.
+		Short: "List, set, test, disable, enable and remove integrations",
+		Long: `Lists where the exports of a running gateway go, sets and removes integrations of tenants that are
+kept in its database, and disables and enables any: what comes for one that is disabled is held,
+and goes out after it is enabled.
 
-These commands ask the gateway, at Caddy's admin endpoint.`,
+These commands ask the gateway, at Caddy's admin endpoint or through its management API.`,
 		Example: `  hiregate integration list
-  hiregate integration add initech/hris --url https://hr.example.com/inbound/initech --secret-file hris.secret
+  hiregate integration set initech/hris --url https://hr.example.com/inbound/initech --secret-file hris.secret
   hiregate integration disable acme/hris --reason "they move their servers until noon"
   hiregate integration test acme/hris
   hiregate integration enable acme/hris`,
-	}, integrationList, integrationAdd, integrationDisable, integrationEnable, integrationTest,
-		integrationRemove)
+	}, integrationList, integrationSet, integrationTest, integrationDisable, integrationEnable, integrationRemove)
 }
 
 // integrationRow is what the tables show of an integration.
@@ -44,14 +47,34 @@ type integrationRow struct {
 }
 
 func integrationList(a *Client) *cobra.Command {
-	return listing(a, &pages{path: "/v1/integrations"}, &cobra.Command{
-		Use:   "list",
-		Short: "Lists the integrations of all tenants, and whether they are configured",
-		Args:  terminal.Exactly(0, "integration list takes no argument"),
-	}, []string{"tenant", "integration", "state", "verifications", "updated", "documents", "url", "reason"},
+	p := new(pages)
+	p.choose = func(args []string) error {
+		if len(args) == 0 {
+			p.path = "/v1/integrations"
+			return nil
+		}
+		p.path = tenantPath(args[0], "integrations")
+		return hiring.ValidateTenantName(args[0])
+	}
+	return listing(a, p, &cobra.Command{
+		Use:   "list [TENANT]",
+		Short: "Lists the integrations of a tenant, or of all tenants, and whether they are configured",
+		Args:  atMostTenant("integration"),
+	}, []string{"integration", "state", "verifications", "updated", "documents", "url", "reason"},
 		func(i *integrationRow) []any {
-			return []any{i.Tenant, i.Name, i.State, i.Attempts, i.UpdatedAt, i.Documents, i.URL, i.Reason}
+			return []any{i.Tenant + "/" + i.Name, terminal.State(i.State), i.Attempts, i.UpdatedAt, i.Documents, i.URL,
+				i.Reason}
 		})
+}
+
+// atMostTenant takes a tenant, or none for all of them.
+func atMostTenant(command string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) > 1 {
+			return fmt.Errorf("%[1]s list takes one tenant at most, such as: hiregate %[1]s list acme", command)
+		}
+		return nil
+	}
 }
 
 func integrationDisable(a *Client) *cobra.Command {
@@ -59,9 +82,9 @@ func integrationDisable(a *Client) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "disable TENANT/NAME",
 		Short: "Holds what comes for an integration until it is enabled",
-		Long: `Disables an integration, whether it is declared in the Caddyfile or kept in the gateway's database: its
-exports are accepted and held, also after a restart or a reload, until hiregate integration enable. An attempt that is
-under way comes to its end.`,
+		Long: `Disables an integration, whether it is declared in the Caddyfile or kept in the gateway's
+database: its exports are accepted and held, also after a restart or a reload, until hiregate
+integration enable. An attempt that is under way comes to its end.`,
 		Args: terminal.Exactly(1, "integration disable takes one integration, such as: "+
 			"hiregate integration disable acme/hris"),
 		RunE: interruptible(func(ctx context.Context, cmd *cobra.Command, args []string) error {
@@ -87,8 +110,9 @@ func integrationEnable(a *Client) *cobra.Command {
 	return &cobra.Command{
 		Use:   "enable TENANT/NAME",
 		Short: "Verifies an integration again and releases what is held for it",
-		Long: `Verifies an integration again: one that an operator disabled, or its partner by answering 410, or one that
-is not configured yet and would be verified later. What is held for it goes out once it answers VERIFY with 200.`,
+		Long: `Verifies an integration again: one that an operator disabled, or its partner by answering 410, or
+one that is not configured yet and would be verified later. What is held for it goes out once it
+answers VERIFY with 200.`,
 		Args: terminal.Exactly(1, "integration enable takes one integration, such as: hiregate integration enable acme/hris"),
 		RunE: interruptible(func(ctx context.Context, cmd *cobra.Command, args []string) error {
 			tenant, name, err := integrationOf(args[0])
@@ -119,43 +143,43 @@ func integrationOf(arg string) (tenant, name string, err error) {
 	return tenant, name, hiring.ValidateIntegrationName(name)
 }
 
-func integrationAdd(a *Client) *cobra.Command {
+func integrationSet(a *Client) *cobra.Command {
 	var url, file, documents string
 	var standard bool
+	var inFlight int
+	var retry []string
 	cmd := &cobra.Command{
-		Use:   "add TENANT/NAME",
-		Short: "Adds an integration, once it answers VERIFY with 200",
-		Long: `Adds an integration to a tenant that is kept in the gateway's database. A VERIFY event is sent to its URL first: unless that is
-answered with exactly 200, nothing is added, and what came of it is shown.
+		Use:   "set TENANT/NAME",
+		Short: "Makes an integration, or changes what the flags name of one, once it answers VERIFY with 200",
+		Long: `Makes an integration of a tenant that is kept in the gateway's database, or changes what the flags
+name of one; all else of it stays. Where its URL or secret is new, a VERIFY event is sent there
+first: unless that is answered with exactly 200, nothing is saved, and what came of it is shown.
 
-The secret is read from a file, the secret alone, so that it shows up in no list of processes; "-" reads it from standard input.`,
-		Args: terminal.Exactly(1, "integration add takes one integration, such as: hiregate integration add acme/hris "+
+The secret is read from a file, the secret alone, so that it shows up in no list of processes; "-"
+reads it from standard input.`,
+		Example: `  hiregate integration set initech/hris --url https://hr.example.com/inbound/initech \
+    --secret-file hris.secret
+  hiregate integration set initech/hris --documents inline --in-flight 2`,
+		Args: terminal.Exactly(1, "integration set takes one integration, such as: hiregate integration set acme/hris "+
 			"--url https://hr.acme.example/inbound/acme --secret-file hris.secret"),
 		RunE: interruptible(func(ctx context.Context, cmd *cobra.Command, args []string) error {
 			tenant, name, err := integrationOf(args[0])
 			if err != nil {
 				return err
 			}
-			if url == "" || file == "" {
-				return errors.New("say where it is and what signs its exports: --url https://hr.acme.example/inbound/acme " +
-					"--secret-file hris.secret")
+			changed := map[string]any{}
+			for flag, value := range map[string]any{"url": url, "documents": documents, "standard-webhooks": standard,
+				"in-flight": inFlight, "retry": retry} {
+				if cmd.Flags().Changed(flag) {
+					changed[integrationFields[flag]] = value
+				}
 			}
-			secret, err := terminal.ReadSecret(cmd.InOrStdin(), file)
-			if err != nil {
-				return err
+			if file != "" {
+				if changed["secret"], err = terminal.ReadSecret(cmd.InOrStdin(), file); err != nil {
+					return err
+				}
 			}
-			in := map[string]any{"name": name, "url": url, "secret": secret}
-			if documents != "" {
-				in["documents"] = documents
-			}
-			if standard {
-				in["standardWebhooks"] = true
-			}
-			if shown, err := a.ask(ctx, cmd, http.MethodPost, tenantPath(tenant, "integrations"), in, nil); shown || err != nil {
-				return err
-			}
-			fmt.Fprintf(cmd.OutOrStdout(), "%s/%s answered VERIFY with 200 and is configured\n", tenant, name)
-			return nil
+			return changeIntegration(ctx, cmd, a, tenant, name, changed)
 		}),
 	}
 	fl := cmd.Flags()
@@ -163,7 +187,56 @@ The secret is read from a file, the secret alone, so that it shows up in no list
 	fl.StringVar(&file, "secret-file", "", "file with the secret that signs what is sent there")
 	fl.StringVar(&documents, "documents", "", "how documents reach it: rehost (default), passthrough or inline")
 	fl.BoolVar(&standard, "standard-webhooks", false, "add the signature headers of the Standard Webhooks specification")
+	fl.IntVar(&inFlight, "in-flight", 0, "how many attempts may be under way at once")
+	fl.StringSliceVar(&retry, "retry", nil, "gaps between attempts, such as 5s,30s,2m; the last one repeats")
 	return cmd
+}
+
+// integrationFields are the names that flags have in the management API.
+var integrationFields = map[string]string{"url": "url", "documents": "documents", "standard-webhooks": "standardWebhooks",
+	"in-flight": "inFlight", "retry": "retry"}
+
+// changeIntegration makes an integration, or changes it. The gateway keeps its URL and secret where they are left out,
+// which nobody can read to send them back; the other settings that stay are sent as they were.
+func changeIntegration(
+	ctx context.Context, cmd *cobra.Command, a *Client, tenant, name string, changed map[string]any,
+) error {
+	path := tenantPath(tenant, "integrations", name)
+	in, unchanged := map[string]any{}, http.Header{}
+	var before map[string]json.RawMessage
+	header, err := a.Send(ctx, http.MethodGet, path, nil, nil, &before)
+	refused := new(Refusal)
+	switch {
+	case err == nil:
+		for _, field := range []string{"documents", "standardWebhooks", "inFlight", "retry"} {
+			if value, ok := before[field]; ok {
+				in[field] = value
+			}
+		}
+		unchanged.Set("If-Match", header.Get("ETag"))
+	case errors.As(err, &refused) && refused.Status == http.StatusNotFound:
+		if changed["url"] == nil || changed["secret"] == nil {
+			return errors.New("say where it is and what signs its exports: --url https://hr.acme.example/inbound/acme " +
+				"--secret-file hris.secret")
+		}
+		unchanged.Set("If-None-Match", "*")
+	default:
+		return err
+	}
+	maps.Copy(in, changed)
+	var answer json.RawMessage
+	if _, err := a.Send(ctx, http.MethodPut, path, unchanged, in, &answer); err != nil {
+		return err
+	}
+	if a.json {
+		return terminal.WriteJSON(cmd.OutOrStdout(), answer)
+	}
+	var after integrationRow
+	if err := json.Unmarshal(answer, &after); err != nil {
+		return fmt.Errorf("reading what the gateway answered: %w", err)
+	}
+	fmt.Fprintf(cmd.OutOrStdout(), "%s/%s is set, and %s\n", tenant, name, strings.ReplaceAll(after.State, "_", " "))
+	return nil
 }
 
 func integrationRemove(a *Client) *cobra.Command {

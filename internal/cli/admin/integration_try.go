@@ -33,9 +33,10 @@ func integrationTest(a *Client) *cobra.Command {
 	return &cobra.Command{
 		Use:   "test TENANT/NAME",
 		Short: "Sends one marked test export and shows what was answered",
-		Long: `Sends one export of an invented candidate to an integration, whether that is configured or disabled:
-signed, with the headers and the document mode of every export, and a UUID that begins with test-. It is tried once and
-stored nowhere, and changes nothing about the integration. --json shows the body that was sent, too.
+		Long: `Sends one export of an invented candidate to an integration, whether that is configured or
+disabled: signed, with the headers and the document mode of every export, and a UUID that begins
+with test-. It is tried once and stored nowhere, and changes nothing about the integration. --json
+shows the body that was sent, too.
 
 It exits with 1 if the export was not received.`,
 		Args: terminal.Exactly(1, "integration test takes one integration, such as: hiregate integration test acme/hris"),

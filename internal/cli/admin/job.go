@@ -19,22 +19,27 @@ import (
 func Job() *cobra.Command {
 	return group(&cobra.Command{
 		Use:   "job",
-		Short: "Lists, shows, closes and opens jobs, and imports their questions",
-		Long: `Lists and shows the jobs of a tenant with what their applicants are asked, closes and opens them, and imports lists of questions.
+		Short: "List, show, set, remove, close and open jobs, and import their questions",
+		Long: `Lists, shows, sets and removes the jobs of a tenant with what their applicants are asked, closes
+and opens them, and imports lists of questions.
 
-These commands ask the gateway, at Caddy's admin endpoint.`,
+These commands ask the gateway, at Caddy's admin endpoint or through its management API.`,
 		Example: `  hiregate job list initech
   hiregate job show initech/NURSE-1
   hiregate job import-questions initech/NURSE-1 questions.csv
   hiregate job close initech/NURSE-1
   hiregate job open initech/NURSE-1`,
-	}, jobList, jobShow, jobClose, jobOpen, jobImport)
+	}, jobList, jobShow, jobSet, jobRemove, jobClose, jobOpen, jobImport)
 }
 
-// jobOf reads TENANT/CODE, and gives the job's path. A job board code may have slashes in it.
-func jobOf(arg string) (path string, err error) {
-	tenant, code, err := cutTenant(arg, "whose job is it? write it as TENANT/JOBBOARDCODE, such as initech/NURSE-1")
-	return tenantPath(tenant, "jobs", code), err
+// A job board code may have slashes in it.
+var jobResource = resource{word: "job", path: "jobs", arg: "TENANT/JOBBOARDCODE", example: "initech/NURSE-1",
+	json: `{"id":"j-1","title":"Nurse"}`}
+
+func jobSet(a *Client) *cobra.Command { return jobResource.setting(a, "job") }
+
+func jobRemove(a *Client) *cobra.Command {
+	return jobResource.removal(a, "job", "Removes a job without job applications; close one that has some")
 }
 
 func openOrClosed(j *hiring.Job) string {
@@ -54,28 +59,13 @@ func jobList(a *Client) *cobra.Command {
 		Args:  terminal.Exactly(1, "job list takes one tenant, such as: hiregate job list initech"),
 	}, []string{"job board code", "title", "state", "questions", "compliance groups", "updated"},
 		func(j *hiring.Job) []any {
-			return []any{j.BoardCode, j.Title, openOrClosed(j), len(j.Questions), strings.Join(j.ComplianceGroups, ", "),
-				j.UpdatedAt}
+			return []any{j.BoardCode, j.Title, terminal.State(openOrClosed(j)), len(j.Questions),
+				strings.Join(j.ComplianceGroups, ", "), j.UpdatedAt}
 		})
 }
 
 func jobShow(a *Client) *cobra.Command {
-	return &cobra.Command{
-		Use:   "show TENANT/JOBBOARDCODE",
-		Short: "Shows a job, with what its applicants are asked",
-		Args:  terminal.Exactly(1, "job show takes one job, such as: hiregate job show initech/NURSE-1"),
-		RunE: interruptible(func(ctx context.Context, cmd *cobra.Command, args []string) error {
-			path, err := jobOf(args[0])
-			if err != nil {
-				return err
-			}
-			var j hiring.Job
-			if shown, err := a.ask(ctx, cmd, http.MethodGet, path, nil, &j); shown || err != nil {
-				return err
-			}
-			return printJob(cmd, &j)
-		}),
-	}
+	return shown(a, "job", jobResource, jobResource.find, printJob)
 }
 
 func printJob(cmd *cobra.Command, j *hiring.Job) error {
@@ -124,7 +114,7 @@ func jobClosed(a *Client, closed bool, word, short, done string) *cobra.Command 
 		Short: short,
 		Args:  terminal.Exactly(1, "job "+word+" takes one job, such as: hiregate job "+word+" initech/NURSE-1"),
 		RunE: interruptible(func(ctx context.Context, cmd *cobra.Command, args []string) error {
-			path, err := jobOf(args[0])
+			path, err := jobResource.pathOf(args[0])
 			if err != nil {
 				return err
 			}
@@ -157,20 +147,23 @@ func jobImport(a *Client) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "import-questions TENANT/JOBBOARDCODE FILE",
 		Short: "Puts a list of questions, JSON or CSV, in the place of those that a job has",
-		Long: `Puts a list of questions in the place of those that a job has. When one row is refused, nothing is changed, and what is wrong
-with each is told, with its line. A list without questions is refused, unless --empty says that it is meant.
+		Long: `Puts a list of questions in the place of those that a job has. When one row is refused, nothing is
+changed, and what is wrong with each is told, with its line. A list without questions is refused,
+unless --empty says that it is meant.
 
-A JSON file holds an array of questions, as the Apply API shows them. A CSV file is in UTF-8, and its first line names its
-columns, in any order: id, format and label, and what is needed of isRequired, options, maxLength and check. Options are separated
-by "|"; a "|" within an option is written as "\|". The check email makes a Text question take e-mail addresses alone.
+A JSON file holds an array of questions, as the Apply API shows them. A CSV file is in UTF-8, and
+its first line names its columns, in any order: id, format and label, and what is needed of
+isRequired, options, maxLength and check. Options are separated by "|"; a "|" within an option is
+written as "\|". The check email makes a Text question take e-mail addresses alone.
 
-"-" reads standard input; it is taken for JSON when it begins with "[", unless --format says otherwise.`,
+"-" reads standard input; it is taken for JSON when it begins with "[", unless --format says
+otherwise.`,
 		Example: `  hiregate job import-questions initech/NURSE-1 questions.csv
   hiregate job import-questions initech/NURSE-1 - --format csv < questions.csv`,
 		Args: terminal.Exactly(2, "job import-questions takes a job and a file, such as: hiregate job import-questions "+
 			"initech/NURSE-1 questions.csv"),
 		RunE: interruptible(func(ctx context.Context, cmd *cobra.Command, args []string) error {
-			path, err := jobOf(args[0])
+			path, err := jobResource.pathOf(args[0])
 			if err != nil {
 				return err
 			}

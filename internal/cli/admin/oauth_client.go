@@ -1,7 +1,9 @@
 package admin
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -16,17 +18,17 @@ import (
 func OAuthClient() *cobra.Command {
 	return group(&cobra.Command{
 		Use:   "oauth-client",
-		Short: "Lists, adds, disables and resets the applications that people sign in to",
-		Long: `Lists, adds, disables and resets the applications that people sign in to at a running gateway, which the directive signin
-serves.
+		Short: "List, show, set and disable the applications that people sign in to",
+		Long: `Lists, shows, makes, changes and disables the applications that people sign in to at a running
+gateway, which the directive signin serves, and renews their secrets.
 
-These commands ask the gateway, at Caddy's admin endpoint.`,
-		Example: `  hiregate oauth-client add payroll --name Payroll --redirect-uri https://payroll.example.com/callback
+These commands ask the gateway, at Caddy's admin endpoint or through its management API.`,
+		Example: `  hiregate oauth-client set payroll --name Payroll --redirect-uri https://payroll.example.com/callback
   hiregate oauth-client list
-  hiregate oauth-client reset payroll                # a second secret; the first one stays good
-  hiregate oauth-client reset payroll --end-former   # and, when it is in use, the end of the first one
+  hiregate oauth-client set payroll --new-secret   # a second secret; the first one stays good
+  hiregate oauth-client set payroll --end-former   # and, when it is in use, the end of the first one
   hiregate oauth-client disable payroll`,
-	}, oauthClientList, oauthClientAdd, oauthClientDisable, oauthClientReset)
+	}, oauthClientList, oauthClientShow, oauthClientSet, oauthClientDisable)
 }
 
 // oauthClientRow is what is shown of an application.
@@ -39,11 +41,16 @@ type oauthClientRow struct {
 	Secrets      int       `json:"secrets"`
 	CreatedAt    time.Time `json:"createdAt"`
 	DisabledAt   time.Time `json:"disabledAt"`
+
+	PostLogoutRedirectURIs []string `json:"postLogoutRedirectUris"`
+	SecretPost             bool     `json:"secretPost"`
+	RequirePKCE            bool     `json:"requirePkce"`
+	Consent                bool     `json:"consent"`
 }
 
 func (c *oauthClientRow) secret() string { return c.Secret }
 func (c *oauthClientRow) another() string {
-	sentence := "make another with `hiregate oauth-client reset " + terminal.Printable(c.ID) + "`"
+	sentence := "make another with `hiregate oauth-client set " + terminal.Printable(c.ID) + " --new-secret`"
 	if c.Secrets > 1 {
 		sentence += ", which ends the one that the application has now"
 	}
@@ -60,38 +67,119 @@ func oauthClientList(a *Client) *cobra.Command {
 	})
 }
 
-func oauthClientAdd(a *Client) *cobra.Command {
-	var in struct {
-		ID                     string   `json:"id"`
-		Name                   string   `json:"name"`
-		RedirectURIs           []string `json:"redirectUris"`
-		PostLogoutRedirectURIs []string `json:"postLogoutRedirectUris"`
-		Algorithm              string   `json:"algorithm,omitempty"`
-		SecretPost             bool     `json:"secretPost"`
-		RequirePKCE            bool     `json:"requirePkce"`
-		Consent                bool     `json:"consent"`
+func oauthClientShow(a *Client) *cobra.Command {
+	return &cobra.Command{
+		Use:   "show CLIENT",
+		Short: "Shows an application, without its secrets",
+		Args:  terminal.Exactly(1, "oauth-client show takes one client id, such as: hiregate oauth-client show payroll"),
+		RunE: interruptible(func(ctx context.Context, cmd *cobra.Command, args []string) error {
+			var c oauthClientRow
+			path := "/v1/oauth-clients/" + terminal.PathSegment(args[0])
+			if shown, err := a.ask(ctx, cmd, http.MethodGet, path, nil, &c); shown || err != nil {
+				return err
+			}
+			table := terminal.NewTable(cmd.OutOrStdout())
+			table.Row("id", c.ID)
+			table.Row("name", c.Name)
+			for _, uri := range c.RedirectURIs {
+				table.Row("redirect URI", uri)
+			}
+			for _, uri := range c.PostLogoutRedirectURIs {
+				table.Row("post-logout redirect URI", uri)
+			}
+			table.Row("algorithm", c.Algorithm)
+			table.Row("secret in the body", c.SecretPost)
+			table.Row("PKCE required", c.RequirePKCE)
+			table.Row("consent", c.Consent)
+			table.Row("secrets", c.Secrets)
+			table.Row("created", c.CreatedAt)
+			table.Row("disabled", c.DisabledAt)
+			return table.Flush()
+		}),
 	}
+}
+
+// oauthClientSettings are those that can be changed.
+type oauthClientSettings struct {
+	Name                   string   `json:"name"`
+	RedirectURIs           []string `json:"redirectUris"`
+	PostLogoutRedirectURIs []string `json:"postLogoutRedirectUris"`
+	Algorithm              string   `json:"algorithm,omitempty"`
+	SecretPost             bool     `json:"secretPost"`
+	RequirePKCE            bool     `json:"requirePkce"`
+	Consent                bool     `json:"consent"`
+}
+
+// change puts the settings of those flags that are given into the place of the others.
+func (in *oauthClientSettings) change(before *oauthClientSettings, changed func(flag string) bool) {
+	keep := func(flag string, keep func()) {
+		if !changed(flag) {
+			keep()
+		}
+	}
+	keep("name", func() { in.Name = before.Name })
+	keep("redirect-uri", func() { in.RedirectURIs = before.RedirectURIs })
+	keep("post-logout-redirect-uri", func() { in.PostLogoutRedirectURIs = before.PostLogoutRedirectURIs })
+	keep("algorithm", func() { in.Algorithm = before.Algorithm })
+	keep("secret-post", func() { in.SecretPost = before.SecretPost })
+	keep("require-pkce", func() { in.RequirePKCE = before.RequirePKCE })
+	keep("consent", func() { in.Consent = before.Consent })
+}
+
+func oauthClientSet(a *Client) *cobra.Command {
+	var in oauthClientSettings
+	var renew, endFormer bool
 	cmd := &cobra.Command{
-		Use:   "add ID",
-		Short: "Makes an OAuth client, and shows its secret this once",
-		Args: terminal.Exactly(1, "oauth-client add takes one client id, such as: hiregate oauth-client add payroll "+
+		Use:   "set CLIENT",
+		Short: "Makes an OAuth client, or changes what the flags name of one",
+		Long: `Makes an OAuth client, and shows its secret this once; or changes what the flags name of one, and
+all else of it stays.
+
+--new-secret makes another secret of a client. The newest one that there was stays good beside it,
+so that the application can be given the new one meanwhile; --end-former then ends it. A client
+that was disabled may ask again, with the new secret alone.`,
+		Args: terminal.Exactly(1, "oauth-client set takes one client id, such as: hiregate oauth-client set payroll "+
 			"--name Payroll --redirect-uri https://payroll.example.com/callback"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			in.ID = args[0]
-			if in.Name == "" {
-				in.Name = in.ID
+		RunE: interruptible(func(ctx context.Context, cmd *cobra.Command, args []string) error {
+			path := "/v1/oauth-clients/" + terminal.PathSegment(args[0])
+			switch {
+			case renew && endFormer:
+				return errors.New("--new-secret and --end-former are two steps: the application needs the new secret in " +
+					"between")
+			case renew:
+				return secretMade(ctx, cmd, a, path+"/reset", map[string]string{})
+			case endFormer && a.json:
+				return errors.New("--end-former shows nothing: leave --json out")
+			case endFormer:
+				if err := a.Call(ctx, http.MethodDelete, path+"/former-secrets", nil, nil); err != nil {
+					return err
+				}
+				fmt.Fprintf(cmd.OutOrStdout(), "the newest secret of %s is the only one\n", terminal.Printable(args[0]))
+				return nil
 			}
-			if len(in.RedirectURIs) == 0 {
-				return errNoRedirect
+			var before oauthClientSettings
+			header, err := a.Send(ctx, http.MethodGet, path, nil, nil, &before)
+			if refused := new(Refusal); errors.As(err, &refused) && refused.Status == http.StatusNotFound {
+				return oauthClientMade(ctx, cmd, a, args[0], in)
 			}
-			if in.PostLogoutRedirectURIs == nil {
-				in.PostLogoutRedirectURIs = []string{}
+			if err != nil {
+				return err
 			}
-			return secretMade(cmd, a, "/v1/oauth-clients", in)
-		},
+			in.change(&before, cmd.Flags().Changed)
+			var answer json.RawMessage
+			unchanged := http.Header{"If-Match": {header.Get("ETag")}}
+			if _, err := a.Send(ctx, http.MethodPut, path, unchanged, in, &answer); err != nil {
+				return err
+			}
+			if a.json {
+				return terminal.WriteJSON(cmd.OutOrStdout(), answer)
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "%s is set\n", terminal.Printable(args[0]))
+			return nil
+		}),
 	}
 	fl := cmd.Flags()
-	fl.StringVar(&in.Name, "name", "", "what people know the application as (default: its id)")
+	fl.StringVar(&in.Name, "name", "", "what people know the application as (default of a new one: its id)")
 	fl.StringArrayVar(&in.RedirectURIs, "redirect-uri", nil,
 		"where people are sent after signing in; repeat it for further ones")
 	fl.StringArrayVar(&in.PostLogoutRedirectURIs, "post-logout-redirect-uri", nil,
@@ -100,20 +188,35 @@ func oauthClientAdd(a *Client) *cobra.Command {
 	fl.BoolVar(&in.SecretPost, "secret-post", false, "it may send its secret in the body as well")
 	fl.BoolVar(&in.RequirePKCE, "require-pkce", false, "it must use PKCE")
 	fl.BoolVar(&in.Consent, "consent", false, "people are asked before it learns who they are")
+	fl.BoolVar(&renew, "new-secret", false, "make another secret, and show it this once")
+	fl.BoolVar(&endFormer, "end-former", false, "end all secrets but the newest")
 	return cmd
 }
 
+// oauthClientMade makes an application.
+func oauthClientMade(ctx context.Context, cmd *cobra.Command, a *Client, id string, in oauthClientSettings) error {
+	in.Name = cmp.Or(in.Name, id)
+	if len(in.RedirectURIs) == 0 {
+		return errNoRedirect
+	}
+	if in.PostLogoutRedirectURIs == nil {
+		in.PostLogoutRedirectURIs = []string{}
+	}
+	return secretMade(ctx, cmd, a, "/v1/oauth-clients", struct {
+		ID string `json:"id"`
+		oauthClientSettings
+	}{id, in})
+}
+
 // secretMade asks for something that answers with a secret, and prints that, alone.
-func secretMade(cmd *cobra.Command, a *Client, path string, in any) error {
-	ctx, stop := terminal.Interruptible(cmd)
-	defer stop()
+func secretMade(ctx context.Context, cmd *cobra.Command, a *Client, path string, in any) error {
 	var c oauthClientRow
 	if shown, err := a.reveal(ctx, cmd, path, in, &c); shown || err != nil {
 		return err
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "It is the secret of %s, and is not shown again.", terminal.Printable(c.ID))
 	if c.Secrets > 1 {
-		fmt.Fprintf(cmd.ErrOrStderr(), " The one before stays good until: hiregate oauth-client reset %s --end-former",
+		fmt.Fprintf(cmd.ErrOrStderr(), " The one before stays good until: hiregate oauth-client set %s --end-former",
 			terminal.Printable(c.ID))
 	}
 	fmt.Fprintln(cmd.ErrOrStderr())
@@ -122,38 +225,11 @@ func secretMade(cmd *cobra.Command, a *Client, path string, in any) error {
 
 func oauthClientDisable(a *Client) *cobra.Command {
 	return deletion(a, at("/v1/oauth-clients/%s"), "is disabled", &cobra.Command{
-		Use:   "disable ID",
-		Short: "Disables an application, and revokes what was issued to it",
-		Args:  terminal.Exactly(1, "oauth-client disable takes the id of one client, as hiregate oauth-client list shows it"),
+		Use:     "disable CLIENT",
+		Aliases: []string{"remove"},
+		Short:   "Disables an application, and revokes what was issued to it",
+		Args:    terminal.Exactly(1, "oauth-client disable takes one client id, as hiregate oauth-client list shows it"),
 	})
-}
-
-func oauthClientReset(a *Client) *cobra.Command {
-	var endFormer bool
-	cmd := &cobra.Command{
-		Use:   "reset ID",
-		Short: "Makes another secret, beside the newest one that there is",
-		Long: `Makes another secret of an OAuth client, and shows it this once. The newest one that there was stays good beside it, so that
-the application can be given the new one meanwhile; --end-former then ends it. A client that was disabled may ask again, with
-the new secret alone.`,
-		Args: terminal.Exactly(1, "oauth-client reset takes the id of one client, as hiregate oauth-client list shows it"),
-		RunE: interruptible(func(ctx context.Context, cmd *cobra.Command, args []string) error {
-			path := "/v1/oauth-clients/" + terminal.PathSegment(args[0])
-			if !endFormer {
-				return secretMade(cmd, a, path+"/reset", map[string]string{})
-			}
-			if a.json {
-				return errors.New("--end-former shows nothing: leave --json out")
-			}
-			if err := a.Call(ctx, http.MethodDelete, path+"/former-secrets", nil, nil); err != nil {
-				return err
-			}
-			fmt.Fprintf(cmd.OutOrStdout(), "the newest secret of %s is the only one\n", terminal.Printable(args[0]))
-			return nil
-		}),
-	}
-	cmd.Flags().BoolVar(&endFormer, "end-former", false, "end all secrets but the newest, instead of making one")
-	return cmd
 }
 
 var errNoRedirect = errors.New("say where people are sent after signing in, as the application names it: " +

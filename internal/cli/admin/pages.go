@@ -52,6 +52,29 @@ func (a *Client) page(ctx context.Context, method, path string, query url.Values
 	return page, err
 }
 
+// each reads all items of a list, until do fails.
+func each[T any](ctx context.Context, a *Client, path string, do func(*T) error) error {
+	for query := (url.Values{"limit": {strconv.Itoa(maxPage)}}); ; {
+		page, err := a.page(ctx, http.MethodGet, path, query, nil)
+		if err != nil {
+			return err
+		}
+		for _, raw := range page.Items {
+			item := new(T)
+			if err := json.Unmarshal(raw, item); err != nil {
+				return fmt.Errorf("reading what the gateway answered: %w", err)
+			}
+			if err := do(item); err != nil {
+				return err
+			}
+		}
+		if page.Next == nil {
+			return nil
+		}
+		query.Set("cursor", *page.Next)
+	}
+}
+
 // flags adds what all commands that list take.
 func (p *pages) flags(cmd *cobra.Command) {
 	cmd.Flags().IntVar(&p.limit, "limit", 50, "how many to list at most")

@@ -21,11 +21,11 @@ import (
 func Tenant() *cobra.Command {
 	return group(&cobra.Command{
 		Use:   "tenant",
-		Short: "Lists, shows, makes and removes tenants",
-		Long: `Lists and shows the tenants of a running gateway, and makes and removes those that are kept in its database.
-Tenants of the Caddyfile are changed there.
+		Short: "List, show, set and remove tenants",
+		Long: `Lists and shows the tenants of a running gateway, and makes, changes and removes those that are
+kept in its database. Tenants of the Caddyfile are changed there.
 
-These commands ask the gateway, at Caddy's admin endpoint.`,
+These commands ask the gateway, at Caddy's admin endpoint or through its management API.`,
 		Example: `  hiregate tenant list
   hiregate tenant set initech --name "Initech" --secret-file initech.secret
   hiregate tenant remove initech`,
@@ -42,7 +42,7 @@ type tenantRow struct {
 	UpdatedAt    time.Time `json:"updatedAt"`
 	Integrations []string  `json:"integrations"`
 
-	Rate json.RawMessage `json:"rate"`
+	Rate json.RawMessage `json:"rate"` // sent back as it came
 }
 
 func tenantList(a *Client) *cobra.Command {
@@ -69,11 +69,12 @@ func tenantSet(a *Client) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "set TENANT",
 		Short: "Makes a tenant, or changes it",
-		Long: `Makes a tenant in the gateway's database, or changes what the flags name of one; all else of it stays. Its inbound signing
-secrets are read from files, each the secret alone, so that they show up in no list of processes; "-" reads one from standard
-input. They take the place of those it has: name two during a rotation. Without a secret the tenant receives no exports; it can
-send them all the same. A name under which something of a removed tenant is kept is refused: choose another, or bring that
-tenant back with --restore.`,
+		Long: `Makes a tenant in the gateway's database, or changes what the flags name of one; all else of it
+stays. Its inbound signing secrets are read from files, each the secret alone, so that they show
+up in no list of processes; "-" reads one from standard input. They take the place of those it
+has: name two during a rotation. Without a secret the tenant receives no exports; it can still
+send them. A name under which something of a removed tenant is kept is refused: choose another, or
+bring that tenant back with --restore.`,
 		Example: `  hiregate tenant set initech --name "Initech" --secret-file initech.secret
   hiregate tenant set initech --secret-file initech.secret --secret-file initech-next.secret
   hiregate tenant set initech --invalid quarantine`,
@@ -119,7 +120,7 @@ tenant back with --restore.`,
 
 // changeTenant makes a tenant, or changes it. The gateway puts all settings in the place of those there are, but for
 // secrets that are left out, which nobody can read to send them back: those that stay are sent as they were, unless
-// somebody changed them since.
+// they have changed since.
 func changeTenant(cmd *cobra.Command, a *Client, name string, changed map[string]any) error {
 	ctx, stop := terminal.Interruptible(cmd)
 	defer stop()
@@ -158,9 +159,9 @@ func tenantRemove(a *Client) *cobra.Command {
 	return &cobra.Command{
 		Use:   "remove TENANT",
 		Short: "Removes a tenant; what it had stays",
-		Long: `Removes a tenant that has no integration any more, with its users of the Apply API, and revokes its API keys. Its exports,
-candidates, jobs and applications stay, and the answer says so. No other tenant gets its name meanwhile; "tenant set --restore"
-brings it back.`,
+		Long: `Removes a tenant that has no integration any more, with its users of the Apply API, and revokes
+its API keys. Its exports, candidates, jobs and applications stay, and the answer says so. No
+other tenant gets its name meanwhile; "tenant set --restore" brings it back.`,
 		Args: terminal.Exactly(1, "tenant remove takes one tenant, such as: hiregate tenant remove initech"),
 		RunE: interruptible(func(ctx context.Context, cmd *cobra.Command, args []string) error {
 			if err := hiring.ValidateTenantName(args[0]); err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -17,17 +18,19 @@ import (
 func User() *cobra.Command {
 	return group(&cobra.Command{
 		Use:   "user",
-		Short: "Lists, adds, disables and resets the people who sign in",
-		Long: `Lists, adds, disables and resets the people who sign in at a running gateway, which the directive signin serves.
+		Short: "List, show, set and disable the people who sign in",
+		Long: `Lists, shows, makes and disables the people who sign in at a running gateway, which the directive
+signin serves; gives them another password or a second factor. A user is named by e-mail address
+or by id.
 
-These commands ask the gateway, at Caddy's admin endpoint.`,
-		Example: `  hiregate user add ada@example.com --given-name Ada --family-name Lovelace --verified
+These commands ask the gateway, at Caddy's admin endpoint or through its management API.`,
+		Example: `  hiregate user set ada@example.com --given-name Ada --family-name Lovelace --verified
   hiregate user list
-  hiregate user reset 0b9c3f52-6a0e-4d3c-8a53-7f2a4b0e1c11 --password-file -
-  hiregate user totp 0b9c3f52-6a0e-4d3c-8a53-7f2a4b0e1c11
-  hiregate user unlink 0b9c3f52-6a0e-4d3c-8a53-7f2a4b0e1c11
-  hiregate user disable 0b9c3f52-6a0e-4d3c-8a53-7f2a4b0e1c11`,
-	}, userList, userAdd, userDisable, userReset, userTOTP, userUnlink)
+  hiregate user set ada@example.com --password-file -     # another password
+  hiregate user totp ada@example.com
+  hiregate user unlink ada@example.com
+  hiregate user disable ada@example.com`,
+	}, userList, userShow, userSet, userDisable, userTOTP, userUnlink)
 }
 
 // userRow is what is shown of a user.
@@ -44,7 +47,7 @@ type userRow struct {
 
 func (u *userRow) secret() string { return u.Password }
 func (u *userRow) another() string {
-	return "make another with `hiregate user reset " + terminal.Printable(u.ID) + "`"
+	return "make another with `hiregate user set " + terminal.Printable(u.ID) + " --new-password`"
 }
 
 func userList(a *Client) *cobra.Command {
@@ -78,8 +81,73 @@ func tellPassword(cmd *cobra.Command, r revealed, whose, done string) {
 	fmt.Fprintf(cmd.ErrOrStderr(), "It is the password of %s, and is not shown again.\n", whose)
 }
 
-func userAdd(a *Client) *cobra.Command {
+// oneUser takes a user, by e-mail address or id.
+func oneUser(verb string) cobra.PositionalArgs {
+	return terminal.Exactly(1, "user "+verb+" takes one user, by e-mail address or id, such as: hiregate user "+verb+
+		" ada@example.com")
+}
+
+// findUser gives the path of a user who is named by e-mail address or id.
+func findUser(ctx context.Context, a *Client, arg string) (path string, err error) {
+	u, err := userByEmail(ctx, a, arg)
+	switch {
+	case err != nil:
+		return "", err
+	case u != nil:
+		arg = u.ID
+	case strings.Contains(arg, "@"):
+		return "", fmt.Errorf("there is no user %s: hiregate user list shows them", terminal.Printable(arg))
+	}
+	return "/v1/users/" + terminal.PathSegment(arg), nil
+}
+
+// userByEmail finds a user by e-mail address. An id is none, and nobody is found by it.
+func userByEmail(ctx context.Context, a *Client, arg string) (*userRow, error) {
+	if !strings.Contains(arg, "@") {
+		return nil, nil
+	}
+	var page struct{ Items []userRow }
+	err := a.Call(ctx, http.MethodGet, "/v1/users?email="+url.QueryEscape(arg), nil, &page)
+	if err != nil || len(page.Items) == 0 {
+		return nil, err
+	}
+	return &page.Items[0], nil
+}
+
+func userShow(a *Client) *cobra.Command {
+	return &cobra.Command{
+		Use:   "show EMAIL|ID",
+		Short: "Shows a user",
+		Args:  oneUser("show"),
+		RunE: interruptible(func(ctx context.Context, cmd *cobra.Command, args []string) error {
+			path, err := findUser(ctx, a, args[0])
+			if err != nil {
+				return err
+			}
+			var u userRow
+			if shown, err := a.ask(ctx, cmd, http.MethodGet, path, nil, &u); shown || err != nil {
+				return err
+			}
+			verified := "no"
+			if u.EmailVerified {
+				verified = "yes"
+			}
+			table := terminal.NewTable(cmd.OutOrStdout())
+			table.Row("id", u.ID)
+			table.Row("e-mail", u.Email)
+			table.Row("verified", verified)
+			table.Row("name", u.Name)
+			table.Row("totp", u.TOTP)
+			table.Row("created", u.CreatedAt)
+			table.Row("disabled", u.DisabledAt)
+			return table.Flush()
+		}),
+	}
+}
+
+func userSet(a *Client) *cobra.Command {
 	var file string
+	var another bool
 	var in struct {
 		Email         string `json:"email"`
 		EmailVerified bool   `json:"emailVerified"`
@@ -89,20 +157,47 @@ func userAdd(a *Client) *cobra.Command {
 		Password      string `json:"password,omitempty"`
 	}
 	cmd := &cobra.Command{
-		Use:   "add EMAIL",
-		Short: "Makes a user",
-		Long:  `Makes a user. Without --password-file a password is made and shown this once: the gateway keeps a hash of it alone.`,
-		Args:  terminal.Exactly(1, "user add takes one e-mail address, such as: hiregate user add ada@example.com"),
-		RunE: func(cmd *cobra.Command, args []string) (err error) {
-			in.Email = args[0]
-			if in.Name == "" {
-				in.Name = joined(in.GivenName, in.FamilyName)
+		Use:   "set EMAIL|ID",
+		Short: "Makes a user, or gives one another password",
+		Long: `Makes a user at an e-mail address. Without --password-file a password is made and shown this once:
+the gateway keeps a hash of it alone.
+
+A user who exists gets another password, with --password-file or --new-password: what they are
+signed in to ends, and one who was disabled may sign in again.`,
+		Args: oneUser("set"),
+		RunE: interruptible(func(ctx context.Context, cmd *cobra.Command, args []string) (err error) {
+			before, err := userByEmail(ctx, a, args[0])
+			if err != nil {
+				return err
+			}
+			exists := before != nil || !strings.Contains(args[0], "@")
+			if exists && file == "" && !another {
+				return fmt.Errorf("there is a user %s: --new-password or --password-file gives them another password",
+					terminal.Printable(args[0]))
+			}
+			for _, flag := range []string{"name", "given-name", "family-name", "verified"} {
+				if exists && cmd.Flags().Changed(flag) {
+					return fmt.Errorf("--%s is for a new user, and there is a user %s: leave it out", flag,
+						terminal.Printable(args[0]))
+				}
 			}
 			if in.Password, err = readPassword(cmd.InOrStdin(), file); err != nil {
 				return err
 			}
-			return userMade(cmd, a, "/v1/users", in)
-		},
+			if !exists {
+				in.Email = args[0]
+				if in.Name == "" {
+					in.Name = joined(in.GivenName, in.FamilyName)
+				}
+				return userMade(ctx, cmd, a, "/v1/users", in)
+			}
+			id := args[0]
+			if before != nil {
+				id = before.ID
+			}
+			return userMade(ctx, cmd, a, "/v1/users/"+terminal.PathSegment(id)+"/reset",
+				map[string]string{"password": in.Password})
+		}),
 	}
 	fl := cmd.Flags()
 	fl.StringVar(&in.Name, "name", "", "full name (default: given and family name)")
@@ -110,6 +205,7 @@ func userAdd(a *Client) *cobra.Command {
 	fl.StringVar(&in.FamilyName, "family-name", "", "family name")
 	fl.BoolVar(&in.EmailVerified, "verified", false, "the e-mail address is known to be theirs")
 	fl.StringVar(&file, "password-file", "", passwordFlag)
+	fl.BoolVar(&another, "new-password", false, "make another password for a user who exists")
 	return cmd
 }
 
@@ -121,9 +217,7 @@ func joined(given, family string) string {
 }
 
 // userMade asks for something that may answer with a password.
-func userMade(cmd *cobra.Command, a *Client, path string, in any) error {
-	ctx, stop := terminal.Interruptible(cmd)
-	defer stop()
+func userMade(ctx context.Context, cmd *cobra.Command, a *Client, path string, in any) error {
 	var u userRow
 	if shown, err := a.reveal(ctx, cmd, path, in, &u); shown || err != nil {
 		return err
@@ -132,63 +226,36 @@ func userMade(cmd *cobra.Command, a *Client, path string, in any) error {
 	return nil
 }
 
-// userID takes the id of a user. An e-mail address is none: it may change hands.
-func userID(command string) cobra.PositionalArgs {
-	one := terminal.Exactly(1, "user "+command+" takes the id of one user, as hiregate user list shows it")
-	return func(cmd *cobra.Command, args []string) error {
-		if err := one(cmd, args); err != nil {
-			return err
-		}
-		if strings.Contains(args[0], "@") {
-			return fmt.Errorf("user %s takes an id, and %s is an e-mail address: hiregate user list --all "+
-				"shows the id beside it", command, terminal.Printable(args[0]))
-		}
-		return nil
-	}
-}
-
 func userDisable(a *Client) *cobra.Command {
-	return deletion(a, at("/v1/users/%s"), "is disabled", &cobra.Command{
-		Use:   "disable ID",
-		Short: "Disables a user, and ends what they are signed in to",
-		Args:  userID("disable"),
+	return deletion(a, findUser, "is disabled", &cobra.Command{
+		Use:     "disable EMAIL|ID",
+		Aliases: []string{"remove"},
+		Short:   "Disables a user, and ends what they are signed in to",
+		Long: `Disables a user, and ends what they are signed in to. They stay in the list, since applications
+know their id; user set --new-password lets them in again.`,
+		Args: oneUser("disable"),
 	})
-}
-
-func userReset(a *Client) *cobra.Command {
-	var file string
-	cmd := &cobra.Command{
-		Use:   "reset ID",
-		Short: "Gives a user another password, and ends what they are signed in to",
-		Long: `Gives a user another password, and ends what they are signed in to; one who was disabled may sign in again. Without
---password-file a password is made and shown this once.`,
-		Args: userID("reset"),
-		RunE: func(cmd *cobra.Command, args []string) (err error) {
-			in := map[string]string{}
-			if in["password"], err = readPassword(cmd.InOrStdin(), file); err != nil {
-				return err
-			}
-			return userMade(cmd, a, "/v1/users/"+terminal.PathSegment(args[0])+"/reset", in)
-		},
-	}
-	cmd.Flags().StringVar(&file, "password-file", "", passwordFlag)
-	return cmd
 }
 
 func userTOTP(a *Client) *cobra.Command {
 	var off bool
 	cmd := &cobra.Command{
-		Use:   "totp ID",
+		Use:   "totp EMAIL|ID",
 		Short: "Makes a user set up a second factor, or another one; or none, with --off",
-		Long: `Makes a user set up a second factor at the next sign-in: a one-time password of an authenticator app. One that is set up already is
-forgotten, for a telephone that was lost. Either way what they are signed in to ends.`,
-		Args: userID("totp"),
+		Long: `Makes a user set up a second factor at the next sign-in: a one-time password of an authenticator
+app. One that is set up already is forgotten, for a telephone that was lost. Either way what they
+are signed in to ends.`,
+		Args: oneUser("totp"),
 		RunE: interruptible(func(ctx context.Context, cmd *cobra.Command, args []string) error {
 			method, said := http.MethodPost, "sets up a second factor at the next sign-in"
 			if off {
 				method, said = http.MethodDelete, "needs no second factor"
 			}
-			if err := a.Call(ctx, method, "/v1/users/"+terminal.PathSegment(args[0])+"/totp", nil, nil); err != nil {
+			path, err := findUser(ctx, a, args[0])
+			if err != nil {
+				return err
+			}
+			if err := a.Call(ctx, method, path+"/totp", nil, nil); err != nil {
 				return err
 			}
 			fmt.Fprintf(cmd.OutOrStdout(), "%s %s\n", terminal.Printable(args[0]), said)
@@ -199,13 +266,19 @@ forgotten, for a telephone that was lost. Either way what they are signed in to 
 	return cmd
 }
 
+func findUpstream(ctx context.Context, a *Client, arg string) (string, error) {
+	path, err := findUser(ctx, a, arg)
+	return path + "/upstream-accounts", err
+}
+
 func userUnlink(a *Client) *cobra.Command {
-	return deletion(a, at("/v1/users/%s/upstream-accounts"), "has no account at another provider any more", &cobra.Command{
-		Use:   "unlink ID",
-		Short: "Takes a user's accounts at their company's provider from them",
-		Long: `Takes a user's accounts at their company's provider (upstream_oidc) from them, for one that is another now, or somebody else's, and ends
-what they are signed in to. The next account that comes with their e-mail address, verified on both sides, is joined to them; to keep
-somebody out, disable them.`,
-		Args: userID("unlink"),
+	return deletion(a, findUpstream, "is linked to no account at another provider any more", &cobra.Command{
+		Use:   "unlink EMAIL|ID",
+		Short: "Unlinks a user's accounts at their company's provider",
+		Long: `Unlinks a user's accounts at their company's provider (upstream_oidc), because they have a new one
+or because the account belongs to another person, and ends what they are signed in to. The next
+account that comes with their e-mail address, verified on both sides, is linked to them. To keep a
+user out, disable them.`,
+		Args: oneUser("unlink"),
 	})
 }

@@ -69,7 +69,8 @@ func TestSendSaysWhatIsWrongBeforeItSends(t *testing.T) {
 		{"the payload has no attachments: add some, or leave out --payload",
 			[]string{"URL", "--payload", noAttachments, "--document", pdf}},
 		{"the payload has no attachment URLs to rewrite", []string{"URL", "--payload", notJSON, "--document", pdf}},
-		{"unknown flag: --secrets; `hiregate send --help` lists the flags", []string{"URL", "--secrets", "x"}},
+		{"unknown flag: --secrets: did you mean --secret? `hiregate send --help` lists the flags",
+			[]string{"URL", "--secrets", "x"}},
 		{"`hiregate send --help` lists the flags", []string{"URL", "--timeout", "soon"}},
 	} {
 		args := append([]string{"--secret", secret}, test.args...)

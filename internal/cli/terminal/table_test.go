@@ -14,15 +14,16 @@ func TestTableAlignsColumns(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	table := NewTable(&out, "uuid", "received", "took", "attempts")
+	table.now = time.Date(2026, 11, 12, 16, 8, 30, 0, time.UTC)
 	zone := time.FixedZone("", 2*60*60)
 	table.Row("a", time.Date(2026, 11, 12, 18, 4, 59, 5e8, zone), 1234567*time.Microsecond, 3)
 	table.Row("a-longer-one", time.Time{}, 12345*time.Microsecond, nil)
 	require.Empty(t, out.String(), "nothing is written before the widths are known")
 	require.NoError(t, table.Flush())
 	require.Equal(t, ""+
-		"UUID          RECEIVED              TOOK   ATTEMPTS\n"+
-		"a             2026-11-12T16:04:59Z  1.23s  3\n"+
-		"a-longer-one  -                     12ms   -\n", out.String())
+		"UUID          RECEIVED                       TOOK   ATTEMPTS\n"+
+		"a             2026-11-12T16:04:59Z (3m ago)  1.23s  3\n"+
+		"a-longer-one  -                              12ms   -\n", out.String())
 }
 
 func TestTableKeepsOneRowOnOneLine(t *testing.T) {
@@ -32,6 +33,69 @@ func TestTableKeepsOneRowOnOneLine(t *testing.T) {
 	table.Row("tab\tand\nline", "\x1b[31mred", "say \"hi\"\r", "Zoë \u202eevil", "bad \xff\"", "")
 	require.NoError(t, table.Flush())
 	require.Equal(t, `tab\tand\nline  \x1b[31mred  say \"hi\"\r  Zoë \u202eevil  bad \xff\"  -`+"\n", out.String())
+}
+
+// A table is no wider than its screen: times become ages, then the widest cells end in an ellipsis, the first last.
+func TestTableFitsTheScreen(t *testing.T) {
+	t.Parallel()
+	print := func(width int, colors bool) string {
+		var out bytes.Buffer
+		table := NewTable(&Screen{Writer: &out, Width: width, Colors: colors}, "export", "received", "state", "reason")
+		table.now = time.Date(2026, 11, 12, 16, 8, 30, 0, time.UTC)
+		table.Row("acme/6f1c0f1e", table.now.Add(-5*time.Hour), State("failed"), "answered 500; only 2xx means received")
+		table.Row("acme/u-2", table.now.Add(90*time.Second), State("delivered"), "")
+		require.NoError(t, table.Flush())
+		return out.String()
+	}
+	require.Equal(t, ""+
+		"EXPORT         RECEIVED                       STATE      REASON\n"+
+		"acme/6f1c0f1e  2026-11-12T11:08:30Z (5h ago)  failed     answered 500; only 2xx means received\n"+
+		"acme/u-2       2026-11-12T16:10:00Z (in 1m)   delivered  -\n", print(0, false))
+	require.Equal(t, ""+
+		"EXPORT         RECEIVED  STATE      REASON\n"+
+		"acme/6f1c0f1e  5h ago    failed     answered 500; only 2xx means received\n"+
+		"acme/u-2       in 1m     delivered  -\n", print(80, false))
+	require.Equal(t, ""+
+		"EXPORT         RECEIVED  STATE      REASON\n"+
+		"acme/6f1c0f1e  5h ago    failed     answered 500; on…\n"+
+		"acme/u-2       in 1m     delivered  -\n", print(53, false))
+	require.Equal(t, ""+
+		"EXPORT    RECEIVED  STATE     REASON\n"+
+		"acme/6f…  5h ago    failed    answere…\n"+
+		"acme/u-2  in 1m     deliver…  -\n", print(10, false), "no column is narrower than eight characters")
+	require.Contains(t, print(0, true), "\x1b[31mfailed\x1b[0m     answered")
+	require.Contains(t, print(0, true), "\x1b[1mEXPORT\x1b[0m         \x1b[1mRECEIVED")
+}
+
+// Names and values are never cut.
+func TestValuesAreNeverCut(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	table := NewTable(&Screen{Writer: &out, Width: 20})
+	table.Row("sha256", "18e74514b498dc7706b1ee39a2fd9fa4152ad549efb1b5ca30a497c0be9d1b8f")
+	require.NoError(t, table.Flush())
+	require.Equal(t, "sha256  18e74514b498dc7706b1ee39a2fd9fa4152ad549efb1b5ca30a497c0be9d1b8f\n", out.String())
+}
+
+func TestFormatAge(t *testing.T) {
+	t.Parallel()
+	for want, age := range map[string]time.Duration{
+		"now": 0, "59s ago": 59 * time.Second, "1m ago": 119 * time.Second, "47h ago": 47*time.Hour + 59*time.Minute,
+		"2d ago": 48 * time.Hour, "in 12m": -12 * time.Minute, "3y ago": 3 * 365 * 24 * time.Hour,
+	} {
+		require.Equal(t, want, FormatAge(age))
+	}
+}
+
+func TestNearest(t *testing.T) {
+	t.Parallel()
+	flags := []string{"tenant", "integration", "outcome", "since", "json", "all"}
+	for word, want := range map[string]string{
+		"tenat": "tenant", "tenants": "tenant", "integ": "integration", "sinse": "since", "oucome": "outcome",
+		"jsno": "json", "al": "all", "x": "", "candidate": "", "": "",
+	} {
+		require.Equal(t, want, Nearest(word, flags), word)
+	}
 }
 
 func TestTablePassesOnErrors(t *testing.T) {

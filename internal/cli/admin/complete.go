@@ -1,0 +1,135 @@
+package admin
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hiregate/hiregate/internal/cli/terminal"
+)
+
+// completionPatience is how long a shell waits for the gateway.
+const completionPatience = 2 * time.Second
+
+// mostCompletions is how many names are offered at most.
+const mostCompletions = 200
+
+// completions say what the words of a command's usage stand for: the list of the management API that has them, below a
+// tenant unless it begins with a slash, and the field that names an item.
+var completions = map[string]struct{ list, field string }{
+	"TENANT":                 {"/v1/tenants", "id"},
+	"TENANT/NAME":            {"integrations", "name"},
+	"TENANT/UUID":            {"exports", "id"},
+	"TENANT/CANDIDATE":       {"candidates", "id"},
+	"TENANT/JOBBOARDCODE":    {"jobs", "jobBoardCode"},
+	"TENANT/APPLICATION":     {"job-applications", "id"},
+	"TENANT/STEP":            {"steps", "id"},
+	"TENANT/USERNAME|ID":     {"api-users", "userName"},
+	"TENANT/CANDIDATE|EMAIL": {"candidates", "id"},
+	"EMAIL|ID":               {"/v1/users", "email"},
+	"CLIENT":                 {"/v1/oauth-clients", "id"},
+	"LABEL|ID":               {"/v1/api-keys", "label"},
+}
+
+// complete proposes what can stand where the cursor is, by the word that the usage has there.
+func (a *Client) complete(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+	usage, _, _ := strings.Cut(cmd.Use, " |") // what follows is the other way to use it
+	words := strings.Fields(usage)[1:]
+	if len(words) == 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	n := min(len(args), len(words)-1)
+	if len(args) > n && !strings.HasSuffix(words[n], "…") {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	word := strings.Trim(words[n], "[]()…")
+	if word == "FILE" {
+		return nil, cobra.ShellCompDirectiveDefault
+	}
+	return a.propose(cmd, word, typed)
+}
+
+// propose proposes names of a kind: a tenant first, then what that has.
+func (a *Client) propose(cmd *cobra.Command, word, typed string) ([]string, cobra.ShellCompDirective) {
+	kind, ok := completions[word]
+	if !ok || a.choose(cmd) != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	if strings.HasPrefix(kind.list, "/") {
+		return a.names(cmd, kind.list, kind.field, "", typed, ""), cobra.ShellCompDirectiveNoFileComp
+	}
+	tenant, _, found := strings.Cut(typed, "/")
+	if !found {
+		tenants := completions["TENANT"]
+		return a.names(cmd, tenants.list, tenants.field, "", typed, "/"),
+			cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+	}
+	return a.names(cmd, tenantPath(tenant, kind.list), kind.field, tenant+"/", typed, ""),
+		cobra.ShellCompDirectiveNoFileComp
+}
+
+// names reads those of a list that begin with what was typed. Without an answer there are none: a shell has no place
+// for errors.
+func (a *Client) names(cmd *cobra.Command, list, field, prefix, typed, suffix string) (names []string) {
+	ctx, cancel := context.WithTimeout(cmd.Context(), completionPatience)
+	defer cancel()
+	a.named = true // nothing but names may be printed
+	query := url.Values{"limit": {"500"}}
+	for {
+		page, err := a.page(ctx, http.MethodGet, list, query, nil)
+		if err != nil {
+			return names
+		}
+		for _, raw := range page.Items {
+			var item map[string]json.RawMessage
+			var name string
+			if json.Unmarshal(raw, &item) != nil || json.Unmarshal(item[field], &name) != nil {
+				continue
+			}
+			whole := prefix + name + suffix
+			if strings.HasPrefix(whole, typed) && terminal.Printable(name) == name && !slices.Contains(names, whole) {
+				names = append(names, whole)
+			}
+		}
+		if page.Next == nil || len(names) >= mostCompletions {
+			return names
+		}
+		query.Set("cursor", *page.Next)
+	}
+}
+
+// completeFlags has the flags that name a tenant and an integration completed as well.
+func (a *Client) completeFlags(cmd *cobra.Command) {
+	offer := func(flag, word string, prefix func() string) {
+		if cmd.Flags().Lookup(flag) == nil {
+			return
+		}
+		// It fails only where the flag has a completion already.
+		_ = cmd.RegisterFlagCompletionFunc(flag, func(cmd *cobra.Command, _ []string, typed string,
+		) ([]string, cobra.ShellCompDirective) {
+			before := prefix()
+			all, _ := a.propose(cmd, word, before+typed)
+			for i := range all {
+				all[i] = strings.TrimPrefix(all[i], before)
+			}
+			return all, cobra.ShellCompDirectiveNoFileComp
+		})
+	}
+	offer("tenant", "TENANT", func() string { return "" })
+	offer("integration", "TENANT/NAME", func() string {
+		tenant := ""
+		if f := cmd.Flags().Lookup("tenant"); f != nil {
+			tenant = f.Value.String()
+		}
+		if args := cmd.Flags().Args(); tenant == "" && len(args) > 0 {
+			tenant, _, _ = strings.Cut(args[0], "/")
+		}
+		return tenant + "/"
+	})
+}

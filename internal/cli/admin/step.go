@@ -1,0 +1,244 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hiregate/hiregate/internal/cli/terminal"
+)
+
+// Step returns the command `hiregate step`.
+func Step() *cobra.Command {
+	return group(&cobra.Command{
+		Use:   "step",
+		Short: "List, show, set and remove the steps of a hiring workflow, and their helpers",
+		Long: `Lists, shows, sets and removes the steps of a tenant's hiring workflow. A step may have a helper,
+which exports a candidate when one of their job applications enters the step.
+
+These commands ask the gateway, at Caddy's admin endpoint or through its management API.`,
+		Example: `  hiregate step list initech
+  hiregate step set initech/hired --name Hired --category hired --helper payroll
+  hiregate step set initech/interview --name Interview --position 1
+  hiregate step remove initech/interview`,
+	}, stepList, stepShow, stepSet, stepRemove)
+}
+
+var stepResource = resource{word: "step", path: "steps", arg: "TENANT/STEP", example: "initech/hired"}
+
+// stepRow is a step as the management API has it.
+type stepRow struct {
+	ID        string      `json:"id"`
+	Name      string      `json:"name"`
+	Category  string      `json:"category,omitempty"`
+	Helper    *stepHelper `json:"helper,omitempty"`
+	Position  int         `json:"position"`
+	UpdatedAt time.Time   `json:"updatedAt"`
+}
+
+type stepHelper struct {
+	Integrations []string `json:"integrations"` // empty: every configured one
+}
+
+func (s *stepRow) exportsTo() string {
+	switch {
+	case s.Helper == nil:
+		return ""
+	case len(s.Helper.Integrations) == 0:
+		return "every configured integration"
+	}
+	return strings.Join(s.Helper.Integrations, ", ")
+}
+
+func stepList(a *Client) *cobra.Command {
+	return listing(a, pagesOf("steps"), &cobra.Command{
+		Use:   "list TENANT",
+		Short: "Lists the steps of a tenant, in the order of its workflow",
+		Args:  terminal.Exactly(1, "step list takes one tenant, such as: hiregate step list initech"),
+	}, []string{"step", "name", "category", "helper exports to", "updated"}, func(s *stepRow) []any {
+		return []any{s.ID, s.Name, s.Category, s.exportsTo(), s.UpdatedAt}
+	})
+}
+
+// workflow is the whole of a tenant's steps, which the management API takes and gives together.
+type workflow struct {
+	path  string
+	tag   string
+	items []*stepRow
+}
+
+// workflowOf reads the steps of the tenant in TENANT/STEP, and the place of the step among them; -1: it is none.
+func workflowOf(ctx context.Context, a *Client, arg string) (w *workflow, id string, place int, err error) {
+	if _, err := stepResource.pathOf(arg); err != nil {
+		return nil, "", 0, err
+	}
+	tenant, id, _ := strings.Cut(arg, "/")
+	w = &workflow{path: tenantPath(tenant, "steps")}
+	var list struct{ Items []*stepRow }
+	header, err := a.Send(ctx, http.MethodGet, w.path, nil, nil, &list)
+	if err != nil {
+		return nil, "", 0, err
+	}
+	w.items, w.tag = list.Items, header.Get("ETag")
+	return w, id, slices.IndexFunc(w.items, func(s *stepRow) bool { return s.ID == id }), nil
+}
+
+// put stores the steps, unless they have changed since they were read.
+func (w *workflow) put(ctx context.Context, a *Client) error {
+	type sent struct {
+		ID       string `json:"id"`
+		Name     string `json:"name"`
+		Category string `json:"category,omitempty"`
+	}
+	items := []sent{}
+	for _, s := range w.items {
+		items = append(items, sent{s.ID, s.Name, s.Category})
+	}
+	unchanged := http.Header{"If-None-Match": {"*"}}
+	if w.tag != "" {
+		unchanged = http.Header{"If-Match": {w.tag}}
+	}
+	_, err := a.Send(ctx, http.MethodPut, w.path, unchanged, map[string]any{"items": items}, nil)
+	return err
+}
+
+func noStep(arg, id string) error {
+	tenant, _, _ := strings.Cut(arg, "/")
+	return fmt.Errorf("tenant %s has no step %s: hiregate step list %s shows those it has", tenant, terminal.Printable(id),
+		tenant)
+}
+
+func stepShow(a *Client) *cobra.Command {
+	return &cobra.Command{
+		Use:   "show " + stepResource.arg,
+		Short: "Shows a step, with its helper",
+		Args:  stepResource.one("step", "show"),
+		RunE: interruptible(func(ctx context.Context, cmd *cobra.Command, args []string) error {
+			return showStep(ctx, cmd, a, args[0])
+		}),
+	}
+}
+
+// showStep shows a step as it is stored.
+func showStep(ctx context.Context, cmd *cobra.Command, a *Client, arg string) error {
+	w, id, place, err := workflowOf(ctx, a, arg)
+	if err != nil {
+		return err
+	}
+	if place < 0 {
+		return noStep(arg, id)
+	}
+	s := w.items[place]
+	if a.json {
+		return terminal.WriteJSON(cmd.OutOrStdout(), s)
+	}
+	table := terminal.NewTable(cmd.OutOrStdout())
+	table.Row("step", s.ID)
+	table.Row("name", s.Name)
+	table.Row("category", s.Category)
+	table.Row("position", s.Position)
+	table.Row("helper exports to", s.exportsTo())
+	table.Row("updated", s.UpdatedAt)
+	return table.Flush()
+}
+
+func stepSet(a *Client) *cobra.Command {
+	var name, category string
+	var position int
+	var helpers []string
+	var all, none bool
+	cmd := &cobra.Command{
+		Use:   "set " + stepResource.arg,
+		Short: "Makes a step, or changes what the flags name of one",
+		Long: `Makes a step at the end of the workflow, or at --position, or changes what the flags name of one;
+all else of it stays. --helper gives the step a helper, which from then on exports a candidate to
+the named integrations each time one of their job applications enters the step; --helper-to-all
+exports to every configured integration; --no-helper removes the helper.`,
+		Args: stepResource.one("step", "set"),
+		RunE: interruptible(func(ctx context.Context, cmd *cobra.Command, args []string) error {
+			if none && (all || len(helpers) > 0) || all && len(helpers) > 0 {
+				return errors.New("--helper, --helper-to-all and --no-helper exclude each other: leave all but one out")
+			}
+			w, id, place, err := workflowOf(ctx, a, args[0])
+			if err != nil {
+				return err
+			}
+			changed := cmd.Flags().Changed
+			s := &stepRow{ID: id, Name: id}
+			if place < 0 {
+				place = len(w.items)
+			} else {
+				s = w.items[place]
+				w.items = slices.Delete(w.items, place, place+1)
+			}
+			if changed("name") {
+				s.Name = name
+			}
+			if changed("category") {
+				s.Category = category
+			}
+			if changed("position") {
+				if position < 0 || position > len(w.items) {
+					return fmt.Errorf("--position must be from 0 to %d", len(w.items))
+				}
+				place = position
+			}
+			w.items = slices.Insert(w.items, place, s)
+			if err := w.put(ctx, a); err != nil {
+				return err
+			}
+			helper := w.path + "/" + terminal.PathSegment(id) + "/helper"
+			switch {
+			case none && s.Helper != nil:
+				err = a.Call(ctx, http.MethodDelete, helper, nil, nil)
+			case all || len(helpers) > 0:
+				err = a.Call(ctx, http.MethodPut, helper, stepHelper{append([]string{}, helpers...)}, nil)
+			}
+			if err != nil {
+				return err
+			}
+			if a.json {
+				return showStep(ctx, cmd, a, args[0])
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "%s is set\n", terminal.Printable(args[0]))
+			return nil
+		}),
+	}
+	fl := cmd.Flags()
+	fl.StringVar(&name, "name", "", "name for people (default of a new step: its id)")
+	fl.StringVar(&category, "category", "", "category, such as hired")
+	fl.IntVar(&position, "position", 0, "its place in the workflow, from 0 (default of a new step: the last)")
+	fl.StringArrayVar(&helpers, "helper", nil, "integration that its helper exports to; repeat it for more")
+	fl.BoolVar(&all, "helper-to-all", false, "its helper exports to every configured integration")
+	fl.BoolVar(&none, "no-helper", false, "remove its helper")
+	return cmd
+}
+
+func stepRemove(a *Client) *cobra.Command {
+	return &cobra.Command{
+		Use:   "remove " + stepResource.arg,
+		Short: "Removes a step, with its helper",
+		Args:  stepResource.one("step", "remove"),
+		RunE: interruptible(func(ctx context.Context, cmd *cobra.Command, args []string) error {
+			w, id, place, err := workflowOf(ctx, a, args[0])
+			if err != nil {
+				return err
+			}
+			if place < 0 {
+				return noStep(args[0], id)
+			}
+			w.items = slices.Delete(w.items, place, place+1)
+			if err := w.put(ctx, a); err != nil {
+				return err
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "%s is removed\n", terminal.Printable(args[0]))
+			return nil
+		}),
+	}
+}
