@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -11,13 +10,11 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/hiregate/hiregate/internal/failpoint"
 	"github.com/hiregate/hiregate/internal/hiring"
-	"github.com/hiregate/hiregate/internal/inbox"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/store/storetest"
 )
@@ -109,7 +106,7 @@ func (k groupKillTest) run(t *testing.T, temporal int, ports []int) {
 		heir.configure()
 		heir.startGateway()
 	}
-	ids := acceptGroup(t, k.address, documents.URL)
+	ids := acceptAll(t, k.address, "u-", inGroup, documents.URL)
 
 	with.failpoint = k.point
 	victim := &system{setup: with, t: t, dir: t.TempDir(), http: ports[4], admin: ports[5], own: heir.own}
@@ -150,39 +147,6 @@ func (k groupKillTest) run(t *testing.T, temporal int, ports []int) {
 	require.Len(t, partner.arrivals(), inGroup)
 	require.LessOrEqual(t, twice, len(sent)-len(stored), "more arrived twice than what was under way")
 	t.Logf("%d sent and %d stored when it was killed, %d arrived twice", len(sent), len(stored), twice)
-}
-
-// acceptGroup stores exports, as the receiver does, at once, so that the next sweep makes a group of them. Each has a
-// document. It returns their keys.
-func acceptGroup(t *testing.T, address, documents string) (keys []string) {
-	t.Helper()
-	db, err := store.Open(t.Context(), address, store.Options{})
-	require.NoError(t, err)
-	defer func() { require.NoError(t, db.Close()) }()
-	var exports []*hiring.Export
-	for n := range inGroup {
-		key := fmt.Sprint("u-", n)
-		e := inbox.NewExport("acme", key, withDocument(key, documents), time.Now().Add(-5*time.Second))
-		e.Attachments = 1
-		require.NoError(t, db.SealBody(e))
-		exports, keys = append(exports, e), append(keys, key)
-	}
-	require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error {
-		for _, e := range exports {
-			if _, err := inbox.Insert(tx, e); err != nil {
-				return err
-			}
-		}
-		return nil
-	}))
-	return keys
-}
-
-// withDocument is an export that no other is equal to, with one document.
-func withDocument(id, url string) []byte {
-	attachment := fmt.Sprintf(`{"id":{"value":"d","schemeId":"Service Document to Candidate","schemeAgencyId":"Service"},`+
-		`"url":"%s/%s"}`, url, id)
-	return bytes.Replace(minimal(id), []byte(`"profiles":[]`), []byte(`"profiles":[{"attachments":[`+attachment+`]}]`), 1)
 }
 
 // delivered are the keys of the exports that a database has as delivered.

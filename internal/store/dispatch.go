@@ -80,6 +80,22 @@ func (tx *Tx) Group(exports []*hiring.Export, now time.Time) ([]*hiring.Export, 
 	return members, nil
 }
 
+// TakeTurn has the sweeps of all nodes pass over an export whose workflow waits to be started, and over its group, for
+// as long as over an export that has just come. It reports false where a node did so after a time: that one starts it.
+func (tx *Tx) TakeTurn(e *hiring.Export, before, now time.Time) (bool, error) {
+	first := e.ID
+	if e.InGroup(e.Round) {
+		first = e.Group
+	}
+	waits, err := queryTx(tx, scanned[int64], `SELECT e.id FROM exports e
+		WHERE e.id = $1 AND `+undispatched+` AND e.dispatch_after <= $2`+tx.sql.SkipLocked(), first, micros(before))
+	if err != nil || len(waits) == 0 {
+		return false, err
+	}
+	return tx.changed(`UPDATE exports SET dispatch_after = $1
+		WHERE (id = $2 OR group_id = $2) AND dispatched_at IS NULL AND fault = ''`, micros(now), first)
+}
+
 // MarkGroupDispatched notes that Temporal has the workflow of a group.
 func (tx *Tx) MarkGroupDispatched(group int64, at time.Time) error {
 	return tx.exec(`UPDATE exports SET dispatched_at = $1 WHERE group_id = $2 AND round = 0 AND dispatched_at IS NULL
@@ -137,17 +153,14 @@ func (db *DB) OldestWaiting(ctx context.Context) (map[string]time.Time, error) {
 		tenant string
 		at     time.Time
 	}
-	tenants, err := db.UndispatchedTenants(ctx)
+	all, err := query(ctx, db, func(r row) (o oldest, err error) { return o, r.Scan(&o.tenant, moment{&o.at}) }, `
+		SELECT e.tenant, e.received_at FROM exports e JOIN (SELECT min(e.id) AS id FROM exports e
+			WHERE `+undispatched+` GROUP BY e.tenant) w ON w.id = e.id`)
 	if err != nil {
 		return nil, err
 	}
 	since := map[string]time.Time{}
-	for _, tenant := range tenants {
-		o, err := queryOne(ctx, db, func(r row) (o oldest, err error) { return o, r.Scan(&o.tenant, moment{&o.at}) }, `
-			SELECT e.tenant, e.received_at FROM exports e WHERE `+undispatched+` AND e.tenant = $1 ORDER BY e.dispatch_after LIMIT 1`, tenant)
-		if err != nil {
-			continue // it was dispatched meanwhile
-		}
+	for _, o := range all {
 		since[o.tenant] = o.at
 	}
 	return since, nil

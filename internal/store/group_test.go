@@ -131,6 +131,34 @@ func TestTenantsThatWait(t *testing.T) {
 	})
 }
 
+// A node that is about to start a group that was made, or a redelivery, has the others pass over it for a while.
+func TestTurnsToStart(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, db *store.DB) {
+		now := noon.Add(time.Minute)
+		members := group(t, db, waiting(t, db, "acme", 3)...)
+		alone := waiting(t, db, "globex", 1)[0]
+		takes := func(e *hiring.Export, after time.Duration) (taken bool) {
+			write(t, db, func(tx *store.Tx) (err error) {
+				taken, err = tx.TakeTurn(e, now.Add(after-3*time.Second), now.Add(after))
+				return err
+			})
+			return taken
+		}
+		for _, e := range []*hiring.Export{members[1], alone} {
+			require.True(t, takes(e, 3*time.Second))
+			require.False(t, takes(e, 5*time.Second))
+			require.True(t, takes(e, 6*time.Second))
+		}
+		require.False(t, takes(members[2], 8*time.Second), "another member of the group was taken")
+		since, err := db.OldestWaiting(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, map[string]time.Time{"acme": noon, "globex": noon}, since)
+		write(t, db, func(tx *store.Tx) error { return tx.MarkGroupDispatched(members[0].ID, now) })
+		require.False(t, takes(members[1], time.Hour), "it was started")
+	})
+}
+
 // Two nodes that take the same backlog at the same time make groups that have nobody in common, and leave nobody out.
 func TestNodesMakeDisjointGroups(t *testing.T) {
 	t.Parallel()

@@ -109,9 +109,9 @@ func (s *sweeper) dispatchTenant(
 		case e.InGroup(e.Round) && run.repaired[e.Group], !d.claim(e):
 		case e.InGroup(e.Round): // its start was interrupted
 			run.repaired[e.Group] = true
-			err = run.dispatch([]*hiring.Export{e}, func() error { return d.repairGroup(ctx, e) })
+			err = run.dispatch([]*hiring.Export{e}, func() error { return d.inTurn(ctx, e, d.repairGroup) })
 		case e.Round > 0:
-			err = run.dispatch([]*hiring.Export{e}, func() error { return d.dispatch(ctx, e) })
+			err = run.dispatch([]*hiring.Export{e}, func() error { return d.inTurn(ctx, e, d.dispatch) })
 		default:
 			alone = append(alone, e)
 		}
@@ -129,6 +129,21 @@ func (s *sweeper) dispatchTenant(
 	full := *few
 	*few = nil
 	return run.dispatch(full, func() error { return d.dispatchAll(ctx, full) })
+}
+
+// inTurn calls start for an export that no other node is about to start.
+func (d *Dispatcher) inTurn(
+	ctx context.Context, e *hiring.Export, start func(context.Context, *hiring.Export) error,
+) error {
+	taken := false
+	err := d.write(ctx, func(tx *store.Tx) (err error) {
+		taken, err = tx.TakeTurn(e, d.Now().Add(-sweepAge), d.Now())
+		return err
+	})
+	if err != nil || !taken {
+		return err
+	}
+	return start(ctx, e)
 }
 
 // sideBySide dispatches several groups or exports at a time. The first goes alone, to learn whether Temporal answers;

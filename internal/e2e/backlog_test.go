@@ -1,0 +1,114 @@
+package e2e
+
+import (
+	"bytes"
+	"fmt"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/inbox"
+	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/internal/store/storetest"
+)
+
+// TestNodesShareABacklog has three gateways on one database find thousands of exports that wait: new ones, new ones
+// after Temporal was away, and redeliveries. Each is started by one of them, but for few.
+func TestNodesShareABacklog(t *testing.T) {
+	t.Parallel()
+	const exports, fewOf = 2000, 50
+	s := newSystemWith(t, setup{database: storetest.Postgres(t), documents: t.TempDir(),
+		tenant: "integration hris {\nurl http://PARTNER/inbound\nsecret " + outboundSecret + "\nverify off\n}"})
+	partner := s.startRecorder(ok)
+	nodes := []*system{s, s.startNode(), s.startNode()}
+	dispatched := func(result string) (n int) {
+		for _, node := range nodes {
+			n += int(node.metric("hiregate_dispatches_total", `result="`+result+`"`))
+		}
+		return n
+	}
+	arrives := 0
+	shared := func(what string, exports int) {
+		t.Helper()
+		started, repeated := dispatched("started"), dispatched("repeated")
+		arrives += exports
+		require.Eventually(t, func() bool { return len(partner.of("CANDIDATE-EXPORT")) >= arrives }, 4*time.Minute,
+			200*time.Millisecond, "exports did not arrive")
+		started, repeated = dispatched("started")-started, dispatched("repeated")-repeated
+		t.Logf("%s: %d exports, %d repeated", what, exports, repeated)
+		require.LessOrEqual(t, repeated, exports/fewOf, what)
+	}
+
+	acceptAll(t, s.database, "new-", exports, "")
+	shared("new", exports)
+
+	s.temporal.signal(syscall.SIGTERM)
+	s.temporal.exitCode()
+	acceptAll(t, s.database, "away-", exports, "")
+	for _, node := range nodes {
+		node.gateway.line("exports wait for their workflow")
+	}
+	s.startTemporal()
+	shared("after Temporal was away", exports)
+
+	shared("redelivered", redeliverAll(t, s.database))
+}
+
+// redeliverAll has a page of exports redelivered, all at once and a while ago. It returns how many.
+func redeliverAll(t *testing.T, address string) int {
+	t.Helper()
+	db, err := store.Open(t.Context(), address, store.Options{})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, db.Close()) }()
+	page, _, err := db.ListExports(t.Context(), store.ExportFilter{Limit: store.MaxPage})
+	require.NoError(t, err)
+	require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error {
+		for _, e := range page {
+			if _, err := tx.BeginRound(e.ID, []string{"hris"}, time.Now().Add(-5*time.Second), e.DeliverTill); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+	return len(page)
+}
+
+// acceptAll stores exports as the receiver does, all at once and a while ago, so that the next sweep finds them. Each
+// has a document where an address of documents is named. It returns their keys.
+func acceptAll(t *testing.T, address, prefix string, exports int, documents string) (keys []string) {
+	t.Helper()
+	db, err := store.Open(t.Context(), address, store.Options{})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, db.Close()) }()
+	var all []*hiring.Export
+	for n := range exports {
+		key := fmt.Sprint(prefix, n)
+		body, attachments := minimal(key), 0
+		if documents != "" {
+			body, attachments = withDocument(key, documents), 1
+		}
+		e := inbox.NewExport("acme", key, body, time.Now().Add(-5*time.Second))
+		e.Attachments = attachments
+		require.NoError(t, db.SealBody(e))
+		all, keys = append(all, e), append(keys, key)
+	}
+	require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error {
+		for _, e := range all {
+			if _, err := inbox.Insert(tx, e); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+	return keys
+}
+
+// withDocument is an export that no other is equal to, with one document.
+func withDocument(id, url string) []byte {
+	attachment := fmt.Sprintf(`{"id":{"value":"d","schemeId":"Service Document to Candidate","schemeAgencyId":"Service"},`+
+		`"url":"%s/%s"}`, url, id)
+	return bytes.Replace(minimal(id), []byte(`"profiles":[]`), []byte(`"profiles":[{"attachments":[`+attachment+`]}]`), 1)
+}
