@@ -16,6 +16,7 @@ import (
 
 	"github.com/hiregate/hiregate/internal/config"
 	"github.com/hiregate/hiregate/internal/password"
+	"github.com/hiregate/hiregate/internal/relying"
 	"github.com/hiregate/hiregate/modules/gateway"
 	"github.com/hiregate/hiregate/modules/signin"
 )
@@ -115,7 +116,7 @@ func (c *UpstreamOIDC) check(dev bool) error {
 	return nil
 }
 
-func (c *UpstreamOIDC) resolve(config *config.Config, now func() time.Time) (*signin.Upstream, error) {
+func (c *UpstreamOIDC) resolve(config *config.Config, now func() time.Time) (*relying.Provider, error) {
 	if err := c.check(config.Dev); err != nil {
 		return nil, err
 	}
@@ -127,7 +128,7 @@ func (c *UpstreamOIDC) resolve(config *config.Config, now func() time.Time) (*si
 	if err != nil {
 		return nil, gateway.Unset("signin: upstream_oidc: client_secret", err)
 	}
-	return &signin.Upstream{Name: cmp.Or(c.Name, issuer.Hostname()), Issuer: c.Issuer, ClientID: c.ClientID,
+	return &relying.Provider{Name: cmp.Or(c.Name, issuer.Hostname()), Issuer: c.Issuer, ClientID: c.ClientID,
 		Secret: strings.TrimSpace(secret), Client: config.Egress.Client(), Now: now}, nil
 }
 

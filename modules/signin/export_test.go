@@ -1,7 +1,6 @@
 package signin
 
 import (
-	"context"
 	"time"
 
 	"github.com/hiregate/hiregate/internal/identity"
@@ -14,12 +13,3 @@ func (r *Ring) Generate(a identity.Algorithm, at time.Time) (*identity.Key, erro
 
 // Purposes are all that something is sealed for.
 var Purposes = []string{forSigningKeys, forFactors, forPassed, forAsked, forVisits, forRequests}
-
-// Discovered gives the address of the metadata where people are sent.
-func (u *Upstream) Discovered(ctx context.Context) (string, error) {
-	found, err := u.discovered(ctx)
-	if err != nil {
-		return "", err
-	}
-	return found.Endpoint().AuthURL, nil
-}

@@ -23,6 +23,7 @@ import (
 	"github.com/hiregate/hiregate/internal/identity"
 	"github.com/hiregate/hiregate/internal/inbound"
 	"github.com/hiregate/hiregate/internal/password"
+	"github.com/hiregate/hiregate/internal/relying"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/vault"
 )
@@ -35,7 +36,7 @@ type Provider struct {
 	Title    string // the service, for people
 	Ring     *Ring
 	Vault    *vault.Vault
-	Upstream *Upstream // another provider where people may sign in; nil: none
+	Upstream *relying.Provider // another provider where people may sign in; nil: none
 	Failures *password.Failures
 	Address  func(*http.Request) string // where a request comes from
 	Log      *zap.Logger

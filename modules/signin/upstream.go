@@ -3,18 +3,17 @@ package signin
 import (
 	"errors"
 	"net/http"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/coreos/go-oidc/v3/oidc"
 	"go.uber.org/zap"
 	"golang.org/x/oauth2"
 
 	"github.com/hiregate/hiregate/internal/metrics"
 	"github.com/hiregate/hiregate/internal/problem"
+	"github.com/hiregate/hiregate/internal/relying"
 )
 
 const upstreamCallback = "/oauth/upstream/callback"
@@ -25,7 +24,7 @@ func (p *Provider) toUpstream(w http.ResponseWriter, r *http.Request) {
 	if p.stopped(w, r, a, err) {
 		return
 	}
-	found, err := p.Upstream.discovered(r.Context())
+	found, err := p.Upstream.Discover(r.Context())
 	if err != nil {
 		p.upstreamFailed(w, r, a, err)
 		return
@@ -42,8 +41,7 @@ func (p *Provider) toUpstream(w http.ResponseWriter, r *http.Request) {
 			signInForm{Email: a.loginHint, Notice: p.named(textsFor(a.locales, r).Crowd)})
 		return
 	}
-	options := append(a.wishes(), oidc.Nonce(v.Nonce), oauth2.S256ChallengeOption(v.Verifier))
-	redirect(w, http.StatusSeeOther, p.Upstream.config(found, p.Issuer).AuthCodeURL(v.State, options...))
+	redirect(w, http.StatusSeeOther, found.AuthCodeURL(p.Issuer+upstreamCallback, v.Visit, a.wishes()...))
 }
 
 // maxHint is the longest login_hint that is passed on, in bytes: providers limit the length of addresses.
@@ -118,7 +116,7 @@ func (p *Provider) fromUpstream(w http.ResponseWriter, r *http.Request) {
 	if p.stopped(w, r, a, err) {
 		return
 	}
-	them, err := p.told(r, q, v)
+	them, err := p.Upstream.Redeem(r.Context(), q, p.Issuer+upstreamCallback, v.Visit)
 	if err != nil {
 		p.upstreamFailed(w, r, a, err)
 		return
@@ -138,7 +136,7 @@ func (p *Provider) fromUpstream(w http.ResponseWriter, r *http.Request) {
 		p.note(r, p.entry(r, "sign-in", "upstream_unknown", a.client.ID, ""))
 		p.messageIn(w, r, a.locales, http.StatusForbidden,
 			func(t *texts) (string, string) { return t.StrangerTitle, p.named(t.Stranger) })
-	case errors.Is(err, errUserinfo):
+	case errors.Is(err, relying.ErrUserinfo):
 		p.upstreamFailed(w, r, a, err)
 	case err != nil:
 		p.brokenPage(w, r, err)
@@ -152,28 +150,15 @@ func (p *Provider) named(text string) string {
 	return strings.ReplaceAll(p.fill(text, ""), "{provider}", p.Upstream.Name)
 }
 
-// upstreamError is the error code that an upstream answers with (RFC 6749 section 4.1.2.1). Anyone may have written it,
-// so its text is only shown if it looks like a code.
-type upstreamError string
-
-var errorCode = regexp.MustCompile(`^[a-z_]{1,40}$`)
-
-func (e upstreamError) Error() string {
-	if !errorCode.MatchString(string(e)) {
-		return "the upstream answered with an error"
-	}
-	return "the upstream answered with the error " + string(e)
-}
-
 // passedOn are the upstream's errors that are about the user, or temporary: the application learns them. Others are
 // about our own registration there.
-var passedOn = []upstreamError{"login_required", "interaction_required", "consent_required",
+var passedOn = []relying.AnswerError{"login_required", "interaction_required", "consent_required",
 	"account_selection_required", "access_denied", "temporarily_unavailable"}
 
 // upstreamFailed sends a user back who could not sign in upstream.
 func (p *Provider) upstreamFailed(w http.ResponseWriter, r *http.Request, a *authorization, err error) {
 	code, description := "server_error", "signing in at the user's provider did not work"
-	if told, ok := errors.AsType[upstreamError](err); ok && slices.Contains(passedOn, told) {
+	if told, ok := errors.AsType[relying.AnswerError](err); ok && slices.Contains(passedOn, told) {
 		code = string(told)
 	}
 	if code == "access_denied" { // which is not a failure

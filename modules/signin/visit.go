@@ -6,10 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/oauth2"
-
 	"github.com/hiregate/hiregate/internal/identity"
 	"github.com/hiregate/hiregate/internal/password"
+	"github.com/hiregate/hiregate/internal/relying"
 	"github.com/hiregate/hiregate/internal/store"
 )
 
@@ -22,17 +21,15 @@ const (
 // other's. The authorization request can be larger than the 4,096 bytes that browsers store of a cookie, and than the
 // state that providers accept: it is stored in the database, sealed.
 type visit struct {
-	State, Nonce, Verifier string
-	At                     time.Time
+	relying.Visit
+	At time.Time
 }
 
 // beginVisit gives the browser a visit, and stores its authorization request. The visit is nil when too many from the
 // same network are not back yet: until is when the first of these ends.
 func (p *Provider) beginVisit(w http.ResponseWriter, r *http.Request,
 	a *authorization) (v *visit, until time.Time, err error) {
-	state, hash := identity.NewSecret()
-	nonce, _ := identity.NewSecret()
-	v = &visit{State: state, Nonce: nonce, Verifier: oauth2.GenerateVerifier(), At: p.now()}
+	v = &visit{Visit: relying.NewVisit(), At: p.now()}
 	ticket, err := p.Vault.SealTicket(forVisits, p.Issuer, v)
 	if err != nil {
 		return nil, until, err
@@ -41,8 +38,8 @@ func (p *Provider) beginVisit(w http.ResponseWriter, r *http.Request,
 	if err != nil {
 		return nil, until, err
 	}
-	kept := &store.Visit{Hash: hash, Request: sealed, Network: password.NetworkOf(p.Address(r)), At: v.At,
-		Till: v.At.Add(upstreamVisit)}
+	kept := &store.Visit{Hash: identity.HashSecret(v.State), Request: sealed, Network: password.NetworkOf(p.Address(r)),
+		At: v.At, Till: v.At.Add(upstreamVisit)}
 	err = p.db().Write(r.Context(), func(tx *store.Tx) (err error) {
 		until, err = tx.InsertVisit(kept)
 		return err
