@@ -12,15 +12,16 @@ import (
 // ExportFilter chooses exports; an empty field chooses all. Integration and Candidate are names within a tenant:
 // without one, nothing is quick to find by them.
 type ExportFilter struct {
-	Tenant       string
-	Integration  string
-	Outcome      hiring.Outcome
-	Candidate    string
-	Quarantined  bool      // those in quarantine only
-	Undelivered  bool      // those not delivered yet only, to Integration if that is named
-	Since, Until time.Time // received at or after, and before; zero: no bound
-	Before       int64     // exports with a smaller ID only: the cursor
-	Limit        int       // at most MaxPage; 0 means DefaultPage
+	Tenant        string
+	Integration   string
+	Outcome       hiring.Outcome
+	Candidate     string
+	Quarantined   bool      // those in quarantine only
+	Undelivered   bool      // those not delivered yet only, to Integration if that is named
+	LostDocuments bool      // those of which a document was given up only; those that were erased are not among them
+	Since, Until  time.Time // received at or after, and before; zero: no bound
+	Before        int64     // exports with a smaller ID only: the cursor
+	Limit         int       // at most MaxPage; 0 means DefaultPage
 }
 
 // The sizes of a page of a list.
@@ -68,17 +69,14 @@ const latest = `NOT EXISTS (SELECT 1 FROM deliveries l WHERE l.export_id = d.exp
 func (f ExportFilter) query(db *DB) (string, []any) {
 	var c conditions
 	ofDelivery := f.Integration != "" && !f.Undelivered || f.Outcome != ""
+	if f.LostDocuments { // few are, and they have an index
+		return f.lost(db, ofDelivery)
+	}
 	// Exports with a rare outcome are found from the deliveries' side, by its index; those of one candidate are few
 	// anyway.
 	if !ofDelivery || f.Candidate != "" || f.Undelivered {
-		f.ofExports(&c)
-		if f.Undelivered {
-			c.undelivered(db, f.Integration)
-		}
+		f.ofExports(&c, db, ofDelivery)
 		f.bounds(&c, "e.id")
-		if ofDelivery {
-			f.ofDeliveries(&c, "EXISTS (SELECT 1 FROM deliveries d WHERE d.export_id = e.id AND "+latest, ")")
-		}
 		c.args = append(c.args, f.Limit+1)
 		return fmt.Sprintf(`SELECT %s FROM exports e%s ORDER BY e.id DESC LIMIT $%d`,
 			exportColumns, &c, len(c.args)), c.args
@@ -91,13 +89,29 @@ func (f ExportFilter) query(db *DB) (string, []any) {
 		from += " JOIN exports e ON e.id = d.export_id"
 		c.where = append(c.where, "e.quarantined")
 	}
-	c.args = append(c.args, f.Limit+1)
-	return fmt.Sprintf(`SELECT %s FROM exports e WHERE e.id IN (SELECT DISTINCT d.export_id FROM %s%s
-		ORDER BY d.export_id DESC LIMIT $%d)
-		ORDER BY e.id DESC`, exportColumns, from, &c, len(c.args)), c.args
+	return f.found(&c, "d.export_id", from)
 }
 
-func (f ExportFilter) ofExports(c *conditions) {
+// lost is query for exports with lost documents.
+func (f ExportFilter) lost(db *DB, ofDelivery bool) (string, []any) {
+	c := conditions{where: []string{"o.state = 'given_up'", "e.erased_at IS NULL"}}
+	if f.Tenant != "" {
+		c.is("o.tenant =", f.Tenant)
+	}
+	f.ofExports(&c, db, ofDelivery)
+	f.bounds(&c, "o.export_id")
+	return f.found(&c, "o.export_id", "documents o JOIN exports e ON e.id = o.export_id")
+}
+
+// found reads the exports whose ids another table has.
+func (f ExportFilter) found(c *conditions, id, from string) (string, []any) {
+	c.args = append(c.args, f.Limit+1)
+	return fmt.Sprintf(`SELECT %s FROM exports e WHERE e.id IN (SELECT DISTINCT %s FROM %s%s ORDER BY %s DESC LIMIT $%d)
+		ORDER BY e.id DESC`, exportColumns, id, from, c, id, len(c.args)), c.args
+}
+
+// ofExports adds what is asked of an export e; ofDelivery: and of its deliveries.
+func (f ExportFilter) ofExports(c *conditions, db *DB, ofDelivery bool) {
 	if f.Tenant != "" {
 		c.is("e.tenant =", f.Tenant)
 	}
@@ -106,6 +120,12 @@ func (f ExportFilter) ofExports(c *conditions) {
 	}
 	if f.Quarantined {
 		c.where = append(c.where, "e.quarantined")
+	}
+	if f.Undelivered {
+		c.undelivered(db, f.Integration)
+	}
+	if ofDelivery {
+		f.ofDeliveries(c, "EXISTS (SELECT 1 FROM deliveries d WHERE d.export_id = e.id AND "+latest, ")")
 	}
 }
 

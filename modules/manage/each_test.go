@@ -25,10 +25,15 @@ func onEach(t *testing.T, test func(t *testing.T, b *bench)) {
 	})
 }
 
-// onPostgres is the gateway of a bench, on another database.
+// onPostgres is the gateway of a bench, on PostgreSQL.
 func onPostgres(t *testing.T, b *bench) *gateway.Gateway {
 	t.Helper()
-	database := &gateway.Database{Address: storetest.Postgres(t)}
+	return onDatabase(t, b, &gateway.Database{Address: storetest.Postgres(t)})
+}
+
+// onDatabase is the gateway of a bench, on another database.
+func onDatabase(t *testing.T, b *bench, database *gateway.Database) *gateway.Gateway {
+	t.Helper()
 	runtime, err := gateway.NewRuntime(gateway.Settings{
 		Database: database.Address, Documents: t.TempDir(), Temporal: gatewaytest.Nowhere, Namespace: "default",
 	}, database, b.Log)

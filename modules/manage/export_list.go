@@ -25,7 +25,8 @@ var (
 		path: "/v1/exports", kind: "export", reader: hiring.Viewer, personal: true, filters: exportFilters,
 		list: listExports, view: itself[any],
 	}
-	exportFilters = []string{"outcome", "integration", "candidate", "quarantined", "undelivered", "since", "until"}
+	exportFilters = []string{"outcome", "integration", "candidate", "quarantined", "undelivered", "lostDocuments",
+		"since", "until"}
 )
 
 func listExports(r *request) ([]any, string, error) {
@@ -95,7 +96,8 @@ func (r *request) exportFilter() (f store.ExportFilter, err error) {
 	if f.Outcome != "" && !slices.Contains(outcomes, f.Outcome) {
 		return f, problem.Newf(http.StatusBadRequest, "there is no such outcome; exports are found by %s", joined(outcomes))
 	}
-	for name, flag := range map[string]*bool{"quarantined": &f.Quarantined, "undelivered": &f.Undelivered} {
+	for name, flag := range map[string]*bool{"quarantined": &f.Quarantined, "undelivered": &f.Undelivered,
+		"lostDocuments": &f.LostDocuments} {
 		if *flag = q.Get(name) == "true"; q.Has(name) && !*flag {
 			return f, problem.Newf(http.StatusBadRequest, "%s can only be true: leave it out for all exports", name)
 		}

@@ -20,10 +20,10 @@ func (a *API) report(r *request, route route, good bool) {
 			a.refusals.Warn("an API key was refused: "+r.denied, fields...)
 		}
 	case r.again:
-	case good && route.method != http.MethodGet:
-		a.log.Info("an API key changed something", append(fields, r.target(route)...)...)
 	case good && route.personal:
 		a.log.Info("an API key read personal data", append(fields, r.target(route)...)...)
+	case good && route.method != http.MethodGet:
+		a.log.Info("an API key changed something", append(fields, r.target(route)...)...)
 	case len(r.logged) > 0:
 		a.log.Info("an API key changed something before its request failed", append(fields, r.target(route)...)...)
 	}

@@ -60,6 +60,8 @@ func actions() []route {
 		{method: post, path: anApplication + "/documents", role: hiring.Operator, status: created, serve: addDocument,
 			streamed: true},
 
+		{method: post, path: anExport + "/body", role: hiring.Operator, action: "show-body", status: ok, scope: removed,
+			serve: showBody, bodiless: true, personal: true},
 		{method: post, path: anExport + "/redeliver", role: hiring.Operator, action: "redeliver",
 			status: accepted, serve: redeliver, repeat: redelivered},
 		{method: post, path: anExport + "/release", role: hiring.Operator, action: "release",

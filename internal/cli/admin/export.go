@@ -35,7 +35,7 @@ type exportListFlags struct {
 	pages
 	tenant, outcome, integration, candidate string
 	since, until                            string
-	quarantined, undelivered                bool
+	quarantined, undelivered, lost          bool
 }
 
 func exportList(a *Client) *cobra.Command {
@@ -54,6 +54,7 @@ func exportList(a *Client) *cobra.Command {
 	fl.StringVar(&f.integration, "integration", "", "exports that were tried or held at this integration only")
 	fl.StringVar(&f.candidate, "candidate", "", "exports of the candidate with this id only")
 	fl.BoolVar(&f.quarantined, "quarantined", false, "exports in quarantine only: they break the schema")
+	fl.BoolVar(&f.lost, "lost-documents", false, "exports that lack a document only, because it could not be fetched")
 	fl.BoolVar(&f.undelivered, "undelivered", false, "exports that are not delivered yet only: pending, retrying, held, "+
 		"or waiting for documents or Temporal")
 	fl.StringVar(&f.since, "since", "", "exports received since then only: a time such as 2026-11-20T12:00:00Z, or how "+
@@ -117,7 +118,8 @@ func (f *exportListFlags) chosen([]string) error {
 			f.query.Set(name, value)
 		}
 	}
-	for name, set := range map[string]bool{"quarantined": f.quarantined, "undelivered": f.undelivered} {
+	for name, set := range map[string]bool{"quarantined": f.quarantined, "undelivered": f.undelivered,
+		"lostDocuments": f.lost} {
 		if set {
 			f.query.Set(name, "true")
 		}

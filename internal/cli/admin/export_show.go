@@ -33,19 +33,26 @@ type documentRow struct {
 }
 
 func exportShow(a *Client) *cobra.Command {
-	return &cobra.Command{
+	var body bool
+	cmd := &cobra.Command{
 		Use:   "show TENANT/UUID",
 		Short: "Shows an export: its deliveries, each attempt, and its documents",
 		Long: `Shows an export: its deliveries, each attempt with the head of what was answered, and its
 documents. Of more than 100 attempts at a delivery the last 100 are shown.
 
-An answer is shown in part; --json has all that was kept of it, at most 64 KiB.`,
+An answer is shown in part; --json has all that was kept of it, at most 64 KiB.
+
+With --body it prints the body of the export instead, byte for byte as it came. That is personal
+data, and the URLs of documents that are in it are credentials: who reads it is in the audit.`,
 		Args: terminal.Exactly(1, "export show takes one export, such as: hiregate export show "+
 			"acme/6f1c0f1e-5d0e-4a57-9f0b-0c6f3f2b7a11"),
 		RunE: interruptible(func(ctx context.Context, cmd *cobra.Command, args []string) error {
 			path, _, err := exportOf(args[0])
 			if err != nil {
 				return err
+			}
+			if body {
+				return a.printBody(ctx, cmd, path)
 			}
 			var e exportRow
 			if shown, err := a.ask(ctx, cmd, http.MethodGet, path, nil, &e); shown || err != nil {
@@ -54,6 +61,20 @@ An answer is shown in part; --json has all that was kept of it, at most 64 KiB.`
 			return e.print(cmd.OutOrStdout())
 		}),
 	}
+	cmd.Flags().BoolVar(&body, "body", false, "print the body of the export, which is personal data; the audit notes it")
+	return cmd
+}
+
+// printBody prints the body of the export at a path.
+func (a *Client) printBody(ctx context.Context, cmd *cobra.Command, path string) error {
+	var e struct {
+		Body string `json:"body"`
+	}
+	if shown, err := a.ask(ctx, cmd, http.MethodPost, path+"/body", nil, &e); shown || err != nil {
+		return err
+	}
+	_, err := fmt.Fprintln(cmd.OutOrStdout(), e.Body)
+	return err
 }
 
 // print shows the export to a person: a table for each thing it has.

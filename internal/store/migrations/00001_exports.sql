@@ -122,6 +122,8 @@ CREATE TABLE documents (
 );
 CREATE UNIQUE INDEX documents_by_export ON documents (export_id, position);
 CREATE INDEX documents_fetching ON documents (export_id) WHERE state = 'fetching';
+CREATE INDEX documents_lost ON documents (export_id) WHERE state = 'given_up';
+CREATE INDEX documents_lost_of_tenant ON documents (tenant, export_id) WHERE state = 'given_up';
 CREATE INDEX documents_by_scan ON documents (scan_of) WHERE state = 'scanning';
 -- A file may be the document of several exports, and of a job application: it goes with the last of them.
 CREATE INDEX documents_by_blob ON documents (blob) WHERE blob <> '';

@@ -1,0 +1,81 @@
+package store_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/store"
+)
+
+func TestExportsWithLostDocuments(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, db *store.DB) {
+		withDocuments := func(tenant, key string, states ...hiring.DocumentState) *hiring.Export {
+			e := export(tenant, key, key)
+			e.Attachments = len(states)
+			require.True(t, insert(t, db, e))
+			write(t, db, func(tx *store.Tx) error {
+				for n := range states {
+					d := hiring.Document{ExportID: e.ID, Tenant: tenant, Position: n, CreatedAt: noon}
+					if err := tx.InsertDocument(d); err != nil {
+						return err
+					}
+				}
+				return tx.UpsertDelivery(&hiring.Delivery{ExportID: e.ID, Tenant: tenant, Integration: "hris",
+					Outcome: hiring.Delivered, CreatedAt: noon, UpdatedAt: noon})
+			})
+			documents, err := db.ListDocuments(t.Context(), e.ID)
+			require.NoError(t, err)
+			for n, d := range documents {
+				d.State = states[n]
+				write(t, db, func(tx *store.Tx) error {
+					_, err := tx.UpdateDocument(d)
+					return err
+				})
+			}
+			return e
+		}
+		withDocuments("acme", "all fetched", hiring.Fetched, hiring.Fetched)
+		withDocuments("acme", "being fetched", hiring.Fetching)
+		withDocuments("acme", "one lost", hiring.Fetched, hiring.GivenUp)
+		withDocuments("acme", "all lost", hiring.GivenUp, hiring.GivenUp)
+		withDocuments("globex", "of another", hiring.GivenUp)
+		erased := withDocuments("acme", "erased", hiring.GivenUp)
+		write(t, db, func(tx *store.Tx) error {
+			e, left, err := tx.LockRemainder(erased.ID)
+			if err != nil {
+				return err
+			}
+			return tx.EraseNow(e, left, noon)
+		})
+		for name, test := range map[string]struct {
+			filter store.ExportFilter
+			want   []string
+		}{
+			"of all tenants": {store.ExportFilter{}, []string{"of another", "all lost", "one lost"}},
+			"of one":         {store.ExportFilter{Tenant: "acme"}, []string{"all lost", "one lost"}},
+			"that were delivered": {store.ExportFilter{Tenant: "acme", Integration: "hris", Outcome: hiring.Delivered},
+				[]string{"all lost", "one lost"}},
+			"that have failed": {store.ExportFilter{Outcome: hiring.Failed}, nil},
+			"that are undelivered": {store.ExportFilter{Tenant: "acme", Undelivered: true},
+				[]string{"all lost", "one lost"}},
+			"of a later time": {store.ExportFilter{Since: noon.AddDate(0, 0, 1)}, nil},
+		} {
+			var keys []string
+			test.filter.LostDocuments, test.filter.Limit = true, 1
+			for {
+				page, next, err := db.ListExports(t.Context(), test.filter)
+				require.NoError(t, err)
+				for _, e := range page {
+					keys = append(keys, e.Key)
+				}
+				if test.filter.Before = next; next == 0 {
+					break
+				}
+			}
+			require.Equal(t, test.want, keys, name)
+		}
+	})
+}

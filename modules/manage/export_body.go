@@ -1,0 +1,39 @@
+package manage
+
+import (
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/hiregate/hiregate/internal/problem"
+	"github.com/hiregate/hiregate/internal/store"
+)
+
+// exportBody is what an export came with.
+type exportBody struct {
+	ID            string    `json:"id"`
+	ReceivedAt    time.Time `json:"receivedAt"`
+	Link          string    `json:"link,omitempty"`          // the header Link
+	ExportContext string    `json:"exportContext,omitempty"` // the header Export-Context
+	Body          string    `json:"body"`                    // byte for byte: the guard lets in nothing but UTF-8
+}
+
+// showBody shows the body of an export. It is a POST, because it leaves an entry in the audit: no body is shown without
+// one.
+func showBody(r *request) (any, error) {
+	e, err := r.export()
+	if err != nil {
+		return nil, err
+	}
+	if err := r.db.LoadBody(r.Context(), e); errors.Is(err, store.ErrNotFound) {
+		return nil, problem.New(http.StatusGone,
+			"the content of this export was erased, by retention or on request: nothing is left to show")
+	} else if err != nil {
+		return nil, err
+	}
+	if err := r.write(func(*store.Tx) error { return nil }); err != nil {
+		return nil, err
+	}
+	return exportBody{ID: e.Key, ReceivedAt: e.ReceivedAt, Link: string(e.Link),
+		ExportContext: string(e.ExportContext), Body: string(e.Body)}, nil
+}
