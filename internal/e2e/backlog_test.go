@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"bytes"
 	"fmt"
 	"syscall"
 	"testing"
@@ -42,12 +41,12 @@ func TestNodesShareABacklog(t *testing.T) {
 		require.LessOrEqual(t, repeated, exports/fewOf, what)
 	}
 
-	acceptAll(t, s.database, "new-", exports, "")
+	acceptAll(t, s.database, minimals("new-", exports))
 	shared("new", exports)
 
 	s.temporal.signal(syscall.SIGTERM)
 	s.temporal.exitCode()
-	acceptAll(t, s.database, "away-", exports, "")
+	acceptAll(t, s.database, minimals("away-", exports))
 	for _, node := range nodes {
 		node.gateway.line("exports wait for their workflow")
 	}
@@ -76,39 +75,35 @@ func redeliverAll(t *testing.T, address string) int {
 	return len(page)
 }
 
-// acceptAll stores exports as the receiver does, all at once and a while ago, so that the next sweep finds them. Each
-// has a document where an address of documents is named. It returns their keys.
-func acceptAll(t *testing.T, address, prefix string, exports int, documents string) (keys []string) {
+// waiting is an export that came a while ago, so that the next sweep finds it.
+func waiting(key string, body []byte) *hiring.Export {
+	return inbox.NewExport("acme", key, body, time.Now().Add(-5*time.Second))
+}
+
+// acceptAll stores exports as the receiver does, but all at once.
+func acceptAll(t *testing.T, address string, exports []*hiring.Export) {
 	t.Helper()
 	db, err := store.Open(t.Context(), address, store.Options{})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, db.Close()) }()
-	var all []*hiring.Export
-	for n := range exports {
-		key := fmt.Sprint(prefix, n)
-		body, attachments := minimal(key), 0
-		if documents != "" {
-			body, attachments = withDocument(key, documents), 1
-		}
-		e := inbox.NewExport("acme", key, body, time.Now().Add(-5*time.Second))
-		e.Attachments = attachments
+	for _, e := range exports {
 		require.NoError(t, db.SealBody(e))
-		all, keys = append(all, e), append(keys, key)
 	}
 	require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error {
-		for _, e := range all {
+		for _, e := range exports {
 			if _, err := inbox.Insert(tx, e); err != nil {
 				return err
 			}
 		}
 		return nil
 	}))
-	return keys
 }
 
-// withDocument is an export that no other is equal to, with one document.
-func withDocument(id, url string) []byte {
-	attachment := fmt.Sprintf(`{"id":{"value":"d","schemeId":"Service Document to Candidate","schemeAgencyId":"Service"},`+
-		`"url":"%s/%s"}`, url, id)
-	return bytes.Replace(minimal(id), []byte(`"profiles":[]`), []byte(`"profiles":[{"attachments":[`+attachment+`]}]`), 1)
+// minimals are so many exports that wait.
+func minimals(prefix string, n int) (all []*hiring.Export) {
+	for at := range n {
+		key := fmt.Sprint(prefix, at)
+		all = append(all, waiting(key, minimal(key)))
+	}
+	return all
 }

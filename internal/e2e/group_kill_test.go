@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -106,7 +107,13 @@ func (k groupKillTest) run(t *testing.T, temporal int, ports []int) {
 		heir.configure()
 		heir.startGateway()
 	}
-	ids := acceptAll(t, k.address, "u-", inGroup, documents.URL)
+	var group []*hiring.Export
+	for n := range inGroup {
+		e := waiting(fmt.Sprint("u-", n), withDocument(fmt.Sprint("u-", n), documents.URL))
+		e.Attachments = 1
+		group = append(group, e)
+	}
+	acceptAll(t, k.address, group)
 
 	with.failpoint = k.point
 	victim := &system{setup: with, t: t, dir: t.TempDir(), http: ports[4], admin: ports[5], own: heir.own}
@@ -127,8 +134,8 @@ func (k groupKillTest) run(t *testing.T, temporal int, ports []int) {
 		heir.startGateway()
 	}
 	groups := map[string]bool{}
-	for _, id := range ids {
-		groups[heir.awaitOutcome(id, "delivered").Workflow] = true
+	for _, e := range group {
+		groups[heir.awaitOutcome(e.Key, "delivered").Workflow] = true
 	}
 	require.Len(t, groups, 1, "they are not in one group")
 	for group := range groups { // it runs once more before it completes, where it did not hear of its end
@@ -147,6 +154,13 @@ func (k groupKillTest) run(t *testing.T, temporal int, ports []int) {
 	require.Len(t, partner.arrivals(), inGroup)
 	require.LessOrEqual(t, twice, len(sent)-len(stored), "more arrived twice than what was under way")
 	t.Logf("%d sent and %d stored when it was killed, %d arrived twice", len(sent), len(stored), twice)
+}
+
+// withDocument is an export that no other is equal to, with one document.
+func withDocument(id, url string) []byte {
+	attachment := fmt.Sprintf(`{"id":{"value":"d","schemeId":"Service Document to Candidate","schemeAgencyId":"Service"},`+
+		`"url":"%s/%s"}`, url, id)
+	return bytes.Replace(minimal(id), []byte(`"profiles":[]`), []byte(`"profiles":[{"attachments":[`+attachment+`]}]`), 1)
 }
 
 // delivered are the keys of the exports that a database has as delivered.

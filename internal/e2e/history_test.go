@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -98,6 +99,48 @@ func TestHistories(t *testing.T) {
 		if word != s.partner() { // the address of a partner, without its path, is told
 			require.NotContains(t, log, word, "the log holds something personal or secret")
 		}
+	}
+}
+
+// TestHistoriesOfGroupsThatFail is TestHistories for a group of which a partner refuses some attempts and another one
+// all, and for a group that is held, and parked. Their exports end soon, so that they need not be waited for.
+func TestHistoriesOfGroupsThatFail(t *testing.T) {
+	t.Parallel()
+	var refused atomic.Int64
+	partner := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.URL.Path == "/refuses":
+			w.WriteHeader(http.StatusUnprocessableEntity)
+		case refused.Add(1) <= 3:
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+	}))
+	t.Cleanup(partner.Close)
+	tenant := ""
+	for _, name := range []string{"hris", "refuses", "closed"} {
+		tenant += fmt.Sprintf("integration %[1]s {\nurl %[2]s/%[1]s?client=acme\nsecret %[3]s\nretry 4s\nverify off\n"+
+			"documents passthrough\n}\n", name, partner.URL, outboundSecret)
+	}
+	s := newSystem(t, tenant)
+	s.cli("integration", "disable", "acme/closed")
+	full, err := os.ReadFile(sample(t, "export-full.json"))
+	require.NoError(t, err)
+	full = replaytest.Unmistakable(full)
+	words := append(replaytest.Personal(t, full), partner.URL, inboundSecret, outboundSecret, "marker-candidate")
+	c := s.temporalClient()
+	for name, integrations := range map[string][]string{"failed": {"hris", "refuses"}, "parked": {"closed"}} {
+		s.gateway.kill()
+		group := minimals("marker-candidate-"+name+"-", 9)
+		group = append(group, waiting("full-"+name, full))
+		var keys []string
+		for _, e := range group {
+			e.Key = "key-" + strings.TrimPrefix(e.Key, "marker-candidate-")
+			e.Integrations, e.DeliverTill = integrations, time.Now().Add(45*time.Second)
+			keys = append(keys, e.Key)
+		}
+		acceptAll(t, "sqlite://"+filepath.Join(s.dir, "hiregate.db"), group)
+		s.startGateway()
+		s.history(c, words, "export/group-"+name, s.groupOf(c, keys))
 	}
 }
 

@@ -221,10 +221,7 @@ func (a *Activities) hold(ctx context.Context, e *hiring.Export, d *hiring.Deliv
 	now := a.Now()
 	begins := d.HeldSince.IsZero()
 	changed := d.Hold(reason, now)
-	left := d.Till.Sub(now) // the gate may open up to the end
-	if e.Origin != hiring.Triggered {
-		left = min(left-endMargin, d.HeldSince.Add(holdFor).Sub(now))
-	}
+	left := holdEnd(e, d, d.Till).Sub(now)
 	switch {
 	case left > 0:
 	case e.Origin == hiring.Triggered:
@@ -245,6 +242,17 @@ func (a *Activities) hold(ctx context.Context, e *hiring.Export, d *hiring.Deliv
 		return pause{}, nil
 	}
 	return pause{class: string(hiring.ClassHeld), until: now.Add(left)}, nil
+}
+
+// holdEnd is until when a held delivery waits for its gate to open, in a round that ends at till.
+func holdEnd(e *hiring.Export, d *hiring.Delivery, till time.Time) time.Time {
+	if e.Origin == hiring.Triggered { // nothing moves its end
+		return till
+	}
+	if last := till.Add(-endMargin); last.Before(d.HeldSince.Add(holdFor)) {
+		return last
+	}
+	return d.HeldSince.Add(holdFor)
 }
 
 // wait defers a delivery at a gate that opens by itself. That leaves no trace but one: a held delivery is released, so

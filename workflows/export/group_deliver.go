@@ -110,7 +110,7 @@ func (g *groupDelivery) due(e *hiring.Export, d *hiring.Delivery) time.Time {
 		if first := d.HeldSince.Add(holdFirst); g.a.Now().Before(first) {
 			return first
 		}
-		return d.HeldSince.Add(holdFor)
+		return holdEnd(e, d, firstEnd(e))
 	}
 	return time.Time{}
 }

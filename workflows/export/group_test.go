@@ -234,6 +234,24 @@ func TestGroupMembersGoTheirWays(t *testing.T) {
 	require.Zero(t, b.asked.Load())
 }
 
+// A member that begins to be held shortly before its end is parked before Temporal gives the activity up.
+func TestGroupParksBeforeItsEnd(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	all, ids := b.grouped(8)
+	b.set(hiring.Disabled)
+	b.advance(hiring.DeliveryWindow - 10*time.Minute)
+	_, _, why := b.deliverGroup(ids)
+	require.Equal(t, "8 of 8 deliveries wait: 8 held", why)
+	b.advance(time.Minute)
+	_, wait, _ := b.deliverGroup(ids)
+	require.LessOrEqual(t, wait, 9*time.Minute)
+	b.advance(wait)
+	_, _, why = b.deliverGroup(ids)
+	require.Empty(t, why)
+	require.True(t, b.delivery(all[0]).Parked)
+}
+
 // Two gateways may share a namespace of Temporal by mistake. The one that does not have the members leaves them to the
 // other.
 func TestGroupOfMembersThatAreElsewhere(t *testing.T) {
