@@ -15,6 +15,18 @@ type Tx struct {
 	prepared map[string]*sql.Stmt // statements by their text
 	broken   error                // an error after which the connection can't be trusted
 	failed   error                // of the first statement that failed since begin
+	ending   []collected          // what the closures collected since begin
+}
+
+// Collection is what the closures of a transaction collect, so that all of it is written at once.
+type Collection interface {
+	// Write is called once, after the last closure of the transaction.
+	Write() error
+}
+
+type collected struct {
+	name string
+	Collection
 }
 
 func newTx(ctx context.Context, d dialect, db *sql.DB) (*Tx, error) {
@@ -34,8 +46,30 @@ func (tx *Tx) close() {
 
 // begin begins a transaction. It belongs to the writer, not to a request, and so does ctx.
 func (tx *Tx) begin(ctx context.Context) error {
-	tx.ctx, tx.failed = ctx, nil
+	tx.ctx, tx.failed, tx.ending = ctx, nil, nil
 	return tx.run(tx.dialect.beginning())
+}
+
+// Collect returns the transaction's collection of a name. The first closure that asks for it makes it.
+func (tx *Tx) Collect(name string, start func() Collection) Collection {
+	for _, c := range tx.ending {
+		if c.name == name {
+			return c.Collection
+		}
+	}
+	one := start()
+	tx.ending = append(tx.ending, collected{name, one})
+	return one
+}
+
+// writeCollected writes what the closures collected.
+func (tx *Tx) writeCollected() error {
+	for _, c := range tx.ending {
+		if err := c.Write(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (tx *Tx) commit() error { return tx.run("COMMIT") }

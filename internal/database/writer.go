@@ -258,7 +258,11 @@ func (w *writer) transaction(ctx context.Context, batch []*write) (result, error
 		return w.lose(), fmt.Errorf("beginning a transaction: %w: %w", ErrUnavailable, err)
 	}
 	for n, one := range batch {
-		if err := w.call(one.fn); err != nil {
+		err := w.call(one.fn)
+		if err == nil && n == len(batch)-1 {
+			err = w.call((*Tx).writeCollected)
+		}
+		if err != nil {
 			if rollback := w.tx.rollback(); rollback == nil && w.tx.broken == nil {
 				copy(batch[n:], batch[n+1:])
 				batch[len(batch)-1] = one

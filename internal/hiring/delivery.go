@@ -175,6 +175,7 @@ type Attempt struct {
 	StartedAt  time.Time
 	Duration   time.Duration
 	Status     int    // 0: no answer came
+	Fault      Class  // who has to look at its failure; empty: received. Not stored
 	Error      string // why no answer came, or why the answer does not mean received; empty: received
 	Answer     []byte // at most 64 KiB, for the person who asks why; never logged
 }

@@ -3,6 +3,9 @@ package store
 import (
 	"context"
 	"fmt"
+	"time"
+
+	"github.com/hiregate/hiregate/internal/hiring"
 )
 
 // open is the condition on a delivery d that it is the last one at its integration, and not final.
@@ -68,3 +71,29 @@ func (tx *Tx) SettleExports(ids []int64) error {
 		WHERE e.id IN (%s) AND NOT %s ORDER BY e.id%s)`,
 		len(args)+1, in, tx.db.undelivered(""), tx.sql.SkipLocked()), append(args, false)...)
 }
+
+// Waiting is how many deliveries to an integration are not final, and since when the oldest waits: since the export came,
+// or since it was redelivered.
+type Waiting struct {
+	Count  int64
+	Oldest time.Time
+}
+
+// CountUndelivered counts the deliveries to each integration that are not final. What waits for Temporal and is for all
+// integrations that its tenant has then is counted at the place without an integration.
+func (db *DB) CountUndelivered(ctx context.Context) (map[hiring.Place]Waiting, error) {
+	return queryMap(ctx, db, func(r row) (at hiring.Place, w Waiting, err error) {
+		err = r.Scan(&at.Tenant, &at.Integration, &w.Count, moment{&w.Oldest})
+		return at, w, err
+	}, `SELECT tenant, integration, count(*), min(since) FROM (
+		SELECT e.tenant, d.integration, CASE d.round WHEN 0 THEN e.received_at ELSE d.created_at END AS since
+			FROM exports e JOIN deliveries d ON d.export_id = e.id WHERE e.unsettled AND `+open+`
+		UNION ALL SELECT e.tenant, w.value, `+roundSince+` FROM exports e, `+db.sql.Words("e.integrations", "w")+`
+			WHERE e.unsettled AND e.fault = '' AND `+missing+`
+		UNION ALL SELECT e.tenant, '', `+roundSince+` FROM exports e
+			WHERE e.unsettled AND e.integrations = '' AND `+undispatched+`
+		) waiting GROUP BY tenant, integration`)
+}
+
+// roundSince is since when the current round of an export e waits.
+const roundSince = `CASE e.round WHEN 0 THEN e.received_at ELSE coalesce(e.dispatched_at, e.dispatch_after) END`

@@ -56,8 +56,8 @@ func outgoing(e *hiring.Export, i *hiring.Integration, body []byte, byFormer boo
 // record decides what an attempt means for its delivery, and commits both. failure is a *webhook.SendError, or nil.
 func (a *Activities) record(ctx context.Context, e *hiring.Export, d *hiring.Delivery, i *hiring.Integration,
 	asked store.IntegrationStatus, answer webhook.Answer, failure error) (pause, error) {
-	attempt, fault := judge(answer, failure)
-	d.Attempted(fault, attempt.Error)
+	attempt := judge(answer, failure)
+	d.Attempted(attempt.Fault, attempt.Error)
 	switch {
 	case attempt.Error == "":
 		d.Deliver()
@@ -74,29 +74,28 @@ func (a *Activities) record(ctx context.Context, e *hiring.Export, d *hiring.Del
 		return a.expire(ctx, e, d, attempt)
 	}
 	d.Retry(next)
-	return a.commit(ctx, e, d, attempt, pause{class: string(fault), status: answer.Status, until: next})
+	return a.commit(ctx, e, d, attempt, pause{class: string(attempt.Fault), status: answer.Status, until: next})
 }
 
-// judge is an attempt as it is stored, and who has to look at its failure; empty: the integration received the export.
-func judge(answer webhook.Answer, failure error) (*hiring.Attempt, hiring.Class) {
+// judge is an attempt as it is stored.
+func judge(answer webhook.Answer, failure error) *hiring.Attempt {
 	attempt := &hiring.Attempt{
 		StartedAt: answer.Started.UTC(), Duration: answer.Duration, Status: answer.Status, Answer: answer.Head,
 	}
 	switch refused := new(webhook.SendError); {
 	case errors.As(failure, &refused):
-		attempt.Error = refused.Error()
+		attempt.Fault, attempt.Error = hiring.ClassPartnerFault, refused.Error()
 		if refused.Kind == webhook.KindRefused {
-			return attempt, hiring.ClassOurFault
+			attempt.Fault = hiring.ClassOurFault
 		}
-		return attempt, hiring.ClassPartnerFault
 	case answer.Acknowledged():
-		return attempt, ""
 	case answer.Status == http.StatusGone:
-		attempt.Error = "answered 410: the partner wants no more exports here"
-		return attempt, hiring.ClassPartnerFault
+		attempt.Fault, attempt.Error = hiring.ClassPartnerFault, "answered 410: the partner wants no more exports here"
+	default:
+		attempt.Fault = hiring.FaultOf(answer.Status)
+		attempt.Error = fmt.Sprintf("answered %d; only 2xx means received", answer.Status)
 	}
-	attempt.Error = fmt.Sprintf("answered %d; only 2xx means received", answer.Status)
-	return attempt, hiring.FaultOf(answer.Status)
+	return attempt
 }
 
 // gone disables an integration that answered 410; its exports are held from then on. An integration that was changed or

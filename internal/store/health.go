@@ -1,0 +1,199 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hiregate/hiregate/internal/database"
+	"github.com/hiregate/hiregate/internal/hiring"
+)
+
+// HealthKept is how long the hourly counts of attempts are kept.
+const HealthKept = 90 * 24 * time.Hour
+
+// placeAndHour is an hour of an integration.
+type placeAndHour struct {
+	hiring.Place
+	hour time.Time
+}
+
+// healthBatch is what the attempts of a transaction say of their integrations. All closures of a batch share it, so that
+// it costs two statements for each integration, however many attempts there are.
+type healthBatch struct {
+	tx     *Tx
+	hours  map[placeAndHour]*hiring.Tally
+	health map[hiring.Place]*hiring.Health
+}
+
+// CountAttempt counts an attempt at an integration.
+func (tx *Tx) CountAttempt(at hiring.Place, a *hiring.Attempt) {
+	batch := tx.sql.Collect("health", func() database.Collection {
+		return &healthBatch{tx, map[placeAndHour]*hiring.Tally{}, map[hiring.Place]*hiring.Health{}}
+	}).(*healthBatch)
+	hour := placeAndHour{at, a.StartedAt.UTC().Truncate(time.Hour)}
+	if batch.hours[hour] == nil {
+		batch.hours[hour] = new(hiring.Tally)
+	}
+	if batch.health[at] == nil {
+		batch.health[at] = new(hiring.Health)
+	}
+	batch.hours[hour].Add(a.Fault, a.Duration)
+	batch.health[at].Add(a.Fault, a.Error, a.StartedAt.Add(a.Duration))
+}
+
+// Write implements database.Collection. Nodes update the same rows: they do so last in their transactions, and in the
+// same order, so that they don't deadlock.
+func (b *healthBatch) Write() error {
+	for _, at := range slices.SortedFunc(maps.Keys(b.hours), func(x, y placeAndHour) int {
+		return cmp.Or(comparePlaces(x.Place, y.Place), x.hour.Compare(y.hour))
+	}) {
+		if err := b.tx.exec(addToHour, hourValues(at, b.hours[at])...); err != nil {
+			return fmt.Errorf("counting attempts: %w", err)
+		}
+	}
+	for _, at := range slices.SortedFunc(maps.Keys(b.health), comparePlaces) {
+		h := b.health[at]
+		err := b.tx.exec(addToHealth, at.Tenant, at.Integration, micros(h.LastSuccess), micros(h.Recovered), h.Failures,
+			micros(h.FailingSince), string(h.Class), h.Reason)
+		if err != nil {
+			return fmt.Errorf("writing the health of an integration: %w", err)
+		}
+	}
+	return nil
+}
+
+func comparePlaces(x, y hiring.Place) int {
+	return cmp.Or(strings.Compare(x.Tenant, y.Tenant), strings.Compare(x.Integration, y.Integration))
+}
+
+// addToHealth appends what a batch says to what is known. After a success in the batch only the batch counts.
+var addToHealth = fmt.Sprintf(`INSERT INTO integration_health AS h
+	(tenant, integration, last_success_at, recovered_at, failures, failing_since, class, reason)
+	VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+	ON CONFLICT (tenant, integration) DO UPDATE SET
+	recovered_at = CASE WHEN h.failures >= %d AND excluded.last_success_at IS NOT NULL THEN excluded.last_success_at
+		ELSE coalesce(excluded.recovered_at, h.recovered_at) END,
+	failures = CASE WHEN excluded.last_success_at IS NULL THEN h.failures ELSE 0 END + excluded.failures,
+	failing_since = CASE WHEN excluded.last_success_at IS NULL THEN coalesce(h.failing_since, excluded.failing_since)
+		ELSE excluded.failing_since END,
+	class = CASE WHEN excluded.last_success_at IS NULL AND excluded.failures = 0 THEN h.class ELSE excluded.class END,
+	reason = CASE WHEN excluded.last_success_at IS NULL AND excluded.failures = 0 THEN h.reason ELSE excluded.reason END,
+	last_success_at = coalesce(excluded.last_success_at, h.last_success_at)`, hiring.FailingAfter)
+
+// tallyColumns are the columns of a Tally, in the order of tallyFields.
+var tallyColumns = func() []string {
+	columns := []string{"attempts", "delivered", "partner_fault", "data_fault", "our_fault"}
+	for _, bound := range hiring.TookBounds {
+		columns = append(columns, fmt.Sprintf("took_%d", bound.Milliseconds()))
+	}
+	return columns
+}()
+
+func tallyFields(t *hiring.Tally) []*int64 {
+	fields := []*int64{&t.Attempts, &t.Delivered, &t.PartnerFault, &t.DataFault, &t.OurFault}
+	for n := range t.Took {
+		fields = append(fields, &t.Took[n])
+	}
+	return fields
+}
+
+func hourValues(at placeAndHour, t *hiring.Tally) []any {
+	values := []any{at.Tenant, at.Integration, micros(at.hour)}
+	for _, field := range tallyFields(t) {
+		values = append(values, *field)
+	}
+	return values
+}
+
+var addToHour = func() string {
+	values, sums := []string{"$1", "$2", "$3"}, make([]string, len(tallyColumns))
+	for n, column := range tallyColumns {
+		values = append(values, fmt.Sprintf("$%d", n+4))
+		sums[n] = fmt.Sprintf("%s = h.%s + excluded.%s", column, column, column)
+	}
+	return `INSERT INTO integration_hours AS h (tenant, integration, hour, ` + strings.Join(tallyColumns, ", ") + `)
+		VALUES (` + strings.Join(values, ", ") + `)
+		ON CONFLICT (tenant, integration, hour) DO UPDATE SET ` + strings.Join(sums, ", ")
+}()
+
+// sums adds up hours: those from a time on, if that is named by an argument.
+func sums(since string) string {
+	columns := make([]string, len(tallyColumns))
+	for n, column := range tallyColumns {
+		if since != "" {
+			column = "CASE WHEN hour >= " + since + " THEN " + column + " ELSE 0 END"
+		}
+		columns[n] = "CAST(sum(" + column + ") AS BIGINT)"
+	}
+	return strings.Join(columns, ", ")
+}
+
+// ListHealth reads how the last attempts at all integrations went. One that was not attempted is left out.
+func (db *DB) ListHealth(ctx context.Context) (map[hiring.Place]hiring.Health, error) {
+	return queryMap(ctx, db, scanHealth, selectHealth)
+}
+
+// Health reads how the last attempts at an integration went.
+func (db *DB) Health(ctx context.Context, at hiring.Place) (hiring.Health, error) {
+	all, err := queryMap(ctx, db, scanHealth, selectHealth+` WHERE tenant = $1 AND integration = $2`,
+		at.Tenant, at.Integration)
+	return all[at], err
+}
+
+const selectHealth = `SELECT tenant, integration, last_success_at, recovered_at, failures, failing_since, class, reason
+	FROM integration_health`
+
+func scanHealth(r row) (at hiring.Place, h hiring.Health, err error) {
+	err = r.Scan(&at.Tenant, &at.Integration, moment{&h.LastSuccess}, moment{&h.Recovered}, &h.Failures,
+		moment{&h.FailingSince}, &h.Class, &h.Reason)
+	return at, h, err
+}
+
+// Rates are the attempts at an integration of the last day and of the last seven.
+type Rates struct{ Day, Week hiring.Tally }
+
+// SumHours adds up the hours of all integrations, up to a time. One that was not attempted is left out.
+func (db *DB) SumHours(ctx context.Context, now time.Time) (map[hiring.Place]Rates, error) {
+	day := micros(now.Add(-24 * time.Hour).Truncate(time.Hour))
+	week := micros(now.Add(-7 * 24 * time.Hour).Truncate(time.Hour))
+	return queryMap(ctx, db, func(r row) (at hiring.Place, rates Rates, err error) {
+		dest := []any{&at.Tenant, &at.Integration}
+		for _, t := range []*hiring.Tally{&rates.Week, &rates.Day} {
+			for _, field := range tallyFields(t) {
+				dest = append(dest, field)
+			}
+		}
+		return at, rates, r.Scan(dest...)
+	}, `SELECT tenant, integration, `+sums("")+`, `+sums("$2")+` FROM integration_hours
+		WHERE hour >= $1 GROUP BY tenant, integration`, week, day)
+}
+
+// Hour is what the attempts at an integration came to in an hour.
+type Hour struct {
+	Begin time.Time
+	hiring.Tally
+}
+
+// ListHours reads the hours of an integration from a time on, the first one first: those with attempts.
+func (db *DB) ListHours(ctx context.Context, at hiring.Place, since time.Time) ([]Hour, error) {
+	return query(ctx, db, func(r row) (h Hour, err error) {
+		dest := []any{moment{&h.Begin}}
+		for _, field := range tallyFields(&h.Tally) {
+			dest = append(dest, field)
+		}
+		return h, r.Scan(dest...)
+	}, `SELECT hour, `+strings.Join(tallyColumns, ", ")+` FROM integration_hours
+		WHERE tenant = $1 AND integration = $2 AND hour >= $3 ORDER BY hour`,
+		at.Tenant, at.Integration, micros(since.Truncate(time.Hour)))
+}
+
+// DeleteHours deletes up to 500 hours that ended before a time, the oldest first, and returns how many.
+func (tx *Tx) DeleteHours(before time.Time) (int64, error) {
+	return tx.sql.Exec(`DELETE FROM integration_hours WHERE (tenant, integration, hour) IN (SELECT tenant, integration, hour
+		FROM integration_hours WHERE hour < $1 ORDER BY hour LIMIT 500)`, micros(before.Add(-time.Hour)))
+}

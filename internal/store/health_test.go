@@ -1,0 +1,178 @@
+package store_test
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/internal/store/storetest"
+)
+
+var hris = hiring.Place{Tenant: "acme", Integration: "hris"}
+
+// count counts attempts at an integration in one transaction; each begins a second after the one before.
+func count(t *testing.T, db *store.DB, at hiring.Place, begin time.Time, faults ...hiring.Class) {
+	t.Helper()
+	write(t, db, func(tx *store.Tx) error {
+		for n, fault := range faults {
+			tx.CountAttempt(at, &hiring.Attempt{StartedAt: begin.Add(time.Duration(n) * time.Second),
+				Duration: 30 * time.Millisecond, Fault: fault, Error: string(fault)})
+		}
+		return nil
+	})
+}
+
+// Attempts are counted by the hour, and a day's and a week's are summed up.
+func TestHoursOfIntegrations(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, db *store.DB) {
+		count(t, db, hris, noon, "", "", hiring.ClassDataFault)
+		count(t, db, hris, noon.Add(time.Minute), hiring.ClassPartnerFault, hiring.ClassOurFault)
+		count(t, db, hris, noon.Add(-48*time.Hour), "")
+		count(t, db, hris, noon.Add(-8*24*time.Hour), "")
+		count(t, db, hiring.Place{Tenant: "globex", Integration: "hris"}, noon, "")
+		hours, err := db.ListHours(t.Context(), hris, noon.Add(-48*time.Hour))
+		require.NoError(t, err)
+		require.Len(t, hours, 2)
+		require.Equal(t, noon.Truncate(time.Hour), hours[1].Begin)
+		want := hiring.Tally{Attempts: 5, Delivered: 2, PartnerFault: 1, DataFault: 1, OurFault: 1}
+		want.Took[3] = 5 // up to 50 ms
+		require.Equal(t, want, hours[1].Tally)
+
+		rates, err := db.SumHours(t.Context(), noon.Add(time.Hour))
+		require.NoError(t, err)
+		require.Len(t, rates, 2)
+		require.Equal(t, want, rates[hris].Day)
+		require.Equal(t, int64(6), rates[hris].Week.Attempts)
+		require.Equal(t, int64(3), rates[hris].Week.Delivered)
+
+		var n int64
+		write(t, db, func(tx *store.Tx) (err error) {
+			n, err = tx.DeleteHours(noon.Add(-24 * time.Hour))
+			return err
+		})
+		require.EqualValues(t, 2, n)
+		hours, err = db.ListHours(t.Context(), hris, time.Unix(0, 0))
+		require.NoError(t, err)
+		require.Len(t, hours, 1)
+	})
+}
+
+// The database knows of an integration what an attempt after the other says, however they share transactions.
+func TestHealthIsThatOfEachAttempt(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, db *store.DB) {
+		const partner, data, our = hiring.ClassPartnerFault, hiring.ClassDataFault, hiring.ClassOurFault
+		var want hiring.Health
+		begin := noon
+		for n, batch := range [][]hiring.Class{
+			{partner, data}, {partner}, {data}, {our, partner}, {data, ""}, {""}, {partner, "", our}, {data},
+			{our, our, our, "", ""}, {partner, partner, partner}, {"", partner},
+		} {
+			begin = begin.Add(time.Minute)
+			count(t, db, hris, begin, batch...)
+			for n, fault := range batch {
+				want.Add(fault, string(fault), begin.Add(time.Duration(n)*time.Second+30*time.Millisecond))
+			}
+			got, err := db.Health(t.Context(), hris)
+			require.NoError(t, err)
+			require.Equal(t, want, got, "after batch %d", n)
+		}
+		all, err := db.ListHealth(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, map[hiring.Place]hiring.Health{hris: want}, all)
+	})
+}
+
+func open(t *testing.T, address string) *store.DB {
+	t.Helper()
+	db, err := store.Open(t.Context(), address, store.Options{})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	return db
+}
+
+// Several nodes count attempts at the same integrations, each in another order.
+func TestNodesCountSideBySide(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, address string) {
+		const writers, rounds = 4, 25
+		db := open(t, address)
+		nodes := []*store.DB{db, db}
+		if !db.Exclusive() {
+			nodes[1] = open(t, address)
+		}
+		var group sync.WaitGroup
+		for w := range writers {
+			group.Go(func() {
+				for n := range rounds {
+					err := nodes[w%2].Write(t.Context(), func(tx *store.Tx) error {
+						for i := range 5 {
+							name := fmt.Sprint("i-", (i*(1+w%2*3)+n)%5)
+							tx.CountAttempt(hiring.Place{Tenant: "acme", Integration: name},
+								&hiring.Attempt{StartedAt: noon})
+						}
+						return nil
+					})
+					if err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		group.Wait()
+		rates, err := db.SumHours(t.Context(), noon)
+		require.NoError(t, err)
+		require.Len(t, rates, 5)
+		for at, r := range rates {
+			require.EqualValues(t, writers*rounds, r.Day.Attempts, at)
+		}
+	})
+}
+
+// What is not delivered yet is counted by integration, with the time since when it waits.
+func TestCountUndelivered(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, db *store.DB) {
+		put := func(e *hiring.Export, integration string, outcome hiring.Outcome) {
+			write(t, db, func(tx *store.Tx) error {
+				return tx.UpsertDelivery(&hiring.Delivery{ExportID: e.ID, Tenant: e.Tenant, Integration: integration,
+					Outcome: outcome, CreatedAt: noon.Add(time.Minute), UpdatedAt: noon})
+			})
+		}
+		for n := range 3 {
+			e := export("acme", fmt.Sprint("u-", n), "b")
+			e.ReceivedAt = noon.Add(time.Duration(n) * time.Second)
+			require.True(t, insert(t, db, e))
+			write(t, db, func(tx *store.Tx) error { return tx.MarkDispatched(e.ID, 0, noon, "crm", "hris") })
+			switch n {
+			case 0:
+				put(e, "hris", hiring.Delivered)
+			case 1:
+				put(e, "hris", hiring.Held)
+			}
+		}
+		again := export("acme", "again", "b")
+		require.True(t, insert(t, db, again))
+		write(t, db, func(tx *store.Tx) error { return tx.MarkDispatched(again.ID, 0, noon, "own") })
+		put(again, "own", hiring.Failed)
+		write(t, db, func(tx *store.Tx) error {
+			_, err := tx.BeginRound(again.ID, []string{"own"}, noon.Add(time.Hour), noon.Add(2*time.Hour))
+			return err
+		})
+		require.True(t, insert(t, db, export("globex", "u", "b")))
+		counted, err := db.CountUndelivered(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, map[hiring.Place]store.Waiting{
+			hris:                                 {Count: 2, Oldest: noon.Add(time.Second)},
+			{Tenant: "acme", Integration: "crm"}: {Count: 3, Oldest: noon},
+			{Tenant: "acme", Integration: "own"}: {Count: 1, Oldest: noon.Add(time.Hour)},
+			{Tenant: "globex"}:                   {Count: 1, Oldest: noon},
+		}, counted)
+	})
+}
