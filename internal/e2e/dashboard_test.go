@@ -47,7 +47,7 @@ func TestDashboardsAndAlerts(t *testing.T) {
 	s.awaitOutcome(s.accepted([]byte(strings.ReplaceAll(string(full), "http://127.0.0.1:9099", service.URL))), "delivered")
 
 	s.accepted([]byte(`{"candidate":{"person":{"name":"no object"}}}`))
-	s.awaitMetric("hiregate_exports_quarantined", `tenant="acme"`, 1)
+	s.awaitMetric("hiregate_quarantined_exports", `tenant="acme"`, 1)
 	s.awaitMetric("hiregate_integration_configured", `tenant="acme"`, 1)
 
 	body(t, s.url("/apply/compliance/complianceOfccp"))

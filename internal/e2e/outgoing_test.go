@@ -47,7 +47,7 @@ func TestQuarantineHoldsUntilReleased(t *testing.T) {
 	require.Contains(t, out, "export release acme/"+id)
 	require.Len(t, partner.of("CANDIDATE-EXPORT"), 1, "it left quarantine")
 
-	s.awaitMetric("hiregate_exports_quarantined", `tenant="acme"`, 1)
+	s.awaitMetric("hiregate_quarantined_exports", `tenant="acme"`, 1)
 	out, code = run(t, nil, hiregate(t), append([]string{"export", "release", "acme/" + id}, admin...)...)
 	require.Zero(t, code, out)
 	s.awaitOutcome(id, "delivered")

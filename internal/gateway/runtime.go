@@ -188,6 +188,7 @@ func (r *Runtime) Start(ctx context.Context) error {
 				return r.Redeliverer.CountQuarantined(ctx)
 			})
 	})
+	r.running.Go(func() { r.measure(background) })
 	r.running.Go(func() { r.Redeliverer.Watch(background) })
 	r.running.Go(func() { r.scans.Run(background) })
 	r.running.Go(func() { r.sweep(background) })

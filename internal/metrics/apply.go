@@ -55,9 +55,5 @@ func TokenRefused(status int) {
 
 // ComplianceForm sets whether the form of a compliance group has expired.
 func ComplianceForm(group string, expired bool) {
-	v := 0.0
-	if expired {
-		v = 1
-	}
-	formExpired.WithLabelValues(group).Set(v)
+	formExpired.WithLabelValues(group).Set(number(expired))
 }

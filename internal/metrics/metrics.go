@@ -113,6 +113,7 @@ var all = []prometheus.Collector{
 	applications, invalidAnswers, applicationBytes, tokens, formExpired,
 	signIns, tokenRequests, keysRefused,
 	configured, held, waiting, quarantine, secretsUsed,
+	waitingDeliveries, oldestWaiting, lastDelivery, integrationState, breakerOpen,
 }
 
 // Register adds the collectors to a registry; those it has already are left.
@@ -238,9 +239,5 @@ func Store(wal, committed, written int64) {
 
 // Temporal sets whether Temporal answers.
 func Temporal(up bool) {
-	v := 0.0
-	if up {
-		v = 1
-	}
-	temporalUp.Set(v)
+	temporalUp.Set(number(up))
 }

@@ -2,7 +2,11 @@ package metrics
 
 import (
 	"fmt"
+	"reflect"
+	"regexp"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
@@ -103,12 +107,12 @@ func TestStandingsAreSetTogether(t *testing.T) {
 		shown("hiregate_integration_configured"))
 	require.Equal(t, map[string]float64{"integration=crm tenant=acme ": 3, "integration=removed tenant=acme ": 1},
 		shown("hiregate_deliveries_held"))
-	require.Equal(t, map[string]float64{"tenant=acme ": 2}, shown("hiregate_exports_quarantined"))
+	require.Equal(t, map[string]float64{"tenant=acme ": 2}, shown("hiregate_quarantined_exports"))
 
 	Held(map[hiring.Place]int64{at("acme", "crm"): 1})
 	require.Equal(t, map[string]float64{"integration=crm tenant=acme ": 1}, shown("hiregate_deliveries_held"))
 	Quarantined(nil)
-	require.Empty(t, shown("hiregate_exports_quarantined"))
+	require.Empty(t, shown("hiregate_quarantined_exports"))
 
 	others, open := map[hiring.Place]int64{}, map[hiring.Place]bool{}
 	for n := range 2 * maxLabels {
@@ -129,6 +133,57 @@ func TestStandingsAreSetTogether(t *testing.T) {
 			least = min(least, yes)
 		}
 		require.Zero(t, least, "one that is not configured is not shown")
+	}
+}
+
+// How integrations do is shown for each, and of those that share labels the worst.
+func TestIntegrationsAreShown(t *testing.T) {
+	forget(t)
+	Received("acme", "VERIFY", "verified")
+	at := time.Unix(1_700_000_000, 0)
+	states := []string{"configured", "failing"}
+	all := map[hiring.Place]Integration{
+		{Tenant: "acme", Integration: "hris"}: {State: "failing", Waiting: 40, Oldest: time.Hour, LastDelivery: at,
+			BreakerOpen: true},
+		{Tenant: "acme", Integration: "crm"}: {State: "configured"},
+	}
+	Integrations(all, states)
+	hris, crm := [3]string{"acme", "hris"}, [3]string{"acme", "crm"}
+	require.Equal(t, standings{hris: 40, crm: 0}, waitingDeliveries.now)
+	require.Equal(t, standings{hris: 3600, crm: 0}, oldestWaiting.now)
+	require.Equal(t, standings{hris: 1_700_000_000}, lastDelivery.now)
+	require.Equal(t, standings{hris: 1, crm: 0}, breakerOpen.now)
+	require.Equal(t, standings{
+		{"acme", "hris", "configured"}: 0, {"acme", "hris", "failing"}: 1,
+		{"acme", "crm", "configured"}: 1, {"acme", "crm", "failing"}: 0,
+	}, integrationState.now)
+	require.Equal(t, 4, testutil.CollectAndCount(integrationState, "hiregate_integration_state"))
+
+	for n := range maxLabels {
+		all[hiring.Place{Tenant: fmt.Sprint("tenant-", n), Integration: "hris"}] = Integration{State: "failing",
+			Waiting: 1, Oldest: time.Duration(n) * time.Second,
+			LastDelivery: at.Add(time.Duration(n) * time.Second)}
+	}
+	Integrations(all, states)
+	others := [3]string{otherLabel, otherLabel}
+	require.EqualValues(t, maxLabels, waitingDeliveries.now[others])
+	require.EqualValues(t, maxLabels-1, oldestWaiting.now[others])
+	require.EqualValues(t, at.Unix(), lastDelivery.now[others])
+	require.Zero(t, breakerOpen.now[others])
+	require.EqualValues(t, maxLabels, integrationState.now[[3]string{otherLabel, otherLabel, "failing"}])
+}
+
+// Counters end in _total, and nothing else does, so that a name tells whether it may be summed up as a rate.
+func TestCountersEndInTotal(t *testing.T) {
+	counter := reflect.TypeFor[prometheus.Counter]()
+	for _, c := range all {
+		descs := make(chan *prometheus.Desc, 10)
+		c.Describe(descs)
+		name := regexp.MustCompile(`fqName: "([^"]+)"`).FindStringSubmatch((<-descs).String())[1]
+		_, vector := c.(*prometheus.CounterVec)
+		_, gauge := c.(prometheus.Gauge)
+		counts := vector || !gauge && reflect.TypeOf(c).Implements(counter)
+		require.Equal(t, counts, strings.HasSuffix(name, "_total"), name)
 	}
 }
 

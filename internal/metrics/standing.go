@@ -19,7 +19,7 @@ var (
 		"Deliveries that are held until their integration is configured.", "tenant", "integration")
 	waiting = newStanding("hiregate_inbox_undispatched_oldest_of_tenant_seconds",
 		"Age of a tenant's oldest export whose workflow was not started yet. Absent: none waits.", "tenant")
-	quarantine = newStanding("hiregate_exports_quarantined",
+	quarantine = newStanding("hiregate_quarantined_exports",
 		"Exports in quarantine, which wait to be released.", "tenant")
 	secretsUsed = newStanding("hiregate_secret_last_used_timestamp_seconds",
 		"When an inbound secret was last used, by its number among those of the tenant. Absent: it was not.",
@@ -27,18 +27,11 @@ var (
 )
 
 // Configured sets which integrations exist, and whether exports may go to them. Among those that share a label the
-// lowest value counts. If there are more tenants than labels, only tenants with traffic have one.
+// lowest value counts.
 func Configured(all map[hiring.Place]bool) {
-	there := map[string]bool{}
-	for at := range all {
-		there[at.Tenant] = true
-	}
-	next := standings{}
+	next, labelsOf := standings{}, labelsOf(all)
 	for at, yes := range all {
-		labels := [2]string{otherLabel, otherLabel}
-		if len(there) <= maxLabels || tenants.known(at.Tenant) != otherLabel {
-			labels = place(at)
-		}
+		labels := labelsOf(at)
 		if value, ok := next[labels]; yes && (!ok || value == 1) {
 			next[labels] = 1
 		} else {
@@ -61,7 +54,7 @@ func Held(all map[hiring.Place]int64) {
 func Waiting(all map[string]time.Duration) {
 	next := standings{}
 	for tenant, age := range all {
-		labels := [2]string{tenants.value(tenant)}
+		labels := [3]string{tenants.value(tenant)}
 		next[labels] = max(next[labels], age.Seconds())
 	}
 	waiting.set(next)
@@ -71,7 +64,7 @@ func Waiting(all map[string]time.Duration) {
 func Quarantined(all map[string]int64) {
 	next := standings{}
 	for tenant, n := range all {
-		next[[2]string{tenants.value(tenant)}] += float64(n)
+		next[[3]string{tenants.value(tenant)}] += float64(n)
 	}
 	quarantine.set(next)
 }
@@ -82,7 +75,7 @@ func SecretsUsed(all map[string][]time.Time) {
 	next := standings{}
 	for tenant, uses := range all {
 		for n, at := range uses {
-			if labels := [2]string{tenants.value(tenant), strconv.Itoa(n + 1)}; !at.IsZero() {
+			if labels := [3]string{tenants.value(tenant), strconv.Itoa(n + 1)}; !at.IsZero() {
 				next[labels] = max(next[labels], float64(at.Unix()))
 			}
 		}
@@ -90,13 +83,27 @@ func SecretsUsed(all map[string][]time.Time) {
 	secretsUsed.set(next)
 }
 
-func place(at hiring.Place) [2]string {
+// labelsOf returns the labels of those places. If there are more tenants than labels, only tenants with traffic have one.
+func labelsOf[T any](all map[hiring.Place]T) func(hiring.Place) [3]string {
+	there := map[string]bool{}
+	for at := range all {
+		there[at.Tenant] = true
+	}
+	return func(at hiring.Place) [3]string {
+		if len(there) <= maxLabels || tenants.known(at.Tenant) != otherLabel {
+			return place(at)
+		}
+		return [3]string{otherLabel, otherLabel}
+	}
+}
+
+func place(at hiring.Place) [3]string {
 	tenant, integration := integrationLabels(at.Tenant, at.Integration)
-	return [2]string{tenant, integration}
+	return [3]string{tenant, integration}
 }
 
 // standings are values by the labels that they have.
-type standings map[[2]string]float64
+type standings map[[3]string]float64
 
 // standing is a gauge whose values are set all at once: labels that are not among them disappear, and a scrape never
 // sees some of them missing.

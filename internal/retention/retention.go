@@ -50,7 +50,7 @@ type Retention struct {
 	Log     *zap.Logger
 }
 
-// Run erases what is due each hour, until ctx ends.
+// Run erases and deletes what is due each hour, until ctx ends.
 func (r *Retention) Run(ctx context.Context) {
 	for gap := begin; wait.For(ctx, gap); gap = every {
 		erased, err := r.Erase(ctx)
@@ -62,7 +62,24 @@ func (r *Retention) Run(ctx context.Context) {
 			r.Log.Warn("what some exports hold of candidates could not be erased; it is tried again in an hour",
 				zap.Error(err))
 		}
+		if err := r.DeleteHours(ctx); err != nil && ctx.Err() == nil {
+			r.Log.Warn("old hours of integrations could not be deleted; it is tried again in an hour", zap.Error(err))
+		}
 	}
+}
+
+// DeleteHours deletes the counts of attempts that are older than 90 days.
+func (r *Retention) DeleteHours(ctx context.Context) error {
+	for deleted := int64(1); deleted > 0; {
+		err := r.Store.Write(ctx, func(tx *store.Tx) (err error) {
+			deleted, err = tx.DeleteHours(r.Now().Add(-store.HealthKept))
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Erase erases the content of all exports that nothing was done with for as long as the configuration in force says,

@@ -228,3 +228,22 @@ func TestErasureThatIsStopped(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 1, n)
 }
+
+// The counts of attempts go after 90 days, also where no content is erased.
+func TestHoursAreDeletedAfter90Days(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, address string) {
+		b := newBench(t, address)
+		at := hiring.Place{Tenant: "acme", Integration: "hris"}
+		b.write(t, func(tx *store.Tx) error {
+			for _, age := range []time.Duration{0, 89 * day, 91 * day, 400 * day} {
+				tx.CountAttempt(at, &hiring.Attempt{StartedAt: b.now.Add(-age)})
+			}
+			return nil
+		})
+		require.NoError(t, b.DeleteHours(t.Context()))
+		kept, err := b.Store.ListHours(t.Context(), at, time.Unix(0, 0))
+		require.NoError(t, err)
+		require.Len(t, kept, 2)
+	})
+}

@@ -194,6 +194,7 @@ func (db *DB) ListHours(ctx context.Context, at hiring.Place, since time.Time) (
 
 // DeleteHours deletes up to 500 hours that ended before a time, the oldest first, and returns how many.
 func (tx *Tx) DeleteHours(before time.Time) (int64, error) {
-	return tx.sql.Exec(`DELETE FROM integration_hours WHERE (tenant, integration, hour) IN (SELECT tenant, integration, hour
-		FROM integration_hours WHERE hour < $1 ORDER BY hour LIMIT 500)`, micros(before.Add(-time.Hour)))
+	return tx.sql.Exec(`DELETE FROM integration_hours WHERE (tenant, integration, hour) IN (
+		SELECT tenant, integration, hour FROM integration_hours WHERE hour < $1 ORDER BY hour LIMIT 500)`,
+		micros(before.Add(-time.Hour)))
 }

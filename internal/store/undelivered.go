@@ -97,3 +97,12 @@ func (db *DB) CountUndelivered(ctx context.Context) (map[hiring.Place]Waiting, e
 
 // roundSince is since when the current round of an export e waits.
 const roundSince = `CASE e.round WHEN 0 THEN e.received_at ELSE coalesce(e.dispatched_at, e.dispatch_after) END`
+
+// Add is what waits in both.
+func (w Waiting) Add(other Waiting) Waiting {
+	if w.Count == 0 || other.Count > 0 && other.Oldest.Before(w.Oldest) {
+		w.Oldest = other.Oldest
+	}
+	w.Count += other.Count
+	return w
+}

@@ -29,7 +29,7 @@ func run(t *testing.T, cmd *cobra.Command, args ...string) (out, hints string, e
 func (b *bench) cli(args ...string) (out, hints string, err error) {
 	b.t.Helper()
 	commandOf := map[string]func() *cobra.Command{"export": admin.Export, "integration": admin.Integration,
-		"api-key": admin.APIKey, "audit": admin.Audit,
+		"api-key": admin.APIKey, "audit": admin.Audit, "status": admin.Status,
 		"tenant": admin.Tenant, "candidate": admin.Candidate, "application": admin.Application,
 		"document": admin.Document, "job": admin.Job, "step": admin.Step}
 	address := strings.TrimSuffix(strings.TrimPrefix(b.url, "http://"), "/hiregate")
@@ -221,10 +221,10 @@ func TestIntegrationCommands(t *testing.T) {
 	b.status("acme", "hris", store.IntegrationStatus{State: hiring.Configured, Attempts: 1, UpdatedAt: gatewaytest.Noon})
 	out, _, err := b.cli("integration", "list")
 	require.NoError(t, err)
-	require.Regexp(t, `(?m)^acme/hris +configured +1 +2026-11-20T12:00:00Z \(\d+\w ago\) +rehost +`+
+	require.Regexp(t, `(?m)^acme/hris +configured +2026-11-20T12:00:00Z \(\d+\w ago\) +0 +- +- +`+
 		`https://hr\.acme\.example +-$`, out)
 	require.Regexp(t,
-		`(?m)^globex/hris +not_configured +0 +- +rehost +https://hr\.globex\.example +VERIFY was not sent yet$`, out)
+		`(?m)^globex/hris +not_configured +- +0 +- +- +https://hr\.globex\.example +VERIFY was not sent yet$`, out)
 	require.NotContains(t, out, urlPath)
 	out, _, err = b.cli("integration", "list", "--json")
 	require.NoError(t, err)

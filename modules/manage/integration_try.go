@@ -45,7 +45,7 @@ func tryIntegration(r *request) (any, error) {
 	// An attempt under way is not cut off: the partner may have it already.
 	t := export.Try(context.WithoutCancel(r.Context()), c, e, i, p.status.ByFormer)
 	shown := trial{
-		UUID: id, Received: t.Fault == "", Class: t.Fault, URL: origin(i.URL), Documents: i.Documents,
+		UUID: id, Received: t.Attempt.Fault == "", Class: t.Attempt.Fault, URL: origin(i.URL), Documents: i.Documents,
 		Header: map[string]string{}, Body: string(e.Body), SentAt: t.Attempt.StartedAt,
 		DurationMs: float64(t.Attempt.Duration.Microseconds()) / 1000, Status: t.Attempt.Status,
 		Answer: textUpTo(t.Attempt.Answer, shortAnswer), Error: t.Attempt.Error,

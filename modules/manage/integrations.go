@@ -6,7 +6,6 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"time"
 
@@ -66,7 +65,7 @@ func integrationOf(i *hiring.Integration, s store.IntegrationStatus) integration
 
 func origin(address string) string {
 	u, err := url.Parse(address)
-	if err != nil {
+	if err != nil || u.Host == "" {
 		return ""
 	}
 	return u.Scheme + "://" + u.Host
@@ -90,25 +89,30 @@ var (
 type placed struct {
 	*hiring.Integration
 	status store.IntegrationStatus
+	health *health // of one in a list
 }
 
-func placedView(p *placed) any { return integrationOf(p.Integration, p.status) }
+func placedView(p *placed) any {
+	if p.health != nil {
+		return p.health
+	}
+	return integrationOf(p.Integration, p.status)
+}
 
 func (r *request) listIntegrations(tenants []*hiring.Tenant) ([]*placed, string, error) {
-	statuses, err := r.db.ListIntegrationStatuses(r.Context())
+	standings, err := r.standings(tenants)
 	if err != nil {
 		return nil, "", err
 	}
 	var all []*placed
-	for _, t := range tenants {
-		for n := range t.Integrations {
-			i := &t.Integrations[n]
-			all = append(all, &placed{i, statuses.Of(i)})
+	for _, s := range standings {
+		if !s.Unknown() {
+			shown := healthOf(s, r.now())
+			all = append(all, &placed{s.Integration, s.Status, &shown})
 		}
 	}
 	// A space sorts before all that names are made of: acme before acme-east.
 	key := func(p *placed) string { return p.Tenant + " " + p.Name }
-	slices.SortFunc(all, func(a, b *placed) int { return cmp.Compare(key(a), key(b)) })
 	rows, next := part(r.page, all, key)
 	return rows, next, nil
 }
@@ -130,7 +134,7 @@ func findPlaced(r *request) (*placed, error) {
 		return nil, err
 	}
 	status, err := r.db.IntegrationStatus(r.Context(), i)
-	return &placed{i, status}, err
+	return &placed{i, status, nil}, err
 }
 
 // shown is an integration and where it stands.

@@ -18,16 +18,26 @@ func TestIntegrationsAreListed(t *testing.T) {
 	b.status("acme", "hris", store.IntegrationStatus{State: hiring.Disabled, Reason: "it answered 410", Attempts: 2,
 		UpdatedAt: gatewaytest.Noon})
 	b.status("globex", "hris", store.IntegrationStatus{State: hiring.Configured, Attempts: 1, UpdatedAt: gatewaytest.Noon})
+	unused := `"standardWebhooks":false,"inFlight":16,"declared":true,"waiting":0,"consecutiveFailures":0,
+		"breaker":{"state":"closed"},
+		"lastDay":{"attempts":0,"delivered":0,"partnerFault":0,"dataFault":0,"ourFault":0},
+		"lastWeek":{"attempts":0,"delivered":0,"partnerFault":0,"dataFault":0,"ourFault":0}}`
 	status, _, answer := b.ask(http.MethodGet, "/v1/integrations", "")
 	require.Equal(t, http.StatusOK, status)
-	require.JSONEq(t, `{"items":[
-		{"id":"crm","tenant":"acme","name":"crm","state":"not_configured","reason":"VERIFY was not sent yet","attempts":0,"url":"https://crm.acme.example:8443","documents":"passthrough","standardWebhooks":false,"inFlight":16,"declared":true},
+	require.JSONEq(t, strings.ReplaceAll(`{"items":[
+		{"id":"crm","tenant":"acme","name":"crm","state":"not_configured","reason":"VERIFY was not sent yet",
+			"needs":"it is not configured: VERIFY was not sent yet","attempts":0,
+			"url":"https://crm.acme.example:8443","documents":"passthrough",UNUSED,
 		{"id":"hris","tenant":"acme","name":"hris","state":"disabled",
-			"reason":"it answered 410","attempts":2,"updatedAt":"2026-11-20T12:00:00Z",
-			"disabledBy":"partner","url":"https://hr.acme.example","documents":"rehost",
-			"standardWebhooks":false,"inFlight":16,"declared":true},
-		{"id":"own","tenant":"acme","name":"own","state":"configured","reason":"verify off: it is trusted without VERIFY","attempts":0,"url":"https://own.acme.example","documents":"passthrough","standardWebhooks":false,"inFlight":16,"declared":true},
-		{"id":"hris","tenant":"globex","name":"hris","state":"configured","attempts":1,"updatedAt":"2026-11-20T12:00:00Z","url":"https://hr.globex.example","documents":"rehost","standardWebhooks":false,"inFlight":16,"declared":true}],"next":null}`, answer)
+			"reason":"it answered 410","attempts":2,"updatedAt":"2026-11-20T12:00:00Z","since":"2026-11-20T12:00:00Z",
+			"disabledBy":"partner","url":"https://hr.acme.example","documents":"rehost",UNUSED,
+		{"id":"own","tenant":"acme","name":"own","state":"configured",
+			"reason":"verify off: it is trusted without VERIFY","attempts":0,
+			"url":"https://own.acme.example","documents":"passthrough",UNUSED,
+		{"id":"hris","tenant":"globex","name":"hris","state":"configured","attempts":1,
+			"updatedAt":"2026-11-20T12:00:00Z","since":"2026-11-20T12:00:00Z",
+			"url":"https://hr.globex.example","documents":"rehost",UNUSED],
+		"next":null}`, "UNUSED", unused), answer)
 }
 
 func TestEnableWithoutTemporalIsNotLost(t *testing.T) {

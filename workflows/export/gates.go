@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/sony/gobreaker/v2"
@@ -50,6 +51,7 @@ type gate struct {
 	places   *semaphore.Weighted
 	line     *semaphore.Weighted // of the deliveries of groups
 	breaker  *gobreaker.TwoStepCircuitBreaker[struct{}]
+	opened   atomic.Pointer[time.Time] // when the breaker did last
 
 	turns   *rate.Limiter // of the deliveries that were turned away
 	crowded time.Time     // when the last one was turned away
@@ -138,6 +140,30 @@ func (g *gates) turn(i *hiring.Integration, now time.Time) time.Duration {
 	return workflows.Jittered(wait)
 }
 
+// Gate is what a delivery to an integration meets at its gate on this node.
+type Gate struct {
+	BreakerOpen bool      // the integration failed often in a row: no attempt is made until Probe
+	Probe       time.Time // when one attempt is let through; zero unless BreakerOpen
+	Full        bool      // as many attempts are under way as the integration takes
+}
+
+// state is how the gate of an integration stands.
+func (g *gates) state(i *hiring.Integration) (s Gate) {
+	g.mu.Lock()
+	one := g.of(i)
+	g.mu.Unlock()
+	if s.Full = !one.places.TryAcquire(1); !s.Full {
+		one.places.Release(1)
+	}
+	if opened := one.opened.Load(); opened != nil && one.breaker.State() != gobreaker.StateClosed {
+		s.BreakerOpen, s.Probe = true, opened.Add(breakFor)
+	}
+	return s
+}
+
+// Gate is how the gate of an integration stands on this node.
+func (a *Activities) Gate(i *hiring.Integration) Gate { return a.gates.state(i) }
+
 // of is the gate of an integration. The caller holds the lock.
 func (g *gates) of(i *hiring.Integration) *gate {
 	n := i.InFlight
@@ -158,12 +184,18 @@ func (g *gates) of(i *hiring.Integration) *gate {
 	one := &gate{
 		inFlight: n, places: semaphore.NewWeighted(int64(n)), line: semaphore.NewWeighted(lineFor * int64(n)),
 		turns: rate.NewLimiter(comingBack, comingBack*int(gateDelay/time.Second)),
-		breaker: gobreaker.NewTwoStepCircuitBreaker[struct{}](gobreaker.Settings{
-			Timeout:     breakFor,
-			ReadyToTrip: func(c gobreaker.Counts) bool { return c.ConsecutiveFailures >= breakAfter },
-			IsExcluded:  func(err error) bool { return errors.Is(err, errNotAsked) },
-		}),
 	}
+	one.breaker = gobreaker.NewTwoStepCircuitBreaker[struct{}](gobreaker.Settings{
+		Timeout:     breakFor,
+		ReadyToTrip: func(c gobreaker.Counts) bool { return c.ConsecutiveFailures >= breakAfter },
+		IsExcluded:  func(err error) bool { return errors.Is(err, errNotAsked) },
+		OnStateChange: func(_ string, _, to gobreaker.State) {
+			if to == gobreaker.StateOpen {
+				now := time.Now()
+				one.opened.Store(&now)
+			}
+		},
+	})
 	g.all[i.Tenant][key] = one
 	return one
 }

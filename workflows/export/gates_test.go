@@ -4,11 +4,13 @@ import (
 	"database/sql"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/workflows/export"
 )
 
 // What the store can't give says nothing of the partner: neither closes nor opens the gate to it.
@@ -101,4 +103,25 @@ func TestTenantsHaveGatesOfTheirOwn(t *testing.T) {
 	b.status.Store(200)
 	res, _, _ := b.deliver(b.takeFor("globex", "u-1", `{}`, func(*hiring.Export) {}))
 	require.Equal(t, hiring.ClassDelivered, res.Class)
+}
+
+// Whoever asks is told that the breaker is open, and when an attempt is let through again.
+func TestGateSaysWhenTheNextProbeIs(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	i, ok := b.InForce.Current().Integration("acme", "hris")
+	require.True(t, ok)
+	require.Equal(t, export.Gate{}, b.Gate(i))
+	b.partner.Close()
+	before := time.Now()
+	for n := range 10 {
+		b.deliver(b.accept(fmt.Sprint("u-", n)))
+	}
+	gate := b.Gate(i)
+	require.True(t, gate.BreakerOpen)
+	require.WithinRange(t, gate.Probe, before.Add(15*time.Second), time.Now().Add(15*time.Second))
+	health, err := b.Store.Health(t.Context(), hiring.Place{Tenant: "acme", Integration: "hris"})
+	require.NoError(t, err)
+	require.EqualValues(t, 10, health.Failures, "each attempt counts in its own transaction")
+	require.Contains(t, health.Reason, "no connection to")
 }

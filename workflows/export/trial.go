@@ -12,7 +12,6 @@ import (
 type Trial struct {
 	Header  http.Header // of the request, as it went out
 	Attempt *hiring.Attempt
-	Fault   hiring.Class // who has to look at its failure; empty: the integration received the export
 }
 
 // Try sends an export, whose body is as it goes out, to an integration: signed, with the headers and through the guard
@@ -21,8 +20,7 @@ func Try(ctx context.Context, c *config.Config, e *hiring.Export, i *hiring.Inte
 	client := c.Egress.Client()
 	seen := &recorder{next: client.Transport}
 	answer, err := c.Names.Send(ctx, &http.Client{Transport: seen}, outgoing(e, i, e.Body, byFormer))
-	attempt, fault := judge(answer, err)
-	return Trial{Header: seen.header, Attempt: attempt, Fault: fault}
+	return Trial{Header: seen.header, Attempt: judge(answer, err)}
 }
 
 // recorder keeps the header of the request that it passes on.

@@ -20,18 +20,20 @@ import (
 func Integration() *cobra.Command {
 	return group(&cobra.Command{
 		Use:   "integration",
-		Short: "List, set, test, disable, enable and remove integrations",
+		Short: "List, show, set, test, disable, enable and remove integrations",
 		Long: `Lists where the exports of a running gateway go, sets and removes integrations of tenants that are
 kept in its database, and disables and enables any: what comes for one that is disabled is held,
 and goes out after it is enabled.
 
 These commands ask the gateway, at Caddy's admin endpoint or through its management API.`,
 		Example: `  hiregate integration list
+  hiregate integration show acme/hris
   hiregate integration set initech/hris --url https://hr.example.com/inbound/initech --secret-file hris.secret
   hiregate integration disable acme/hris --reason "they move their servers until noon"
   hiregate integration test acme/hris
   hiregate integration enable acme/hris`,
-	}, integrationList, integrationSet, integrationTest, integrationDisable, integrationEnable, integrationRemove)
+	}, integrationList, integrationShow, integrationSet, integrationTest, integrationDisable, integrationEnable,
+		integrationRemove)
 }
 
 // integrationRow is what the tables show of an integration.
@@ -44,6 +46,26 @@ type integrationRow struct {
 	UpdatedAt time.Time `json:"updatedAt"`
 	URL       string    `json:"url"`
 	Documents string    `json:"documents"`
+
+	Since         time.Time `json:"since"`
+	Waiting       int64     `json:"waiting"`
+	OldestWaiting time.Time `json:"oldestWaiting"`
+	LastSuccess   time.Time `json:"lastSuccess"`
+	Failures      int64     `json:"consecutiveFailures"`
+	Breaker       struct {
+		State     string    `json:"state"`
+		NextProbe time.Time `json:"nextProbe"`
+	} `json:"breaker"`
+	Day   ratesRow `json:"lastDay"`
+	Week  ratesRow `json:"lastWeek"`
+	Needs string   `json:"needs"`
+}
+
+type ratesRow struct {
+	Attempts    int64    `json:"attempts"`
+	SuccessRate *float64 `json:"successRate"`
+	P50         float64  `json:"p50Ms"`
+	P95         float64  `json:"p95Ms"`
 }
 
 func integrationList(a *Client) *cobra.Command {
@@ -60,10 +82,10 @@ func integrationList(a *Client) *cobra.Command {
 		Use:   "list [TENANT]",
 		Short: "Lists the integrations of a tenant, or of all tenants, and whether they are configured",
 		Args:  atMostTenant("integration"),
-	}, []string{"integration", "state", "verifications", "updated", "documents", "url", "reason"},
+	}, []string{"integration", "state", "since", "waiting", "oldest waiting", "last success", "url", "reason"},
 		func(i *integrationRow) []any {
-			return []any{i.Tenant + "/" + i.Name, terminal.State(i.State), i.Attempts, i.UpdatedAt, i.Documents, i.URL,
-				i.Reason}
+			return []any{i.Tenant + "/" + i.Name, terminal.State(i.State), i.Since, i.Waiting, i.OldestWaiting,
+				i.LastSuccess, i.URL, i.Reason}
 		})
 }
 

@@ -1,0 +1,176 @@
+package gateway
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/hiregate/hiregate/internal/config"
+	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/metrics"
+	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/internal/wait"
+	"github.com/hiregate/hiregate/workflows/export"
+)
+
+// Standing is how an integration does: what takes its exports from it, and since when.
+type Standing struct {
+	Integration *hiring.Integration
+	Status      store.IntegrationStatus
+	Health      hiring.Health
+	Waiting     store.Waiting // for this integration, also what waits for Temporal
+	Rates       store.Rates
+	Gate        export.Gate // on this node
+}
+
+// Failing is the state of an integration that is configured, and whose last attempts failed.
+const Failing = "failing"
+
+// States are all states of a Standing.
+var States = []string{string(hiring.Configured), Failing, string(hiring.NotConfigured), string(hiring.Disabled)}
+
+// State is that of the integration's setup, or Failing.
+func (s *Standing) State() string {
+	if !s.Status.Deliverable(s.Integration) {
+		return string(s.Status.State)
+	}
+	if s.Health.Failing() {
+		return Failing
+	}
+	return string(hiring.Configured)
+}
+
+// Since is when its state began; zero: it is not known, as nothing was sent yet.
+func (s *Standing) Since() time.Time {
+	switch {
+	case s.State() == Failing:
+		return s.Health.FailingSince
+	case s.State() == string(hiring.Configured) && s.Health.Recovered.After(s.Status.UpdatedAt):
+		return s.Health.Recovered
+	}
+	return s.Status.UpdatedAt
+}
+
+// Reason is why it takes nothing, in a sentence for people; empty: it does.
+func (s *Standing) Reason() string {
+	switch s.State() {
+	case Failing:
+		return s.Health.Reason
+	case string(hiring.Configured):
+		return ""
+	}
+	return s.Status.Reason
+}
+
+// waitsLong is for how long a delivery may wait before somebody should look.
+const waitsLong = time.Hour
+
+// Needs says what a person has to look at, in a sentence; empty: nothing.
+func (s *Standing) Needs(now time.Time) string {
+	waiting := ""
+	if s.Waiting.Count > 0 {
+		waiting = fmt.Sprintf("; exports wait for it: %d", s.Waiting.Count)
+	}
+	switch state := s.State(); {
+	case s.Unknown():
+		return s.Status.Reason + waiting
+	case state == Failing:
+		return fmt.Sprintf("it is failing, %d times in a row: %s%s", s.Health.Failures, s.Health.Reason, waiting)
+	case state == string(hiring.NotConfigured):
+		return fmt.Sprintf("it is not configured: %s%s", s.Status.Reason, waiting)
+	case state == string(hiring.Disabled) && waiting != "":
+		return fmt.Sprintf("it is disabled: %s%s", s.Status.Reason, waiting)
+	case waiting != "" && now.Sub(s.Waiting.Oldest) >= waitsLong:
+		return fmt.Sprintf("some of its exports wait for more than an hour%s", waiting)
+	}
+	return ""
+}
+
+// Standings are how the integrations of all tenants do, by tenant and name, with those that exports wait for and that are
+// not configured any more. It asks a few questions for all of them together. Their rates are those up to a time; zero:
+// they are left out.
+func (r *Runtime) Standings(ctx context.Context, c *config.Config, rated time.Time) ([]*Standing, error) {
+	db := r.Store()
+	statuses, err := db.ListIntegrationStatuses(ctx)
+	if err != nil {
+		return nil, err
+	}
+	health, err := db.ListHealth(ctx)
+	if err != nil {
+		return nil, err
+	}
+	waiting, err := db.CountUndelivered(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var sums map[hiring.Place]store.Rates
+	if !rated.IsZero() {
+		if sums, err = db.SumHours(ctx, rated); err != nil {
+			return nil, err
+		}
+	}
+	var all []*Standing
+	for t := range c.All() {
+		unsent := waiting[hiring.Place{Tenant: t.Name}] // for each of them, once Temporal is back
+		for n := range t.Integrations {
+			i := &t.Integrations[n]
+			at := hiring.Place{Tenant: i.Tenant, Integration: i.Name}
+			all = append(all, &Standing{Integration: i, Status: statuses.Of(i), Health: health[at],
+				Waiting: waiting[at].Add(unsent), Rates: sums[at], Gate: r.exports.Gate(i)})
+		}
+	}
+	for at, w := range waiting {
+		if _, known := c.Integration(at.Tenant, at.Integration); !known && at.Integration != "" {
+			all = append(all, stray(at, w))
+		}
+	}
+	slices.SortFunc(all, func(a, b *Standing) int {
+		return cmp.Or(cmp.Compare(a.Integration.Tenant, b.Integration.Tenant),
+			cmp.Compare(a.Integration.Name, b.Integration.Name))
+	})
+	return all, nil
+}
+
+// Unknown reports whether the integration is not in the configuration.
+func (s *Standing) Unknown() bool { return s.Integration.URL == "" }
+
+// stray is an integration that exports wait for, and that is not in the configuration.
+func stray(at hiring.Place, waiting store.Waiting) *Standing {
+	return &Standing{
+		Integration: &hiring.Integration{Tenant: at.Tenant, Name: at.Integration, Verify: true, Documents: hiring.Rehost},
+		Status: store.IntegrationStatus{State: hiring.NotConfigured,
+			Reason: "it is not in this gateway's configuration; what waits for it goes out once it is there again"},
+		Waiting: waiting,
+	}
+}
+
+// measureEvery is how often the gauges of integrations are set, at most.
+const measureEvery = 10 * time.Second
+
+// measure sets the gauges of integrations. While very much waits, counting takes a while: a tenth of the time at most.
+func (r *Runtime) measure(ctx context.Context) {
+	for pause := time.Second; wait.For(ctx, pause); {
+		began := time.Now()
+		if c := r.InForce.Current(); c != nil {
+			if all, err := r.Standings(ctx, c, time.Time{}); err == nil {
+				metrics.Integrations(measured(all, r.now()), States)
+			}
+		}
+		pause = max(measureEvery, 9*time.Since(began))
+	}
+}
+
+func measured(all []*Standing, now time.Time) map[hiring.Place]metrics.Integration {
+	of := map[hiring.Place]metrics.Integration{}
+	for _, s := range all {
+		one := metrics.Integration{State: s.State(), Waiting: s.Waiting.Count, LastDelivery: s.Health.LastSuccess,
+			BreakerOpen: s.Gate.BreakerOpen}
+		if s.Waiting.Count > 0 {
+			one.Oldest = max(0, now.Sub(s.Waiting.Oldest))
+		}
+		of[hiring.Place{Tenant: s.Integration.Tenant, Integration: s.Integration.Name}] = one
+	}
+	return of
+}

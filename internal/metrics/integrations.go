@@ -1,0 +1,67 @@
+package metrics
+
+import (
+	"time"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+)
+
+// How each integration does, by the database; breakers are those of this node.
+var (
+	waitingDeliveries = newStanding("hiregate_waiting_deliveries",
+		"Exports that are not delivered yet to an integration, whatever they wait for.", "tenant", "integration")
+	oldestWaiting = newStanding("hiregate_oldest_waiting_delivery_seconds",
+		"For how long the oldest of hiregate_waiting_deliveries waits, since it came or was redelivered; 0: none does.",
+		"tenant", "integration")
+	lastDelivery = newStanding("hiregate_last_delivery_timestamp_seconds",
+		"When an integration received an export last, in Unix time. Absent: never.", "tenant", "integration")
+	integrationState = newStanding("hiregate_integration_state",
+		"1 for the state that an integration is in, 0 for the others: configured, failing (its last attempts failed), "+
+			"not_configured, disabled.", "tenant", "integration", "state")
+	breakerOpen = newStanding("hiregate_breaker_open",
+		"1 while no attempts are made at an integration on this node, since the last ones failed, else 0.",
+		"tenant", "integration")
+)
+
+// Integration is how an integration does.
+type Integration struct {
+	State        string
+	Waiting      int64
+	Oldest       time.Duration // for how long the oldest of these waits
+	LastDelivery time.Time     // zero: there was none
+	BreakerOpen  bool
+}
+
+// Integrations sets how all integrations do, each in one of the states. Of those that share labels, counts are added up,
+// and of the rest the worst is shown.
+func Integrations(all map[hiring.Place]Integration, states []string) {
+	count, oldest, last, state, open := standings{}, standings{}, standings{}, standings{}, standings{}
+	labelsOf := labelsOf(all)
+	for at, one := range all {
+		labels := labelsOf(at)
+		count[labels] += float64(one.Waiting)
+		oldest[labels] = max(oldest[labels], one.Oldest.Seconds())
+		open[labels] = max(open[labels], number(one.BreakerOpen))
+		if at := float64(one.LastDelivery.UnixMilli()) / 1000; !one.LastDelivery.IsZero() {
+			if before, ok := last[labels]; !ok || at < before {
+				last[labels] = at
+			}
+		}
+		for _, name := range states {
+			labels[2] = name
+			state[labels] += number(one.State == name)
+		}
+	}
+	waitingDeliveries.set(count)
+	oldestWaiting.set(oldest)
+	lastDelivery.set(last)
+	integrationState.set(state)
+	breakerOpen.set(open)
+}
+
+func number(yes bool) float64 {
+	if yes {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,136 @@
+package manage_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hiregate/hiregate/internal/gateway/gatewaytest"
+	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/store"
+)
+
+// attempts counts attempts at an integration, which begin a second after the other and end at once.
+func (b *bench) attempts(tenant, integration string, begin time.Time, faults ...hiring.Class) {
+	b.t.Helper()
+	b.Write(b.t, func(tx *store.Tx) error {
+		for n, fault := range faults {
+			tx.CountAttempt(hiring.Place{Tenant: tenant, Integration: integration}, &hiring.Attempt{Fault: fault,
+				StartedAt: begin.Add(time.Duration(n) * time.Second), Error: "no connection could be made"})
+		}
+		return nil
+	})
+}
+
+func (b *bench) configured() {
+	for _, at := range [][2]string{{"acme", "hris"}, {"acme", "crm"}, {"globex", "hris"}} {
+		b.status(at[0], at[1], store.IntegrationStatus{State: hiring.Configured,
+			UpdatedAt: gatewaytest.Noon.Add(-time.Hour)})
+	}
+}
+
+// Whoever is called at night learns with one command which integration it is, since when, why, and what waits.
+func TestHealthOfAnIntegrationThatIsDown(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.configured()
+	out, _, err := b.cli("status")
+	require.NoError(t, err)
+	require.True(t, strings.HasPrefix(out, "Nothing needs you.\n"), out)
+
+	const partner = hiring.ClassPartnerFault
+	b.attempts("acme", "hris", gatewaytest.Noon.Add(-2*time.Minute), "", partner, partner, partner)
+	b.attempts("acme", "own", gatewaytest.Noon.Add(-25*time.Hour), "", hiring.ClassDataFault)
+	for _, key := range []string{"u-1", "u-2"} {
+		e := b.export("acme", key)
+		b.Write(t, func(tx *store.Tx) error { return tx.MarkDispatched(e.ID, 0, gatewaytest.Noon, "hris") })
+	}
+	b.Clock.Advance(10 * time.Minute)
+
+	shown := get[map[string]any](b, "/v1/tenants/acme/integrations/hris/health")
+	require.Equal(t, "failing", shown["state"])
+	require.Equal(t, "2026-11-20T11:58:01Z", shown["since"])
+	require.Equal(t, "no connection could be made", shown["reason"])
+	require.EqualValues(t, 2, shown["waiting"])
+	require.Equal(t, "2026-11-20T12:00:00Z", shown["oldestWaiting"])
+	require.Equal(t, "2026-11-20T11:58:00Z", shown["lastSuccess"])
+	require.EqualValues(t, 3, shown["consecutiveFailures"])
+	require.Equal(t, map[string]any{"state": "closed"}, shown["breaker"])
+	day := shown["lastDay"].(map[string]any)
+	require.Equal(t, []any{4.0, 1.0, 3.0, 0.25}, []any{day["attempts"], day["delivered"], day["partnerFault"],
+		day["successRate"]})
+	hours := shown["hours"].([]any)
+	require.Len(t, hours, 1)
+	require.Equal(t, "2026-11-20T11:00:00Z", hours[0].(map[string]any)["hour"])
+	shown = get[map[string]any](b, "/v1/tenants/acme/integrations/hris/health?since=2026-11-20T12:00:00Z")
+	require.Empty(t, shown["hours"])
+	shown = get[map[string]any](b, "/v1/tenants/acme/integrations/own/health?since=2026-11-01T00:00:00Z")
+	require.Len(t, shown["hours"], 1)
+	require.Equal(t, "configured", shown["state"])
+	require.Contains(t, b.problem(http.MethodGet, "/v1/tenants/acme/integrations/hris/health?since=1h", "",
+		http.StatusBadRequest), "since must be a time")
+	require.Contains(t, b.problem(http.MethodGet, "/v1/tenants/acme/integrations/nothing/health", "",
+		http.StatusNotFound), "no integration of that name")
+
+	out, _, err = b.cli("integration", "show", "acme/hris")
+	require.NoError(t, err)
+	for _, line := range []string{`state +failing`, `since +2026-11-20T11:58:01Z \(\w+ ago\)`,
+		`reason +no connection could be made`,
+		`waiting +2`, `failures in a row +3`, `24 h +4 attempts, 25 % delivered, p50 .*`,
+		`2026-11-20T11:00:00Z \(\w+ ago\) +4 +25 % .*`} {
+		require.Regexp(t, `(?m)^`+line+`$`, out)
+	}
+	out, _, err = b.cli("status")
+	require.NoError(t, err)
+	lines := strings.Split(out, "\n")
+	require.Equal(t, "acme/hris: it is failing, 3 times in a row: no connection could be made; exports wait for it: 2",
+		lines[0])
+	require.Regexp(t, `^acme/hris +failing +2026-11-20T11:58:01Z \(\w+ ago\) +2 `, lines[3], "the worst is the first")
+	out, _, err = b.cli("status", "--json")
+	require.NoError(t, err)
+	require.Contains(t, out, `"needs":["acme/hris: it is failing`)
+	out, _, err = b.cli("integration", "list")
+	require.NoError(t, err)
+	require.Regexp(t, `(?m)^acme/hris +failing +2026-11-20T11:58:01Z \(\w+ ago\) +2 +2026-11-20T12:00:00Z `+
+		`\(\w+ ago\) +2026-11-20T11:58:00Z `, out)
+	b.requireCleanLog()
+}
+
+// A status has what no integration is to blame for, too, and of what its key may see alone.
+func TestStatusSaysWhatNeedsAPerson(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.configured()
+	type answer struct {
+		Needs        []string
+		Integrations []struct{ Tenant, Name, State string }
+	}
+	require.Empty(t, get[answer](b, "/v1/status").Needs)
+	b.export("acme", "broken", quarantined)
+	gone := b.export("acme", "gone")
+	b.Write(t, func(tx *store.Tx) error { return tx.MarkDispatched(gone.ID, 0, gatewaytest.Noon, "removed-block") })
+	waiting := b.export("globex", "u-1")
+	b.Write(t, func(tx *store.Tx) error {
+		_, err := tx.BeginRound(waiting.ID, []string{"hris"}, gatewaytest.Noon, gatewaytest.Noon.Add(time.Hour))
+		return err
+	})
+	b.Clock.Advance(2 * time.Hour)
+	shown := get[answer](b, "/v1/status")
+	require.Equal(t, []string{
+		"acme/removed-block: it is not in this gateway's configuration; what waits for it goes out " +
+			"once it is there again; exports wait for it: 1",
+		"globex/hris: some of its exports wait for more than an hour; exports wait for it: 1",
+		"acme: exports in quarantine, since they break the schema: 1; look at them with hiregate export list --tenant " +
+			"acme --quarantined",
+		"globex: exports wait for Temporal since 2026-11-20T12:00:00Z; see whether it runs",
+	}, shown.Needs)
+	require.Len(t, shown.Integrations, 5)
+
+	k := b.keyed()
+	shown = get[answer](k.as(k.key("k-1", "globex", hiring.Viewer)), "/v1/status")
+	require.Len(t, shown.Needs, 2)
+	require.Len(t, shown.Integrations, 1)
+}
