@@ -29,7 +29,7 @@ func run(t *testing.T, cmd *cobra.Command, args ...string) (out, hints string, e
 func (b *bench) cli(args ...string) (out, hints string, err error) {
 	b.t.Helper()
 	commandOf := map[string]func() *cobra.Command{"export": admin.Export, "integration": admin.Integration,
-		"api-key": admin.APIKey, "audit": admin.Audit, "status": admin.Status,
+		"api-key": admin.APIKey, "audit": admin.Audit, "status": admin.Status, "oauth-client": admin.OAuthClient,
 		"tenant": admin.Tenant, "candidate": admin.Candidate, "application": admin.Application,
 		"document": admin.Document, "job": admin.Job, "step": admin.Step}
 	address := strings.TrimSuffix(strings.TrimPrefix(b.url, "http://"), "/hiregate")

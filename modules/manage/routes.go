@@ -26,7 +26,7 @@ func routes() []route {
 		apiKeys.routes(), tenants.routes(), integrations.routes(), allIntegrations.routes(), candidates.routes(),
 		jobs.routes(), applications.routes(), applicationDocuments.routes(), transitions.routes(), exports.routes(),
 		allExports.routes(), apiUsers.routes(), users.routes(), upstreamAccounts.routes(), clients.routes(),
-		signIns.routes(), audit.routes(), actions(),
+		signIns.routes(), refusals.routes(), audit.routes(), actions(),
 	)
 }
 

@@ -236,12 +236,12 @@ func (p *Provider) read(r *http.Request, raw string) (*authorization, error) {
 		return q[name][0]
 	}
 	c, err := p.db().Client(r.Context(), one("client_id"))
-	switch {
-	case errors.Is(err, store.ErrNotFound),
-		err == nil && (!c.DisabledAt.IsZero() || !slices.Contains(c.RedirectURIs, one("redirect_uri"))):
-		return nil, errUntrusted
-	case err != nil:
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return nil, err
+	}
+	if reason := untrusted(c, err == nil, one("redirect_uri")); reason != "" {
+		p.refused(identity.NewRefusal(one("client_id"), err == nil, reason, one("redirect_uri"), p.now()))
+		return nil, errUntrusted
 	}
 	a := &authorization{raw: raw, client: c, redirectURI: one("redirect_uri"), state: one("state"), nonce: one("nonce"),
 		challenge: one("code_challenge"),
@@ -263,6 +263,21 @@ func (p *Provider) read(r *http.Request, raw string) (*authorization, error) {
 		a.hint = user
 	}
 	return a, nil
+}
+
+// untrusted says why a request of a client, if it is known, must lead nowhere; empty: it may.
+func untrusted(c *identity.Client, known bool, redirectURI string) string {
+	switch {
+	case !known:
+		return identity.UnknownClient
+	case !c.DisabledAt.IsZero():
+		return identity.DisabledClient
+	case redirectURI == "":
+		return identity.RedirectURINotUnique
+	case !slices.Contains(c.RedirectURIs, redirectURI):
+		return identity.RedirectURIDiffers
+	}
+	return ""
 }
 
 func invalid(description string) error { return badRequest("invalid_request", description) }

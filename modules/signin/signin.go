@@ -41,11 +41,12 @@ type Provider struct {
 	Address  func(*http.Request) string // where a request comes from
 	Log      *zap.Logger
 
-	noted  *sync.Map // *rate.Limiter by event and client
-	guard  *http.CrossOriginProtection
-	cookie string
-	mount  string // the path of the issuer, escaped
-	mux    *http.ServeMux
+	noted    *sync.Map // *rate.Limiter by event and client
+	refusals *refusals
+	guard    *http.CrossOriginProtection
+	cookie   string
+	mount    string // the path of the issuer, escaped
+	mux      *http.ServeMux
 }
 
 // The addresses that applications ask with their secret.
@@ -61,7 +62,7 @@ func New(p Provider) *Provider {
 	if u, err := url.Parse(p.Issuer); err == nil {
 		p.mount = u.EscapedPath()
 	}
-	p.noted = new(sync.Map)
+	p.noted, p.refusals = new(sync.Map), new(refusals)
 	p.guard = http.NewCrossOriginProtection()
 	p.mux = http.NewServeMux()
 	const get, post, both = "GET, HEAD", "POST", "GET, HEAD, POST"

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -28,7 +29,7 @@ These commands ask the gateway, at Caddy's admin endpoint or through its managem
   hiregate oauth-client set payroll --new-secret   # a second secret; the first one stays good
   hiregate oauth-client set payroll --end-former   # and, when it is in use, the end of the first one
   hiregate oauth-client disable payroll`,
-	}, oauthClientList, oauthClientShow, oauthClientSet, oauthClientDisable)
+	}, oauthClientList, oauthClientShow, oauthClientSet, oauthClientDisable, oauthClientRefusals)
 }
 
 // oauthClientRow is what is shown of an application.
@@ -65,6 +66,34 @@ func oauthClientList(a *Client) *cobra.Command {
 	}, []string{"id", "name", "algorithm", "secrets", "created", "disabled"}, func(c *oauthClientRow) []any {
 		return []any{c.ID, c.Name, c.Algorithm, c.Secrets, c.CreatedAt, c.DisabledAt}
 	})
+}
+
+// refusalRow is what is shown of an authorization request that was refused.
+type refusalRow struct {
+	Client      string    `json:"client"`
+	Known       bool      `json:"known"`
+	Reason      string    `json:"reason"`
+	RedirectURI string    `json:"redirectUri"`
+	Count       int       `json:"count"`
+	LastAt      time.Time `json:"lastAt"`
+}
+
+func oauthClientRefusals(a *Client) *cobra.Command {
+	return listing(a, &pages{path: "/v1/sign-in-refusals"}, &cobra.Command{
+		Use:   "refusals",
+		Short: "Lists the sign-ins that were refused, since their client or redirect URI is not known",
+		Long: `Lists the authorization requests that were refused in the last 90 days, the latest first: of a
+client that is unknown or disabled, or with a redirect URI that is not byte for byte one of the
+client's. Each kind is listed once, with its number.`,
+		Args: terminal.Exactly(0, "oauth-client refusals takes flags only"),
+	}, []string{"last", "client", "reason", "redirect uri", "count"}, func(r *refusalRow) []any {
+		return []any{r.LastAt, r.Client, r.sentence(), r.RedirectURI, r.Count}
+	})
+}
+
+// sentence says in words why it was refused.
+func (r *refusalRow) sentence() string {
+	return strings.ReplaceAll(strings.ReplaceAll(r.Reason, "_", " "), "redirect uri", "redirect URI")
 }
 
 func oauthClientShow(a *Client) *cobra.Command {

@@ -117,6 +117,20 @@ CREATE TABLE signin_log (
 );
 CREATE INDEX signin_log_by_at ON signin_log (at);
 
+-- Authorization requests that were refused, since their client or redirect URI is not known: counted, and bounded in number.
+CREATE TABLE signin_refusals (
+	id              $ID,
+	client          $KEY NOT NULL,      -- as it was sent; empty: none that could be one
+	known           BOOLEAN NOT NULL,
+	reason          $KEY NOT NULL,
+	redirect_uri    $KEY NOT NULL,      -- without query
+	count           BIGINT NOT NULL,
+	first_at        BIGINT NOT NULL,
+	last_at         BIGINT NOT NULL
+);
+CREATE UNIQUE INDEX signin_refusals_by_client ON signin_refusals (client, reason, redirect_uri);
+CREATE INDEX signin_refusals_by_time ON signin_refusals (last_at);
+
 -- Accounts at another provider, and whose they are here.
 CREATE TABLE upstream_accounts (
 	issuer          $KEY NOT NULL,
@@ -140,6 +154,7 @@ CREATE INDEX upstream_visits_by_network ON upstream_visits (network, till);
 -- +goose Down
 DROP TABLE upstream_visits;
 DROP TABLE upstream_accounts;
+DROP TABLE signin_refusals;
 DROP TABLE signin_log;
 DROP TABLE signing_keys;
 DROP TABLE tokens;
