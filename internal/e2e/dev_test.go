@@ -170,7 +170,7 @@ func TestDevAtOtherPorts(t *testing.T) {
 	third.line(devReady)
 	out, code = run(t, nil, hiregate(t), "integration", "list", admin)
 	require.Zero(t, code, out)
-	require.Regexp(t, `(?m)^initech +acme +configured .*`+regexp.QuoteMeta(partner.URL), out)
+	require.Regexp(t, `(?m)^initech/acme +configured .*`+regexp.QuoteMeta(partner.URL), out)
 }
 
 // requireCompleted waits until Temporal lists a workflow as completed, as its UI shows it.
