@@ -23,6 +23,7 @@ import (
 	"github.com/hiregate/hiregate/internal/fair"
 	"github.com/hiregate/hiregate/internal/inbound"
 	"github.com/hiregate/hiregate/internal/inbox"
+	"github.com/hiregate/hiregate/internal/metrics"
 	"github.com/hiregate/hiregate/internal/retention"
 	"github.com/hiregate/hiregate/internal/signatures"
 	"github.com/hiregate/hiregate/internal/store"
@@ -196,6 +197,7 @@ func (r *Runtime) Start(ctx context.Context) error {
 	r.running.Go(func() { r.Retention.Run(background) })
 	r.running.Go(func() { r.reseal(background) })
 	r.running.Go(func() { r.renew(background) })
+	r.running.Go(func() { r.watch(background) })
 	return nil
 }
 
@@ -267,10 +269,27 @@ func (r *Runtime) Ready(ctx context.Context) error {
 	case err == nil && r.unready.Swap(false):
 		r.log.Info("the database can be written again")
 	}
+	if !errors.Is(err, context.Canceled) {
+		metrics.Database(err == nil)
+	}
 	if err != nil {
 		return fmt.Errorf("database: %w", err)
 	}
 	return nil
+}
+
+// databasePatience is how long the database may take for a write before it counts as away.
+const databasePatience = 5 * time.Second
+
+// watch tries every ten seconds whether the database can be written, so that the metric and the log know it although no
+// sender and no load balancer asks.
+func (r *Runtime) watch(ctx context.Context) {
+	metrics.Database(true) // it was just opened
+	for wait.For(ctx, tendEvery) {
+		limited, cancel := context.WithTimeout(ctx, databasePatience)
+		_ = r.Ready(limited) // it logs the error
+		cancel()
+	}
 }
 
 // DocumentsReady returns an error when documents can't be stored, as far as was found out.

@@ -98,6 +98,9 @@ var (
 		Name: "hiregate_store_writes_total", Help: "Writes in those transactions; divided by " +
 			"hiregate_store_commits_total: how many share a disk sync.",
 	})
+	databaseUp = prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "hiregate_database_up", Help: "1 if the database could be written when it was last tried, else 0.",
+	})
 	temporalUp = prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "hiregate_temporal_up", Help: "1 if Temporal answered the last request, else 0.",
 	})
@@ -108,7 +111,7 @@ var all = []prometheus.Collector{
 	received, bodyBytes, sameBody, ackSeconds,
 	deliveries, attemptSeconds, attemptsUnderWay, attemptBytes, deferred, verifications,
 	documents, documentBytes, windowLeft, unfetched, leastLeft, documentsFree, filesStuck, scans, scansPending,
-	dispatched, undispatched, undispatchedAge, temporalUp,
+	dispatched, undispatched, undispatchedAge, databaseUp, temporalUp,
 	erased, walBytes, commits, writes,
 	applications, invalidAnswers, applicationBytes, tokens, formExpired,
 	signIns, tokenRequests, keysRefused,
@@ -237,7 +240,8 @@ func Store(wal, committed, written int64) {
 	writes.Add(float64(written))
 }
 
+// Database sets whether the database can be written.
+func Database(up bool) { databaseUp.Set(number(up)) }
+
 // Temporal sets whether Temporal answers.
-func Temporal(up bool) {
-	temporalUp.Set(number(up))
-}
+func Temporal(up bool) { temporalUp.Set(number(up)) }
