@@ -21,7 +21,8 @@ var groups = []struct {
 	commands  []func() *cobra.Command
 }{
 	{"operate", "Exports and where they go:", []func() *cobra.Command{
-		admin.Status, admin.Export, admin.Integration, admin.Tenant, admin.APIKey, admin.Audit, admin.Healthcheck,
+		admin.Status, admin.Export, admin.Redelivery, admin.Integration, admin.Tenant, admin.APIKey, admin.Audit,
+		admin.Healthcheck,
 	}},
 	{"hire", "Recruiting data:", []func() *cobra.Command{
 		admin.Candidate, admin.Application, admin.Document, admin.Job, admin.Step, admin.Compliance,

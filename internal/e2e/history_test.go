@@ -26,6 +26,7 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 
 	"github.com/hiregate/hiregate/workflows/export"
+	"github.com/hiregate/hiregate/workflows/redelivery"
 	"github.com/hiregate/hiregate/workflows/replaytest"
 	"github.com/hiregate/hiregate/workflows/scan"
 	"github.com/hiregate/hiregate/workflows/verification"
@@ -92,6 +93,10 @@ func TestHistories(t *testing.T) {
 	s.startTemporal()
 	group := s.groupOf(c, members)
 	s.history(c, words, "export/group", group)
+
+	out := s.cli("export", "redeliver", "--tenant", "acme", "--integration", "raw", "--since", "1h", "--mode", "all",
+		"--json", "--detach")
+	s.history(c, words, "redelivery/range", redelivery.WorkflowID(decoded[shownRedelivery](t, out).ID))
 
 	log := s.gateway.out.String()
 	require.Contains(t, log, "a document could not be fetched", "the log was not read")
@@ -180,6 +185,7 @@ func (s *system) history(c client.Client, words []string, name, workflowID strin
 	replayer.RegisterWorkflowWithOptions(export.Workflow, workflow.RegisterOptions{Name: export.WorkflowName})
 	replayer.RegisterWorkflowWithOptions(export.GroupWorkflow, workflow.RegisterOptions{Name: export.GroupWorkflowName})
 	replayer.RegisterWorkflowWithOptions(verification.Workflow, workflow.RegisterOptions{Name: verification.WorkflowName})
+	replayer.RegisterWorkflowWithOptions(redelivery.Workflow, workflow.RegisterOptions{Name: redelivery.WorkflowName})
 	replayer.RegisterWorkflowWithOptions(scan.Workflow, workflow.RegisterOptions{Name: scan.WorkflowName})
 	require.NoError(s.t, replayer.ReplayWorkflowHistory(nil, h), name)
 	raw, err := protojson.MarshalOptions{Indent: "\t"}.Marshal(h)

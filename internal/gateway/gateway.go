@@ -39,6 +39,7 @@ func Current() *Gateway { return inForce.Current() }
 
 // Push puts the gateway's configuration in force.
 func (g *Gateway) Push() {
+	g.Runtime.noteArrivals(g.Runtime.InForce.Current(), g.Config)
 	g.Runtime.InForce.Push(g.Config)
 	g.Runtime.boundBodies()
 	inForce.Push(g)

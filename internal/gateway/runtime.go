@@ -29,6 +29,7 @@ import (
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/wait"
 	"github.com/hiregate/hiregate/workflows/export"
+	"github.com/hiregate/hiregate/workflows/redelivery"
 	"github.com/hiregate/hiregate/workflows/scan"
 	"github.com/hiregate/hiregate/workflows/verification"
 )
@@ -65,6 +66,8 @@ type Runtime struct {
 	exports      *export.Activities
 	verification *verification.Activities
 	scans        *scan.Activities
+	redeliveries *redelivery.Activities
+	arrivals     arrivals
 
 	database *Database
 	files    *documents.Files
@@ -131,6 +134,8 @@ func (r *Runtime) build(db *store.DB) {
 		Store: db, InForce: inForce, Places: fair.NewPool(verification.AtOnce), Release: r.Redeliverer.Release, Now: r.now,
 		Log: log.Named("verification"),
 	}
+	r.redeliveries = &redelivery.Activities{Store: db, Client: r.client, InForce: inForce, Redeliverer: r.Redeliverer,
+		Now: r.now, Log: log.Named("redelivery")}
 	r.scans = &scan.Activities{Store: db, Archive: r.Archive, InForce: inForce, Client: r.client, Now: r.now,
 		Log: log.Named("scan")}
 }
@@ -190,6 +195,13 @@ func (r *Runtime) Start(ctx context.Context) error {
 			})
 	})
 	r.running.Go(func() { r.measure(background) })
+	r.running.Go(func() {
+		r.tend(background, "redeliveries could not be started; they are started in a moment",
+			func(ctx context.Context, _ *config.Config) error {
+				return r.redeliveries.Tend(ctx)
+			})
+	})
+	r.running.Go(func() { r.tellArrivals(background) })
 	r.running.Go(func() { r.Redeliverer.Watch(background) })
 	r.running.Go(func() { r.scans.Run(background) })
 	r.running.Go(func() { r.sweep(background) })

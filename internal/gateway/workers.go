@@ -87,6 +87,7 @@ func (r *Runtime) startWorkers(ctx context.Context) (failed chan error, stop fun
 	r.exports.Register(deliver, fetch)
 	r.verification.Register(deliver)
 	r.scans.Register(deliver, fetch)
+	r.redeliveries.Register(deliver)
 	if err := deliver.Start(); err != nil {
 		return nil, nil, err
 	}

@@ -109,6 +109,20 @@ func lists(ctx context.Context, db *DB) []error {
 	note(err)
 	_, err = db.ListHours(ctx, hiring.Place{Tenant: "t", Integration: "i"}, at)
 	note(err)
+	for _, mode := range hiring.RedeliveryModes {
+		s := hiring.Selection{Tenant: "t", Integration: "i", Since: at, Until: at.Add(time.Hour), Mode: mode}
+		_, err = db.ListSelected(ctx, &s, 7, 10)
+		note(err)
+		_, err = db.PreviewRedelivery(ctx, &s, hiring.Passthrough, at)
+		note(err)
+	}
+	for _, tenant := range []string{"", "t"} {
+		_, _, err = db.ListRedeliveries(ctx, tenant, page)
+		note(err)
+	}
+	note(db.countBegun(ctx, new(hiring.Redelivery)))
+	_, err = db.ListRunningRedeliveries(ctx)
+	note(err)
 	_, err = db.CountHeld(ctx)
 	note(err)
 	_, err = db.CountQuarantined(ctx)

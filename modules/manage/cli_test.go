@@ -30,7 +30,8 @@ func (b *bench) cli(args ...string) (out, hints string, err error) {
 	b.t.Helper()
 	commandOf := map[string]func() *cobra.Command{"export": admin.Export, "integration": admin.Integration,
 		"api-key": admin.APIKey, "audit": admin.Audit, "status": admin.Status, "oauth-client": admin.OAuthClient,
-		"tenant": admin.Tenant, "candidate": admin.Candidate, "application": admin.Application,
+		"redelivery": admin.Redelivery,
+		"tenant":     admin.Tenant, "candidate": admin.Candidate, "application": admin.Application,
 		"document": admin.Document, "job": admin.Job, "step": admin.Step}
 	address := strings.TrimSuffix(strings.TrimPrefix(b.url, "http://"), "/hiregate")
 	return run(b.t, commandOf[args[0]](), append(args[1:], "--admin", address)...)

@@ -15,6 +15,7 @@ const (
 	anApplication = inTenant + "/job-applications/{id}"
 	aHelper       = inTenant + "/steps/{step}/helper"
 	anExport      = inTenant + "/exports/{uuid}"
+	aRedelivery   = inTenant + "/redeliveries/{id}"
 	anAPIUser     = inTenant + "/api-users/{id}"
 	aUser         = "/v1/users/{id}"
 	aClient       = "/v1/oauth-clients/{id}"
@@ -25,8 +26,8 @@ func routes() []route {
 	return slices.Concat(
 		apiKeys.routes(), tenants.routes(), integrations.routes(), allIntegrations.routes(), candidates.routes(),
 		jobs.routes(), applications.routes(), applicationDocuments.routes(), transitions.routes(), exports.routes(),
-		allExports.routes(), apiUsers.routes(), users.routes(), upstreamAccounts.routes(), clients.routes(),
-		signIns.routes(), refusals.routes(), audit.routes(), actions(),
+		allExports.routes(), redeliveries.routes(), allRedeliveries.routes(), apiUsers.routes(), users.routes(),
+		upstreamAccounts.routes(), clients.routes(), signIns.routes(), refusals.routes(), audit.routes(), actions(),
 	)
 }
 
@@ -67,6 +68,14 @@ func actions() []route {
 			serve: showBody, bodiless: true, personal: true},
 		{method: post, path: anExport + "/redeliver", role: hiring.Operator, action: "redeliver",
 			status: accepted, serve: redeliver, repeat: redelivered},
+		{method: post, path: inTenant + "/redeliveries", role: hiring.Operator, action: "redeliver",
+			status: accepted, serve: addRedelivery, repeat: redeliveryAddedBefore},
+		{method: post, path: aRedelivery + "/pause", role: hiring.Operator, action: "pause", status: ok,
+			serve: pauseRedelivery, bodiless: true},
+		{method: post, path: aRedelivery + "/resume", role: hiring.Operator, action: "resume", status: ok,
+			serve: resumeRedelivery, bodiless: true},
+		{method: post, path: aRedelivery + "/cancel", role: hiring.Operator, action: "cancel", status: ok,
+			serve: cancelRedelivery, bodiless: true},
 		{method: post, path: anExport + "/release", role: hiring.Operator, action: "release",
 			status: accepted, serve: release, repeat: releasedBefore, bodiless: true},
 		{method: post, path: anExport + "/erase", role: hiring.Operator, action: "erase",

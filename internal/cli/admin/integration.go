@@ -151,9 +151,24 @@ answers VERIFY with 200.`,
 				what = "it is configured; what is held goes out by itself within a minute"
 			}
 			fmt.Fprintf(cmd.OutOrStdout(), "%s/%s: %s\n", tenant, name, what)
-			return nil
+			return a.tellMissed(ctx, cmd, tenant, name)
 		}),
 	}
+}
+
+// tellMissed says how many exports of the last days were not addressed to an integration: it was not in the
+// configuration then.
+func (a *Client) tellMissed(ctx context.Context, cmd *cobra.Command, tenant, name string) error {
+	since := time.Now().Add(-7 * 24 * time.Hour)
+	var missed struct{ Count int64 }
+	err := a.Call(ctx, http.MethodPost, tenantPath(tenant, "redeliveries"), map[string]any{
+		"integration": name, "since": since, "mode": hiring.RedeliverMissing, "dryRun": true}, &missed)
+	if err == nil && missed.Count > 0 {
+		fmt.Fprintf(cmd.ErrOrStderr(), "%d exports of the last 7 days were never addressed to it; to deliver them: "+
+			"hiregate export redeliver --tenant %s --integration %s --since 7d --mode missing\n", missed.Count, tenant,
+			name)
+	}
+	return err
 }
 
 // integrationOf reads TENANT/NAME.
@@ -224,7 +239,7 @@ func changeIntegration(
 	ctx context.Context, cmd *cobra.Command, a *Client, tenant, name string, changed map[string]any,
 ) error {
 	path := tenantPath(tenant, "integrations", name)
-	in, unchanged := map[string]any{}, http.Header{}
+	in, unchanged, made := map[string]any{}, http.Header{}, false
 	var before map[string]json.RawMessage
 	header, err := a.Send(ctx, http.MethodGet, path, nil, nil, &before)
 	refused := new(Refusal)
@@ -242,6 +257,7 @@ func changeIntegration(
 				"--secret-file hris.secret")
 		}
 		unchanged.Set("If-None-Match", "*")
+		made = true
 	default:
 		return err
 	}
@@ -258,6 +274,9 @@ func changeIntegration(
 		return fmt.Errorf("reading what the gateway answered: %w", err)
 	}
 	fmt.Fprintf(cmd.OutOrStdout(), "%s/%s is set, and %s\n", tenant, name, strings.ReplaceAll(after.State, "_", " "))
+	if made {
+		return a.tellMissed(ctx, cmd, tenant, name)
+	}
 	return nil
 }
 

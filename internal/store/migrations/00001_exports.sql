@@ -77,13 +77,15 @@ CREATE TABLE deliveries (
 	next_at         BIGINT,
 	created_at      BIGINT NOT NULL,
 	updated_at      BIGINT NOT NULL,
-	documents       TEXT NOT NULL DEFAULT '' -- the mode of its first attempt, and so of all; empty: none was made
+	documents       TEXT NOT NULL DEFAULT '', -- the mode of its first attempt, and so of all; empty: none was made
+	redelivery      $KEY                -- of a range, that began it; null: none did
 );
 CREATE UNIQUE INDEX deliveries_by_export ON deliveries (export_id, integration, round);
 CREATE INDEX deliveries_by_integration ON deliveries (tenant, integration, outcome, export_id);
 CREATE INDEX deliveries_held ON deliveries (tenant, integration, export_id) WHERE held_since IS NOT NULL;
 CREATE INDEX deliveries_by_outcome ON deliveries (tenant, outcome, export_id);
 CREATE INDEX deliveries_of_integration ON deliveries (tenant, integration, export_id);
+CREATE INDEX deliveries_by_redelivery ON deliveries (redelivery, outcome) WHERE redelivery IS NOT NULL;
 CREATE INDEX deliveries_of_all_by_outcome ON deliveries (outcome, export_id);
 
 CREATE TABLE attempts (

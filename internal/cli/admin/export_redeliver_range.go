@@ -1,0 +1,181 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hiregate/hiregate/internal/cli/terminal"
+	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/wait"
+)
+
+// rangeFlags choose the exports of a range.
+type rangeFlags struct {
+	tenant, since, until, mode, outcome, class string
+	status, rate                               int
+	dryRun, detach                             bool
+}
+
+func (f *rangeFlags) add(cmd *cobra.Command) {
+	fl := cmd.Flags()
+	fl.StringVar(&f.tenant, "tenant", "", "with --since: the tenant whose exports they are")
+	fl.StringVar(&f.since, "since", "", "redeliver those received since then: a time such as 2026-11-20T12:00:00Z, or "+
+		"how long ago, such as 24h")
+	fl.StringVar(&f.until, "until", "", "and before then, written like --since (default: now)")
+	fl.StringVar(&f.mode, "mode", "", "failed: what failed or expired (default); missing: what was never addressed to "+
+		"the integration; all: these, and what was delivered, which arrives once more")
+	fl.StringVar(&f.outcome, "outcome", "", "only those whose last delivery ended so: delivered, failed or expired")
+	fl.StringVar(&f.class, "class", "", "only those whose last delivery failed so: partner_fault, data_fault or our_fault")
+	fl.IntVar(&f.status, "status", 0, "only those whose last attempt was answered with this HTTP status")
+	fl.IntVar(&f.rate, "rate", 0, "exports a second (default: half of the integration's in_flight)")
+	fl.BoolVar(&f.dryRun, "dry-run", false, "show which exports that would be, and redeliver nothing")
+	fl.BoolVar(&f.detach, "detach", false, "don't wait for the end of the redelivery")
+}
+
+// input is what the gateway is asked for.
+func (f *rangeFlags) input(integrations []string) (map[string]any, error) {
+	if f.tenant == "" || len(integrations) != 1 || f.since == "" {
+		return nil, errors.New("name one export, such as acme/6f1c0f1e-5d0e-4a57-9f0b-0c6f3f2b7a11, or a range: " +
+			"--tenant acme --integration hris --since 24h")
+	}
+	in := map[string]any{"integration": integrations[0], "dryRun": f.dryRun}
+	now := time.Now()
+	for name, text := range map[string]string{"since": f.since, "until": f.until} {
+		if text == "" {
+			continue
+		}
+		at, err := terminal.ParseTime(text, now)
+		if err != nil {
+			return nil, fmt.Errorf("--%s: %w", name, err)
+		}
+		in[name] = at
+	}
+	for name, text := range map[string]string{"mode": f.mode, "outcome": f.outcome, "class": f.class} {
+		if text != "" {
+			in[name] = text
+		}
+	}
+	for name, n := range map[string]int{"status": f.status, "rate": f.rate} {
+		if n != 0 {
+			in[name] = n
+		}
+	}
+	return in, hiring.ValidateTenantName(f.tenant)
+}
+
+// redeliverRange previews or begins the redelivery of a range, and follows it to its end.
+func (a *Client) redeliverRange(ctx context.Context, cmd *cobra.Command, f *rangeFlags, integrations []string) error {
+	in, err := f.input(integrations)
+	if err != nil {
+		return err
+	}
+	path := tenantPath(f.tenant, "redeliveries")
+	if f.dryRun {
+		return a.previewRange(ctx, cmd, path, in)
+	}
+	var j redeliveryRow
+	if err := a.Call(ctx, http.MethodPost, path, in, &j); err != nil {
+		return err
+	}
+	path = tenantPath(f.tenant, "redeliveries", j.ID)
+	if !f.detach {
+		if err := a.follow(ctx, cmd.ErrOrStderr(), path, &j); err != nil {
+			return err
+		}
+	}
+	if shown, err := a.ask(ctx, cmd, http.MethodGet, path, nil, &j); err != nil {
+		return err
+	} else if !shown {
+		fmt.Fprintf(cmd.OutOrStdout(), "redelivery %s of %d exports is %s: %s\n", j.name(), j.Total, j.State, j.counts())
+	}
+	if j.Failed > 0 {
+		return fmt.Errorf("%d exports failed: hiregate export list --tenant %s --integration %s --outcome failed "+
+			"lists them", j.Failed, j.Tenant, j.Integration)
+	}
+	return nil
+}
+
+// previewRange shows what a redelivery would come to.
+func (a *Client) previewRange(ctx context.Context, cmd *cobra.Command, path string, in any) error {
+	var p struct {
+		Count, ExpiredDocuments int64
+		Oldest, Newest          time.Time
+		Rate                    int
+		Samples                 []struct {
+			UUID, Outcome, Reason string
+			ReceivedAt            time.Time
+		}
+	}
+	if shown, err := a.ask(ctx, cmd, http.MethodPost, path, in, &p); shown || err != nil {
+		return err
+	}
+	out := cmd.OutOrStdout()
+	table := terminal.NewTable(out)
+	table.Row("exports", p.Count)
+	table.Row("oldest", p.Oldest)
+	table.Row("newest", p.Newest)
+	table.Row("expired documents", fmt.Sprintf("of %d exports", p.ExpiredDocuments))
+	takes := time.Duration((p.Count+int64(p.Rate)-1)/int64(p.Rate)) * time.Second
+	table.Row("rate", fmt.Sprintf("%d a second: it takes %s at least", p.Rate, takes))
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	if len(p.Samples) > 0 {
+		fmt.Fprintln(out)
+		table = terminal.NewTable(out, "the oldest", "received", "last delivery", "reason")
+		for _, e := range p.Samples {
+			table.Row(e.UUID, e.ReceivedAt, e.Outcome, e.Reason)
+		}
+		if err := table.Flush(); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintln(cmd.ErrOrStderr(), "Nothing was redelivered: leave out --dry-run to do so.")
+	return nil
+}
+
+// followEvery is how often a redelivery is looked at that a command follows.
+const followEvery = 500 * time.Millisecond
+
+// follow waits until a redelivery has ended, and nothing that it began is on its way any more; or somebody paused it. A
+// person at the terminal sees how far it is. An interrupt ends the wait, not the redelivery.
+func (a *Client) follow(ctx context.Context, w io.Writer, path string, j *redeliveryRow) error {
+	person := terminal.IsTerminal(os.Stderr)
+	for j.State == hiring.RedeliveryRunning || j.State != hiring.RedeliveryPaused && j.Waiting > 0 {
+		if person {
+			fmt.Fprintf(w, "\r\x1b[K%s", j.bar())
+		}
+		if !wait.For(ctx, followEvery) {
+			return fmt.Errorf("the redelivery goes on: hiregate redelivery show %[1]s shows it, and hiregate redelivery "+
+				"cancel %[1]s ends it", j.name())
+		}
+		if err := a.Call(ctx, http.MethodGet, path, nil, j); err != nil && ctx.Err() == nil {
+			return fmt.Errorf("the redelivery goes on, but can't be followed: %w", err)
+		}
+	}
+	if person {
+		fmt.Fprint(w, "\r\x1b[K")
+	}
+	return nil
+}
+
+// bar shows how far a redelivery is, in a line.
+func (j *redeliveryRow) bar() string {
+	const width = 30
+	ended, total := j.Done+j.Failed+j.Skipped, max(j.Total, 1)
+	n := int(min(ended*width/total, width))
+	bar := fmt.Sprintf("[%s%s] %d of %d, %s", strings.Repeat("#", n), strings.Repeat(" ", width-n), ended, j.Total,
+		j.counts())
+	if j.Reason != "" {
+		bar += "; " + terminal.Printable(j.Reason)
+	}
+	return bar
+}

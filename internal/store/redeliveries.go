@@ -1,0 +1,111 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+)
+
+// redeliveries are the jobs, without what became of the deliveries that they began.
+var redeliveries = table[hiring.Redelivery]{"redeliveries", `id, tenant, integration, since, until, mode, outcome, class,
+	status, rate, state, reason, total, skipped, after_id, created_at, updated_at, ended_at`,
+	func(j *hiring.Redelivery) []any {
+		return []any{&j.ID, &j.Tenant, &j.Integration, moment{&j.Since}, moment{&j.Until}, &j.Mode, &j.Outcome, &j.Class,
+			&j.Status, &j.Rate, &j.State, &j.Reason, &j.Total, &j.Skipped, &j.After, moment{&j.CreatedAt},
+			moment{&j.UpdatedAt}, moment{&j.EndedAt}}
+	}}
+
+// InsertRedelivery adds a redelivery that has come to no export yet.
+func (tx *Tx) InsertRedelivery(j *hiring.Redelivery) error {
+	return tx.exec(`INSERT INTO redeliveries (`+redeliveries.columns+`)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)`,
+		j.ID, j.Tenant, j.Integration, micros(j.Since), micros(j.Until), string(j.Mode), string(j.Outcome),
+		string(j.Class), j.Status, j.Rate, string(j.State), j.Reason, j.Total, j.Skipped, j.After, micros(j.CreatedAt),
+		micros(j.UpdatedAt), micros(j.EndedAt))
+}
+
+// Redelivery reads a redelivery, with what became of the deliveries that it began; ErrNotFound when there is none.
+func (db *DB) Redelivery(ctx context.Context, id string) (*hiring.Redelivery, error) {
+	j, err := redeliveries.get(ctx, db, `id = $1`, id)
+	if err != nil {
+		return nil, err
+	}
+	return j, db.countBegun(ctx, j)
+}
+
+// countBegun counts the deliveries that a redelivery began by what became of them.
+func (db *DB) countBegun(ctx context.Context, j *hiring.Redelivery) error {
+	counts, err := queryMap(ctx, db, func(r row) (outcome hiring.Outcome, n int64, err error) {
+		return outcome, n, r.Scan(&outcome, &n)
+	}, `SELECT outcome, count(*) FROM deliveries WHERE redelivery = $1 GROUP BY outcome`, j.ID)
+	for outcome, n := range counts {
+		switch {
+		case outcome == hiring.Delivered:
+			j.Delivered += n
+		case outcome.Final():
+			j.Failed += n
+		default:
+			j.Waiting += n
+		}
+	}
+	return err
+}
+
+// ListRedeliveries lists the redeliveries of a tenant, or of all when it is empty, the newest first, as Redelivery reads
+// them.
+func (db *DB) ListRedeliveries(ctx context.Context, tenant string, p Page) ([]*hiring.Redelivery, string, error) {
+	var c conditions
+	if tenant != "" {
+		c.is("tenant =", tenant)
+	}
+	if p.After != "" {
+		c.is("id <", p.After)
+	}
+	page, next, err := queryPage(ctx, db, redeliveries.scan, func(j *hiring.Redelivery) string { return j.ID }, p.limit(),
+		`SELECT `+redeliveries.columns+` FROM redeliveries`+c.String()+` ORDER BY id DESC`, c.args...)
+	for n := 0; n < len(page) && err == nil; n++ {
+		err = db.countBegun(ctx, page[n])
+	}
+	return page, next, err
+}
+
+// ListRunningRedeliveries lists the IDs of the redeliveries that are running.
+func (db *DB) ListRunningRedeliveries(ctx context.Context) ([]string, error) {
+	return query(ctx, db, scanned[string], `SELECT id FROM redeliveries WHERE state = 'running' ORDER BY id`)
+}
+
+// UpdateRedeliveryState changes the state of a redelivery, and says why. It reports false, and changes nothing, unless
+// it has one of the states from.
+func (tx *Tx) UpdateRedeliveryState(id string, to hiring.RedeliveryState, reason string, now time.Time,
+	from ...hiring.RedeliveryState) (bool, error) {
+	var endedAt time.Time
+	if to.Ended() {
+		endedAt = now
+	}
+	for _, state := range from {
+		changed, err := tx.changed(`UPDATE redeliveries SET state = $1, reason = $2, updated_at = $3, ended_at = $4
+			WHERE id = $5 AND state = $6`, string(to), reason, micros(now), micros(endedAt), id, string(state))
+		if changed || err != nil {
+			return changed, err
+		}
+	}
+	return false, nil
+}
+
+// AdvanceRedelivery notes the last export that a running redelivery came to, and whether it skipped that. It reports
+// false, and changes nothing, when the redelivery is not running any more, or came to that export before.
+func (tx *Tx) AdvanceRedelivery(id string, export int64, skipped bool, now time.Time) (bool, error) {
+	n := 0
+	if skipped {
+		n = 1
+	}
+	return tx.changed(`UPDATE redeliveries SET after_id = $1, skipped = skipped + $2, updated_at = $3
+		WHERE id = $4 AND state = 'running' AND after_id < $1`, export, n, micros(now), id)
+}
+
+// MarkRedelivery notes which redelivery began a delivery.
+func (tx *Tx) MarkRedelivery(id string, export int64, integration string, round int) error {
+	return tx.exec(`UPDATE deliveries SET redelivery = $1 WHERE export_id = $2 AND integration = $3 AND round = $4`,
+		id, export, integration, round)
+}

@@ -1,0 +1,210 @@
+package store_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/inbox"
+	"github.com/hiregate/hiregate/internal/store"
+)
+
+// selectable puts an export into the store that was received minutes after noon, and changes it.
+func selectable(t *testing.T, db *store.DB, key string, minutes int, change func(tx *store.Tx, e *hiring.Export) error) {
+	t.Helper()
+	e := inbox.NewExport("acme", key, []byte("{}"), noon.Add(time.Duration(minutes)*time.Minute))
+	e.ID = hiring.FirstID(e.ReceivedAt) // those of a process rise, whichever test they are of
+	require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error {
+		if _, err := inbox.Insert(tx, e); err != nil {
+			return err
+		}
+		return change(tx, e)
+	}))
+}
+
+// ended dispatches an export to integrations, and ends its delivery to hris in rounds with these outcomes.
+func ended(fault hiring.Class, status int, outcomes ...hiring.Outcome) func(*store.Tx, *hiring.Export) error {
+	return func(tx *store.Tx, e *hiring.Export) error {
+		if err := tx.MarkDispatched(e.ID, 0, e.ReceivedAt, "hris", "crm"); err != nil {
+			return err
+		}
+		for round, outcome := range outcomes {
+			d := hiring.NewDelivery(e, "hris", round, e.ReceivedAt)
+			d.Outcome, d.Fault = outcome, fault
+			if err := tx.UpsertDelivery(d); err != nil {
+				return err
+			}
+			for _, s := range []int{503, status} {
+				a := &hiring.Attempt{DeliveryID: d.ID, StartedAt: e.ReceivedAt, Status: s}
+				if err := tx.InsertAttempt(a); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}
+}
+
+// A selection finds what it says, and nothing that is on its way.
+func TestSelections(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, db *store.DB) {
+		to := func(names ...string) func(*store.Tx, *hiring.Export) error {
+			return func(tx *store.Tx, e *hiring.Export) error { return tx.MarkDispatched(e.ID, 0, e.ReceivedAt, names...) }
+		}
+		const ok, failed, expired = hiring.Delivered, hiring.Failed, hiring.Expired
+		for n, one := range []struct {
+			key    string
+			change func(*store.Tx, *hiring.Export) error
+		}{
+			{"failed", ended(hiring.ClassPartnerFault, 500, failed)},
+			{"data", ended(hiring.ClassDataFault, 422, failed)},
+			{"expired", ended(hiring.ClassPartnerFault, 0, expired)},
+			{"delivered", ended("", 200, ok)},
+			{"redelivered", ended("", 200, failed, ok)},
+			{"again", ended(hiring.ClassPartnerFault, 502, ok, failed)},
+			{"retrying", ended(hiring.ClassPartnerFault, 500, failed, hiring.Retrying)},
+			{"held", ended("", 410, hiring.Held)},
+			{"pending", to("crm", "hris")},
+			{"missing", to("crm")},
+			{"similar", to("crm", "hris-2", "my-hris")},
+			{"nobody", to()},
+			{"waiting", func(*store.Tx, *hiring.Export) error { return nil }},
+			{"refused", func(tx *store.Tx, e *hiring.Export) error { return tx.MarkFault(e.ID, "Temporal refuses it") }},
+			{"erased", func(tx *store.Tx, e *hiring.Export) error {
+				if err := to()(tx, e); err != nil {
+					return err
+				}
+				return tx.EraseNow(e, store.Remainder{}, noon)
+			}},
+			{"elsewhere", ended("", 200, ok)},
+		} {
+			selectable(t, db, one.key, n, one.change)
+		}
+		keys := func(s hiring.Selection) (keys []string) {
+			s.Tenant, s.Integration = "acme", "hris"
+			if s.Since.IsZero() {
+				s.Since = noon
+			}
+			if s.Until.IsZero() {
+				s.Until = noon.Add(15 * time.Minute) // without the last one
+			}
+			preview, err := db.PreviewRedelivery(t.Context(), &s, hiring.Rehost, noon)
+			require.NoError(t, err)
+			for after := int64(0); ; {
+				page, err := db.ListSelected(t.Context(), &s, after, 2)
+				require.NoError(t, err)
+				if len(page) == 0 {
+					require.EqualValues(t, len(keys), preview.Count)
+					return keys
+				}
+				if len(keys) == 0 {
+					require.Equal(t, page[0].ReceivedAt, preview.Oldest)
+				}
+				for _, e := range page {
+					keys, after = append(keys, e.Key), e.ID
+					require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error {
+						_, still, err := tx.LockSelected(&s, e.ID)
+						require.True(t, still)
+						return err
+					}))
+				}
+			}
+		}
+		mode := func(m hiring.RedeliveryMode) hiring.Selection { return hiring.Selection{Mode: m} }
+		with := func(m hiring.RedeliveryMode, change func(*hiring.Selection)) hiring.Selection {
+			s := mode(m)
+			change(&s)
+			return s
+		}
+		for want, s := range map[string]hiring.Selection{
+			"[failed data expired again]":      mode(hiring.RedeliverFailed),
+			"[missing similar nobody refused]": mode(hiring.RedeliverMissing),
+			"[failed data expired delivered redelivered again missing similar nobody refused]": mode(hiring.RedeliverAll),
+			"[expired]":               with(hiring.RedeliverFailed, func(s *hiring.Selection) { s.Outcome = expired }),
+			"[delivered redelivered]": with(hiring.RedeliverAll, func(s *hiring.Selection) { s.Outcome = ok }),
+			"[data]": with(hiring.RedeliverFailed, func(s *hiring.Selection) {
+				s.Class = hiring.ClassDataFault
+			}),
+			"[again]": with(hiring.RedeliverFailed, func(s *hiring.Selection) { s.Status = 502 }),
+			"[data expired]": with(hiring.RedeliverFailed, func(s *hiring.Selection) {
+				s.Since, s.Until = noon.Add(time.Minute), noon.Add(5*time.Minute)
+			}),
+		} {
+			require.Equal(t, want, fmt.Sprint(keys(s)))
+		}
+		s := hiring.Selection{Tenant: "acme", Integration: "hris", Since: noon, Until: noon.Add(time.Hour),
+			Mode: hiring.RedeliverFailed}
+		e, err := db.ExportByKey(t.Context(), "acme", "delivered")
+		require.NoError(t, err)
+		require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error {
+			_, chosen, err := tx.LockSelected(&s, e.ID)
+			require.False(t, chosen)
+			return err
+		}))
+	})
+}
+
+// A redelivery that is not running begins nothing, and none comes to an export twice.
+func TestRedeliveryAdvances(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, db *store.DB) {
+		j := &hiring.Redelivery{ID: "j-1", Rate: 8, State: hiring.RedeliveryRunning, Total: 3, CreatedAt: noon,
+			UpdatedAt: noon, Selection: hiring.Selection{Tenant: "acme", Integration: "hris", Since: noon,
+				Until: noon.Add(time.Hour), Mode: hiring.RedeliverFailed, Class: hiring.ClassDataFault, Status: 422}}
+		require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error { return tx.InsertRedelivery(j) }))
+		read, err := db.Redelivery(t.Context(), "j-1")
+		require.NoError(t, err)
+		require.Equal(t, j, read)
+		advance := func(export int64, skipped bool) (done bool) {
+			require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) (err error) {
+				done, err = tx.AdvanceRedelivery("j-1", export, skipped, noon)
+				return err
+			}))
+			return done
+		}
+		change := func(to hiring.RedeliveryState, from ...hiring.RedeliveryState) (done bool) {
+			require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) (err error) {
+				done, err = tx.UpdateRedeliveryState("j-1", to, "", noon, from...)
+				return err
+			}))
+			return done
+		}
+		require.True(t, advance(7, true))
+		require.False(t, advance(7, false), "it came to the export twice")
+		require.True(t, change(hiring.RedeliveryPaused, hiring.RedeliveryRunning))
+		require.False(t, advance(8, false), "it is paused")
+		running, err := db.ListRunningRedeliveries(t.Context())
+		require.NoError(t, err)
+		require.Empty(t, running)
+		require.True(t, change(hiring.RedeliveryRunning, hiring.RedeliveryPaused))
+		require.True(t, advance(8, false))
+		require.True(t, change(hiring.RedeliveryCancelled, hiring.RedeliveryRunning, hiring.RedeliveryPaused))
+		require.False(t, change(hiring.RedeliveryRunning, hiring.RedeliveryPaused))
+
+		selectable(t, db, "u-1", 0, ended("", 200, hiring.Delivered, hiring.Failed, hiring.Held))
+		e, err := db.ExportByKey(t.Context(), "acme", "u-1")
+		require.NoError(t, err)
+		require.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error {
+			for round := range 3 {
+				if err := tx.MarkRedelivery("j-1", e.ID, "hris", round); err != nil {
+					return err
+				}
+			}
+			return nil
+		}))
+		all, next, err := db.ListRedeliveries(t.Context(), "acme", store.Page{})
+		require.NoError(t, err)
+		require.Empty(t, next)
+		require.Len(t, all, 1)
+		j.State, j.EndedAt, j.After, j.Skipped = hiring.RedeliveryCancelled, noon, 8, 1
+		j.Delivered, j.Failed, j.Waiting = 1, 1, 1
+		require.Equal(t, j, all[0])
+		all, _, err = db.ListRedeliveries(t.Context(), "", store.Page{After: "j-1"})
+		require.NoError(t, err)
+		require.Empty(t, all)
+	})
+}
