@@ -40,6 +40,7 @@ type options struct {
 	ip         net.IP // loopback
 	port       int
 	uiPort     int // 0: no UI
+	metrics    int // port; 0: no metrics
 	namespaces []string
 	attributes map[string]enumspb.IndexedValueType
 	logLevel   string
@@ -79,6 +80,7 @@ func parse(args []string, help io.Writer) (options, error) {
 	f.StringVar(&ip, "ip", "127.0.0.1", "loopback `address` of the frontend and the UI")
 	f.IntVar(&o.port, "port", 7233, "`port` of the frontend (gRPC)")
 	f.IntVar(&o.uiPort, "ui-port", 8233, "`port` of the web UI; 0: no UI")
+	f.IntVar(&o.metrics, "metrics-port", 0, "`port` of the server's metrics, for Prometheus, at /metrics; 0: none")
 	f.StringVar(&o.logLevel, "log-level", "error", "error, warn or info, on standard error")
 	f.BoolVar(&o.lifeline, "lifeline", false, "end at once when standard input reaches its end")
 	f.BoolVar(&o.version, "version", false, "print the version and end")
@@ -122,6 +124,9 @@ func parse(args []string, help io.Writer) (options, error) {
 	}
 	if o.uiPort < 0 || o.uiPort > 65535 {
 		return o, fmt.Errorf("--ui-port %d: want a port from 1 to 65535, or 0 for no UI", o.uiPort)
+	}
+	if o.metrics < 0 || o.metrics > 65535 {
+		return o, fmt.Errorf("--metrics-port %d: want a port from 1 to 65535, or 0 for no metrics", o.metrics)
 	}
 	if o.logLevel != "error" && o.logLevel != "warn" && o.logLevel != "info" {
 		return o, fmt.Errorf("--log-level %s: want error, warn or info", o.logLevel)

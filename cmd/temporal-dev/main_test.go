@@ -217,6 +217,20 @@ func TestUI(t *testing.T) {
 	}
 }
 
+func TestMetrics(t *testing.T) {
+	t.Parallel()
+	free, err := freePorts(1)
+	require.NoError(t, err)
+	serve(t, filepath.Join(t.TempDir(), "temporal.db"), "--metrics-port", strconv.Itoa(free[0]))
+	resp, err := http.Get(fmt.Sprintf("http://127.0.0.1:%d/metrics", free[0]))
+	require.NoError(t, err)
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	require.NoError(t, err)
+	require.Regexp(t, `(?m)^service_requests_total\{.*operation=.*service_name="frontend"`, string(text))
+	require.Regexp(t, `(?m)^persistence_requests_total\{.*operation=`, string(text))
+}
+
 // A web page can have its own name resolve to 127.0.0.1, and ask the UI under that name.
 func TestUIAnswersToLoopbackNamesAlone(t *testing.T) {
 	t.Parallel()
@@ -289,8 +303,9 @@ func TestTakenPort(t *testing.T) {
 	require.NoError(t, err)
 
 	for flag, args := range map[string][]string{
-		"--port":    {"--port", taken, "--ui-port", "0"},
-		"--ui-port": {"--port", strconv.Itoa(free[0]), "--ui-port", taken},
+		"--port":         {"--port", taken, "--ui-port", "0"},
+		"--ui-port":      {"--port", strconv.Itoa(free[0]), "--ui-port", taken},
+		"--metrics-port": {"--port", strconv.Itoa(free[0]), "--ui-port", "0", "--metrics-port", taken},
 	} {
 		p := start(t, append(args, "--db", filepath.Join(t.TempDir(), "temporal.db"))...)
 		require.Equal(t, 1, p.end(t))
@@ -351,6 +366,7 @@ func TestWrongFlags(t *testing.T) {
 		"--ip 0.0.0.0: want a loopback address":    {"--ip", "0.0.0.0"},
 		"--port 0: want a port from 1 to 65535":    {"--port", "0"},
 		"--ui-port 70000: want a port":             {"--ui-port", "70000"},
+		"--metrics-port -1: want a port":           {"--metrics-port", "-1"},
 		"--log-level loud: want":                   {"--log-level", "loud"},
 		"want Name=Type":                           {"--search-attribute", "HiregateTenant"},
 		"a namespace needs a name":                 {"--namespace", ""},

@@ -13,13 +13,23 @@ func checkPorts(o options) error {
 	if err := checkPort(o.frontend(), "--port"); err != nil {
 		return err
 	}
-	if o.uiPort == 0 {
-		return nil
+	taken := map[int]string{o.port: "--port"}
+	for _, more := range []struct {
+		name string
+		port int
+	}{{"--ui-port", o.uiPort}, {"--metrics-port", o.metrics}} {
+		if more.port == 0 {
+			continue
+		}
+		if other, ok := taken[more.port]; ok {
+			return fmt.Errorf("%s and %s are both %d; choose two different ports", other, more.name, more.port)
+		}
+		if err := checkPort(o.address(more.port), more.name); err != nil {
+			return err
+		}
+		taken[more.port] = more.name
 	}
-	if o.uiPort == o.port {
-		return fmt.Errorf("--port and --ui-port are both %d; choose two different ports", o.port)
-	}
-	return checkPort(o.ui(), "--ui-port")
+	return nil
 }
 
 func checkPort(addr, name string) error {

@@ -11,6 +11,7 @@ import (
 	"go.temporal.io/server/common/dynamicconfig"
 	"go.temporal.io/server/common/log"
 	"go.temporal.io/server/common/membership/static"
+	"go.temporal.io/server/common/metrics"
 	"go.temporal.io/server/common/persistence/sql/sqlplugin/sqlite"
 	"go.temporal.io/server/common/primitives"
 	"go.temporal.io/server/temporal"
@@ -58,8 +59,9 @@ var tuning = dynamicconfig.StaticClient{
 	dynamicconfig.EnableServerVersionCheck.Key(): false,
 }
 
-func (o options) frontend() string { return net.JoinHostPort(o.ip.String(), strconv.Itoa(o.port)) }
-func (o options) ui() string       { return net.JoinHostPort(o.ip.String(), strconv.Itoa(o.uiPort)) }
+func (o options) address(port int) string { return net.JoinHostPort(o.ip.String(), strconv.Itoa(port)) }
+func (o options) frontend() string        { return o.address(o.port) }
+func (o options) ui() string              { return o.address(o.uiPort) }
 
 // newConfig describes all four services of a Temporal server in this process. Only the frontend has an address that
 // others know; the rest get free loopback ports.
@@ -74,7 +76,7 @@ func newConfig(o options) (*config.Config, error) {
 	return &config.Config{
 		// Nobody is joined, but twice this long is what the server gives its services to start: 15 s without it, which a
 		// busy machine with a slow disk exceeds.
-		Global: config.Global{Membership: config.Membership{MaxJoinDuration: startTimeout / 2}},
+		Global: config.Global{Membership: config.Membership{MaxJoinDuration: startTimeout / 2}, Metrics: newMetrics(o)},
 		Persistence: config.Persistence{
 			DefaultStore:     sqlite.PluginName,
 			VisibilityStore:  sqlite.PluginName,
@@ -108,6 +110,15 @@ func newConfig(o options) (*config.Config, error) {
 		},
 		PublicClient: config.PublicClient{HostPort: o.frontend()},
 	}, nil
+}
+
+// newMetrics serves the server's metrics; nil: nowhere.
+func newMetrics(o options) *metrics.Config {
+	if o.metrics == 0 {
+		return nil
+	}
+	return &metrics.Config{Prometheus: &metrics.PrometheusConfig{
+		Framework: metrics.FrameworkOpentelemetry, ListenAddress: o.address(o.metrics)}}
 }
 
 // newServer makes the server; Start and Stop are left to the caller. Services find one another through a fixed list

@@ -48,7 +48,7 @@ func main() {
 		"measure nothing but how much a tenant with slow partners delays another one")
 	flag.BoolVar(&b.onPostgres, "postgres", false, "measure a scenario on PostgreSQL")
 	flag.StringVar(&b.only, "scenario", "", "measure nothing but how exports leave: burst, documents, sustained, "+
-		"low, hang or backlog")
+		"low, hang, backlog or costs")
 	flag.IntVar(&b.burstSize, "burst", 20_000, "how many exports are a burst; a quarter of it with documents")
 	flag.DurationVar(&b.sustain, "sustain", 5*time.Minute, "how long exports are sent in the scenario sustained")
 	flag.IntVar(&b.waiting, "waiting", 100_000, "how many exports wait in the scenario backlog")

@@ -30,6 +30,7 @@ var scenarios = map[string]func(b *bench, body, full []byte) error{
 	"sustained": func(b *bench, body, _ []byte) error { return b.sustained(body) },
 	"low":       func(b *bench, body, _ []byte) error { return cmp.Or(b.low(10, body), b.low(40, body)) },
 	"hang":      func(b *bench, body, _ []byte) error { return b.hang(body) },
+	"costs":     func(b *bench, body, _ []byte) error { return b.costs(body) },
 	"backlog":   func(b *bench, body, _ []byte) error { return b.backlog(body) },
 }
 

@@ -73,7 +73,8 @@ func (s *sender) export(tenant string, body []byte, each int) error {
 	return err
 }
 
-func (b *bench) startTemporal() (address string, stop func(), err error) {
+// startTemporal starts a Temporal server, with further flags.
+func (b *bench) startTemporal(flags ...string) (address string, stop func(), err error) {
 	if b.temporal == "" {
 		return "", nil, errors.New("say where temporal-dev is: -temporal-dev bin/temporal-dev (make build makes it)")
 	}
@@ -81,8 +82,8 @@ func (b *bench) startTemporal() (address string, stop func(), err error) {
 		return "", nil, err
 	}
 	_, port, _ := net.SplitHostPort(address)
-	c := exec.Command(b.temporal, "--db", filepath.Join(b.dir, "temporal-"+port+".db"), "--port", port, "--ui-port", "0",
-		"--log-level", "error")
+	c := exec.Command(b.temporal, append(flags, "--db", filepath.Join(b.dir, "temporal-"+port+".db"), "--port", port,
+		"--ui-port", "0", "--log-level", "error")...)
 	if err := c.Start(); err != nil {
 		return "", nil, fmt.Errorf("starting temporal-dev: %w", err)
 	}
