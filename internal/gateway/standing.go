@@ -146,6 +146,12 @@ func stray(at hiring.Place, waiting store.Waiting) *Standing {
 	}
 }
 
+// Waits prepares to say why deliveries of some exports wait, at most store.MaxPage.
+func (r *Runtime) Waits(ctx context.Context, c *config.Config, now time.Time,
+	exports ...*hiring.Export) (*export.Waits, error) {
+	return r.exports.Waits(ctx, c, now, exports)
+}
+
 // measureEvery is how often the gauges of integrations are set, at most.
 const measureEvery = 10 * time.Second
 

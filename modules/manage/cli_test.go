@@ -42,6 +42,7 @@ func TestExportListCommand(t *testing.T) {
 	b := setup(t)
 	e := b.export("acme", "u-1")
 	b.delivery(e, "hris", hiring.Failed, 500, 500)
+	b.status("acme", "crm", store.IntegrationStatus{State: hiring.Configured, UpdatedAt: gatewaytest.Noon})
 	b.delivery(e, "crm", hiring.Retrying, 503)
 	waiting := b.export("globex", "u-2")
 	b.Write(t, func(tx *store.Tx) error {

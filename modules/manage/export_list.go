@@ -54,16 +54,23 @@ func listExports(r *request) ([]any, string, error) {
 		ids[n] = e.ID
 	}
 	deliveries, err := r.db.ListDeliveriesOf(r.Context(), ids)
+	if err != nil {
+		return nil, "", err
+	}
+	waits, err := r.gateway.Runtime.Waits(r.Context(), r.gateway.Config, r.now(), rows...)
+	if err != nil {
+		return nil, "", err
+	}
 	all := make([]any, len(rows))
 	for n, e := range rows {
 		item := r.itemOf(e)
 		written := deliveries[e.ID]
 		for _, d := range append(written, e.Pending(written)...) {
-			item.Deliveries = append(item.Deliveries, deliveryOf(d))
+			item.Deliveries = append(item.Deliveries, waitingOf(e, d, waits))
 		}
 		all[n] = item
 	}
-	return all, numbered(next), err
+	return all, numbered(next), nil
 }
 
 // knownTenant refuses a name that no tenant has, unless there are exports of one that had it.

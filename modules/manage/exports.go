@@ -13,6 +13,7 @@ import (
 	"github.com/hiregate/hiregate/internal/problem"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/webhook"
+	"github.com/hiregate/hiregate/workflows/export"
 )
 
 // exportItem is an export in a list: nothing of the candidate but an id, nothing of what a partner answered.
@@ -27,7 +28,8 @@ type exportItem struct {
 	SHA256       string     `json:"sha256"`
 	Round        int        `json:"round"` // 0 at first; each redelivery or release begins the next
 	Workflow     string     `json:"workflow"`
-	State        string     `json:"state"` // waiting (for Temporal), dispatched or fault, of the current round
+	State        string     `json:"state"`            // waiting (for Temporal), dispatched or fault, of the current round
+	Reason       string     `json:"reason,omitempty"` // why it is waiting
 	DispatchedAt time.Time  `json:"dispatchedAt,omitzero"`
 	Fault        string     `json:"fault,omitempty"`   // why Temporal will never have it
 	Quarantined  bool       `json:"quarantined"`       // it breaks the schema, and goes nowhere before it is released
@@ -83,20 +85,23 @@ type document struct {
 	FetchedAt time.Time            `json:"fetchedAt,omitzero"`
 }
 
+// waiting is the state of an export whose workflow is not started yet.
+const waiting = "waiting"
+
 // stateOf tells where an export is on its way to Temporal.
 func stateOf(e *hiring.Export) string {
 	switch {
 	case e.Fault != "":
 		return "fault"
 	case e.DispatchedAt.IsZero():
-		return "waiting"
+		return waiting
 	}
 	return "dispatched"
 }
 
 func (r *request) itemOf(e *hiring.Export) exportItem {
 	_, configured := r.gateway.Config.Tenant(e.Tenant)
-	return exportItem{
+	item := exportItem{
 		ID: e.Key, Tenant: e.Tenant, Removed: !configured, ReceivedAt: e.ReceivedAt, Candidate: e.CandidateID,
 		Attachments: e.Attachments, Size: e.Size,
 		SHA256: hex.EncodeToString(e.SHA256[:]), Round: e.Round, Workflow: e.WorkflowID, State: stateOf(e),
@@ -104,6 +109,10 @@ func (r *request) itemOf(e *hiring.Export) exportItem {
 		Quarantined: e.Quarantined, Findings: e.Findings, ErasedAt: e.ErasedAt,
 		Deliveries: []delivery{},
 	}
+	if item.State == waiting {
+		item.Reason = r.gateway.Runtime.Dispatcher.Undispatched(e, r.gateway.Config)
+	}
+	return item
 }
 
 func deliveryOf(d *hiring.Delivery) delivery {
@@ -112,6 +121,16 @@ func deliveryOf(d *hiring.Delivery) delivery {
 		Reason:    d.Reason,
 		UpdatedAt: d.UpdatedAt, NextAt: d.NextAt,
 	}
+}
+
+// waitingOf is deliveryOf for a delivery that says what it waits for, if it is not final.
+func waitingOf(e *hiring.Export, d *hiring.Delivery, waits *export.Waits) delivery {
+	shown := deliveryOf(d)
+	if !d.Outcome.Final() {
+		wait := waits.For(e, d)
+		shown.Reason, shown.NextAt = wait.Reason, wait.NextAt
+	}
+	return shown
 }
 
 // export returns the export that the path names, also of a tenant that is removed.
@@ -145,13 +164,17 @@ func findExport(r *request) (any, error) {
 		return nil, err
 	}
 	deliveries = append(deliveries, e.Pending(deliveries)...)
+	waits, err := r.gateway.Runtime.Waits(r.Context(), r.gateway.Config, r.now(), e)
+	if err != nil {
+		return nil, err
+	}
 	detail := exportDetail{exportItem: r.itemOf(e), Deliveries: []deliveryDetail{}, Documents: []document{}}
 	for _, d := range deliveries {
 		attempts, err := r.db.ListAttempts(r.Context(), d.ID)
 		if err != nil {
 			return nil, err
 		}
-		one := deliveryDetail{delivery: deliveryOf(d), History: []attempt{}}
+		one := deliveryDetail{delivery: waitingOf(e, d, waits), History: []attempt{}}
 		for _, a := range attempts {
 			one.History = append(one.History, attempt{
 				Number: a.Number, StartedAt: a.StartedAt, DurationMs: float64(a.Duration.Microseconds()) / 1000, Status: a.Status,

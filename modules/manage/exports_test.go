@@ -20,6 +20,7 @@ func TestShowHasAttemptsAndDocuments(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	e := b.export("acme", "u-1")
+	b.status("acme", "hris", store.IntegrationStatus{State: hiring.Configured, UpdatedAt: gatewaytest.Noon})
 	d := b.delivery(e, "hris", hiring.Retrying, 500)
 	b.Write(t, func(tx *store.Tx) error {
 		d.Attempts = 2

@@ -9,7 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hiregate/hiregate/internal/gateway"
+	"github.com/hiregate/hiregate/internal/gateway/gatewaytest"
 	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/store"
 )
 
 func TestListShowsAllOfAnItem(t *testing.T) {
@@ -17,6 +19,7 @@ func TestListShowsAllOfAnItem(t *testing.T) {
 	b := setup(t)
 	e := b.export("acme", "u-1")
 	b.delivery(e, "hris", hiring.Failed, 500, 500)
+	b.status("acme", "crm", store.IntegrationStatus{State: hiring.Configured, UpdatedAt: gatewaytest.Noon})
 	b.delivery(e, "crm", hiring.Retrying, 503)
 	status, _, answer := b.ask(http.MethodGet, "/v1/exports", "")
 	require.Equal(t, http.StatusOK, status)

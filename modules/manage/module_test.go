@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -66,8 +67,8 @@ func TestAdminEndpoint(t *testing.T) {
 		require.Eventually(t, func() bool {
 			out, err := list()
 			return err == nil &&
-				out == `{"id":"`+step.integration+`","tenant":"acme","name":"`+step.integration+`","state":"not_configured","reason":"VERIFY was not sent yet","attempts":0,`+
-					`"url":"https://hr.acme.example","documents":"rehost","standardWebhooks":false,"inFlight":16,"declared":true}`+"\n"
+				strings.HasPrefix(out, `{"id":"`+step.integration+`","tenant":"acme","name":"`+step.integration+`",`) &&
+				strings.Contains(out, `"state":"not_configured"`) && strings.Count(out, "\n") == 1
 		}, 5*time.Second, 10*time.Millisecond, "%+v", step)
 	}
 }

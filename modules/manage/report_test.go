@@ -87,7 +87,11 @@ func TestReadsOfPeopleAreLogged(t *testing.T) {
 	require.Equal(t, map[string]bool{
 		"/v1/api-keys": true, "/v1/api-keys/{id}": true, "/v1/tenants": true, "/v1/tenants/{tenant}": true,
 		"/v1/integrations": true, "/v1/tenants/{tenant}/integrations": true, "/v1/tenants/{tenant}/integrations/{name}": true,
-		"/v1/tenants/{tenant}/jobs": true, "/v1/tenants/{tenant}/jobs/{id}": true,
+		"/v1/tenants/{tenant}/integrations/{name}/health": true, "/v1/status": true,
+		"/v1/redeliveries": true, "/v1/tenants/{tenant}/redeliveries": true,
+		"/v1/tenants/{tenant}/redeliveries/{id}": true,
+		"/v1/tenants/{tenant}/signatures":        true,
+		"/v1/tenants/{tenant}/jobs":              true, "/v1/tenants/{tenant}/jobs/{id}": true,
 		"/v1/tenants/{tenant}/steps": true, "/v1/tenants/{tenant}/steps/{step}/helper": true,
 		"/v1/tenants/{tenant}/job-applications/{id}/transitions": true,
 		"/v1/oauth-clients": true, "/v1/oauth-clients/{id}": true, "/v1/audit": true, "/v1/sign-in-refusals": true,

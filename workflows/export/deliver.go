@@ -107,8 +107,7 @@ func (a *Activities) step(ctx context.Context, e *hiring.Export, d *hiring.Deliv
 		return a.pauseFor("stopping", workflows.Jittered(5*time.Second)), nil
 	}
 	if e.Quarantined {
-		return a.hold(ctx, e, d, fmt.Sprintf("the export is in quarantine, because its body breaks the schema: "+
-			"release it with hiregate export release %s/%s", e.Tenant, e.Key))
+		return a.hold(ctx, e, d, quarantinedReason(e))
 	}
 	i, ok := c.Integration(d.Tenant, d.Integration)
 	if !ok {
@@ -205,7 +204,18 @@ func (a *Activities) unknown(ctx context.Context, e *hiring.Export, d *hiring.De
 		return a.fail(ctx, e, d, hiring.ClassPartnerFault, removedReason(d.Integration))
 	}
 	// Another node may know it already, or still.
-	return a.hold(ctx, e, d, fmt.Sprintf("integration %s is not in this gateway's configuration", d.Integration))
+	return a.hold(ctx, e, d, unknownReason(d.Integration))
+}
+
+// quarantinedReason is why an export in quarantine is held.
+func quarantinedReason(e *hiring.Export) string {
+	return fmt.Sprintf("the export is in quarantine, because its body breaks the schema: "+
+		"release it with hiregate export release %s/%s", e.Tenant, e.Key)
+}
+
+// unknownReason is why a delivery to an integration that is not configured is held.
+func unknownReason(integration string) string {
+	return fmt.Sprintf("integration %s is not in this gateway's configuration", integration)
 }
 
 // removedReason is why a delivery to an integration that was removed ends.

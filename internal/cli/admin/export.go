@@ -80,6 +80,7 @@ type exportRow struct {
 	Workflow     string        `json:"workflow"`
 	State        string        `json:"state"`
 	DispatchedAt time.Time     `json:"dispatchedAt"`
+	Reason       string        `json:"reason"`
 	Fault        string        `json:"fault"`
 	Quarantined  bool          `json:"quarantined"`
 	ErasedAt     time.Time     `json:"erasedAt"`
@@ -157,6 +158,9 @@ func (e *exportRow) standing() string {
 		last[d.Integration] = d.Outcome
 		if d.Attempts > 1 {
 			last[d.Integration] += fmt.Sprintf(" (%d attempts)", d.Attempts)
+		}
+		if o := hiring.Outcome(d.Outcome); !o.Final() && d.Reason != "" {
+			last[d.Integration] += ": " + d.Reason
 		}
 	}
 	var words []string

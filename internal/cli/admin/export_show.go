@@ -100,6 +100,9 @@ func (e *exportRow) print(w io.Writer) error {
 	table.Row("round", e.Round)
 	table.Row("workflow", e.Workflow)
 	table.Row("state", terminal.State(state))
+	if e.Reason != "" {
+		table.Row("reason", e.Reason)
+	}
 	table.Row("dispatched", e.DispatchedAt)
 	if e.Quarantined {
 		table.Row("quarantine", fmt.Sprintf("it breaks the schema; release it with hiregate export release %s/%s", e.Tenant,

@@ -1,0 +1,139 @@
+package export
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/hiregate/hiregate/internal/config"
+	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/store"
+)
+
+// Wait is why a delivery is not final yet.
+type Wait struct {
+	Reason string    // a sentence for people
+	NextAt time.Time // of the next attempt, or of the next look; zero: somebody has to do something first
+}
+
+// Waits says why deliveries wait. A delivery that waits at a gate leaves no trace in the store, since it comes there
+// again and again: what it waits for is found out when somebody asks, from what is known of its integration.
+type Waits struct {
+	config    *config.Config
+	now       time.Time
+	statuses  store.IntegrationStatuses
+	health    map[hiring.Place]hiring.Health
+	documents map[int64]store.DocumentProgress
+	gate      func(*hiring.Integration) Gate
+}
+
+// Waits prepares to say why deliveries of some exports wait, at most store.MaxPage: three questions for all of them.
+func (a *Activities) Waits(ctx context.Context, c *config.Config, now time.Time,
+	exports []*hiring.Export) (*Waits, error) {
+	w := &Waits{config: c, now: now, gate: a.Gate}
+	var err error
+	if w.statuses, err = a.Store.ListIntegrationStatuses(ctx); err != nil {
+		return nil, err
+	}
+	if w.health, err = a.Store.ListHealth(ctx); err != nil {
+		return nil, err
+	}
+	var ids []int64
+	for _, e := range exports {
+		if e.Attachments > 0 {
+			ids = append(ids, e.ID)
+		}
+	}
+	if len(ids) > 0 {
+		w.documents, err = a.Store.DocumentProgress(ctx, ids)
+	}
+	return w, err
+}
+
+// For says why a delivery of an export that was dispatched is not final, in the order in which step would meet it.
+func (w *Waits) For(e *hiring.Export, d *hiring.Delivery) Wait {
+	i, ok := w.config.Integration(d.Tenant, d.Integration)
+	switch {
+	case e.Quarantined:
+		return Wait{Reason: quarantinedReason(e)}
+	case !ok:
+		return Wait{Reason: unknownReason(d.Integration)}
+	}
+	if status := w.statuses.Of(i); !status.Deliverable(i) {
+		return Wait{Reason: closedReason(i, status)}
+	}
+	if wait, ok := w.forDocuments(e, d, i); ok {
+		return wait
+	}
+	return w.atGate(d, i)
+}
+
+// forDocuments reports whether a delivery waits for its documents.
+func (w *Waits) forDocuments(e *hiring.Export, d *hiring.Delivery, i *hiring.Integration) (Wait, bool) {
+	progress := w.documents[e.ID]
+	here := progress.Fetched + progress.GivenUp
+	if here >= e.Attachments || !w.now.Before(e.DocumentsTill) {
+		return Wait{}, false
+	}
+	mode := cmp.Or(d.Documents, i.Documents)
+	until := e.DocumentsTill
+	switch {
+	case mode == hiring.Inline, e.Origin == hiring.Triggered:
+	case mode == hiring.Rehost && d.Attempts == 0 && w.now.Before(e.DispatchedAt.Add(rehostWait)):
+		until = e.DispatchedAt.Add(rehostWait)
+	default:
+		return Wait{}, false
+	}
+	return Wait{NextAt: until, Reason: fmt.Sprintf("it waits for its documents, until %s at the latest: %d of %d are here",
+		clock(until, w.now), here, e.Attachments)}, true
+}
+
+// atGate is why a delivery waits whose integration may have it.
+func (w *Waits) atGate(d *hiring.Delivery, i *hiring.Integration) Wait {
+	next := d.NextAt
+	if next.Before(w.now) {
+		next = w.now // its turn comes at any moment
+	}
+	gate, health := w.gate(i), w.health[hiring.Place{Tenant: d.Tenant, Integration: d.Integration}]
+	switch {
+	case gate.BreakerOpen:
+		next = later(next, gate.Probe)
+		return Wait{NextAt: next, Reason: fmt.Sprintf("integration %s has failed since %s; next probe %s: %s", i.Name,
+			clock(health.FailingSince, w.now), clock(next, w.now), health.Reason)}
+	case d.Outcome == hiring.Retrying && next.After(w.now):
+		return Wait{NextAt: next, Reason: d.Reason}
+	case health.Failing():
+		return Wait{NextAt: next, Reason: fmt.Sprintf("integration %s has failed since %s; the next attempt is made in "+
+			"its turn: %s", i.Name, clock(health.FailingSince, w.now), health.Reason)}
+	case gate.Full:
+		return Wait{NextAt: next, Reason: fmt.Sprintf("integration %s has as many attempts under way as it takes, %d: it "+
+			"waits for its turn", i.Name, cmp.Or(i.InFlight, hiring.DefaultInFlight))}
+	case d.Outcome == hiring.Held:
+		return Wait{NextAt: next, Reason: fmt.Sprintf("integration %s is configured again: it goes out in a moment",
+			i.Name)}
+	case d.Outcome == hiring.Retrying:
+		return Wait{NextAt: next, Reason: d.Reason}
+	}
+	return Wait{NextAt: next, Reason: "its first attempt is made in a moment, or under way"}
+}
+
+// clock is a time as people say it: with its day where that is another.
+func clock(at, now time.Time) string {
+	at = at.UTC()
+	if at.Truncate(24*time.Hour) == now.UTC().Truncate(24*time.Hour) {
+		return at.Format("15:04:05 MST")
+	}
+	return at.Format("2006-01-02 15:04 MST")
+}
+
+// Undispatched says why an export waits whose workflow is not started.
+func (d *Dispatcher) Undispatched(e *hiring.Export, c *config.Config) string {
+	if _, ok := c.Tenant(e.Tenant); !ok {
+		return "it waits for its tenant, which is not in this gateway's configuration"
+	}
+	if d.away.Load() {
+		return "it waits for Temporal, which does not answer, and goes out once that is back"
+	}
+	return "it waits for Temporal to start its workflow, which happens in a moment"
+}
