@@ -5,9 +5,11 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hiregate/hiregate/internal/gateway/gatewaytest"
 	"github.com/hiregate/hiregate/internal/hiring"
 )
 
@@ -18,11 +20,11 @@ func TestExportEraseCommand(t *testing.T) {
 	b.delivery(b.export("acme", "u-2", about("c 1")), "hris", hiring.Held)
 	b.delivery(b.export("acme", "u-3", about("c 1")), "hris", hiring.Delivered)
 	for want, args := range map[string][]string{
-		"add --yes":           {"acme/a/b"},
-		"takes either":        {"--yes"},
-		"or --tenant and --c": {"acme/a/b", "--tenant", "acme", "--candidate", "c-1", "--yes"},
-		"add --tenant":        {"--candidate", "c-1", "--yes"},
-		"whose export is it":  {"u-2", "--yes"},
+		"add --yes":            {"acme/a/b"},
+		"takes either":         {"--yes"},
+		"or --tenant with --c": {"acme/a/b", "--tenant", "acme", "--candidate", "c-1", "--yes"},
+		"add --tenant":         {"--candidate", "c-1", "--yes"},
+		"whose export is it":   {"u-2", "--yes"},
 	} {
 		_, _, err := b.cli(append([]string{"export", "erase"}, args...)...)
 		require.ErrorContains(t, err, want)
@@ -59,4 +61,49 @@ func TestExportEraseCommandPages(t *testing.T) {
 	require.ErrorContains(t, err, "1 were not erased")
 	require.Equal(t, n+2, strings.Count(out, "\n"), out)
 	require.Equal(t, []string{"acme/held"}, get[listed](b, "/v1/tenants/acme/exports?candidate=c-1").ids())
+}
+
+// Exports of a range are erased, or released, one after the other.
+func TestExportRangeCommands(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	at := func(minutes int, change ...func(*hiring.Export)) func(*hiring.Export) {
+		return func(e *hiring.Export) {
+			e.ReceivedAt = gatewaytest.Noon.Add(time.Duration(minutes) * time.Minute)
+			e.ID = hiring.FirstID(e.ReceivedAt)
+			e.Attachments = 0
+			for _, fn := range change {
+				fn(e)
+			}
+		}
+	}
+	quarantined := func(e *hiring.Export) { e.Quarantined = true }
+	for minute, outcome := range []hiring.Outcome{hiring.Delivered, hiring.Delivered, hiring.Held} {
+		b.delivery(b.export("acme", fmt.Sprint("u-", minute), at(minute)), "hris", outcome)
+	}
+	b.export("acme", "q-3", at(3, quarantined))
+	b.export("acme", "q-4", at(4, quarantined))
+	flags := []string{"--tenant", "acme", "--since", "2026-11-20T12:01:00Z", "--until", "2026-11-20T12:04:00Z"}
+
+	_, _, err := b.cli(append([]string{"export", "release"}, flags[2:]...)...)
+	require.ErrorContains(t, err, "add --tenant")
+	_, _, err = b.cli(append([]string{"export", "release", "acme/q-3"}, flags...)...)
+	require.ErrorContains(t, err, "takes either exports")
+	out, _, err := b.cli(append([]string{"export", "release"}, flags...)...)
+	require.NoError(t, err)
+	require.Contains(t, out, "acme/q-3")
+	require.NotContains(t, out, "acme/q-4")
+	out, _, err = b.cli(append([]string{"export", "release"}, flags...)...)
+	require.ErrorContains(t, err, "no export matches")
+	require.Empty(t, out)
+
+	out, _, err = b.cli(append([]string{"export", "erase", "--yes"}, flags...)...)
+	require.ErrorContains(t, err, "1 were not erased", "u-2 is held")
+	require.Regexp(t, `(?s)^EXPORT .*\nacme/q-3 .*\nacme/u-2 .*\nacme/u-1 `, out)
+	require.NotContains(t, out, "acme/u-0")
+	out, _, err = b.cli(append([]string{"export", "erase", "--yes", "--undelivered", "--cancel"}, flags...)...)
+	require.NoError(t, err)
+	require.Regexp(t, `^EXPORT .*\nacme/u-2 .*\n$`, out)
+	_, _, err = b.cli(append([]string{"export", "erase", "--yes", "--candidate", "c-9"}, flags...)...)
+	require.ErrorContains(t, err, "no export matches")
 }

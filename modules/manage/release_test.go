@@ -168,5 +168,5 @@ func TestExportReleaseCommand(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, `{"round":0,"released":[]}`+"\n", out)
 	_, _, err = b.cli("export", "release")
-	require.ErrorContains(t, err, "export release takes one export")
+	require.ErrorContains(t, err, "export release takes either exports")
 }

@@ -17,8 +17,9 @@ import (
 )
 
 type exportEraseFlags struct {
-	tenant, candidate string
-	cancel, yes       bool
+	exportRange
+	candidate   string
+	cancel, yes bool
 }
 
 // erasure is what the gateway answers of an export that is to be erased.
@@ -31,24 +32,25 @@ type erasure struct {
 func exportErase(a *Client) *cobra.Command {
 	f := new(exportEraseFlags)
 	cmd := &cobra.Command{
-		Use:   "erase (TENANT/UUID… | --tenant TENANT --candidate ID)",
+		Use:   "erase (TENANT/UUID… | --tenant TENANT [--candidate ID] [--since TIME] [--until TIME] [--undelivered])",
 		Short: "Erases what exports hold of their candidate, for good",
 		Long: `Erases what exports hold of their candidate: those that are named, or all of a tenant's that are
-about a candidate. The body goes, as it came and as it went out, with the documents and what the
-receivers answered; that there was an export, and what became of it, stays. It can't be undone, so
-it takes --yes.
+about a candidate, or were received in a range of time. The body goes, as it came and as it went
+out, with the documents and what the receivers answered; that there was an export, and what became
+of it, stays. It can't be undone, so it takes --yes.
 
 What is held, in quarantine, on its way or waiting is refused, unless --cancel ends it first. What
 the tenant itself keeps of a candidate, and their job applications, are deleted through the
 management API.`,
 		Example: `  hiregate export erase acme/6f1c0f1e-5d0e-4a57-9f0b-0c6f3f2b7a11 --yes
   hiregate export list --tenant acme --candidate c-1
-  hiregate export erase --tenant acme --candidate c-1 --cancel --yes`,
+  hiregate export erase --tenant acme --candidate c-1 --cancel --yes
+  hiregate export erase --tenant acme --since 7d --until 6d --yes`,
 		RunE: interruptible(func(ctx context.Context, cmd *cobra.Command, args []string) error {
 			switch {
-			case len(args) == 0 && f.candidate == "", len(args) > 0 && f.candidate != "":
+			case (len(args) == 0) == (f.candidate == "" && !f.chosen()):
 				return errors.New("export erase takes either exports, such as: hiregate export erase " +
-					"acme/6f1c0f1e-5d0e-4a57-9f0b-0c6f3f2b7a11 --yes; or --tenant and --candidate")
+					"acme/6f1c0f1e-5d0e-4a57-9f0b-0c6f3f2b7a11 --yes; or --tenant with --candidate or --since")
 			case f.candidate != "" && f.tenant == "":
 				return errors.New("--candidate is an id within a tenant: add --tenant")
 			case !f.yes:
@@ -72,7 +74,7 @@ management API.`,
 		}),
 	}
 	fl := cmd.Flags()
-	fl.StringVar(&f.tenant, "tenant", "", "the tenant of the candidate")
+	f.exportRange.add(cmd, "erase")
 	fl.StringVar(&f.candidate, "candidate", "", "erase all exports about the candidate with this id")
 	fl.BoolVar(&f.cancel, "cancel", false, "end first what is held, in quarantine, on its way or waiting")
 	fl.BoolVar(&f.yes, "yes", false, "erase: it can't be undone")
@@ -89,28 +91,40 @@ type erasing struct {
 }
 
 func (e *erasing) run(ctx context.Context, f *exportEraseFlags, exports []string) error {
+	if f.chosen() {
+		query := url.Values{}
+		if f.candidate != "" {
+			query.Set("candidate", f.candidate)
+		}
+		return e.eachExport(ctx, &f.exportRange, query, func(uuid string) error { return e.one(ctx, f.tenant+"/"+uuid) })
+	}
 	if f.candidate != "" {
 		return e.candidate(ctx, f.tenant, f.candidate)
 	}
 	for _, arg := range exports {
-		path, name, err := exportOf(arg)
-		if err != nil {
-			return err
-		}
-		tenant, uuid, _ := strings.Cut(name, "/")
-		var raw json.RawMessage
-		err = e.Call(ctx, http.MethodPost, path+"/erase", e.in, &raw)
-		if refused := new(Refusal); errors.As(err, &refused) && refused.Status == http.StatusConflict {
-			raw, err = json.Marshal(map[string]string{"id": uuid, "refused": refused.Error()})
-		}
-		if err != nil {
-			return err
-		}
-		if err := e.show(tenant, raw); err != nil {
+		if err := e.one(ctx, arg); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// one erases the export that is named.
+func (e *erasing) one(ctx context.Context, named string) error {
+	path, name, err := exportOf(named)
+	if err != nil {
+		return err
+	}
+	tenant, uuid, _ := strings.Cut(name, "/")
+	var raw json.RawMessage
+	err = e.Call(ctx, http.MethodPost, path+"/erase", e.in, &raw)
+	if refused := new(Refusal); errors.As(err, &refused) && refused.Status == http.StatusConflict {
+		raw, err = json.Marshal(map[string]string{"id": uuid, "refused": refused.Error()})
+	}
+	if err != nil {
+		return err
+	}
+	return e.show(tenant, raw)
 }
 
 // candidate erases all exports about a candidate, page by page.
