@@ -273,7 +273,11 @@ func inside(t *testing.T, folder string, config []byte) []byte {
 	for _, path := range secretFile.FindAllStringSubmatch(text, -1) {
 		require.Contains(t, path[1], folder)
 		require.NoError(t, os.MkdirAll(filepath.Dir(path[1]), 0o700))
-		require.NoError(t, os.WriteFile(path[1], []byte("the secret of "+filepath.Base(path[1])+"\n"), 0o600))
+		content := "the secret of " + filepath.Base(path[1])
+		if strings.HasSuffix(path[1], "seal-key") {
+			content = "the secret that secrets are sealed with"
+		}
+		require.NoError(t, os.WriteFile(path[1], []byte(content+"\n"), 0o600))
 	}
 	return []byte(text)
 }

@@ -14,7 +14,13 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-const composeFile = "../docker-compose.yml"
+// The compose files, each with its example of what it has to be told, and the Caddyfile of its gateway.
+var composeFiles = map[string]struct{ example, caddyfile string }{
+	"../docker-compose.yml": {"env.example", "service.Caddyfile"},
+	"partner-compose.yml":   {"partner.env.example", "five-clients.Caddyfile"},
+}
+
+const serviceFile = "../docker-compose.yml"
 
 type composition struct {
 	Services map[string]struct {
@@ -30,11 +36,21 @@ type composition struct {
 	Volumes map[string]any
 }
 
-func compose(t *testing.T) (c composition) {
+func compose(t *testing.T, file string) (c composition) {
 	t.Helper()
-	require.NoError(t, yaml.Unmarshal(read(t, composeFile), &c))
+	require.NoError(t, yaml.Unmarshal(read(t, file), &c))
 	require.Greater(t, len(c.Services), 6)
 	return c
+}
+
+// eachCompose runs a test for each compose file.
+func eachCompose(t *testing.T, test func(t *testing.T, file string)) {
+	for file := range composeFiles {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			t.Parallel()
+			test(t, file)
+		})
+	}
 }
 
 var (
@@ -45,23 +61,27 @@ var (
 // docker-compose takes the file once everything in env.example has a value, and names what is missing otherwise.
 func TestComposeIsValidOnceEverythingIsSet(t *testing.T) {
 	t.Parallel()
+	eachCompose(t, validOnceEverythingIsSet)
+}
+
+func validOnceEverythingIsSet(t *testing.T, file string) {
 	var names []string
-	for _, found := range example.FindAllStringSubmatch(string(read(t, "env.example")), -1) {
+	for _, found := range example.FindAllStringSubmatch(string(read(t, composeFiles[file].example)), -1) {
 		require.Empty(t, found[2], "%s has a default", found[1])
 		names = append(names, found[1])
 	}
 	require.Greater(t, len(names), 4)
 	asked := map[string]bool{}
-	for _, found := range mandatory.FindAllStringSubmatch(string(read(t, composeFile)), -1) {
+	for _, found := range mandatory.FindAllStringSubmatch(string(read(t, file)), -1) {
 		asked[found[1]] = true
 	}
-	require.Len(t, asked, len(names), "env.example does not list what docker-compose.yml asks for")
+	require.Len(t, asked, len(names), "the example does not list what the compose file asks for")
 
-	out, err := config(t, names)
+	out, err := config(t, file, names)
 	require.NoError(t, err, out)
 	for n, name := range names {
 		require.True(t, asked[name], name)
-		out, err = config(t, append(append([]string{}, names[:n]...), names[n+1:]...))
+		out, err = config(t, file, append(append([]string{}, names[:n]...), names[n+1:]...))
 		require.Error(t, err, "%s is not needed", name)
 		require.Contains(t, out, name)
 		require.Contains(t, out, "say ", "nobody says what to set")
@@ -69,11 +89,11 @@ func TestComposeIsValidOnceEverythingIsSet(t *testing.T) {
 }
 
 // config runs docker-compose config with these variables set.
-func config(t *testing.T, names []string) (out string, err error) {
+func config(t *testing.T, file string, names []string) (out string, err error) {
 	t.Helper()
 	env := filepath.Join(t.TempDir(), "env")
 	require.NoError(t, os.WriteFile(env, []byte(strings.Join(names, "=dummy\n")+"=dummy\n"), 0o600))
-	cmd := exec.Command(program(t, "docker-compose"), "--file", composeFile, "--env-file", env, "config", "--quiet")
+	cmd := exec.Command(program(t, "docker-compose"), "--file", file, "--env-file", env, "config", "--quiet")
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir()}
 	raw, err := cmd.CombinedOutput()
 	return string(raw), err
@@ -86,7 +106,11 @@ var (
 
 func TestServices(t *testing.T) {
 	t.Parallel()
-	c := compose(t)
+	eachCompose(t, services)
+}
+
+func services(t *testing.T, file string) {
+	c := compose(t, file)
 	used := map[string]bool{}
 	for name, s := range c.Services {
 		if s.Build == nil {
@@ -109,9 +133,11 @@ func TestServices(t *testing.T) {
 		}
 		for _, volume := range s.Volumes {
 			source, _, _ := strings.Cut(volume, ":")
-			if strings.HasPrefix(source, "./") {
-				_, err := os.Stat(filepath.Join("..", source))
-				require.NoError(t, err)
+			if strings.HasPrefix(source, ".") {
+				if source != "./secrets" { // which whoever runs it makes
+					_, err := os.Stat(filepath.Join(filepath.Dir(file), source))
+					require.NoError(t, err)
+				}
 				require.True(t, strings.HasSuffix(volume, ":ro"), volume)
 			} else {
 				require.Contains(t, c.Volumes, source)
@@ -127,25 +153,38 @@ func TestServices(t *testing.T) {
 // the former one was mounted and not its folder.
 func TestGatewayCaddyfile(t *testing.T) {
 	t.Parallel()
-	gateway := compose(t).Services["gateway"]
+	eachCompose(t, gatewayCaddyfile)
+}
+
+func gatewayCaddyfile(t *testing.T, file string) {
+	gateway := compose(t, file).Services["gateway"]
 	at := slices.Index(gateway.Command, "--config")
 	require.NotEqual(t, -1, at, "the gateway is not told where its Caddyfile is")
-	folder, file := path.Split(gateway.Command[at+1])
-	require.Contains(t, gateway.Volumes, "./caddyfile:"+path.Clean(folder)+":ro")
-	require.FileExists(t, filepath.Join("..", "caddyfile", file))
+	folder, name := path.Split(gateway.Command[at+1])
+	require.Equal(t, composeFiles[file].caddyfile, name)
+	mounted := slices.ContainsFunc(gateway.Volumes, func(v string) bool {
+		return strings.HasSuffix(v, "./caddyfile:"+path.Clean(folder)+":ro")
+	})
+	require.True(t, mounted, gateway.Volumes)
 }
 
 // Caddy tells browsers to come by HTTP/3 next time, which is UDP.
 func TestHTTP3(t *testing.T) {
 	t.Parallel()
-	require.Subset(t, compose(t).Services["gateway"].Ports, []string{"443:443", "443:443/udp"})
+	eachCompose(t, func(t *testing.T, file string) {
+		require.Subset(t, compose(t, file).Services["gateway"].Ports, []string{"443:443", "443:443/udp"})
+	})
 }
 
 // What the gateway is told, its Caddyfile asks for, and the other way round.
 func TestGatewayVariables(t *testing.T) {
 	t.Parallel()
-	caddyfile := string(read(t, "../caddyfile/service.Caddyfile"))
-	told := compose(t).Services["gateway"].Environment
+	eachCompose(t, gatewayVariables)
+}
+
+func gatewayVariables(t *testing.T, file string) {
+	caddyfile := string(read(t, filepath.Join("../caddyfile", composeFiles[file].caddyfile)))
+	told := compose(t, file).Services["gateway"].Environment
 	for name := range told {
 		require.Regexp(t, `\{(\$|env\.)`+name+`[:}]`, caddyfile)
 	}
@@ -168,4 +207,20 @@ func program(t *testing.T, name string) string {
 	path, err := exec.LookPath(name)
 	require.NoError(t, err, "run make deps: this test needs %s", name)
 	return path
+}
+
+// What both compose files run is run in the same way.
+func TestBothComposeFilesAgree(t *testing.T) {
+	t.Parallel()
+	service, partner := compose(t, serviceFile).Services, compose(t, "partner-compose.yml").Services
+	for name, s := range partner {
+		require.Equal(t, service[name].Image, s.Image, name)
+		require.Equal(t, service[name].Healthcheck, s.Healthcheck, name)
+		if name != "gateway" {
+			require.Equal(t, service[name].Command, s.Command, name)
+			require.Equal(t, service[name].Ports, s.Ports, name)
+		}
+	}
+	require.Equal(t, "hiregate", partner["temporal"].Environment["DEFAULT_NAMESPACE"])
+	require.Contains(t, string(read(t, "../caddyfile/five-clients.Caddyfile")), "namespace hiregate\n")
 }

@@ -74,7 +74,7 @@ func TestAlertsReachAReceiver(t *testing.T) {
 		}
 	}
 	require.NoError(t, yaml.Unmarshal(read(t, "alertmanager/alertmanager.yml"), &manager))
-	service := compose(t).Services["alertmanager"]
+	service := compose(t, serviceFile).Services["alertmanager"]
 	receivers := map[string]bool{}
 	for _, receiver := range manager.Receivers {
 		require.NotEmpty(t, receiver.Webhooks, receiver.Name)

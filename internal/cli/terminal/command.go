@@ -59,15 +59,15 @@ func FlagError(cmd *cobra.Command, err error) error {
 func Path(cmd *cobra.Command) string { return strings.TrimPrefix(cmd.CommandPath(), "hiregate ") }
 
 // Nearest returns the name that was probably meant by a word: the one with the fewest characters to change, two of them
-// at most, or one that begins with the word. Empty: there is none.
+// at most and less than half of the word, or one that begins with the word. Empty: there is none.
 func Nearest(word string, names []string) string {
 	meant, least := "", 3
 	for _, name := range names {
 		n := distance(word, name)
 		if len(word) > 2 && strings.HasPrefix(name, word) {
-			n = min(n, 2)
+			n = min(n, 1)
 		}
-		if n < least && n < len(word) {
+		if n < least && 2*n < len(word) {
 			meant, least = name, n
 		}
 	}

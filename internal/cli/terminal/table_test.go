@@ -92,7 +92,7 @@ func TestNearest(t *testing.T) {
 	flags := []string{"tenant", "integration", "outcome", "since", "json", "all"}
 	for word, want := range map[string]string{
 		"tenat": "tenant", "tenants": "tenant", "integ": "integration", "sinse": "since", "oucome": "outcome",
-		"jsno": "json", "al": "all", "x": "", "candidate": "", "": "",
+		"jsn": "json", "stop": "", "al": "", "x": "", "candidate": "", "": "",
 	} {
 		require.Equal(t, want, Nearest(word, flags), word)
 	}
