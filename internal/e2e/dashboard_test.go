@@ -78,8 +78,8 @@ func TestDashboardsAndAlerts(t *testing.T) {
 type prometheus struct{ address string }
 
 // startPrometheus runs Debian's Prometheus with the configuration of deploy/prometheus, in which only addresses and
-// intervals are changed.
-func startPrometheus(t *testing.T, s *system) *prometheus {
+// intervals are changed. In the rules, each of the texts in pairs is replaced by the one that follows it.
+func startPrometheus(t *testing.T, s *system, pairs ...string) *prometheus {
 	t.Helper()
 	program, err := exec.LookPath("prometheus")
 	require.NoError(t, err, "run make deps: this test needs Prometheus")
@@ -99,7 +99,8 @@ func startPrometheus(t *testing.T, s *system) *prometheus {
 	}
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "prometheus.yml"), []byte(config), 0o600))
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "alerts.yml"), rules, 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "alerts.yml"),
+		[]byte(strings.NewReplacer(pairs...).Replace(string(rules))), 0o600))
 	server := start(t, nil, program, "--config.file="+filepath.Join(dir, "prometheus.yml"),
 		"--storage.tsdb.path="+filepath.Join(dir, "data"),
 		"--web.listen-address="+at, "--log.level=warn")
