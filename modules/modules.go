@@ -47,6 +47,7 @@ func directive(name string, parse httpcaddyfile.UnmarshalHandlerFunc) {
 // noOptions refuses whatever follows a directive that takes no options, with a sentence.
 func noOptions(h httpcaddyfile.Helper, sentence string) error {
 	h.Next()
+	gateway.Note(h)
 	if h.NextArg() || h.NextBlock(0) {
 		return h.Err(sentence)
 	}

@@ -58,6 +58,14 @@ func (h *ExportReceiver) Provision(ctx caddy.Context) error {
 	return nil
 }
 
+// TenantSegment is the segment of the path that has the tenant; false: a query parameter has it.
+func (h *ExportReceiver) TenantSegment() (int, bool) {
+	if h.TenantFrom.Segment == nil {
+		return 0, false
+	}
+	return *h.TenantFrom.Segment, true
+}
+
 // ServeHTTP implements caddyhttp.MiddlewareHandler. It answers every request itself.
 func (h *ExportReceiver) ServeHTTP(w http.ResponseWriter, r *http.Request, _ caddyhttp.Handler) error {
 	return serve(h.receiver.Gateway, &h.receiver, w, r)

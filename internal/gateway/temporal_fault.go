@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"strings"
 
 	"go.temporal.io/api/serviceerror"
@@ -25,9 +26,11 @@ func (f *TemporalFault) Unwrap() error { return f.cause }
 // errNoWorkers is while Temporal answers and the workers are being started.
 var errNoWorkers = &TemporalFault{"the workers that deliver are not started yet", errors.New("no workers")}
 
+const noAnswer = "Temporal does not answer"
+
 // temporalFault tells from an error of Temporal's client why it can't be used.
 func temporalFault(err error, namespace string) *TemporalFault {
-	reason := "Temporal does not answer"
+	reason := noAnswer
 	switch code, text := serviceerror.ToStatus(err).Code(), err.Error(); {
 	case code == codes.NotFound:
 		reason = fmt.Sprintf("namespace %s does not exist in Temporal: create it, or correct the option namespace of "+
@@ -52,6 +55,20 @@ func describeNamespace(ctx context.Context, c client.Client, namespace string) e
 		return temporalFault(err, namespace)
 	}
 	return nil
+}
+
+// Namespace asks Temporal for the namespace. The error is a *TemporalFault; it is nil as well while Temporal is away.
+func (r *Runtime) Namespace(ctx context.Context) error {
+	c, err := new(net.Dialer).DialContext(ctx, "tcp", r.Settings.Temporal)
+	if err != nil {
+		return nil // the client would ask again and again
+	}
+	c.Close()
+	err = describeNamespace(ctx, r.client, r.Settings.Namespace)
+	if fault := new(TemporalFault); errors.As(err, &fault) && fault.Reason == noAnswer {
+		return nil
+	}
+	return err
 }
 
 // TemporalReady returns a *TemporalFault when Temporal does not answer, or our workers do not poll it.

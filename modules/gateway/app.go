@@ -67,7 +67,8 @@ type App struct {
 	Tenants []Tenant `json:"tenants,omitempty"`
 
 	gateway    gateway.Gateway
-	places     []place          // of placeholders, where they are known
+	places     known // in the Caddyfile, where they are known
+	ctx        caddy.Context
 	security   gateway.Security // of the connection to Temporal
 	databaseID string
 	database   *gateway.Database
@@ -91,7 +92,7 @@ var (
 // Provision validates the configuration and takes references to what is shared. It changes no file and opens no
 // connection.
 func (a *App) Provision(ctx caddy.Context) error {
-	a.log = ctx.Logger()
+	a.log, a.ctx = ctx.Logger(), ctx
 	if err := metrics.Register(ctx.GetMetricsRegistry()); err != nil {
 		return fmt.Errorf("registering metrics: %w", err)
 	}
@@ -261,6 +262,7 @@ func (a *App) Start() error {
 		return err
 	}
 	a.gateway.Push()
+	a.warnOfLosses(a.ctx)
 	for _, t := range a.gateway.Config.Tenants {
 		if len(t.Integrations) == 0 {
 			a.log.Warn("a tenant has no integration: its exports are stored and delivered to nobody",
@@ -279,6 +281,7 @@ func (a *App) Stop() error {
 // Cleanup releases what Provision took.
 func (a *App) Cleanup() error {
 	var errs []error
+	a.warnAfterValidation(a.ctx)
 	if a.claimed {
 		_, err := admins.Delete(a.admin)
 		errs = append(errs, err)

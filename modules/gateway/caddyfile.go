@@ -79,6 +79,9 @@ func ParseOption(d *caddyfile.Dispenser, existing any) (any, error) {
 // note keeps the lines of the placeholders in a block, for the error when one has no value.
 func note(d caddyfile.Dispenser) {
 	for d.Next() {
+		if d.Val() == "public_url" || d.Val() == "temporal" {
+			notePlace(d.Val(), d.File(), d.Line())
+		}
 		notePlaces(d.Val(), d.File(), d.Line())
 	}
 }
@@ -105,6 +108,7 @@ func written(h httpcaddyfile.Helper) (app App) {
 func Options(h httpcaddyfile.Helper, example string, each func(option string, args []string) error) error {
 	note(*h.Dispenser)
 	h.Next() // the directive's name
+	Note(h)
 	if h.NextArg() {
 		return h.Err(example)
 	}
@@ -122,12 +126,23 @@ func Options(h httpcaddyfile.Helper, example string, each func(option string, ar
 	return nil
 }
 
+// Note keeps where the present word stands, the name of a directive.
+func Note(h httpcaddyfile.Helper) { notePlace(h.Val(), h.File(), h.Line()) }
+
 // parser reads the block. Some checks need the whole of it, as what egress allows; they wait for its end, and still
 // name the line they are about.
 type parser struct {
 	*caddyfile.Dispenser
-	app   App
-	later []func() error
+	app        App
+	later      []func() error
+	incomplete []error // what lacks options; all of it is named at once
+}
+
+// complete notes that what begins at a place lacks options, if it does.
+func (p *parser) complete(head caddyfile.Dispenser, err error) {
+	if err != nil {
+		p.incomplete = append(p.incomplete, head.WrapErr(err))
+	}
 }
 
 // atEnd runs a check at the end of the block; its error names the present line.
@@ -150,8 +165,9 @@ func (p *parser) option() error {
 	if err := p.block(p.line, "egress", "tenant"); err != nil {
 		return err
 	}
-	if err := p.app.complete(); err != nil {
-		return head.WrapErr(err)
+	p.complete(head, p.app.complete())
+	if err := errors.Join(p.incomplete...); err != nil {
+		return err
 	}
 	for _, check := range p.later {
 		if err := check(); err != nil {
@@ -331,9 +347,7 @@ func (p *parser) tenant() (err error) {
 	if err := p.block(func() error { return p.tenantLine(&t) }, "secret", "integration"); err != nil {
 		return err
 	}
-	if err := t.complete(); err != nil {
-		return head.WrapErr(err)
-	}
+	p.complete(head, t.complete())
 	p.app.Tenants = append(p.app.Tenants, t)
 	return nil
 }
@@ -384,9 +398,7 @@ func (p *parser) integration(t *Tenant) (err error) {
 	if err := p.block(func() error { return p.integrationLine(&i) }); err != nil {
 		return err
 	}
-	if err := i.complete(); err != nil {
-		return head.WrapErr(err)
-	}
+	p.complete(head, i.complete())
 	t.Integrations = append(t.Integrations, i)
 	return nil
 }

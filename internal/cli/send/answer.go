@@ -26,7 +26,7 @@ type answer struct {
 	SentAt            time.Time         `json:"sentAt"`
 	Millis            float64           `json:"millis"`
 	Status            int               `json:"status,omitempty"` // absent: no answer came
-	Accepted          bool              `json:"accepted"`         // 2xx; for VERIFY exactly 200
+	Accepted          bool              `json:"accepted"`         // 2xx with a receipt; for VERIFY exactly 200
 	Receipt           string            `json:"receipt,omitempty"`
 	RetryAfterSeconds float64           `json:"retryAfterSeconds,omitempty"`
 	Message           string            `json:"message,omitempty"` // what a refusal said
@@ -41,8 +41,8 @@ type answer struct {
 const maxMessage = 300
 
 // newAnswer makes a line of the answer to a delivery. It shows the receiver's body where that gives a reason; a
-// receiver that is not hiregate may answer anything or nothing.
-func newAnswer(d webhook.Delivery, got webhook.Answer, err error, timeout time.Duration) *answer {
+// receiver that is not hiregate may answer anything or nothing. any2xx: a receiver need not give a receipt.
+func newAnswer(d webhook.Delivery, got webhook.Answer, err error, timeout time.Duration, any2xx bool) *answer {
 	a := &answer{
 		Kind: "answer", Event: d.Event, UUID: string(d.UUID), SentAt: got.Started.UTC(), Millis: millis(got.Duration),
 		Status: got.Status, RetryAfterSeconds: got.RetryAfter.Seconds(), took: got.Duration,
@@ -69,6 +69,12 @@ func newAnswer(d webhook.Delivery, got webhook.Answer, err error, timeout time.D
 	// Any shape is fine; what fits is used.
 	_ = json.Unmarshal(got.Head, &known)
 	a.Receipt, a.Findings = known.Receipt, known.Findings
+	if d.Event != webhook.EventVerify && a.Accepted && a.Receipt == "" && !any2xx {
+		a.Accepted = false
+		a.Message = "there is no receipt in the answer, so no gateway stored the export: check the path in the URL " +
+			"(Caddy answers an unknown one with 200), or add --any-2xx if the receiver is no gateway"
+		return a
+	}
 	switch {
 	case got.Acknowledged():
 		if !a.Accepted {

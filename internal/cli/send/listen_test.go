@@ -25,7 +25,7 @@ func TestExportWithDocumentsReachesThePartner(t *testing.T) {
 	folder := t.TempDir()
 	receiver := listen(t, "--save", folder)
 	text := []byte(strings.Repeat("licensed. ", 1000))
-	out, _, err := send(t, receiver.url+"/acme/hooks", "--secret", secret, "--payload", fullExport,
+	out, _, err := sendToPartner(t, receiver.url+"/acme/hooks", "--secret", secret, "--payload", fullExport,
 		"--document", clitest.File(t, "zoe-odegard.pdf", clitest.PDF), "--document", clitest.File(t, "licence.txt", text))
 	require.NoError(t, err)
 	require.Regexp(t, `^200 OK in \d`, out)
@@ -76,7 +76,7 @@ func withoutSince(c partner.Counts) partner.Counts {
 func TestFilesAreServedInTurn(t *testing.T) {
 	t.Parallel()
 	receiver := listen(t)
-	out, _, err := send(t, receiver.url+"/in?client=globex", "--secret", secret, "--payload", fullExport,
+	out, _, err := sendToPartner(t, receiver.url+"/in?client=globex", "--secret", secret, "--payload", fullExport,
 		"--document", clitest.File(t, "resume.pdf", clitest.PDF), "--json")
 	require.NoError(t, err)
 	e := receiver.entries("export", 1)[0]
@@ -93,7 +93,8 @@ func TestMinimalExportHasAnAttachmentForEachDocument(t *testing.T) {
 	t.Parallel()
 	receiver := listen(t)
 	path := clitest.File(t, "a.pdf", clitest.PDF)
-	out, _, err := send(t, receiver.url+"/acme", "--secret", secret, "--document", path, "--document", path, "--document",
+	out, _, err := sendToPartner(t, receiver.url+"/acme",
+		"--secret", secret, "--document", path, "--document", path, "--document",
 		path)
 	require.NoError(t, err)
 	require.Contains(t, out, "(3 of 3)")
@@ -103,7 +104,8 @@ func TestMinimalExportHasAnAttachmentForEachDocument(t *testing.T) {
 func TestSenderSaysWhichDocumentsNobodyFetched(t *testing.T) {
 	t.Parallel()
 	receiver := listen(t, "--no-download")
-	out, _, err := send(t, receiver.url+"/acme", "--secret", secret, "--document", clitest.File(t, "a.pdf", clitest.PDF),
+	out, _, err := sendToPartner(t, receiver.url+"/acme",
+		"--secret", secret, "--document", clitest.File(t, "a.pdf", clitest.PDF),
 		"--wait", "20ms")
 	require.NoError(t, err)
 	require.Contains(t, out, "Only 0 of 1 documents were fetched within 20ms; the sender is gone.")
@@ -120,7 +122,7 @@ func TestWaitingForDocumentsCanBeInterrupted(t *testing.T) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		out, _, err = sendIn(t, ctx, receiver.url+"/acme", "--secret", secret, "--document",
+		out, _, err = sendIn(t, ctx, receiver.url+"/acme", "--secret", secret, "--any-2xx", "--document",
 			clitest.File(t, "a.pdf", clitest.PDF), "--wait", "1h")
 	}()
 	require.Never(t, func() bool {
@@ -140,7 +142,7 @@ func TestWaitingForDocumentsCanBeInterrupted(t *testing.T) {
 func TestWrongSecret(t *testing.T) {
 	t.Parallel()
 	receiver := listen(t)
-	out, _, err := send(t, receiver.url+"/acme", "--secret", "another", "--document",
+	out, _, err := sendToPartner(t, receiver.url+"/acme", "--secret", "another", "--document",
 		clitest.File(t, "a.pdf", clitest.PDF))
 	require.EqualError(t, err, "1 of 1 were not acknowledged")
 	require.Regexp(t, `^401 Unauthorized: the receiver does not take the signature; check --secret in `, out)
@@ -165,7 +167,7 @@ func TestWrongPath(t *testing.T) {
 func TestVerify(t *testing.T) {
 	t.Parallel()
 	receiver := listen(t)
-	out, _, err := send(t, receiver.url+"/acme", "--secret", secret, "--event", "verify")
+	out, _, err := sendToPartner(t, receiver.url+"/acme", "--secret", secret, "--event", "verify")
 	require.NoError(t, err)
 	require.Regexp(t, `^200 OK in `, out)
 	require.NotContains(t, out, "uuid")
@@ -182,12 +184,12 @@ func TestVerify(t *testing.T) {
 func TestVerifyWantsExactly200(t *testing.T) {
 	t.Parallel()
 	receiver := listen(t, "--verify-status", "201")
-	out, _, err := send(t, receiver.url+"/acme", "--secret", secret, "--event", "VERIFY")
+	out, _, err := sendToPartner(t, receiver.url+"/acme", "--secret", secret, "--event", "VERIFY")
 	require.EqualError(t, err, "1 of 1 were not acknowledged")
 	require.Contains(t, out, "201 Created: VERIFY wants exactly 200")
 	require.Equal(t, 201, receiver.entries("verify", 1)[0].Status)
 
-	_, _, err = send(t, receiver.url+"/acme", "--secret", secret)
+	_, _, err = sendToPartner(t, receiver.url+"/acme", "--secret", secret)
 	require.NoError(t, err, "--verify-status leaves exports alone")
 }
 
@@ -206,12 +208,12 @@ func TestStatusAndFailRate(t *testing.T) {
 		{"--fail-rate", "0", 200, "200 OK"},
 	} {
 		receiver := listen(t, test.flag, test.value)
-		out, _, err := send(t, receiver.url+"/acme", "--secret", secret)
+		out, _, err := sendToPartner(t, receiver.url+"/acme", "--secret", secret)
 		require.Equal(t, test.status/100 == 2, err == nil)
 		require.Regexp(t, `^`+test.text+` in `, out)
 		require.Equal(t, test.status, receiver.entries("export", 1)[0].Status)
 
-		_, _, err = send(t, receiver.url+"/acme", "--secret", secret, "--event", "VERIFY")
+		_, _, err = sendToPartner(t, receiver.url+"/acme", "--secret", secret, "--event", "VERIFY")
 		require.NoError(t, err, "they are about exports")
 	}
 }
@@ -219,11 +221,11 @@ func TestStatusAndFailRate(t *testing.T) {
 func TestSlowPartner(t *testing.T) {
 	t.Parallel()
 	receiver := listen(t, "--slow", "1s")
-	out, _, err := send(t, receiver.url+"/acme", "--secret", secret, "--json")
+	out, _, err := sendToPartner(t, receiver.url+"/acme", "--secret", secret, "--json")
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, clitest.JSONLines[answer](t, out, "answer")[0].Millis, 1000.0)
 
-	out, _, err = send(t, receiver.url+"/acme", "--secret", secret, "--timeout", "400ms")
+	out, _, err = sendToPartner(t, receiver.url+"/acme", "--secret", secret, "--timeout", "400ms")
 	require.EqualError(t, err, "1 of 1 were not acknowledged")
 	require.Regexp(t, `^no answer from 127\.0\.0\.1:\d+ within 400ms: look at the receiver, or raise --timeout\n`, out)
 	hungUp := receiver.entries("export", 2)[1]
@@ -234,7 +236,8 @@ func TestSlowPartner(t *testing.T) {
 func TestManyAreCountedRight(t *testing.T) {
 	t.Parallel()
 	receiver := listen(t)
-	out, log, err := send(t, receiver.url+"/acme", "--secret", secret, "--count", "200", "--concurrency", "16", "--json")
+	out, log, err := sendToPartner(t, receiver.url+"/acme",
+		"--secret", secret, "--count", "200", "--concurrency", "16", "--json")
 	require.NoError(t, err)
 	require.Empty(t, log)
 	uuids := map[string]bool{}
@@ -264,7 +267,7 @@ func TestManyAreCountedRight(t *testing.T) {
 func TestManyWithFailures(t *testing.T) {
 	t.Parallel()
 	receiver := listen(t, "--fail-rate", "0.5")
-	out, _, err := send(t, receiver.url+"/acme", "--secret", secret, "--count", "100")
+	out, _, err := sendToPartner(t, receiver.url+"/acme", "--secret", secret, "--count", "100")
 	require.ErrorContains(t, err, " of 100 were not acknowledged")
 	require.Regexp(t, `(?m)^ANSWER +COUNT$`, out)
 	require.Regexp(t, `(?m)^200 OK +\d+$`, out)
@@ -280,7 +283,7 @@ func TestManyWithFailures(t *testing.T) {
 func TestManyFetchTheirDocumentsEach(t *testing.T) {
 	t.Parallel()
 	receiver := listen(t)
-	out, _, err := send(t, receiver.url+"/acme", "--secret", secret, "--count", "10", "--document",
+	out, _, err := sendToPartner(t, receiver.url+"/acme", "--secret", secret, "--count", "10", "--document",
 		clitest.File(t, "a.pdf", clitest.PDF), "--json")
 	require.NoError(t, err)
 	require.Equal(t, fetches{Kind: "documents", Expected: 10, Fetched: 10},
@@ -293,7 +296,8 @@ func TestManyFetchTheirDocumentsEach(t *testing.T) {
 func TestRepetitionsAreDuplicates(t *testing.T) {
 	t.Parallel()
 	receiver := listen(t)
-	out, _, err := send(t, receiver.url+"/acme", "--secret", secret, "--count", "8", "--uuid", "the/same", "--document",
+	out, _, err := sendToPartner(t, receiver.url+"/acme",
+		"--secret", secret, "--count", "8", "--uuid", "the/same", "--document",
 		clitest.File(t, "a.pdf", clitest.PDF))
 	require.NoError(t, err)
 	require.Contains(t, out, "(1 of 1)", "repetitions fetch nothing")
@@ -307,7 +311,7 @@ func TestRepetitionsAreDuplicates(t *testing.T) {
 	}
 	require.Equal(t, 1, firsts)
 
-	_, _, err = send(t, receiver.url+"/globex", "--secret", secret, "--uuid", "the/same")
+	_, _, err = sendToPartner(t, receiver.url+"/globex", "--secret", secret, "--uuid", "the/same")
 	require.NoError(t, err)
 	require.False(t, receiver.entries("export", 9)[8].Duplicate, "another client's")
 }
@@ -315,7 +319,8 @@ func TestRepetitionsAreDuplicates(t *testing.T) {
 func TestRateIsKept(t *testing.T) {
 	t.Parallel()
 	receiver := listen(t)
-	out, _, err := send(t, receiver.url+"/acme", "--secret", secret, "--count", "5", "--rate", "20/s", "--json")
+	out, _, err := sendToPartner(t, receiver.url+"/acme",
+		"--secret", secret, "--count", "5", "--rate", "20/s", "--json")
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, clitest.JSONLines[summary](t, out, "summary")[0].Seconds, 0.19)
 }
@@ -329,8 +334,8 @@ func TestInterruptedRunSumsUp(t *testing.T) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		out, _, err = sendIn(t, ctx, receiver.url+"/acme", "--secret", secret, "--count", "100000", "--concurrency", "1",
-			"--json")
+		out, _, err = sendIn(t, ctx, receiver.url+"/acme", "--secret", secret, "--any-2xx", "--count", "100000",
+			"--concurrency", "1", "--json")
 	}()
 	require.Eventually(t, func() bool { return strings.Count(receiver.out.String(), `"kind":"export"`) >= 3 },
 		10*time.Second, time.Millisecond)
@@ -358,7 +363,7 @@ func get(t *testing.T, url string) (*http.Response, string) {
 func TestStatusPage(t *testing.T) {
 	t.Parallel()
 	receiver := listen(t)
-	_, _, err := send(t, receiver.url+"/acme", "--secret", secret, "--count", "3")
+	_, _, err := sendToPartner(t, receiver.url+"/acme", "--secret", secret, "--count", "3")
 	require.NoError(t, err)
 	receiver.entries("export", 3)
 	resp, page := get(t, receiver.url+"/")

@@ -22,7 +22,7 @@ type flags struct {
 	documents                                       []string
 	count, concurrency                              int
 	timeout, wait                                   time.Duration
-	json                                            bool
+	json, any2xx                                    bool
 }
 
 // Command returns the command `hiregate send`, which plays the service of the contract's part B.
@@ -43,7 +43,8 @@ gives one, which then plays a service that repeats itself.
 With --json every answer is one JSON object on a line of its own ("kind": "answer"), followed by one for the
 documents and, with --count, one that sums up ("kind": "documents", "summary").
 
-The exit code is 1 when anything was not acknowledged: with 2xx an export, with exactly 200 the verification.`,
+The exit code is 1 when anything was not acknowledged: with 2xx and a receipt an export, with exactly 200 the
+verification.`,
 		Example: `  hiregate send http://localhost:8080/hooks/acme --secret acme-secret
   hiregate send http://localhost:8080/hooks/acme --secret acme-secret --event VERIFY
   hiregate send http://localhost:8080/hooks/acme --secret acme-secret --payload export.json --document resume.pdf
@@ -71,6 +72,8 @@ The exit code is 1 when anything was not acknowledged: with 2xx an export, with 
 	fl.IntVar(&f.concurrency, "concurrency", 8, "how many may be on their way at once")
 	fl.StringVar(&f.rate, "rate", "", "how many to send at most, such as 200/s or 30/m (default: no limit)")
 	fl.DurationVar(&f.timeout, "timeout", webhook.AttemptTimeout, "how long a request may take, its answer included")
+	fl.BoolVar(&f.any2xx, "any-2xx", false,
+		"take a 2xx without a receipt for received, from a receiver that is no gateway")
 	fl.StringVar(&f.serviceName, "service-name", "Service", "the maker's name in headers, scheme ids and fixed strings")
 	fl.BoolVar(&f.json, "json", false, "print JSON, one object a line")
 	return cmd
@@ -125,7 +128,7 @@ func (f *flags) run(ctx context.Context, cmd *cobra.Command, arg string) error {
 		flags: f, out: cmd.OutOrStdout(), log: cmd.ErrOrStderr(),
 		sender: &sender{
 			names: names, client: newClient(f.concurrency), uuid: f.uuid, count: f.count, concurrency: f.concurrency,
-			timeout: f.timeout,
+			timeout: f.timeout, any2xx: f.any2xx,
 			limiter: rate.NewLimiter(limit, max(1, int(min(limit, 1e6)/20))),
 			delivery: webhook.Delivery{
 				URL: target.String(), Secret: secret, Event: f.event, Body: names.VerifyBody(),

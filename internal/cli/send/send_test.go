@@ -90,9 +90,9 @@ func TestSendSaysWhatIsWrongBeforeItSends(t *testing.T) {
 func TestSecretFromTheEnvironment(t *testing.T) {
 	t.Setenv(terminal.SecretVariable, secret)
 	receiver := listen(t)
-	_, _, err := send(t, receiver.url+"/acme")
+	_, _, err := sendToPartner(t, receiver.url+"/acme")
 	require.NoError(t, err)
-	_, _, err = send(t, receiver.url+"/acme", "--secret", "another")
+	_, _, err = sendToPartner(t, receiver.url+"/acme", "--secret", "another")
 	require.Error(t, err, "the flag wins")
 }
 
@@ -255,12 +255,28 @@ func TestForeignAnswersAreShownSafely(t *testing.T) {
 func TestAnythingCanBeSent(t *testing.T) {
 	t.Parallel()
 	url, last := receiver(t, 200, "")
-	_, log, err := send(t, url, "--secret", secret, "--payload", clitest.File(t, "broken.json", []byte(`{"candidate":`)))
+	_, log, err := send(t, url, "--secret", secret, "--any-2xx", "--payload",
+		clitest.File(t, "broken.json", []byte(`{"candidate":`)))
 	require.NoError(t, err)
 	require.Contains(t, log, "The payload is not an export, and is still sent: ")
 	header, body := last()
 	require.Equal(t, `{"candidate":`, string(body))
 	require.NotContains(t, header, "Link")
+}
+
+// Caddy answers an address that no site serves with an empty 200: whoever sends there must not take that for received.
+func TestA2xxWithoutAReceiptIsNoAcknowledgement(t *testing.T) {
+	t.Parallel()
+	for _, answer := range []string{"", "{}", "OK"} {
+		url, _ := receiver(t, 200, answer)
+		out, _, err := send(t, url, "--secret", secret)
+		require.EqualError(t, err, "1 of 1 were not acknowledged")
+		require.Contains(t, out, "200 OK: there is no receipt in the answer, so no gateway stored the export")
+		_, _, err = send(t, url, "--secret", secret, "--any-2xx")
+		require.NoError(t, err)
+		_, _, err = send(t, url, "--secret", secret, "--event", "VERIFY")
+		require.NoError(t, err, "VERIFY has no receipt")
+	}
 }
 
 func TestPercentile(t *testing.T) {

@@ -26,6 +26,7 @@ type sender struct {
 	concurrency int
 	limiter     *rate.Limiter
 	timeout     time.Duration // of a request, its answer included
+	any2xx      bool          // a receiver need not give a receipt
 }
 
 // newClient returns a client for the URL that the user of the command typed: no redirects, no proxy, nothing added to
@@ -74,7 +75,7 @@ func (s *sender) send(ctx context.Context) *answer {
 	attempt, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
 	got, err := s.names.Send(attempt, s.client, d)
-	return newAnswer(d, got, err, s.timeout)
+	return newAnswer(d, got, err, s.timeout, s.any2xx)
 }
 
 // parseRate reads --rate: "200/s", "30/m", or "200", which is a second's.
