@@ -50,7 +50,8 @@ type Trigger struct {
 	Now       func() time.Time
 }
 
-// ListConfigured are the names of a tenant's integrations that exports may go to, ordered.
+// ListConfigured are the names of a tenant's integrations that exports may go to, ordered. One that an operator disabled
+// is among them: what is for it is held, and goes out if it is enabled before the document URLs end.
 func (t *Trigger) ListConfigured(ctx context.Context, tenant *hiring.Tenant) ([]string, error) {
 	var names []string
 	for n := range tenant.Integrations {
@@ -59,7 +60,7 @@ func (t *Trigger) ListConfigured(ctx context.Context, tenant *hiring.Tenant) ([]
 		if err != nil {
 			return nil, err
 		}
-		if status.Deliverable(i) {
+		if status.Deliverable(i) || status.ByOperator {
 			names = append(names, i.Name)
 		}
 	}

@@ -349,20 +349,21 @@ func TestNothingIsLeftOfATransitionThatFails(t *testing.T) {
 	require.Empty(t, history)
 }
 
-// Exports go to those that answered VERIFY with 200, or need not be asked; in an order of their own.
+// Exports go to those that answered VERIFY with 200, or need not be asked; and to those that an operator enables again.
+// They have an order of their own.
 func TestConfiguredAreThoseThatAreOpen(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	tenant := &hiring.Tenant{Name: "initech"}
-	for _, name := range []string{"payroll", "crm", "archive", "hris"} {
+	for _, name := range []string{"payroll", "crm", "archive", "hris", "board"} {
 		tenant.Integrations = append(tenant.Integrations, hiring.Integration{Tenant: "initech", Name: name,
 			URL: "https://" + name + ".example/in", Secret: "s", Verify: name != "crm"})
 	}
 	b.write(func(tx *store.Tx) error {
 		for n, state := range []hiring.IntegrationState{hiring.Configured, hiring.NotConfigured, hiring.Disabled,
-			hiring.Configured} {
-			if err := tx.UpsertIntegrationStatus(&tenant.Integrations[n],
-				store.IntegrationStatus{State: state, UpdatedAt: noon}); err != nil {
+			hiring.Configured, hiring.Disabled} {
+			status := store.IntegrationStatus{State: state, ByOperator: n == 4, UpdatedAt: noon}
+			if err := tx.UpsertIntegrationStatus(&tenant.Integrations[n], status); err != nil {
 				return err
 			}
 		}
@@ -370,7 +371,7 @@ func TestConfiguredAreThoseThatAreOpen(t *testing.T) {
 	})
 	names, err := b.ListConfigured(t.Context(), tenant)
 	require.NoError(t, err)
-	require.Equal(t, []string{"crm", "hris", "payroll"}, names)
+	require.Equal(t, []string{"board", "crm", "hris", "payroll"}, names)
 }
 
 // The job applications come in the order in which they were made, whatever their ids, and a document that the scanner

@@ -26,6 +26,7 @@ var completions = map[string]struct{ list, field string }{
 	"TENANT":                 {"/v1/tenants", "id"},
 	"TENANT/NAME":            {"integrations", "name"},
 	"TENANT/UUID":            {"exports", "id"},
+	"TENANT/ID":              {"redeliveries", "id"},
 	"TENANT/CANDIDATE":       {"candidates", "id"},
 	"TENANT/JOBBOARDCODE":    {"jobs", "jobBoardCode"},
 	"TENANT/APPLICATION":     {"job-applications", "id"},

@@ -151,14 +151,15 @@ answers VERIFY with 200.`,
 				what = "it is configured; what is held goes out by itself within a minute"
 			}
 			fmt.Fprintf(cmd.OutOrStdout(), "%s/%s: %s\n", tenant, name, what)
-			return a.tellMissed(ctx, cmd, tenant, name)
+			a.tellMissed(ctx, cmd, tenant, name)
+			return nil
 		}),
 	}
 }
 
 // tellMissed says how many exports of the last days were not addressed to an integration: it was not in the
-// configuration then.
-func (a *Client) tellMissed(ctx context.Context, cmd *cobra.Command, tenant, name string) error {
+// configuration then. What the command was for is done: without an answer it says nothing.
+func (a *Client) tellMissed(ctx context.Context, cmd *cobra.Command, tenant, name string) {
 	since := time.Now().Add(-7 * 24 * time.Hour)
 	var missed struct{ Count int64 }
 	err := a.Call(ctx, http.MethodPost, tenantPath(tenant, "redeliveries"), map[string]any{
@@ -168,7 +169,6 @@ func (a *Client) tellMissed(ctx context.Context, cmd *cobra.Command, tenant, nam
 			"hiregate export redeliver --tenant %s --integration %s --since 7d --mode missing\n", missed.Count, tenant,
 			name)
 	}
-	return err
 }
 
 // integrationOf reads TENANT/NAME.
@@ -275,7 +275,7 @@ func changeIntegration(
 	}
 	fmt.Fprintf(cmd.OutOrStdout(), "%s/%s is set, and %s\n", tenant, name, strings.ReplaceAll(after.State, "_", " "))
 	if made {
-		return a.tellMissed(ctx, cmd, tenant, name)
+		a.tellMissed(ctx, cmd, tenant, name)
 	}
 	return nil
 }

@@ -52,10 +52,19 @@ func (j *redeliveryRow) counts() string {
 }
 
 func redeliveryList(a *Client) *cobra.Command {
-	return listing(a, &pages{path: "/v1/redeliveries"}, &cobra.Command{
-		Use:   "list",
-		Short: "Lists the redeliveries of all tenants, newest first",
-		Args:  terminal.Exactly(0, "redelivery list takes no argument"),
+	p := new(pages)
+	p.choose = func(args []string) error {
+		if len(args) == 0 {
+			p.path = "/v1/redeliveries"
+			return nil
+		}
+		p.path = tenantPath(args[0], "redeliveries")
+		return hiring.ValidateTenantName(args[0])
+	}
+	return listing(a, p, &cobra.Command{
+		Use:   "list [TENANT]",
+		Short: "Lists the redeliveries of a tenant, or of all tenants, newest first",
+		Args:  atMostTenant("redelivery"),
 	}, []string{"redelivery", "integration", "mode", "begun", "state", "exports", "delivered", "failed", "on their way",
 		"skipped"},
 		func(j *redeliveryRow) []any {
