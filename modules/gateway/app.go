@@ -47,6 +47,8 @@ type App struct {
 	Documents string `json:"documents,omitempty"`
 	// Temporal is the server that runs the workflows. Default: 127.0.0.1:7233, namespace default.
 	Temporal Temporal `json:"temporal,omitzero"`
+	// TemporalUI is the address of Temporal's UI, for links to workflows. Default: there are none.
+	TemporalUI string `json:"temporal_ui,omitempty"`
 	// Egress opens addresses that are otherwise refused: private networks, other ports, plain http.
 	Egress []Allow `json:"egress,omitempty"`
 	// SealKey are placeholders of what the secrets of stored tenants and integrations, and what exports hold, are sealed

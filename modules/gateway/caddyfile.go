@@ -37,6 +37,7 @@ import (
 //			}
 //			api_key   <placeholder>
 //		}
+//		temporal_ui  <url>
 //		egress allow <cidr> [<port>…]
 //		seal_key <placeholder> [<former placeholder>…]
 //		scan   exec <program> [<argument>…]|clamd <host:port>
@@ -218,6 +219,8 @@ func (p *parser) line() (err error) {
 		p.app.Documents, err = p.text(exampleDocuments, p.inMode(checkDocuments))
 	case "temporal":
 		return p.temporal()
+	case "temporal_ui":
+		p.app.TemporalUI, err = p.text(exampleTemporalUI, checkTemporalUI)
 	case "egress":
 		err = p.egress()
 	case "seal_key":
@@ -240,8 +243,8 @@ func (p *parser) line() (err error) {
 	case "tenant":
 		return p.tenant()
 	default:
-		return p.unknown("dev, service_name, public_url, candidate_url, database, documents, temporal, egress, seal_key, " +
-			"scan, retention, body_memory, body_time or tenant")
+		return p.unknown("dev, service_name, public_url, candidate_url, database, documents, temporal, temporal_ui, " +
+			"egress, seal_key, scan, retention, body_memory, body_time or tenant")
 	}
 	if err != nil {
 		return err

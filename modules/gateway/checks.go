@@ -148,12 +148,24 @@ func checkTemporal(s string) error {
 	return nil
 }
 
+// checkTemporalUI checks temporal_ui.
+func checkTemporalUI(s string) error {
+	u, err := url.Parse(s)
+	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || u.User != nil || !validPort(u) ||
+		u.RawQuery != "" || u.Fragment != "" {
+		return fmt.Errorf("temporal_ui %q: write the address at which people open Temporal's UI, such as %s", s,
+			exampleTemporalUI)
+	}
+	return nil
+}
+
 const (
 	examplePublicURL    = "https://gate.example.com"
 	exampleCandidateURL = "https://recruiting.example.com/candidates/{candidate}"
 	exampleDatabase     = "sqlite:///var/lib/hiregate/hiregate.db"
 	exampleDocuments    = "file:///var/lib/hiregate/documents"
 	exampleTemporal     = "temporal.internal:7233"
+	exampleTemporalUI   = "https://temporal-ui.internal"
 	exampleURL          = "https://hr.acme.example/inbound?client=acme"
 )
 

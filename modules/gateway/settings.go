@@ -3,6 +3,7 @@ package gateway
 import (
 	"cmp"
 	"fmt"
+	"net/url"
 	"strings"
 	"time"
 
@@ -99,7 +100,7 @@ func (a *App) build(resolve resolve) (*config.Config, error) {
 	}{
 		{"service_name", &a.ServiceName}, {"public_url", &a.PublicURL}, {"database", &a.Database},
 		{"documents", &a.Documents},
-		{"temporal", &a.Temporal.Address}, {"namespace", &a.Temporal.Namespace},
+		{"temporal", &a.Temporal.Address}, {"namespace", &a.Temporal.Namespace}, {"temporal_ui", &a.TemporalUI},
 	} {
 		text, err := resolve(*one.text)
 		if err != nil {
@@ -124,6 +125,14 @@ func (a *App) build(resolve resolve) (*config.Config, error) {
 	orDefault(&a.CandidateURL, trimSlash(a.PublicURL)+"/candidates/"+candidatePlace)
 	if err := checkCandidateURL(a.CandidateURL); err != nil {
 		return nil, err
+	}
+	workflows := ""
+	if a.TemporalUI != "" {
+		if err := checkTemporalUI(a.TemporalUI); err != nil {
+			return nil, err
+		}
+		workflows = fmt.Sprintf("%s/namespaces/%s/workflows/", trimSlash(a.TemporalUI),
+			url.PathEscape(a.Temporal.Namespace))
 	}
 	names, err := webhook.NamesFor(a.ServiceName)
 	if err != nil {
@@ -150,7 +159,8 @@ func (a *App) build(resolve resolve) (*config.Config, error) {
 		return nil, err
 	}
 	c := &config.Config{Scanner: scanner, Retention: kept, Names: names, Egress: egress.New(policy),
-		PublicURL: trimSlash(a.PublicURL), CandidateURL: a.CandidateURL, Dev: a.Dev, Tenants: map[string]*hiring.Tenant{}}
+		PublicURL: trimSlash(a.PublicURL), CandidateURL: a.CandidateURL, Workflows: workflows, Dev: a.Dev,
+		Tenants: map[string]*hiring.Tenant{}}
 	c.BodyMemory = cmp.Or(a.BodyMemory, inbound.DefaultMemory)
 	c.BodyTime = cmp.Or(time.Duration(a.BodyTime), inbound.DefaultTime)
 	for _, t := range a.Tenants {

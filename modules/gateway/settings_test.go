@@ -250,6 +250,21 @@ func TestRetentionIsChecked(t *testing.T) {
 	require.ErrorContains(t, err, "give a number of days, 4 at least")
 }
 
+func TestWorkflowsHaveLinksWhereTheUIIsKnown(t *testing.T) {
+	t.Setenv("GATEWAY_TEST_HOST", "temporal-ui.example.com")
+	a := app()
+	c, err := build(a)
+	require.NoError(t, err)
+	require.Empty(t, c.Workflows)
+	a.TemporalUI, a.Temporal.Namespace = "https://{env.GATEWAY_TEST_HOST}/ui/", "hiregate"
+	c, err = build(a)
+	require.NoError(t, err)
+	require.Equal(t, "https://temporal-ui.example.com/ui/namespaces/hiregate/workflows/", c.Workflows)
+	a.TemporalUI = "temporal-ui.example.com"
+	_, err = build(a)
+	require.ErrorContains(t, err, "temporal_ui")
+}
+
 func TestCandidateURLKeepsItsPlace(t *testing.T) {
 	t.Setenv("GATEWAY_TEST_HOST", "recruiting.example.com")
 	a := app()

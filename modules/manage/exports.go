@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -53,8 +54,9 @@ type delivery struct {
 // exportDetail is an export with all that is known of its way.
 type exportDetail struct {
 	exportItem
-	Deliveries []deliveryDetail `json:"deliveries"`
-	Documents  []document       `json:"documents"` // none before their fetching began
+	WorkflowURL string           `json:"workflowUrl,omitempty"` // in Temporal's UI, where its address is configured
+	Deliveries  []deliveryDetail `json:"deliveries"`
+	Documents   []document       `json:"documents"` // none before their fetching began
 	// Audit is who did what to it, the newest first; at most the last 50.
 	Audit []hiring.AuditEntry `json:"audit"`
 }
@@ -169,6 +171,9 @@ func findExport(r *request) (any, error) {
 		return nil, err
 	}
 	detail := exportDetail{exportItem: r.itemOf(e), Deliveries: []deliveryDetail{}, Documents: []document{}}
+	if at := r.gateway.Config.Workflows; at != "" && !e.DispatchedAt.IsZero() {
+		detail.WorkflowURL = at + url.PathEscape(e.WorkflowID)
+	}
 	for _, d := range deliveries {
 		attempts, err := r.db.ListAttempts(r.Context(), d.ID)
 		if err != nil {

@@ -78,6 +78,7 @@ type exportRow struct {
 	SHA256       string        `json:"sha256"`
 	Round        int           `json:"round"`
 	Workflow     string        `json:"workflow"`
+	WorkflowURL  string        `json:"workflowUrl"`
 	State        string        `json:"state"`
 	DispatchedAt time.Time     `json:"dispatchedAt"`
 	Reason       string        `json:"reason"`

@@ -99,6 +99,9 @@ func (e *exportRow) print(w io.Writer) error {
 	table.Row("attachments", e.Attachments)
 	table.Row("round", e.Round)
 	table.Row("workflow", e.Workflow)
+	if e.WorkflowURL != "" {
+		table.Row("in Temporal's UI", e.WorkflowURL)
+	}
 	table.Row("state", terminal.State(state))
 	if e.Reason != "" {
 		table.Row("reason", e.Reason)

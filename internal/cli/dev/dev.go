@@ -208,6 +208,7 @@ func (f *flags) gatewayChild(self, config, key string, lines *lines) *child {
 		"HIREGATE_HTTP_PORT="+strconv.Itoa(f.http),
 		"HIREGATE_ADMIN_PORT="+strconv.Itoa(f.admin),
 		"HIREGATE_TEMPORAL_PORT="+strconv.Itoa(f.temporal),
+		"HIREGATE_TEMPORAL_UI_PORT="+strconv.Itoa(f.ui),
 		"HIREGATE_PARTNER_PORT="+strconv.Itoa(f.partner),
 		"HIREGATE_DIR="+f.dir,
 		"HIREGATE_SIGNIN_KEY="+key,

@@ -88,6 +88,7 @@ func newOn(t testing.TB, address, folder, temporal string, tenants []*hiring.Ten
 	require.NoError(t, runtime.Start(t.Context()))
 
 	c := &config.Config{Names: names, Egress: guard, PublicURL: "https://gate.example.com",
+		Workflows:    "https://temporal-ui.example.com/namespaces/default/workflows/",
 		CandidateURL: "https://recruiting.example.com/candidates/{candidate}", Tenants: map[string]*hiring.Tenant{},
 		Stored: runtime.Directory}
 	for _, tenant := range tenants {
