@@ -41,6 +41,8 @@ func TestExportEraseCommand(t *testing.T) {
 	out, _, err = b.cli("export", "erase", "--tenant", "acme", "--candidate", "c 1", "--cancel", "--yes")
 	require.NoError(t, err)
 	require.Regexp(t, `^EXPORT +ERASED +WHY NOT\nacme/u-2 +20\d\d-\S+Z \(.*\) +-\n$`, out)
+	_, _, err = b.cli("export", "erase", "--tenant", "acme", "--candidate", "c 1", "--cancel", "--yes")
+	require.ErrorContains(t, err, "nothing was erased: tenant acme has no export about a candidate c 1")
 	_, _, err = b.cli("export", "erase", "acme/u-9", "--yes")
 	require.EqualError(t, err, "this tenant has no export of that UUID")
 	out, _, err = b.cli("export", "list")

@@ -84,11 +84,18 @@ func at(path string) find {
 }
 
 // deletion completes a command that deletes what its argument names. done says what that has come to, after the
-// argument.
+// argument. One that removes it for good asks the person at the terminal.
 func deletion(a *Client, find find, done string, cmd *cobra.Command) *cobra.Command {
+	ask := func(context.Context, *cobra.Command, string) error { return nil }
+	if cmd.Name() == "remove" {
+		ask = a.asking(cmd)
+	}
 	cmd.RunE = interruptible(func(ctx context.Context, cmd *cobra.Command, args []string) error {
 		path, err := find(ctx, a, args[0])
 		if err != nil {
+			return err
+		}
+		if err := ask(ctx, cmd, args[0]); err != nil {
 			return err
 		}
 		if err := a.Call(ctx, http.MethodDelete, path, nil, nil); err != nil {
@@ -98,4 +105,26 @@ func deletion(a *Client, find find, done string, cmd *cobra.Command) *cobra.Comm
 		return nil
 	})
 	return cmd
+}
+
+// asking adds the flag --yes to a command that removes something for good, and returns the question whether to. A script
+// is asked nothing.
+func (a *Client) asking(cmd *cobra.Command) func(ctx context.Context, cmd *cobra.Command, what string) error {
+	yes := cmd.Flags().Bool("yes", false, "remove it without asking")
+	return func(ctx context.Context, cmd *cobra.Command, what string) error {
+		if *yes || !terminal.Attended(cmd) {
+			return nil
+		}
+		return a.confirm(ctx, cmd, fmt.Sprintf("Remove %s?", terminal.Printable(what)))
+	}
+}
+
+// confirm asks the person at the terminal whether to do what can't be undone, after it has told them which gateway does
+// it.
+func (a *Client) confirm(ctx context.Context, cmd *cobra.Command, question string) error {
+	err := a.Call(ctx, http.MethodGet, "/v1/tenants?limit=1", nil, nil)
+	if refused := new(Refusal); err != nil && !errors.As(err, &refused) {
+		return err
+	}
+	return terminal.Confirm(ctx, cmd, question)
 }

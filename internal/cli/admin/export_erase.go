@@ -37,7 +37,7 @@ func exportErase(a *Client) *cobra.Command {
 		Long: `Erases what exports hold of their candidate: those that are named, or all of a tenant's that are
 about a candidate, or were received in a range of time. The body goes, as it came and as it went
 out, with the documents and what the receivers answered; that there was an export, and what became
-of it, stays. It can't be undone, so it takes --yes.
+of it, stays. It can't be undone, so it asks, or takes --yes.
 
 What is held, in quarantine, on its way or waiting is refused, unless --cancel ends it first. What
 the tenant itself keeps of a candidate, and their job applications, are deleted through the
@@ -53,9 +53,13 @@ management API.`,
 					"acme/6f1c0f1e-5d0e-4a57-9f0b-0c6f3f2b7a11 --yes; or --tenant with --candidate or --since")
 			case f.candidate != "" && f.tenant == "":
 				return errors.New("--candidate is an id within a tenant: add --tenant")
-			case !f.yes:
+			case !f.yes && !terminal.Attended(cmd):
 				return errors.New("what is erased can't be had back: look at it with hiregate export show, or export list, and " +
 					"add --yes to erase it")
+			case !f.yes:
+				if err := a.confirm(ctx, cmd, f.question(args)); err != nil {
+					return err
+				}
 			}
 			e := &erasing{Client: a, cmd: cmd, in: map[string]any{},
 				table: terminal.NewTable(cmd.OutOrStdout(), "export", "erased", "why not")}
@@ -77,8 +81,21 @@ management API.`,
 	f.exportRange.add(cmd, "erase")
 	fl.StringVar(&f.candidate, "candidate", "", "erase all exports about the candidate with this id")
 	fl.BoolVar(&f.cancel, "cancel", false, "end first what is held, in quarantine, on its way or waiting")
-	fl.BoolVar(&f.yes, "yes", false, "erase: it can't be undone")
+	fl.BoolVar(&f.yes, "yes", false, "erase without asking: it can't be undone")
 	return cmd
+}
+
+// question asks whether to erase what the flags and arguments say.
+func (f *exportEraseFlags) question(exports []string) string {
+	switch {
+	case f.candidate != "":
+		return fmt.Sprintf("Erase all exports of tenant %s about candidate %s?", f.tenant, f.candidate)
+	case len(exports) == 1:
+		return fmt.Sprintf("Erase export %s?", exports[0])
+	case len(exports) > 1:
+		return fmt.Sprintf("Erase %d exports?", len(exports))
+	}
+	return fmt.Sprintf("Erase the exports of tenant %s in this range? hiregate export list shows them.", f.tenant)
 }
 
 // erasing erases one export after the other, and shows each.
@@ -133,20 +150,27 @@ func (e *erasing) candidate(ctx context.Context, tenant, id string) error {
 		return err
 	}
 	e.in["candidate"] = id
+	none := true
 	for query := (url.Values{}); ; {
 		page, err := e.page(ctx, http.MethodPost, tenantPath(tenant, "erasures"), query, e.in)
 		if err != nil {
 			return err
 		}
 		for _, raw := range page.Items {
+			none = false
 			if err := e.show(tenant, raw); err != nil {
 				return err
 			}
 		}
-		if page.Next == nil {
+		switch {
+		case page.Next != nil:
+			query.Set("cursor", *page.Next)
+		case none:
+			return fmt.Errorf("nothing was erased: tenant %s has no export about a candidate %s; those that were erased "+
+				"before are not found by their candidate any more", tenant, terminal.Printable(id))
+		default:
 			return nil
 		}
-		query.Set("cursor", *page.Next)
 	}
 }
 

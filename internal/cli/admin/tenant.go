@@ -156,31 +156,36 @@ func changeTenant(cmd *cobra.Command, a *Client, name string, changed map[string
 }
 
 func tenantRemove(a *Client) *cobra.Command {
-	return &cobra.Command{
+	cmd := &cobra.Command{
 		Use:   "remove TENANT",
 		Short: "Removes a tenant; what it had stays",
 		Long: `Removes a tenant that has no integration any more, with its users of the Apply API, and revokes
 its API keys. Its exports, candidates, jobs and applications stay, and the answer says so. No
 other tenant gets its name meanwhile; "tenant set --restore" brings it back.`,
 		Args: terminal.Exactly(1, "tenant remove takes one tenant, such as: hiregate tenant remove initech"),
-		RunE: interruptible(func(ctx context.Context, cmd *cobra.Command, args []string) error {
-			if err := hiring.ValidateTenantName(args[0]); err != nil {
-				return err
-			}
-			var removal struct {
-				Kept []string `json:"kept"`
-			}
-			if shown, err := a.ask(ctx, cmd, http.MethodDelete, tenantPath(args[0]), nil, &removal); shown || err != nil {
-				return err
-			}
-			fmt.Fprintf(cmd.OutOrStdout(), "tenant %s is removed\n", args[0])
-			if len(removal.Kept) > 0 {
-				fmt.Fprintf(cmd.OutOrStdout(), "kept under its name, which no other tenant gets: %s\n",
-					strings.Join(removal.Kept, ", "))
-			}
-			return nil
-		}),
 	}
+	ask := a.asking(cmd)
+	cmd.RunE = interruptible(func(ctx context.Context, cmd *cobra.Command, args []string) error {
+		if err := hiring.ValidateTenantName(args[0]); err != nil {
+			return err
+		}
+		if err := ask(ctx, cmd, args[0]); err != nil {
+			return err
+		}
+		var removal struct {
+			Kept []string `json:"kept"`
+		}
+		if shown, err := a.ask(ctx, cmd, http.MethodDelete, tenantPath(args[0]), nil, &removal); shown || err != nil {
+			return err
+		}
+		fmt.Fprintf(cmd.OutOrStdout(), "tenant %s is removed\n", args[0])
+		if len(removal.Kept) > 0 {
+			fmt.Fprintf(cmd.OutOrStdout(), "kept under its name, which no other tenant gets: %s\n",
+				strings.Join(removal.Kept, ", "))
+		}
+		return nil
+	})
+	return cmd
 }
 
 // readSecrets reads several, each from a file of its own.
