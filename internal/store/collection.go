@@ -14,7 +14,7 @@ import (
 
 var (
 	// ErrStale says that another request changed, inserted or deleted a resource since it was read.
-	ErrStale = errors.New("somebody else changed it meanwhile")
+	ErrStale = errors.New("it was changed meanwhile")
 	// ErrTaken says that a value that must be unique belongs to another resource.
 	ErrTaken = errors.New("it is taken")
 )

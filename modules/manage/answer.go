@@ -84,10 +84,11 @@ func (r *request) problem(err error) *problem.Problem {
 		_, sentence, _ := strings.Cut(err.Error(), ": ")
 		return problem.New(http.StatusNotFound, sentence)
 	case errors.Is(err, store.ErrStale) && r.conditional():
-		return problem.New(http.StatusPreconditionFailed, "somebody else changed it at the same moment: read it again, "+
+		return problem.New(http.StatusPreconditionFailed, "another request changed it at the same moment: read it again, "+
 			"and send the ETag of that answer as If-Match")
 	case errors.Is(err, store.ErrStale), errors.Is(err, store.ErrLeaseLost):
-		return problem.New(http.StatusConflict, "somebody else changed it at the same moment: read it again, and try again")
+		return problem.New(http.StatusConflict, "another request changed it at the same moment: read it "+
+			"again, and try again")
 	case errors.Is(err, store.ErrTaken):
 		return problem.New(http.StatusConflict, "its id belongs to another one of this tenant: choose another")
 	case r.Context().Err() != nil:

@@ -99,14 +99,19 @@ func TestIntegrationSetChangesWhatItNames(t *testing.T) {
 		{"--url", address + "/x", "--secret-file", secret, "--documents", "inline"},
 		{"--in-flight", "3"},
 		{"--retry", "1s,2m"},
+		{"--secret-file", clitest.File(t, "next", []byte("n3xt\n")), "--former-secret-file", secret},
 	} {
 		_, _, err := b.cli(append([]string{"integration", "set", "initech/hris"}, args...)...)
 		require.NoError(t, err, "%v", args)
 	}
 	i, ok := b.Config.Integration("initech", "hris")
 	require.True(t, ok)
-	require.Equal(t, []any{address + "/x", hiring.Secret("s3cret"), hiring.Inline, 3, 2},
-		[]any{i.URL, i.Secret, i.Documents, i.InFlight, len(i.Retry)})
+	_, _, err = b.cli("integration", "set", "initech/hris", "--end-former")
+	require.NoError(t, err)
+	ended, _ := b.Config.Integration("initech", "hris")
+	require.Empty(t, ended.FormerSecret)
+	require.Equal(t, []any{address + "/x", hiring.Secret("n3xt"), hiring.Secret("s3cret"), hiring.Inline, 3, 2},
+		[]any{i.URL, i.Secret, i.FormerSecret, i.Documents, i.InFlight, len(i.Retry)})
 }
 
 // With HIREGATE_URL and HIREGATE_API_KEY the commands ask a gateway of another machine.

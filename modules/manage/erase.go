@@ -47,7 +47,7 @@ func eraseExport(r *request) (any, error) {
 }
 
 // longestCandidate is how many bytes of a candidate's id are told apart, with room for a character that is cut: see
-// hiring.CandidateKey. What somebody else is known by as well must not erase theirs.
+// hiring.CandidateKey. What another candidate is known by as well must not erase theirs.
 const longestCandidate = 1020
 
 // eraseCandidate erases the content of a page of the exports that are about a candidate, the newest first.

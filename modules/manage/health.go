@@ -189,7 +189,7 @@ func (r *request) addNeeds(s *status) error {
 // temporalLate is after which time an export that waits for Temporal needs a person.
 const temporalLate = time.Minute
 
-// worseFirst orders integrations: those that need somebody, then by what waits for them, and for how long.
+// worseFirst orders integrations: those that need a person, then by what waits for them, and for how long.
 func worseFirst(a, b health) int {
 	switch {
 	case a.Needs != "" && b.Needs == "":

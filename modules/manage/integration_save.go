@@ -14,7 +14,7 @@ import (
 	"github.com/hiregate/hiregate/internal/webhook"
 )
 
-// integrationInput is what is posted or put. URL and secrets stay where an edit leaves them out: nobody can read them
+// integrationInput is what is posted or put. URL and secrets stay where an edit leaves them out: no answer shows them
 // to send them back. A new secret without a former one is the only one.
 type integrationInput struct {
 	Name      string              `json:"name"`
@@ -150,7 +150,7 @@ func (r *request) saveIntegration(t *hiring.Tenant, before *hiring.Integration, 
 	}
 	saved, ok := r.gateway.Config.Integration(t.Name, i.Name)
 	if !ok {
-		return nil, noIntegration // somebody deleted it at once
+		return nil, noIntegration // it was deleted at once
 	}
 	if status != nil {
 		if err := r.gateway.Runtime.Redeliverer.ReleaseOpen(r.Context(), saved); err != nil {
@@ -237,7 +237,7 @@ func deleteIntegration(r *request) (any, error) {
 		if err := tx.DeleteIntegration(i, now); err != nil {
 			return err
 		}
-		return tx.UpsertIntegrationStatus(i, store.IntegrationStatus{State: hiring.Removed, Reason: "somebody removed it",
+		return tx.UpsertIntegrationStatus(i, store.IntegrationStatus{State: hiring.Removed, Reason: "it was removed",
 			UpdatedAt: now})
 	})
 	if err == nil {

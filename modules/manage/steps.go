@@ -157,7 +157,7 @@ func (r *request) replaceSteps(tx *store.Tx, t *hiring.Tenant, items []hiring.St
 }
 
 // checkHelper says which integration of a step's helper the tenant does not have. One that the helper named before may
-// be gone since; it gets nothing, and stays until somebody changes the helper.
+// be gone since; it gets nothing, and stays until the helper is changed.
 func checkHelper(t *hiring.Tenant, h, before *hiring.Helper) error {
 	if h == nil {
 		return nil

@@ -77,7 +77,7 @@ var tenants = resource[*hiring.Tenant]{
 	put: putTenant, drop: deleteTenant,
 }
 
-// tenantInput is what is put. Secrets that are left out stay: nobody can read them to send them back.
+// tenantInput is what is put. Secrets that are left out stay: no answer shows them.
 type tenantInput struct {
 	Name    string    `json:"name"`
 	Secrets *[]string `json:"secrets"`

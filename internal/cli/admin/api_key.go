@@ -15,7 +15,7 @@ import (
 func APIKey() *cobra.Command {
 	return group(&cobra.Command{
 		Use:   "api-key",
-		Short: "List, show, set and remove the keys of the management API",
+		Short: "Lists, shows, sets and removes the keys of the management API",
 		Long: `Lists, shows, makes and revokes the keys of a running gateway's management API, which the
 directive manage_api serves. A key is named by its label, or by its id.
 

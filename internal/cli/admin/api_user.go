@@ -17,7 +17,7 @@ import (
 func APIUser() *cobra.Command {
 	return group(&cobra.Command{
 		Use:   "api-user",
-		Short: "List, show, set, disable and enable the partners that apply for jobs",
+		Short: "Lists, shows, sets, disables and enables the partners that apply for jobs",
 		Long: `Lists, shows, makes, disables and enables the partners that apply for jobs of a tenant, through a
 running gateway's Apply API, which the directive apply_api serves; and gives them other passwords.
 

@@ -21,7 +21,7 @@ var applicationResource = resource{word: "job application", path: "job-applicati
 func Application() *cobra.Command {
 	return group(&cobra.Command{
 		Use:   "application",
-		Short: "List, show, set, move and remove job applications",
+		Short: "Lists, shows, sets, moves and removes job applications",
 		Long: `Lists, shows, sets and removes the job applications of a tenant, and has one enter a step of the
 hiring workflow.
 

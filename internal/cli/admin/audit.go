@@ -13,7 +13,7 @@ import (
 func Audit() *cobra.Command {
 	return group(&cobra.Command{
 		Use:   "audit",
-		Short: "List who did what through the management API and the command line",
+		Short: "Lists who did what through the management API and the command line",
 		Example: `  hiregate audit list --tenant acme --since 24h
   hiregate audit list --action erase --all --json`,
 	}, auditList)

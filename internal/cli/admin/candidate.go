@@ -22,7 +22,7 @@ var candidateResource = resource{word: "candidate", path: "candidates", arg: "TE
 func Candidate() *cobra.Command {
 	return group(&cobra.Command{
 		Use:   "candidate",
-		Short: "List, show, set, remove and export candidates",
+		Short: "Lists, shows, sets, removes and exports candidates",
 		Long: `Lists, shows, sets and removes the candidates of a tenant, and exports one of them. A candidate is
 named by their id, or by the first of their e-mail addresses.
 

@@ -17,7 +17,7 @@ import (
 func Compliance() *cobra.Command {
 	return group(&cobra.Command{
 		Use:   "compliance",
-		Short: "Show the report on the compliance groups",
+		Short: "Shows the report on the compliance groups",
 		Long: `Reports on what applicants answered to the questions of the compliance groups.
 
 These commands ask the gateway, at Caddy's admin endpoint or through its management API.`,

@@ -21,7 +21,7 @@ import (
 func Document() *cobra.Command {
 	return group(&cobra.Command{
 		Use:   "document",
-		Short: "List, show, add and remove the documents of job applications",
+		Short: "Lists, shows, adds and removes the documents of job applications",
 		Long: `Lists, shows and removes the documents of a tenant's job applications, and uploads files.
 
 These commands ask the gateway, at Caddy's admin endpoint or through its management API.`,

@@ -19,7 +19,7 @@ import (
 func Export() *cobra.Command {
 	return group(&cobra.Command{
 		Use:   "export",
-		Short: "List, show, redeliver, release and erase exports",
+		Short: "Lists, shows, redelivers, releases and erases exports",
 		Long: `Lists, shows and redelivers the exports of a running gateway, releases them from quarantine, and
 erases what they hold.
 

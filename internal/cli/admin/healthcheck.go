@@ -31,7 +31,7 @@ func Healthcheck() *cobra.Command {
 	var url string
 	cmd := &cobra.Command{
 		Use:   "healthcheck [URL]",
-		Short: "Ask a gateway whether it can accept exports; the exit code is 0 or 1",
+		Short: "Asks a gateway whether it can accept exports; the exit code is 0 or 1",
 		Long: `Asks the healthz directive of a gateway whether exports can be accepted, and says in a sentence
 what it answered. The exit code is 0 when they can, also while they have to wait for Temporal,
 else 1. The image's HEALTHCHECK runs it.`,

@@ -20,7 +20,7 @@ import (
 func Integration() *cobra.Command {
 	return group(&cobra.Command{
 		Use:   "integration",
-		Short: "List, show, set, test, disable, enable and remove integrations",
+		Short: "Lists, shows, sets, tests, disables, enables and removes integrations",
 		Long: `Lists where the exports of a running gateway go, sets and removes integrations of tenants that are
 kept in its database, and disables and enables any: what comes for one that is disabled is held,
 and goes out after it is enabled.
@@ -124,7 +124,7 @@ integration enable. An attempt that is under way comes to its end.`,
 			return nil
 		}),
 	}
-	cmd.Flags().StringVar(&reason, "reason", "", "why, for whoever looks at what is held; no personal data")
+	cmd.Flags().StringVar(&reason, "reason", "", "why, for the people who look at what is held; no personal data")
 	return cmd
 }
 
@@ -181,8 +181,8 @@ func integrationOf(arg string) (tenant, name string, err error) {
 }
 
 func integrationSet(a *Client) *cobra.Command {
-	var url, file, documents string
-	var standard bool
+	var url, file, former, documents string
+	var standard, endFormer bool
 	var inFlight int
 	var retry []string
 	cmd := &cobra.Command{
@@ -216,12 +216,25 @@ reads it from standard input.`,
 					return err
 				}
 			}
+			switch {
+			case former != "" && endFormer:
+				return errors.New("--former-secret-file and --end-former exclude each other: leave one out")
+			case endFormer:
+				changed["formerSecret"] = ""
+			case former != "":
+				if changed["formerSecret"], err = terminal.ReadSecret(cmd.InOrStdin(), former); err != nil {
+					return err
+				}
+			}
 			return changeIntegration(ctx, cmd, a, tenant, name, changed)
 		}),
 	}
 	fl := cmd.Flags()
 	fl.StringVar(&url, "url", "", "the webhook's address; it must hold an identifier, in its path or its query")
 	fl.StringVar(&file, "secret-file", "", "file with the secret that signs what is sent there")
+	fl.StringVar(&former, "former-secret-file", "",
+		"file with the secret before it, which signs as well during a rotation")
+	fl.BoolVar(&endFormer, "end-former", false, "end the secret before it: the new one signs alone")
 	fl.StringVar(&documents, "documents", "", "how documents reach it: rehost (default), passthrough or inline")
 	fl.BoolVar(&standard, "standard-webhooks", false, "add the signature headers of the Standard Webhooks specification")
 	fl.IntVar(&inFlight, "in-flight", 0, "how many attempts may be under way at once")
@@ -234,7 +247,7 @@ var integrationFields = map[string]string{"url": "url", "documents": "documents"
 	"in-flight": "inFlight", "retry": "retry"}
 
 // changeIntegration makes an integration, or changes it. The gateway keeps its URL and secret where they are left out,
-// which nobody can read to send them back; the other settings that stay are sent as they were.
+// since no answer shows them; the other settings that stay are sent as they were.
 func changeIntegration(
 	ctx context.Context, cmd *cobra.Command, a *Client, tenant, name string, changed map[string]any,
 ) error {

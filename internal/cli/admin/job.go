@@ -19,7 +19,7 @@ import (
 func Job() *cobra.Command {
 	return group(&cobra.Command{
 		Use:   "job",
-		Short: "List, show, set, remove, close and open jobs, and import their questions",
+		Short: "Lists, shows, sets, removes, closes and opens jobs, and imports their questions",
 		Long: `Lists, shows, sets and removes the jobs of a tenant with what their applicants are asked, closes
 and opens them, and imports lists of questions.
 
@@ -99,7 +99,7 @@ func printJob(cmd *cobra.Command, j *hiring.Job) error {
 }
 
 func jobClose(a *Client) *cobra.Command {
-	return jobClosed(a, true, "close", "Closes a job: nobody can apply any more, and the feed has it no longer",
+	return jobClosed(a, true, "close", "Closes a job: it takes no applications and is not in the feed",
 		"is closed")
 }
 

@@ -19,7 +19,7 @@ import (
 func OAuthClient() *cobra.Command {
 	return group(&cobra.Command{
 		Use:   "oauth-client",
-		Short: "List, show, set and disable the applications that people sign in to",
+		Short: "Lists, shows, sets and disables the applications that people sign in to",
 		Long: `Lists, shows, makes, changes and disables the applications that people sign in to at a running
 gateway, which the directive signin serves, and renews their secrets.
 

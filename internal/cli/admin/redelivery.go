@@ -16,7 +16,7 @@ import (
 func Redelivery() *cobra.Command {
 	return group(&cobra.Command{
 		Use:   "redelivery",
-		Short: "List, show, pause, resume and cancel redeliveries of ranges",
+		Short: "Lists, shows, pauses, resumes and cancels redeliveries of ranges",
 		Long: `Lists and shows the redeliveries that hiregate export redeliver --since begins, and pauses, resumes
 and cancels them. They run in the gateway, also through restarts.`,
 		Example: `  hiregate redelivery list
@@ -68,7 +68,8 @@ func redeliveryList(a *Client) *cobra.Command {
 	}, []string{"redelivery", "integration", "mode", "begun", "state", "exports", "delivered", "failed", "on their way",
 		"skipped"},
 		func(j *redeliveryRow) []any {
-			return []any{j.name(), j.Integration, j.Mode, j.CreatedAt, j.State, j.Total, j.Done, j.Failed, j.Waiting,
+			return []any{j.name(), j.Integration, j.Mode, j.CreatedAt, terminal.State(j.State), j.Total,
+				j.Done, j.Failed, j.Waiting,
 				j.Skipped}
 		})
 }
@@ -93,7 +94,7 @@ func redeliveryShow(a *Client) *cobra.Command {
 			table.Row("exports", fmt.Sprintf("%d, mode %s, received from %s to %s", j.Total, j.Mode,
 				j.Since.UTC().Format(time.RFC3339), j.Until.UTC().Format(time.RFC3339)))
 			table.Row("rate", fmt.Sprintf("%d a second at most", j.Rate))
-			table.Row("state", j.State)
+			table.Row("state", terminal.State(j.State))
 			table.Row("reason", j.Reason)
 			table.Row("so far", j.counts())
 			return table.Flush()

@@ -14,7 +14,7 @@ import (
 // revealed is what the gateway made, with a secret that it shows this once.
 type revealed interface {
 	secret() string  // empty: none was made
-	another() string // what to do when nobody saw it
+	another() string // what to do when it was not seen
 }
 
 // reveal asks for something that may answer with a secret, which is read into into and printed: with --json the whole

@@ -18,7 +18,7 @@ func Status() *cobra.Command {
 	a := new(Client)
 	cmd := &cobra.Command{
 		Use:   "status",
-		Short: "Say what needs you, and show how all integrations do, the worst first",
+		Short: "Says what needs you, and shows how all integrations do, the worst first",
 		Long: `Says which integrations of a running gateway need you, why and since when, and shows how all do: the worst
 first. When none does, it says: Nothing needs you.
 

@@ -18,7 +18,7 @@ import (
 func Step() *cobra.Command {
 	return group(&cobra.Command{
 		Use:   "step",
-		Short: "List, show, set and remove the steps of a hiring workflow, and their helpers",
+		Short: "Lists, shows, sets and removes the steps of a hiring workflow, and their helpers",
 		Long: `Lists, shows, sets and removes the steps of a tenant's hiring workflow. A step may have a helper,
 which exports a candidate when one of their job applications enters the step.
 

@@ -21,7 +21,7 @@ import (
 func Tenant() *cobra.Command {
 	return group(&cobra.Command{
 		Use:   "tenant",
-		Short: "List, show, set and remove tenants",
+		Short: "Lists, shows, sets and removes tenants",
 		Long: `Lists and shows the tenants of a running gateway, and makes, changes and removes those that are
 kept in its database. Tenants of the Caddyfile are changed there.
 
@@ -119,7 +119,7 @@ bring that tenant back with --restore.`,
 }
 
 // changeTenant makes a tenant, or changes it. The gateway puts all settings in the place of those there are, but for
-// secrets that are left out, which nobody can read to send them back: those that stay are sent as they were, unless
+// secrets that are left out, since no answer shows them: those that stay are sent as they were, unless
 // they have changed since.
 func changeTenant(cmd *cobra.Command, a *Client, name string, changed map[string]any) error {
 	ctx, stop := terminal.Interruptible(cmd)

@@ -18,7 +18,7 @@ import (
 func User() *cobra.Command {
 	return group(&cobra.Command{
 		Use:   "user",
-		Short: "List, show, set and disable the people who sign in",
+		Short: "Lists, shows, sets and disables the people who sign in",
 		Long: `Lists, shows, makes and disables the people who sign in at a running gateway, which the directive
 signin serves; gives them another password or a second factor. A user is named by e-mail address
 or by id.
@@ -101,7 +101,7 @@ func findUser(ctx context.Context, a *Client, arg string) (path string, err erro
 	return "/v1/users/" + terminal.PathSegment(arg), nil
 }
 
-// userByEmail finds a user by e-mail address. An id is none, and nobody is found by it.
+// userByEmail finds a user by e-mail address. It finds no one by an id.
 func userByEmail(ctx context.Context, a *Client, arg string) (*userRow, error) {
 	if !strings.Contains(arg, "@") {
 		return nil, nil

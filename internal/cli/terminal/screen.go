@@ -52,7 +52,8 @@ type State string
 
 // colors are those of the states of everything that has one.
 var colors = map[State]string{
-	"delivered": green, "configured": green, "fetched": green, "dispatched": green, "open": green, "clean": green,
-	"retrying": yellow, "held": yellow, "pending": yellow, "waiting": yellow, "not_configured": yellow,
-	"failed": red, "expired": red, "disabled": red, "fault": red, "given_up": red, "refused": red,
+	"delivered": green, "configured": green, "fetched": green, "dispatched": green, "open": green,
+	"done": green, "clean": green,
+	"retrying": yellow, "held": yellow, "pending": yellow, "waiting": yellow, "paused": yellow, "not_configured": yellow,
+	"failed": red, "expired": red, "disabled": red, "fault": red, "given_up": red, "refused": red, "failing": red,
 }
