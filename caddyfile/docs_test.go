@@ -36,7 +36,7 @@ func complete(text string) string {
 	case "integration":
 		text = "tenant acme {\nsecret {env.ACME_SECRET}\n" + text + "}\n"
 		fallthrough
-	case "temporal", "egress", "scan", "seal_key", "tenant":
+	case "temporal", "egress", "scan", "seal_key", "notify", "tenant":
 		return "{\nhiregate {\n" + required + text + "}\n}\n"
 	case "export_receiver", "@inbound", "handle", "handle_path", "signin":
 		return "gate.example.com {\n" + text + "}\n"

@@ -22,13 +22,14 @@ type Config struct {
 	// CandidateURL is a candidate's profile in the service, with {candidate} in the place of their id.
 	CandidateURL string
 	// Workflows is where Temporal's UI shows a workflow: its escaped ID follows. Empty: that is not known.
-	Workflows  string
-	Dev        bool                      // what a laptop needs and a server must not have is allowed
-	Tenants    map[string]*hiring.Tenant // the declared ones
-	Stored     Tenants                   // the others; nil: there are none
-	Scanner    scan.Scanner              // looks through the documents of job applications; nil: they are not scanned
-	BodyMemory int64                     // bytes that unverified bodies may take at once
-	BodyTime   time.Duration             // for which such a body may come in
+	Workflows   string
+	Dev         bool                      // what a laptop needs and a server must not have is allowed
+	Tenants     map[string]*hiring.Tenant // the declared ones
+	Stored      Tenants                   // the others; nil: there are none
+	Subscribers []hiring.Subscriber       // are notified of what happens to integrations and exports
+	Scanner     scan.Scanner              // looks through the documents of job applications; nil: they are not scanned
+	BodyMemory  int64                     // bytes that unverified bodies may take at once
+	BodyTime    time.Duration             // for which such a body may come in
 	// how long the content of finished exports is kept; 0: for ever
 	Retention time.Duration
 }

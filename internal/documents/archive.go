@@ -265,6 +265,9 @@ func (a *Archive) finish(ctx context.Context, d *hiring.Document, name string, l
 		if changed, err = tx.UpdateDocument(d); err != nil || !changed {
 			return err
 		}
+		if d.State == hiring.GivenUp {
+			tx.CountEvent(hiring.DocumentsLost, d.Tenant, "", a.Now())
+		}
 		return ClaimUpload(tx, name)
 	})
 	if err != nil {

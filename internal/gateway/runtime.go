@@ -24,6 +24,7 @@ import (
 	"github.com/hiregate/hiregate/internal/inbound"
 	"github.com/hiregate/hiregate/internal/inbox"
 	"github.com/hiregate/hiregate/internal/metrics"
+	"github.com/hiregate/hiregate/internal/notify"
 	"github.com/hiregate/hiregate/internal/retention"
 	"github.com/hiregate/hiregate/internal/signatures"
 	"github.com/hiregate/hiregate/internal/store"
@@ -63,6 +64,7 @@ type Runtime struct {
 	Redeliverer  *export.Redeliverer
 	Archive      *documents.Archive
 	Retention    *retention.Retention
+	notifier     *notify.Notifier
 	exports      *export.Activities
 	verification *verification.Activities
 	scans        *scan.Activities
@@ -126,6 +128,7 @@ func (r *Runtime) build(db *store.DB) {
 		Log: log.Named("dispatch"),
 	}
 	r.Retention = &retention.Retention{Store: db, InForce: inForce, Now: r.now, Log: log.Named("retention")}
+	r.notifier = &notify.Notifier{Store: db, InForce: inForce, Now: r.now, Log: log.Named("notify")}
 	r.exports = &export.Activities{
 		Store: db, Archive: r.Archive, InForce: inForce, Room: export.NewRoom(export.AttemptsAtOnce, export.BytesAtOnce),
 		Now: r.now, Log: log.Named("export"),
@@ -207,6 +210,8 @@ func (r *Runtime) Start(ctx context.Context) error {
 	r.running.Go(func() { r.sweep(background) })
 	r.running.Go(func() { r.Archive.Watch(background) })
 	r.running.Go(func() { r.Retention.Run(background) })
+	r.running.Go(func() { r.notifier.Watch(background) })
+	r.running.Go(func() { r.notifier.Run(background) })
 	r.running.Go(func() { r.reseal(background) })
 	r.running.Go(func() { r.renew(background) })
 	r.running.Go(func() { r.watch(background) })

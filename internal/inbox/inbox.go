@@ -69,6 +69,9 @@ func Insert(tx *store.Tx, e *hiring.Export) (Result, error) {
 		return Result{}, fmt.Errorf("keeping the export: %w", err)
 	}
 	if fresh {
+		if e.Quarantined {
+			tx.CountEvent(hiring.ExportsQuarantined, e.Tenant, "", e.ReceivedAt)
+		}
 		return Result{Verdict: Accepted, Receipt: e.Receipt, ReceivedAt: e.ReceivedAt}, nil
 	}
 	seen, ok, err := tx.AcceptedExport(e.Tenant, e.Key)

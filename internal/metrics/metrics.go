@@ -115,6 +115,7 @@ var all = []prometheus.Collector{
 	erased, walBytes, commits, writes,
 	applications, invalidAnswers, applicationBytes, tokens, formExpired,
 	signIns, tokenRequests, keysRefused,
+	notifications, notificationsWaiting,
 	configured, held, waiting, quarantine, secretsUsed,
 	waitingDeliveries, oldestWaiting, lastDelivery, integrationState, breakerOpen,
 }

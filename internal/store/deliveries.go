@@ -17,10 +17,15 @@ func (tx *Tx) UpsertDelivery(d *hiring.Delivery) error {
 		put = tx.insertDelivery
 	}
 	written, err := put(d)
-	if err == nil && !written {
+	switch {
+	case err != nil:
+		return err
+	case !written:
 		return ErrStale
+	case (d.Outcome == hiring.Failed || d.Outcome == hiring.Expired) && d.Reason != ErasedReason:
+		tx.CountEvent(hiring.ExportsFailed, d.Tenant, d.Integration, d.UpdatedAt)
 	}
-	return err
+	return nil
 }
 
 func (tx *Tx) insertDelivery(d *hiring.Delivery) (bool, error) {

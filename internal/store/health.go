@@ -198,3 +198,10 @@ func (tx *Tx) DeleteHours(before time.Time) (int64, error) {
 		SELECT tenant, integration, hour FROM integration_hours WHERE hour < $1 ORDER BY hour LIMIT 500)`,
 		micros(before.Add(-time.Hour)))
 }
+
+// deleteHealth forgets how the attempts at an integration went that is removed: another one of its name begins afresh.
+func (tx *Tx) deleteHealth(i *hiring.Integration) error {
+	return cmp.Or(
+		tx.exec(`DELETE FROM integration_health WHERE tenant = $1 AND integration = $2`, i.Tenant, i.Name),
+		tx.exec(`DELETE FROM integration_hours WHERE tenant = $1 AND integration = $2`, i.Tenant, i.Name))
+}

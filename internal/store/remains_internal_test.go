@@ -22,10 +22,19 @@ func TestRemainsLooksAtAllThatBelongsToATenant(t *testing.T) {
 		looked = append(looked, b.table)
 	}
 	require.ElementsMatch(t, append(looked,
-		"deliveries", "documents", "unkeyed_bodies", // none without an export
-		"integrations",                      // a tenant with one can't be removed
-		"integration_states",                // it is of no use to another URL and secret, and VERIFY comes first
-		"audit",                             // the management API shows a tenant what was done since it was made
-		"secret_uses", "refused_signatures", // they are deleted with the tenant
+		// none without an export
+		"deliveries", "documents", "unkeyed_bodies", "redeliveries",
+		// a tenant with one can't be removed
+		"integrations",
+		// it is of no use to another URL and secret, and VERIFY comes first
+		"integration_states",
+		// the management API shows a tenant what was done since it was made
+		"audit",
+		// they are deleted with the tenant
+		"secret_uses", "refused_signatures", "notification_counts", "notification_conditions",
+		// they are deleted with the integration
+		"integration_health", "integration_hours",
+		// it is on its way, and ends within a day
+		"notifications",
 	), tables)
 }

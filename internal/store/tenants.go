@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -103,7 +104,7 @@ func (tx *Tx) raiseDirectoryVersion() error {
 // DeleteTenant removes a stored tenant, which must have no integration any more; ErrStale when it was changed
 // meanwhile. Its exports and resources stay; see Remains.
 func (tx *Tx) DeleteTenant(t *hiring.Tenant) error {
-	if err := tx.deleteSignatures(t.Name); err != nil {
+	if err := cmp.Or(tx.deleteSignatures(t.Name), tx.deleteEventCounts(t.Name)); err != nil {
 		return err
 	}
 	return tx.writeDirectory(`DELETE FROM tenants WHERE name = $1 AND version = $2 AND created_at = $3`,
@@ -113,7 +114,7 @@ func (tx *Tx) DeleteTenant(t *hiring.Tenant) error {
 // DeleteIntegration deletes an integration of a stored tenant and raises the tenant's version; ErrStale when it was
 // changed meanwhile.
 func (tx *Tx) DeleteIntegration(i *hiring.Integration, now time.Time) error {
-	if err := tx.raiseTenantVersion(i.Tenant, now); err != nil {
+	if err := cmp.Or(tx.raiseTenantVersion(i.Tenant, now), tx.deleteConditions(i), tx.deleteHealth(i)); err != nil {
 		return err
 	}
 	return tx.writeDirectory(`DELETE FROM integrations WHERE tenant = $1 AND name = $2 AND version = $3

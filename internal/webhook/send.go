@@ -64,13 +64,21 @@ func (a Answer) Verified() bool { return a.Status == http.StatusOK }
 // error wraps its cause. Started and Duration are set in every case. Once a status came, the attempt has its answer,
 // even if the body behind it breaks off.
 func (n Names) Send(ctx context.Context, client *http.Client, d Delivery) (a Answer, err error) {
+	return exchange(ctx, client, func(ctx context.Context, at time.Time) (*http.Request, error) {
+		return n.request(ctx, d, at)
+	})
+}
+
+// exchange makes a request, sends it and reads the answer.
+func exchange(ctx context.Context, client *http.Client,
+	request func(ctx context.Context, at time.Time) (*http.Request, error)) (a Answer, err error) {
 	a.Started = time.Now()
 	defer func() { a.Duration = time.Since(a.Started) }()
 
 	attempt, cancel := context.WithTimeout(ctx, AttemptTimeout)
 	defer cancel()
 	var seen progress
-	req, err := n.request(seen.trace(attempt), d, a.Started)
+	req, err := request(seen.trace(attempt), a.Started)
 	if err != nil {
 		return a, err
 	}
@@ -92,18 +100,27 @@ func (n Names) Send(ctx context.Context, client *http.Client, d Delivery) (a Ans
 	return a, nil
 }
 
-// request builds what goes onto the wire. The parser's error is dropped because it quotes the URL.
-func (n Names) request(ctx context.Context, d Delivery, at time.Time) (*http.Request, error) {
-	u, err := url.Parse(d.URL)
+// post is a POST of a body to an address, without headers. The parser's error is dropped because it quotes the URL.
+func post(ctx context.Context, address string, body []byte) (*http.Request, error) {
+	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
 		return nil, &SendError{Kind: KindProtocol, Err: errURL}
 	}
 	if u.User != nil { // it would become an Authorization header
 		return nil, &SendError{Kind: KindProtocol, Host: u.Host, Err: errUserInfo}
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, d.URL, bytes.NewReader(d.Body))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(body))
 	if err != nil {
 		return nil, &SendError{Kind: KindProtocol, Host: u.Host, Err: errURL}
+	}
+	return req, nil
+}
+
+// request builds what goes onto the wire.
+func (n Names) request(ctx context.Context, d Delivery, at time.Time) (*http.Request, error) {
+	req, err := post(ctx, d.URL, d.Body)
+	if err != nil {
+		return nil, err
 	}
 	// Assigned, not Set: Set would spell it X-Service-Uuid.
 	req.Header = http.Header{

@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"cmp"
+	"context"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
@@ -36,7 +37,7 @@ func ValidateStandardSecrets(i *hiring.Integration) error {
 func ValidateStandardSecret(secret string) error {
 	if _, err := standardKey(secret); err != nil {
 		return fmt.Errorf("the secret begins with %s, but what follows is not standard base64: take it over as it was "+
-			"given, or leave out standard_webhooks", standardPrefix)
+			"given, or use one that begins otherwise", standardPrefix)
 	}
 	return nil
 }
@@ -77,4 +78,25 @@ func signStandard(h http.Header, id string, at time.Time, body []byte, secrets .
 	h[StandardID] = []string{id}
 	h[StandardTimestamp] = []string{strconv.FormatInt(at.Unix(), 10)}
 	h[StandardSignature] = []string{strings.Join(signatures, " ")}
+}
+
+// Message is a webhook in the form of Standard Webhooks alone, without a header of the contract.
+type Message struct {
+	URL     string
+	Secrets []string // each makes a signature
+	ID      string   // the same in every attempt
+	Body    []byte   // JSON
+}
+
+// SendMessage makes one attempt at sending a message, as Send does.
+func (n Names) SendMessage(ctx context.Context, client *http.Client, m Message) (Answer, error) {
+	return exchange(ctx, client, func(ctx context.Context, at time.Time) (*http.Request, error) {
+		req, err := post(ctx, m.URL, m.Body)
+		if err != nil {
+			return nil, err
+		}
+		req.Header = http.Header{"Content-Type": {"application/json"}, "User-Agent": {n.UserAgent}}
+		signStandard(req.Header, m.ID, at, m.Body, m.Secrets...)
+		return req, nil
+	})
 }

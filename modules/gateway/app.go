@@ -65,6 +65,8 @@ type App struct {
 	BodyMemory int64 `json:"body_memory,omitempty"`
 	// BodyTime is how long such a body may take to come in. Default: 2 minutes.
 	BodyTime caddy.Duration `json:"body_time,omitempty"`
+	// Notify are the addresses that are notified of what happens to integrations and exports of all tenants.
+	Notify []Notify `json:"notify,omitempty"`
 	// Tenants are the declared ones.
 	Tenants []Tenant `json:"tenants,omitempty"`
 

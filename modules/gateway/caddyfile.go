@@ -44,10 +44,15 @@ import (
 //		retention <days>d
 //		body_memory <size>
 //		body_time   <duration>
+//		notify <url> {
+//			secret <placeholder> [<former placeholder>]
+//			events <event>…
+//		}
 //		tenant <name> {
 //			secret <placeholder>…
 //			rate   <n>/s|m|h [burst <n>]
 //			invalid refuse|quarantine
+//			notify <url> { … }
 //			integration <name> {
 //				url       <url>
 //				secret    <placeholder> [<former placeholder>]
@@ -163,7 +168,7 @@ func (p *parser) option() error {
 		return p.Err("hiregate takes a block: write hiregate {, below it its options, below them }")
 	}
 	head := *p.Dispenser
-	if err := p.block(p.line, "egress", "tenant"); err != nil {
+	if err := p.block(p.line, "egress", "notify", "tenant"); err != nil {
 		return err
 	}
 	p.complete(head, p.app.complete())
@@ -240,11 +245,13 @@ func (p *parser) line() (err error) {
 			p.app.BodyTime = caddy.Duration(d)
 			return err
 		})
+	case "notify":
+		return p.notify(&p.app.Notify)
 	case "tenant":
 		return p.tenant()
 	default:
 		return p.unknown("dev, service_name, public_url, candidate_url, database, documents, temporal, temporal_ui, " +
-			"egress, seal_key, scan, retention, body_memory, body_time or tenant")
+			"egress, seal_key, scan, retention, body_memory, body_time, notify or tenant")
 	}
 	if err != nil {
 		return err
@@ -347,7 +354,7 @@ func (p *parser) tenant() (err error) {
 		}
 	}
 	head := *p.Dispenser
-	if err := p.block(func() error { return p.tenantLine(&t) }, "secret", "integration"); err != nil {
+	if err := p.block(func() error { return p.tenantLine(&t) }, "secret", "notify", "integration"); err != nil {
 		return err
 	}
 	p.complete(head, t.complete())
@@ -381,10 +388,12 @@ func (p *parser) tenantLine(t *Tenant) (err error) {
 			return err
 		}
 		return p.noBlock("invalid")
+	case "notify":
+		return p.notify(&t.Notify)
 	case "integration":
 		return p.integration(t)
 	}
-	return p.unknown("secret, rate, invalid or integration")
+	return p.unknown("secret, rate, invalid, notify or integration")
 }
 
 func (p *parser) integration(t *Tenant) (err error) {
@@ -412,18 +421,7 @@ func (p *parser) integrationLine(i *Integration) (err error) {
 	case "url":
 		i.URL, err = p.text(exampleURL, func(s string) error { p.atEnd(func() error { return p.checkURL(s) }); return nil })
 	case "secret":
-		secrets := p.RemainingArgs()
-		if len(secrets) == 0 || len(secrets) > 2 || slices.Contains(secrets, "") {
-			return p.Err("secret takes a placeholder, followed by that of the former secret during a rotation: write, " +
-				"for example, `secret {env.ACME_HRIS_SECRET}`")
-		}
-		for _, s := range secrets {
-			p.atEnd(func() error { return checkSecret(s, p.app.Dev) })
-		}
-		i.Secret = secrets[0]
-		if len(secrets) == 2 {
-			i.FormerSecret = secrets[1]
-		}
+		i.Secret, i.FormerSecret, err = p.secrets("{env.ACME_HRIS_SECRET}")
 	case "documents":
 		i.Documents, err = p.word("rehost", func(s string) error { _, err := hiring.ParseDocumentMode(s); return err })
 	case "retry":

@@ -48,7 +48,9 @@ type Tenant struct {
 	// Rate is how many exports the tenant may send. Default: no limit.
 	Rate *Rate `json:"rate,omitempty"`
 	// Invalid says what becomes of exports that break the schema: refuse (default), or quarantine.
-	Invalid      string        `json:"invalid,omitempty"`
+	Invalid string `json:"invalid,omitempty"`
+	// Notify are the addresses that are notified of what happens to this tenant's integrations and exports.
+	Notify       []Notify      `json:"notify,omitempty"`
 	Integrations []Integration `json:"integrations,omitempty"`
 }
 
@@ -172,8 +174,11 @@ func (a *App) build(resolve resolve) (*config.Config, error) {
 			return nil, fmt.Errorf("tenant %s: %w", t.Name, err)
 		}
 		c.Tenants[t.Name] = tenant
+		if err := a.subscribe(c, t.Name, t.Notify, resolve); err != nil {
+			return nil, fmt.Errorf("tenant %s: %w", t.Name, err)
+		}
 	}
-	return c, nil
+	return c, a.subscribe(c, "", a.Notify, resolve)
 }
 
 // vault makes what seal_key names.

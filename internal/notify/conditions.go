@@ -1,0 +1,112 @@
+package notify
+
+import (
+	"context"
+	"time"
+
+	"github.com/hiregate/hiregate/internal/config"
+	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/store"
+)
+
+// conditions are those that an integration can be in, by the event that tells of their begin.
+var conditions = []hiring.Event{hiring.IntegrationFailing, hiring.IntegrationDisabled, hiring.IntegrationHeld}
+
+// state is what the database holds of an integration.
+type state struct {
+	status store.IntegrationStatus
+	health hiring.Health
+	held   store.HeldDeliveries
+}
+
+// in reports whether an integration is in a condition, and what is told of that.
+func (s *state) in(condition hiring.Event, now time.Time) (bool, data) {
+	switch condition {
+	case hiring.IntegrationFailing:
+		return s.health.Failing() && now.Sub(s.health.FailingSince) >= Lasting,
+			data{Since: s.health.FailingSince, Failures: s.health.Failures, Class: s.health.Class}
+	case hiring.IntegrationDisabled:
+		by := "partner"
+		if s.status.ByOperator {
+			by = "operator"
+		}
+		return s.status.State == hiring.Disabled, data{Since: s.status.UpdatedAt, By: by}
+	default:
+		return s.held.Count > 0 && now.Sub(s.held.Since) >= Lasting, data{Since: s.held.Since, Count: s.held.Count}
+	}
+}
+
+// tellConditions tells which conditions of integrations began and ended.
+func (n *Notifier) tellConditions(ctx context.Context, c *config.Config) error {
+	db := n.Store
+	active, err := db.ActiveConditions(ctx)
+	if err != nil {
+		return err
+	}
+	statuses, err := db.ListIntegrationStatuses(ctx)
+	if err != nil {
+		return err
+	}
+	health, err := db.ListHealth(ctx)
+	if err != nil {
+		return err
+	}
+	held, err := db.ListHeld(ctx)
+	if err != nil {
+		return err
+	}
+	for t := range c.All() {
+		for i := range t.Integrations {
+			one := &t.Integrations[i]
+			at := hiring.Place{Tenant: one.Tenant, Integration: one.Name}
+			seen := state{statuses.Of(one), health[at], held[at]}
+			for _, event := range conditions {
+				condition := store.Condition{Place: at, Event: event}
+				if in, _ := seen.in(event, n.Now()); in != active[condition] {
+					if err := n.change(ctx, c, one, condition); err != nil {
+						return err
+					}
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// change tells that a condition began or ended, by what the database holds now: another node may have told it, and may
+// have seen more.
+func (n *Notifier) change(ctx context.Context, c *config.Config, i *hiring.Integration,
+	condition store.Condition) error {
+	return n.Store.Write(ctx, func(tx *store.Tx) error {
+		s, err := read(tx, i, condition)
+		if err != nil {
+			return err
+		}
+		in, d := s.in(condition.Event, n.Now())
+		if in {
+			begun, err := tx.BeginCondition(condition, n.Now(), Pause)
+			if err != nil || !begun {
+				return err
+			}
+			return n.tell(tx, c, condition.Event, condition.Place, d)
+		}
+		ended, err := tx.EndCondition(condition)
+		if err != nil || !ended || condition.Event != hiring.IntegrationFailing {
+			return err
+		}
+		return n.tell(tx, c, hiring.IntegrationRecovered, condition.Place, data{Since: s.health.Recovered})
+	})
+}
+
+// read reads what a condition is about.
+func read(tx *store.Tx, i *hiring.Integration, condition store.Condition) (s state, err error) {
+	switch condition.Event {
+	case hiring.IntegrationFailing:
+		s.health, err = tx.Health(condition.Place)
+	case hiring.IntegrationDisabled:
+		s.status, err = tx.IntegrationStatus(i)
+	default:
+		s.held, err = tx.Held(condition.Place)
+	}
+	return s, err
+}
