@@ -18,14 +18,19 @@ const (
 	lastHour     = `{"integration":"hris","since":"2026-11-20T11:30:00Z"`
 )
 
+// atNoon gives an export the n-th ID of noon: those of a process rise, whichever test they are of.
+func atNoon(n int64) func(*hiring.Export) {
+	return func(e *hiring.Export) { e.ID = hiring.FirstID(gatewaytest.Noon) + n }
+}
+
 // ranges is setup an hour later, with exports of noon: failed, delivered, and one that was addressed to crm alone.
 func ranges(t *testing.T) *bench {
 	t.Helper()
 	b := setup(t)
 	b.Clock.Advance(time.Hour)
-	b.delivery(b.export("acme", "u-failed"), "hris", hiring.Failed, 500)
-	b.delivery(b.export("acme", "u-delivered"), "hris", hiring.Delivered, 200)
-	e := b.export("acme", "u-missing")
+	b.delivery(b.export("acme", "u-failed", atNoon(0)), "hris", hiring.Failed, 500)
+	b.delivery(b.export("acme", "u-delivered", atNoon(1)), "hris", hiring.Delivered, 200)
+	e := b.export("acme", "u-missing", atNoon(2))
 	b.Write(t, func(tx *store.Tx) error { return tx.MarkDispatched(e.ID, 0, gatewaytest.Noon, "crm") })
 	return b
 }
@@ -69,7 +74,7 @@ func TestRedeliveryPreview(t *testing.T) {
 	// Sent as it came, with addresses that ended at 14:30.
 	b.Clock.Advance(2 * time.Hour)
 	body := `{"integration":"crm","since":"2026-11-20T11:30:00Z","mode":"all","dryRun":true}`
-	e := b.export("acme", "u-crm")
+	e := b.export("acme", "u-crm", atNoon(3))
 	b.delivery(e, "crm", hiring.Delivered, 200)
 	p = parsed[previewed](b, b.must(http.StatusOK, http.MethodPost, redeliveries, body))
 	require.Positive(t, p.ExpiredDocuments)
