@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hiregate/hiregate/internal/config"
 	"github.com/hiregate/hiregate/internal/gateway/gatewaytest"
 	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/sample"
@@ -25,6 +26,18 @@ type tried struct {
 	Header                                map[string]string
 }
 
+// hris changes the integration acme/hris of the configuration, and returns it.
+func (b *bench) hris(change func(*hiring.Integration)) *hiring.Integration {
+	b.t.Helper()
+	b.Reconfigure(func(c *config.Config) {
+		i, ok := c.Integration("acme", "hris")
+		require.True(b.t, ok)
+		change(i)
+	})
+	i, _ := b.Config.Integration("acme", "hris")
+	return i
+}
+
 // A test export is like any other to the partner, in each document mode; and to the gateway it never was.
 func TestTestExport(t *testing.T) {
 	t.Parallel()
@@ -38,9 +51,7 @@ func TestTestExport(t *testing.T) {
 		w.WriteHeader(int(status.Load()))
 		io.WriteString(w, "what it says")
 	})
-	hris, ok := b.Config.Integration("acme", "hris")
-	require.True(t, ok)
-	hris.URL = address + "/" + urlPath
+	hris := b.hris(func(i *hiring.Integration) { i.URL = address + "/" + urlPath })
 	byOperator := store.IntegrationStatus{State: hiring.Disabled, Reason: "an operator disabled it", ByOperator: true,
 		UpdatedAt: gatewaytest.Noon}
 	b.status("acme", "hris", byOperator)
@@ -51,7 +62,7 @@ func TestTestExport(t *testing.T) {
 	validator, err := schemas.New("Service")
 	require.NoError(t, err)
 	for _, mode := range []hiring.DocumentMode{hiring.Rehost, hiring.Passthrough, hiring.Inline} {
-		hris.Documents, hris.StandardWebhooks = mode, mode == hiring.Rehost
+		hris = b.hris(func(i *hiring.Integration) { i.Documents, i.StandardWebhooks = mode, mode == hiring.Rehost })
 		got := test()
 		require.Equal(t, tried{UUID: got.UUID, URL: address, Body: string(body), Answer: "what it says", Received: true,
 			Status: http.StatusAccepted, Header: got.Header}, got)
@@ -86,7 +97,7 @@ func TestTestExport(t *testing.T) {
 	exports := get[struct{ Items []json.RawMessage }](b, "/v1/exports")
 	require.Empty(t, exports.Items)
 
-	hris.URL = "http://10.0.0.1/" + urlPath // where egress leads nobody
+	b.hris(func(i *hiring.Integration) { i.URL = "http://10.0.0.1/" + urlPath }) // where egress leads nobody
 	got := test()
 	require.Equal(t, "our_fault", got.Class)
 	require.NotEmpty(t, got.Error)
@@ -99,9 +110,7 @@ func TestTestExportCommand(t *testing.T) {
 	b := setup(t)
 	var status atomic.Int64
 	address := b.partner(func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(int(status.Load())) })
-	hris, ok := b.Config.Integration("acme", "hris")
-	require.True(t, ok)
-	hris.URL = address + "/" + urlPath
+	b.hris(func(i *hiring.Integration) { i.URL = address + "/" + urlPath })
 	status.Store(http.StatusOK)
 	out, _, err := b.cli("integration", "test", "acme/hris")
 	require.NoError(t, err)

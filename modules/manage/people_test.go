@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hiregate/hiregate/internal/config"
 	"github.com/hiregate/hiregate/internal/egress"
 )
 
@@ -48,9 +49,7 @@ func (b *bench) allowLoopback() {
 	b.t.Helper()
 	guard := egress.New(egress.Policy{Allow: []egress.Allowance{{Prefix: netip.MustParsePrefix("127.0.0.0/8")}}})
 	b.t.Cleanup(guard.Close)
-	b.Runtime.InForce.Drop(b.Config)
-	b.Config.Egress = guard
-	b.Runtime.InForce.Push(b.Config)
+	b.Reconfigure(func(c *config.Config) { c.Egress = guard })
 }
 
 // files are the files of the document store.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hiregate/hiregate/internal/config"
 	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/store"
 )
@@ -25,7 +26,7 @@ func testExportsOfARemovedTenant(t *testing.T, b *bench) {
 	keyed := b.keyed()
 	globex := keyed.as(keyed.key("globex-key", "globex", hiring.Viewer))
 	b.must(http.StatusOK, http.MethodDelete, "/v1/tenants/initech", "")
-	delete(b.Config.Tenants, "globex")
+	b.Reconfigure(func(c *config.Config) { delete(c.Tenants, "globex") })
 
 	for _, path := range []string{"/v1/exports?outcome=delivered", "/v1/tenants/initech/exports",
 		"/v1/tenants/initech/exports?integration=hris"} {

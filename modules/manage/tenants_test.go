@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hiregate/hiregate/internal/config"
 	"github.com/hiregate/hiregate/internal/hiring"
 )
 
@@ -83,7 +84,7 @@ func testANameIsNotHandedOn(t *testing.T, b *bench) {
 		"candidates, jobs, API keys\n", out)
 
 	b.key("k-2", "globex", hiring.Admin) // good as long as the tenant is not removed
-	delete(b.Config.Tenants, "globex")
+	b.Reconfigure(func(c *config.Config) { delete(c.Tenants, "globex") })
 	require.Contains(t, b.refused(http.StatusConflict, http.MethodPut, "/v1/tenants/globex", `{}`),
 		"of it are kept: API keys.")
 

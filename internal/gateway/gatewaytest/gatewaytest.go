@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -97,6 +98,23 @@ func newOn(t testing.TB, address, folder, temporal string, tenants []*hiring.Ten
 	runtime.InForce.Push(c)
 	b.Gateway = &gateway.Gateway{Config: c, Validator: validator, Runtime: runtime, Now: b.Clock.Now}
 	return b
+}
+
+// Reconfigure puts another configuration in force, as a reload does: what change makes of a copy of the present one, which
+// background work may be reading.
+func (b *Bench) Reconfigure(change func(*config.Config)) {
+	before, next, g := b.Config, *b.Config, *b.Gateway
+	next.Tenants = map[string]*hiring.Tenant{}
+	for name, t := range before.Tenants {
+		tenant := *t
+		tenant.Integrations = slices.Clone(t.Integrations)
+		next.Tenants[name] = &tenant
+	}
+	change(&next)
+	g.Config = &next
+	b.Gateway = &g
+	b.Runtime.InForce.Push(&next)
+	b.Runtime.InForce.Drop(before)
 }
 
 // compiled is the validator, which any number of gateways can share.
