@@ -150,6 +150,7 @@ func TestARemoteGateway(t *testing.T) {
 		"would show the API key to the network": {"--gateway", "http://gate.example.com/manage"},
 		"is not the address of a management":    {"--gateway", "gate.example.com"},
 		"is not the management API":             {"--gateway", strings.TrimSuffix(keyed.url, "/manage")},
+		"it speaks http, not https":             {"--gateway", strings.Replace(keyed.url, "http://", "https://", 1)},
 	} {
 		_, err := list(args...)
 		require.ErrorContains(t, err, want)

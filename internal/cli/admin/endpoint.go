@@ -158,6 +158,8 @@ func (a *Client) unreached(err error) error {
 	case a.gateway != "" && errors.As(err, &wrong):
 		return fmt.Errorf("the certificate of %s is not trusted (%s): check the address, or name a file with its CA "+
 			"in the environment variable SSL_CERT_FILE", a.gateway, terminal.Cause(err))
+	case a.gateway != "" && terminal.SpeaksNoTLS(err):
+		return a.elsewhere("it speaks http, not https")
 	case a.gateway != "" && errors.Is(err, syscall.ECONNREFUSED):
 		return fmt.Errorf("nothing listens at %s: check the address in --gateway or %s", a.gateway, GatewayVariable)
 	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, fs.ErrNotExist):

@@ -33,6 +33,9 @@ func SpeaksNoHTTP(err error) bool {
 	return strings.Contains(err.Error(), "malformed HTTP") // net/http has no type for it
 }
 
+// SpeaksNoTLS reports whether the answer to https was plain http.
+func SpeaksNoTLS(err error) bool { return errors.Is(err, http.ErrSchemeMismatch) }
+
 // Cause returns the innermost error: outer ones repeat the sentence around them.
 func Cause(err error) error {
 	for {
