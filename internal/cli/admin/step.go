@@ -221,7 +221,8 @@ exports to every configured integration; --no-helper removes the helper.`,
 }
 
 func stepRemove(a *Client) *cobra.Command {
-	return &cobra.Command{
+	var ask func(context.Context, *cobra.Command, string) error
+	cmd := &cobra.Command{
 		Use:   "remove " + stepResource.arg,
 		Short: "Removes a step, with its helper",
 		Args:  stepResource.one("step", "remove"),
@@ -233,6 +234,9 @@ func stepRemove(a *Client) *cobra.Command {
 			if place < 0 {
 				return noStep(args[0], id)
 			}
+			if err := ask(ctx, cmd, args[0]); err != nil {
+				return err
+			}
 			w.items = slices.Delete(w.items, place, place+1)
 			if err := w.put(ctx, a); err != nil {
 				return err
@@ -241,4 +245,6 @@ func stepRemove(a *Client) *cobra.Command {
 			return nil
 		}),
 	}
+	ask = a.asking(cmd)
+	return cmd
 }
