@@ -38,13 +38,9 @@ const devKey = "dev-key"
 
 // authorize authenticates the caller and checks that they may use the route. The resources of other tenants do not
 // exist for them.
-func (r *request) authorize(keyed bool, route route) error {
-	r.caller = trusted
-	if keyed {
-		var err error
-		if r.caller, err = r.authenticate(); err != nil {
-			return err
-		}
+func (r *request) authorize(who func(*request) (caller, error), route route) (err error) {
+	if r.caller, err = who(r); err != nil {
+		return err
 	}
 	// no id is like that, and no database would take it
 	if !utf8.ValidString(r.URL.Path) || strings.ContainsRune(r.URL.Path, 0) {
@@ -56,8 +52,8 @@ func (r *request) authorize(keyed bool, route route) error {
 	}
 	if !r.caller.role.May(route.role) {
 		r.denied = metrics.KeyOfAnotherRole
-		return problem.Newf(http.StatusForbidden, "this API key has the role %s, and this takes %s: ask with such a key",
-			r.caller.role, route.role)
+		return problem.Newf(http.StatusForbidden, "you have the role %s, and this takes %s: use an API key with that "+
+			"role, or ask an administrator for it", r.caller.role, route.role)
 	}
 	return nil
 }
@@ -87,6 +83,15 @@ func (r *request) authenticate() (caller, error) {
 	}
 	r.touch(k)
 	return caller{id: k.ID, key: key, tenant: k.Tenant, role: k.Role}, nil
+}
+
+// person is the caller of a request that the console makes.
+func (r *request) person() (caller, error) {
+	p, ok := hiring.PersonOf(r.Context())
+	if !ok {
+		return caller{}, r.deny(metrics.KeyMissing)
+	}
+	return caller{id: p.ID, tenant: p.Tenant, role: p.Role}, nil
 }
 
 // deny rejects a key. The reason is for the log and the metrics, not for the answer.

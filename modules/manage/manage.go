@@ -26,7 +26,8 @@ import (
 // Answers are JSON, errors application/problem+json. Times are RFC 3339 in UTC; one that is not set is left out.
 type API struct {
 	gateway func() *gateway.Gateway
-	keyed   bool // whoever asks needs an API key
+	who     func(*request) (caller, error)
+	local   bool // for the command line on this machine, which is told whom it talks to
 	log     *zap.Logger
 	// refusals is log, sampled: whoever has no key must not fill the disk.
 	refusals *zap.Logger
@@ -35,18 +36,27 @@ type API struct {
 
 // New makes the API of the gateway that is asked for with each request; nil says that none is running. It asks nobody
 // who they are: whoever mounts it lets in only those who may do everything.
-func New(gateway func() *gateway.Gateway, log *zap.Logger) *API { return newAPI(gateway, false, log) }
+func New(gateway func() *gateway.Gateway, log *zap.Logger) *API {
+	a := newAPI(gateway, func(*request) (caller, error) { return trusted, nil }, log)
+	a.local = true
+	return a
+}
 
 // NewKeyed makes the API for those who have an API key, each within its tenant and its role.
 func NewKeyed(gateway func() *gateway.Gateway, log *zap.Logger) *API {
-	return newAPI(gateway, true, log)
+	return newAPI(gateway, (*request).authenticate, log)
 }
 
-func newAPI(gateway func() *gateway.Gateway, keyed bool, log *zap.Logger) *API {
+// NewForPeople makes the API for those who are signed in: see hiring.WithPerson.
+func NewForPeople(gateway func() *gateway.Gateway, log *zap.Logger) *API {
+	return newAPI(gateway, (*request).person, log)
+}
+
+func newAPI(gateway func() *gateway.Gateway, who func(*request) (caller, error), log *zap.Logger) *API {
 	sampled := zap.WrapCore(func(c zapcore.Core) zapcore.Core {
 		return zapcore.NewSamplerWithOptions(c, time.Minute, refusalsAMinute, 0)
 	})
-	a := &API{gateway: gateway, keyed: keyed, log: log, refusals: log.WithOptions(sampled), mux: http.NewServeMux()}
+	a := &API{gateway: gateway, who: who, log: log, refusals: log.WithOptions(sampled), mux: http.NewServeMux()}
 	allowed := map[string][]string{}
 	handle := func(method, path string, h http.HandlerFunc) {
 		a.mux.HandleFunc(method+" "+path, h)
@@ -94,7 +104,7 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request, route route) {
 			RetryAfter(time.Second).Write(w)
 		return
 	}
-	if !a.keyed { // for the command line, which tells whom it talks to
+	if a.local {
 		w.Header().Set("Server", fmt.Sprintf("hiregate (%s, process %d)", g.Config.PublicURL, os.Getpid()))
 	}
 	release, ok := g.Hold(w)
@@ -104,7 +114,7 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request, route route) {
 	}
 	defer release()
 	req := &request{Request: r, w: w, gateway: g, db: g.Runtime.Store(), log: a.log, route: route, status: route.status}
-	err := req.authorize(a.keyed, route)
+	err := req.authorize(a.who, route)
 	if err == nil && gateway.Encoded(r.Header) {
 		err = problem.New(http.StatusUnsupportedMediaType, "send the body as it is, without Content-Encoding").Closing()
 	}
