@@ -36,6 +36,9 @@ func init() {
 
 	caddy.RegisterModule(SignIn{})
 	directive("signin", parseSignIn)
+
+	caddy.RegisterModule(Console{})
+	directive("console", parseConsole)
 }
 
 // directive registers a handler's directive. Each of ours answers by itself, as respond does, and is ordered beside it.
@@ -55,6 +58,6 @@ func noOptions(h httpcaddyfile.Helper, sentence string) error {
 }
 
 var _ = []caddy.Provisioner{(*ExportReceiver)(nil), (*Documents)(nil), (*Healthz)(nil), (*ManageAPI)(nil),
-	(*ApplyAPI)(nil), (*SignIn)(nil)}
+	(*ApplyAPI)(nil), (*SignIn)(nil), (*Console)(nil)}
 
 var _ caddy.AdminRouter = ManageAdmin{}

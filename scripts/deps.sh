@@ -24,19 +24,21 @@ there() {
 		compgen -G "/usr/lib/apache2/modules/$1" >/dev/null
 }
 
-# The modules of Node that sign in, in the versions of package-lock.json.
+# The modules of Node that the tests use, in the versions of package-lock.json: openid-client signs in, axe-core looks for
+# what is not accessible.
 modules() {
 	local folder
-	folder=$(dirname "$0")/../internal/e2e/testdata/openid-client
+	folder=$(dirname "$0")/../internal/e2e/testdata/$1
 	[[ $folder/node_modules/.package-lock.json -nt $folder/package-lock.json ]] && return
 	if ! command -v npm >/dev/null; then
 		echo "The tests need npm, which this machine lacks. Install Node with npm and try again." >&2
 		exit 1
 	fi
-	echo "Installing openid-client"
+	echo "Installing the modules of Node in internal/e2e/testdata/$1"
 	npm --prefix "$folder" ci --omit=dev --ignore-scripts --no-audit --no-fund --loglevel=error
 }
-modules
+modules openid-client
+modules axe
 
 commands=() packages=()
 while read -r command package _; do

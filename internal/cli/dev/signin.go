@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -24,42 +25,66 @@ const (
 	demoSecret   = "demo-secret"
 )
 
+// The console of the gateway, as an application, and the people of dev.Caddyfile who have a role there.
+const (
+	consoleClient = "console"
+	consoleSecret = "console-secret"
+	opsEmail      = "ops@example.com"
+)
+
+var consolePeople = map[string]string{opsEmail: "Olga Ops", "recruiter@example.com": "Rosa Recruiter",
+	"viewer@example.com": "Viktor Viewer"}
+
+// consoleURL is where the console is.
+func (f *flags) consoleURL() string { return fmt.Sprintf("http://localhost:%d/console", f.http) }
+
 // issuer is where people sign in, and home the sample partner as browsers reach it.
 func (f *flags) issuer() string { return fmt.Sprintf("http://localhost:%d/signin", f.http) }
 func (f *flags) home() string   { return fmt.Sprintf("http://localhost:%d", f.partner) }
 
-// signIn creates the user and the application. It sets the application's addresses to those of the sample partner, and
-// leaves all else as it is.
-func (s *seeding) signIn(home string) func(context.Context) error {
+// signIn creates the users and the applications. It sets the applications' addresses, and leaves all else as it is.
+func (s *seeding) signIn(home, console string) func(context.Context) error {
 	return func(ctx context.Context) error {
 		ada := map[string]any{"email": demoEmail, "emailVerified": true, "name": "Ada Lovelace", "givenName": "Ada",
 			"familyName": "Lovelace", "password": demoPassword}
-		if err := unless(http.StatusConflict, s.Call(ctx, http.MethodPost, "/v1/users", ada, nil)); err != nil {
+		people := []map[string]any{ada}
+		for email, name := range consolePeople {
+			people = append(people,
+				map[string]any{"email": email, "emailVerified": true, "name": name, "password": demoPassword})
+		}
+		for _, one := range people {
+			if err := unless(http.StatusConflict, s.Call(ctx, http.MethodPost, "/v1/users", one, nil)); err != nil {
+				return err
+			}
+		}
+		if err := s.application(ctx, consoleClient, consoleSecret, map[string]any{"name": "Console"},
+			map[string]any{"redirectUris": []string{console + "/callback"}}); err != nil {
 			return err
 		}
-		var settings map[string]any
-		path := "/v1/oauth-clients/" + partner.DemoClient
-		err := s.Call(ctx, http.MethodGet, path, nil, &settings)
-		if refused := new(admin.Refusal); errors.As(err, &refused) && refused.Status == http.StatusNotFound {
-			demo := demoSettings(map[string]any{"name": "Sample partner"}, home)
-			demo["id"], demo["secret"] = partner.DemoClient, demoSecret
-			return unless(http.StatusConflict, s.Call(ctx, http.MethodPost, "/v1/oauth-clients", demo, nil))
-		}
-		if err != nil {
-			return err
-		}
-		for _, shown := range []string{"id", "secrets", "createdAt", "disabledAt"} {
-			delete(settings, shown)
-		}
-		return s.Call(ctx, http.MethodPut, path, demoSettings(settings, home), nil)
+		return s.application(ctx, partner.DemoClient, demoSecret, map[string]any{"name": "Sample partner"},
+			map[string]any{"redirectUris": []string{home + partner.CallbackPath},
+				"postLogoutRedirectUris": []string{home + partner.HomePath}})
 	}
 }
 
-// demoSettings sets the addresses of the sample partner in settings of the application.
-func demoSettings(settings map[string]any, home string) map[string]any {
-	settings["redirectUris"] = []string{home + partner.CallbackPath}
-	settings["postLogoutRedirectUris"] = []string{home + partner.HomePath}
-	return settings
+// application creates an application with settings and addresses. If it exists, its addresses are set.
+func (s *seeding) application(ctx context.Context, id, secret string, settings, addresses map[string]any) error {
+	var present map[string]any
+	path := "/v1/oauth-clients/" + id
+	err := s.Call(ctx, http.MethodGet, path, nil, &present)
+	if refused := new(admin.Refusal); errors.As(err, &refused) && refused.Status == http.StatusNotFound {
+		maps.Copy(settings, addresses)
+		settings["id"], settings["secret"] = id, secret
+		return unless(http.StatusConflict, s.Call(ctx, http.MethodPost, "/v1/oauth-clients", settings, nil))
+	}
+	if err != nil {
+		return err
+	}
+	for _, shown := range []string{"id", "secrets", "createdAt", "disabledAt"} {
+		delete(present, shown)
+	}
+	maps.Copy(present, addresses)
+	return s.Call(ctx, http.MethodPut, path, present, nil)
 }
 
 // signinKey returns the key that seals the gateway's signing keys. It is stored in a file in the data folder, made at

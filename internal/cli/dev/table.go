@@ -29,6 +29,7 @@ func (f *flags) announce(w io.Writer, took time.Duration) error {
 		table.Row("  sign-in", f.home(), "as "+demoEmail+" with "+demoPassword)
 		table.Row("  its provider", f.issuer(), "client "+partner.DemoClient+", secret "+demoSecret)
 	}
+	table.Row("  console", f.consoleURL(), "as "+opsEmail+" with "+demoPassword)
 	table.Row("  Apply API", gateway+"/apply", "as partner@example.com with correct horse, for the job NURSE-1 of initech")
 	table.Row("  management API", gateway+"/manage/v1", "key dev-key; described at "+gateway+"/manage/openapi.json")
 	table.Row("  health", gateway+"/healthz")

@@ -1,0 +1,180 @@
+package e2e
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// clicks is a browser that counts its clicks.
+type clicks struct {
+	*chromium
+	n int
+}
+
+func (c *clicks) click(selector string) {
+	c.t.Helper()
+	c.n++
+	c.chromium.click(selector)
+}
+
+// task does something in the console from its start page, in so many clicks.
+func (c *clicks) task(start string, want int, do func()) {
+	c.t.Helper()
+	c.open(start)
+	c.n = 0
+	do()
+	require.Equal(c.t, want, c.n)
+}
+
+// signInTo signs somebody in to the console.
+func (c *chromium) signInTo(console, email string) {
+	c.t.Helper()
+	c.open(console)
+	c.fill("#email", email)
+	c.fill("#password", "correct horse\uE007") // Enter
+	c.awaitText(console, email)
+}
+
+// accessible has axe-core look at the page (WCAG 2.1 A and AA, and good practice).
+func (c *chromium) accessible(axe, page string) {
+	c.t.Helper()
+	var found []string
+	c.call(http.MethodPost, "/execute/async", map[string]any{"args": []any{}, "script": axe + `
+		const done = arguments[arguments.length - 1];
+		axe.run().then(r => done(r.violations.map(
+			v => v.id + ": " + v.help + " " + v.nodes.map(n => n.html).join(" "))));`},
+		&found)
+	require.Empty(c.t, found, page)
+}
+
+// An operator finds an export, sees why it waits, redelivers it, and tries an integration. Each page fits, is
+// accessible, and needs no script.
+func TestConsoleInABrowser(t *testing.T) {
+	t.Parallel()
+	ports := newDevPorts(t)
+	dev(t, t.TempDir(), ports).line(devReady)
+	console := ports.url("/console")
+	out, code := run(t, nil, hiregate(t), "send", ports.url("/hooks/acme"), "--secret", "acme-secret")
+	require.Zero(t, code, out)
+	uuid := uuidLine.FindStringSubmatch(out)[1]
+	export := console + "/exports/acme/" + uuid
+	hris := console + "/tenants/globex/integrations/hris"
+
+	c := &clicks{chromium: startChromium(t, "--accept-lang=en")}
+	c.as(looks[0])
+	c.signInTo(console, "ops@example.com")
+	c.task(console, 1, func() {
+		c.click(`nav a[href="/console/exports"]`)
+		c.fill("#q", uuid+"\uE007")
+		c.awaitText(export, "Delivered to hris on attempt 1, ")
+	})
+	c.task(export, 1, func() {
+		c.click(`form[action$="/redeliver"] button`)
+		c.awaitText(export, "It is being delivered again.")
+		c.eventually(export, func() bool { return len(c.texts(".way li")) == 3 })
+	})
+	c.task(hris, 1, func() {
+		c.click(`form[action$="/test"] button`)
+		c.awaitText(hris, "What came of the test export")
+		require.Contains(t, c.text("#main"), `"received": true`)
+	})
+	c.task(hris, 2, func() {
+		c.click(".danger summary")
+		c.fill("#reason", "maintenance")
+		c.click(`form[action$="/disable"] button`)
+		c.awaitText(hris, "The integration is disabled; its exports are held.")
+	})
+	out, code = run(t, nil, hiregate(t), "send", ports.url("/hooks?client=globex"), "--secret", "globex-secret")
+	require.Zero(t, code, out)
+	waits := uuidLine.FindStringSubmatch(out)[1]
+	c.task(console, 0, func() { // which client does not get its exports, and since when
+		c.eventually(console, func() bool { return c.has(`a[href="/console/tenants/globex/integrations/hris"]`) })
+	})
+	c.task(console+"/exports/globex/"+waits, 0, func() { // why
+		c.eventually(console+"/exports/globex/"+waits, func() bool { return c.has(".sentence [lang=en]") })
+		require.Contains(t, c.text("#main"), "disabled")
+	})
+	c.task(hris, 1, func() {
+		c.click(`form[action$="/enable"] button`)
+		c.awaitText(hris, "The integration is being verified")
+	})
+	redelivery := console + "/redeliveries?" + url.Values{"tenant": {"acme"}, "integration": {"hris"}, "mode": {"all"},
+		"since": {time.Now().UTC().Add(-time.Hour).Format("2006-01-02T15:04")}}.Encode()
+	c.task(redelivery, 2, func() {
+		c.click("button[name=preview]")
+		c.awaitText(console, "1 exports, ")
+		c.click(".card button")
+		c.awaitText(console+"/redeliveries/acme/", "Refresh")
+		c.eventually(c.address(), func() bool { return c.texts("main b")[0] == "finished" })
+	})
+
+	axe, err := os.ReadFile(filepath.Join("testdata", "axe", "node_modules", "axe-core", "axe.min.js"))
+	require.NoError(t, err, "axe-core is missing: run make deps")
+	for page, address := range map[string]string{"attention": console, "exports": console + "/exports", "export": export,
+		"redeliveries": redelivery, "tenants": console + "/tenants", "tenant": console + "/tenants/acme",
+		"integration": hris, "audit": console + "/audit", "nothing": console + "/nothing"} {
+		c.open(address)
+		c.fits("console-" + page)
+		for _, l := range looks[:2] {
+			c.as(l)
+			c.accessible(string(axe), page+" "+l.name)
+		}
+	}
+	c.as(looks[0])
+	c.open(console)
+	c.click(".who button")
+	c.awaitText(console, "You are signed out of the console.")
+}
+
+// A viewer changes nothing, and what other tenants have does not exist for those of one. Nobody without a role comes in.
+func TestConsoleRoles(t *testing.T) {
+	t.Parallel()
+	ports := newDevPorts(t)
+	dev(t, t.TempDir(), ports).line(devReady)
+	console := ports.url("/console")
+	out, code := run(t, nil, hiregate(t), "send", ports.url("/hooks/acme"), "--secret", "acme-secret")
+	require.Zero(t, code, out)
+	export := console + "/exports/acme/" + uuidLine.FindStringSubmatch(out)[1]
+	for email, want := range map[string]struct{ see, redeliver int }{
+		"viewer@example.com":    {http.StatusOK, http.StatusForbidden},
+		"recruiter@example.com": {http.StatusNotFound, http.StatusNotFound},
+		"ada@example.com":       {http.StatusForbidden, http.StatusForbidden},
+	} {
+		s := newSurfer(t)
+		s.open(export)
+		s.submit(url.Values{"email": {email}, "password": {"correct horse"}, "action": {"sign-in"}})
+		require.Equal(t, export, s.at.String(), email)
+		require.Equal(t, want.see, s.status, s.text)
+		s.text = fmt.Sprintf(`<form method="post" action=%q>`, export+"/redeliver")
+		s.submit(url.Values{})
+		require.Equal(t, want.redeliver, s.status, s.text)
+	}
+}
+
+// eventually opens a page until it is as it should be.
+func (c *chromium) eventually(address string, done func() bool) {
+	c.t.Helper()
+	require.Eventually(c.t, func() bool { c.open(address); return done() }, patience, 100*time.Millisecond, address)
+}
+
+// has reports whether the page has an element.
+func (c *chromium) has(selector string) bool {
+	c.t.Helper()
+	var has bool
+	c.evaluate(fmt.Sprintf("document.querySelector(%q) != null", selector), &has)
+	return has
+}
+
+// texts are those of all elements that a selector finds.
+func (c *chromium) texts(selector string) (all []string) {
+	c.t.Helper()
+	c.evaluate(fmt.Sprintf("[...document.querySelectorAll(%q)].map(e => e.textContent)", selector), &all)
+	return all
+}

@@ -1,0 +1,220 @@
+package modules
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/caddyserver/caddy/v2"
+	"github.com/caddyserver/caddy/v2/caddyconfig/httpcaddyfile"
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+
+	inner "github.com/hiregate/hiregate/internal/gateway"
+	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/relying"
+	"github.com/hiregate/hiregate/modules/console"
+	"github.com/hiregate/hiregate/modules/gateway"
+	"github.com/hiregate/hiregate/modules/manage"
+)
+
+// Console is the directive console: the web console. Put it into handle_path /console*, which takes the path off.
+type Console struct {
+	// URL is its address as browsers reach it. Default: <public_url>/console. Its redirect URI at the issuer is
+	// <url>/callback.
+	URL string `json:"url,omitempty"`
+	// Title is what the pages call the service. Default: service_name.
+	Title string `json:"title,omitempty"`
+	// Issuer is the OpenID provider that signs people in. Default: <public_url>/signin.
+	Issuer string `json:"issuer,omitempty"`
+	// ClientID and ClientSecret are what the console is at the issuer. The secret is a placeholder. Required.
+	ClientID     string `json:"client_id,omitempty"`
+	ClientSecret string `json:"client_secret,omitempty"`
+	// Keys are placeholders of what its cookies are sealed with: the first seals, the others open what was sealed before.
+	// Required.
+	Keys []string `json:"keys,omitempty"`
+	// Roles say who may do what. The first one that fits a person counts. Required.
+	Roles []ConsoleRole `json:"roles,omitempty"`
+
+	console *console.Console
+}
+
+// ConsoleRole gives a role to people, by their e-mail addresses or their groups at the issuer (claim groups).
+type ConsoleRole struct {
+	Role   string   `json:"role"`             // viewer, operator, recruiter or administrator
+	Tenant string   `json:"tenant,omitempty"` // default: all tenants
+	Emails []string `json:"emails,omitempty"`
+	Groups []string `json:"groups,omitempty"`
+}
+
+// CaddyModule implements caddy.Module.
+func (Console) CaddyModule() caddy.ModuleInfo {
+	return caddy.ModuleInfo{ID: "http.handlers.console", New: func() caddy.Module { return new(Console) }}
+}
+
+var consoleKey = gateway.SealKey{Option: "console: key", Of: "its cookies"}
+
+var errConsoleIncomplete = errors.New("console is not complete: add client_id, client_secret, key and roles; " +
+	"docs/console.md has an example")
+
+// Provision connects the handler to the gateway. It touches no file and no database.
+func (h *Console) Provision(ctx caddy.Context) error {
+	g, err := gateway.Of(ctx, "console")
+	if err != nil {
+		return err
+	}
+	if h.ClientID == "" || h.ClientSecret == "" || len(h.Keys) == 0 || len(h.Roles) == 0 {
+		return errConsoleIncomplete
+	}
+	public := g.Config.PublicURL
+	issuer, here := cmp.Or(h.Issuer, public+"/signin"), cmp.Or(h.URL, public+"/console")
+	if err := cmp.Or(checkConsoleAddress("issuer", issuer, g.Config.Dev),
+		checkConsoleAddress("url", here, g.Config.Dev)); err != nil {
+		return err
+	}
+	if err := gateway.CheckPlaceholders(ctx, append(slices.Clone(h.Keys), h.ClientSecret)...); err != nil {
+		return fmt.Errorf("console: %w", err)
+	}
+	replacer := caddy.NewReplacer()
+	resolve := func(s string) (string, error) { return replacer.ReplaceOrErr(s, true, true) }
+	secret, err := resolve(h.ClientSecret)
+	if err != nil {
+		return gateway.Unset("console: client_secret", err)
+	}
+	sealing, err := consoleKey.Vault(h.Keys, g.Config.Dev, resolve)
+	if err != nil {
+		return err
+	}
+	c := console.Console{Gateway: g, URL: here, Title: cmp.Or(h.Title, g.Config.Names.Service), Log: ctx.Logger(),
+		Vault: sealing, API: manage.NewForPeople(func() *inner.Gateway { return g }, ctx.Logger().Named("manage")),
+		Issuer: &relying.Provider{Issuer: issuer, ClientID: h.ClientID, Secret: strings.TrimSpace(secret),
+			Client: g.Config.Egress.Client(), Now: g.Now}}
+	for _, r := range h.Roles {
+		if err := r.validate(); err != nil {
+			return err
+		}
+		c.Grants = append(c.Grants, console.Grant{Role: r.Role, Tenant: r.Tenant, Emails: r.Emails, Groups: r.Groups})
+	}
+	h.console, err = console.New(c)
+	return err
+}
+
+// checkConsoleAddress checks an address of the console's configuration.
+func checkConsoleAddress(option, address string, dev bool) error {
+	u, err := url.Parse(address)
+	switch {
+	case err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || u.RawQuery != "" || u.Fragment != "":
+		return fmt.Errorf("console: %s %q: write an address such as https://gate.example.com/console", option, address)
+	case u.Scheme == "http" && !dev:
+		return fmt.Errorf("console: %s %q is not encrypted: write an https address", option, address)
+	case strings.HasSuffix(address, "/"):
+		return fmt.Errorf("console: %s %q: leave out the slash at the end", option, address)
+	}
+	return nil
+}
+
+func (r *ConsoleRole) validate() error {
+	if _, ok := console.Roles[r.Role]; !ok {
+		return fmt.Errorf("console: there is no role %q: write viewer, operator, recruiter or administrator", r.Role)
+	}
+	if r.Tenant != "" {
+		if err := hiring.ValidateTenantName(r.Tenant); err != nil {
+			return fmt.Errorf("console: %w", err)
+		}
+	}
+	if len(r.Emails)+len(r.Groups) == 0 {
+		return fmt.Errorf("console: the role %s goes to nobody: write, for example, `%[1]s email ops@example.com`", r.Role)
+	}
+	return nil
+}
+
+// ServeHTTP implements caddyhttp.MiddlewareHandler. It answers every request itself.
+func (h *Console) ServeHTTP(w http.ResponseWriter, r *http.Request, _ caddyhttp.Handler) error {
+	return serve(h.console.Gateway, h.console, w, r)
+}
+
+// parseConsole reads the directive:
+//
+//	console {
+//		client_id     <id>
+//		client_secret <placeholder>
+//		key           <placeholder...>
+//		issuer        <url>
+//		url           <url>
+//		title         <text>
+//		roles {
+//			<role> [<tenant>] email|group <value...>
+//		}
+//	}
+func parseConsole(h httpcaddyfile.Helper) (caddyhttp.MiddlewareHandler, error) {
+	handler, dev := new(Console), gateway.Development(h)
+	head := *h.Dispenser
+	head.Next() // the directive's name
+	const example = "console takes a block: write console {, below it client_id, client_secret, key and roles, and then }"
+	texts := map[string]*string{"client_id": &handler.ClientID, "client_secret": &handler.ClientSecret,
+		"url": &handler.URL, "issuer": &handler.Issuer, "title": &handler.Title}
+	err := gateway.Options(h, example, func(option string, args []string) error {
+		target, known := texts[option]
+		switch {
+		case option == "roles":
+			return handler.roles(h, args)
+		case option == "key" && len(args) > 0:
+			handler.Keys = args
+			for _, one := range args {
+				if err := consoleKey.Validate(one, dev); err != nil {
+					return err
+				}
+			}
+		case option == "key":
+			return errors.New("key takes a placeholder: write, for example, `key {env.HIREGATE_CONSOLE_KEY}`")
+		case !known:
+			return fmt.Errorf("%s is unknown here: write client_id, client_secret, key, issuer, url, title or roles",
+				option)
+		case len(args) != 1 || args[0] == "":
+			return fmt.Errorf("%s takes one argument", option)
+		case option == "client_secret" && !placeholder.MatchString(args[0]) && !dev:
+			return errors.New("console: client_secret must be a placeholder, {env.NAME} or {file./path}: Caddy shows " +
+				"what is written out in its /config")
+		default:
+			*target = args[0]
+			if option == "url" || option == "issuer" {
+				return checkConsoleAddress(option, args[0], dev)
+			}
+		}
+		return nil
+	})
+	if err == nil && (handler.ClientID == "" || handler.ClientSecret == "" || len(handler.Keys) == 0 ||
+		len(handler.Roles) == 0) {
+		err = head.WrapErr(errConsoleIncomplete)
+	}
+	return handler, err
+}
+
+// roles reads the block roles.
+func (h *Console) roles(d httpcaddyfile.Helper, args []string) error {
+	if len(args) > 0 {
+		return errors.New("roles takes a block: write roles {, below it lines such as " +
+			"`administrator email ops@example.com`, and then }")
+	}
+	for d.NextBlock(1) {
+		r := ConsoleRole{Role: d.Val()}
+		rest := d.RemainingArgs()
+		if len(rest) > 0 && rest[0] != "email" && rest[0] != "group" {
+			r.Tenant, rest = rest[0], rest[1:]
+		}
+		switch {
+		case len(rest) > 1 && rest[0] == "email":
+			r.Emails = rest[1:]
+		case len(rest) > 1 && rest[0] == "group":
+			r.Groups = rest[1:]
+		}
+		if err := r.validate(); err != nil {
+			return err
+		}
+		h.Roles = append(h.Roles, r)
+	}
+	return nil
+}

@@ -1,0 +1,97 @@
+package console
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+)
+
+// answer is what the management API answers, in memory.
+type answer struct {
+	header http.Header
+	status int
+	body   bytes.Buffer
+}
+
+func (a *answer) Header() http.Header         { return a.header }
+func (a *answer) Write(p []byte) (int, error) { return a.body.Write(p) }
+func (a *answer) WriteHeader(status int) {
+	if a.status == 0 {
+		a.status = status
+	}
+}
+
+// get asks the management API for what is at a path.
+func (v *visitor) get(path string, query url.Values, into any) error {
+	return v.call(http.MethodGet, path, query, nil, into)
+}
+
+// post sends the management API a body; nil: none. A form that is sent twice does nothing twice.
+func (v *visitor) post(path string, body, into any) error {
+	return v.call(http.MethodPost, path, nil, body, into)
+}
+
+// call asks the management API as the visitor, in this process. What it refuses is a *failure.
+func (v *visitor) call(method, path string, query url.Values, body, into any) error {
+	var sent []byte
+	if body != nil {
+		var err error
+		if sent, err = json.Marshal(body); err != nil {
+			return err
+		}
+	}
+	target := path
+	if len(query) > 0 {
+		target += "?" + query.Encode()
+	}
+	ctx := hiring.WithPerson(v.Context(), v.person)
+	r, err := http.NewRequestWithContext(ctx, method, target, bytes.NewReader(sent))
+	if err != nil {
+		return fmt.Errorf("asking the management API: %w", err)
+	}
+	if body != nil {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	if once := v.PostFormValue("once"); method == http.MethodPost && once != "" {
+		r.Header.Set("Idempotency-Key", once)
+	}
+	a := &answer{header: http.Header{}}
+	v.console.API.ServeHTTP(a, r)
+	switch {
+	case a.status == http.StatusNotFound:
+		return errNotFound
+	case a.status >= http.StatusBadRequest:
+		var p struct {
+			Detail string `json:"detail"`
+		}
+		_ = json.Unmarshal(a.body.Bytes(), &p) // without a sentence, the status has to do
+		return &failure{status: a.status, Text: "Refused", Detail: p.Detail}
+	case into == nil || a.body.Len() == 0:
+		return nil
+	}
+	if err := json.Unmarshal(a.body.Bytes(), into); err != nil {
+		return fmt.Errorf("reading what the management API answered: %w", err)
+	}
+	return nil
+}
+
+// listOf is a page of a list.
+type listOf[T any] struct {
+	Items []T     `json:"items"`
+	Next  *string `json:"next"`
+}
+
+// at makes a path of the management API; each part is escaped.
+func at(parts ...string) string {
+	var b strings.Builder
+	b.WriteString("/v1")
+	for _, part := range parts {
+		b.WriteString("/" + url.PathEscape(part))
+	}
+	return b.String()
+}

@@ -1,0 +1,78 @@
+package console
+
+import (
+	"net/url"
+	"time"
+)
+
+// health is an integration and how it does, as the management API has it.
+type health struct {
+	Tenant        string    `json:"tenant"`
+	Name          string    `json:"name"`
+	URL           string    `json:"url"`
+	State         string    `json:"state"`
+	Reason        string    `json:"reason"`
+	DisabledBy    string    `json:"disabledBy"`
+	Since         time.Time `json:"since"`
+	Waiting       int64     `json:"waiting"`
+	OldestWaiting time.Time `json:"oldestWaiting"`
+	LastSuccess   time.Time `json:"lastSuccess"`
+	Failures      int64     `json:"consecutiveFailures"`
+	Breaker       struct {
+		State     string    `json:"state"`
+		NextProbe time.Time `json:"nextProbe"`
+	} `json:"breaker"`
+	Day      rates  `json:"lastDay"`
+	Week     rates  `json:"lastWeek"`
+	Needs    string `json:"needs"`
+	Declared bool   `json:"declared"`
+	Hours    []hour `json:"hours"`
+}
+
+// rates are the attempts of some time.
+type rates struct {
+	Attempts    int64    `json:"attempts"`
+	Delivered   int64    `json:"delivered"`
+	SuccessRate *float64 `json:"successRate"`
+	P50         float64  `json:"p50Ms"`
+	P95         float64  `json:"p95Ms"`
+}
+
+type hour struct {
+	Begin time.Time `json:"hour"`
+	rates
+}
+
+// fewRows is how many exports of each kind the start page shows.
+const fewRows = "10"
+
+// attention shows what needs a person.
+func attention(v *visitor) error {
+	var shown struct {
+		Status struct {
+			Integrations []health `json:"integrations"`
+			Needs        []string `json:"needs"`
+		}
+		Needing                   []health
+		Quarantined, Failed, Lost listOf[export]
+	}
+	if err := v.get("/v1/status", nil, &shown.Status); err != nil {
+		return err
+	}
+	for _, h := range shown.Status.Integrations {
+		if h.Needs != "" {
+			shown.Needing = append(shown.Needing, h)
+		}
+	}
+	day := v.console.Gateway.Now().Add(-24 * time.Hour).UTC().Format(time.RFC3339)
+	for list, query := range map[*listOf[export]]url.Values{
+		&shown.Quarantined: {"quarantined": {"true"}, "limit": {fewRows}},
+		&shown.Failed:      {"outcome": {"failed"}, "since": {day}, "limit": {fewRows}},
+		&shown.Lost:        {"lostDocuments": {"true"}, "since": {day}, "limit": {fewRows}},
+	} {
+		if err := v.get("/v1/exports", query, list); err != nil {
+			return err
+		}
+	}
+	return v.page(200, "attention", "Attention", shown)
+}

@@ -1,0 +1,165 @@
+// Package console is the web console: people see what became of every export, and act. It signs people in as any
+// application does, and asks the management API in the same process for everything it shows and changes.
+package console
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"net/http"
+	"net/url"
+	"path"
+
+	"go.uber.org/zap"
+
+	"github.com/hiregate/hiregate/internal/gateway"
+	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/relying"
+	"github.com/hiregate/hiregate/internal/vault"
+)
+
+// Console is the console at one address. Make it with New.
+type Console struct {
+	Gateway *gateway.Gateway
+	URL     string // its address as browsers reach it: https, without a slash at the end
+	Title   string // the service, for people
+	API     http.Handler
+	Issuer  *relying.Provider
+	Vault   *vault.Vault // seals the cookies
+	Grants  []Grant      // the first one that fits a person counts
+	Log     *zap.Logger
+
+	guard  *http.CrossOriginProtection
+	cookie string // of the session; those of visits begin with it
+	mount  string // the path of URL, escaped
+	mux    *http.ServeMux
+}
+
+// The addresses of sign-in, below the console's.
+const (
+	signInPath   = "/sign-in"
+	callbackPath = "/callback"
+	signOutPath  = "/sign-out"
+)
+
+// New completes a console.
+func New(c Console) (*Console, error) {
+	u, err := url.Parse(c.URL)
+	if err != nil {
+		return nil, err
+	}
+	sum := sha256.Sum256([]byte(c.URL))
+	c.cookie = "__Host-console-" + hex.EncodeToString(sum[:4]) // sites of one host don't share it
+	c.mount, c.guard, c.mux = u.EscapedPath(), http.NewCrossOriginProtection(), http.NewServeMux()
+	c.mux.HandleFunc("GET "+signInPath, c.signIn)
+	c.mux.HandleFunc("GET "+callbackPath, c.callback)
+	c.mux.HandleFunc("POST "+signOutPath, c.signOut)
+	for pattern, serve := range map[string]handler{
+		"GET /{$}":                                            attention,
+		"GET /exports":                                        listExports,
+		"GET /exports/{tenant}/{uuid}":                        showExport,
+		"POST /exports/{tenant}/{uuid}/{action}":              actOnExport,
+		"GET /tenants":                                        listTenants,
+		"GET /tenants/{tenant}":                               showTenant,
+		"GET /tenants/{tenant}/integrations/{name}":           showIntegration,
+		"POST /tenants/{tenant}/integrations/{name}/{action}": actOnIntegration,
+		"GET /redeliveries":                                   listRedeliveries,
+		"POST /redeliveries":                                  startRedelivery,
+		"GET /redeliveries/{tenant}/{id}":                     showRedelivery,
+		"POST /redeliveries/{tenant}/{id}/{action}":           actOnRedelivery,
+		"GET /audit":                                          listAudit,
+		"/":                                                   func(*visitor) error { return errNotFound },
+	} {
+		c.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) { c.serve(w, r, serve) })
+	}
+	return &c, nil
+}
+
+// ServeHTTP answers what is below the console's address, which is taken off the path before.
+func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	switch {
+	case r.URL.Path == "" || r.URL.Path == "/" && gateway.OriginalPath(r) == c.mount:
+		r = r.Clone(r.Context())
+		r.URL.Path, r.URL.RawPath = "/", ""
+	case path.Clean(r.URL.Path) != r.URL.Path: // which the mux would redirect
+		c.fail(w, r, nil, errNotFound)
+		return
+	}
+	if err := c.guard.Check(r); err != nil { // a form of another site
+		c.fail(w, r, nil, errForeign)
+		return
+	}
+	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	c.mux.ServeHTTP(w, r)
+}
+
+// maxForm bounds the body of a form, in bytes.
+const maxForm = 64 << 10
+
+// handler answers a request of a visitor, with a page or by leading them on.
+type handler func(*visitor) error
+
+// visitor is a request of somebody who is signed in.
+type visitor struct {
+	*http.Request
+	w       http.ResponseWriter
+	console *Console
+	person  hiring.Person
+	email   string
+	texts   *texts
+}
+
+// serve answers a request. Those who are not signed in go to sign in, and come back.
+func (c *Console) serve(w http.ResponseWriter, r *http.Request, serve handler) {
+	s, ok := c.session(r)
+	if !ok {
+		c.toSignIn(w, r)
+		return
+	}
+	person, ok := c.personOf(s)
+	if !ok {
+		c.fail(w, r, nil, errStranger)
+		return
+	}
+	v := &visitor{Request: r, w: w, console: c, person: person, email: s.Email, texts: textsFor(r)}
+	if err := serve(v); err != nil {
+		c.fail(w, r, v, err)
+	}
+}
+
+// redirect leads the browser on, with a GET.
+func (v *visitor) redirect(to string) error {
+	v.w.Header().Set("Cache-Control", "no-store")
+	http.Redirect(v.w, v.Request, v.console.mount+to, http.StatusSeeOther)
+	return nil
+}
+
+// failure is a page that says what is wrong.
+type failure struct {
+	status int
+	Text   string // the key of its text
+	Detail string // in English, from the management API; empty: the text says it all
+}
+
+func (f *failure) Error() string { return f.Text + ": " + f.Detail }
+
+var (
+	errNotFound = &failure{status: http.StatusNotFound, Text: "NotFound"}
+	errForeign  = &failure{status: http.StatusForbidden, Text: "Foreign"}
+	errStranger = &failure{status: http.StatusForbidden, Text: "Stranger"}
+	errSignIn   = &failure{status: http.StatusBadRequest, Text: "SignInFailed"}
+	errUpstream = &failure{status: http.StatusBadGateway, Text: "UpstreamFailed"}
+	errBroken   = &failure{status: http.StatusInternalServerError, Text: "Broken"}
+)
+
+// fail shows an error. v is nil where nobody is signed in.
+func (c *Console) fail(w http.ResponseWriter, r *http.Request, v *visitor, err error) {
+	f := errBroken
+	if !errors.As(err, &f) {
+		c.Log.Error("a page of the console can't be shown", zap.String("page", r.Pattern), zap.Error(err))
+	}
+	if v == nil {
+		v = &visitor{Request: r, w: w, console: c, texts: textsFor(r)}
+	}
+	v.show(f.status, "failure", "FailureTitle", f)
+}

@@ -1,0 +1,224 @@
+package console
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+)
+
+// export is an export as the management API has it.
+type export struct {
+	ID          string          `json:"id"`
+	Tenant      string          `json:"tenant"`
+	ReceivedAt  time.Time       `json:"receivedAt"`
+	Candidate   string          `json:"candidate"`
+	Attachments int             `json:"attachments"`
+	Size        int64           `json:"size"`
+	SHA256      string          `json:"sha256"`
+	Round       int             `json:"round"`
+	Workflow    string          `json:"workflow"`
+	WorkflowURL string          `json:"workflowUrl"`
+	State       string          `json:"state"`
+	Fault       string          `json:"fault"`
+	Quarantined bool            `json:"quarantined"`
+	ErasedAt    time.Time       `json:"erasedAt"`
+	Findings    json.RawMessage `json:"findings"`
+	Deliveries  []delivery      `json:"deliveries"`
+	Documents   []document      `json:"documents"`
+	Audit       []entry         `json:"audit"`
+}
+
+type delivery struct {
+	Integration string    `json:"integration"`
+	Round       int       `json:"round"`
+	Outcome     string    `json:"outcome"`
+	Class       string    `json:"class"`
+	Attempts    int       `json:"attempts"`
+	Reason      string    `json:"reason"`
+	UpdatedAt   time.Time `json:"updatedAt"`
+	NextAt      time.Time `json:"nextAt"`
+	History     []attempt `json:"history"`
+}
+
+type attempt struct {
+	Number     int       `json:"number"`
+	StartedAt  time.Time `json:"startedAt"`
+	DurationMs float64   `json:"durationMs"`
+	Status     int       `json:"status"`
+	Error      string    `json:"error"`
+	Answer     string    `json:"answer"`
+}
+
+type document struct {
+	Position int    `json:"position"`
+	State    string `json:"state"`
+	Reason   string `json:"reason"`
+	Tries    int    `json:"tries"`
+	Size     int64  `json:"size"`
+	MimeType string `json:"mimeType"`
+}
+
+// Current are the deliveries of the present round.
+func (e *export) Current() []delivery {
+	return slices.DeleteFunc(slices.Clone(e.Deliveries), func(d delivery) bool { return d.Round != e.Round })
+}
+
+// Attempts are those of all deliveries.
+func (e *export) Attempts() (n int) {
+	for _, d := range e.Deliveries {
+		n += d.Attempts
+	}
+	return n
+}
+
+// Head is the beginning of an answer: what a person needs to recognise it.
+func (a attempt) Head() string {
+	const most = 500
+	if runes := []rune(a.Answer); len(runes) > most {
+		return string(runes[:most]) + "…"
+	}
+	return a.Answer
+}
+
+// filters are the query parameters of the list that the management API knows as well.
+var filters = []string{"outcome", "integration", "candidate", "quarantined", "undelivered", "lostDocuments", "since",
+	"until", "cursor"}
+
+// Outcomes are those that exports are found by.
+var Outcomes = []string{"retrying", "held", "delivered", "failed", "expired"}
+
+// listing is the list of exports, and what was asked for.
+type listing struct {
+	listOf[export]
+	Query    map[string]string
+	Outcomes []string
+	More     string // the query of the next page; empty: this is the last one
+	Wrong    string // why nothing is shown; empty: something is
+}
+
+// listExports shows exports, the newest first. A UUID in the search box, alone or behind its tenant, leads to it.
+func listExports(v *visitor) error {
+	asked := v.URL.Query()
+	if sought := strings.TrimSpace(asked.Get("q")); sought != "" {
+		tenant, uuid, found := strings.Cut(sought, "/")
+		if !found {
+			tenant, uuid = firstOf(asked.Get("tenant"), v.person.Tenant), sought
+		}
+		to, err := v.seek(tenant, uuid)
+		if err != nil || to != "" {
+			return orRedirect(v, to, err)
+		}
+		return v.page(http.StatusNotFound, "exports", "Exports", v.listing(asked, "NotSought"))
+	}
+	query := url.Values{}
+	for _, name := range filters {
+		if value := asked.Get(name); value != "" {
+			query.Set(name, value)
+		}
+	}
+	for _, name := range []string{"since", "until"} { // the form has a time without a zone: it is UTC
+		if at, err := time.Parse("2006-01-02T15:04", query.Get(name)); err == nil {
+			query.Set(name, at.Format(time.RFC3339))
+		}
+	}
+	tenant := firstOf(asked.Get("tenant"), v.person.Tenant)
+	path := "/v1/exports"
+	if tenant != "" {
+		path = at("tenants", tenant, "exports")
+	} else if query.Has("integration") || query.Has("candidate") {
+		return v.page(http.StatusBadRequest, "exports", "Exports", v.listing(asked, "TenantNeeded"))
+	}
+	shown := v.listing(asked, "")
+	if err := v.get(path, query, &shown.listOf); err != nil {
+		return err
+	}
+	if shown.Next != nil {
+		asked.Set("cursor", *shown.Next)
+		shown.More = asked.Encode()
+	}
+	return v.page(http.StatusOK, "exports", "Exports", shown)
+}
+
+func (v *visitor) listing(asked url.Values, wrong string) *listing {
+	l := &listing{Query: map[string]string{}, Outcomes: Outcomes, Wrong: wrong}
+	for _, name := range append([]string{"tenant", "q"}, filters...) {
+		l.Query[name] = asked.Get(name)
+	}
+	return l
+}
+
+func firstOf(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
+}
+
+func orRedirect(v *visitor, to string, err error) error {
+	if err != nil {
+		return err
+	}
+	return v.redirect(to)
+}
+
+// seek returns the address of an export; empty: there is none. Without a tenant it looks at each that the visitor sees.
+func (v *visitor) seek(tenant, uuid string) (string, error) {
+	names := []string{tenant}
+	if tenant == "" {
+		var all listOf[struct {
+			ID string `json:"id"`
+		}]
+		if err := v.get("/v1/tenants", url.Values{"limit": {"200"}}, &all); err != nil {
+			return "", err
+		}
+		names = nil
+		for _, t := range all.Items {
+			names = append(names, t.ID)
+		}
+	}
+	for _, name := range names {
+		err := v.get(at("tenants", name, "exports", uuid), nil, nil)
+		if err == nil {
+			return "/exports/" + url.PathEscape(name) + "/" + url.PathEscape(uuid), nil
+		}
+		if err != error(errNotFound) {
+			return "", err
+		}
+	}
+	return "", nil
+}
+
+// showExport shows an export with all that is known of its way.
+func showExport(v *visitor) error {
+	var e export
+	if err := v.get(at("tenants", v.PathValue("tenant"), "exports", v.PathValue("uuid")), nil, &e); err != nil {
+		return err
+	}
+	return v.page(http.StatusOK, "export", "Export", &e)
+}
+
+// actOnExport redelivers, releases or erases an export.
+func actOnExport(v *visitor) error {
+	action := v.PathValue("action")
+	if !slices.Contains([]string{"redeliver", "release", "erase"}, action) {
+		return errNotFound
+	}
+	var body any
+	if to := v.PostFormValue("integration"); action == "redeliver" && to != "" {
+		body = map[string][]string{"integrations": {to}}
+	}
+	if action == "erase" {
+		if v.PostFormValue("sure") != "yes" {
+			return &failure{status: http.StatusBadRequest, Text: "NotSure"}
+		}
+		body = map[string]bool{"cancel": true}
+	}
+	tenant, uuid := v.PathValue("tenant"), v.PathValue("uuid")
+	if err := v.post(at("tenants", tenant, "exports", uuid, action), body, nil); err != nil {
+		return err
+	}
+	return v.redirect("/exports/" + url.PathEscape(tenant) + "/" + url.PathEscape(uuid) + "?done=" + action)
+}

@@ -1,0 +1,126 @@
+package console
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hiregate/hiregate/internal/gateway"
+	"github.com/hiregate/hiregate/internal/gateway/gatewaytest"
+	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/inbox"
+	"github.com/hiregate/hiregate/internal/relying"
+	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/internal/vault"
+	"github.com/hiregate/hiregate/modules/manage"
+)
+
+const (
+	ops, recruiter, viewer = "ops@example.com", "recruiter@example.com", "viewer@example.com"
+
+	here = "https://gate.example/console"
+)
+
+// bench is a console over the management API of a gateway whose Temporal is away.
+type bench struct {
+	*gatewaytest.Bench
+	*Console
+	t *testing.T
+}
+
+func newBench(t *testing.T) *bench {
+	t.Helper()
+	acme, globex := gatewaytest.Tenant("acme"), gatewaytest.Tenant("globex")
+	acme.Integrations = []hiring.Integration{{Tenant: "acme", Name: "hris", URL: "https://hr.acme.example/in?client=1",
+		Secret: "s"}}
+	b := &bench{Bench: gatewaytest.New(t, acme, globex), t: t}
+	sealing, err := vault.New("a text of more than thirty-two characters")
+	require.NoError(t, err)
+	b.Console, err = New(Console{Gateway: b.Bench.Gateway, URL: here, Title: "Gate", Vault: sealing, Log: b.Bench.Log,
+		API: manage.NewForPeople(func() *gateway.Gateway { return b.Bench.Gateway }, b.Bench.Log),
+		Issuer: &relying.Provider{Issuer: "https://login.example", ClientID: "console", Client: http.DefaultClient,
+			Now: b.Clock.Now},
+		Grants: []Grant{
+			{Role: "administrator", Emails: []string{ops}},
+			{Role: "recruiter", Tenant: "globex", Emails: []string{recruiter}},
+			{Role: "viewer", Tenant: "acme", Groups: []string{"acme-viewers"}, Emails: []string{viewer}},
+		}})
+	require.NoError(t, err)
+	return b
+}
+
+// send makes a request as somebody who is signed in; empty: nobody is. A form is sent as our own pages send it.
+func (b *bench) send(who, method, path string, form url.Values, change ...func(*http.Request)) *httptest.ResponseRecorder {
+	b.t.Helper()
+	r := httptest.NewRequestWithContext(b.t.Context(), method, "https://gate.example"+path,
+		strings.NewReader(form.Encode()))
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	r.Header.Set("Sec-Fetch-Site", "same-origin")
+	if who != "" {
+		b.signedIn(r, session{Subject: "sub-of-" + who, Email: who, Till: b.Clock.Now().Add(time.Minute)})
+	}
+	for _, fn := range change {
+		fn(r)
+	}
+	w := httptest.NewRecorder()
+	b.ServeHTTP(w, r)
+	return w
+}
+
+func (b *bench) signedIn(r *http.Request, s session) {
+	b.t.Helper()
+	ticket, err := b.Vault.SealTicket(forSessions, b.URL, s)
+	require.NoError(b.t, err)
+	r.AddCookie(&http.Cookie{Name: b.cookie, Value: ticket})
+}
+
+// see gets a page, and returns what follows its style.
+func (b *bench) see(who, path string, status int) string {
+	b.t.Helper()
+	w := b.send(who, http.MethodGet, path, nil)
+	require.Equal(b.t, status, w.Code, w.Body)
+	h := w.Header()
+	require.Equal(b.t, "no-store", h.Get("Cache-Control"))
+	require.True(b.t, strings.HasPrefix(h.Get("Content-Security-Policy"), "default-src 'none'; "))
+	require.NotContains(b.t, w.Body.String(), "client=1", "an integration's URL is a credential")
+	_, content, _ := strings.Cut(w.Body.String(), "</style>")
+	return content
+}
+
+// export puts an export of a tenant into the store, with a delivery of an outcome.
+func (b *bench) export(tenant, key string, outcome hiring.Outcome, change ...func(*hiring.Export)) {
+	b.t.Helper()
+	e := inbox.NewExport(tenant, key, []byte(`{"candidate":{}}`+key), b.Clock.Now())
+	for _, fn := range change {
+		fn(e)
+	}
+	b.Write(b.t, func(tx *store.Tx) error {
+		if _, err := inbox.Insert(tx, e); err != nil {
+			return err
+		}
+		if err := tx.MarkDispatched(e.ID, e.Round, b.Clock.Now(), "hris"); err != nil {
+			return err
+		}
+		d := &hiring.Delivery{ExportID: e.ID, Tenant: tenant, Integration: "hris", Outcome: outcome, Attempts: 1,
+			CreatedAt: b.Clock.Now(), UpdatedAt: b.Clock.Now().Add(161 * time.Second)}
+		switch outcome {
+		case hiring.Failed:
+			d.Fault, d.Reason = hiring.ClassPartnerFault, "answered 500; only 2xx means received"
+		case hiring.Retrying:
+			d.NextAt = b.Clock.Now().Add(5 * time.Minute)
+		}
+		if err := tx.UpsertDelivery(d); err != nil {
+			return err
+		}
+		return tx.InsertAttempt(&hiring.Attempt{DeliveryID: d.ID, StartedAt: b.Clock.Now(), Duration: time.Millisecond,
+			Status: 500, Answer: []byte("<script>alert(1)</script>")})
+	})
+}
+
+func uuid(n int) string { return fmt.Sprintf("4f6e3c48-1111-4222-8333-%012d", n) }

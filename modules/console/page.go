@@ -1,0 +1,184 @@
+package console
+
+import (
+	"bytes"
+	"crypto/rand"
+	"crypto/sha256"
+	"embed"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+)
+
+//go:embed style.css
+var style string
+
+//go:embed pages/*.html
+var markup embed.FS
+
+// pages are the templates, by name: each within the layout.
+var pages = func() map[string]*template.Template {
+	layout := template.Must(template.New("layout.html").Option("missingkey=error").ParseFS(markup, "pages/layout.html",
+		"pages/parts.html"))
+	all := map[string]*template.Template{}
+	files, err := markup.ReadDir("pages")
+	if err != nil { // it is part of the program
+		panic(err)
+	}
+	for _, f := range files {
+		name := strings.TrimSuffix(f.Name(), ".html")
+		if name != "layout" && name != "parts" {
+			all[name] = template.Must(template.Must(layout.Clone()).ParseFS(markup, "pages/"+f.Name()))
+		}
+	}
+	return all
+}()
+
+// policy is the Content-Security-Policy: our style and our forms, nothing else.
+var policy = func() string {
+	sum := sha256.Sum256([]byte(style))
+	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) +
+		"'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+}()
+
+// view is what a template gets: the frame of the page, and its own data.
+type view struct {
+	*texts
+	Style   template.CSS
+	Service string
+	Mount   string
+	Title   string
+	Page    string // its name
+	Who     string // the visitor's e-mail address; empty: nobody is signed in
+	Scope   string // the only tenant that exists for them; empty: all do
+	Acts    bool   // they may do what operators may
+	Manages bool   // they may do what administrators may
+	Done    string // the key of what was just done; empty: nothing
+	Now     time.Time
+	Data    any
+}
+
+// page shows a page with a status.
+func (v *visitor) page(status int, name, title string, data any) error {
+	titled, err := v.texts.T(title)
+	if err != nil {
+		return err
+	}
+	role := v.person.Role
+	shown := view{texts: v.texts, Style: template.CSS(style), Service: v.console.Title, Mount: v.console.mount,
+		Title: titled, Page: name, Who: v.email, Scope: v.person.Tenant, Acts: role.May(hiring.Operator),
+		Manages: role.May(hiring.Admin), Now: v.console.Gateway.Now().UTC(), Data: data}
+	if v.email == "" && v.person.ID != "" { // the provider told no address
+		shown.Who = strings.TrimPrefix(v.person.ID, "console:")
+	}
+	if done := "Done_" + v.URL.Query().Get("done"); v.texts.has(done) {
+		shown.Done = done
+	}
+	var b bytes.Buffer
+	if err := pages[name].ExecuteTemplate(&b, "layout.html", shown); err != nil {
+		return fmt.Errorf("making a page: %w", err)
+	}
+	h := v.w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Content-Language", v.texts.Lang)
+	h.Set("Cache-Control", "no-store")
+	h.Set("Content-Security-Policy", policy)
+	h.Set("X-Frame-Options", "DENY")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "same-origin")
+	v.w.WriteHeader(status)
+	_, err = v.w.Write(b.Bytes())
+	return err
+}
+
+// show shows a page, or a bare sentence where even that fails.
+func (v *visitor) show(status int, name, title string, data any) {
+	if err := v.page(status, name, title, data); err != nil {
+		http.Error(v.w, "the page can't be shown", http.StatusInternalServerError)
+	}
+}
+
+// With is the same frame with other data, for a part of a page.
+func (p view) With(data any) view {
+	p.Data = data
+	return p
+}
+
+// Query is an encoded query, for an address.
+func (view) Query(encoded string) template.URL { return template.URL(encoded) }
+
+// JSON is a value as indented JSON.
+func (view) JSON(value any) (string, error) {
+	text, err := json.MarshalIndent(value, "", "  ")
+	return string(text), err
+}
+
+// Percent is a success rate; a dash without any attempt.
+func (view) Percent(r rates) string {
+	if r.SuccessRate == nil {
+		return "–"
+	}
+	return fmt.Sprintf("%.1f %%", *r.SuccessRate*100)
+}
+
+// Next is a number that people count from one.
+func (view) Next(n int) int { return n + 1 }
+
+// Once is a value for a form that must not do its work twice.
+func (view) Once() string { return rand.Text() }
+
+// Time is a time in UTC, for people and machines.
+func (view) Time(t time.Time) template.HTML {
+	if t.IsZero() {
+		return "–"
+	}
+	t = t.UTC()
+	return template.HTML(fmt.Sprintf(`<time datetime="%s">%s</time>`, t.Format(time.RFC3339),
+		t.Format("2006-01-02 15:04:05 UTC")))
+}
+
+// Age is how long ago a time was.
+func (p view) Age(t time.Time) string {
+	if t.IsZero() {
+		return "–"
+	}
+	return Span(p.Now.Sub(t))
+}
+
+// Until is how long it is until a time.
+func (p view) Until(t time.Time) string { return Span(t.Sub(p.Now)) }
+
+// Between is the time from one to the other.
+func (view) Between(from, to time.Time) string { return Span(to.Sub(from)) }
+
+// Span is a length of time in two units at most.
+func Span(d time.Duration) string {
+	d = max(0, d)
+	switch {
+	case d < time.Second:
+		return fmt.Sprintf("%d ms", d.Milliseconds())
+	case d < time.Minute:
+		return fmt.Sprintf("%d s", int(d.Seconds()))
+	case d < time.Hour:
+		return fmt.Sprintf("%d min %d s", int(d.Minutes()), int(d.Seconds())%60)
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%d h %d min", int(d.Hours()), int(d.Minutes())%60)
+	}
+	return fmt.Sprintf("%d d %d h", int(d.Hours())/24, int(d.Hours())%24)
+}
+
+// Path is an address of the console; each part is escaped.
+func (p view) Path(parts ...string) template.URL {
+	s := p.Mount
+	for _, part := range parts {
+		s += "/" + url.PathEscape(part)
+	}
+	return template.URL(s)
+}

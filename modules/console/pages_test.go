@@ -1,0 +1,198 @@
+package console
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+)
+
+// everyPage are the addresses of the pages that need no id.
+var everyPage = []string{"/", "/exports", "/redeliveries", "/tenants", "/tenants/acme", "/tenants/acme/integrations/hris",
+	"/audit"}
+
+// hostile are texts that come from strangers.
+var hostile = []string{"<script>alert(1)</script>", "\U0001F600\U00020BB7", "\u202eright to left \u05d0\u05d1",
+	strings.Repeat("w", 255), `"'><img src=x onerror=alert(1)>`, "{{.}}"}
+
+func TestPages(t *testing.T) {
+	t.Parallel()
+	for name, fill := range map[string]func(*bench){
+		"empty": func(*bench) {},
+		"one":   func(b *bench) { b.export("acme", uuid(1), hiring.Delivered) },
+		"500 rows": func(b *bench) {
+			for n := range 500 {
+				b.export("acme", uuid(n), []hiring.Outcome{hiring.Failed, hiring.Retrying, hiring.Delivered}[n%3])
+			}
+		},
+		"hostile": func(b *bench) {
+			for n, text := range hostile {
+				b.export("acme", uuid(n), hiring.Failed, func(e *hiring.Export) { e.CandidateID = text })
+				b.export("acme", uuid(100+n), hiring.Held, func(e *hiring.Export) {
+					e.Quarantined, e.CandidateID = true, text
+					e.Findings = fmt.Appendf(nil, `[{"pointer":%q}]`, text)
+				})
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			fill(b)
+			paths := slices.Clone(everyPage)
+			list := b.see(ops, "/exports", http.StatusOK)
+			linked := regexp.MustCompile(`/console(/exports/acme/[0-9a-f-]+)"`)
+			for _, found := range linked.FindAllStringSubmatch(list, 12) {
+				paths = append(paths, found[1])
+			}
+			for _, language := range []string{"en", "de"} {
+				for _, path := range paths {
+					w := b.send(ops, http.MethodGet, path, nil, func(r *http.Request) {
+						r.Header.Set("Accept-Language", language)
+					})
+					require.Equal(t, http.StatusOK, w.Code, "%s: %s", path, w.Body)
+					require.Equal(t, language, w.Header().Get("Content-Language"))
+					require.Contains(t, w.Body.String(), `<html lang="`+language+`">`)
+					require.NotRegexp(t, `<script|<img|no value`, w.Body.String(), path)
+				}
+			}
+		})
+	}
+}
+
+// Lists are paged, and each export is on one page.
+func TestExportsArePaged(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	for n := range 120 {
+		b.export("acme", uuid(n), hiring.Delivered)
+	}
+	seen, path := map[string]bool{}, "/exports?tenant=acme"
+	for pages := 0; path != ""; pages++ {
+		require.Less(t, pages, 10)
+		text := b.see(ops, path, http.StatusOK)
+		for _, id := range regexp.MustCompile(`4f6e3c48-[0-9-]+`).FindAllString(text, -1) {
+			seen[id] = true
+		}
+		path = ""
+		if next := regexp.MustCompile(`rel="next" href="/console([^"]+)"`).FindStringSubmatch(text); next != nil {
+			path = strings.ReplaceAll(next[1], "&amp;", "&")
+		}
+	}
+	require.Len(t, seen, 120)
+}
+
+// Texts are there in both languages, and none is left over.
+func TestTexts(t *testing.T) {
+	t.Parallel()
+	require.ElementsMatch(t, slices.Collect(maps.Keys(translations[0].all)),
+		slices.Collect(maps.Keys(translations[1].all)))
+	var markups strings.Builder
+	files, err := markup.ReadDir("pages")
+	require.NoError(t, err)
+	for _, f := range files {
+		raw, err := markup.ReadFile("pages/" + f.Name())
+		require.NoError(t, err)
+		markups.Write(raw)
+	}
+	for _, used := range regexp.MustCompile(`\.T "([A-Za-z]+)"`).FindAllStringSubmatch(markups.String(), -1) {
+		require.Contains(t, translations[0].all, used[1])
+	}
+	blanks := regexp.MustCompile(`\{[a-z]+\}`)
+	for key, text := range translations[0].all {
+		require.ElementsMatch(t, blanks.FindAllString(text, -1), blanks.FindAllString(translations[1].all[key], -1), key)
+	}
+}
+
+func TestOneExport(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.export("acme", uuid(1), hiring.Delivered)
+	b.export("acme", uuid(2), hiring.Failed)
+	b.export("acme", uuid(3), hiring.Retrying)
+	b.export("acme", uuid(4), hiring.Held, func(e *hiring.Export) { e.Quarantined = true })
+	for n, want := range map[int]string{
+		1: "Delivered to hris on attempt 1, 2 min 41 s after it came.",
+		2: "hris: failed after 1 attempts.",
+		3: "hris: retrying after 1 attempts; the next one in 5 min 0 s.",
+		4: "It breaks the schema and is held until somebody releases it.",
+	} {
+		text := b.see(ops, "/exports/acme/"+uuid(n), http.StatusOK)
+		require.Contains(t, text, want)
+		require.Contains(t, text, "&lt;script&gt;alert(1)", "the head of the answer")
+	}
+}
+
+// A UUID in the search box leads to its export, with and without its tenant.
+func TestSearch(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.export("acme", uuid(1), hiring.Delivered)
+	for _, sought := range []string{uuid(1), "acme/" + uuid(1), " " + uuid(1) + " "} {
+		for _, who := range []string{ops, viewer} {
+			w := b.send(who, http.MethodGet, "/exports?"+url.Values{"q": {sought}}.Encode(), nil)
+			require.Equal(t, http.StatusSeeOther, w.Code)
+			require.Equal(t, "/console/exports/acme/"+uuid(1), w.Header().Get("Location"))
+		}
+	}
+	require.Contains(t, b.see(ops, "/exports?q="+uuid(2), http.StatusNotFound), "No export that you may see has this UUID")
+	b.see(recruiter, "/exports?q="+uuid(1), http.StatusNotFound)
+	b.see(recruiter, "/exports?q=acme%2F"+uuid(1), http.StatusNotFound)
+}
+
+// What other tenants have does not exist for those of one, and a viewer changes nothing.
+func TestRoles(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.export("acme", uuid(1), hiring.Failed)
+	export, integration := "/exports/acme/"+uuid(1), "/tenants/acme/integrations/hris"
+	for _, path := range []string{export, "/tenants/acme", integration, "/exports?tenant=acme"} {
+		require.NotContains(t, b.see(recruiter, path, http.StatusNotFound), uuid(1))
+		b.see(viewer, path, http.StatusOK)
+	}
+	require.NotContains(t, b.see(recruiter, "/exports", http.StatusOK), uuid(1))
+	require.NotContains(t, b.see(recruiter, "/tenants", http.StatusOK), "acme")
+	for path, form := range map[string]url.Values{
+		export + "/redeliver": {}, export + "/release": {}, export + "/erase": {"sure": {"yes"}},
+		integration + "/disable": {}, integration + "/enable": {}, integration + "/test": {},
+	} {
+		require.Equal(t, http.StatusNotFound, b.send(recruiter, http.MethodPost, path, form).Code, path)
+		require.Equal(t, http.StatusForbidden, b.send(viewer, http.MethodPost, path, form).Code, path)
+	}
+	require.NotContains(t, b.see(viewer, export, http.StatusOK), `method="post" action="/console/exports`)
+	require.NotContains(t, b.see(viewer, integration, http.StatusOK), `method="post" action="/console/tenants`)
+	require.Contains(t, b.see(ops, export, http.StatusOK), `action="/console`+export+`/redeliver"`)
+}
+
+// What is done is in the audit, under an id that is no e-mail address.
+func TestActions(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.export("acme", uuid(1), hiring.Failed)
+	w := b.send(ops, http.MethodPost, "/exports/acme/"+uuid(1)+"/erase", url.Values{})
+	require.Equal(t, http.StatusBadRequest, w.Code, "nobody ticked the box")
+	w = b.send(ops, http.MethodPost, "/exports/acme/"+uuid(1)+"/redeliver", url.Values{"integration": {"hris"}})
+	require.Equal(t, http.StatusSeeOther, w.Code, w.Body)
+	require.Equal(t, "/console/exports/acme/"+uuid(1)+"?done=redeliver", w.Header().Get("Location"))
+	require.Contains(t, b.see(ops, "/exports/acme/"+uuid(1)+"?done=redeliver", http.StatusOK),
+		"It is being delivered again.")
+	w = b.send(ops, http.MethodPost, "/tenants/acme/integrations/hris/disable", url.Values{"reason": {"maintenance"}})
+	require.Equal(t, http.StatusSeeOther, w.Code, w.Body)
+	require.Contains(t, b.see(ops, "/tenants/acme/integrations/hris", http.StatusOK), "disabled")
+	w = b.send(ops, http.MethodPost, "/exports/acme/"+uuid(1)+"/erase", url.Values{"sure": {"yes"}})
+	require.Equal(t, http.StatusSeeOther, w.Code, w.Body)
+	audit := b.see(ops, "/audit", http.StatusOK)
+	for _, action := range []string{"redeliver", "disable", "erase", "console:sub-of-" + ops} {
+		require.Contains(t, audit, action)
+	}
+	require.NotContains(t, b.see(ops, "/audit?action=erase", http.StatusOK), ">disable<")
+	require.Equal(t, http.StatusNotFound, b.send(ops, http.MethodPost, "/exports/acme/"+uuid(1)+"/frobnicate", nil).Code)
+}

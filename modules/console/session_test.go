@@ -1,0 +1,106 @@
+package console
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Whoever is not signed in goes to sign in, and then to the page that they wanted.
+func TestSignInComesFirst(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	for _, path := range []string{"/", "/exports?tenant=acme", "/nothing"} {
+		w := b.send("", http.MethodGet, path, nil)
+		require.Equal(t, http.StatusSeeOther, w.Code)
+		require.Equal(t, "/console/sign-in?"+url.Values{"to": {path}}.Encode(), w.Header().Get("Location"))
+	}
+	w := b.send("", http.MethodPost, "/exports/acme/x/redeliver", nil)
+	require.Equal(t, "/console/sign-in?to=%2F", w.Header().Get("Location"), "what a form wanted is not done later")
+}
+
+func TestSessions(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	status := func(s session, change ...func(*http.Request)) int {
+		change = append(change, func(r *http.Request) { b.signedIn(r, s) })
+		return b.send("", http.MethodGet, "/tenants", nil, change...).Code
+	}
+	till := b.Clock.Now().Add(time.Minute)
+	require.Equal(t, http.StatusOK, status(session{Subject: "1", Email: ops, Till: till}))
+	require.Equal(t, http.StatusOK, status(session{Subject: "1", Groups: []string{"acme-viewers"}, Till: till}))
+	require.Equal(t, http.StatusForbidden, status(session{Subject: "1", Email: "else@example.com", Till: till}))
+	require.Equal(t, http.StatusForbidden, status(session{Subject: "1", Till: till}), "an address that is not verified")
+	require.Equal(t, http.StatusSeeOther, status(session{Subject: "1", Email: ops, Till: b.Clock.Now()}), "it has ended")
+
+	// A ticket of sign-in is no session, and one of another console is none here.
+	ticket, err := b.Vault.SealTicket(forVisits, b.URL, session{Subject: "1", Email: ops, Till: till})
+	require.NoError(t, err)
+	other, err := b.Vault.SealTicket(forSessions, "https://other.example/console", session{Email: ops, Till: till})
+	require.NoError(t, err)
+	for _, value := range []string{ticket, other, "", "x"} {
+		w := b.send("", http.MethodGet, "/", nil, func(r *http.Request) {
+			r.AddCookie(&http.Cookie{Name: b.cookie, Value: value})
+		})
+		require.Equal(t, http.StatusSeeOther, w.Code)
+	}
+}
+
+// A form of another site changes nothing.
+func TestForeignForms(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	for name, change := range map[string]func(*http.Request){
+		"cross-site": func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "cross-site") },
+		"another origin": func(r *http.Request) {
+			r.Header.Del("Sec-Fetch-Site")
+			r.Header.Set("Origin", "https://evil.example")
+		},
+	} {
+		w := b.send(ops, http.MethodPost, "/tenants/acme/integrations/hris/disable", nil, change)
+		require.Equal(t, http.StatusForbidden, w.Code, name)
+	}
+	require.NotContains(t, b.see(ops, "/tenants/acme/integrations/hris", http.StatusOK), "disabled")
+}
+
+// An answer of the provider counts in the browser that asked for it, and leads to our own pages only.
+func TestWayToTheProvider(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	var provider *httptest.Server
+	provider = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprintf(w, `{"issuer":%q,"authorization_endpoint":%q}`, provider.URL, provider.URL+"/authorize")
+	}))
+	t.Cleanup(provider.Close)
+	b.Issuer.Issuer = provider.URL
+	for asked, kept := range map[string]string{"/exports?q=1": "/exports?q=1", "//evil.example": "/",
+		"https://evil.example": "/", "/\\evil.example": "/", "": "/"} {
+		w := b.send("", http.MethodGet, "/sign-in?"+url.Values{"to": {asked}}.Encode(), nil)
+		require.Equal(t, http.StatusSeeOther, w.Code, w.Body)
+		to, err := url.Parse(w.Header().Get("Location"))
+		require.NoError(t, err)
+		require.Equal(t, provider.URL, to.Scheme+"://"+to.Host)
+		require.Equal(t, here+"/callback", to.Query().Get("redirect_uri"))
+		require.Equal(t, "S256", to.Query().Get("code_challenge_method"))
+		var v visit
+		cookie := w.Result().Cookies()[0]
+		require.True(t, cookie.Secure && cookie.HttpOnly)
+		require.True(t, b.Vault.OpenTicket(forVisits, b.URL, cookie.Value, &v))
+		require.Equal(t, kept, v.To)
+
+		callback := "/callback?code=c&state=" + url.QueryEscape(v.State)
+		require.Equal(t, http.StatusBadRequest, b.send("", http.MethodGet, callback, nil).Code, "another browser")
+		same := func(r *http.Request) { r.AddCookie(cookie) }
+		w = b.send("", http.MethodGet, "/callback?code=c&state=guessed", nil, same)
+		require.Equal(t, http.StatusBadRequest, w.Code)
+		w = b.send("", http.MethodGet, callback, nil, same)
+		require.Equal(t, http.StatusBadGateway, w.Code, "the code can't be redeemed")
+		require.NotContains(t, w.Header().Values("Set-Cookie"), b.cookie+"=")
+	}
+}

@@ -1,0 +1,150 @@
+package console
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"time"
+)
+
+// tenant is a tenant as the management API has it.
+type tenant struct {
+	ID           string   `json:"id"`
+	Name         string   `json:"name"`
+	Declared     bool     `json:"declared"`
+	Secrets      int      `json:"secrets"`
+	Invalid      string   `json:"invalid"`
+	Integrations []string `json:"integrations"`
+}
+
+// listTenants shows the tenants that the visitor sees.
+func listTenants(v *visitor) error {
+	shown := struct {
+		listOf[tenant]
+		More string
+	}{}
+	query := url.Values{}
+	if cursor := v.URL.Query().Get("cursor"); cursor != "" {
+		query.Set("cursor", cursor)
+	}
+	if err := v.get("/v1/tenants", query, &shown.listOf); err != nil {
+		return err
+	}
+	if shown.Next != nil {
+		shown.More = url.Values{"cursor": {*shown.Next}}.Encode()
+	}
+	return v.page(http.StatusOK, "tenants", "Tenants", &shown)
+}
+
+// showTenant shows a tenant and how its integrations do.
+func showTenant(v *visitor) error {
+	var shown struct {
+		Tenant       tenant
+		Integrations []health
+	}
+	if err := v.get(at("tenants", v.PathValue("tenant")), nil, &shown.Tenant); err != nil {
+		return err
+	}
+	for _, name := range shown.Tenant.Integrations {
+		var h health
+		if err := v.get(at("tenants", shown.Tenant.ID, "integrations", name, "health"), nil, &h); err != nil {
+			return err
+		}
+		shown.Integrations = append(shown.Integrations, h)
+	}
+	return v.page(http.StatusOK, "tenant", "Tenant", &shown)
+}
+
+// integrationPage is an integration, and what a test export came to, if one was just sent.
+type integrationPage struct {
+	health
+	Chart chart
+	Trial any
+}
+
+// showIntegration shows how an integration does.
+func showIntegration(v *visitor) error { return v.integration(http.StatusOK, nil) }
+
+func (v *visitor) integration(status int, trial any) error {
+	shown := integrationPage{Trial: trial}
+	path := at("tenants", v.PathValue("tenant"), "integrations", v.PathValue("name"), "health")
+	week := v.console.Gateway.Now().Add(-7 * 24 * time.Hour).UTC().Format(time.RFC3339)
+	if err := v.get(path, url.Values{"since": {week}}, &shown.health); err != nil {
+		return err
+	}
+	shown.Chart = chartOf(shown.Hours, v.console.Gateway.Now())
+	return v.page(status, "integration", "Integration", &shown)
+}
+
+// actOnIntegration enables, disables or tests an integration.
+func actOnIntegration(v *visitor) error {
+	action := v.PathValue("action")
+	if !slices.Contains([]string{"enable", "disable", "test"}, action) {
+		return errNotFound
+	}
+	name, of := v.PathValue("name"), v.PathValue("tenant")
+	path := at("tenants", of, "integrations", name, action)
+	if action == "test" {
+		var transcript any
+		if err := v.post(path, nil, &transcript); err != nil {
+			return err
+		}
+		return v.integration(http.StatusOK, transcript)
+	}
+	var body any
+	if reason := v.PostFormValue("reason"); action == "disable" && reason != "" {
+		body = map[string]string{"reason": reason}
+	}
+	if err := v.post(path, body, nil); err != nil {
+		return err
+	}
+	return v.redirect("/tenants/" + url.PathEscape(of) + "/integrations/" + url.PathEscape(name) + "?done=" + action)
+}
+
+// chart is the attempts of a week, a bar for each three hours.
+type chart struct {
+	Most int64
+	Bars []bar
+}
+
+// bar is drawn from the bottom: what was delivered, and on top of it what was not. Lengths are in percent.
+type bar struct {
+	X                  int
+	Delivered, Failed  float64
+	Begin              time.Time
+	Attempts, Received int64
+}
+
+const (
+	barHours = 3
+	bars     = 7 * 24 / barHours
+)
+
+func chartOf(hours []hour, now time.Time) chart {
+	end := now.UTC().Truncate(barHours * time.Hour).Add(barHours * time.Hour)
+	c := chart{Bars: make([]bar, bars)}
+	for n := range c.Bars {
+		c.Bars[n].X, c.Bars[n].Begin = n, end.Add(time.Duration(n-bars)*barHours*time.Hour)
+	}
+	for _, h := range hours {
+		n := bars - 1 - int(end.Add(-time.Nanosecond).Sub(h.Begin)/(barHours*time.Hour))
+		if n >= 0 && n < bars {
+			c.Bars[n].Attempts += h.Attempts
+			c.Bars[n].Received += h.Delivered
+			c.Most = max(c.Most, c.Bars[n].Attempts)
+		}
+	}
+	for n := range c.Bars {
+		if b := &c.Bars[n]; b.Attempts > 0 {
+			b.Delivered = float64(b.Received) / float64(c.Most) * 100
+			b.Failed = float64(b.Attempts-b.Received) / float64(c.Most) * 100
+		}
+	}
+	return c
+}
+
+// Top is where a bar begins, from the top.
+func (b bar) Top() float64 { return 100 - b.Delivered - b.Failed }
+
+// Middle is where what was delivered begins, from the top.
+func (b bar) Middle() float64 { return 100 - b.Delivered }
