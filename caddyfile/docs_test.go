@@ -50,7 +50,8 @@ var known = regexp.MustCompile(`is unknown here: write (.*?), at Caddyfile`)
 func TestEveryOptionIsDescribed(t *testing.T) {
 	t.Parallel()
 	described := string(read(t, "../docs/caddyfile.md"))
-	words := []string{"hiregate", "export_receiver", "documents", "manage_api", "signin", "apply_api", "healthz"}
+	words := []string{"hiregate", "export_receiver", "documents", "manage_api", "signin", "apply_api", "healthz",
+		"welcome"}
 	for _, path := range wrong(t, "testdata/wrong", 35) {
 		if list := known.FindSubmatch(read(t, path)); list != nil {
 			words = append(words, strings.Fields(strings.NewReplacer(",", " ", " or ", " ").Replace(string(list[1])))...)

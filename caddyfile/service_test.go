@@ -1,6 +1,7 @@
 package caddyfile_test
 
 import (
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -82,6 +83,39 @@ func TestService(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, answer.Body.Close())
 		require.Equal(t, one.status, answer.StatusCode, "%s%s", one.host, one.path)
+	}
+
+	// A person finds a page where a program finds nothing, or an API.
+	for path, want := range map[string]struct {
+		status int
+		title  string
+	}{
+		"/":          {http.StatusOK, "A gateway for recruiting"},
+		"/signin":    {http.StatusNotFound, "A gateway for recruiting"},
+		"/elsewhere": {http.StatusNotFound, "A gateway for recruiting"},
+		"/signin/":   {http.StatusOK, "Sign-in"},
+		"/apply/":    {http.StatusOK, "The Apply API"},
+		"/manage/":   {http.StatusOK, "The management API"},
+	} {
+		for _, accept := range []string{"text/html,*/*;q=0.8", "*/*"} {
+			r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+public+path, nil)
+			require.NoError(t, err)
+			r.Host = gate + ":" + port(public)
+			r.Header.Set("Accept", accept)
+			answer, err := http.DefaultClient.Do(r)
+			require.NoError(t, err)
+			body, err := io.ReadAll(answer.Body)
+			require.NoError(t, err)
+			require.NoError(t, answer.Body.Close())
+			if accept == "*/*" {
+				require.Equal(t, http.StatusNotFound, answer.StatusCode, path)
+				require.NotContains(t, string(body), "<html", path)
+				continue
+			}
+			require.Equal(t, want.status, answer.StatusCode, path)
+			require.Contains(t, string(body), "<h1>"+want.title+"</h1>", path)
+			require.Contains(t, answer.Header.Get("Content-Security-Policy"), "default-src 'none'", path)
+		}
 	}
 
 	require.NoError(t, caddy.Stop())

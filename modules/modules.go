@@ -27,6 +27,9 @@ func init() {
 	caddy.RegisterModule(Healthz{})
 	directive("healthz", parseHealthz)
 
+	caddy.RegisterModule(Welcome{})
+	directive("welcome", parseWelcome)
+
 	caddy.RegisterModule(ManageAdmin{})
 	caddy.RegisterModule(ManageAPI{})
 	directive("manage_api", parseManageAPI)

@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 	"go.uber.org/zap"
 
+	"github.com/hiregate/hiregate/internal/front"
 	"github.com/hiregate/hiregate/internal/gateway"
 	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/identity"
@@ -50,6 +51,13 @@ func New(a API) *API {
 	a.handle(http.MethodGet, "/compliance/{group}", a.compliance)
 	a.handle(http.MethodGet, "/openapi.json", a.openAPI)
 	a.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { notFound().write(w, r) })
+	a.mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
+		if !front.WantsPage(r) {
+			notFound().write(w, r)
+			return
+		}
+		front.Show(w, r, http.StatusOK, front.Apply)
+	})
 	return &a
 }
 

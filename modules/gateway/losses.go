@@ -92,7 +92,7 @@ func (a *App) losses(app *caddyhttp.App) (all []string) {
 			if answering(server, at) == nil {
 				all = append(all, fmt.Sprintf("site %s has no catch-all: Caddy answers an unknown path with an empty "+
 					"200, and whoever sends an export there takes it for received; end the site with "+
-					"`handle { respond 404 }` (it has %s%s)", host, names[0], a.places.of(names[0])))
+					"`handle { welcome }` (it has %s%s)", host, names[0], a.places.of(names[0])))
 			}
 		}
 		for _, sentence := range a.unfilled(server.Routes, nil) {

@@ -14,6 +14,7 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 
+	"github.com/hiregate/hiregate/internal/front"
 	"github.com/hiregate/hiregate/internal/gateway"
 	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/problem"
@@ -79,6 +80,13 @@ func newAPI(gateway func() *gateway.Gateway, who func(*request) (caller, error),
 		a.mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) { problem.MethodNotAllowed(w, allow) })
 	}
 	a.mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { nothingHere.Write(w) })
+	a.mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
+		if !front.WantsPage(r) {
+			nothingHere.Write(w)
+			return
+		}
+		front.Show(w, r, http.StatusOK, front.Manage)
+	})
 	return a
 }
 

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 
+	"github.com/hiregate/hiregate/internal/front"
 	"github.com/hiregate/hiregate/internal/problem"
 )
 
@@ -71,9 +72,9 @@ func (p *Provider) reject(w http.ResponseWriter, r *http.Request, f *fault) {
 	switch {
 	case r.URL.Path == tokenPath || r.URL.Path == revokePath: // whatever they accept
 		f.write(w)
-	case wantsPage(r) && away:
+	case front.WantsPage(r) && away:
 		p.broken(w, r)
-	case wantsPage(r):
+	case front.WantsPage(r):
 		p.message(w, r, f.status, func(t *texts) (string, string) { return t.NoPageTitle, t.NoPage })
 	default:
 		if away {

@@ -3,22 +3,18 @@ package signin
 import (
 	"bytes"
 	"cmp"
-	"crypto/sha256"
 	_ "embed"
-	"encoding/base64"
 	"html/template"
 	"net/http"
 	"net/url"
 	"strings"
 
+	"github.com/hiregate/hiregate/internal/front"
 	"github.com/hiregate/hiregate/internal/identity"
 )
 
 //go:embed page.html
 var markup string
-
-//go:embed page.css
-var style string
 
 var pages = template.Must(template.New("page").Parse(markup))
 
@@ -55,16 +51,10 @@ type signOutForm struct {
 	To, State, Client, Locales string
 }
 
-// styleHash lets our style pass the policy, and no other.
-var styleHash = func() string {
-	sum := sha256.Sum256([]byte(style))
-	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
-}()
-
 // policy is the pages' Content-Security-Policy: no script, no frame, nothing from elsewhere. A form leads to us and
 // then on to the application, which may redirect further: browsers check each step against form-action.
 func policy(permitted string) string {
-	return "default-src 'none'; style-src " + styleHash + "; form-action 'self'" + permitted +
+	return "default-src 'none'; style-src " + front.StyleSource + "; form-action 'self'" + permitted +
 		"; frame-ancestors 'none'; base-uri 'none'"
 }
 
@@ -79,7 +69,7 @@ func leading(addresses ...string) string {
 }
 
 func (p *Provider) render(w http.ResponseWriter, r *http.Request, status int, v *page) {
-	v.Style, v.Service, v.Mount = template.CSS(style), p.Title, p.mount
+	v.Style, v.Service, v.Mount = template.CSS(front.Style), p.Title, p.mount
 	var b bytes.Buffer
 	if err := pages.Execute(&b, v); err != nil {
 		p.report(r, err)
@@ -162,11 +152,6 @@ func (p *Provider) messageIn(w http.ResponseWriter, r *http.Request, locales str
 	v := &page{Text: t}
 	v.Title, v.Lead = text(t)
 	p.render(w, r, status, v)
-}
-
-// wantsPage reports whether a browser asks, for a person to read.
-func wantsPage(r *http.Request) bool {
-	return strings.Contains(strings.Join(r.Header.Values("Accept"), ","), "text/html")
 }
 
 // untrusted answers a request that must not lead anywhere.

@@ -181,7 +181,7 @@ func TestNoPage(t *testing.T) {
 	for path, want := range map[string]int{
 		"/oauth/sign-in": http.StatusMethodNotAllowed, "/oauth/factor": http.StatusMethodNotAllowed,
 		"/oauth/consent": http.StatusMethodNotAllowed, "/oauth/sign-out": http.StatusMethodNotAllowed,
-		"/": http.StatusNotFound, "": http.StatusNotFound, "/oauth/authorise": http.StatusNotFound,
+		"": http.StatusNotFound, "/oauth/authorise": http.StatusNotFound,
 	} {
 		ask := func(accept, language string) *httptest.ResponseRecorder {
 			r := &http.Request{Method: http.MethodGet, URL: &url.URL{Path: path},
@@ -197,6 +197,24 @@ func TestNoPage(t *testing.T) {
 		w = ask("*/*", "en")
 		require.Equal(t, want, w.Code)
 		require.Equal(t, "application/problem+json", w.Header().Get("Content-Type"))
+	}
+}
+
+// A person who opens the root of the mount finds what it is for.
+func TestHomePage(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	for language, title := range map[string]string{"en": "Sign-in", "de": "Anmeldung"} {
+		r := httptest.NewRequest(http.MethodGet, "/", nil)
+		r.Header.Set("Accept-Language", language)
+		w := httptest.NewRecorder()
+		b.Provider.ServeHTTP(w, r)
+		require.Equal(t, http.StatusNotFound, w.Code, "for a program")
+		require.Equal(t, "application/problem+json", w.Header().Get("Content-Type"))
+		r.Header.Set("Accept", "text/html")
+		w = httptest.NewRecorder()
+		b.Provider.ServeHTTP(w, r)
+		requirePage(t, w, http.StatusOK, "<h1>"+title+"</h1>", "Initech Recruiting", ".well-known/openid-configuration")
 	}
 }
 

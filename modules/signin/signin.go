@@ -19,6 +19,7 @@ import (
 	"go.uber.org/zap"
 	"golang.org/x/time/rate"
 
+	"github.com/hiregate/hiregate/internal/front"
 	"github.com/hiregate/hiregate/internal/gateway"
 	"github.com/hiregate/hiregate/internal/identity"
 	"github.com/hiregate/hiregate/internal/inbound"
@@ -82,6 +83,13 @@ func New(p Provider) *Provider {
 		p.handle(upstreamCallback, get, p.fromUpstream)
 	}
 	p.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { p.reject(w, r, errNotFound) })
+	p.mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
+		if !front.WantsPage(r) {
+			p.reject(w, r, errNotFound)
+			return
+		}
+		p.message(w, r, http.StatusOK, func(t *texts) (string, string) { return t.HomeTitle, p.fill(t.Home, "") })
+	})
 	return &p
 }
 

@@ -28,6 +28,7 @@ type texts struct {
 	ForeignTitle, Foreign                               string
 	BrokenTitle, Broken                                 string
 	NoPageTitle, NoPage                                 string
+	HomeTitle, Home                                     string
 }
 
 //go:embed texts/*.json

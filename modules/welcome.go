@@ -1,0 +1,38 @@
+package modules
+
+import (
+	"net/http"
+
+	"github.com/caddyserver/caddy/v2"
+	"github.com/caddyserver/caddy/v2/caddyconfig/httpcaddyfile"
+	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
+
+	"github.com/hiregate/hiregate/internal/front"
+)
+
+// Welcome is the directive welcome, for the end of a site: it answers 404 to a program that nothing else answers, and
+// tells a person in a browser what is here. It takes no options.
+type Welcome struct{}
+
+// CaddyModule implements caddy.Module.
+func (Welcome) CaddyModule() caddy.ModuleInfo {
+	return caddy.ModuleInfo{ID: "http.handlers.welcome", New: func() caddy.Module { return new(Welcome) }}
+}
+
+// parseWelcome reads the directive: welcome
+func parseWelcome(h httpcaddyfile.Helper) (caddyhttp.MiddlewareHandler, error) {
+	return new(Welcome), noOptions(h, "welcome takes no options: leave out what follows it")
+}
+
+// ServeHTTP implements caddyhttp.MiddlewareHandler. It answers every request itself.
+func (*Welcome) ServeHTTP(w http.ResponseWriter, r *http.Request, _ caddyhttp.Handler) error {
+	switch {
+	case !front.WantsPage(r):
+		w.WriteHeader(http.StatusNotFound)
+	case r.URL.Path == "/":
+		front.Show(w, r, http.StatusOK, front.Gateway)
+	default:
+		front.Show(w, r, http.StatusNotFound, front.Gateway)
+	}
+	return nil
+}
