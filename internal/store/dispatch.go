@@ -83,17 +83,27 @@ func (tx *Tx) Group(exports []*hiring.Export, now time.Time) ([]*hiring.Export, 
 // TakeTurn has the sweeps of all nodes pass over an export whose workflow waits to be started, and over its group, for
 // as long as over an export that has just come. It reports false where a node did so after a time: that one starts it.
 func (tx *Tx) TakeTurn(e *hiring.Export, before, now time.Time) (bool, error) {
-	first := e.ID
-	if e.InGroup(e.Round) {
-		first = e.Group
-	}
 	waits, err := queryTx(tx, scanned[int64], `SELECT e.id FROM exports e
-		WHERE e.id = $1 AND `+undispatched+` AND e.dispatch_after <= $2`+tx.sql.SkipLocked(), first, micros(before))
+		WHERE e.id = $1 AND `+undispatched+` AND e.dispatch_after <= $2`+tx.sql.SkipLocked(), turnOf(e), micros(before))
 	if err != nil || len(waits) == 0 {
 		return false, err
 	}
-	return tx.changed(`UPDATE exports SET dispatch_after = $1
-		WHERE (id = $2 OR group_id = $2) AND dispatched_at IS NULL AND fault = ''`, micros(now), first)
+	return true, tx.SetTurn(e, now)
+}
+
+// SetTurn sets when an export whose workflow still waits to be started, and its group, should have been started: the
+// sweeps find it three seconds later.
+func (tx *Tx) SetTurn(e *hiring.Export, at time.Time) error {
+	return tx.exec(`UPDATE exports SET dispatch_after = $1
+		WHERE (id = $2 OR group_id = $2) AND dispatched_at IS NULL AND fault = ''`, micros(at), turnOf(e))
+}
+
+// turnOf is the export whose row nodes lock to take a turn: the first of a group.
+func turnOf(e *hiring.Export) int64 {
+	if e.InGroup(e.Round) {
+		return e.Group
+	}
+	return e.ID
 }
 
 // MarkGroupDispatched notes that Temporal has the workflow of a group.

@@ -151,6 +151,8 @@ func TestTurnsToStart(t *testing.T) {
 			require.True(t, takes(e, 6*time.Second))
 		}
 		require.False(t, takes(members[2], 8*time.Second), "another member of the group was taken")
+		write(t, db, func(tx *store.Tx) error { return tx.SetTurn(members[1], now) })
+		require.True(t, takes(members[2], 8*time.Second), "it was not given back")
 		since, err := db.OldestWaiting(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, map[string]time.Time{"acme": noon, "globex": noon}, since)

@@ -126,7 +126,6 @@ func TestInterruptedGroupIsStartedAsItWasMade(t *testing.T) {
 	b.advance(time.Minute)
 	<-asked
 	away.Store(false)
-	b.advance(time.Minute) // the sweeps pass over it for a while
 	for _, e := range append(all, late) {
 		b.becomes(e, started)
 	}

@@ -131,19 +131,23 @@ func (s *sweeper) dispatchTenant(
 	return run.dispatch(full, func() error { return d.dispatchAll(ctx, full) })
 }
 
-// inTurn calls start for an export that no other node is about to start.
+// inTurn calls start for an export that no other node is about to start. After an error another node may take the turn,
+// which may reach Temporal.
 func (d *Dispatcher) inTurn(
 	ctx context.Context, e *hiring.Export, start func(context.Context, *hiring.Export) error,
 ) error {
-	taken := false
+	before, taken := d.Now().Add(-sweepAge), false
 	err := d.write(ctx, func(tx *store.Tx) (err error) {
-		taken, err = tx.TakeTurn(e, d.Now().Add(-sweepAge), d.Now())
+		taken, err = tx.TakeTurn(e, before, d.Now())
 		return err
 	})
 	if err != nil || !taken {
 		return err
 	}
-	return start(ctx, e)
+	if err := start(ctx, e); err != nil {
+		return cmp.Or(d.write(ctx, func(tx *store.Tx) error { return tx.SetTurn(e, before) }), err)
+	}
+	return nil
 }
 
 // sideBySide dispatches several groups or exports at a time. The first goes alone, to learn whether Temporal answers;
