@@ -149,7 +149,7 @@ func TestIntegrationIsConfiguredByA200Alone(t *testing.T) {
 	secret := filepath.Join(s.dir, "hris.secret")
 	require.NoError(t, os.WriteFile(secret, []byte(outboundSecret+"\n"), 0o600))
 	for name, c := range map[string]struct{ answer, says string }{
-		"ok":       {"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", "is configured"},
+		"ok":       {"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", "is set, and configured"},
 		"created":  {"HTTP/1.1 201 Created\r\nContent-Length: 2\r\n\r\nhi", "201"},
 		"moved":    {"HTTP/1.1 302 Found\r\nLocation: /elsewhere\r\nContent-Length: 0\r\n\r\n", "302"},
 		"broken":   {"HTTP/1.1 500 Oh\r\nContent-Length: 14\r\n\r\nout of coffee\n", "500"},
