@@ -59,6 +59,7 @@ type Delivery struct {
 	Parked      bool         // held, and its workflow has ended: a release starts the next round
 	HeldSince   time.Time
 	NextAt      time.Time // of the next attempt; zero: none is planned
+	AskedAt     time.Time // when somebody asked for the next attempt; zero: nobody did
 	CreatedAt   time.Time // when its round was dispatched, or the export triggered; a move to another round keeps it
 	UpdatedAt   time.Time
 	Read        time.Time // UpdatedAt as the store had it: only that state is overwritten; zero: it is not stored yet
@@ -118,10 +119,10 @@ func (d *Delivery) Expire(origin Origin, reason string) {
 }
 
 // Hold keeps a delivery from being attempted until something is fixed, and reports whether it was held for another
-// reason before, or not at all. The fault of the last attempt stays.
+// reason before, not at all, or until somebody asked for an attempt. The fault of the last attempt stays.
 func (d *Delivery) Hold(reason string, now time.Time) (changed bool) {
 	since := d.HeldSince
-	changed = since.IsZero() || d.Reason != reason
+	changed = since.IsZero() || d.Reason != reason || !d.AskedAt.IsZero()
 	if since.IsZero() {
 		since = now
 	}
@@ -146,7 +147,7 @@ func (d *Delivery) Release(next time.Time) {
 // settle sets what every transition decides, and clears what only some of them set.
 func (d *Delivery) settle(outcome Outcome, fault Class, reason string) {
 	d.Outcome, d.Fault, d.Reason = outcome, fault, reason
-	d.Parked, d.HeldSince, d.NextAt = false, time.Time{}, time.Time{}
+	d.Parked, d.HeldSince, d.NextAt, d.AskedAt = false, time.Time{}, time.Time{}, time.Time{}
 }
 
 // Pending are the deliveries of the current round, once dispatched, that are not among the stored ones: a delivery is
@@ -176,8 +177,20 @@ type Attempt struct {
 	Duration   time.Duration
 	Status     int    // 0: no answer came
 	Fault      Class  // who has to look at its failure; empty: received. Not stored
+	Cause      string // of its failure, in a fixed word for metrics. Not stored
 	Error      string // why no answer came, or why the answer does not mean received; empty: received
 	Answer     []byte // at most 64 KiB, for the person who asks why; never logged
+	Header     []byte // of the answer, a line each, at most 8 KiB and without Set-Cookie; never logged
+	Address    string // IP address and port that it was sent to; empty: none was found
+	Phases     Phases
+	Manual     bool // somebody asked for it
+}
+
+// Phases are the parts of an attempt that were over when it ended. On a connection that was open already only FirstByte
+// is there.
+type Phases struct {
+	DNS, Connect, TLS time.Duration
+	FirstByte         time.Duration // from the request's end to the answer's begin
 }
 
 // FaultOf says who has to look at an answer that was not 2xx: the partner, or whoever made the data that it refuses.

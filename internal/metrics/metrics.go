@@ -31,6 +31,10 @@ var (
 		Name: "hiregate_deliveries_total", Help: "Changes of deliveries to an outcome class, by tenant and integration; " +
 			"retrying counts each failed attempt.",
 	}, []string{"tenant", "integration", "class"})
+	notReceived = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "hiregate_attempts_not_received_total", Help: "Attempts that were not received, by tenant, integration " +
+			"and cause: egress, dns, connection_refused, connect, tls, timeout, closed, protocol, or the answer's status.",
+	}, []string{"tenant", "integration", "cause"})
 	attemptSeconds = prometheus.NewHistogram(prometheus.HistogramOpts{
 		Name: "hiregate_delivery_attempt_seconds", Help: "Time of one delivery attempt, answered or not.",
 		Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 20},
@@ -109,7 +113,7 @@ var (
 // all are the collectors of the package.
 var all = []prometheus.Collector{
 	received, bodyBytes, sameBody, ackSeconds,
-	deliveries, attemptSeconds, attemptsUnderWay, attemptBytes, deferred, verifications,
+	deliveries, notReceived, attemptSeconds, attemptsUnderWay, attemptBytes, deferred, verifications,
 	documents, documentBytes, windowLeft, unfetched, leastLeft, documentsFree, filesStuck, scans, scansPending,
 	dispatched, undispatched, undispatchedAge, databaseUp, temporalUp,
 	erased, walBytes, commits, writes,
@@ -164,6 +168,12 @@ func Acknowledged(d time.Duration) { ackSeconds.Observe(d.Seconds()) }
 func Delivery(tenant, integration string, class hiring.Class) {
 	tenant, integration = integrationLabels(tenant, integration)
 	deliveries.WithLabelValues(tenant, integration, string(class)).Inc()
+}
+
+// NotReceived counts an attempt that was not received, by its cause in a fixed word.
+func NotReceived(tenant, integration, cause string) {
+	tenant, integration = integrationLabels(tenant, integration)
+	notReceived.WithLabelValues(tenant, integration, cause).Inc()
 }
 
 // Attempt observes how long a delivery attempt took.

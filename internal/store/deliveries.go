@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"slices"
@@ -31,28 +32,29 @@ func (tx *Tx) UpsertDelivery(d *hiring.Delivery) error {
 func (tx *Tx) insertDelivery(d *hiring.Delivery) (bool, error) {
 	return tx.sql.Scan([]any{&d.ID}, `
 		INSERT INTO deliveries (export_id, tenant, integration, round, outcome, fault, reason, attempts, parked,
-		held_since, next_at, created_at, updated_at, documents)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
+		held_since, next_at, created_at, updated_at, documents, asked_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
 		ON CONFLICT (export_id, integration, round) DO UPDATE
 		SET outcome = excluded.outcome, fault = excluded.fault, reason = excluded.reason,
 			attempts = excluded.attempts, parked = excluded.parked, held_since = excluded.held_since,
 			next_at = excluded.next_at, updated_at = excluded.updated_at,
-			documents = excluded.documents
+			documents = excluded.documents, asked_at = excluded.asked_at
 			WHERE excluded.outcome = 'delivered' AND deliveries.outcome <> 'delivered'
 		RETURNING id`,
 		d.ExportID, d.Tenant, d.Integration, d.Round, string(d.Outcome), string(d.Fault), d.Reason, d.Attempts,
 		d.Parked,
-		micros(d.HeldSince), micros(d.NextAt), micros(d.CreatedAt), micros(d.UpdatedAt), string(d.Documents))
+		micros(d.HeldSince), micros(d.NextAt), micros(d.CreatedAt), micros(d.UpdatedAt), string(d.Documents),
+		micros(d.AskedAt))
 }
 
 func (tx *Tx) updateDelivery(d *hiring.Delivery) (bool, error) {
 	return tx.changed(`
 		UPDATE deliveries SET outcome = $1, fault = $2, reason = $3, attempts = $4, parked = $5, held_since = $6,
-		next_at = $7, updated_at = $8, documents = $9
-		WHERE id = $10 AND (round = $11 AND updated_at = $12 AND outcome IN ('pending', 'retrying', 'held')
+		next_at = $7, updated_at = $8, documents = $9, asked_at = $10
+		WHERE id = $11 AND (round = $12 AND updated_at = $13 AND outcome IN ('pending', 'retrying', 'held')
 			OR $1 = 'delivered' AND outcome <> 'delivered')`,
 		string(d.Outcome), string(d.Fault), d.Reason, d.Attempts, d.Parked, micros(d.HeldSince), micros(d.NextAt),
-		micros(d.UpdatedAt), string(d.Documents),
+		micros(d.UpdatedAt), string(d.Documents), micros(d.AskedAt),
 		d.ID, d.Round, micros(d.Read))
 }
 
@@ -83,10 +85,14 @@ func (tx *Tx) InsertPendingDelivery(d *hiring.Delivery) error {
 		micros(d.UpdatedAt))
 }
 
-// HurryDelivery makes the next attempt of a delivery due, if it waits for one.
-func (tx *Tx) HurryDelivery(d *hiring.Delivery, now time.Time) error {
-	return tx.exec(`UPDATE deliveries SET next_at = $1 WHERE export_id = $2 AND integration = $3 AND round = $4
-		AND outcome = 'retrying' AND next_at > $1`, micros(now), d.ExportID, d.Integration, d.Round)
+// AskDelivery notes that somebody asked for the next attempt of a delivery, which may not be stored yet. Nothing is
+// noted of one that is final.
+func (tx *Tx) AskDelivery(d *hiring.Delivery, now time.Time) error {
+	if err := tx.InsertPendingDelivery(d); err != nil {
+		return err
+	}
+	return tx.exec(`UPDATE deliveries SET asked_at = $1 WHERE export_id = $2 AND integration = $3 AND round = $4
+		AND outcome IN ('pending', 'retrying', 'held')`, micros(now), d.ExportID, d.Integration, d.Round)
 }
 
 // UpdateAttempts sets a delivery's number of attempts, after two were made at once.
@@ -97,7 +103,7 @@ func (tx *Tx) UpdateAttempts(deliveryID int64, attempts int) error {
 // InsertAttempt inserts an attempt of a delivery, which the transaction has written or locked before, and sets its number,
 // from 1. It stores no answer if the export's content was erased meanwhile.
 func (tx *Tx) InsertAttempt(a *hiring.Attempt) error {
-	answer, sealed := a.Answer, []byte(nil)
+	answer, sealed := joinAnswer(a), []byte(nil)
 	if len(answer) > 0 {
 		var err error
 		if sealed, err = tx.db.dataKeys.seal(receiversAnswer, answerRow(a), answer); err != nil {
@@ -109,17 +115,41 @@ func (tx *Tx) InsertAttempt(a *hiring.Attempt) error {
 	}
 	var erased bool
 	_, err := tx.sql.Scan([]any{&a.Number, &erased}, `
-		INSERT INTO attempts (delivery_id, number, started_at, duration, status, error, answer, sealed)
-		SELECT $1, count(*) + 1, $2, $3, $4, $5, $6, $7 FROM attempts WHERE delivery_id = $1
+		INSERT INTO attempts (delivery_id, number, started_at, duration, status, error, answer, sealed,
+			address, dns, connect, tls, first_byte, manual)
+		SELECT $1, count(*) + 1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13 FROM attempts WHERE delivery_id = $1
 		RETURNING number, EXISTS (SELECT 1 FROM deliveries d JOIN exports e ON e.id = d.export_id WHERE d.id = $1
 		AND e.erased_at IS NOT NULL)`,
-		a.DeliveryID, micros(a.StartedAt), a.Duration.Microseconds(), a.Status, a.Error, answer, sealed)
+		a.DeliveryID, micros(a.StartedAt), a.Duration.Microseconds(), a.Status, a.Error, answer, sealed,
+		a.Address, a.Phases.DNS.Microseconds(), a.Phases.Connect.Microseconds(), a.Phases.TLS.Microseconds(),
+		a.Phases.FirstByte.Microseconds(), a.Manual)
 	if err != nil || !erased {
 		return err
 	}
-	a.Answer = nil
+	a.Answer, a.Header = nil, nil
 	return tx.exec(`UPDATE attempts SET answer = NULL, sealed = NULL WHERE delivery_id = $1 AND number = $2`,
 		a.DeliveryID, a.Number)
+}
+
+// joinAnswer is an answer as it is stored: the lines of its header, an empty line, and its body. Nil: there was none.
+func joinAnswer(a *hiring.Attempt) []byte {
+	if len(a.Header) == 0 && len(a.Answer) == 0 {
+		return nil
+	}
+	return slices.Concat(a.Header, []byte("\n"), a.Answer)
+}
+
+// splitAnswer takes an answer apart that is as it is stored.
+func splitAnswer(a *hiring.Attempt) {
+	if len(a.Answer) == 0 {
+		return
+	}
+	if a.Answer[0] == '\n' {
+		a.Answer = a.Answer[1:]
+		return
+	}
+	end := bytes.Index(a.Answer, []byte("\n\n")) + 1
+	a.Header, a.Answer = a.Answer[:end:end], a.Answer[end+1:]
 }
 
 // answerRow identifies an attempt by its start: its number is known only once it is inserted.
@@ -128,7 +158,7 @@ func answerRow(a *hiring.Attempt) string {
 }
 
 const deliveryColumns = `id, export_id, tenant, integration, round, outcome, fault, reason, attempts, parked,
-	held_since, next_at, created_at, updated_at, documents`
+	held_since, next_at, created_at, updated_at, documents, asked_at`
 
 func scanDelivery(r row) (*hiring.Delivery, error) {
 	var d hiring.Delivery
@@ -141,7 +171,8 @@ func scanDelivery(r row) (*hiring.Delivery, error) {
 func fields(d *hiring.Delivery) []any {
 	return []any{&d.ID, &d.ExportID, &d.Tenant, &d.Integration, &d.Round, &d.Outcome, &d.Fault, &d.Reason, &d.Attempts,
 		&d.Parked,
-		moment{&d.HeldSince}, moment{&d.NextAt}, moment{&d.CreatedAt}, moment{&d.UpdatedAt}, &d.Documents}
+		moment{&d.HeldSince}, moment{&d.NextAt}, moment{&d.CreatedAt}, moment{&d.UpdatedAt}, &d.Documents,
+		moment{&d.AskedAt}}
 }
 
 // Delivery reads the delivery of an export to an integration in a round.
@@ -197,24 +228,32 @@ const latestAttempts = 100
 func (db *DB) ListAttempts(ctx context.Context, deliveryID int64) ([]hiring.Attempt, error) {
 	var sealed [][]byte
 	all, err := query(ctx, db, func(r row) (a hiring.Attempt, err error) {
-		var micro int64
+		var took, dns, connect, tls, firstByte int64
 		var answer []byte
-		err = r.Scan(&a.DeliveryID, &a.Number, moment{&a.StartedAt}, &micro, &a.Status, &a.Error, &a.Answer, &answer)
-		a.Duration = time.Duration(micro) * time.Microsecond
+		err = r.Scan(&a.DeliveryID, &a.Number, moment{&a.StartedAt}, &took, &a.Status, &a.Error, &a.Answer, &answer,
+			&a.Address, &dns, &connect, &tls, &firstByte, &a.Manual)
+		a.Duration = time.Duration(took) * time.Microsecond
+		for _, phase := range []struct {
+			to    *time.Duration
+			micro int64
+		}{{&a.Phases.DNS, dns}, {&a.Phases.Connect, connect}, {&a.Phases.TLS, tls}, {&a.Phases.FirstByte, firstByte}} {
+			*phase.to = time.Duration(phase.micro) * time.Microsecond
+		}
 		sealed = append(sealed, answer)
 		return a, err
-	}, `SELECT delivery_id, number, started_at, duration, status, error, answer, sealed FROM attempts
+	}, `SELECT delivery_id, number, started_at, duration, status, error, answer, sealed,
+			address, dns, connect, tls, first_byte, manual FROM attempts
 		WHERE delivery_id = $1 ORDER BY number DESC LIMIT $2`, deliveryID, latestAttempts)
 	if err != nil {
 		return nil, err
 	}
 	for n, answer := range sealed {
-		if answer == nil {
-			continue
+		if answer != nil {
+			if all[n].Answer, err = db.openPart(ctx, receiversAnswer, answerRow(&all[n]), answer); err != nil {
+				return nil, err
+			}
 		}
-		if all[n].Answer, err = db.openPart(ctx, receiversAnswer, answerRow(&all[n]), answer); err != nil {
-			return nil, err
-		}
+		splitAnswer(&all[n])
 	}
 	slices.Reverse(all)
 	return all, nil

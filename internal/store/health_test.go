@@ -176,3 +176,40 @@ func TestCountUndelivered(t *testing.T) {
 		}, counted)
 	})
 }
+
+// An attempt is read as it was written, whatever its answer begins with.
+func TestAttemptsAreReadAsWritten(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, db *store.DB) {
+		e := export("acme", "u-1", "b")
+		require.True(t, insert(t, db, e))
+		d := hiring.NewDelivery(e, "hris", 0, noon)
+		write(t, db, func(tx *store.Tx) error { return tx.UpsertDelivery(d) })
+		var want []hiring.Attempt
+		for n, one := range []hiring.Attempt{
+			{Status: 503, Answer: []byte("busy"), Header: []byte("Retry-After: 5\nServer: x\n"), Address: "192.0.2.7:443",
+				Manual: true, Phases: hiring.Phases{DNS: 1, Connect: 2, TLS: 3, FirstByte: 4}},
+			{Status: 500, Answer: []byte("\n\nerror")},
+			{Status: 500, Answer: []byte("a\n\nb"), Header: []byte("Server: x\n")},
+			{Status: 204, Header: []byte("Server: x\n")},
+			{Error: "no connection"},
+		} {
+			one.DeliveryID, one.StartedAt, one.Duration = d.ID, noon.Add(time.Duration(n)*time.Second), time.Second
+			for _, phase := range []*time.Duration{&one.Phases.DNS, &one.Phases.Connect, &one.Phases.TLS,
+				&one.Phases.FirstByte} {
+				*phase *= time.Microsecond
+			}
+			write(t, db, func(tx *store.Tx) error { return tx.InsertAttempt(&one) })
+			want = append(want, one)
+		}
+		got, err := db.ListAttempts(t.Context(), d.ID)
+		require.NoError(t, err)
+		require.Len(t, got, len(want))
+		for n := range want {
+			require.Equal(t, string(want[n].Answer), string(got[n].Answer))
+			require.Equal(t, string(want[n].Header), string(got[n].Header))
+			want[n].Answer, want[n].Header, got[n].Answer, got[n].Header = nil, nil, nil, nil
+			require.Equal(t, want[n], got[n])
+		}
+	})
+}

@@ -3,15 +3,16 @@ package webhook
 import (
 	"bytes"
 	"context"
-	"crypto/tls"
 	"io"
+	"maps"
 	"net/http"
-	"net/http/httptrace"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
+
+	"github.com/hiregate/hiregate/internal/hiring"
 )
 
 const (
@@ -19,6 +20,8 @@ const (
 	AttemptTimeout = 20 * time.Second
 	// AnswerBound is the most bytes of an answer's body that are read.
 	AnswerBound = 64 << 10
+	// AnswerHeaderBound is the most bytes of an answer's header that are kept.
+	AnswerHeaderBound = 8 << 10
 	// MaxRetryAfter is the longest wait that a Retry-After header can ask for.
 	MaxRetryAfter = time.Hour
 )
@@ -48,6 +51,9 @@ type Answer struct {
 	RetryAfter time.Duration // 0 to MaxRetryAfter; 0 if not asked for
 	Started    time.Time
 	Duration   time.Duration
+	Header     []byte // a line each, by name; at most AnswerHeaderBound bytes, without Set-Cookie
+	Address    string // IP address and port of the other end; empty: none was found
+	Phases     hiring.Phases
 }
 
 // Acknowledged reports whether the receiver took a CANDIDATE-EXPORT event: any 2xx (contract, "Events" rule 1).
@@ -73,11 +79,14 @@ func (n Names) Send(ctx context.Context, client *http.Client, d Delivery) (a Ans
 func exchange(ctx context.Context, client *http.Client,
 	request func(ctx context.Context, at time.Time) (*http.Request, error)) (a Answer, err error) {
 	a.Started = time.Now()
-	defer func() { a.Duration = time.Since(a.Started) }()
+	var seen progress
+	defer func() {
+		a.Duration = time.Since(a.Started)
+		a.Address, a.Phases = seen.measured()
+	}()
 
 	attempt, cancel := context.WithTimeout(ctx, AttemptTimeout)
 	defer cancel()
-	var seen progress
 	req, err := request(seen.trace(attempt), a.Started)
 	if err != nil {
 		return a, err
@@ -92,7 +101,7 @@ func exchange(ctx context.Context, client *http.Client,
 		return a, seen.explain(ctx, req.URL.Host, err)
 	}
 	defer resp.Body.Close()
-	a.Status = resp.StatusCode
+	a.Status, a.Header = resp.StatusCode, headerLines(resp.Header)
 	a.RetryAfter = RetryAfter(resp.Header.Get("Retry-After"), time.Now())
 	if a.Status != http.StatusSwitchingProtocols { // its body is the bare connection, which no context ends
 		a.Head, _ = io.ReadAll(io.LimitReader(resp.Body, AnswerBound))
@@ -163,16 +172,18 @@ func RetryAfter(value string, now time.Time) time.Duration {
 	return min(max(date.Sub(now), 0), MaxRetryAfter)
 }
 
-// progress is how far an attempt got, which tells errors apart that have no type. The transport may report late, from a
-// goroutine of its own.
-type progress struct {
-	connected, tlsFailed, answered atomic.Bool
-}
-
-func (p *progress) trace(ctx context.Context) context.Context {
-	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-		GotConn:              func(httptrace.GotConnInfo) { p.connected.Store(true) },
-		TLSHandshakeDone:     func(_ tls.ConnectionState, err error) { p.tlsFailed.Store(err != nil) },
-		GotFirstResponseByte: func() { p.answered.Store(true) },
-	})
+// headerLines are the fields of a header, a line each, by name: as many whole ones as there is room for. Set-Cookie is
+// left out, since it may hold a credential.
+func headerLines(h http.Header) (lines []byte) {
+	for _, name := range slices.Sorted(maps.Keys(h)) {
+		if name == "Set-Cookie" {
+			continue
+		}
+		for _, value := range h[name] {
+			if line := name + ": " + value + "\n"; len(lines)+len(line) <= AnswerHeaderBound {
+				lines = append(lines, line...)
+			}
+		}
+	}
+	return lines
 }

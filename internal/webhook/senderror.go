@@ -30,6 +30,17 @@ type SendError struct {
 	Err  error  // the cause, without the URL
 }
 
+// Cause is the kind in a word for metrics; a connection that was refused is told from one that could not be made.
+func (e *SendError) Cause() string {
+	switch {
+	case e.Kind == KindRefused:
+		return "egress"
+	case e.Kind == KindConnect && errors.Is(e.Err, syscall.ECONNREFUSED):
+		return "connection_refused"
+	}
+	return e.Kind
+}
+
 // Refused is implemented by the error of a guard that does not let a connection be made.
 type Refused interface{ RefusedByEgress() bool }
 
@@ -79,6 +90,8 @@ func (p *progress) explain(ctx context.Context, host string, err error) error {
 }
 
 func (p *progress) class(err error) (kind string, cause error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	var (
 		refused Refused
 		dns     *net.DNSError
@@ -94,13 +107,13 @@ func (p *progress) class(err error) (kind string, cause error) {
 		return KindConnect, dialCause(op)
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &late) && late.Timeout():
 		return KindTimeout, err
-	case p.tlsFailed.Load(), isTLS(err):
+	case p.tlsFailed, isTLS(err):
 		return KindTLS, err
 	case isClosed(err):
 		return KindClosed, err
-	case !p.connected.Load():
+	case !p.connected:
 		return KindProtocol, errHeader
-	case p.answered.Load():
+	case p.answered:
 		return KindProtocol, errNoHTTP // the cause quotes the answer
 	default:
 		return KindClosed, err

@@ -156,7 +156,9 @@ func TestExportShowCommand(t *testing.T) {
 	d := b.delivery(e, "hris", hiring.Failed, 500)
 	b.Write(t, func(tx *store.Tx) error {
 		if err := tx.InsertAttempt(&hiring.Attempt{DeliveryID: d.ID, StartedAt: gatewaytest.Noon, Status: 502,
-			Answer: []byte("\x1b[2J" + strings.Repeat("x", 1000))}); err != nil {
+			Answer: []byte("\x1b[2J" + strings.Repeat("x", 1000)), Address: "192.0.2.7:443", Manual: true,
+			Header: []byte("Content-Type: text/html\nServer: x\n"),
+			Phases: hiring.Phases{DNS: time.Millisecond, FirstByte: 2 * time.Millisecond}}); err != nil {
 			return err
 		}
 		return tx.InsertDocument(hiring.Document{ExportID: e.ID, Tenant: "acme", SourceURL: []byte(sourceURL),
@@ -170,10 +172,15 @@ func TestExportShowCommand(t *testing.T) {
 		require.Regexp(t,
 			`(?m)^hris +0 +failed +partner_fault +1 +2026-11-20T12:00:02Z \(\d+\w ago\) +- +`+
 				`answered 500; only 2xx means received$`, out)
-		require.Regexp(t,
-			`(?m)^hris +0 +1 +2026-11-20T12:00:00Z \(\d+\w ago\) +`+
-				`1\.5ms +500 Internal Server Error +- +what the partner answered$`, out)
-		require.Regexp(t, `(?m)^hris +0 +2 .* \\x1b\[2Jx{296}…$`, out)
+		require.Contains(t, out,
+			"hris, round 0, attempt 1 (automatic): 2026-11-20T12:00:00Z, took 1.5ms: 500 Internal Server Error\n"+
+				"  answer  what the partner answered\n")
+		require.Contains(t, out, ""+
+			"hris, round 0, attempt 2 (manual): 2026-11-20T12:00:00Z, took 0s: 502 Bad Gateway\n"+
+			"  address  192.0.2.7:443\n"+
+			"  phases   dns 1ms, first byte 2ms\n"+
+			"  header   Content-Type: text/html; Server: x\n")
+		require.Regexp(t, `(?m)^  answer   \\x1b\[2Jx{296}…$`, out)
 		require.Regexp(t, `(?m)^0 +fetching +0 +0 +- +- +- +-$`, out)
 		require.NotContains(t, out, "source-credential")
 	}
@@ -186,7 +193,7 @@ func TestExportShowCommand(t *testing.T) {
 		out, _, err = b.cli("export", "show", "acme/"+uuid)
 		require.NoError(t, err, uuid)
 		require.Contains(t, out, uuid)
-		out, _, err = b.cli("export", "redeliver", "acme/"+uuid)
+		out, _, err = b.cli("export", "redeliver", "acme/"+uuid, "--wait", "0s")
 		require.NoError(t, err, uuid)
 		require.Contains(t, out, "acme/"+uuid)
 	}
@@ -199,12 +206,15 @@ func TestExportRedeliverCommand(t *testing.T) {
 	b := setup(t)
 	e := b.export("acme", "..")
 	b.delivery(e, "hris", hiring.Failed, 500)
-	out, _, err := b.cli("export", "redeliver", "acme/..", "--integration", "hris", "--integration", "crm")
+	out, _, err := b.cli("export", "redeliver", "acme/..", "--integration", "hris", "--integration", "crm", "--wait", "0s")
 	require.NoError(t, err)
+	table, shown, _ := strings.Cut(out, "\n\n")
 	require.Equal(t, ""+
 		"EXPORT   INTEGRATION  WHAT HAPPENS\n"+
 		"acme/..  crm          delivered again, in round 1\n"+
-		"acme/..  hris         delivered again, in round 1\n", out)
+		"acme/..  hris         delivered again, in round 1", table)
+	require.Regexp(t, `(?m)^state +waits for Temporal$`, shown, "as it is after that")
+	require.Regexp(t, `(?m)^hris +1 +pending +`, shown)
 	kept, err := b.Runtime.Store().Export(t.Context(), e.ID)
 	require.NoError(t, err)
 	require.Equal(t, 1, kept.Round)

@@ -72,7 +72,19 @@ type attempt struct {
 	DurationMs float64   `json:"durationMs"`
 	Status     int       `json:"status,omitzero"` // absent: no answer came
 	Error      string    `json:"error,omitempty"`
-	Answer     string    `json:"answer"` // the head of what the partner answered, at most 64 KiB
+	Answer     string    `json:"answer"`            // the head of what the partner answered, at most 64 KiB
+	Header     string    `json:"header,omitempty"`  // of the answer, a line each, at most 8 KiB and without Set-Cookie
+	Address    string    `json:"address,omitempty"` // that it was sent to
+	Phases     phases    `json:"phases"`
+	Manual     bool      `json:"manual"` // somebody asked for it
+}
+
+// phases are parts of an attempt; those that it did not come to, or that an open connection spared it, are left out.
+type phases struct {
+	DNS       float64 `json:"dnsMs,omitzero"`
+	Connect   float64 `json:"connectMs,omitzero"`
+	TLS       float64 `json:"tlsMs,omitzero"`
+	FirstByte float64 `json:"firstByteMs,omitzero"`
 }
 
 // document leaves out the file's name, which may hold a candidate's, and its source, which is a credential.
@@ -184,7 +196,9 @@ func findExport(r *request) (any, error) {
 			one.History = append(one.History, attempt{
 				Number: a.Number, StartedAt: a.StartedAt, DurationMs: float64(a.Duration.Microseconds()) / 1000, Status: a.Status,
 				Error:  a.Error,
-				Answer: text(a.Answer),
+				Answer: text(a.Answer), Header: text(a.Header), Address: a.Address, Manual: a.Manual,
+				Phases: phases{DNS: milliseconds(a.Phases.DNS), Connect: milliseconds(a.Phases.Connect),
+					TLS: milliseconds(a.Phases.TLS), FirstByte: milliseconds(a.Phases.FirstByte)},
 			})
 		}
 		detail.Deliveries = append(detail.Deliveries, one)

@@ -59,8 +59,10 @@ func TestShowHasAttemptsAndDocuments(t *testing.T) {
 		string(shown["workflowUrl"]))
 	require.JSONEq(t, `[{"integration":"hris","round":0,"outcome":"retrying","class":"retrying","attempts":2,"updatedAt":"2026-11-20T12:00:02Z",
 		"nextAt":"2026-11-20T12:01:00Z","history":[
-			{"number":1,"startedAt":"2026-11-20T12:00:00Z","durationMs":1.5,"status":500,"answer":"what the partner answered"},
-			{"number":2,"startedAt":"2026-11-20T12:00:00Z","durationMs":5000,"error":"the connection was refused","answer":""}]}]`, string(shown["deliveries"]))
+			{"number":1,"startedAt":"2026-11-20T12:00:00Z","durationMs":1.5,"status":500,
+				"answer":"what the partner answered","phases":{},"manual":false},
+			{"number":2,"startedAt":"2026-11-20T12:00:00Z","durationMs":5000,"error":"the connection was refused",
+				"answer":"","phases":{},"manual":false}]}]`, string(shown["deliveries"]))
 	require.JSONEq(t, `[
 		{"position":0,"state":"fetched","tries":1,"size":3,"mimeType":"application/pdf","sha256":"abcd","fetchedAt":"2026-11-20T12:00:03Z"},
 		{"position":1,"state":"fetching","tries":0,"size":0}]`, string(shown["documents"]))

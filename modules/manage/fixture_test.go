@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -79,11 +80,17 @@ func (b *bench) keyed() *bench {
 	return &k
 }
 
+// exportsMade counts the exports of all tests.
+var exportsMade atomic.Int64
+
 // export puts an export into the store, dispatched, and changes it before as asked for.
 func (b *bench) export(tenant, key string, change ...func(*hiring.Export)) *hiring.Export {
 	b.t.Helper()
 	e := inbox.NewExport(tenant, key, []byte(`{"candidate":{}}`+key), gatewaytest.Noon)
 	e.CandidateID, e.Attachments = "c-"+key, 1
+	// Ids rise within a process, and another test may be ahead: a list of some hours must find it at its time.
+	e.ID = hiring.FirstID(gatewaytest.Noon.Add(time.Millisecond)) + exportsMade.Add(1)
+	e.Receipt = hiring.NewReceipt(e.ID)
 	for _, fn := range change {
 		fn(e)
 	}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"slices"
+	"strconv"
 
 	"go.uber.org/zap"
 
@@ -57,6 +59,7 @@ func outgoing(e *hiring.Export, i *hiring.Integration, body []byte, byFormer boo
 func (a *Activities) record(ctx context.Context, e *hiring.Export, d *hiring.Delivery, i *hiring.Integration,
 	asked store.IntegrationStatus, answer webhook.Answer, failure error) (pause, error) {
 	attempt := judge(answer, failure)
+	attempt.Manual = !d.AskedAt.IsZero()
 	d.Attempted(attempt.Fault, attempt.Error)
 	switch {
 	case attempt.Error == "":
@@ -81,21 +84,34 @@ func (a *Activities) record(ctx context.Context, e *hiring.Export, d *hiring.Del
 func judge(answer webhook.Answer, failure error) *hiring.Attempt {
 	attempt := &hiring.Attempt{
 		StartedAt: answer.Started.UTC(), Duration: answer.Duration, Status: answer.Status, Answer: answer.Head,
+		Header: answer.Header, Address: answer.Address, Phases: answer.Phases,
 	}
 	switch refused := new(webhook.SendError); {
 	case errors.As(failure, &refused):
-		attempt.Fault, attempt.Error = hiring.ClassPartnerFault, refused.Error()
+		attempt.Fault, attempt.Error, attempt.Cause = hiring.ClassPartnerFault, refused.Error(), refused.Cause()
 		if refused.Kind == webhook.KindRefused {
 			attempt.Fault = hiring.ClassOurFault
 		}
 	case answer.Acknowledged():
 	case answer.Status == http.StatusGone:
-		attempt.Fault, attempt.Error = hiring.ClassPartnerFault, "answered 410: the partner wants no more exports here"
+		attempt.Fault, attempt.Cause = hiring.ClassPartnerFault, "410"
+		attempt.Error = "answered 410: the partner wants no more exports here"
 	default:
-		attempt.Fault = hiring.FaultOf(answer.Status)
+		attempt.Fault, attempt.Cause = hiring.FaultOf(answer.Status), causeOf(answer.Status)
 		attempt.Error = fmt.Sprintf("answered %d; only 2xx means received", answer.Status)
 	}
 	return attempt
+}
+
+// telling are the statuses that have a word of their own in metrics; others share one with their class.
+var telling = []int{400, 401, 403, 404, 405, 408, 409, 410, 413, 415, 422, 429, 500, 502, 503, 504}
+
+// causeOf is the status of an answer in a word for metrics: 422, or 4xx.
+func causeOf(status int) string {
+	if slices.Contains(telling, status) {
+		return strconv.Itoa(status)
+	}
+	return fmt.Sprintf("%dxx", min(max(status/100, 1), 5))
 }
 
 // gone disables an integration that answered 410; its exports are held from then on. An integration that was changed or

@@ -26,19 +26,44 @@ func (a *Activities) commit(ctx context.Context, e *hiring.Export, d *hiring.Del
 	failpoint.Reach(failpoint.StepCommitted)
 	switch {
 	case attempt != nil && d.Outcome == hiring.Delivered:
-		a.Log.Info("delivered", zap.String("uuid", e.Key), zap.String("tenant", d.Tenant),
-			zap.String("integration", d.Integration), zap.Int("attempt", d.Attempts), zap.Int("status", attempt.Status),
-			zap.Duration("took", attempt.Duration), zap.Duration("since_received", d.UpdatedAt.Sub(e.ReceivedAt)))
+		a.Log.Info("delivered", append(told(e, d, attempt),
+			zap.Stringer("since_received", rounded(d.UpdatedAt.Sub(e.ReceivedAt))))...)
 	case attempt != nil && d.Outcome == hiring.Retrying:
-		a.Log.Info("delivery not received", zap.String("tenant", d.Tenant), zap.String("integration", d.Integration),
-			zap.String("workflow", e.WorkflowID), zap.Int("attempt", d.Attempts), zap.Int("status", attempt.Status),
-			zap.String("class", string(d.Fault)), zap.Duration("next_in", next.until.Sub(d.UpdatedAt)))
+		a.Log.Info("delivery not received", append(told(e, d, attempt), zap.String("workflow", e.WorkflowID),
+			zap.String("class", string(d.Fault)), zap.String("reason", attempt.Error),
+			zap.Stringer("next_in", rounded(next.until.Sub(d.UpdatedAt))))...)
 	case (d.Outcome == hiring.Failed || d.Outcome == hiring.Expired) && e.ErasedAt.IsZero():
 		a.Log.Error("delivery given up; it can be redelivered", zap.String("tenant", d.Tenant),
 			zap.String("integration", d.Integration), zap.Int64("export", d.ExportID), zap.Int("attempts", d.Attempts),
 			zap.String("outcome", string(d.Outcome)), zap.String("class", string(d.Class())))
 	}
 	return next, nil
+}
+
+// told is what the log says of an attempt; durations with their units.
+func told(e *hiring.Export, d *hiring.Delivery, attempt *hiring.Attempt) []zap.Field {
+	fields := []zap.Field{zap.String("uuid", e.Key), zap.String("tenant", d.Tenant),
+		zap.String("integration", d.Integration), zap.Int("attempt", d.Attempts), zap.Bool("manual", attempt.Manual),
+		zap.Int("status", attempt.Status), zap.String("address", attempt.Address),
+		zap.Stringer("took", rounded(attempt.Duration))}
+	for _, phase := range []struct {
+		name string
+		took time.Duration
+	}{{"dns", attempt.Phases.DNS}, {"connect", attempt.Phases.Connect}, {"tls", attempt.Phases.TLS},
+		{"first_byte", attempt.Phases.FirstByte}} {
+		if phase.took > 0 {
+			fields = append(fields, zap.Stringer(phase.name, rounded(phase.took)))
+		}
+	}
+	return fields
+}
+
+// rounded is a duration without what nobody reads.
+func rounded(d time.Duration) time.Duration {
+	if d > time.Second {
+		return d.Round(10 * time.Millisecond)
+	}
+	return d.Round(10 * time.Microsecond)
 }
 
 // put writes a delivery with its attempt, if there is one, and counts it. Another node may have written the delivery
@@ -78,6 +103,9 @@ func (a *Activities) put(ctx context.Context, d *hiring.Delivery, attempt *hirin
 		return false, nil
 	case attempt != nil || d.Outcome.Final(): // what is held without an attempt hold counts, once
 		metrics.Delivery(d.Tenant, d.Integration, d.Class())
+	}
+	if attempt != nil && attempt.Cause != "" {
+		metrics.NotReceived(d.Tenant, d.Integration, attempt.Cause)
 	}
 	return true, nil
 }

@@ -99,7 +99,8 @@ func (a *Activities) step(ctx context.Context, e *hiring.Export, d *hiring.Deliv
 	// died or could not reach it. Whoever hurries a delivery resets its activity, and that run is the first. An attempt
 	// that is still to come by this node's clock was made on another node, and the clocks differ: that Temporal waited
 	// is all that is known.
-	if now := a.Now(); repeated && d.Outcome == hiring.Retrying && d.NextAt.After(now) && !now.Before(d.UpdatedAt) {
+	if now := a.Now(); repeated && d.AskedAt.IsZero() && d.Outcome == hiring.Retrying && d.NextAt.After(now) &&
+		!now.Before(d.UpdatedAt) {
 		return pause{class: string(d.Fault), until: d.NextAt}, nil
 	}
 	c := a.InForce.Current()
@@ -143,7 +144,7 @@ func (a *Activities) step(ctx context.Context, e *hiring.Export, d *hiring.Deliv
 	if err != nil {
 		return pause{}, err
 	}
-	done, closed := a.enter(ctx, i, size, patience)
+	done, closed := a.enter(ctx, i, size, patience, !d.AskedAt.IsZero())
 	if closed != "" {
 		metrics.Deferred(d.Tenant, closed)
 		now := a.Now()
@@ -167,8 +168,9 @@ func (a *Activities) step(ctx context.Context, e *hiring.Export, d *hiring.Deliv
 
 // enter takes a place at the gate of an integration, and room to send that many bytes. Then done must be called with
 // how the integration was found. Otherwise closed says why not, in a fixed word.
-func (a *Activities) enter(ctx context.Context, i *hiring.Integration, size int64, patience time.Duration) (done func(found error), closed string) {
-	tell, closed := a.gates.enter(ctx, i, patience)
+func (a *Activities) enter(ctx context.Context, i *hiring.Integration, size int64, patience time.Duration,
+	asked bool) (done func(found error), closed string) {
+	tell, closed := a.gates.enter(ctx, i, patience, asked)
 	if closed != "" {
 		return nil, closed
 	}

@@ -50,7 +50,7 @@ type gate struct {
 	inFlight int
 	places   *semaphore.Weighted
 	line     *semaphore.Weighted // of the deliveries of groups
-	breaker  *gobreaker.TwoStepCircuitBreaker[struct{}]
+	breaker  atomic.Pointer[gobreaker.TwoStepCircuitBreaker[struct{}]]
 	opened   atomic.Pointer[time.Time] // when the breaker did last
 
 	turns   *rate.Limiter // of the deliveries that were turned away
@@ -67,8 +67,10 @@ var (
 )
 
 // enter takes a place. Then done must be called with how the integration was found. Otherwise closed says why not, in a
-// fixed word, and turn after which time to ask again. patience is how long to wait for a place.
-func (g *gates) enter(ctx context.Context, i *hiring.Integration, patience time.Duration) (done func(found error), closed string) {
+// fixed word, and turn after which time to ask again. patience is how long to wait for a place. asked: somebody asked for
+// this attempt, and an open breaker lets it through; if the integration is found up, the breaker is closed.
+func (g *gates) enter(ctx context.Context, i *hiring.Integration, patience time.Duration,
+	asked bool) (done func(found error), closed string) {
 	g.mu.Lock()
 	one := g.of(i)
 	g.mu.Unlock()
@@ -79,8 +81,12 @@ func (g *gates) enter(ctx context.Context, i *hiring.Integration, patience time.
 			return nil, "at_capacity"
 		}
 	}
-	tell, err := one.breaker.Allow()
-	if err != nil {
+	tell, err := one.breaker.Load().Allow()
+	switch {
+	case err == nil:
+	case asked:
+		tell = one.probed
+	default:
 		one.places.Release(1)
 		return nil, "breaker_open"
 	}
@@ -155,7 +161,7 @@ func (g *gates) state(i *hiring.Integration) (s Gate) {
 	if s.Full = !one.places.TryAcquire(1); !s.Full {
 		one.places.Release(1)
 	}
-	if opened := one.opened.Load(); opened != nil && one.breaker.State() != gobreaker.StateClosed {
+	if opened := one.opened.Load(); opened != nil && one.breaker.Load().State() != gobreaker.StateClosed {
 		s.BreakerOpen, s.Probe = true, opened.Add(breakFor)
 	}
 	return s
@@ -185,7 +191,20 @@ func (g *gates) of(i *hiring.Integration) *gate {
 		inFlight: n, places: semaphore.NewWeighted(int64(n)), line: semaphore.NewWeighted(lineFor * int64(n)),
 		turns: rate.NewLimiter(comingBack, comingBack*int(gateDelay/time.Second)),
 	}
-	one.breaker = gobreaker.NewTwoStepCircuitBreaker[struct{}](gobreaker.Settings{
+	one.breaker.Store(one.newBreaker())
+	g.all[i.Tenant][key] = one
+	return one
+}
+
+// probed takes over how an attempt that passed the open breaker found the integration.
+func (one *gate) probed(found error) {
+	if found == nil {
+		one.breaker.Store(one.newBreaker())
+	}
+}
+
+func (one *gate) newBreaker() *gobreaker.TwoStepCircuitBreaker[struct{}] {
+	return gobreaker.NewTwoStepCircuitBreaker[struct{}](gobreaker.Settings{
 		Timeout:     breakFor,
 		ReadyToTrip: func(c gobreaker.Counts) bool { return c.ConsecutiveFailures >= breakAfter },
 		IsExcluded:  func(err error) bool { return errors.Is(err, errNotAsked) },
@@ -196,6 +215,4 @@ func (g *gates) of(i *hiring.Integration) *gate {
 			}
 		},
 	})
-	g.all[i.Tenant][key] = one
-	return one
 }

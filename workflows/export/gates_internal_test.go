@@ -17,10 +17,10 @@ func TestNobodyWaitsLongAtAGate(t *testing.T) {
 	var g gates
 	i := &hiring.Integration{Tenant: "acme", Name: "hris", URL: "https://hr.example/in", InFlight: 1}
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
-	_, closed := g.enter(t.Context(), i, 0)
+	_, closed := g.enter(t.Context(), i, 0, false)
 	require.Empty(t, closed)
 	turn := func() time.Duration {
-		_, closed := g.enter(t.Context(), i, 0)
+		_, closed := g.enter(t.Context(), i, 0, false)
 		require.Equal(t, "at_capacity", closed)
 		return g.turn(i, now)
 	}
@@ -45,7 +45,7 @@ func TestTurnsKeepPace(t *testing.T) {
 		now = now.Add(time.Hour)
 		g.turn(i, now) // from now on is counted
 		for range 300 * 10 {
-			done, closed := g.enter(t.Context(), i, 0)
+			done, closed := g.enter(t.Context(), i, 0, false)
 			require.Empty(t, closed)
 			done(found)
 		}

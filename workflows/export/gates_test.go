@@ -125,3 +125,42 @@ func TestGateSaysWhenTheNextProbeIs(t *testing.T) {
 	require.EqualValues(t, 10, health.Failures, "each attempt counts in its own transaction")
 	require.Contains(t, health.Reason, "no connection to")
 }
+
+// An attempt that somebody asks for passes the open breaker, alone, and closes it if the partner is back.
+func TestAskedAttemptIsAProbe(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.status.Store(500)
+	for n := range 10 {
+		b.deliver(b.accept(fmt.Sprint("u-", n)))
+	}
+	late, other := b.dispatched("u-late"), b.dispatched("u-other")
+	ask := func() {
+		require.NoError(t, b.Store.Write(t.Context(), func(tx *store.Tx) error {
+			return tx.AskDelivery(hiring.NewDelivery(late, "hris", 0, b.Clock()), b.Clock())
+		}))
+	}
+	_, _, class := b.deliver(late)
+	require.Equal(t, "breaker_open", class)
+	for n := range 2 {
+		before := b.asked.Load()
+		ask()
+		_, _, class = b.deliver(late)
+		require.Equal(t, string(hiring.ClassPartnerFault), class, "attempt %d, however far off its time is", n)
+		require.Equal(t, before+1, b.asked.Load())
+		require.True(t, b.Gate(b.integration()).BreakerOpen)
+		_, _, class = b.deliver(other)
+		require.Equal(t, "breaker_open", class)
+		require.Equal(t, before+1, b.asked.Load(), "the others go on waiting")
+	}
+	b.status.Store(200)
+	ask()
+	res, _, _ := b.deliver(late)
+	require.Equal(t, hiring.ClassDelivered, res.Class)
+	require.False(t, b.Gate(b.integration()).BreakerOpen)
+	res, _, _ = b.deliver(other)
+	require.Equal(t, hiring.ClassDelivered, res.Class)
+	attempts, err := b.Store.ListAttempts(t.Context(), b.delivery(late).ID)
+	require.NoError(t, err)
+	require.Len(t, attempts, 3)
+}

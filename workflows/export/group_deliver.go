@@ -102,6 +102,8 @@ func (g *groupDelivery) read(ctx context.Context) (map[Part]time.Time, error) {
 func (g *groupDelivery) due(e *hiring.Export, d *hiring.Delivery) time.Time {
 	first := g.began.Add(documentsLook)
 	switch {
+	case !d.AskedAt.IsZero(): // another time than it was due before, so that the agenda sees it
+		return d.AskedAt
 	case d.Outcome == hiring.Pending && first.Before(g.documentsTill(e, d)): // or as soon as they are here
 		return first
 	case d.Outcome == hiring.Retrying:
@@ -132,9 +134,14 @@ func (g *groupDelivery) member(part Part) groupMember {
 	return g.members[part]
 }
 
-// lane is the integration of a delivery.
+// lane is the integration of a delivery. Those that somebody asked for have their own: they pass an open breaker.
 func (g *groupDelivery) lane(part Part) (string, int) {
-	return g.member(part).export.Tenant + " " + part.Integration, groupLane
+	m := g.member(part)
+	name := m.export.Tenant + " " + part.Integration
+	if !m.delivery.AskedAt.IsZero() {
+		name += " asked"
+	}
+	return name, groupLane
 }
 
 func (g *groupDelivery) step(ctx context.Context, part Part) turn {

@@ -77,6 +77,11 @@ func (r *Redeliverer) Redeliver(ctx context.Context, tenant, key string, integra
 		case last == nil, last.Outcome.Final():
 			res.Started = append(res.Started, name)
 		default:
+			if last.Outcome != hiring.Held {
+				if err := r.ask(ctx, last); err != nil {
+					return Redelivery{}, err
+				}
+			}
 			switch err := r.hurry(ctx, e, last); {
 			case errors.Is(err, workflows.ErrNotRunning) && !last.Parked,
 				errors.Is(err, workflows.ErrNoActivity) && last.Outcome == hiring.Retrying:
@@ -100,6 +105,11 @@ func (r *Redeliverer) Redeliver(ctx context.Context, tenant, key string, integra
 	}
 	_, err = r.begin(ctx, e, res.Started, gone, true, func(tx *store.Tx, next *hiring.Export) error {
 		res.Round = next.Round
+		for _, name := range res.Started {
+			if err := tx.AskDelivery(hiring.NewDelivery(next, name, next.Round, r.Now()), r.Now()); err != nil {
+				return err
+			}
+		}
 		return begun(tx, res)
 	})
 	switch {
@@ -111,6 +121,15 @@ func (r *Redeliverer) Redeliver(ctx context.Context, tenant, key string, integra
 		return Redelivery{}, err
 	}
 	return res, nil
+}
+
+// ask notes that somebody asked for the next attempt of a delivery: it passes an open breaker.
+func (r *Redeliverer) ask(ctx context.Context, d *hiring.Delivery) error {
+	err := r.Store.Write(ctx, func(tx *store.Tx) error { return tx.AskDelivery(d, r.Now()) })
+	if err != nil {
+		return fmt.Errorf("asking for the next attempt of a delivery: %w", err)
+	}
+	return nil
 }
 
 var errErased = &RefusedError{"the content of this export was erased, by retention or on request: " +

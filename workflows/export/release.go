@@ -76,9 +76,6 @@ func (r *Redeliverer) hurry(ctx context.Context, e *hiring.Export, d *hiring.Del
 	activity := DeliverName + "/" + d.Integration
 	if e.InGroup(d.Round) { // its activity is that of all members, and attempts what is due by the store
 		activity = DeliverName
-		if err := r.Store.Write(ctx, func(tx *store.Tx) error { return tx.HurryDelivery(d, r.Now()) }); err != nil {
-			return fmt.Errorf("hurrying a delivery: %w", err)
-		}
 	}
 	return workflows.RunNow(ctx, r.Client, r.Namespace, e.RoundWorkflowID(d.Round), activity)
 }

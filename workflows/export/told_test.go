@@ -3,6 +3,7 @@ package export_test
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/temporal"
@@ -43,8 +44,18 @@ func TestADeliveryIsLogged(t *testing.T) {
 	lines := logged.FilterMessage("delivered").All()
 	require.Len(t, lines, 1)
 	fields := lines[0].ContextMap()
-	require.Positive(t, fields["took"])
-	delete(fields, "took")
+	for _, name := range []string{"took", "first_byte"} {
+		require.Regexp(t, `^[0-9.]+(µs|ms|s)$`, fields[name], name)
+		delete(fields, name)
+	}
 	require.Equal(t, map[string]any{"uuid": "u-1", "tenant": "acme", "integration": "hris", "attempt": int64(2),
-		"status": int64(200), "since_received": wait}, fields)
+		"manual": false, "status": int64(200), "address": b.partner.Listener.Addr().String(),
+		"since_received": wait.Round(10 * time.Millisecond).String()}, fields)
+
+	lines = logged.FilterMessage("delivery not received").All()
+	require.Len(t, lines, 1)
+	fields = lines[0].ContextMap()
+	require.Equal(t, "answered 503; only 2xx means received", fields["reason"])
+	require.Equal(t, wait.Round(10*time.Millisecond).String(), fields["next_in"])
+	require.Regexp(t, `^[0-9.]+(µs|ms|s)$`, fields["connect"], "the second attempt found the connection open")
 }

@@ -5,20 +5,27 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/hiregate/hiregate/internal/cli/terminal"
+	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/wait"
 )
 
 func exportRedeliver(a *Client) *cobra.Command {
 	var integrations []string
+	var patience time.Duration
 	var f rangeFlags
 	cmd := &cobra.Command{
 		Use:   "redeliver (TENANT/UUID | --tenant TENANT --integration NAME --since TIME)",
 		Short: "Delivers an export once more, or those of a range, with the same bytes and UUID",
 		Long: `Delivers an export once more, with the same bytes and the same UUID, to the named integrations or
-to all of the tenant's. Where it is still under way, the next attempt is made now. Its documents
+to all of the tenant's. Where it is still under way, the next attempt is made now, also while
+its integration gets none because the last ones failed: then one attempt is made, and the others
+follow if it is received. The command waits for the attempts, and shows the export. Its documents
 can be downloaded for a while longer.
 
 With --since instead of a UUID: delivers the exports of a range to one integration, at a rate. See
@@ -40,13 +47,14 @@ command follows it to its end, and exits with 1 if an export failed.`,
 			if err != nil {
 				return err
 			}
+			var before, after exportRow
+			if err := a.Call(ctx, http.MethodGet, path, nil, &before); err != nil {
+				return err
+			}
 			in := struct {
 				Integrations []string `json:"integrations,omitempty"`
 			}{integrations}
-			var res struct {
-				Round            int
-				Started, Hurried []string
-			}
+			var res redelivered
 			if shown, err := a.ask(ctx, cmd, http.MethodPost, path+"/redeliver", in, &res); shown || err != nil {
 				return err
 			}
@@ -57,12 +65,55 @@ command follows it to its end, and exits with 1 if an export failed.`,
 			for _, i := range res.Hurried {
 				table.Row(name, i, "under way already: the next attempt is made now")
 			}
-			return table.Flush()
+			if err := table.Flush(); err != nil {
+				return err
+			}
+			for end := time.Now().Add(patience); ; {
+				if err := a.Call(ctx, http.MethodGet, path, nil, &after); err != nil {
+					return err
+				}
+				if res.attempted(&before, &after) || time.Now().After(end) || !wait.For(ctx, redeliverLook) {
+					break
+				}
+				after = exportRow{}
+			}
+			fmt.Fprintln(cmd.OutOrStdout())
+			return after.print(cmd.OutOrStdout())
 		}),
 	}
 	fl := cmd.Flags()
 	fl.StringArrayVar(&integrations, "integration", nil,
 		"integration to deliver to; repeat it for more (default: all of the tenant's)")
+	fl.DurationVar(&patience, "wait", 5*time.Second, "how long to wait for the attempts, before the export is shown")
 	f.add(cmd)
 	return cmd
+}
+
+// redeliverLook is how often the command looks whether the attempts were made.
+const redeliverLook = 200 * time.Millisecond
+
+// redelivered is what became of a request to deliver an export again.
+type redelivered struct {
+	Round            int
+	Started, Hurried []string
+}
+
+// attempted reports whether each attempt that was asked for was made, or nothing is to come of it.
+func (r *redelivered) attempted(before, after *exportRow) bool {
+	count := func(e *exportRow, integration string) (attempts int, open bool) {
+		for _, d := range e.Deliveries { // by round
+			if d.Integration == integration {
+				o := hiring.Outcome(d.Outcome)
+				attempts, open = attempts+d.Attempts, !o.Final() && o != hiring.Held
+			}
+		}
+		return attempts, open
+	}
+	for _, integration := range slices.Concat(r.Started, r.Hurried) {
+		former, _ := count(before, integration)
+		if attempts, open := count(after, integration); attempts <= former && open {
+			return false
+		}
+	}
+	return after.State != "waiting"
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -19,6 +20,37 @@ type attemptRow struct {
 	Status     int       `json:"status"`
 	Error      string    `json:"error"`
 	Answer     string    `json:"answer"`
+	Header     string    `json:"header"`
+	Address    string    `json:"address"`
+	Phases     struct {
+		DNS       float64 `json:"dnsMs"`
+		Connect   float64 `json:"connectMs"`
+		TLS       float64 `json:"tlsMs"`
+		FirstByte float64 `json:"firstByteMs"`
+	} `json:"phases"`
+	Manual bool `json:"manual"`
+}
+
+// tried is who had the attempt made.
+func (a *attemptRow) tried() string {
+	if a.Manual {
+		return "manual"
+	}
+	return "automatic"
+}
+
+// phases say what of the time went where, those that there were.
+func (a *attemptRow) phases() string {
+	var parts []string
+	for _, one := range []struct {
+		name string
+		ms   float64
+	}{{"dns", a.Phases.DNS}, {"connect", a.Phases.Connect}, {"tls", a.Phases.TLS}, {"first byte", a.Phases.FirstByte}} {
+		if one.ms > 0 {
+			parts = append(parts, one.name+" "+terminal.FormatDuration(time.Duration(one.ms*float64(time.Millisecond))))
+		}
+	}
+	return strings.Join(parts, ", ")
 }
 
 type documentRow struct {
@@ -167,15 +199,32 @@ func (e *exportRow) printDeliveries(w io.Writer) error {
 		return err
 	}
 	fmt.Fprintln(w)
-	table = terminal.NewTable(w, "integration", "round", "attempt", "started", "took", "status", "error", "answer")
 	for _, d := range e.Deliveries {
 		for _, a := range d.History {
-			status := ""
-			if a.Status > 0 {
-				status = terminal.StatusText(a.Status)
+			if err := a.print(w, &d); err != nil {
+				return err
 			}
-			table.Row(d.Integration, d.Round, a.Number, a.StartedAt, time.Duration(a.DurationMs*float64(time.Millisecond)),
-				status, a.Error, head(a.Answer))
+		}
+	}
+	return nil
+}
+
+// print shows an attempt narrow: what it was on one line, and below it where it went and what came back.
+func (a *attemptRow) print(w io.Writer, d *deliveryRow) error {
+	took := terminal.FormatDuration(time.Duration(a.DurationMs * float64(time.Millisecond)))
+	status := "no answer"
+	if a.Status > 0 {
+		status = terminal.StatusText(a.Status)
+	}
+	fmt.Fprintf(w, "%s, round %d, attempt %d (%s): %s, took %s: %s\n", d.Integration, d.Round, a.Number, a.tried(),
+		a.StartedAt.UTC().Format(time.RFC3339), took, status)
+	table := terminal.NewTable(w)
+	for _, line := range []struct{ name, value string }{
+		{"  error", a.Error}, {"  address", a.Address}, {"  phases", a.phases()},
+		{"  header", head(strings.ReplaceAll(strings.TrimSpace(a.Header), "\n", "; "))}, {"  answer", head(a.Answer)},
+	} {
+		if line.value != "" {
+			table.Row(line.name, line.value)
 		}
 	}
 	return table.Flush()

@@ -78,7 +78,8 @@ CREATE TABLE deliveries (
 	created_at      BIGINT NOT NULL,
 	updated_at      BIGINT NOT NULL,
 	documents       TEXT NOT NULL DEFAULT '', -- the mode of its first attempt, and so of all; empty: none was made
-	redelivery      $KEY                -- of a range, that began it; null: none did
+	redelivery      $KEY,               -- of a range, that began it; null: none did
+	asked_at        BIGINT              -- when somebody asked for the next attempt; null: nobody did
 );
 CREATE UNIQUE INDEX deliveries_by_export ON deliveries (export_id, integration, round);
 CREATE INDEX deliveries_by_integration ON deliveries (tenant, integration, outcome, export_id);
@@ -95,8 +96,14 @@ CREATE TABLE attempts (
 	duration        BIGINT NOT NULL,    -- microseconds
 	status          INTEGER NOT NULL,   -- 0: no answer
 	error           TEXT NOT NULL,
-	answer          $BYTES,
+	answer          $BYTES,             -- its header, a line each, an empty line, and its body
 	sealed          $BYTES,             -- in the place of answer; null: it is not sealed
+	address         TEXT NOT NULL DEFAULT '',
+	dns             BIGINT NOT NULL DEFAULT 0, -- microseconds, as those that follow
+	connect         BIGINT NOT NULL DEFAULT 0,
+	tls             BIGINT NOT NULL DEFAULT 0,
+	first_byte      BIGINT NOT NULL DEFAULT 0,
+	manual          BOOLEAN NOT NULL DEFAULT FALSE,
 	PRIMARY KEY (delivery_id, number)
 );
 
