@@ -18,12 +18,13 @@ import (
 	"github.com/hiregate/hiregate/internal/gateway"
 )
 
-// A handler of ours has module ids that begin with this, and a name of its own.
 const (
-	handlerID       = "http.handlers."
-	receiverName    = "export_receiver"
-	documentsName   = "documents"
-	validated       = "validation complete" // the cause with which Caddy ends a configuration that it has validated
+	handlerID     = "http.handlers." // what the id of a handler's module begins with, before its name
+	receiverName  = "export_receiver"
+	documentsName = "documents"
+	// validated is the cause with which Caddy ends a configuration that it has validated.
+	validated = "validation complete"
+	// namespaceWithin is how long a validation waits for Temporal's answer.
 	namespaceWithin = 3 * time.Second
 )
 
