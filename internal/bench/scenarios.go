@@ -32,6 +32,9 @@ var scenarios = map[string]func(b *bench, body, full []byte) error{
 	"hang":      func(b *bench, body, _ []byte) error { return b.hang(body) },
 	"costs":     func(b *bench, body, _ []byte) error { return b.costs(body) },
 	"backlog":   func(b *bench, body, _ []byte) error { return b.backlog(body) },
+	"health": func(b *bench, body, _ []byte) error {
+		return cmp.Or(b.health(), b.burst("one tenant", flowOptions{tenants: 1}, body))
+	},
 }
 
 // scenario measures one way in which exports come, beside a bare Caddy. It prints a line of JSON for each flow.
