@@ -58,19 +58,17 @@ type Progress struct {
 // is stored once. An error means that the store can't be used; a failed attempt is no error, but in the store and in
 // the progress.
 func (a *Archive) Fetch(ctx context.Context, e *hiring.Export) (Progress, error) {
-	return a.fetch(ctx, e, placeWithin)
+	return a.fetch(ctx, e, a.places.acquire, placeWithin)
 }
 
 // FetchInLine is Fetch for one of many exports of a caller that can wait so long for its turn.
 func (a *Archive) FetchInLine(ctx context.Context, e *hiring.Export, patience time.Duration) (Progress, error) {
-	leave, ok := a.places.queue(ctx, e.Tenant, patience)
-	if ok {
-		defer leave()
-	}
-	return a.fetch(ctx, e, patience)
+	return a.fetch(ctx, e, a.places.acquireInLine, patience)
 }
 
-func (a *Archive) fetch(ctx context.Context, e *hiring.Export, patience time.Duration) (Progress, error) {
+// fetch is Fetch for an export that gets its place from acquire, within some time.
+func (a *Archive) fetch(ctx context.Context, e *hiring.Export,
+	acquire func(context.Context, string, int64, time.Duration) (func(), bool), within time.Duration) (Progress, error) {
 	docs, err := a.documents(ctx, e)
 	if err != nil {
 		return Progress{}, err
@@ -79,7 +77,7 @@ func (a *Archive) fetch(ctx context.Context, e *hiring.Export, patience time.Dur
 	if progress.Missing == 0 || !slices.ContainsFunc(docs, a.due) {
 		return progress, nil
 	}
-	release, ok := a.places.acquire(ctx, e.Tenant, e.ID, patience)
+	release, ok := acquire(ctx, e.Tenant, e.ID, within)
 	if !ok {
 		progress.Wait = placeAgain + rand.N(placeAgain)
 		return progress, ctx.Err()

@@ -36,13 +36,23 @@ func (p *places) ready() {
 	p.once.Do(func() { p.pool, p.line = fair.NewPool(exportsAtOnce), fair.NewPool(lineFor*exportsAtOnce) })
 }
 
-// queue waits until an export of a group is among the next of its tenant, no longer than within.
-func (p *places) queue(ctx context.Context, tenant string, within time.Duration) (leave func(), ok bool) {
+// acquireInLine is acquire for an export of a group: first it waits, as long as that, to be among the next of its
+// tenant.
+func (p *places) acquireInLine(ctx context.Context, tenant string, export int64,
+	within time.Duration) (release func(), ok bool) {
 	p.ready()
 	if !p.line.Acquire(ctx, tenant, 1, within) {
 		return nil, false
 	}
-	return func() { p.line.Release(tenant, 1) }, true
+	leave, ok := p.acquire(ctx, tenant, export, within)
+	if !ok {
+		p.line.Release(tenant, 1)
+		return nil, false
+	}
+	return func() {
+		leave()
+		p.line.Release(tenant, 1)
+	}, true
 }
 
 // acquire waits for a place, no longer than within. ok is false where there is none, or where the export has one
