@@ -22,9 +22,13 @@ const (
 )
 
 var (
-	// Style is the style sheet of all pages, those of sign-in among them.
+	// Colours begin each style sheet: the colours of all pages, light and dark.
+	//go:embed colours.css
+	Colours string
 	//go:embed page.css
-	Style string
+	sheet string
+	// Style is the style sheet of the pages with a single card, those of sign-in among them.
+	Style = Colours + sheet
 	//go:embed page.html
 	markup string
 	//go:embed texts/*.json
@@ -59,10 +63,13 @@ func read(lang string) (all map[string]text) {
 }
 
 // StyleSource lets Style pass a Content-Security-Policy, and no other style.
-var StyleSource = func() string {
-	sum := sha256.Sum256([]byte(Style))
+var StyleSource = SourceOf(Style)
+
+// SourceOf is what lets a style sheet pass a Content-Security-Policy, and no other.
+func SourceOf(style string) string {
+	sum := sha256.Sum256([]byte(style))
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
-}()
+}
 
 // WantsPage reports whether a browser asks, for a person to read.
 func WantsPage(r *http.Request) bool {

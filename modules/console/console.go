@@ -127,11 +127,16 @@ func (c *Console) serve(w http.ResponseWriter, r *http.Request, serve handler) {
 	}
 }
 
-// redirect leads the browser on, with a GET.
+// redirect leads the browser on to a page of the console, with a GET.
 func (v *visitor) redirect(to string) error {
-	v.w.Header().Set("Cache-Control", "no-store")
-	http.Redirect(v.w, v.Request, v.console.mount+to, http.StatusSeeOther)
+	redirect(v.w, v.Request, v.console.mount+to)
 	return nil
+}
+
+// redirect leads the browser on to an address, with a GET.
+func redirect(w http.ResponseWriter, r *http.Request, to string) {
+	w.Header().Set("Cache-Control", "no-store")
+	http.Redirect(w, r, to, http.StatusSeeOther)
 }
 
 // failure is a page that says what is wrong.

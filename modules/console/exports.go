@@ -1,7 +1,9 @@
 package console
 
 import (
+	"cmp"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"net/url"
 	"slices"
@@ -87,8 +89,8 @@ func (a attempt) Head() string {
 var filters = []string{"outcome", "integration", "candidate", "quarantined", "undelivered", "lostDocuments", "since",
 	"until", "cursor"}
 
-// Outcomes are those that exports are found by.
-var Outcomes = []string{"retrying", "held", "delivered", "failed", "expired"}
+// outcomes are those that exports are found by.
+var outcomes = []string{"retrying", "held", "delivered", "failed", "expired"}
 
 // listing is the list of exports, and what was asked for.
 type listing struct {
@@ -105,11 +107,14 @@ func listExports(v *visitor) error {
 	if sought := strings.TrimSpace(asked.Get("q")); sought != "" {
 		tenant, uuid, found := strings.Cut(sought, "/")
 		if !found {
-			tenant, uuid = firstOf(asked.Get("tenant"), v.person.Tenant), sought
+			tenant, uuid = cmp.Or(asked.Get("tenant"), v.person.Tenant), sought
 		}
 		to, err := v.seek(tenant, uuid)
-		if err != nil || to != "" {
-			return orRedirect(v, to, err)
+		switch {
+		case err != nil:
+			return err
+		case to != "":
+			return v.redirect(to)
 		}
 		return v.page(http.StatusNotFound, "exports", "Exports", v.listing(asked, "NotSought"))
 	}
@@ -124,7 +129,7 @@ func listExports(v *visitor) error {
 			query.Set(name, at.Format(time.RFC3339))
 		}
 	}
-	tenant := firstOf(asked.Get("tenant"), v.person.Tenant)
+	tenant := cmp.Or(asked.Get("tenant"), v.person.Tenant)
 	path := "/v1/exports"
 	if tenant != "" {
 		path = at("tenants", tenant, "exports")
@@ -143,25 +148,11 @@ func listExports(v *visitor) error {
 }
 
 func (v *visitor) listing(asked url.Values, wrong string) *listing {
-	l := &listing{Query: map[string]string{}, Outcomes: Outcomes, Wrong: wrong}
+	l := &listing{Query: map[string]string{}, Outcomes: outcomes, Wrong: wrong}
 	for _, name := range append([]string{"tenant", "q"}, filters...) {
 		l.Query[name] = asked.Get(name)
 	}
 	return l
-}
-
-func firstOf(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
-}
-
-func orRedirect(v *visitor, to string, err error) error {
-	if err != nil {
-		return err
-	}
-	return v.redirect(to)
 }
 
 // seek returns the address of an export; empty: there is none. Without a tenant it looks at each that the visitor sees.
@@ -184,7 +175,7 @@ func (v *visitor) seek(tenant, uuid string) (string, error) {
 		if err == nil {
 			return "/exports/" + url.PathEscape(name) + "/" + url.PathEscape(uuid), nil
 		}
-		if err != error(errNotFound) {
+		if !errors.Is(err, errNotFound) {
 			return "", err
 		}
 	}

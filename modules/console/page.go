@@ -3,9 +3,7 @@ package console
 import (
 	"bytes"
 	"crypto/rand"
-	"crypto/sha256"
 	"embed"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"html/template"
@@ -14,11 +12,15 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hiregate/hiregate/internal/front"
 	"github.com/hiregate/hiregate/internal/hiring"
 )
 
 //go:embed style.css
-var style string
+var sheet string
+
+// style is the style sheet of the pages.
+var style = front.Colours + sheet
 
 //go:embed pages/*.html
 var markup embed.FS
@@ -42,11 +44,8 @@ var pages = func() map[string]*template.Template {
 }()
 
 // policy is the Content-Security-Policy: our style and our forms, nothing else.
-var policy = func() string {
-	sum := sha256.Sum256([]byte(style))
-	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) +
-		"'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
-}()
+var policy = "default-src 'none'; style-src " + front.SourceOf(style) +
+	"; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 
 // view is what a template gets: the frame of the page, and its own data.
 type view struct {

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"net/http"
 	"net/url"
 	"slices"
@@ -43,8 +44,8 @@ type preview struct {
 	} `json:"samples"`
 }
 
-// Modes are which exports of a range are redelivered.
-var Modes = []string{"failed", "missing", "all"}
+// modes are which exports of a range are redelivered.
+var modes = []string{"failed", "missing", "all"}
 
 // listRedeliveries shows the redeliveries, and the form for another one. The form asks for a preview; only what was
 // previewed can be started.
@@ -55,7 +56,7 @@ func listRedeliveries(v *visitor) error {
 		Modes   []string
 		Preview *preview
 		More    string
-	}{Query: map[string]string{}, Modes: Modes}
+	}{Query: map[string]string{}, Modes: modes}
 	asked := v.URL.Query()
 	for _, name := range []string{"tenant", "integration", "mode", "since", "until", "rate"} {
 		shown.Query[name] = asked.Get(name)
@@ -122,7 +123,7 @@ func startRedelivery(v *visitor) error {
 	if err != nil {
 		return err
 	}
-	of := firstOf(v.PostFormValue("tenant"), v.person.Tenant)
+	of := cmp.Or(v.PostFormValue("tenant"), v.person.Tenant)
 	var made redelivery
 	if err := v.post(at("tenants", of, "redeliveries"), body, &made); err != nil {
 		return err

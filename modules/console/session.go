@@ -54,8 +54,7 @@ func (c *Console) toSignIn(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodGet && len(r.URL.RequestURI()) <= maxReturn {
 		to = r.URL.RequestURI()
 	}
-	w.Header().Set("Cache-Control", "no-store")
-	http.Redirect(w, r, c.mount+signInPath+"?"+url.Values{"to": {to}}.Encode(), http.StatusSeeOther)
+	redirect(w, r, c.mount+signInPath+"?"+url.Values{"to": {to}}.Encode())
 }
 
 // signIn sends the browser to the provider.
@@ -78,8 +77,7 @@ func (c *Console) signIn(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	c.setCookie(w, c.cookie+"-visit", ticket, visitTime)
-	w.Header().Set("Cache-Control", "no-store")
-	http.Redirect(w, r, found.AuthCodeURL(c.URL+callbackPath, v.Visit), http.StatusSeeOther)
+	redirect(w, r, found.AuthCodeURL(c.URL+callbackPath, v.Visit))
 }
 
 // callback takes the browser back from the provider.
@@ -111,8 +109,7 @@ func (c *Console) callback(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	c.setCookie(w, c.cookie, ticket, sessionTime)
-	w.Header().Set("Cache-Control", "no-store")
-	http.Redirect(w, r, c.mount+v.To, http.StatusSeeOther)
+	redirect(w, r, c.mount+v.To)
 }
 
 func (c *Console) signInFailed(w http.ResponseWriter, r *http.Request, err error) {
