@@ -3,6 +3,7 @@
 package console
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -54,25 +55,38 @@ func New(c Console) (*Console, error) {
 	c.mux.HandleFunc("GET "+signInPath, c.signIn)
 	c.mux.HandleFunc("GET "+callbackPath, c.callback)
 	c.mux.HandleFunc("POST "+signOutPath, c.signOut)
-	for pattern, serve := range map[string]handler{
-		"GET /{$}":                                            attention,
-		"GET /exports":                                        listExports,
-		"GET /exports/{tenant}/{uuid}":                        showExport,
-		"POST /exports/{tenant}/{uuid}/{action}":              actOnExport,
-		"GET /tenants":                                        listTenants,
-		"GET /tenants/{tenant}":                               showTenant,
-		"GET /tenants/{tenant}/integrations/{name}":           showIntegration,
-		"POST /tenants/{tenant}/integrations/{name}/{action}": actOnIntegration,
-		"GET /redeliveries":                                   listRedeliveries,
-		"POST /redeliveries":                                  startRedelivery,
-		"GET /redeliveries/{tenant}/{id}":                     showRedelivery,
-		"POST /redeliveries/{tenant}/{id}/{action}":           actOnRedelivery,
-		"GET /audit":                                          listAudit,
-		"/":                                                   func(*visitor) error { return errNotFound },
-	} {
-		c.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) { c.serve(w, r, serve) })
+	for _, p := range routes {
+		c.mux.HandleFunc(p.pattern, func(w http.ResponseWriter, r *http.Request) { c.serve(w, r, p) })
 	}
 	return &c, nil
+}
+
+// route is a page, or what a form does. Whoever lacks its duties gets 403; none are needed for 0.
+type route struct {
+	pattern string
+	duties  duty
+	serve   handler
+}
+
+var routes = []route{
+	{"GET /{$}", oversees, attention},
+	{"GET /exports", 0, listExports},
+	{"GET /exports/{tenant}/{uuid}", 0, showExport},
+	{"POST /exports/{tenant}/{uuid}/redeliver", redelivers, actOnExport("redeliver")},
+	{"POST /exports/{tenant}/{uuid}/release", operates, actOnExport("release")},
+	{"POST /exports/{tenant}/{uuid}/erase", operates, actOnExport("erase")},
+	{"GET /tenants", oversees, listTenants},
+	{"GET /tenants/{tenant}", 0, showTenant},
+	{"GET /tenants/{tenant}/integrations/{name}", 0, showIntegration},
+	{"POST /tenants/{tenant}/integrations/{name}/enable", administers, actOnIntegration("enable")},
+	{"POST /tenants/{tenant}/integrations/{name}/disable", administers, actOnIntegration("disable")},
+	{"POST /tenants/{tenant}/integrations/{name}/test", administers, testIntegration},
+	{"GET /redeliveries", oversees, listRedeliveries},
+	{"POST /redeliveries", operates, startRedelivery},
+	{"GET /redeliveries/{tenant}/{id}", oversees, showRedelivery},
+	{"POST /redeliveries/{tenant}/{id}/{action}", operates, actOnRedelivery},
+	{"GET /audit", oversees, listAudit},
+	{"/", 0, func(*visitor) error { return errNotFound }},
 }
 
 // ServeHTTP answers what is below the console's address, which is taken off the path before.
@@ -105,26 +119,42 @@ type visitor struct {
 	w       http.ResponseWriter
 	console *Console
 	person  hiring.Person
+	duties  duty
 	email   string
 	texts   *texts
 }
 
 // serve answers a request. Those who are not signed in go to sign in, and come back.
-func (c *Console) serve(w http.ResponseWriter, r *http.Request, serve handler) {
+func (c *Console) serve(w http.ResponseWriter, r *http.Request, to route) {
 	s, ok := c.session(r)
 	if !ok {
 		c.toSignIn(w, r)
 		return
 	}
-	person, ok := c.personOf(s)
+	person, duties, ok := c.personOf(s)
 	if !ok {
 		c.fail(w, r, nil, errStranger)
 		return
 	}
-	v := &visitor{Request: r, w: w, console: c, person: person, email: s.Email, texts: textsFor(r)}
-	if err := serve(v); err != nil {
+	v := &visitor{Request: r, w: w, console: c, person: person, duties: duties, email: s.Email, texts: textsFor(r)}
+	if err := v.answer(to); err != nil {
 		c.fail(w, r, v, err)
 	}
+}
+
+// answer has a route answer those who may use it. For people of one tenant, no other exists.
+func (v *visitor) answer(to route) error {
+	if err := v.ParseForm(); err != nil {
+		return errUnreadable
+	}
+	of := cmp.Or(v.PathValue("tenant"), v.Form.Get("tenant"))
+	switch {
+	case v.person.Tenant != "" && of != "" && of != v.person.Tenant:
+		return errNotFound
+	case to.duties&^v.duties != 0:
+		return errNotAllowed
+	}
+	return to.serve(v)
 }
 
 // redirect leads the browser on to a page of the console, with a GET.
@@ -149,12 +179,14 @@ type failure struct {
 func (f *failure) Error() string { return f.Text + ": " + f.Detail }
 
 var (
-	errNotFound = &failure{status: http.StatusNotFound, Text: "NotFound"}
-	errForeign  = &failure{status: http.StatusForbidden, Text: "Foreign"}
-	errStranger = &failure{status: http.StatusForbidden, Text: "Stranger"}
-	errSignIn   = &failure{status: http.StatusBadRequest, Text: "SignInFailed"}
-	errUpstream = &failure{status: http.StatusBadGateway, Text: "UpstreamFailed"}
-	errBroken   = &failure{status: http.StatusInternalServerError, Text: "Broken"}
+	errNotFound   = &failure{status: http.StatusNotFound, Text: "NotFound"}
+	errNotAllowed = &failure{status: http.StatusForbidden, Text: "NotAllowed"}
+	errUnreadable = &failure{status: http.StatusBadRequest, Text: "Unreadable"}
+	errForeign    = &failure{status: http.StatusForbidden, Text: "Foreign"}
+	errStranger   = &failure{status: http.StatusForbidden, Text: "Stranger"}
+	errSignIn     = &failure{status: http.StatusBadRequest, Text: "SignInFailed"}
+	errUpstream   = &failure{status: http.StatusBadGateway, Text: "UpstreamFailed"}
+	errBroken     = &failure{status: http.StatusInternalServerError, Text: "Broken"}
 )
 
 // fail shows an error. v is nil where nobody is signed in.

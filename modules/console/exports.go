@@ -192,24 +192,22 @@ func showExport(v *visitor) error {
 }
 
 // actOnExport redelivers, releases or erases an export.
-func actOnExport(v *visitor) error {
-	action := v.PathValue("action")
-	if !slices.Contains([]string{"redeliver", "release", "erase"}, action) {
-		return errNotFound
-	}
-	var body any
-	if to := v.PostFormValue("integration"); action == "redeliver" && to != "" {
-		body = map[string][]string{"integrations": {to}}
-	}
-	if action == "erase" {
-		if v.PostFormValue("sure") != "yes" {
-			return &failure{status: http.StatusBadRequest, Text: "NotSure"}
+func actOnExport(action string) handler {
+	return func(v *visitor) error {
+		var body any
+		if to := v.PostFormValue("integration"); action == "redeliver" && to != "" {
+			body = map[string][]string{"integrations": {to}}
 		}
-		body = map[string]bool{"cancel": true}
+		if action == "erase" {
+			if v.PostFormValue("sure") != "yes" {
+				return &failure{status: http.StatusBadRequest, Text: "NotSure"}
+			}
+			body = map[string]bool{"cancel": true}
+		}
+		tenant, uuid := v.PathValue("tenant"), v.PathValue("uuid")
+		if err := v.post(at("tenants", tenant, "exports", uuid, action), body, nil); err != nil {
+			return err
+		}
+		return v.redirect("/exports/" + url.PathEscape(tenant) + "/" + url.PathEscape(uuid) + "?done=" + action)
 	}
-	tenant, uuid := v.PathValue("tenant"), v.PathValue("uuid")
-	if err := v.post(at("tenants", tenant, "exports", uuid, action), body, nil); err != nil {
-		return err
-	}
-	return v.redirect("/exports/" + url.PathEscape(tenant) + "/" + url.PathEscape(uuid) + "?done=" + action)
 }

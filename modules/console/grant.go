@@ -15,19 +15,40 @@ type Grant struct {
 	Groups []string
 }
 
-// Roles are the roles of the console, and what they may do of the management API.
-var Roles = map[string]hiring.Role{
-	"viewer": hiring.Viewer, "operator": hiring.Operator, "recruiter": hiring.Operator, "administrator": hiring.Admin,
+// duty is what somebody may do in the console, as a set of bits. The management API asks for its own roles beside it.
+type duty int
+
+const (
+	oversees    duty = 1 << iota // see what needs a person, redeliveries and the audit
+	redelivers                   // deliver one export once more
+	operates                     // redeliver ranges, release, reject and erase exports, and see their bodies
+	recruits                     // work with candidates, jobs and job applications
+	administers                  // change integrations, people and applications
+)
+
+// Role is a role of the console.
+type Role struct {
+	API    hiring.Role // at the management API
+	duties duty
+}
+
+// Roles are the roles of the console. Each may look at exports and at how integrations do.
+var Roles = map[string]Role{
+	"viewer":        {hiring.Viewer, oversees},
+	"recruiter":     {hiring.Operator, oversees | redelivers | recruits},
+	"operator":      {hiring.Operator, oversees | redelivers | operates},
+	"administrator": {hiring.Admin, oversees | redelivers | operates | recruits | administers},
 }
 
 // personOf returns what the first grant that fits gives; false: none does.
-func (c *Console) personOf(s *session) (hiring.Person, bool) {
+func (c *Console) personOf(s *session) (hiring.Person, duty, bool) {
 	for _, g := range c.Grants {
 		known := func(address string) bool { return s.Email != "" && identity.SameAddress(address, s.Email) }
 		member := func(group string) bool { return slices.Contains(s.Groups, group) }
 		if slices.ContainsFunc(g.Emails, known) || slices.ContainsFunc(g.Groups, member) {
-			return hiring.Person{ID: "console:" + s.Subject, Tenant: g.Tenant, Role: Roles[g.Role]}, true
+			role := Roles[g.Role]
+			return hiring.Person{ID: "console:" + s.Subject, Tenant: g.Tenant, Role: role.API}, role.duties, true
 		}
 	}
-	return hiring.Person{}, false
+	return hiring.Person{}, 0, false
 }

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/hiregate/hiregate/internal/front"
-	"github.com/hiregate/hiregate/internal/hiring"
 )
 
 //go:embed style.css
@@ -57,11 +56,18 @@ type view struct {
 	Page    string // its name
 	Who     string // the visitor's e-mail address; empty: nobody is signed in
 	Scope   string // the only tenant that exists for them; empty: all do
-	Acts    bool   // they may do what operators may
-	Manages bool   // they may do what administrators may
+	May     may
 	Done    string // the key of what was just done; empty: nothing
 	Now     time.Time
 	Data    any
+}
+
+// may says what the visitor may do: see duty.
+type may struct{ Oversee, Redeliver, Operate, Recruit, Administer bool }
+
+func mayOf(d duty) may {
+	has := func(one duty) bool { return d&one != 0 }
+	return may{has(oversees), has(redelivers), has(operates), has(recruits), has(administers)}
 }
 
 // page shows a page with a status.
@@ -70,10 +76,8 @@ func (v *visitor) page(status int, name, title string, data any) error {
 	if err != nil {
 		return err
 	}
-	role := v.person.Role
 	shown := view{texts: v.texts, Style: template.CSS(style), Service: v.console.Title, Mount: v.console.mount,
-		Title: titled, Page: name, Who: v.email, Scope: v.person.Tenant, Acts: role.May(hiring.Operator),
-		Manages: role.May(hiring.Admin), Now: v.console.Gateway.Now().UTC(), Data: data}
+		Title: titled, Page: name, Who: v.email, Scope: v.person.Tenant, May: mayOf(v.duties), Now: v.console.Gateway.Now().UTC(), Data: data}
 	if v.email == "" && v.person.ID != "" { // the provider told no address
 		shown.Who = strings.TrimPrefix(v.person.ID, "console:")
 	}

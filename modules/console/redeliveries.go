@@ -116,9 +116,6 @@ func rangeOf(form url.Values) (map[string]any, error) {
 
 // startRedelivery starts what was previewed.
 func startRedelivery(v *visitor) error {
-	if err := v.ParseForm(); err != nil {
-		return &failure{status: http.StatusBadRequest, Text: "Unreadable"}
-	}
 	body, err := rangeOf(v.PostForm)
 	if err != nil {
 		return err

@@ -3,7 +3,6 @@ package console
 import (
 	"net/http"
 	"net/url"
-	"slices"
 	"time"
 )
 
@@ -76,29 +75,29 @@ func (v *visitor) integration(status int, trial any) error {
 	return v.page(status, "integration", "Integration", &shown)
 }
 
-// actOnIntegration enables, disables or tests an integration.
-func actOnIntegration(v *visitor) error {
-	action := v.PathValue("action")
-	if !slices.Contains([]string{"enable", "disable", "test"}, action) {
-		return errNotFound
-	}
-	name, of := v.PathValue("name"), v.PathValue("tenant")
-	path := at("tenants", of, "integrations", name, action)
-	if action == "test" {
-		var transcript any
-		if err := v.post(path, nil, &transcript); err != nil {
+// actOnIntegration enables or disables an integration.
+func actOnIntegration(action string) handler {
+	return func(v *visitor) error {
+		var body any
+		if reason := v.PostFormValue("reason"); action == "disable" && reason != "" {
+			body = map[string]string{"reason": reason}
+		}
+		of, name := v.PathValue("tenant"), v.PathValue("name")
+		if err := v.post(at("tenants", of, "integrations", name, action), body, nil); err != nil {
 			return err
 		}
-		return v.integration(http.StatusOK, transcript)
+		return v.redirect("/tenants/" + url.PathEscape(of) + "/integrations/" + url.PathEscape(name) + "?done=" + action)
 	}
-	var body any
-	if reason := v.PostFormValue("reason"); action == "disable" && reason != "" {
-		body = map[string]string{"reason": reason}
-	}
-	if err := v.post(path, body, nil); err != nil {
+}
+
+// testIntegration sends a test export, and shows what came of it.
+func testIntegration(v *visitor) error {
+	var transcript any
+	path := at("tenants", v.PathValue("tenant"), "integrations", v.PathValue("name"), "test")
+	if err := v.post(path, nil, &transcript); err != nil {
 		return err
 	}
-	return v.redirect("/tenants/" + url.PathEscape(of) + "/integrations/" + url.PathEscape(name) + "?done=" + action)
+	return v.integration(http.StatusOK, transcript)
 }
 
 // chart is the attempts of a week, a bar for each three hours.

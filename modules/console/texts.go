@@ -4,6 +4,7 @@ import (
 	"embed"
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"strings"
 
@@ -16,7 +17,7 @@ type texts struct {
 	all  map[string]string
 }
 
-//go:embed texts/*.json
+//go:embed texts/*/*.json
 var textFiles embed.FS
 
 // translations are all languages; the first is the default. matcher chooses among them.
@@ -25,13 +26,20 @@ var (
 	matcher      = language.NewMatcher([]language.Tag{language.English, language.German})
 )
 
+// readTexts reads all files of a language. It panics when that fails: they are part of the program.
 func readTexts(lang string) *texts {
-	t := &texts{Lang: lang}
-	raw, err := textFiles.ReadFile("texts/" + lang + ".json")
-	if err == nil {
-		err = json.Unmarshal(raw, &t.all)
+	t := &texts{Lang: lang, all: map[string]string{}}
+	files, err := fs.Glob(textFiles, "texts/"+lang+"/*.json")
+	for _, name := range files {
+		var raw []byte
+		if raw, err = textFiles.ReadFile(name); err == nil {
+			err = json.Unmarshal(raw, &t.all)
+		}
+		if err != nil {
+			break
+		}
 	}
-	if err != nil { // they are part of the program
+	if err != nil {
 		panic(err)
 	}
 	return t
