@@ -23,6 +23,9 @@ const (
 	// stopTimeout is above the 20 s of an attempt: what is under way when the process is told to stop comes to its end.
 	stopTimeout = 25 * time.Second
 	tendEvery   = 10 * time.Second
+	// cachedWorkflows is how many workflows stay in memory between their tasks, 0.1 MB each. Those that wait for a partner
+	// for hours are not worth it; one that is not here is read from Temporal again.
+	cachedWorkflows = 128
 )
 
 // work keeps the workers running: it waits for Temporal, starts them, and starts them again when they fail.
@@ -82,6 +85,7 @@ func (r *Runtime) startWorkers(ctx context.Context) (failed chan error, stop fun
 	fetchOptions.DisableWorkflowWorker = true
 	// an attempt without a place takes a slot for a moment, too
 	options.MaxConcurrentActivityExecutionSize = 2 * export.AttemptsAtOnce
+	worker.SetStickyWorkflowCacheSize(cachedWorkflows)
 	deliver := worker.New(r.client, workflows.DeliverQueue, options)
 	fetch := worker.New(r.client, workflows.DocumentsQueue, fetchOptions)
 	r.exports.Register(deliver, fetch)
