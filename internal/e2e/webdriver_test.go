@@ -110,9 +110,13 @@ func (c *chromium) find(selector string) string {
 	return "/element/" + found[elementKey]
 }
 
-func (c *chromium) text(selector string) string {
+// text reads an element, once more where the page was left meanwhile.
+func (c *chromium) text(selector string) (text string) {
 	c.t.Helper()
-	return c.get(c.find(selector) + "/text")
+	require.Eventually(c.t, func() bool {
+		return c.try(http.MethodGet, c.find(selector)+"/text", nil, &text) == ""
+	}, patience, 10*time.Millisecond, "the text of %s", selector)
+	return text
 }
 
 func (c *chromium) fill(selector, text string) {
