@@ -30,7 +30,8 @@ type Console struct {
 	Title string `json:"title,omitempty"`
 	// Issuer is the OpenID provider that signs people in. Default: <public_url>/signin.
 	Issuer string `json:"issuer,omitempty"`
-	// ClientID and ClientSecret are what the console is at the issuer. The secret is a placeholder. Required.
+	// ClientID and ClientSecret are what the console is at the issuer. The secret is a placeholder. Required with an
+	// issuer; at the gateway's own sign-in, the console registers itself.
 	ClientID     string `json:"client_id,omitempty"`
 	ClientSecret string `json:"client_secret,omitempty"`
 	// Keys are placeholders of what its cookies are sealed with: the first seals, the others open what was sealed before.
@@ -57,8 +58,22 @@ func (Console) CaddyModule() caddy.ModuleInfo {
 
 var consoleKey = gateway.SealKey{Option: "console: key", Of: "its cookies"}
 
-var errConsoleIncomplete = errors.New("console is not complete: add client_id, client_secret, key and roles; " +
-	"docs/console.md has an example")
+var (
+	errConsoleIncomplete = errors.New("console is not complete: add key and roles; docs/console.md has an example")
+	errConsoleClient     = errors.New("console: an issuer of your own needs client_id and client_secret, as they are " +
+		"registered there")
+)
+
+// check reports what is missing.
+func (h *Console) check() error {
+	switch {
+	case len(h.Keys) == 0 || len(h.Roles) == 0:
+		return errConsoleIncomplete
+	case (h.ClientID == "") != (h.ClientSecret == "") || h.Issuer != "" && h.ClientID == "":
+		return errConsoleClient
+	}
+	return nil
+}
 
 // Provision connects the handler to the gateway. It touches no file and no database.
 func (h *Console) Provision(ctx caddy.Context) error {
@@ -66,8 +81,8 @@ func (h *Console) Provision(ctx caddy.Context) error {
 	if err != nil {
 		return err
 	}
-	if h.ClientID == "" || h.ClientSecret == "" || len(h.Keys) == 0 || len(h.Roles) == 0 {
-		return errConsoleIncomplete
+	if err := h.check(); err != nil {
+		return err
 	}
 	public := g.Config.PublicURL
 	issuer, here := cmp.Or(h.Issuer, public+"/signin"), cmp.Or(h.URL, public+"/console")
@@ -75,7 +90,11 @@ func (h *Console) Provision(ctx caddy.Context) error {
 		checkConsoleAddress("url", here, g.Config.Dev)); err != nil {
 		return err
 	}
-	if err := gateway.CheckPlaceholders(ctx, append(slices.Clone(h.Keys), h.ClientSecret)...); err != nil {
+	placeholders := slices.Clone(h.Keys)
+	if h.ClientSecret != "" {
+		placeholders = append(placeholders, h.ClientSecret)
+	}
+	if err := gateway.CheckPlaceholders(ctx, placeholders...); err != nil {
 		return fmt.Errorf("console: %w", err)
 	}
 	replacer := caddy.NewReplacer()
@@ -92,6 +111,11 @@ func (h *Console) Provision(ctx caddy.Context) error {
 		Vault: sealing, API: manage.NewForPeople(func() *inner.Gateway { return g }, ctx.Logger().Named("manage")),
 		Issuer: &relying.Provider{Issuer: issuer, ClientID: h.ClientID, Secret: strings.TrimSpace(secret),
 			Client: g.Config.Egress.Client(), Now: g.Now}}
+	if c.Own = h.ClientID == ""; c.Own {
+		if err := console.OwnClient(c.Issuer, sealing, here); err != nil {
+			return err
+		}
+	}
 	for _, r := range h.Roles {
 		if err := r.validate(); err != nil {
 			return err
@@ -139,10 +163,10 @@ func (h *Console) ServeHTTP(w http.ResponseWriter, r *http.Request, _ caddyhttp.
 // parseConsole reads the directive:
 //
 //	console {
-//		client_id     <id>
-//		client_secret <placeholder>
 //		key           <placeholder...>
 //		issuer        <url>
+//		client_id     <id>
+//		client_secret <placeholder>
 //		url           <url>
 //		title         <text>
 //		roles {
@@ -153,7 +177,7 @@ func parseConsole(h httpcaddyfile.Helper) (caddyhttp.MiddlewareHandler, error) {
 	handler, dev := new(Console), gateway.Development(h)
 	head := *h.Dispenser
 	head.Next() // the directive's name
-	const example = "console takes a block: write console {, below it client_id, client_secret, key and roles, and then }"
+	const example = "console takes a block: write console {, below it key and roles, and then }"
 	texts := map[string]*string{"client_id": &handler.ClientID, "client_secret": &handler.ClientSecret,
 		"url": &handler.URL, "issuer": &handler.Issuer, "title": &handler.Title}
 	err := gateway.Options(h, example, func(option string, args []string) error {
@@ -171,7 +195,7 @@ func parseConsole(h httpcaddyfile.Helper) (caddyhttp.MiddlewareHandler, error) {
 		case option == "key":
 			return errors.New("key takes a placeholder: write, for example, `key {env.HIREGATE_CONSOLE_KEY}`")
 		case !known:
-			return fmt.Errorf("%s is unknown here: write client_id, client_secret, key, issuer, url, title or roles",
+			return fmt.Errorf("%s is unknown here: write key, roles, issuer, client_id, client_secret, url or title",
 				option)
 		case len(args) != 1 || args[0] == "":
 			return fmt.Errorf("%s takes one argument", option)
@@ -186,9 +210,10 @@ func parseConsole(h httpcaddyfile.Helper) (caddyhttp.MiddlewareHandler, error) {
 		}
 		return nil
 	})
-	if err == nil && (handler.ClientID == "" || handler.ClientSecret == "" || len(handler.Keys) == 0 ||
-		len(handler.Roles) == 0) {
-		err = head.WrapErr(errConsoleIncomplete)
+	if err == nil {
+		if err = handler.check(); err != nil {
+			err = head.WrapErr(err)
+		}
 	}
 	return handler, err
 }

@@ -66,6 +66,13 @@ func (v *Vault) aead(text, purpose string) (cipher.AEAD, error) {
 // Overhead is how many bytes sealing adds: a nonce before, and a tag after.
 const Overhead = 12 + 16
 
+// Derive returns a secret of 43 characters for a purpose and its owner: the same for all nodes, until another text comes
+// first. The vault must have a text.
+func (v *Vault) Derive(purpose, owner string) (string, error) {
+	key, err := hkdf.Key(sha256.New, []byte(v.texts[0]), []byte(owner), "derive "+purpose, sha256.Size)
+	return base64.RawURLEncoding.EncodeToString(key), err
+}
+
 // Seal seals a value for a purpose and its owner.
 func (v *Vault) Seal(purpose, owner string, plain []byte) ([]byte, error) {
 	return v.AppendSealed(nil, purpose, owner, plain)

@@ -26,6 +26,7 @@ type Console struct {
 	Title   string // the service, for people
 	API     http.Handler
 	Issuer  *relying.Provider
+	Own     bool         // the issuer is this gateway's own sign-in, and the console its OwnClient
 	Vault   *vault.Vault // seals the cookies
 	Grants  []Grant      // the first one that fits a person counts
 	Log     *zap.Logger

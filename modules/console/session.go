@@ -60,6 +60,9 @@ func (c *Console) toSignIn(w http.ResponseWriter, r *http.Request) {
 // signIn sends the browser to the provider.
 func (c *Console) signIn(w http.ResponseWriter, r *http.Request) {
 	found, err := c.Issuer.Discover(r.Context())
+	if err == nil && c.Own {
+		err = c.register(r.Context())
+	}
 	if err != nil {
 		c.signInFailed(w, r, err)
 		return

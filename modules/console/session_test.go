@@ -5,10 +5,15 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/hiregate/hiregate/internal/identity"
+	"github.com/hiregate/hiregate/internal/relying"
+	"github.com/hiregate/hiregate/internal/store"
 )
 
 // Whoever is not signed in goes to sign in, and then to the page that they wanted.
@@ -103,4 +108,33 @@ func TestWayToTheProvider(t *testing.T) {
 		require.Equal(t, http.StatusBadGateway, w.Code, "the code can't be redeemed")
 		require.NotContains(t, w.Header().Values("Set-Cookie"), b.cookie+"=")
 	}
+}
+
+// At the gateway's own sign-in the console registers itself, once for all nodes, and leaves alone what people change.
+func TestTheConsoleRegistersItself(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	var own, another relying.Provider
+	require.NoError(t, OwnClient(&own, b.Vault, here))
+	require.NoError(t, OwnClient(&another, b.Vault, "https://other.example/console"))
+	require.NotEqual(t, own.ClientID, another.ClientID)
+	require.NotEqual(t, own.Secret, another.Secret)
+	b.Issuer.ClientID, b.Issuer.Secret, b.Own = own.ClientID, own.Secret, true
+	db := b.Bench.Gateway.Runtime.Store()
+	for _, name := range []string{"Console", "What people call it"} {
+		require.NoError(t, b.register(t.Context()))
+		client, err := db.Client(t.Context(), own.ClientID)
+		require.NoError(t, err)
+		require.Equal(t, []string{here + "/callback"}, client.RedirectURIs)
+		require.Equal(t, name, client.Name)
+		secrets, err := db.ListClientSecrets(t.Context(), own.ClientID)
+		require.NoError(t, err)
+		require.Equal(t, []identity.Hash{identity.HashSecret(own.Secret)}, secrets)
+		b.Write(t, func(tx *store.Tx) error {
+			client.Name = "What people call it"
+			_, err := tx.UpdateClient(client)
+			return err
+		})
+	}
+	require.Equal(t, 1, strings.Count(b.see(ops, "/audit", http.StatusOK), own.ClientID))
 }

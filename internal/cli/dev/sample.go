@@ -34,7 +34,7 @@ func (f *flags) sampleData(ctx context.Context) error {
 			return fmt.Errorf("filling the tenant %s with sample data: %w", data.Tenant, err)
 		}
 	}
-	if err := s.signIn(f.home(), f.consoleURL())(ctx); err != nil {
+	if err := s.signIn(f.home())(ctx); err != nil {
 		return fmt.Errorf("making the sample user: %w", err)
 	}
 	return nil

@@ -25,12 +25,8 @@ const (
 	demoSecret   = "demo-secret"
 )
 
-// The console of the gateway, as an application, and the people of dev.Caddyfile who have a role there.
-const (
-	consoleClient = "console"
-	consoleSecret = "console-secret"
-	opsEmail      = "ops@example.com"
-)
+// The people of dev.Caddyfile who have a role in the console.
+const opsEmail = "ops@example.com"
 
 var consolePeople = map[string]string{opsEmail: "Olga Ops", "recruiter@example.com": "Rosa Recruiter",
 	"viewer@example.com": "Viktor Viewer"}
@@ -43,7 +39,7 @@ func (f *flags) issuer() string { return fmt.Sprintf("http://localhost:%d/signin
 func (f *flags) home() string   { return fmt.Sprintf("http://localhost:%d", f.partner) }
 
 // signIn creates the users and the applications. It sets the applications' addresses, and leaves all else as it is.
-func (s *seeding) signIn(home, console string) func(context.Context) error {
+func (s *seeding) signIn(home string) func(context.Context) error {
 	return func(ctx context.Context) error {
 		ada := map[string]any{"email": demoEmail, "emailVerified": true, "name": "Ada Lovelace", "givenName": "Ada",
 			"familyName": "Lovelace", "password": demoPassword}
@@ -56,10 +52,6 @@ func (s *seeding) signIn(home, console string) func(context.Context) error {
 			if err := unless(http.StatusConflict, s.Call(ctx, http.MethodPost, "/v1/users", one, nil)); err != nil {
 				return err
 			}
-		}
-		if err := s.application(ctx, consoleClient, consoleSecret, map[string]any{"name": "Console"},
-			map[string]any{"redirectUris": []string{console + "/callback"}}); err != nil {
-			return err
 		}
 		return s.application(ctx, partner.DemoClient, demoSecret, map[string]any{"name": "Sample partner"},
 			map[string]any{"redirectUris": []string{home + partner.CallbackPath},
