@@ -63,7 +63,7 @@ func (v *visitor) call(method, path string, query url.Values, body, into any) er
 	a := &answer{header: http.Header{}}
 	v.console.API.ServeHTTP(a, r)
 	switch {
-	case a.status == http.StatusNotFound:
+	case a.status == http.StatusNotFound, a.status/100 == 3: // which is how the mux answers an id such as ".."
 		return errNotFound
 	case a.status >= http.StatusBadRequest:
 		var p struct {

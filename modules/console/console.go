@@ -87,6 +87,14 @@ var routes = []route{
 	{"GET /redeliveries/{tenant}/{id}", oversees, showRedelivery},
 	{"POST /redeliveries/{tenant}/{id}/{action}", operates, actOnRedelivery},
 	{"GET /audit", oversees, listAudit},
+	{"GET /candidates", recruits, listCandidates},
+	{"POST /candidates", recruits, seekCandidate},
+	{"GET /candidates/{tenant}/{id}", recruits, showCandidate},
+	{"POST /candidates/{tenant}/{id}/exports", recruits, exportCandidate},
+	{"POST /candidates/{tenant}/{id}/applications/{application}/step", recruits, enterStep},
+	{"GET /steps/{tenant}", recruits, listSteps},
+	{"POST /steps/{tenant}/{step}/helper", recruits, setHelper},
+	{"POST /steps/{tenant}/{step}/helper/remove", recruits, removeHelper},
 	{"/", 0, func(*visitor) error { return errNotFound }},
 }
 
@@ -96,7 +104,7 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case r.URL.Path == "" || r.URL.Path == "/" && gateway.OriginalPath(r) == c.mount:
 		r = r.Clone(r.Context())
 		r.URL.Path, r.URL.RawPath = "/", ""
-	case path.Clean(r.URL.Path) != r.URL.Path: // which the mux would redirect
+	case path.Clean(r.URL.EscapedPath()) != r.URL.EscapedPath(): // which the mux would redirect
 		c.fail(w, r, nil, errNotFound)
 		return
 	}

@@ -23,6 +23,7 @@ import (
 
 const (
 	ops, recruiter, viewer = "ops@example.com", "recruiter@example.com", "viewer@example.com"
+	operator               = "operator@example.com"
 
 	here = "https://gate.example/console"
 )
@@ -49,6 +50,7 @@ func newBench(t *testing.T) *bench {
 		Grants: []Grant{
 			{Role: "administrator", Emails: []string{ops}},
 			{Role: "recruiter", Tenant: "globex", Emails: []string{recruiter}},
+			{Role: "operator", Tenant: "acme", Emails: []string{operator}},
 			{Role: "viewer", Tenant: "acme", Groups: []string{"acme-viewers"}, Emails: []string{viewer}},
 		}})
 	require.NoError(t, err)
@@ -101,13 +103,20 @@ func (b *bench) export(tenant, key string, outcome hiring.Outcome, change ...fun
 		fn(e)
 	}
 	b.Write(b.t, func(tx *store.Tx) error {
-		if _, err := inbox.Insert(tx, e); err != nil {
-			return err
-		}
+		_, err := inbox.Insert(tx, e)
+		return err
+	})
+	b.attempt(e, outcome, 500)
+}
+
+// attempt puts the delivery of an export into the store, with an attempt that was answered with a status.
+func (b *bench) attempt(e *hiring.Export, outcome hiring.Outcome, status int) {
+	b.t.Helper()
+	b.Write(b.t, func(tx *store.Tx) error {
 		if err := tx.MarkDispatched(e.ID, e.Round, b.Clock.Now(), "hris"); err != nil {
 			return err
 		}
-		d := &hiring.Delivery{ExportID: e.ID, Tenant: tenant, Integration: "hris", Outcome: outcome, Attempts: 1,
+		d := &hiring.Delivery{ExportID: e.ID, Tenant: e.Tenant, Integration: "hris", Outcome: outcome, Attempts: 1,
 			CreatedAt: b.Clock.Now(), UpdatedAt: b.Clock.Now().Add(161 * time.Second)}
 		switch outcome {
 		case hiring.Failed:
@@ -119,7 +128,7 @@ func (b *bench) export(tenant, key string, outcome hiring.Outcome, change ...fun
 			return err
 		}
 		return tx.InsertAttempt(&hiring.Attempt{DeliveryID: d.ID, StartedAt: b.Clock.Now(), Duration: time.Millisecond,
-			Status: 500, Answer: []byte("<script>alert(1)</script>")})
+			Status: status, Answer: []byte("<script>alert(1)</script>")})
 	})
 }
 

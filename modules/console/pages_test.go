@@ -17,7 +17,7 @@ import (
 
 // everyPage are the addresses of the pages that need no id.
 var everyPage = []string{"/", "/exports", "/redeliveries", "/tenants", "/tenants/acme", "/tenants/acme/integrations/hris",
-	"/audit"}
+	"/audit", "/candidates", "/candidates?tenant=acme", "/candidates?tenant=globex", "/steps/acme", "/steps/globex"}
 
 // hostile are texts that come from strangers.
 var hostile = []string{"<script>alert(1)</script>", "\U0001F600\U00020BB7", "\u202eright to left \u05d0\u05d1",
@@ -27,14 +27,19 @@ func TestPages(t *testing.T) {
 	t.Parallel()
 	for name, fill := range map[string]func(*bench){
 		"empty": func(*bench) {},
-		"one":   func(b *bench) { b.export("acme", uuid(1), hiring.Delivered) },
+		"one": func(b *bench) {
+			b.export("acme", uuid(1), hiring.Delivered)
+			b.candidate("acme", "c-1", "Zoë Ødegård")
+		},
 		"500 rows": func(b *bench) {
 			for n := range 500 {
 				b.export("acme", uuid(n), []hiring.Outcome{hiring.Failed, hiring.Retrying, hiring.Delivered}[n%3])
+				b.candidate("acme", fmt.Sprintf("c-%03d", n), "Zoë Ødegård")
 			}
 		},
 		"hostile": func(b *bench) {
 			for n, text := range hostile {
+				b.candidate("acme", text, text)
 				b.export("acme", uuid(n), hiring.Failed, func(e *hiring.Export) { e.CandidateID = text })
 				b.export("acme", uuid(100+n), hiring.Held, func(e *hiring.Export) {
 					e.Quarantined, e.CandidateID = true, text
@@ -49,8 +54,12 @@ func TestPages(t *testing.T) {
 			fill(b)
 			paths := slices.Clone(everyPage)
 			list := b.see(ops, "/exports", http.StatusOK)
-			linked := regexp.MustCompile(`/console(/exports/acme/[0-9a-f-]+)"`)
-			for _, found := range linked.FindAllStringSubmatch(list, 12) {
+			list += b.see(ops, "/candidates?tenant=acme", http.StatusOK)
+			linked := regexp.MustCompile(`/console(/(?:exports|candidates)/acme/[^"?]+)"`)
+			for _, found := range linked.FindAllStringSubmatch(list, -1) {
+				if len(paths) == 40 {
+					break
+				}
 				paths = append(paths, found[1])
 			}
 			for _, language := range []string{"en", "de"} {

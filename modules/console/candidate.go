@@ -1,0 +1,239 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/wait"
+)
+
+// fewApplications is how many job applications of a candidate one page shows, mostOfEach how many documents and steps of
+// each.
+const (
+	fewApplications = "20"
+	mostOfEach      = "200"
+)
+
+// candidatePage is a candidate with all that is known of them.
+type candidatePage struct {
+	candidate
+	Applications []application
+	More         string // the query of the next page of job applications; empty: this is the last one
+	Steps        []hiring.Step
+	Integrations []health
+	Exports      listOf[export]
+	Exported     *export // that was just made; nil: none was
+	Refused      string  // why what was just asked for was refused, in English; empty: it was not
+}
+
+// Following is the id of the step after another; of the first one, where there is none.
+func (c *candidatePage) Following(step string) string {
+	after := slices.IndexFunc(c.Steps, func(s hiring.Step) bool { return s.ID == step }) + 1
+	if after == len(c.Steps) {
+		return ""
+	}
+	return c.Steps[after].ID
+}
+
+// application is a job application with what belongs to it.
+type application struct {
+	hiring.JobApplication
+	Opening     *hiring.Job // nil: it names none, or one that is gone
+	Documents   []applicationDocument
+	Transitions listOf[transition]
+}
+
+type applicationDocument struct {
+	ID           string    `json:"id"`
+	FileName     string    `json:"fileName"`
+	MediaType    string    `json:"mediaType"`
+	Descriptions []string  `json:"descriptions"`
+	Size         int64     `json:"size"`
+	CreatedAt    time.Time `json:"createdAt"`
+	Scan         string    `json:"scan"`
+	Finding      string    `json:"finding"`
+}
+
+type transition struct {
+	Step      string    `json:"step"`
+	Name      string    `json:"name"`
+	Category  string    `json:"category"`
+	EnteredAt time.Time `json:"enteredAt"`
+	Export    string    `json:"export"`
+}
+
+// showCandidate shows a candidate, and what became of an export that was just made.
+func showCandidate(v *visitor) error { return v.showCandidate(http.StatusOK, "") }
+
+func (v *visitor) showCandidate(status int, refused string) error {
+	of, id := v.PathValue("tenant"), v.PathValue("id")
+	shown := candidatePage{Refused: refused}
+	if err := v.get(at("tenants", of, "candidates", id), nil, &shown.candidate); err != nil {
+		return err
+	}
+	var err error
+	if uuid := v.URL.Query().Get("exported"); uuid != "" {
+		if shown.Exported, err = v.firstOutcome(of, id, uuid); err != nil {
+			return err
+		}
+	}
+	if err := v.loadApplications(&shown); err != nil {
+		return err
+	}
+	var steps listOf[hiring.Step]
+	if err := v.get(at("tenants", of, "steps"), nil, &steps); err != nil {
+		return err
+	}
+	shown.Steps = steps.Items
+	if shown.Integrations, err = v.integrationsOf(of); err != nil {
+		return err
+	}
+	query := url.Values{"candidate": {id}, "limit": {fewRows}}
+	if err := v.get(at("tenants", of, "exports"), query, &shown.Exports); err != nil {
+		return err
+	}
+	return v.page(status, "candidate", "Candidate", &shown)
+}
+
+// integrationsOf returns the integrations of a tenant, as many as one page of the management API has.
+func (v *visitor) integrationsOf(tenant string) ([]health, error) {
+	var all listOf[health]
+	err := v.get(at("tenants", tenant, "integrations"), url.Values{"limit": {mostOfEach}}, &all)
+	return all.Items, err
+}
+
+// loadApplications gets a page of the candidate's job applications, with their jobs, documents and steps.
+func (v *visitor) loadApplications(shown *candidatePage) error {
+	query := url.Values{"candidate": {shown.ID}, "limit": {fewApplications}}
+	if cursor := v.URL.Query().Get("cursor"); cursor != "" {
+		query.Set("cursor", cursor)
+	}
+	var all listOf[application]
+	if err := v.get(at("tenants", shown.Tenant, "job-applications"), query, &all); err != nil {
+		return err
+	}
+	openings, most := map[string]*hiring.Job{}, url.Values{"limit": {mostOfEach}}
+	for n := range all.Items {
+		a := &all.Items[n]
+		path := []string{"tenants", shown.Tenant, "job-applications", a.ID}
+		var documents listOf[applicationDocument]
+		if err := v.get(at(append(path, "documents")...), most, &documents); err != nil {
+			return err
+		}
+		a.Documents = documents.Items
+		if err := v.get(at(append(path, "transitions")...), most, &a.Transitions); err != nil {
+			return err
+		}
+		if _, known := openings[a.Job]; !known && a.Job != "" {
+			j := new(hiring.Job)
+			switch err := v.get(at("tenants", shown.Tenant, "jobs", a.Job), nil, j); {
+			case err == nil:
+				openings[a.Job] = j
+			case !errors.Is(err, errNotFound):
+				return err
+			}
+		}
+		a.Opening = openings[a.Job]
+	}
+	shown.Applications = all.Items
+	if all.Next != nil {
+		shown.More = url.Values{"cursor": {*all.Next}}.Encode()
+	}
+	return nil
+}
+
+// patience is how long a page waits for the first attempts of an export. Without any, it says that they are under way.
+const patience = 5 * time.Second
+
+// firstOutcome returns an export of a candidate once each integration was tried, or as it is when patience is over; nil
+// if that is none of theirs.
+func (v *visitor) firstOutcome(tenant, candidate, uuid string) (*export, error) {
+	ctx, cancel := context.WithTimeout(v.Context(), patience)
+	defer cancel()
+	for gap := 50 * time.Millisecond; ; gap *= 2 {
+		e := new(export)
+		err := v.get(at("tenants", tenant, "exports", uuid), nil, e)
+		switch {
+		case errors.Is(err, errNotFound) || err == nil && e.Candidate != candidate:
+			return nil, nil
+		case err != nil || !e.UnderWay() || ctx.Err() != nil:
+			return e, err
+		}
+		wait.For(ctx, gap)
+	}
+}
+
+// UnderWay reports whether a first attempt is still to be made.
+func (e *export) UnderWay() bool {
+	current := e.Current()
+	return e.Fault == "" && (len(current) == 0 ||
+		slices.ContainsFunc(current, func(d delivery) bool { return d.Outcome == string(hiring.Pending) }))
+}
+
+// Open reports whether more is to come of it by itself.
+func (e *export) Open() bool {
+	return e.UnderWay() ||
+		slices.ContainsFunc(e.Current(), func(d delivery) bool { return d.Outcome == string(hiring.Retrying) })
+}
+
+// Last is the last attempt; nil: none was made.
+func (d delivery) Last() *attempt {
+	if len(d.History) == 0 {
+		return nil
+	}
+	return &d.History[len(d.History)-1]
+}
+
+// exportCandidate exports a candidate, and leads to what came of the first attempts: the management API waits for them.
+func exportCandidate(v *visitor) error {
+	of, id := v.PathValue("tenant"), v.PathValue("id")
+	body := map[string]string{}
+	for _, name := range []string{"integration", "jobApplication"} {
+		if value := v.PostFormValue(name); value != "" {
+			body[name] = value
+		}
+	}
+	var made struct {
+		UUID string `json:"uuid"`
+	}
+	if err := v.post(at("tenants", of, "candidates", id, "exports"), body, &made); err != nil {
+		return v.refused(err)
+	}
+	return v.redirect(profile(of, id) + "?" + url.Values{"exported": {made.UUID}}.Encode())
+}
+
+// enterStep moves a job application into a step. Where that has a helper, it leads to what came of the export.
+func enterStep(v *visitor) error {
+	of, id := v.PathValue("tenant"), v.PathValue("id")
+	path := at("tenants", of, "job-applications", v.PathValue("application"))
+	var a hiring.JobApplication
+	if err := v.get(path, nil, &a); err != nil {
+		return err
+	}
+	if a.Candidate != id {
+		return errNotFound
+	}
+	var made transition
+	if err := v.post(path+"/transitions", map[string]string{"step": v.PostFormValue("step")}, &made); err != nil {
+		return v.refused(err)
+	}
+	query := url.Values{"done": {"step"}}
+	if made.Export != "" {
+		query.Set("exported", made.Export)
+	}
+	return v.redirect(profile(of, id) + "?" + query.Encode())
+}
+
+// refused shows why the management API refused something, on the page where it was asked for.
+func (v *visitor) refused(err error) error {
+	f := new(failure)
+	if !errors.As(err, &f) || f.Detail == "" {
+		return err
+	}
+	return v.showCandidate(f.status, f.Detail)
+}

@@ -1,0 +1,95 @@
+package console
+
+import (
+	"cmp"
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+)
+
+// candidate is a candidate as the management API has them.
+type candidate struct{ hiring.Candidate }
+
+// Called is what people call them; the id where no name is known.
+func (c *candidate) Called() string {
+	return cmp.Or(c.Name.Formatted, hiring.FormattedName(c.Name.Given, c.Name.Family), c.ID)
+}
+
+// candidateList is a tenant's candidates; without a tenant, the tenants to choose from.
+type candidateList struct {
+	listOf[candidate]
+	Tenant  string
+	Tenants []tenant
+	More    string // the query of the next page; empty: this is the last one
+	Sought  bool   // they are those that a search found
+}
+
+// listCandidates shows the candidates of a tenant.
+func listCandidates(v *visitor) error {
+	shown := candidateList{Tenant: cmp.Or(v.URL.Query().Get("tenant"), v.person.Tenant)}
+	query := url.Values{}
+	if cursor := v.URL.Query().Get("cursor"); cursor != "" {
+		query.Set("cursor", cursor)
+	}
+	var next *string
+	if shown.Tenant == "" {
+		var all listOf[tenant]
+		if err := v.get("/v1/tenants", query, &all); err != nil {
+			return err
+		}
+		shown.Tenants, next = all.Items, all.Next
+	} else {
+		if err := v.get(at("tenants", shown.Tenant, "candidates"), query, &shown.listOf); err != nil {
+			return err
+		}
+		next = shown.Next
+	}
+	if next != nil {
+		more := url.Values{"cursor": {*next}}
+		if shown.Tenant != "" {
+			more.Set("tenant", shown.Tenant)
+		}
+		shown.More = more.Encode()
+	}
+	return v.page(http.StatusOK, "candidates", "Candidates", &shown)
+}
+
+// seekCandidate looks for a candidate by their e-mail address or id. It is a POST, so that the address of a person is
+// in no address of a page. The only one that is found is led to.
+func seekCandidate(v *visitor) error {
+	shown := candidateList{Tenant: cmp.Or(v.PostFormValue("tenant"), v.person.Tenant), Sought: true}
+	sought := strings.TrimSpace(v.PostFormValue("sought"))
+	if shown.Tenant == "" || sought == "" {
+		return v.redirect("/candidates?" + url.Values{"tenant": {shown.Tenant}}.Encode())
+	}
+	if strings.Contains(sought, "@") {
+		query := url.Values{"email": {sought}}
+		if err := v.get(at("tenants", shown.Tenant, "candidates"), query, &shown.listOf); err != nil {
+			return err
+		}
+	}
+	if len(shown.Items) == 0 {
+		var c candidate
+		switch err := v.get(at("tenants", shown.Tenant, "candidates", sought), nil, &c); {
+		case err == nil:
+			shown.Items = []candidate{c}
+		case !errors.Is(err, errNotFound):
+			return err
+		}
+	}
+	switch len(shown.Items) {
+	case 0:
+		return v.page(http.StatusNotFound, "candidates", "Candidates", &shown)
+	case 1:
+		return v.redirect(profile(shown.Tenant, shown.Items[0].ID))
+	}
+	return v.page(http.StatusOK, "candidates", "Candidates", &shown)
+}
+
+// profile is the address of a candidate.
+func profile(tenant, id string) string {
+	return "/candidates/" + url.PathEscape(tenant) + "/" + url.PathEscape(id)
+}
