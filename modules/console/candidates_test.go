@@ -135,6 +135,47 @@ func TestCandidatesArePaged(t *testing.T) {
 	require.Len(t, seen, 500)
 }
 
+// A candidate may have applied often, or not at all, and there may be nothing known of them but an id.
+func TestApplicationsArePaged(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.candidate("acme", "c-1", "Zoë")
+	b.Write(t, func(tx *store.Tx) error {
+		row := hiring.Row{Tenant: "acme"}
+		for n := range 44 {
+			a := &hiring.JobApplication{Row: row, ID: fmt.Sprintf("b-%02d", n), Candidate: "c-1", LanguageCode: "de"}
+			if err := tx.UpsertJobApplication(a, b.Clock.Now()); err != nil {
+				return err
+			}
+		}
+		return tx.UpsertCandidate(&hiring.Candidate{Row: row, ID: "c-2"}, b.Clock.Now())
+	})
+	seen := map[string]bool{}
+	for path := "/candidates/acme/c-1"; path != ""; {
+		text := b.see(ops, path, http.StatusOK)
+		offered := regexp.MustCompile(`<option value="([ab]-[^"]+)"`).FindAllStringSubmatch(text, -1)
+		require.LessOrEqual(t, len(offered), 20)
+		for _, o := range offered {
+			require.False(t, seen[o[1]])
+			require.Contains(t, text, `/applications/`+o[1]+`/step"`)
+			seen[o[1]] = true
+		}
+		path = ""
+		if next := regexp.MustCompile(`rel="next" href="/console([^"]+)"`).FindStringSubmatch(text); next != nil {
+			path = next[1]
+		}
+	}
+	require.Len(t, seen, 45)
+
+	b.attempted(hiring.Delivered, 200)
+	text := b.see(ops, "/candidates/acme/c-2", http.StatusOK)
+	require.Contains(t, text, "There is no job application.")
+	require.NotContains(t, text, `name="jobApplication"`)
+	w := b.send(ops, http.MethodPost, "/candidates/acme/c-2/exports", nil)
+	require.Equal(t, http.StatusSeeOther, w.Code, w.Body)
+	require.Empty(t, b.Exports(t)[0].ExportContext, "it is about no job")
+}
+
 // A search is a POST, so that no address has the one of a person, and leads to whom it finds.
 func TestSeekingACandidate(t *testing.T) {
 	t.Parallel()
