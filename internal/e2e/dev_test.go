@@ -169,6 +169,7 @@ func TestDevAtOtherPorts(t *testing.T) {
 	for _, words := range [][]string{
 		{"integration", "remove", "initech/acme", admin},
 		{"integration", "set", "initech/acme", "--url", partner.URL + "/initech", "--secret-file", secret, admin},
+		{"application", "enter", "initech/a-zoe-1", "offer", admin},
 	} {
 		out, code = run(t, nil, hiregate(t), words...)
 		require.Zero(t, code, out)
@@ -180,6 +181,10 @@ func TestDevAtOtherPorts(t *testing.T) {
 	out, code = run(t, nil, hiregate(t), "integration", "list", admin)
 	require.Zero(t, code, out)
 	require.Regexp(t, `(?m)^initech/acme +configured .*`+regexp.QuoteMeta(partner.URL), out)
+	out, code = run(t, nil, hiregate(t), "application", "list", "initech", admin)
+	require.Zero(t, code, out)
+	require.Regexp(t, `(?m)^a-zoe-1 .* offer `, out)
+	require.Regexp(t, `(?m)^a-kwame-1 .* applied `, out)
 }
 
 // requireCompleted waits until Temporal lists a workflow as completed, as its UI shows it.

@@ -21,6 +21,7 @@ type Data struct {
 	Helpers      []Helper                `json:"helpers"`
 	Candidates   []hiring.Candidate      `json:"candidates"`
 	Applications []hiring.JobApplication `json:"applications"`
+	Entered      []Entered               `json:"entered"`
 	Partners     []Partner               `json:"partners"`
 	Documents    []Document              `json:"documents"`
 }
@@ -35,6 +36,12 @@ type Partner struct {
 type Helper struct {
 	Step         string   `json:"step"`
 	Integrations []string `json:"integrations"`
+}
+
+// Entered is the step that a job application has entered.
+type Entered struct {
+	Application string `json:"application"`
+	Step        string `json:"step"`
 }
 
 // Document is a document of a job application.

@@ -43,8 +43,15 @@ func TestSampleDataBelongsTogether(t *testing.T) {
 		require.True(t, candidates[a.Candidate], a.ID)
 		applications[a.ID] = true
 	}
+	helps := map[string]bool{}
 	for _, h := range d.Helpers {
 		require.True(t, steps[h.Step], h.Step)
+		helps[h.Step] = true
+	}
+	for _, e := range d.Entered {
+		require.True(t, applications[e.Application], e.Application)
+		require.True(t, steps[e.Step], e.Step)
+		require.False(t, helps[e.Step], "nothing is exported before anybody asks")
 	}
 	for _, doc := range d.Documents {
 		require.True(t, applications[doc.Application], doc.ID)

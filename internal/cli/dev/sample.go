@@ -10,6 +10,7 @@ import (
 
 	"github.com/hiregate/hiregate/internal/cli/admin"
 	"github.com/hiregate/hiregate/internal/cli/terminal"
+	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/sample"
 )
 
@@ -121,6 +122,24 @@ func (s *seeding) people(ctx context.Context) error {
 	}
 	for _, a := range s.data.Applications {
 		if err := s.make(ctx, "/job-applications/"+terminal.PathSegment(a.ID), a); err != nil {
+			return err
+		}
+	}
+	return s.entered(ctx)
+}
+
+// entered moves the job applications that are in no step yet into theirs.
+func (s *seeding) entered(ctx context.Context) error {
+	for _, e := range s.data.Entered {
+		path := s.base + "/job-applications/" + terminal.PathSegment(e.Application)
+		var a hiring.JobApplication
+		if err := s.Call(ctx, http.MethodGet, path, nil, &a); err != nil {
+			return err
+		}
+		if a.Status.Name != "" {
+			continue
+		}
+		if err := s.Call(ctx, http.MethodPost, path+"/transitions", map[string]string{"step": e.Step}, nil); err != nil {
 			return err
 		}
 	}
