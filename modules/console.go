@@ -122,7 +122,9 @@ func (h *Console) Provision(ctx caddy.Context) error {
 		}
 		c.Grants = append(c.Grants, console.Grant{Role: r.Role, Tenant: r.Tenant, Emails: r.Emails, Groups: r.Groups})
 	}
-	h.console, err = console.New(c)
+	if h.console, err = console.New(c); err == nil {
+		g.PortalLink = h.console.PortalLink
+	}
 	return err
 }
 

@@ -24,8 +24,18 @@ type Gateway struct {
 	// Vault seals the secrets of stored tenants and integrations, and data keys. It may hold no key. Nil: stored secrets
 	// are not checked.
 	Vault *vault.Vault
+	// PortalLink makes the address at which the console lets a partner look. Nil: there is no console.
+	PortalLink func(Portal) (string, error)
 	// Exiting reports whether the process is about to end. Nil: it is not.
 	Exiting func() bool
+}
+
+// Portal is what a partner may see of its tenant, without signing in.
+type Portal struct {
+	ID     string // a UUID
+	Tenant string
+	Bodies bool // those of the exports as well
+	Till   time.Time
 }
 
 // ErrNotOpen says that the database is not open.

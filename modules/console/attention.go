@@ -46,8 +46,11 @@ type hour struct {
 // fewRows is how many exports of each kind the start page shows.
 const fewRows = "10"
 
-// attention shows what needs a person.
+// attention shows what needs a person. It leads visitors of a portal to their tenant.
 func attention(v *visitor) error {
+	if v.duties&oversees == 0 {
+		return v.redirect("/tenants/" + url.PathEscape(v.person.Tenant))
+	}
 	var shown struct {
 		Status struct {
 			Integrations []health `json:"integrations"`

@@ -56,6 +56,7 @@ func New(c Console) (*Console, error) {
 	c.mux.HandleFunc("GET "+signInPath, c.signIn)
 	c.mux.HandleFunc("GET "+callbackPath, c.callback)
 	c.mux.HandleFunc("POST "+signOutPath, c.signOut)
+	c.mux.HandleFunc("GET "+portalPath, c.enterPortal)
 	for _, p := range routes {
 		c.mux.HandleFunc(p.pattern, func(w http.ResponseWriter, r *http.Request) { c.serve(w, r, p) })
 	}
@@ -70,7 +71,7 @@ type route struct {
 }
 
 var routes = []route{
-	{"GET /{$}", oversees, attention},
+	{"GET /{$}", 0, attention},
 	{"GET /exports", 0, listExports},
 	{"GET /exports/{tenant}/{uuid}", 0, showExport},
 	{"POST /exports/{tenant}/{uuid}/redeliver", redelivers, actOnExport("redeliver")},
@@ -78,6 +79,8 @@ var routes = []route{
 	{"POST /exports/{tenant}/{uuid}/erase", operates, actOnExport("erase")},
 	{"GET /tenants", oversees, listTenants},
 	{"GET /tenants/{tenant}", 0, showTenant},
+	{"GET /tenants/{tenant}/portal", operates, showPortal},
+	{"POST /tenants/{tenant}/portal", operates, openPortal},
 	{"GET /tenants/{tenant}/integrations/{name}", 0, showIntegration},
 	{"POST /tenants/{tenant}/integrations/{name}/enable", administers, actOnIntegration("enable")},
 	{"POST /tenants/{tenant}/integrations/{name}/disable", administers, actOnIntegration("disable")},
@@ -194,6 +197,7 @@ var (
 	errForeign    = &failure{status: http.StatusForbidden, Text: "Foreign"}
 	errStranger   = &failure{status: http.StatusForbidden, Text: "Stranger"}
 	errSignIn     = &failure{status: http.StatusBadRequest, Text: "SignInFailed"}
+	errPortal     = &failure{status: http.StatusForbidden, Text: "PortalEnded"}
 	errUpstream   = &failure{status: http.StatusBadGateway, Text: "UpstreamFailed"}
 	errBroken     = &failure{status: http.StatusInternalServerError, Text: "Broken"}
 )

@@ -54,6 +54,7 @@ func newBench(t *testing.T) *bench {
 			{Role: "viewer", Tenant: "acme", Groups: []string{"acme-viewers"}, Emails: []string{viewer}},
 		}})
 	require.NoError(t, err)
+	b.Bench.Gateway.PortalLink = b.Console.PortalLink
 	return b
 }
 

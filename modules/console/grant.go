@@ -21,7 +21,8 @@ type duty int
 const (
 	oversees    duty = 1 << iota // see what needs a person, redeliveries and the audit
 	redelivers                   // deliver one export once more
-	operates                     // redeliver ranges, release, reject and erase exports, and see their bodies
+	reads                        // see the bodies of exports
+	operates                     // redeliver ranges, release and erase exports
 	recruits                     // work with candidates, jobs and job applications
 	administers                  // change integrations, people and applications
 )
@@ -36,12 +37,15 @@ type Role struct {
 var Roles = map[string]Role{
 	"viewer":        {hiring.Viewer, oversees},
 	"recruiter":     {hiring.Operator, oversees | redelivers | recruits},
-	"operator":      {hiring.Operator, oversees | redelivers | operates},
-	"administrator": {hiring.Admin, oversees | redelivers | operates | recruits | administers},
+	"operator":      {hiring.Operator, oversees | redelivers | reads | operates},
+	"administrator": {hiring.Admin, oversees | redelivers | reads | operates | recruits | administers},
 }
 
-// personOf returns what the first grant that fits gives; false: none does.
+// personOf returns what the portal of a session, or else the first grant that fits, gives; false: none does.
 func (c *Console) personOf(s *session) (hiring.Person, duty, bool) {
+	if p := s.Portal; p != nil {
+		return hiring.Person{ID: "portal:" + p.ID, Tenant: p.Tenant, Role: hiring.Operator}, portalDuties(p), true
+	}
 	for _, g := range c.Grants {
 		known := func(address string) bool { return s.Email != "" && identity.SameAddress(address, s.Email) }
 		member := func(group string) bool { return slices.Contains(s.Groups, group) }

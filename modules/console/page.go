@@ -55,6 +55,7 @@ type view struct {
 	Title   string
 	Page    string // its name
 	Who     string // the visitor's e-mail address; empty: nobody is signed in
+	Portal  bool   // they came by a link
 	Scope   string // the only tenant that exists for them; empty: all do
 	May     may
 	Done    string // the key of what was just done; empty: nothing
@@ -63,11 +64,11 @@ type view struct {
 }
 
 // may says what the visitor may do: see duty.
-type may struct{ Oversee, Redeliver, Operate, Recruit, Administer bool }
+type may struct{ Oversee, Redeliver, Read, Operate, Recruit, Administer bool }
 
 func mayOf(d duty) may {
 	has := func(one duty) bool { return d&one != 0 }
-	return may{has(oversees), has(redelivers), has(operates), has(recruits), has(administers)}
+	return may{has(oversees), has(redelivers), has(reads), has(operates), has(recruits), has(administers)}
 }
 
 // page shows a page with a status.
@@ -78,7 +79,10 @@ func (v *visitor) page(status int, name, title string, data any) error {
 	}
 	shown := view{texts: v.texts, Style: template.CSS(style), Service: v.console.Title, Mount: v.console.mount,
 		Title: titled, Page: name, Who: v.email, Scope: v.person.Tenant, May: mayOf(v.duties), Now: v.console.Gateway.Now().UTC(), Data: data}
-	if v.email == "" && v.person.ID != "" { // the provider told no address
+	switch {
+	case strings.HasPrefix(v.person.ID, "portal:"):
+		shown.Who, shown.Portal = v.texts.Word("portal", "visitor"), true
+	case v.email == "" && v.person.ID != "": // the provider told no address
 		shown.Who = strings.TrimPrefix(v.person.ID, "console:")
 	}
 	if done := "Done_" + v.URL.Query().Get("done"); v.texts.has(done) {

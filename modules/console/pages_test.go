@@ -16,8 +16,12 @@ import (
 )
 
 // everyPage are the addresses of the pages that need no id.
-var everyPage = []string{"/", "/exports", "/redeliveries", "/tenants", "/tenants/acme", "/tenants/acme/integrations/hris",
-	"/audit", "/candidates", "/candidates?tenant=acme", "/candidates?tenant=globex", "/steps/acme", "/steps/globex"}
+var everyPage = []string{
+	"/", "/exports", "/redeliveries",
+	"/tenants", "/tenants/acme", "/tenants/acme/portal", "/tenants/acme/integrations/hris",
+	"/candidates", "/candidates?tenant=acme", "/candidates?tenant=globex", "/steps/acme", "/steps/globex",
+	"/audit",
+}
 
 // hostile are texts that come from strangers.
 var hostile = []string{"<script>alert(1)</script>", "\U0001F600\U00020BB7", "\u202eright to left \u05d0\u05d1",

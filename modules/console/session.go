@@ -9,6 +9,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/hiregate/hiregate/internal/gateway"
 	"github.com/hiregate/hiregate/internal/relying"
 )
 
@@ -29,6 +30,7 @@ type session struct {
 	Email   string // verified by the provider; empty: none is
 	Groups  []string
 	Till    time.Time
+	Portal  *gateway.Portal // what a link lets its visitors see; they are not signed in
 }
 
 // visit is what a cookie holds of somebody who is at the provider.
@@ -43,7 +45,7 @@ func (c *Console) session(r *http.Request) (*session, bool) {
 	cookie, err := r.Cookie(c.cookie)
 	s := new(session)
 	if err != nil || !c.Vault.OpenTicket(forSessions, c.URL, cookie.Value, s) || !c.Gateway.Now().Before(s.Till) {
-		return nil, false
+		return c.visitorOfPortal(r)
 	}
 	return s, true
 }
@@ -123,6 +125,7 @@ func (c *Console) signInFailed(w http.ResponseWriter, r *http.Request, err error
 // signOut ends the session here. That at the provider goes on.
 func (c *Console) signOut(w http.ResponseWriter, r *http.Request) {
 	c.setCookie(w, c.cookie, "", 0)
+	c.setCookie(w, c.cookie+"-portal", "", 0)
 	v := &visitor{Request: r, w: w, console: c, texts: textsFor(r)}
 	if err := v.page(http.StatusOK, "signed-out", "SignedOut", nil); err != nil {
 		c.fail(w, r, nil, err)

@@ -55,6 +55,9 @@ func actions() []route {
 
 		{method: get, path: inTenant + "/signatures", role: hiring.Viewer, status: ok, serve: showSignatures},
 
+		{method: post, path: inTenant + "/portal", role: hiring.Operator, action: "open-portal", status: ok,
+			serve: openPortal},
+
 		{method: get, path: inTenant + "/steps", role: hiring.Viewer, status: ok, serve: listSteps, list: "step"},
 		{method: put, path: inTenant + "/steps", role: hiring.Operator, action: "set", status: ok, serve: putSteps},
 		{method: get, path: aHelper, role: hiring.Viewer, status: ok, serve: showHelper},

@@ -29,7 +29,7 @@ These commands ask the gateway, at Caddy's admin endpoint or through its managem
 		Example: `  hiregate tenant list
   hiregate tenant set initech --name "Initech" --secret-file initech.secret
   hiregate tenant remove initech`,
-	}, tenantList, tenantShow, tenantSet, tenantRemove)
+	}, tenantList, tenantShow, tenantSet, tenantRemove, tenantPortal)
 }
 
 // tenantRow is what the tables show of a tenant.

@@ -1,0 +1,73 @@
+package console
+
+import (
+	"html"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+)
+
+// portal makes a link as an operator does, and returns what a browser has that followed it.
+func (b *bench) portal(tenant string, form url.Values) func(*http.Request) {
+	b.t.Helper()
+	w := b.send(ops, http.MethodPost, "/tenants/"+tenant+"/portal", form)
+	require.Equal(b.t, http.StatusOK, w.Code, w.Body)
+	found := regexp.MustCompile(`<pre>(https:[^<]+)</pre>`).FindStringSubmatch(w.Body.String())
+	require.NotEmpty(b.t, found, w.Body)
+	link, below := strings.CutPrefix(html.UnescapeString(found[1]), here)
+	require.True(b.t, below)
+	entered := b.send("", http.MethodGet, link, nil)
+	require.Equal(b.t, http.StatusSeeOther, entered.Code, entered.Body)
+	require.Equal(b.t, "/console/tenants/"+tenant, entered.Header().Get("Location"))
+	cookie := entered.Result().Cookies()[0]
+	require.True(b.t, cookie.Secure && cookie.HttpOnly)
+	return func(r *http.Request) { r.AddCookie(cookie) }
+}
+
+// Whoever has the link sees one tenant and redelivers its exports, and does nothing else, for an hour.
+func TestPortal(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.export("acme", uuid(1), hiring.Failed)
+	b.export("globex", uuid(2), hiring.Failed)
+	export := "/exports/acme/" + uuid(1)
+	visitor := b.portal("acme", url.Values{})
+	for path, want := range map[string]int{
+		"/": http.StatusSeeOther, "/tenants/acme": http.StatusOK, "/exports": http.StatusOK, export: http.StatusOK,
+		"/tenants/acme/integrations/hris": http.StatusOK, "/audit": http.StatusForbidden, "/tenants": http.StatusForbidden,
+		"/redeliveries": http.StatusForbidden, "/tenants/acme/portal": http.StatusForbidden,
+		"/tenants/globex": http.StatusNotFound, "/exports/globex/" + uuid(2): http.StatusNotFound,
+	} {
+		w := b.send("", http.MethodGet, path, nil, visitor)
+		require.Equal(t, want, w.Code, path)
+		require.NotContains(t, w.Body.String(), uuid(2))
+	}
+	for path, want := range map[string]int{
+		export + "/redeliver": http.StatusSeeOther, export + "/release": http.StatusForbidden,
+		export + "/erase": http.StatusForbidden, "/tenants/acme/integrations/hris/disable": http.StatusForbidden,
+		"/exports/globex/" + uuid(2) + "/redeliver": http.StatusNotFound, "/tenants/acme/portal": http.StatusForbidden,
+	} {
+		require.Equal(t, want, b.send("", http.MethodPost, path, url.Values{"sure": {"yes"}}, visitor).Code, path)
+	}
+	audit := b.see(ops, "/audit", http.StatusOK)
+	require.Contains(t, audit, "open-portal")
+	require.Regexp(t, `portal:[0-9a-f-]{36}</td><td>redeliver`, audit)
+
+	// Those who are signed in stay what they are.
+	require.Equal(t, http.StatusOK, b.send(ops, http.MethodGet, "/audit", nil, visitor).Code)
+	b.Clock.Advance(time.Hour)
+	require.Equal(t, "/console/sign-in", strings.Split(b.send("", http.MethodGet, export, nil,
+		visitor).Header().Get("Location"), "?")[0], "the hour is over")
+	for _, ticket := range []string{"", "x"} {
+		require.Equal(t, http.StatusForbidden, b.send("", http.MethodGet, "/portal?ticket="+ticket, nil).Code)
+	}
+	require.Equal(t, http.StatusForbidden, b.send(viewer, http.MethodPost, "/tenants/acme/portal", url.Values{}).Code)
+	require.Equal(t, http.StatusNotFound, b.send(recruiter, http.MethodPost, "/tenants/acme/portal", url.Values{}).Code)
+}
