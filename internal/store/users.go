@@ -16,6 +16,24 @@ func (tx *Tx) InsertUser(u *identity.User) error {
 		micros(u.CreatedAt))
 }
 
+// UpdateUser changes a user's address and names. ErrNotFound when there is no such user, ErrTaken when the e-mail
+// address is another's.
+func (tx *Tx) UpdateUser(u *identity.User) error {
+	if err := tx.lockUser(u.ID); err != nil {
+		return err
+	}
+	return tx.execOr(ErrTaken, `UPDATE users SET email = $1, folded = $2, email_verified = $3, name = $4, given_name = $5,
+		family_name = $6 WHERE id = $7 AND NOT EXISTS (SELECT 1 FROM users WHERE folded = $2 AND id <> $7)`,
+		u.Email, identity.Fold(u.Email), u.EmailVerified, u.Name, u.GivenName, u.FamilyName, u.ID)
+}
+
+// EnableUser lets a user who is disabled sign in again, with the password that they had. It reports false when there is
+// no such user, or they are not disabled.
+func (tx *Tx) EnableUser(id string) (bool, error) {
+	n, err := tx.sql.Exec(`UPDATE users SET disabled_at = NULL WHERE id = $1 AND disabled_at IS NOT NULL`, id)
+	return n > 0, err
+}
+
 // DisableUser keeps a user from signing in, and ends their sessions and grants. It reports false when there is no such
 // user, or they are disabled already.
 func (tx *Tx) DisableUser(id string, now time.Time) (bool, error) {

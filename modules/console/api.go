@@ -36,7 +36,8 @@ func (v *visitor) post(path string, body, into any) error {
 	return v.call(http.MethodPost, path, nil, body, into)
 }
 
-// call asks the management API as the visitor, in this process. What it refuses is a *failure.
+// call asks the management API as the visitor, in this process. What it refuses is a *failure. What a form changes must
+// still have the version that the form shows, where it has one.
 func (v *visitor) call(method, path string, query url.Values, body, into any) error {
 	var sent []byte
 	if body != nil {
@@ -61,7 +62,11 @@ func (v *visitor) call(method, path string, query url.Values, body, into any) er
 		r.Header.Set("Idempotency-Key", once)
 	}
 	a := &answer{header: http.Header{}}
+	if tag := v.PostFormValue("version"); tag != "" && (method == http.MethodPut || method == http.MethodDelete) {
+		r.Header.Set("If-Match", tag)
+	}
 	v.console.API.ServeHTTP(a, r)
+	v.etag = a.header.Get("ETag")
 	switch {
 	case a.status == http.StatusNotFound, a.status/100 == 3: // which is how the mux answers an id such as ".."
 		return errNotFound

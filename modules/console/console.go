@@ -98,6 +98,17 @@ var routes = []route{
 	{"GET /steps/{tenant}", recruits, listSteps},
 	{"POST /steps/{tenant}/{step}/helper", recruits, setHelper},
 	{"POST /steps/{tenant}/{step}/helper/remove", recruits, removeHelper},
+	{"GET /people", administers, listPeople},
+	{"POST /people", administers, addPerson},
+	{"POST /people/search", administers, findPerson},
+	{"GET /people/{id}", administers, showPerson},
+	{"POST /people/{id}", administers, editPerson},
+	{"POST /people/{id}/{action}", administers, actOnPerson},
+	{"GET /applications", administers, listClients},
+	{"POST /applications", administers, addClient},
+	{"GET /applications/{id}", administers, showClient},
+	{"POST /applications/{id}", administers, editClient},
+	{"POST /applications/{id}/{action}", administers, actOnClient},
 	{"/", 0, func(*visitor) error { return errNotFound }},
 }
 
@@ -134,6 +145,7 @@ type visitor struct {
 	duties  duty
 	email   string
 	texts   *texts
+	etag    string // of the last answer of the management API; empty: it had none
 }
 
 // serve answers a request. Those who are not signed in go to sign in, and come back.

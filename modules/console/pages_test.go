@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/identity"
 )
 
 // everyPage are the addresses of the pages that need no id.
@@ -20,6 +21,7 @@ var everyPage = []string{
 	"/", "/exports", "/redeliveries",
 	"/tenants", "/tenants/acme", "/tenants/acme/portal", "/tenants/acme/integrations/hris",
 	"/candidates", "/candidates?tenant=acme", "/candidates?tenant=globex", "/steps/acme", "/steps/globex",
+	"/people", "/applications",
 	"/audit",
 }
 
@@ -34,17 +36,31 @@ func TestPages(t *testing.T) {
 		"one": func(b *bench) {
 			b.export("acme", uuid(1), hiring.Delivered)
 			b.candidate("acme", "c-1", "Zoë Ødegård")
+			b.user("ada")
+			b.client("payroll")
+			b.refusedSignIn(identity.Refusal{Client: "payroll", Known: true, Reason: "redirect_uri_differs"})
 		},
 		"500 rows": func(b *bench) {
 			for n := range 500 {
 				b.export("acme", uuid(n), []hiring.Outcome{hiring.Failed, hiring.Retrying, hiring.Delivered}[n%3])
 				b.candidate("acme", fmt.Sprintf("c-%03d", n), "Zoë Ødegård")
+				b.user(fmt.Sprintf("user-%d", n))
+				b.client(fmt.Sprintf("client-%d", n))
+				b.refusedSignIn(identity.Refusal{Client: fmt.Sprintf("client-%d", n), Known: true,
+					Reason: "disabled_client"})
 			}
 		},
 		"hostile": func(b *bench) {
 			for n, text := range hostile {
 				b.candidate("acme", text, text)
 				b.export("acme", uuid(n), hiring.Failed, func(e *hiring.Export) { e.CandidateID = text })
+				b.user(fmt.Sprintf("user-%d", n), func(u *identity.User) {
+					u.Name, u.GivenName, u.FamilyName = text, text, text
+				})
+				b.client(fmt.Sprintf("client-%d", n), func(c *identity.Client) {
+					c.Name, c.RedirectURIs = text, []string{"https://app.example.com/" + url.PathEscape(text)}
+				})
+				b.refusedSignIn(identity.Refusal{Client: text, Reason: text, RedirectURI: text})
 				b.export("acme", uuid(100+n), hiring.Held, func(e *hiring.Export) {
 					e.Quarantined, e.CandidateID = true, text
 					e.Findings = fmt.Appendf(nil, `[{"pointer":%q}]`, text)
@@ -57,8 +73,8 @@ func TestPages(t *testing.T) {
 			b := newBench(t)
 			fill(b)
 			paths := slices.Clone(everyPage)
-			linked := regexp.MustCompile(`/console(/(?:exports|candidates)/acme/[^"?]+)"`)
-			for _, list := range []string{"/exports", "/candidates?tenant=acme"} {
+			linked := regexp.MustCompile(`href="/console(/(?:exports|candidates|people|applications)/[^"?]+)"`)
+			for _, list := range []string{"/exports", "/candidates?tenant=acme", "/people", "/applications"} {
 				for _, found := range linked.FindAllStringSubmatch(b.see(ops, list, http.StatusOK), 12) {
 					paths = append(paths, found[1])
 				}

@@ -96,6 +96,8 @@ func actions() []route {
 
 		{method: post, path: aUser + "/reset", role: hiring.Admin, action: "reset",
 			status: ok, scope: shared, serve: resetUser, repeat: repeatedUser},
+		{method: post, path: aUser + "/enable", role: hiring.Admin, action: "enable", status: ok, scope: shared,
+			serve: change(findUser, enableUser, as(userOf)), bodiless: true},
 		{method: post, path: aUser + "/totp", role: hiring.Admin, action: "require-totp", status: ok, scope: shared,
 			serve: change(findUser, setTOTP(true), as(userOf)), bodiless: true},
 		{method: del, path: aUser + "/totp", role: hiring.Admin, action: "remove", status: nothing, scope: shared,

@@ -89,6 +89,41 @@ func TestUsersAreMadeDisabledAndReset(t *testing.T) {
 	b.requireCleanLog()
 }
 
+// A user's address and names change, not who they are; one who was disabled comes back with the password they had.
+func TestUsersAreChangedAndEnabled(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, b *bench) {
+		made := parsed[struct{ ID, Password string }](b, b.must(http.StatusCreated, http.MethodPost, "/v1/users",
+			`{"email":"ada@example.com","emailVerified":true,"name":"Ada"}`))
+		b.must(http.StatusCreated, http.MethodPost, "/v1/users", `{"email":"bob@example.com"}`)
+		at := "/v1/users/" + made.ID
+		user := func() *identity.User {
+			u, err := b.Gateway.Runtime.Store().User(t.Context(), made.ID)
+			require.NoError(t, err)
+			return u
+		}
+		before := user()
+		require.Contains(t, b.must(http.StatusOK, http.MethodPut, at,
+			`{"email":"Ada@Example.org","givenName":"Ada","familyName":"King"}`).body, `"email":"Ada@Example.org"`)
+		want := *before
+		want.Email, want.EmailVerified = "Ada@Example.org", false
+		want.Name, want.GivenName, want.FamilyName = "", "Ada", "King"
+		require.Equal(t, &want, user())
+		b.must(http.StatusCreated, http.MethodPost, "/v1/users", `{"email":"ada@example.com"}`) // it is free again
+		require.Contains(t, b.refused(http.StatusConflict, http.MethodPut, at, `{"email":"BOB@example.com"}`),
+			"take another address")
+		b.refused(http.StatusUnprocessableEntity, http.MethodPut, at, `{"email":"bob"}`)
+		b.refused(http.StatusNotFound, http.MethodPut, "/v1/users/nobody", `{"email":"eve@example.com"}`)
+		require.Equal(t, &want, user(), "refused")
+
+		b.must(http.StatusNoContent, http.MethodDelete, at, "")
+		require.False(t, user().DisabledAt.IsZero())
+		require.NotContains(t, b.must(http.StatusOK, http.MethodPost, at+"/enable", "").body, "disabledAt")
+		require.Equal(t, &want, user())
+		b.refused(http.StatusNotFound, http.MethodPost, "/v1/users/nobody/enable", "")
+	})
+}
+
 func TestOAuthClients(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -45,6 +45,7 @@ var users = resource[*identity.User]{
 	path: "/v1/users", id: "id", kind: "user", scope: shared, reader: hiring.Viewer, writer: hiring.Admin, personal: true,
 	filters: []string{"email"},
 	list:    listUsers, find: findUser, view: as(userOf), add: addUser, repeat: repeatedUser,
+	put: putUser,
 	drop: change(findUser, func(r *request, tx *store.Tx, u *identity.User) error {
 		_, err := tx.DisableUser(u.ID, r.gateway.Now())
 		return err
@@ -71,22 +72,40 @@ func (r *request) user(id string) (*identity.User, error) {
 	return u, notFound(err, problem.New(http.StatusNotFound, "there is no user of that id"))
 }
 
+// profile is what an administrator says of a user.
+type profile struct {
+	Email         string `json:"email"`
+	EmailVerified bool   `json:"emailVerified"`
+	Name          string `json:"name"`
+	GivenName     string `json:"givenName"`
+	FamilyName    string `json:"familyName"`
+}
+
+func (p profile) of(u identity.User) *identity.User {
+	u.Email, u.EmailVerified = p.Email, p.EmailVerified
+	u.Name, u.GivenName, u.FamilyName = p.Name, p.GivenName, p.FamilyName
+	return &u
+}
+
+// addressTaken refuses an e-mail address that is another user's.
+func addressTaken(err error) error {
+	if errors.Is(err, store.ErrTaken) {
+		return problem.New(http.StatusConflict,
+			"there is a user with this e-mail address: reset their password, or take another address")
+	}
+	return err
+}
+
 // addUser makes a user, with the password that is sent, or with one that is made here and shown this once.
 func addUser(r *request) (any, error) {
 	in, err := decode[struct {
-		Email         string `json:"email"`
-		EmailVerified bool   `json:"emailVerified"`
-		Name          string `json:"name"`
-		GivenName     string `json:"givenName"`
-		FamilyName    string `json:"familyName"`
-		Password      string `json:"password"`
+		profile
+		Password string `json:"password"`
 	}](r)
 	if err != nil {
 		return nil, err
 	}
-	u := &identity.User{ID: uuid.NewString(), Email: in.Email, EmailVerified: in.EmailVerified, Name: in.Name,
-		GivenName: in.GivenName, FamilyName: in.FamilyName,
-		CreatedAt: r.now()}
+	u := in.of(identity.User{ID: uuid.NewString(), CreatedAt: r.now()})
 	if err := invalid(u.Validate()); err != nil {
 		return nil, err
 	}
@@ -96,12 +115,7 @@ func addUser(r *request) (any, error) {
 	}
 	r.created("/v1/users", u.ID)
 	err = r.write(func(tx *store.Tx) error {
-		err := tx.InsertUser(u)
-		if errors.Is(err, store.ErrTaken) {
-			return problem.New(http.StatusConflict,
-				"there is a user with this e-mail address: reset their password, or take another address")
-		}
-		if err != nil {
+		if err := addressTaken(tx.InsertUser(u)); err != nil {
 			return err
 		}
 		return r.note(tx, r.location)
@@ -109,6 +123,34 @@ func addUser(r *request) (any, error) {
 	shown := userOf(u)
 	shown.Password = made
 	return shown, err
+}
+
+// putUser changes a user's address and names. What they are signed in to goes on: applications know them by their id.
+func putUser(r *request) (any, error) {
+	u, err := findUser(r)
+	if err != nil {
+		return nil, err
+	}
+	in, err := decode[profile](r)
+	if err != nil {
+		return nil, err
+	}
+	u = in.of(*u)
+	if err := invalid(u.Validate()); err != nil {
+		return nil, err
+	}
+	err = r.write(func(tx *store.Tx) error { return addressTaken(tx.UpdateUser(u)) })
+	if err != nil {
+		return nil, err
+	}
+	return userOf(u), nil
+}
+
+// enableUser lets a user sign in again, with the password that they had.
+func enableUser(_ *request, tx *store.Tx, u *identity.User) error {
+	u.DisabledAt = time.Time{}
+	_, err := tx.EnableUser(u.ID)
+	return err
 }
 
 // repeatedUser answers the repeat of a request that made a user, or gave one a password that was sent.

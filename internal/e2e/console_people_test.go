@@ -1,0 +1,81 @@
+package e2e
+
+import (
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// An administrator adds somebody who then signs in, and sees why an application's sign-ins are refused.
+func TestConsolePeopleInABrowser(t *testing.T) {
+	t.Parallel()
+	ports := newDevPorts(t)
+	dev(t, t.TempDir(), ports).line(devReady)
+	console := ports.url("/console")
+	c := &clicks{chromium: startChromium(t, "--accept-lang=en")}
+	c.as(looks[0])
+	c.signInTo(console, "ops@example.com")
+	var password string
+	c.task(console, 3, func() {
+		c.click(`nav a[href="/console/people"]`)
+		c.click("details summary")
+		c.fill("#email", "grace@example.com")
+		c.fill("#name", "Grace Hopper")
+		c.click("details form button")
+		c.awaitText(console+"/people", "Copy this now")
+		password = c.text(".secret")
+	})
+	guest := newSurfer(t)
+	guest.open(console)
+	guest.submit(url.Values{"email": {"grace@example.com"}, "password": {password}, "action": {"sign-in"}})
+	require.Equal(t, http.StatusForbidden, guest.status, "she is signed in, and has no role: "+guest.text)
+	c.task(console+"/people", 1, func() {
+		c.fill("#sought", "grace@example.com\uE007")
+		c.awaitText(console+"/people/", "grace@example.com")
+		c.click(`form[action$="/totp"] button`)
+		c.awaitText(console+"/people/", "They set up a second factor at the next sign-in.")
+	})
+	person := strings.TrimSuffix(c.address(), "?done=person_totp")
+	require.NotContains(t, person, "grace")
+
+	// Somebody comes with an application's wrong redirect URI.
+	wrong := "https://nowhere.example/callback"
+	s := newSurfer(t)
+	s.open(ports.url("/signin/oauth/authorize?client_id=demo&response_type=code&scope=openid&redirect_uri=" + wrong))
+	c.task(console, 1, func() {
+		c.click(`nav a[href="/console/applications"]`)
+		c.eventually(console+"/applications", func() bool { return slices.Contains(c.texts("td"), wrong) })
+		require.Contains(t, c.text("#main"), "the redirect URI is not one of the application's")
+	})
+	c.task(console+"/applications", 3, func() {
+		c.click("details summary")
+		c.fill("#id", "payroll")
+		c.fill("#name", "Payroll")
+		c.fill("#redirects", "https://pay.example.com/callback")
+		c.click("details form button")
+		c.awaitText(console+"/applications", "Copy this now")
+		first := c.text(".secret")
+		c.click(`form[action$="/reset"] button`)
+		c.awaitText(console+"/applications/payroll", "End the former secrets")
+		require.NotEqual(t, first, c.text(".secret"))
+	})
+
+	axe, err := os.ReadFile(filepath.Join("testdata", "axe", "node_modules", "axe-core", "axe.min.js"))
+	require.NoError(t, err, "axe-core is missing: run make deps")
+	for page, address := range map[string]string{"people": console + "/people", "person": person,
+		"applications": console + "/applications", "application": console + "/applications/payroll"} {
+		c.open(address)
+		c.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)", nil)
+		c.fits("console-" + page)
+		for _, l := range looks[:2] {
+			c.as(l)
+			c.accessible(string(axe), page+" "+l.name)
+		}
+	}
+}

@@ -1,0 +1,168 @@
+package console
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+// person is somebody who signs in, as the management API has them.
+type person struct {
+	ID string `json:"id"`
+	personForm
+	Password   string    `json:"password"` // one that was just made
+	CreatedAt  time.Time `json:"createdAt"`
+	DisabledAt time.Time `json:"disabledAt"`
+	TOTP       string    `json:"totp"`
+}
+
+// personForm is what a form says of a person.
+type personForm struct {
+	Email         string `json:"email"`
+	EmailVerified bool   `json:"emailVerified"`
+	Name          string `json:"name"`
+	GivenName     string `json:"givenName"`
+	FamilyName    string `json:"familyName"`
+}
+
+func personFormOf(form url.Values) personForm {
+	return personForm{Email: form.Get("email"), EmailVerified: form.Get("verified") != "", Name: form.Get("name"),
+		GivenName: form.Get("given"), FamilyName: form.Get("family")}
+}
+
+// peoplePage is a page of the people, and what a form on it was filled with when it was refused.
+type peoplePage struct {
+	listOf[person]
+	More   string
+	Form   personForm
+	Wrong  *failure // nil: no form was refused
+	Sought bool     // nobody has the address that was sought
+}
+
+// listPeople shows the people who sign in.
+func listPeople(v *visitor) error { return v.renderPeople(http.StatusOK, new(peoplePage)) }
+
+func (v *visitor) renderPeople(status int, shown *peoplePage) error {
+	query := url.Values{"limit": {"100"}}
+	if cursor := v.URL.Query().Get("cursor"); cursor != "" {
+		query.Set("cursor", cursor)
+	}
+	if err := v.get("/v1/users", query, &shown.listOf); err != nil {
+		return err
+	}
+	if shown.Next != nil {
+		shown.More = url.Values{"cursor": {*shown.Next}}.Encode()
+	}
+	return v.page(status, "people", "People", shown)
+}
+
+// addPerson makes somebody, and shows the password that was made for them, this once.
+func addPerson(v *visitor) error {
+	form := personFormOf(v.PostForm)
+	var made person
+	switch refused, err := refusal(v.post("/v1/users", form, &made)); {
+	case err != nil:
+		return err
+	case refused != nil:
+		return v.renderPeople(refused.status, &peoplePage{Form: form, Wrong: refused})
+	}
+	return v.renderPerson(http.StatusOK, personPage{Secret: made.Password}, made.ID)
+}
+
+// findPerson leads to whoever has an e-mail address. That stands in no address of a page.
+func findPerson(v *visitor) error {
+	var found listOf[person]
+	if err := v.get("/v1/users", url.Values{"email": {v.PostForm.Get("email")}}, &found); err != nil {
+		return err
+	}
+	if len(found.Items) == 0 {
+		return v.renderPeople(http.StatusNotFound, &peoplePage{Sought: true})
+	}
+	return v.redirect("/people/" + url.PathEscape(found.Items[0].ID))
+}
+
+// account is one at another provider.
+type account struct {
+	Issuer   string    `json:"issuer"`
+	Subject  string    `json:"subject"`
+	JoinedAt time.Time `json:"joinedAt"`
+}
+
+// personPage is somebody, with what was just made for them.
+type personPage struct {
+	Person   person
+	Accounts listOf[account]
+	Form     personForm
+	Secret   string   // a password that is shown this once
+	Wrong    *failure // why the form was refused; nil: it was not
+}
+
+// showPerson shows somebody who signs in.
+func showPerson(v *visitor) error {
+	return v.renderPerson(http.StatusOK, personPage{}, v.PathValue("id"))
+}
+
+// renderPerson shows somebody. The form has what they are, unless it was refused.
+func (v *visitor) renderPerson(status int, shown personPage, id string) error {
+	if err := v.get(at("users", id), nil, &shown.Person); err != nil {
+		return err
+	}
+	if err := v.get(at("users", id, "upstream-accounts"), nil, &shown.Accounts); err != nil {
+		return err
+	}
+	if shown.Wrong == nil {
+		shown.Form = shown.Person.personForm
+	}
+	return v.page(status, "person", "Person", &shown)
+}
+
+// editPerson changes somebody's address and names.
+func editPerson(v *visitor) error {
+	form, id := personFormOf(v.PostForm), v.PathValue("id")
+	switch refused, err := refusal(v.call(http.MethodPut, at("users", id), nil, form, nil)); {
+	case err != nil:
+		return err
+	case refused != nil:
+		return v.renderPerson(refused.status, personPage{Form: form, Wrong: refused}, id)
+	}
+	return v.redirect("/people/" + url.PathEscape(id) + "?done=saved")
+}
+
+// actOnPerson disables or enables somebody, gives them another password or second factor, or unlinks their accounts at
+// other providers.
+func actOnPerson(v *visitor) error {
+	id, action := v.PathValue("id"), v.PathValue("action")
+	user := at("users", id)
+	var err error
+	switch action {
+	case "reset":
+		var made person
+		if err := v.post(user+"/reset", nil, &made); err != nil {
+			return err
+		}
+		return v.renderPerson(http.StatusOK, personPage{Secret: made.Password}, id)
+	case "enable", "totp":
+		err = v.post(user+"/"+action, nil, nil)
+	case "disable":
+		err = v.call(http.MethodDelete, user, nil, nil, nil)
+	case "end-totp":
+		err = v.call(http.MethodDelete, user+"/totp", nil, nil, nil)
+	case "unlink":
+		err = v.call(http.MethodDelete, user+"/upstream-accounts", nil, nil, nil)
+	default:
+		err = errNotFound
+	}
+	if err != nil {
+		return err
+	}
+	return v.redirect("/people/" + url.PathEscape(id) + "?done=person_" + action)
+}
+
+// refusal returns what the management API found wrong with a form, for the page to show beside it. Other errors remain.
+func refusal(err error) (*failure, error) {
+	if f := new(failure); errors.As(err, &f) && f.Detail != "" && f.status < http.StatusInternalServerError {
+		return f, nil
+	}
+	return nil, err
+}
