@@ -84,7 +84,7 @@ func TestCandidatesInABrowser(t *testing.T) {
 	for page, address := range map[string]string{"candidates": console + "/candidates", "candidate": zoe,
 		"candidate-exported": exported, "candidate-refused": refused, "steps": console + "/steps/initech"} {
 		c.open(address)
-		if page == "steps" {
+		if page == "steps" || page == "candidate" {
 			c.click("summary")
 		}
 		c.fits("console-" + page)

@@ -36,8 +36,8 @@ func (v *visitor) post(path string, body, into any) error {
 	return v.call(http.MethodPost, path, nil, body, into)
 }
 
-// call asks the management API as the visitor, in this process. What it refuses is a *failure. What a form changes must
-// still have the version that the form shows, where it has one.
+// call asks the management API as the visitor, in this process. What it refuses is a *failure. What is changed must still
+// have the visitor's version, where there is one.
 func (v *visitor) call(method, path string, query url.Values, body, into any) error {
 	var sent []byte
 	if body != nil {
@@ -61,10 +61,10 @@ func (v *visitor) call(method, path string, query url.Values, body, into any) er
 	if once := v.PostFormValue("once"); method == http.MethodPost && once != "" {
 		r.Header.Set("Idempotency-Key", once)
 	}
-	a := &answer{header: http.Header{}}
-	if tag := v.PostFormValue("version"); tag != "" && (method == http.MethodPut || method == http.MethodDelete) {
-		r.Header.Set("If-Match", tag)
+	if v.version != "" && (method == http.MethodPut || method == http.MethodDelete) {
+		r.Header.Set("If-Match", v.version)
 	}
+	a := &answer{header: http.Header{}}
 	v.console.API.ServeHTTP(a, r)
 	v.etag = a.header.Get("ETag")
 	switch {

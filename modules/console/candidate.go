@@ -27,8 +27,10 @@ type candidatePage struct {
 	Steps        []hiring.Step
 	Integrations []health
 	Exports      listOf[export]
-	Exported     *export // that was just made; nil: none was
-	Refused      string  // why what was just asked for was refused, in English; empty: it was not
+	Exported     *export              // that was just made; nil: none was
+	Refused      string               // why what was just asked for was refused, in English; empty: it was not
+	Tag          string               // of the candidate; a change is refused if somebody changed them meanwhile
+	Typed        []hiring.CustomField // custom fields that were refused; nil: none were
 }
 
 // Following is the id of the step after another; of the first one, where there is none.
@@ -38,6 +40,15 @@ func (c *candidatePage) Following(step string) string {
 		return ""
 	}
 	return c.Steps[after].ID
+}
+
+// Rows are the custom fields of the form, the last one to be filled in.
+func (c *candidatePage) Rows() []hiring.CustomField {
+	rows := c.CustomFields
+	if c.Typed != nil {
+		rows = c.Typed
+	}
+	return append(slices.Clone(rows), hiring.CustomField{})
 }
 
 // application is a job application with what belongs to it.
@@ -68,21 +79,21 @@ type transition struct {
 }
 
 // showCandidate shows a candidate, and what became of an export that was just made.
-func showCandidate(v *visitor) error { return v.showCandidate(http.StatusOK, "") }
+func showCandidate(v *visitor) error { return v.showCandidate(http.StatusOK, new(candidatePage)) }
 
-func (v *visitor) showCandidate(status int, refused string) error {
+func (v *visitor) showCandidate(status int, shown *candidatePage) error {
 	of, id := v.PathValue("tenant"), v.PathValue("id")
-	shown := candidatePage{Refused: refused}
 	if err := v.get(at("tenants", of, "candidates", id), nil, &shown.candidate); err != nil {
 		return err
 	}
+	shown.Tag = v.etag
 	var err error
 	if uuid := v.URL.Query().Get("exported"); uuid != "" {
 		if shown.Exported, err = v.firstOutcome(of, id, uuid); err != nil {
 			return err
 		}
 	}
-	if err := v.loadApplications(&shown); err != nil {
+	if err := v.loadApplications(shown); err != nil {
 		return err
 	}
 	var steps listOf[hiring.Step]
@@ -97,7 +108,7 @@ func (v *visitor) showCandidate(status int, refused string) error {
 	if err := v.get(at("tenants", of, "exports"), query, &shown.Exports); err != nil {
 		return err
 	}
-	return v.page(status, "candidate", "Candidate", &shown)
+	return v.page(status, "candidate", "Candidate", shown)
 }
 
 // integrationsOf returns the integrations of a tenant, as many as one page of the management API has.
@@ -187,53 +198,4 @@ func (d delivery) Last() *attempt {
 		return nil
 	}
 	return &d.History[len(d.History)-1]
-}
-
-// exportCandidate exports a candidate, and leads to what came of the first attempts: the management API waits for them.
-func exportCandidate(v *visitor) error {
-	of, id := v.PathValue("tenant"), v.PathValue("id")
-	body := map[string]string{}
-	for _, name := range []string{"integration", "jobApplication"} {
-		if value := v.PostFormValue(name); value != "" {
-			body[name] = value
-		}
-	}
-	var made struct {
-		UUID string `json:"uuid"`
-	}
-	if err := v.post(at("tenants", of, "candidates", id, "exports"), body, &made); err != nil {
-		return v.refused(err)
-	}
-	return v.redirect(profile(of, id) + "?" + url.Values{"exported": {made.UUID}}.Encode())
-}
-
-// enterStep moves a job application into a step. Where that has a helper, it leads to what came of the export.
-func enterStep(v *visitor) error {
-	of, id := v.PathValue("tenant"), v.PathValue("id")
-	path := at("tenants", of, "job-applications", v.PathValue("application"))
-	var a hiring.JobApplication
-	if err := v.get(path, nil, &a); err != nil {
-		return err
-	}
-	if a.Candidate != id {
-		return errNotFound
-	}
-	var made transition
-	if err := v.post(path+"/transitions", map[string]string{"step": v.PostFormValue("step")}, &made); err != nil {
-		return v.refused(err)
-	}
-	query := url.Values{"done": {"step"}}
-	if made.Export != "" {
-		query.Set("exported", made.Export)
-	}
-	return v.redirect(profile(of, id) + "?" + query.Encode())
-}
-
-// refused shows why the management API refused something, on the page where it was asked for.
-func (v *visitor) refused(err error) error {
-	f := new(failure)
-	if !errors.As(err, &f) || f.Detail == "" {
-		return err
-	}
-	return v.showCandidate(f.status, f.Detail)
 }

@@ -8,7 +8,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -58,22 +57,6 @@ func (b *bench) candidate(tenant, id, text string) {
 		return tx.InsertTransition(&hiring.Transition{ID: hiring.NewID(now), Tenant: tenant, Application: a.ID,
 			Status: a.Status})
 	})
-}
-
-// attempted does what the workflow of the next export of acme would: it makes the first attempt.
-func (b *bench) attempted(outcome hiring.Outcome, status int) {
-	known := len(b.Exports(b.t))
-	go func() {
-		tick := time.NewTicker(5 * time.Millisecond)
-		defer tick.Stop()
-		for ; b.t.Context().Err() == nil; <-tick.C {
-			page, _, err := b.Runtime.Store().ListExports(b.t.Context(), store.ExportFilter{Limit: store.MaxPage})
-			if err == nil && len(page) > known {
-				b.attempt(page[0], outcome, status)
-				return
-			}
-		}
-	}()
 }
 
 func TestProfile(t *testing.T) {
@@ -213,126 +196,6 @@ func TestSeekingACandidate(t *testing.T) {
 	require.Equal(t, "/console/candidates?tenant=acme", text)
 }
 
-// Whoever has exported a candidate sees what came of the first attempt, and what the partner answered.
-func TestExportingACandidate(t *testing.T) {
-	t.Parallel()
-	for outcome, want := range map[hiring.Outcome]struct {
-		status int
-		text   string
-	}{
-		hiring.Delivered: {202, "It was received."},
-		hiring.Retrying:  {422, "It was not received. It is tried again by itself, next in 5 min 0 s."},
-		hiring.Failed:    {400, "It was not received, and is not tried again."},
-		hiring.Held:      {410, "It waits until the integration delivers again."},
-	} {
-		t.Run(string(outcome), func(t *testing.T) {
-			t.Parallel()
-			b := newBench(t)
-			b.candidate("acme", "c-1", "Zoë")
-			b.attempted(outcome, want.status)
-			form := url.Values{"integration": {"hris"}, "jobApplication": {"a-c-1"}, "once": {"one-two-three"}}
-			w := b.send(ops, http.MethodPost, "/candidates/acme/c-1/exports", form)
-			require.Equal(t, http.StatusSeeOther, w.Code, w.Body)
-			e := b.Exports(t)[0]
-			to := strings.TrimPrefix(w.Header().Get("Location"), "/console")
-			require.Equal(t, "/candidates/acme/c-1?exported="+e.Key, to)
-			text := b.see(ops, to, http.StatusOK)
-			require.Contains(t, text, want.text)
-			require.Contains(t, text, "&lt;script&gt;alert(1)")
-			require.Contains(t, text, fmt.Sprintf("What it answered (%d)", want.status))
-			require.Contains(t, text, `href="/console/exports/acme/`+e.Key+`"`)
-			require.Equal(t, outcome == hiring.Retrying, strings.Contains(text, "Look again"))
-
-			again := b.send(ops, http.MethodPost, "/candidates/acme/c-1/exports", form)
-			require.Equal(t, w.Header().Get("Location"), again.Header().Get("Location"), "the form was sent twice")
-			require.Len(t, b.Exports(t), 1)
-			b.candidate("acme", "c-2", "Else")
-			require.NotContains(t, b.see(ops, "/candidates/acme/c-2?exported="+e.Key, http.StatusOK), "What became of")
-			require.NotContains(t, b.see(ops, "/candidates/acme/c-1?exported=..", http.StatusOK), "What became of")
-		})
-	}
-}
-
-// An export that nothing is known of yet does not hold the page for long.
-func TestExportUnderWay(t *testing.T) {
-	t.Parallel()
-	b := newBench(t)
-	b.candidate("acme", "c-1", "Zoë")
-	b.export("acme", uuid(1), hiring.Pending, func(e *hiring.Export) { e.CandidateID = "c-1" })
-	text := b.see(ops, "/candidates/acme/c-1?exported="+uuid(1), http.StatusOK)
-	require.Contains(t, text, "It is under way.")
-	require.Contains(t, text, `href="/console/candidates/acme/c-1?exported=`+uuid(1)+`">Look again`)
-}
-
-// What is refused is said where it was asked for.
-func TestRefusedExports(t *testing.T) {
-	t.Parallel()
-	b := newBench(t)
-	b.candidate("acme", "c-1", "Zoë")
-	b.candidate("globex", "c-1", "Zoë")
-	const step, nothing = "/candidates/acme/c-1/applications/a-c-1/step", "There is nothing at this address"
-	for _, want := range []struct {
-		path, field, value string
-		status             int
-		text               string
-	}{
-		{"/candidates/globex/c-1/exports", "", "", http.StatusConflict, "no configured integration"},
-		{"/candidates/acme/c-1/exports", "integration", "x", http.StatusUnprocessableEntity, "no integration &#34;x&#34;"},
-		{"/candidates/acme/c-2/exports", "", "", http.StatusNotFound, nothing},
-		{step, "step", "applied", http.StatusConflict, "in that step already"},
-		{step, "step", "", http.StatusUnprocessableEntity, "step is missing"},
-		{step, "step", "fired", http.StatusNotFound, nothing},
-		{"/candidates/acme/c-1/applications/a-c-2/step", "step", "hired", http.StatusNotFound, nothing},
-		{"/candidates/acme/c-2/applications/a-c-1/step", "step", "hired", http.StatusNotFound, nothing},
-	} {
-		w := b.send(ops, http.MethodPost, want.path, url.Values{want.field: {want.value}})
-		require.Equal(t, want.status, w.Code, "%s: %s", want.path, w.Body)
-		require.Contains(t, w.Body.String(), want.text, want.path)
-		if want.text != nothing {
-			require.Contains(t, w.Body.String(), "Zoë", "it is said on the profile")
-		}
-	}
-	require.Empty(t, b.Exports(t))
-}
-
-// A job application that enters a step with a helper is exported, and whoever moved it sees what came of that.
-func TestStepsAndHelpers(t *testing.T) {
-	t.Parallel()
-	b := newBench(t)
-	b.candidate("acme", "c-1", "Zoë")
-	post := func(path string, form url.Values) string {
-		w := b.send(ops, http.MethodPost, path, form)
-		require.Equal(t, http.StatusSeeOther, w.Code, w.Body)
-		to := strings.TrimPrefix(w.Header().Get("Location"), "/console")
-		return to + b.see(ops, to, http.StatusOK)
-	}
-	require.Contains(t, b.see(ops, "/steps/acme", http.StatusOK), "This step has no helper.")
-	text := post("/steps/acme/hired/helper", url.Values{"integration": {"hris"}})
-	require.Contains(t, text, "The helper is saved.")
-	require.Contains(t, text, `Its helper exports to <span class="id">hris</span>`)
-	require.Equal(t, 1, strings.Count(text, " checked"))
-	require.Contains(t, post("/steps/acme/hired/helper", nil), "exports to every configured integration")
-
-	const move = "/candidates/acme/c-1/applications/a-c-1/step"
-	b.attempted(hiring.Delivered, 200)
-	text = post(move, url.Values{"step": {"hired"}})
-	require.Contains(t, text, "exported="+b.Exports(t)[0].Key)
-	require.Contains(t, text, "The job application has entered the step.")
-	require.Contains(t, text, "It was received.")
-	require.NotContains(t, text, `<option value="hired"`)
-	require.NotContains(t, post(move, url.Values{"step": {"applied"}}), "exported=")
-
-	require.Contains(t, post("/steps/acme/hired/helper/remove", nil), "The helper is removed.")
-	require.NotContains(t, post(move, url.Values{"step": {"hired"}}), "exported=")
-	require.Len(t, b.Exports(t), 1)
-	for path, form := range map[string]url.Values{"/steps/acme/hired/helper/remove": nil, "/steps/acme/none/helper": nil,
-		"/steps/none/hired/helper": nil} {
-		require.Equal(t, http.StatusNotFound, b.send(ops, http.MethodPost, path, form).Code, path)
-	}
-	w := b.send(ops, http.MethodPost, "/steps/acme/hired/helper", url.Values{"integration": {"x"}})
-	require.Equal(t, http.StatusUnprocessableEntity, w.Code)
-}
-
 // Candidates are for recruiters and administrators; those of other tenants do not exist.
 func TestCandidatesForRoles(t *testing.T) {
 	t.Parallel()
@@ -345,11 +208,13 @@ func TestCandidatesForRoles(t *testing.T) {
 		}
 	}
 	for path, form := range map[string]url.Values{
-		"/candidates":                                  {"tenant": {"acme"}, "sought": {"c-1"}},
-		"/candidates/acme/c-1/exports":                 {},
-		"/candidates/acme/c-1/applications/a-c-1/step": {"step": {"hired"}},
-		"/steps/acme/hired/helper":                     {},
-		"/steps/acme/hired/helper/remove":              {},
+		"/candidates":                                        {"tenant": {"acme"}, "sought": {"c-1"}},
+		"/candidates/acme/c-1/exports":                       {},
+		"/candidates/acme/c-1/applications/a-c-1/step":       {"step": {"hired"}},
+		"/candidates/acme/c-1/fields":                        {},
+		"/candidates/acme/c-1/applications/a-c-1/start-date": {"date": {""}},
+		"/steps/acme/hired/helper":                           {},
+		"/steps/acme/hired/helper/remove":                    {},
 	} {
 		for who, status := range map[string]int{viewer: http.StatusForbidden, operator: http.StatusForbidden,
 			recruiter: http.StatusNotFound} {

@@ -94,7 +94,9 @@ var routes = []route{
 	{"POST /candidates", recruits, seekCandidate},
 	{"GET /candidates/{tenant}/{id}", recruits, showCandidate},
 	{"POST /candidates/{tenant}/{id}/exports", recruits, exportCandidate},
+	{"POST /candidates/{tenant}/{id}/fields", recruits, saveFields},
 	{"POST /candidates/{tenant}/{id}/applications/{application}/step", recruits, enterStep},
+	{"POST /candidates/{tenant}/{id}/applications/{application}/start-date", recruits, saveStartDate},
 	{"GET /steps/{tenant}", recruits, listSteps},
 	{"POST /steps/{tenant}/{step}/helper", recruits, setHelper},
 	{"POST /steps/{tenant}/{step}/helper/remove", recruits, removeHelper},
@@ -145,6 +147,7 @@ type visitor struct {
 	duties  duty
 	email   string
 	texts   *texts
+	version string // that the form shows of what it changes; empty: any
 	etag    string // of the last answer of the management API; empty: it had none
 }
 
@@ -178,6 +181,7 @@ func (v *visitor) answer(to route) error {
 	case to.duties&^v.duties != 0:
 		return errNotAllowed
 	}
+	v.version = v.PostFormValue("version")
 	return to.serve(v)
 }
 

@@ -1,0 +1,121 @@
+package console
+
+import (
+	"cmp"
+	"crypto/rand"
+	"errors"
+	"net/http"
+	"net/url"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+)
+
+// exportCandidate exports a candidate, and leads to what came of the first attempts: the management API waits for them.
+func exportCandidate(v *visitor) error {
+	of, id := v.PathValue("tenant"), v.PathValue("id")
+	body := map[string]string{}
+	for _, name := range []string{"integration", "jobApplication"} {
+		if value := v.PostFormValue(name); value != "" {
+			body[name] = value
+		}
+	}
+	var made struct {
+		UUID string `json:"uuid"`
+	}
+	if err := v.post(at("tenants", of, "candidates", id, "exports"), body, &made); err != nil {
+		return v.refused(err, new(candidatePage))
+	}
+	return v.redirect(profile(of, id) + "?" + url.Values{"exported": {made.UUID}}.Encode())
+}
+
+// enterStep moves a job application into a step. Where that has a helper, it leads to what came of the export.
+func enterStep(v *visitor) error {
+	of, id := v.PathValue("tenant"), v.PathValue("id")
+	path, _, err := v.applicationOfPath()
+	if err != nil {
+		return err
+	}
+	var made transition
+	if err := v.post(path+"/transitions", map[string]string{"step": v.PostFormValue("step")}, &made); err != nil {
+		return v.refused(err, new(candidatePage))
+	}
+	query := url.Values{"done": {"step"}}
+	if made.Export != "" {
+		query.Set("exported", made.Export)
+	}
+	return v.redirect(profile(of, id) + "?" + query.Encode())
+}
+
+// applicationOfPath returns the job application that the path names, and its own path in the management API.
+func (v *visitor) applicationOfPath() (path string, a hiring.JobApplication, err error) {
+	path = at("tenants", v.PathValue("tenant"), "job-applications", v.PathValue("application"))
+	if err = v.get(path, nil, &a); err == nil && a.Candidate != v.PathValue("id") {
+		err = errNotFound
+	}
+	return path, a, err
+}
+
+// saveStartDate sets the day on which the candidate begins; no day: none is known, and no export has one.
+func saveStartDate(v *visitor) error {
+	path, a, err := v.applicationOfPath()
+	if err != nil {
+		return err
+	}
+	start := hiring.StartDate{ID: rand.Text()}
+	if a.StartDate != nil {
+		start.ID = a.StartDate.ID
+	}
+	a.StartDate = nil
+	if start.Date = v.PostFormValue("date"); start.Date != "" {
+		a.StartDate = &start
+	}
+	v.version = v.etag
+	if err := v.call(http.MethodPut, path, nil, &a, nil); err != nil {
+		return v.refused(err, new(candidatePage))
+	}
+	return v.redirect(profile(a.Tenant, a.Candidate) + "?done=start-date")
+}
+
+// saveFields replaces the custom fields of a candidate by those of the form.
+func saveFields(v *visitor) error {
+	fields, err := fieldsOf(v.PostForm)
+	if err != nil {
+		return err
+	}
+	path := at("tenants", v.PathValue("tenant"), "candidates", v.PathValue("id"))
+	var c hiring.Candidate
+	if err := v.get(path, nil, &c); err != nil {
+		return err
+	}
+	c.CustomFields = fields
+	if err := v.call(http.MethodPut, path, nil, &c, nil); err != nil {
+		return v.refused(err, &candidatePage{Typed: fields})
+	}
+	return v.redirect(profile(c.Tenant, c.ID) + "?done=fields")
+}
+
+// fieldsOf reads the rows of the form; those without an id get one.
+func fieldsOf(form url.Values) ([]hiring.CustomField, error) {
+	fields := []hiring.CustomField{}
+	for n, id := range form["field"] {
+		if n >= min(len(form["name"]), len(form["type"]), len(form["value"])) {
+			return nil, errUnreadable
+		}
+		f := hiring.CustomField{ID: id, Name: form["name"][n], Type: form["type"][n], Value: form["value"][n]}
+		if f != (hiring.CustomField{}) {
+			f.ID = cmp.Or(f.ID, rand.Text())
+			fields = append(fields, f)
+		}
+	}
+	return fields, nil
+}
+
+// refused shows why the management API refused something, on the page where it was asked for.
+func (v *visitor) refused(err error, shown *candidatePage) error {
+	f := new(failure)
+	if !errors.As(err, &f) || f.Detail == "" {
+		return err
+	}
+	shown.Refused = f.Detail
+	return v.showCandidate(f.status, shown)
+}
