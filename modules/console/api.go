@@ -70,6 +70,8 @@ func (v *visitor) call(method, path string, query url.Values, body, into any) er
 	switch {
 	case a.status == http.StatusNotFound, a.status/100 == 3: // which is how the mux answers an id such as ".."
 		return errNotFound
+	case a.status == http.StatusPreconditionFailed:
+		return errChanged // the API's sentence is for those who send If-Match themselves
 	case a.status >= http.StatusBadRequest:
 		var p struct {
 			Detail string `json:"detail"`

@@ -178,6 +178,7 @@ func TestCustomFields(t *testing.T) {
 
 	w = b.send(ops, http.MethodPost, path, form)
 	require.Equal(t, http.StatusPreconditionFailed, w.Code)
+	require.Contains(t, w.Body.String(), "It was changed since you read it.")
 	form = url.Values{"version": {version()}, "field": {""}, "name": {"Notice"}, "type": {""}, "value": {"4"}}
 	w = b.send(ops, http.MethodPost, path, form)
 	require.Equal(t, http.StatusUnprocessableEntity, w.Code)

@@ -210,6 +210,7 @@ var (
 	errNotFound   = &failure{status: http.StatusNotFound, Text: "NotFound"}
 	errNotAllowed = &failure{status: http.StatusForbidden, Text: "NotAllowed"}
 	errUnreadable = &failure{status: http.StatusBadRequest, Text: "Unreadable"}
+	errChanged    = &failure{status: http.StatusPreconditionFailed, Text: "ChangedMeanwhile"}
 	errForeign    = &failure{status: http.StatusForbidden, Text: "Foreign"}
 	errStranger   = &failure{status: http.StatusForbidden, Text: "Stranger"}
 	errSignIn     = &failure{status: http.StatusBadRequest, Text: "SignInFailed"}
