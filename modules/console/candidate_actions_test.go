@@ -152,6 +152,57 @@ func TestStepsAndHelpers(t *testing.T) {
 	require.Equal(t, http.StatusUnprocessableEntity, w.Code)
 }
 
+// The workflow is changed a step at a time, and nobody overwrites what another person saved meanwhile.
+func TestWorkflow(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	const page = "/steps/acme"
+	version := func() string {
+		text := b.see(ops, page, http.StatusOK)
+		return html.UnescapeString(regexp.MustCompile(`name="version" value="([^"]*)"`).FindStringSubmatch(text)[1])
+	}
+	post := func(path string, status int, pairs ...string) string {
+		form := url.Values{"version": {version()}}
+		for n := 0; n < len(pairs); n += 2 {
+			form.Set(pairs[n], pairs[n+1])
+		}
+		w := b.send(ops, http.MethodPost, path, form)
+		require.Equal(t, status, w.Code, w.Body)
+		return w.Body.String()
+	}
+	workflow := func(want ...string) {
+		t.Helper()
+		text := b.see(ops, page, http.StatusOK)
+		got := []string{}
+		for _, found := range regexp.MustCompile(`<h2 id="step-([^"]+)">`).FindAllStringSubmatch(text, -1) {
+			got = append(got, found[1])
+		}
+		require.Equal(t, want, got)
+	}
+	for _, id := range []string{"applied", "interview", "hired"} {
+		post(page, http.StatusSeeOther, "step", id, "name", hostile[0])
+	}
+	post(page+"/hired/helper", http.StatusSeeOther, "version", "")
+	workflow("applied", "interview", "hired")
+	require.Contains(t, post(page, http.StatusConflict, "step", "hired", "name", "Hired"), "a step of this id already")
+	post(page, http.StatusUnprocessableEntity, "step", "No step", "name", "Hired")
+	stale := version()
+	post(page+"/hired", http.StatusSeeOther, "name", "Hired", "category", "New", "place", "1")
+	workflow("hired", "applied", "interview")
+	text := b.see(ops, page+"?done=step-saved", http.StatusOK)
+	require.Contains(t, text, "<bdi>Hired</bdi></h2>")
+	require.Contains(t, text, "exports to every configured integration", "it keeps its helper")
+	text = post(page+"/applied/remove", http.StatusPreconditionFailed, "version", stale)
+	require.Contains(t, text, "changed since you read it")
+	post(page+"/applied", http.StatusSeeOther, "name", "Applied", "place", "99")
+	workflow("hired", "interview", "applied")
+	post(page+"/applied", http.StatusBadRequest, "name", "Applied", "place", "first")
+	post(page+"/none", http.StatusNotFound, "name", "Applied", "place", "1")
+	post(page+"/none/remove", http.StatusNotFound)
+	post(page+"/interview/remove", http.StatusSeeOther)
+	workflow("hired", "applied")
+}
+
 // Custom fields are saved as they are typed. What is refused stays in the form, and nobody overwrites what another
 // person saved meanwhile.
 func TestCustomFields(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 
 	"github.com/hiregate/hiregate/internal/hiring"
 )
@@ -12,6 +13,7 @@ import (
 type stepList struct {
 	listOf[hiring.Step]
 	Tenant       string
+	Tag          string // of all steps together
 	Integrations []health
 }
 
@@ -23,14 +25,87 @@ func (*stepList) Helps(s hiring.Step, integration string) bool {
 // listSteps shows the steps of a tenant's workflow with their helpers.
 func listSteps(v *visitor) error {
 	shown := stepList{Tenant: v.PathValue("tenant")}
-	err := v.get(at("tenants", shown.Tenant, "steps"), nil, &shown.listOf)
-	if err == nil {
-		shown.Integrations, err = v.integrationsOf(shown.Tenant)
+	var err error
+	if shown.Items, err = v.steps(); err != nil {
+		return err
 	}
-	if err != nil {
+	shown.Tag = v.etag
+	if shown.Integrations, err = v.integrationsOf(shown.Tenant); err != nil {
 		return err
 	}
 	return v.page(http.StatusOK, "steps", "Steps", &shown)
+}
+
+// steps returns all steps of the tenant that the path names.
+func (v *visitor) steps() ([]hiring.Step, error) {
+	var all listOf[hiring.Step]
+	err := v.get(at("tenants", v.PathValue("tenant"), "steps"), nil, &all)
+	return all.Items, err
+}
+
+// putSteps replaces all steps.
+func (v *visitor) putSteps(all []hiring.Step, done string) error {
+	of := v.PathValue("tenant")
+	err := v.call(http.MethodPut, at("tenants", of, "steps"), nil, map[string][]hiring.Step{"items": all}, nil)
+	if err != nil {
+		return err
+	}
+	return v.redirect("/steps/" + url.PathEscape(of) + "?done=" + done)
+}
+
+// addStep adds a step at the end of the workflow.
+func addStep(v *visitor) error {
+	all, err := v.steps()
+	if err != nil {
+		return err
+	}
+	id := v.PostFormValue("step")
+	if stepAt(all, id) >= 0 {
+		return &failure{status: http.StatusConflict, Text: "StepExists"}
+	}
+	return v.putSteps(append(all, hiring.Step{ID: id, Name: v.PostFormValue("name"),
+		Category: v.PostFormValue("category")}), "step-added")
+}
+
+// changeStep gives a step another name, category or place in the workflow. It keeps its helper.
+func changeStep(v *visitor) error {
+	all, n, err := v.stepOfPath()
+	if err != nil {
+		return err
+	}
+	place, err := strconv.Atoi(v.PostFormValue("place"))
+	if err != nil {
+		return &failure{status: http.StatusBadRequest, Text: "WrongPlace"}
+	}
+	s := all[n]
+	s.Name, s.Category = v.PostFormValue("name"), v.PostFormValue("category")
+	all = slices.Delete(all, n, n+1)
+	return v.putSteps(slices.Insert(all, min(max(place-1, 0), len(all)), s), "step-saved")
+}
+
+// removeStep removes a step with its helper. Job applications that are in it keep its name as their status.
+func removeStep(v *visitor) error {
+	all, n, err := v.stepOfPath()
+	if err != nil {
+		return err
+	}
+	return v.putSteps(slices.Delete(all, n, n+1), "step-removed")
+}
+
+// stepOfPath returns all steps, and where the one is that the path names.
+func (v *visitor) stepOfPath() (all []hiring.Step, n int, err error) {
+	if all, err = v.steps(); err != nil {
+		return nil, 0, err
+	}
+	if n = stepAt(all, v.PathValue("step")); n < 0 {
+		return nil, 0, errNotFound
+	}
+	return all, n, nil
+}
+
+// stepAt returns where a step is; -1: it is not among them.
+func stepAt(all []hiring.Step, id string) int {
+	return slices.IndexFunc(all, func(s hiring.Step) bool { return s.ID == id })
 }
 
 // setHelper attaches a helper to a step, or changes it. Without any integration it exports to all that are configured.
