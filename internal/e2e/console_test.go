@@ -80,6 +80,10 @@ func TestConsoleInABrowser(t *testing.T) {
 		c.awaitText(export, "It is being delivered again.")
 		c.eventually(export, func() bool { return len(c.texts(".way li")) == 3 })
 	})
+	c.task(export, 1, func() {
+		c.click(`form[action$="/body"] button`)
+		c.awaitText(export+"/body", "Its body")
+	})
 	c.task(hris, 1, func() {
 		c.click(`form[action$="/test"] button`)
 		c.awaitText(hris, "What came of the test export")

@@ -74,6 +74,7 @@ var routes = []route{
 	{"GET /{$}", 0, attention},
 	{"GET /exports", 0, listExports},
 	{"GET /exports/{tenant}/{uuid}", 0, showExport},
+	{"POST /exports/{tenant}/{uuid}/body", reads, showBody},
 	{"POST /exports/{tenant}/{uuid}/redeliver", redelivers, actOnExport("redeliver")},
 	{"POST /exports/{tenant}/{uuid}/release", operates, actOnExport("release")},
 	{"POST /exports/{tenant}/{uuid}/erase", operates, actOnExport("erase")},

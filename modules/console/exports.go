@@ -30,6 +30,7 @@ type export struct {
 	Findings    json.RawMessage `json:"findings"`
 	Deliveries  []delivery      `json:"deliveries"`
 	Documents   []document      `json:"documents"`
+	URLsTill    time.Time       `json:"documentsTill"` // when the URLs of its documents end
 	Audit       []entry         `json:"audit"`
 }
 
@@ -43,15 +44,6 @@ type delivery struct {
 	UpdatedAt   time.Time `json:"updatedAt"`
 	NextAt      time.Time `json:"nextAt"`
 	History     []attempt `json:"history"`
-}
-
-type attempt struct {
-	Number     int       `json:"number"`
-	StartedAt  time.Time `json:"startedAt"`
-	DurationMs float64   `json:"durationMs"`
-	Status     int       `json:"status"`
-	Error      string    `json:"error"`
-	Answer     string    `json:"answer"`
 }
 
 type document struct {
@@ -74,15 +66,6 @@ func (e *export) Attempts() (n int) {
 		n += d.Attempts
 	}
 	return n
-}
-
-// Head is the beginning of an answer: what a person needs to recognise it.
-func (a attempt) Head() string {
-	const most = 500
-	if runes := []rune(a.Answer); len(runes) > most {
-		return string(runes[:most]) + "…"
-	}
-	return a.Answer
 }
 
 // filters are the query parameters of the list that the management API knows as well.
@@ -180,34 +163,4 @@ func (v *visitor) seek(tenant, uuid string) (string, error) {
 		}
 	}
 	return "", nil
-}
-
-// showExport shows an export with all that is known of its way.
-func showExport(v *visitor) error {
-	var e export
-	if err := v.get(at("tenants", v.PathValue("tenant"), "exports", v.PathValue("uuid")), nil, &e); err != nil {
-		return err
-	}
-	return v.page(http.StatusOK, "export", "Export", &e)
-}
-
-// actOnExport redelivers, releases or erases an export.
-func actOnExport(action string) handler {
-	return func(v *visitor) error {
-		var body any
-		if to := v.PostFormValue("integration"); action == "redeliver" && to != "" {
-			body = map[string][]string{"integrations": {to}}
-		}
-		if action == "erase" {
-			if v.PostFormValue("sure") != "yes" {
-				return &failure{status: http.StatusBadRequest, Text: "NotSure"}
-			}
-			body = map[string]bool{"cancel": true}
-		}
-		tenant, uuid := v.PathValue("tenant"), v.PathValue("uuid")
-		if err := v.post(at("tenants", tenant, "exports", uuid, action), body, nil); err != nil {
-			return err
-		}
-		return v.redirect("/exports/" + url.PathEscape(tenant) + "/" + url.PathEscape(uuid) + "?done=" + action)
-	}
 }

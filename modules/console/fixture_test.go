@@ -28,6 +28,9 @@ const (
 	here = "https://gate.example/console"
 )
 
+// hidden is in the body of each export.
+const hidden = "Zoë, known to nobody"
+
 // bench is a console over the management API of a gateway whose Temporal is away.
 type bench struct {
 	*gatewaytest.Bench
@@ -99,7 +102,8 @@ func (b *bench) see(who, path string, status int) string {
 // export puts an export of a tenant into the store, with a delivery of an outcome.
 func (b *bench) export(tenant, key string, outcome hiring.Outcome, change ...func(*hiring.Export)) {
 	b.t.Helper()
-	e := inbox.NewExport(tenant, key, []byte(`{"candidate":{}}`+key), b.Clock.Now())
+	body := fmt.Sprintf(`{"candidate":{},"zoe@example.com":%q,"key":%q}`, hidden, key)
+	e := inbox.NewExport(tenant, key, []byte(body), b.Clock.Now())
 	for _, fn := range change {
 		fn(e)
 	}
@@ -128,8 +132,14 @@ func (b *bench) attempt(e *hiring.Export, outcome hiring.Outcome, status int) {
 		if err := tx.UpsertDelivery(d); err != nil {
 			return err
 		}
+		failure := ""
+		if status >= 300 {
+			failure = "answered with a status that does not mean received"
+		}
 		return tx.InsertAttempt(&hiring.Attempt{DeliveryID: d.ID, StartedAt: b.Clock.Now(), Duration: time.Millisecond,
-			Status: status, Answer: []byte("<script>alert(1)</script>")})
+			Status: status, Error: failure, Answer: []byte("<script>alert(1)</script>"),
+			Header:  []byte("X-Html: <script>\nX-Key: <img>\n"),
+			Address: "192.0.2.1:443", Phases: hiring.Phases{DNS: time.Microsecond, FirstByte: time.Microsecond}})
 	})
 }
 

@@ -138,6 +138,28 @@ func (view) Percent(r rates) string {
 // Next is a number that people count from one.
 func (view) Next(n int) int { return n + 1 }
 
+// Many is a number of things, in the words for none, for one or for many of them.
+func (p view) Many(key string, n int) (string, error) {
+	switch n {
+	case 0:
+		return p.T(key + "None")
+	case 1:
+		return p.T(key + "One")
+	}
+	return p.T(key+"Many", "n", n)
+}
+
+// Ms is a time in milliseconds, in a unit that people read.
+func (view) Ms(ms float64) string {
+	if ms < 10 {
+		return fmt.Sprintf("%.2g ms", ms)
+	}
+	return Span(time.Duration(ms * float64(time.Millisecond)))
+}
+
+// Left reports whether a time is still to come.
+func (p view) Left(t time.Time) bool { return t.After(p.Now) }
+
 // Once is a value for a form that must not do its work twice.
 func (view) Once() string { return rand.Text() }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/store/storetest"
 	"github.com/hiregate/hiregate/internal/vault"
+	"github.com/hiregate/hiregate/schemas"
 )
 
 // Who may work with exports may see what is in one. That is in the audit and in the log, and the body is in neither.
@@ -44,7 +45,14 @@ func TestTheBodyOfAnExport(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, body+"\n", out)
 
+		structure := acme + "/exports/u-1/structure"
+		parts := parsed[struct{ Parts []schemas.Part }](b, viewer.must(http.StatusOK, http.MethodGet, structure, "")).Parts
+		require.Equal(t, []schemas.Part{{Path: "", Type: "object", Length: 1},
+			{Path: "candidate", Type: "object", Length: 1}, {Path: "candidate/name", Type: "string", Length: 7}}, parts)
+		keyed.as(keyed.key("k-3", "globex", hiring.Admin)).must(http.StatusNotFound, http.MethodGet, structure, "")
+
 		operator.must(http.StatusOK, http.MethodPost, acme+"/exports/u-1/erase", `{"cancel":true}`)
+		require.Contains(t, viewer.refused(http.StatusGone, http.MethodGet, structure, ""), "erased")
 		require.Contains(t, operator.refused(http.StatusGone, http.MethodPost, show, ""), "erased")
 		require.Len(t, viewer.entries("action=show-body"), 2, "nothing was shown, and nothing is noted")
 		_, _, err = b.cli("export", "show", "acme/u-1", "--body")
@@ -71,6 +79,8 @@ func TestTheBodyOfASealedExport(t *testing.T) {
 	require.True(t, b.Runtime.Store().Sealing())
 	require.Equal(t, body,
 		parsed[struct{ Body string }](b, b.must(http.StatusOK, http.MethodPost, acme+"/exports/u-1/body", "")).Body)
+	require.Len(t, parsed[struct{ Parts []schemas.Part }](b,
+		b.must(http.StatusOK, http.MethodGet, acme+"/exports/u-1/structure", "")).Parts, 2)
 }
 
 func TestExportsWithLostDocumentsAreListed(t *testing.T) {

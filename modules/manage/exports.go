@@ -57,6 +57,8 @@ type exportDetail struct {
 	WorkflowURL string           `json:"workflowUrl,omitempty"` // in Temporal's UI, where its address is configured
 	Deliveries  []deliveryDetail `json:"deliveries"`
 	Documents   []document       `json:"documents"` // none before their fetching began
+	// DocumentsTill is when the URLs of the documents end, as they came with the export.
+	DocumentsTill time.Time `json:"documentsTill"`
 	// Audit is who did what to it, the newest first; at most the last 50.
 	Audit []hiring.AuditEntry `json:"audit"`
 }
@@ -67,16 +69,17 @@ type deliveryDetail struct {
 }
 
 type attempt struct {
-	Number     int       `json:"number"`
-	StartedAt  time.Time `json:"startedAt"`
-	DurationMs float64   `json:"durationMs"`
-	Status     int       `json:"status,omitzero"` // absent: no answer came
-	Error      string    `json:"error,omitempty"`
-	Answer     string    `json:"answer"`            // the head of what the partner answered, at most 64 KiB
-	Header     string    `json:"header,omitempty"`  // of the answer, a line each, at most 8 KiB and without Set-Cookie
-	Address    string    `json:"address,omitempty"` // that it was sent to
-	Phases     phases    `json:"phases"`
-	Manual     bool      `json:"manual"` // somebody asked for it
+	Number     int          `json:"number"`
+	StartedAt  time.Time    `json:"startedAt"`
+	DurationMs float64      `json:"durationMs"`
+	Status     int          `json:"status,omitzero"` // absent: no answer came
+	Class      hiring.Class `json:"class,omitempty"` // what the status says; absent: no answer came
+	Error      string       `json:"error,omitempty"`
+	Answer     string       `json:"answer"`            // the head of what the partner answered, at most 64 KiB
+	Header     string       `json:"header,omitempty"`  // of the answer, a line each, at most 8 KiB and without Set-Cookie
+	Address    string       `json:"address,omitempty"` // that it was sent to
+	Phases     phases       `json:"phases"`
+	Manual     bool         `json:"manual"` // somebody asked for it
 }
 
 // phases are parts of an attempt; those that it did not come to, or that an open connection spared it, are left out.
@@ -137,6 +140,23 @@ func deliveryOf(d *hiring.Delivery) delivery {
 	}
 }
 
+func attemptOf(a hiring.Attempt) attempt {
+	shown := attempt{
+		Number: a.Number, StartedAt: a.StartedAt, DurationMs: milliseconds(a.Duration), Status: a.Status,
+		Error: a.Error, Answer: text(a.Answer), Header: text(a.Header), Address: a.Address, Manual: a.Manual,
+		Phases: phases{DNS: milliseconds(a.Phases.DNS), Connect: milliseconds(a.Phases.Connect),
+			TLS: milliseconds(a.Phases.TLS), FirstByte: milliseconds(a.Phases.FirstByte)},
+	}
+	switch {
+	case a.Status == 0:
+	case a.Error == "":
+		shown.Class = hiring.ClassDelivered
+	default:
+		shown.Class = hiring.FaultOf(a.Status)
+	}
+	return shown
+}
+
 // waitingOf is deliveryOf for a delivery that says what it waits for, if it is not final.
 func waitingOf(e *hiring.Export, d *hiring.Delivery, waits *export.Waits) delivery {
 	shown := deliveryOf(d)
@@ -182,7 +202,8 @@ func findExport(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	detail := exportDetail{exportItem: r.itemOf(e), Deliveries: []deliveryDetail{}, Documents: []document{}}
+	detail := exportDetail{exportItem: r.itemOf(e), Deliveries: []deliveryDetail{}, Documents: []document{},
+		DocumentsTill: e.DocumentsTill}
 	if at := r.gateway.Config.Workflows; at != "" && !e.DispatchedAt.IsZero() {
 		detail.WorkflowURL = at + url.PathEscape(e.WorkflowID)
 	}
@@ -193,13 +214,7 @@ func findExport(r *request) (any, error) {
 		}
 		one := deliveryDetail{delivery: waitingOf(e, d, waits), History: []attempt{}}
 		for _, a := range attempts {
-			one.History = append(one.History, attempt{
-				Number: a.Number, StartedAt: a.StartedAt, DurationMs: float64(a.Duration.Microseconds()) / 1000, Status: a.Status,
-				Error:  a.Error,
-				Answer: text(a.Answer), Header: text(a.Header), Address: a.Address, Manual: a.Manual,
-				Phases: phases{DNS: milliseconds(a.Phases.DNS), Connect: milliseconds(a.Phases.Connect),
-					TLS: milliseconds(a.Phases.TLS), FirstByte: milliseconds(a.Phases.FirstByte)},
-			})
+			one.History = append(one.History, attemptOf(a))
 		}
 		detail.Deliveries = append(detail.Deliveries, one)
 	}

@@ -69,6 +69,8 @@ func actions() []route {
 
 		{method: post, path: anExport + "/body", role: hiring.Operator, action: "show-body", status: ok, scope: removed,
 			serve: showBody, bodiless: true, personal: true},
+		{method: get, path: anExport + "/structure", role: hiring.Viewer, status: ok, scope: removed,
+			serve: showStructure},
 		{method: post, path: anExport + "/redeliver", role: hiring.Operator, action: "redeliver",
 			status: accepted, serve: redeliver, repeat: redelivered},
 		{method: post, path: inTenant + "/redeliveries", role: hiring.Operator, action: "redeliver",

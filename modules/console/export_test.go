@@ -1,0 +1,55 @@
+package console
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+)
+
+// An attempt is shown with all that is known of it. The body is only shown to those who may see it, by a POST that is
+// in the audit; the others see what it is made of.
+func TestExportPage(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.export("acme", uuid(1), hiring.Failed)
+	export := "/exports/acme/" + uuid(1)
+	for _, who := range []string{ops, viewer, operator} {
+		text := b.see(who, export, http.StatusOK)
+		for _, want := range []string{"attempt 1, 1 ms, automatic", "500 the partner&#39;s fault", "/candidate", "object",
+			"/v1/tenants/acme/exports/" + uuid(1), "$HIREGATE_API_KEY"} {
+			require.Contains(t, text, want, who)
+		}
+		require.NotContains(t, text, hidden)
+		require.NotContains(t, text, "zoe@", "a name that the schema does not have")
+	}
+	require.NotContains(t, b.see(viewer, export, http.StatusOK), "Show the body")
+	require.NotContains(t, b.see(viewer, export, http.StatusOK), `/redeliver"`)
+	require.Equal(t, http.StatusForbidden, b.send(viewer, http.MethodPost, export+"/body", nil).Code)
+	require.Equal(t, http.StatusNotFound, b.send(recruiter, http.MethodPost, export+"/body", nil).Code)
+	require.NotContains(t, b.see(ops, "/audit", http.StatusOK), "show-body")
+
+	require.Contains(t, b.see(operator, export, http.StatusOK), "Show the body")
+	w := b.send(operator, http.MethodPost, export+"/body", nil)
+	require.Equal(t, http.StatusOK, w.Code, w.Body)
+	require.Equal(t, "no-store", w.Header().Get("Cache-Control"))
+	require.Contains(t, w.Body.String(), hidden)
+	require.Contains(t, b.see(ops, "/audit", http.StatusOK), "show-body")
+
+	w = b.send(ops, http.MethodPost, export+"/erase", map[string][]string{"sure": {"yes"}})
+	require.Equal(t, http.StatusSeeOther, w.Code, w.Body)
+	require.NotContains(t, b.see(ops, export, http.StatusOK), "Show the body")
+	require.Equal(t, http.StatusGone, b.send(ops, http.MethodPost, export+"/body", nil).Code)
+}
+
+func TestTimeline(t *testing.T) {
+	t.Parallel()
+	a := attempt{DurationMs: 100}
+	require.Empty(t, a.Timeline(), "an attempt that came to nothing")
+	a.Phases.DNS, a.Phases.FirstByte = 25, 50
+	require.Equal(t, []phase{{"dns", 25, 0, 25}, {"first_byte", 50, 25, 50}, {"rest", 25, 75, 25}}, a.Timeline())
+	a.DurationMs = 50 // a clock that went back
+	require.Equal(t, 100.0, a.Timeline()[1].X+a.Timeline()[1].Width)
+}

@@ -1,0 +1,121 @@
+package schemas
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"unicode/utf8"
+)
+
+// MaxParts is how many parts of a body Structure returns at most.
+const MaxParts = 1000
+
+// Part is one part of a body: what kind of thing it is and how long, never what it says.
+type Part struct {
+	// Path leads to it: names and positions from 0, separated by slashes; empty: the whole body. A name that the schema
+	// does not have may say something about a candidate, and is shown by its length: "(name of 12 characters)".
+	Path string `json:"path"`
+	Type string `json:"type"` // object, array, string, number, boolean or null
+	// Length is how many members an object has, items an array, characters a string.
+	Length int `json:"length,omitzero"`
+}
+
+// Structure returns the parts of a body, members in the order of their names, and reports whether there are more than
+// MaxParts.
+func Structure(body []byte) (parts []Part, more bool, err error) {
+	d := json.NewDecoder(bytes.NewReader(body))
+	d.UseNumber() // a float64 can't hold each number
+	var whole any
+	if err := d.Decode(&whole); err != nil {
+		return nil, false, fmt.Errorf("reading the structure of a body: %w", err)
+	}
+	o := outline{}
+	o.add("", whole)
+	return o.parts, o.more, nil
+}
+
+// outline collects the parts of a body.
+type outline struct {
+	parts []Part
+	more  bool
+}
+
+func (o *outline) add(path string, value any) {
+	if len(o.parts) == MaxParts {
+		o.more = true
+		return
+	}
+	part := Part{Path: path, Type: kind(value)}
+	at := len(o.parts)
+	o.parts = append(o.parts, part)
+	within := path
+	if path != "" {
+		within += "/"
+	}
+	switch v := value.(type) {
+	case string:
+		part.Type, part.Length = "string", utf8.RuneCountInString(v)
+	case []any:
+		part.Length = len(v)
+		for n, item := range v {
+			if o.more {
+				break
+			}
+			o.add(within+strconv.Itoa(n), item)
+		}
+	case map[string]any:
+		part.Length = len(v)
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			if o.more {
+				break
+			}
+			o.add(within+shownName(name), v[name])
+		}
+	}
+	o.parts[at] = part
+}
+
+// shownName is a name as a path shows it.
+func shownName(name string) string {
+	if names()[name] {
+		return name
+	}
+	if n := utf8.RuneCountInString(name); n != 1 {
+		return fmt.Sprintf("(name of %d characters)", n)
+	}
+	return "(name of 1 character)"
+}
+
+// names are those that the schema of an export has.
+var names = sync.OnceValue(func() map[string]bool {
+	var schema any
+	if err := json.NewDecoder(strings.NewReader(exportSchema)).Decode(&schema); err != nil {
+		panic(err) // it is a part of the program
+	}
+	all := map[string]bool{}
+	var collect func(any)
+	collect = func(node any) {
+		switch n := node.(type) {
+		case []any:
+			for _, one := range n {
+				collect(one)
+			}
+		case map[string]any:
+			if properties, ok := n["properties"].(map[string]any); ok {
+				for name := range properties {
+					all[name] = true
+				}
+			}
+			for _, one := range n {
+				collect(one)
+			}
+		}
+	}
+	collect(schema)
+	return all
+})

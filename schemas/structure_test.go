@@ -1,0 +1,54 @@
+package schemas
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A structure has types and lengths, and neither values nor names that the schema does not have.
+func TestStructure(t *testing.T) {
+	t.Parallel()
+	parts, more, err := Structure([]byte(`{"candidate":{"person":{"name":{"given":"Zoë"}},"zoe@example.com":1e400,
+		"<script>":[true,null]},"x":""}`))
+	require.NoError(t, err)
+	require.False(t, more)
+	require.Equal(t, []Part{
+		{"", "object", 2},
+		{"candidate", "object", 3},
+		{"candidate/(name of 8 characters)", "array", 2},
+		{"candidate/(name of 8 characters)/0", "boolean", 0},
+		{"candidate/(name of 8 characters)/1", "null", 0},
+		{"candidate/person", "object", 1},
+		{"candidate/person/name", "object", 1},
+		{"candidate/person/name/given", "string", 3},
+		{"candidate/(name of 15 characters)", "number", 0},
+		{"(name of 1 character)", "string", 0},
+	}, parts)
+}
+
+func TestStructureIsBounded(t *testing.T) {
+	t.Parallel()
+	for _, body := range []string{
+		"[" + strings.Repeat("0,", 5000) + "0]", "[" + strings.Repeat("[0],", 5000) + "0]",
+		strings.Repeat("[", 2000) + strings.Repeat("]", 2000),
+	} {
+		parts, more, err := Structure([]byte(body))
+		require.NoError(t, err)
+		require.True(t, more)
+		require.Len(t, parts, MaxParts)
+	}
+	exact := fmt.Sprintf("[%s0]", strings.Repeat("0,", MaxParts-2))
+	parts, more, err := Structure([]byte(exact))
+	require.NoError(t, err)
+	require.False(t, more)
+	require.Len(t, parts, MaxParts)
+}
+
+func TestStructureOfNoJSON(t *testing.T) {
+	t.Parallel()
+	_, _, err := Structure([]byte(`{"candidate":`))
+	require.Error(t, err)
+}
