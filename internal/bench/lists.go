@@ -29,9 +29,11 @@ var theLists = []struct {
 	{"an hour", store.ExportFilter{Tenant: "t-3", Since: benchStart.Add(time.Hour), Until: benchStart.Add(2 * time.Hour)}},
 }
 
-var benchStart = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+// benchStart is when the first export came: a million of them, one a second, end today.
+var benchStart = time.Now().UTC().Truncate(time.Second).Add(-1_000_000 * time.Second)
 
 const (
+	filledTenants = 10
 	fillBatch   = 1000
 	readsOfList = 200
 )
@@ -77,7 +79,7 @@ func fill(ctx context.Context, db *store.DB, from int) error {
 		for n := from; n < from+fillBatch; n++ {
 			at := benchStart.Add(time.Duration(n) * time.Second)
 			id := at.UnixMicro() << 10
-			tenant, key := fmt.Sprint("t-", n%10), fmt.Sprint("u-", n)
+			tenant, key := fmt.Sprint("t-", n%filledTenants), fmt.Sprint("u-", n)
 			e := &hiring.Export{ID: id, Tenant: tenant, Key: key, Keyed: true, Origin: hiring.Received,
 				SHA256:      sha256.Sum256([]byte(key)),
 				CandidateID: fmt.Sprint("c-", n/10%1000), Receipt: hiring.NewReceipt(id), ReceivedAt: at, DocumentsTill: at,

@@ -38,7 +38,8 @@ func main() {
 	flag.IntVar(&b.rounds, "rounds", 48, "how often each server that acknowledges is loaded, half a second each, in "+
 		"turn; the median counts")
 	flag.IntVar(&b.exports, "exports", 1500, "how many exports go end to end")
-	flag.IntVar(&b.listed, "listed", 1_000_000, "over how many exports the lists are measured, beside 10,000")
+	flag.IntVar(&b.listed, "listed", 1_000_000, "over how many exports the lists are measured, beside 10,000, "+
+		"and the console")
 	flag.StringVar(&b.temporal, "temporal-dev", os.Getenv("TEMPORAL_DEV_BIN"), "the temporal-dev binary")
 	flag.StringVar(&b.binary, "hiregate", "bin/hiregate", "the gateway's binary")
 	flag.BoolVar(&b.acks, "acks", false, "measure the acknowledgements alone")
@@ -48,7 +49,7 @@ func main() {
 		"measure nothing but how much a tenant with slow partners delays another one")
 	flag.BoolVar(&b.onPostgres, "postgres", false, "measure a scenario on PostgreSQL")
 	flag.StringVar(&b.only, "scenario", "", "measure nothing but how exports leave: burst, documents, sustained, "+
-		"low, hang, backlog or costs")
+		"low, hang, backlog, costs or health; or the pages of the console")
 	flag.IntVar(&b.burstSize, "burst", 20_000, "how many exports are a burst; a quarter of it with documents")
 	flag.DurationVar(&b.sustain, "sustain", 5*time.Minute, "how long exports are sent in the scenario sustained")
 	flag.IntVar(&b.waiting, "waiting", 100_000, "how many exports wait in the scenario backlog")

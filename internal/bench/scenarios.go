@@ -32,6 +32,7 @@ var scenarios = map[string]func(b *bench, body, full []byte) error{
 	"hang":      func(b *bench, body, _ []byte) error { return b.hang(body) },
 	"costs":     func(b *bench, body, _ []byte) error { return b.costs(body) },
 	"backlog":   func(b *bench, body, _ []byte) error { return b.backlog(body) },
+	"console":   func(b *bench, _, _ []byte) error { return b.console() },
 	"health": func(b *bench, body, _ []byte) error {
 		return cmp.Or(b.health(), b.burst("one tenant", flowOptions{tenants: 1}, body))
 	},

@@ -30,6 +30,7 @@ type options struct {
 	binary       string // default: the gateway's
 	site         string // the handler of all that is not for the management API
 	postgres     bool   // on a new database in PostgreSQL; default: SQLite in the server's folder
+	filled       string // address of a database that is there already
 	temporal     string // default: nobody answers there
 	partner      string // host:port to deliver to; empty: nobody
 	global       string // further global options
@@ -46,9 +47,11 @@ func (b *bench) serve(o options) (*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	database, err := b.database(o.postgres, folder)
-	if err != nil {
-		return nil, err
+	database := o.filled
+	if database == "" {
+		if database, err = b.database(o.postgres, folder); err != nil {
+			return nil, err
+		}
 	}
 	integration := ""
 	if o.partner != "" {

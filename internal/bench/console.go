@@ -1,0 +1,168 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"html"
+	"io"
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/hiregate/hiregate/internal/store"
+)
+
+const consoleSite = signinSite + `
+	handle_path /console* {
+		console {
+			key {env.HIREGATE_SIGNIN_KEY}
+			roles {
+				administrator email ops@example.com
+			}
+		}
+	}`
+
+// consolePages are the pages that are measured, below the console's address.
+var consolePages = map[string]string{
+	"start":               "",
+	"exports":             "/exports",
+	"exports of a tenant": "/exports?tenant=t-3",
+	"failed":              "/exports?tenant=t-3&outcome=failed",
+	"undelivered":         "/exports?undelivered=true",
+	"lost documents":      "/exports?lostDocuments=true",
+	"one export":          "/exports/t-3/u-3",
+	"tenant":              "/tenants/t-3",
+	"integration":         "/tenants/t-3/integrations/hris",
+	"redeliveries":        "/redeliveries",
+	"audit":               "/audit",
+}
+
+// readsOfPage is how often each page is got.
+const readsOfPage = 50
+
+// console measures the pages of the console over a million exports, as an administrator's browser gets them.
+func (b *bench) console() error {
+	filled, err := b.database(b.onPostgres, b.dir)
+	if err != nil {
+		return err
+	}
+	if err := b.fillTo(filled, b.listed); err != nil {
+		return err
+	}
+	var tenants strings.Builder
+	for n := range filledTenants {
+		fmt.Fprintf(&tenants, "tenant t-%d {\nsecret %s\n%s}\n", n, secret, integrationTo("hris", "127.0.0.1:1/t-"+fmt.Sprint(n), ""))
+	}
+	s, err := b.serve(options{site: consoleSite, filled: filled, others: tenants.String()})
+	if err != nil {
+		return err
+	}
+	defer s.stop()
+	const email, password = "ops@example.com", "correct horse"
+	if err := (managed{"http://" + s.address + "/manage/v1"}).post(resource{"/users",
+		object{"email": email, "emailVerified": true, "password": password}}); err != nil {
+		return err
+	}
+	operator, err := enterConsole("http://"+s.address+"/console", email, password)
+	if err != nil {
+		return err
+	}
+	for name, path := range consolePages {
+		took := make([]time.Duration, readsOfPage)
+		for n := range took {
+			began := time.Now()
+			if _, err := get(operator, "http://"+s.address+"/console"+path); err != nil {
+				return err
+			}
+			took[n] = time.Since(began)
+		}
+		r := resultOf(took, 0, 0)
+		if err := report("console, "+name, struct {
+			Exports int     `json:"exports"`
+			P50     float64 `json:"p50Seconds"`
+			P99     float64 `json:"p99Seconds"`
+		}{b.listed, r.P50.Seconds(), r.P99.Seconds()}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fillTo fills a database with so many exports.
+func (b *bench) fillTo(address string, size int) error {
+	ctx := context.Background()
+	db, err := store.Open(ctx, address, store.Options{})
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	for n := 0; n < size; n += fillBatch {
+		if err := fill(ctx, db, n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// trusting keeps Secure cookies for http on this machine, as browsers do for localhost.
+type trusting struct{ http.CookieJar }
+
+func (j trusting) SetCookies(u *url.URL, cookies []*http.Cookie) {
+	for _, c := range cookies {
+		c.Secure = false
+	}
+	j.CookieJar.SetCookies(u, cookies)
+}
+
+var signInForm = regexp.MustCompile(`<form method="post" action="([^"]+)"`)
+
+// enterConsole signs somebody in to the console at an address.
+func enterConsole(address, email, password string) (*http.Client, error) {
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		return nil, err
+	}
+	client := &http.Client{Jar: trusting{jar}}
+	page, err := get(client, address)
+	if err != nil {
+		return nil, err
+	}
+	action, request := signInForm.FindStringSubmatch(page), hidden.FindStringSubmatch(page)
+	if action == nil || request == nil {
+		return nil, fmt.Errorf("the console does not lead to a sign-in page: %.300s", page)
+	}
+	to, err := url.Parse(address)
+	if err == nil {
+		to, err = to.Parse(html.UnescapeString(action[1]))
+	}
+	if err != nil {
+		return nil, err
+	}
+	answer, err := client.PostForm(to.String(), url.Values{"request": {html.UnescapeString(request[1])}, "email": {email},
+		"password": {password}, "action": {"sign-in"}})
+	if err != nil {
+		return nil, err
+	}
+	defer answer.Body.Close()
+	if at := answer.Request.URL.String(); answer.StatusCode != http.StatusOK || !strings.HasPrefix(at, address) {
+		return nil, fmt.Errorf("signing in to the console led to %s, status %d", at, answer.StatusCode)
+	}
+	return client, nil
+}
+
+// get is the text at an address that answers 200.
+func get(client *http.Client, address string) (string, error) {
+	answer, err := client.Get(address)
+	if err != nil {
+		return "", err
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err == nil && answer.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%s: status %d", address, answer.StatusCode)
+	}
+	return string(text), err
+}
