@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/hiregate/hiregate/internal/hiring"
@@ -75,10 +76,12 @@ func (b *bench) lists(postgres bool) (all []listed, err error) {
 // fill adds a batch of exports with a delivery each: of ten tenants, a thousand candidates each, one delivery in a
 // thousand failed, one export a second.
 func fill(ctx context.Context, db *store.DB, from int) error {
-	return db.Write(ctx, func(tx *store.Tx) error {
+	ids := make([]int64, 0, fillBatch)
+	err := db.Write(ctx, func(tx *store.Tx) error {
 		for n := from; n < from+fillBatch; n++ {
 			at := benchStart.Add(time.Duration(n) * time.Second)
 			id := at.UnixMicro() << 10
+			ids = append(ids, id)
 			tenant, key := fmt.Sprint("t-", n%filledTenants), fmt.Sprint("u-", n)
 			e := &hiring.Export{ID: id, Tenant: tenant, Key: key, Keyed: true, Origin: hiring.Received,
 				SHA256:      sha256.Sum256([]byte(key)),
@@ -102,6 +105,12 @@ func fill(ctx context.Context, db *store.DB, from int) error {
 		}
 		return nil
 	})
+	for few := range slices.Chunk(ids, store.MaxPage) {
+		if err == nil {
+			err = db.Write(ctx, func(tx *store.Tx) error { return tx.SettleExports(few) })
+		}
+	}
+	return err
 }
 
 func measureList(ctx context.Context, db *store.DB, f store.ExportFilter, size int) (p [2]time.Duration, err error) {

@@ -31,6 +31,7 @@ CREATE UNIQUE INDEX exports_by_key ON exports (tenant, key);
 CREATE INDEX exports_by_tenant ON exports (tenant, id);
 CREATE INDEX exports_by_candidate ON exports (tenant, candidate_id, id);
 CREATE INDEX exports_quarantined ON exports (tenant, id) WHERE quarantined;
+CREATE INDEX exports_quarantined_of_all ON exports (id) WHERE quarantined;
 CREATE INDEX exports_unsettled ON exports (tenant, id) WHERE unsettled;
 CREATE INDEX exports_unsettled_of_all ON exports (id) WHERE unsettled;
 CREATE INDEX exports_undispatched ON exports (dispatch_after) WHERE dispatched_at IS NULL AND fault = '';
