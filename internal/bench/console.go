@@ -54,7 +54,8 @@ func (b *bench) console() error {
 	}
 	var tenants strings.Builder
 	for n := range filledTenants {
-		fmt.Fprintf(&tenants, "tenant t-%d {\nsecret %s\n%s}\n", n, secret, integrationTo("hris", "127.0.0.1:1/t-"+fmt.Sprint(n), ""))
+		fmt.Fprintf(&tenants, "tenant t-%d {\nsecret %s\n%s}\n", n, secret,
+			integrationTo("hris", fmt.Sprint("127.0.0.1:1/t-", n), ""))
 	}
 	s, err := b.serve(options{site: consoleSite, filled: filled, others: tenants.String()})
 	if err != nil {

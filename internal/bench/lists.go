@@ -35,8 +35,8 @@ var benchStart = time.Now().UTC().Truncate(time.Second).Add(-1_000_000 * time.Se
 
 const (
 	filledTenants = 10
-	fillBatch   = 1000
-	readsOfList = 200
+	fillBatch     = 1000
+	readsOfList   = 200
 )
 
 // lists fills a database up to each of two sizes, and reads pages at each: first ones, and ones from the middle.

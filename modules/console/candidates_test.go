@@ -239,9 +239,9 @@ func TestLooksAtCandidatesAreLogged(t *testing.T) {
 	b.send(ops, http.MethodPost, "/candidates", url.Values{"tenant": {"acme"}, "sought": {"xZoë@example.org"}})
 	b.see(ops, "/candidates?tenant=acme", http.StatusOK)
 	read := map[string]int{}
-	for _, entry := range b.Logged.FilterMessage("an API key read personal data").All() {
+	for _, entry := range b.Logged.FilterMessage("personal data was read").All() {
 		fields := entry.ContextMap()
-		require.Equal(t, "console:sub-of-"+ops, fields["key"])
+		require.Equal(t, "console:sub-of-"+ops, fields["actor"])
 		read[fmt.Sprint(fields["kind"], " ", fields["id"])]++
 	}
 	require.Equal(t, 1, read["candidates c-1"])

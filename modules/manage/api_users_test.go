@@ -128,7 +128,7 @@ func TestAPIUsersTakeTheRoleAdmin(t *testing.T) {
 	for method, path := range map[string]string{http.MethodDelete: "", http.MethodPost: "/reset"} {
 		operator.refused(http.StatusForbidden, method, partners+"/"+made.ID+path, "")
 	}
-	logged := b.Logged.FilterField(zap.String("key", "admin")).All()
+	logged := b.Logged.FilterField(zap.String("actor", "admin")).All()
 	require.Len(t, logged, 1)
 	require.Equal(t, "POST /v1/tenants/{tenant}/api-users", logged[0].ContextMap()["request"])
 }

@@ -11,7 +11,7 @@ import (
 
 // report logs who did what to which resource, by ids alone. It logs and counts rejected keys.
 func (a *API) report(r *request, route route, good bool) {
-	fields := append([]zap.Field{zap.String("key", r.caller.id), zap.String("request", route.method+" "+route.path)},
+	fields := append([]zap.Field{zap.String("actor", r.caller.id), zap.String("request", route.method+" "+route.path)},
 		r.logged...)
 	switch {
 	case r.denied != "":
@@ -21,11 +21,11 @@ func (a *API) report(r *request, route route, good bool) {
 		}
 	case r.again:
 	case good && route.personal:
-		a.log.Info("an API key read personal data", append(fields, r.target(route)...)...)
+		a.log.Info("personal data was read", append(fields, r.target(route)...)...)
 	case good && route.method != http.MethodGet:
-		a.log.Info("an API key changed something", append(fields, r.target(route)...)...)
+		a.log.Info("something was changed", append(fields, r.target(route)...)...)
 	case len(r.logged) > 0:
-		a.log.Info("an API key changed something before its request failed", append(fields, r.target(route)...)...)
+		a.log.Info("something was changed before the request failed", append(fields, r.target(route)...)...)
 	}
 }
 

@@ -46,8 +46,8 @@ func TestTheLogTellsWhoDidWhat(t *testing.T) {
 		for _, entry := range b.Logged.FilterMessage(message).All() {
 			require.Equal(t, zapcore.InfoLevel, entry.Level)
 			f := entry.ContextMap()
-			require.Equal(t, "k-1", f["key"])
-			delete(f, "key")
+			require.Equal(t, "k-1", f["actor"])
+			delete(f, "actor")
 			all = append(all, f)
 		}
 		return all
@@ -65,11 +65,11 @@ func TestTheLogTellsWhoDidWhat(t *testing.T) {
 			"kind": "documents", "id": "a-1/d-1"},
 		{"request": "POST /v1/tenants/{tenant}/exports/{uuid}/redeliver", "tenant": "acme", "kind": "exports", "id": "u-1"},
 		{"request": "POST /v1/tenants/{tenant}/exports/{uuid}/release", "tenant": "acme", "kind": "exports", "id": "u-2"},
-	}, told("an API key changed something"))
+	}, told("something was changed"))
 	require.Equal(t, []fields{
 		{"request": "GET /v1/tenants/{tenant}/candidates/{id}", "tenant": "acme", "kind": "candidates", "id": "c-1"},
 		{"request": "GET /v1/tenants/{tenant}/exports", "tenant": "acme", "kind": "exports", "id": ""},
-	}, told("an API key read personal data"))
+	}, told("personal data was read"))
 	for _, entry := range b.Logged.All() {
 		require.NotRegexp(t, "(?i)zo[eë]", fmt.Sprint(entry.Message, entry.ContextMap()))
 	}
@@ -120,9 +120,9 @@ func TestRefusedKeysAreToldAndCounted(t *testing.T) {
 	}
 	told := b.Logged.FilterMessageSnippet("an API key was refused").FilterLevelExact(zapcore.WarnLevel)
 	require.Equal(t, 10, told.FilterMessageSnippet("unknown").Len(), "whoever has no key fills the log")
-	require.Equal(t, map[string]any{"key": "", "request": "GET /v1/tenants/{tenant}"}, told.All()[0].ContextMap())
-	require.Equal(t, 1, told.FilterMessageSnippet("revoked").FilterField(zap.String("key", "k-1")).Len())
-	require.Equal(t, 2, told.FilterField(zap.String("key", "k-2")).Len())
+	require.Equal(t, map[string]any{"actor": "", "request": "GET /v1/tenants/{tenant}"}, told.All()[0].ContextMap())
+	require.Equal(t, 1, told.FilterMessageSnippet("revoked").FilterField(zap.String("actor", "k-1")).Len())
+	require.Equal(t, 2, told.FilterField(zap.String("actor", "k-2")).Len())
 	require.Zero(t, told.FilterMessageSnippet("missing").Len())
 }
 
