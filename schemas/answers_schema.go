@@ -132,6 +132,12 @@ func fileSchema(q *hiring.Question) object {
 	}
 }
 
+// What the answers of an application that are not files may have, in bytes: one of them, and all together.
+const (
+	MaxText  = 1 << 20
+	MaxTexts = 4 << 20
+)
+
 // FileLimit is how many decoded bytes the file that answers a question must have less than.
 func FileLimit(q *hiring.Question) int64 {
 	if q.ID == Resume {

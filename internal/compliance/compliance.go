@@ -6,6 +6,7 @@ import (
 	"embed"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -28,6 +29,25 @@ type Form struct {
 	Expires   string            `json:"expires"` // the last day, YYYY-MM-DD; empty: it does not
 	Text      []string          `json:"text"`    // paragraphs
 	Questions []hiring.Question `json:"questions"`
+}
+
+// Notice is what applicants are shown of a form before its questions (contract, "Compliance").
+type Notice struct {
+	Group   string   `json:"group"`
+	Title   string   `json:"title"`
+	Form    string   `json:"form"`
+	Source  string   `json:"source"`
+	Expires *string  `json:"expires"` // null: it does not
+	Text    []string `json:"text"`
+}
+
+// Notice returns what applicants are shown of a form before its questions.
+func (f *Form) Notice() Notice {
+	n := Notice{Group: f.Group, Title: f.Title, Form: f.Form, Source: f.Source, Text: f.Text}
+	if f.Expires != "" {
+		n.Expires = &f.Expires
+	}
+	return n
 }
 
 // Expired tells whether a form's last day is over.
@@ -65,11 +85,8 @@ func Find(group string) (*Form, bool) {
 func Ask(j *hiring.Job) []hiring.Question {
 	all := append([]hiring.Question{}, j.Questions...)
 	for _, group := range Groups {
-		for _, on := range j.ComplianceGroups {
-			if on == group {
-				all = append(all, forms()[group].Questions...)
-				break
-			}
+		if slices.Contains(j.ComplianceGroups, group) {
+			all = append(all, forms()[group].Questions...)
 		}
 	}
 	return all

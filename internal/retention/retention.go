@@ -63,16 +63,21 @@ func (r *Retention) Run(ctx context.Context) {
 				zap.Error(err))
 		}
 		if err := r.DeleteHours(ctx); err != nil && ctx.Err() == nil {
-			r.Log.Warn("old hours of integrations could not be deleted; it is tried again in an hour", zap.Error(err))
+			r.Log.Warn("old hourly counts could not be deleted; it is tried again in an hour", zap.Error(err))
 		}
 	}
 }
 
-// DeleteHours deletes the counts of attempts that are older than 90 days.
+// DeleteHours deletes the counts of attempts and of refused answers that are older than 90 days.
 func (r *Retention) DeleteHours(ctx context.Context) error {
 	for deleted := int64(1); deleted > 0; {
 		err := r.Store.Write(ctx, func(tx *store.Tx) (err error) {
-			deleted, err = tx.DeleteHours(r.Now().Add(-store.HealthKept))
+			before := r.Now().Add(-store.HealthKept)
+			deleted, err = tx.DeleteHours(before)
+			if err != nil || deleted > 0 {
+				return err
+			}
+			deleted, err = tx.DeleteRefusedAnswers(before)
 			return err
 		})
 		if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/hiregate/hiregate/internal/hiring"
 )
 
-// HealthKept is how long the hourly counts of attempts are kept.
+// HealthKept is how long the hourly counts of attempts and of refused answers are kept.
 const HealthKept = 90 * 24 * time.Hour
 
 // placeAndHour is an hour of an integration.

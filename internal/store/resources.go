@@ -100,8 +100,13 @@ func (tx *Tx) Job(tenant, boardCode string) (*hiring.Job, bool, error) {
 	return jobs.find(tx, tenant, boardCode)
 }
 
-// DeleteJob removes a job.
-func (tx *Tx) DeleteJob(j *hiring.Job) error { return jobs.delete(tx, j) }
+// DeleteJob removes a job, and what was counted of the answers for it.
+func (tx *Tx) DeleteJob(j *hiring.Job) error {
+	if err := jobs.delete(tx, j); err != nil {
+		return err
+	}
+	return tx.exec(`DELETE FROM answer_refusals WHERE tenant = $1 AND job = $2`, j.Tenant, j.BoardCode)
+}
 
 // Job reads a job by its job board code; ErrNotFound when there is none.
 func (db *DB) Job(ctx context.Context, tenant, boardCode string) (*hiring.Job, error) {

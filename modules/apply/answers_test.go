@@ -96,6 +96,7 @@ func TestEveryFormat(t *testing.T) {
 			{"firstName", "Ann"}}, []any{}},
 		"empty string": {[]answered{{"", "x"}}, []any{item("", schemas.Unasked)}},
 	} {
+		b.requireSameCheck("EVERY", c.answers, c.items)
 		for _, body := range inBothOrders(t, "EVERY", c.answers...) {
 			w := b.apply(body, me...)
 			if len(c.items) == 0 {

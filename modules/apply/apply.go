@@ -32,7 +32,8 @@ type API struct {
 	Address func(*http.Request) string
 	Log     *zap.Logger
 
-	mux *http.ServeMux
+	mux     *http.ServeMux
+	refused *refusedAnswers
 }
 
 // DefaultRate is how many requests a user may send, unless configured otherwise.
@@ -43,7 +44,7 @@ type handler func(http.ResponseWriter, *http.Request) error
 
 // New completes an API.
 func New(a API) *API {
-	a.mux = http.NewServeMux()
+	a.mux, a.refused = http.NewServeMux(), new(refusedAnswers)
 	a.handle(http.MethodPost, "/v2/authentication", a.authenticate)
 	a.handle(http.MethodPost, "/v2/application", a.forUsers(a.apply))
 	a.handle(http.MethodGet, "/v2/job/{code}/question", a.forUsers(a.questions))

@@ -1,13 +1,11 @@
 package apply
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"errors"
 	"io"
 	"strings"
-	"unicode"
 
 	"github.com/hiregate/hiregate/internal/documents"
 	"github.com/hiregate/hiregate/internal/hiring"
@@ -17,8 +15,6 @@ import (
 
 const (
 	maxName         = 4 * 255 // bytes of a name or a source of up to 255 characters
-	maxText         = 1 << 20 // bytes of an answer that is not a file,
-	maxTexts        = 4 << 20 // and of those of an application together
 	bufferedAnswer  = 8 << 10 // bytes of an answer that are buffered in memory,
 	bufferedAnswers = 1 << 18 // and of an application's answers together
 )
@@ -232,8 +228,8 @@ func (b *body) answered(id string) bool {
 
 // text buffers an answer that is not a file.
 func (b *body) text(r io.Reader) (content, error) {
-	c, err := b.buffer(io.LimitReader(r, maxText+1))
-	if err == nil && c.rest != nil && c.rest.Size() > maxText {
+	c, err := b.buffer(io.LimitReader(r, schemas.MaxText+1))
+	if err == nil && c.rest != nil && c.rest.Size() > schemas.MaxText {
 		return content{fault: schemas.TooLarge}, nil
 	}
 	return c, err
@@ -260,41 +256,13 @@ func (b *body) buffer(r io.Reader) (content, error) {
 	return content{rest: io.NewSectionReader(b.scratch, begin, n)}, err
 }
 
-// dataURL is the prefix of a data URL, which is not base64 alone.
-const dataURL = "data:"
-
-// skipSpace skips white space. over reports that there is nothing else.
-func skipSpace(in *bufio.Reader) (over bool, err error) {
-	for {
-		c, _, err := in.ReadRune()
-		if err != nil {
-			return errors.Is(err, io.EOF), unlessEOF(err)
-		}
-		if !unicode.IsSpace(c) {
-			return false, in.UnreadRune()
-		}
-	}
-}
-
-func unlessEOF(err error) error {
-	if errors.Is(err, io.EOF) {
-		return nil
-	}
-	return err
-}
-
 // file decodes a file into the document store.
 func (b *body) file(q *hiring.Question, r io.Reader) (content, error) {
-	in := bufio.NewReader(r)
-	blank, err := skipSpace(in)
-	if err != nil || blank {
-		return content{blank: blank}, err
-	}
-	head, err := in.Peek(len(dataURL))
-	if unlessEOF(err) != nil {
-		return content{}, err
-	}
-	if strings.EqualFold(string(head), dataURL) {
+	value, err := documents.OpenValue(r)
+	switch {
+	case err != nil || value == nil:
+		return content{blank: value == nil}, err
+	case value.DataURL:
 		return content{fault: schemas.HasPrefix}, nil
 	}
 	name, err := b.archive.BeginUpload(b.ctx)
@@ -302,7 +270,7 @@ func (b *body) file(q *hiring.Question, r io.Reader) (content, error) {
 		return content{}, err
 	}
 	b.uploads = append(b.uploads, name)
-	blob, err := b.archive.Files.Put(b.ctx, name, documents.NewBase64Reader(in), schemas.FileLimit(q)-1)
+	blob, err := b.archive.Files.Put(b.ctx, name, value, schemas.FileLimit(q)-1)
 	switch {
 	case errors.Is(err, documents.ErrTooLarge):
 		return content{fault: schemas.LargeFileMessage(q)}, nil
@@ -332,10 +300,10 @@ func (b *body) settle(a *answer, q *hiring.Question) (err error) {
 		size = a.rest.Size()
 	}
 	switch {
-	case size > maxText:
+	case size > schemas.MaxText:
 		a.content = content{fault: schemas.TooLarge}
 		return nil
-	case b.texts+size > maxTexts:
+	case b.texts+size > schemas.MaxTexts:
 		a.content = content{fault: schemas.TooLargeAll}
 		return nil
 	}

@@ -77,21 +77,7 @@ func (a *API) compliance(w http.ResponseWriter, r *http.Request) error {
 	}
 	a.noteExpiry(form.Group)
 	w.Header().Set("Cache-Control", "public, max-age=3600")
-	return writeJSON(w, struct {
-		Group   string   `json:"group"`
-		Title   string   `json:"title"`
-		Form    string   `json:"form"`
-		Source  string   `json:"source"`
-		Expires *string  `json:"expires"`
-		Text    []string `json:"text"`
-	}{form.Group, form.Title, form.Form, form.Source, orNull(form.Expires), form.Text})
-}
-
-func orNull(s string) *string {
-	if s == "" {
-		return nil
-	}
-	return &s
+	return writeJSON(w, form.Notice())
 }
 
 //go:embed openapi.json

@@ -14,6 +14,7 @@ import (
 	"github.com/hiregate/hiregate/internal/metrics"
 	"github.com/hiregate/hiregate/internal/problem"
 	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/schemas"
 )
 
 // refusal is an error answer (contract, "Error body"). message and items are for people; nothing of the request's body
@@ -47,6 +48,16 @@ func (f *refusal) after(d time.Duration) *refusal {
 // closing closes the connection soon after the answer, without waiting for the rest of the body.
 func (f *refusal) closing() *refusal {
 	f.close = true
+	return f
+}
+
+// invalidAnswers refuses an application, and counts why by the formats of the questions.
+func invalidAnswers(wrong []schemas.InvalidAnswer) *refusal {
+	f := refuse(http.StatusBadRequest, "some answers are not valid: see errors")
+	for _, one := range wrong {
+		metrics.InvalidAnswer(cmp.Or(string(one.Format), metrics.Unknown))
+		f.items = append(f.items, Item{one.QuestionID, one.Messages})
+	}
 	return f
 }
 

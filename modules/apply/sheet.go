@@ -1,7 +1,6 @@
 package apply
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -12,7 +11,6 @@ import (
 	"github.com/hiregate/hiregate/internal/documents"
 	"github.com/hiregate/hiregate/internal/filetype"
 	"github.com/hiregate/hiregate/internal/hiring"
-	"github.com/hiregate/hiregate/internal/metrics"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/schemas"
 )
@@ -53,9 +51,9 @@ func newSheet(ctx context.Context, db *store.DB, tenant, code string) (*sheet, e
 	return &sheet{job: job, schema: schema}, err
 }
 
-// fill checks all answers, and fills the sheet if all are valid. items say what is wrong, in the order of the
+// fill checks all answers, and fills the sheet if all are valid. wrong says what is not, in the order of the
 // questions; answers to unknown questions come last.
-func (s *sheet) fill(b *body, files *documents.Files) (items []Item, err error) {
+func (s *sheet) fill(b *body, files *documents.Files) (wrong []schemas.InvalidAnswer, err error) {
 	first, types := map[string]*answer{}, map[string]filetype.Type{} // by question: the first answer, the type of its file
 	facts := make([]schemas.Answer, len(b.answers))
 	for n := range b.answers {
@@ -79,12 +77,8 @@ func (s *sheet) fill(b *body, files *documents.Files) (items []Item, err error) 
 			facts[n].File = &schemas.File{MediaType: found.Name, Size: a.file.Size}
 		}
 	}
-	for _, invalid := range s.schema.Check(facts) {
-		metrics.InvalidAnswer(cmp.Or(string(invalid.Format), metrics.Unknown))
-		items = append(items, Item{invalid.QuestionID, invalid.Messages})
-	}
-	if len(items) > 0 {
-		return items, nil
+	if wrong = s.schema.Check(facts); len(wrong) > 0 {
+		return wrong, nil
 	}
 	questions := s.schema.Questions()
 	for n := range questions {

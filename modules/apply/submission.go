@@ -126,14 +126,13 @@ func (s *submission) accept(w http.ResponseWriter) (err error) {
 	if sheet == nil {
 		return noJob()
 	}
-	items, err := sheet.fill(s.body, s.api.Gateway.Runtime.Archive.Files)
+	wrong, err := sheet.fill(s.body, s.api.Gateway.Runtime.Archive.Files)
 	switch {
 	case err != nil:
 		return s.unread(err)
-	case len(items) > 0:
-		refused := refuse(http.StatusBadRequest, "some answers are not valid: see errors")
-		refused.items = items
-		return refused
+	case len(wrong) > 0:
+		s.api.countRefused(sheet.job, wrong)
+		return invalidAnswers(wrong)
 	}
 	return s.store(sheet)
 }

@@ -50,6 +50,11 @@ func actions() []route {
 		{method: get, path: "/v1/status", role: hiring.Viewer, status: ok, serve: showStatus},
 		{method: post, path: aCandidate + "/exports", role: hiring.Operator, action: "export",
 			status: created, serve: exportCandidate, repeat: exportedBefore},
+		{method: get, path: aJob + "/questions", role: hiring.Viewer, status: ok, serve: showQuestions},
+		{method: post, path: aJob + "/questions/check", role: hiring.Operator, status: ok, serve: checkAnswers,
+			most: maxCheck},
+		{method: get, path: aJob + "/received", role: hiring.Viewer, status: ok, serve: showReceived,
+			query: []string{"since"}},
 		{method: put, path: aJob + "/questions", role: hiring.Operator, action: "set",
 			status: ok, serve: importQuestions},
 

@@ -46,6 +46,18 @@ CREATE TABLE compliance_answers (
 );
 CREATE INDEX compliance_answers_by_job ON compliance_answers (tenant, job, compliance, question);
 
+-- How many answers were refused in an hour, by the question of a job and its format. Nothing of the answers is here.
+CREATE TABLE answer_refusals (
+	tenant          $KEY NOT NULL,
+	job             $KEY NOT NULL,
+	question        $KEY NOT NULL,      -- empty: one that the job does not ask
+	format          $KEY NOT NULL,
+	hour            BIGINT NOT NULL,
+	count           BIGINT NOT NULL,
+	PRIMARY KEY (tenant, job, question, format, hour)
+);
+CREATE INDEX answer_refusals_by_hour ON answer_refusals (hour);
+
 -- Files of applications that are not taken yet. Its file goes with a row that outlives its request.
 CREATE TABLE uploads (
 	blob            $KEY PRIMARY KEY,
@@ -55,6 +67,7 @@ CREATE INDEX uploads_by_time ON uploads (begun_at, blob);
 
 -- +goose Down
 DROP TABLE uploads;
+DROP TABLE answer_refusals;
 DROP TABLE compliance_answers;
 DROP TABLE application_answers;
 DROP TABLE api_tokens;
