@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"mime"
 	"net/http"
 	"net/url"
 	"path"
@@ -104,6 +105,9 @@ var routes = []route{
 	{"POST /steps/{tenant}/{step}/remove", recruits, removeStep},
 	{"POST /steps/{tenant}/{step}/helper", recruits, setHelper},
 	{"POST /steps/{tenant}/{step}/helper/remove", recruits, removeHelper},
+	{"GET /jobs", recruits, listJobs},
+	{"GET /jobs/{tenant}/{id}", recruits, showJob},
+	{"POST /jobs/{tenant}/{id}/check", recruits, checkJob},
 	{"GET /people", administers, listPeople},
 	{"POST /people", administers, addPerson},
 	{"POST /people/search", administers, findPerson},
@@ -132,7 +136,11 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		c.fail(w, r, nil, errForeign)
 		return
 	}
-	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	most := int64(maxForm)
+	if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); kind == "multipart/form-data" {
+		most = maxUpload // which is read by those alone who take files
+	}
+	r.Body = http.MaxBytesReader(w, r.Body, most)
 	c.mux.ServeHTTP(w, r)
 }
 

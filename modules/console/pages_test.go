@@ -21,7 +21,7 @@ var everyPage = []string{
 	"/", "/exports", "/redeliveries",
 	"/tenants", "/tenants/acme", "/tenants/acme/portal", "/tenants/acme/integrations/hris",
 	"/candidates", "/candidates?tenant=acme", "/candidates?tenant=globex", "/steps/acme", "/steps/globex",
-	"/people", "/applications",
+	"/jobs", "/jobs?tenant=acme", "/people", "/applications",
 	"/audit",
 }
 
@@ -36,6 +36,7 @@ func TestPages(t *testing.T) {
 		"one": func(b *bench) {
 			b.export("acme", uuid(1), hiring.Delivered)
 			b.candidate("acme", "c-1", "Zoë Ødegård")
+			b.job("acme", "NURSE-1", "Nurse")
 			b.user("ada")
 			b.client("payroll")
 			b.refusedSignIn(identity.Refusal{Client: "payroll", Known: true, Reason: "redirect_uri_differs"})
@@ -44,6 +45,7 @@ func TestPages(t *testing.T) {
 			for n := range 500 {
 				b.export("acme", uuid(n), []hiring.Outcome{hiring.Failed, hiring.Retrying, hiring.Delivered}[n%3])
 				b.candidate("acme", fmt.Sprintf("c-%03d", n), "Zoë Ødegård")
+				b.job("acme", fmt.Sprintf("N-%d", n), "Nurse")
 				b.user(fmt.Sprintf("user-%d", n))
 				b.client(fmt.Sprintf("client-%d", n))
 				b.refusedSignIn(identity.Refusal{Client: fmt.Sprintf("client-%d", n), Known: true,
@@ -54,6 +56,7 @@ func TestPages(t *testing.T) {
 			for n, text := range hostile {
 				b.candidate("acme", text, text)
 				b.export("acme", uuid(n), hiring.Failed, func(e *hiring.Export) { e.CandidateID = text })
+				b.job("acme", text, text)
 				b.user(fmt.Sprintf("user-%d", n), func(u *identity.User) {
 					u.Name, u.GivenName, u.FamilyName = text, text, text
 				})
@@ -73,8 +76,9 @@ func TestPages(t *testing.T) {
 			b := newBench(t)
 			fill(b)
 			paths := slices.Clone(everyPage)
-			linked := regexp.MustCompile(`href="/console(/(?:exports|candidates|people|applications)/[^"?]+)"`)
-			for _, list := range []string{"/exports", "/candidates?tenant=acme", "/people", "/applications"} {
+			linked := regexp.MustCompile(`href="/console(/(?:exports|candidates|jobs|people|applications)/[^"?]+)"`)
+			for _, list := range []string{"/exports", "/candidates?tenant=acme", "/jobs?tenant=acme", "/people",
+				"/applications"} {
 				for _, found := range linked.FindAllStringSubmatch(b.see(ops, list, http.StatusOK), 12) {
 					paths = append(paths, found[1])
 				}

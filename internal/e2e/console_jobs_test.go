@@ -1,0 +1,45 @@
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A recruiter sees a job as its applicants do, and what the Apply API would refuse.
+func TestConsoleJobsInABrowser(t *testing.T) {
+	t.Parallel()
+	ports := newDevPorts(t)
+	dev(t, t.TempDir(), ports).line(devReady)
+	console := ports.url("/console")
+	c := &clicks{chromium: startChromium(t, "--accept-lang=en")}
+	c.as(looks[0])
+	c.signInTo(console, "recruiter@example.com")
+	page := console + "/jobs/initech/NURSE-1"
+	c.task(console, 3, func() {
+		c.click(`nav a[href="/console/jobs"]`)
+		c.click(`td a[href="/console/jobs/initech/NURSE-1"]`)
+		c.fill(`input[name="answer.email"]`, "not an address")
+		c.click("form[enctype] button")
+		c.awaitText(page+"/check", "The Apply API would refuse this")
+	})
+	require.Contains(t, c.text("#main"), "write one e-mail address and nothing else")
+
+	axe, err := os.ReadFile(filepath.Join("testdata", "axe", "node_modules", "axe-core", "axe.min.js"))
+	require.NoError(t, err, "axe-core is missing: run make deps")
+	look := func(name string) {
+		c.fits("console-" + name)
+		for _, l := range looks[:2] {
+			c.as(l)
+			c.accessible(string(axe), name+" "+l.name)
+		}
+		c.as(looks[0])
+	}
+	look("job-checked")
+	for name, address := range map[string]string{"job": page, "jobs": console + "/jobs"} {
+		c.open(address)
+		look(name)
+	}
+}

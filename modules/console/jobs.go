@@ -1,0 +1,255 @@
+package console
+
+import (
+	"cmp"
+	"encoding/base64"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+)
+
+// jobList is a tenant's jobs; without a tenant, the tenants to choose from.
+type jobList struct {
+	listOf[hiring.Job]
+	Tenant  string
+	Tenants []tenant
+	More    string // the query of the next page; empty: this is the last one
+}
+
+// listJobs shows the jobs of a tenant.
+func listJobs(v *visitor) error {
+	shown := jobList{Tenant: cmp.Or(v.URL.Query().Get("tenant"), v.person.Tenant)}
+	query, more := url.Values{}, url.Values{}
+	if cursor := v.URL.Query().Get("cursor"); cursor != "" {
+		query.Set("cursor", cursor)
+	}
+	var next *string
+	if shown.Tenant == "" {
+		var all listOf[tenant]
+		if err := v.get("/v1/tenants", query, &all); err != nil {
+			return err
+		}
+		shown.Tenants, next = all.Items, all.Next
+	} else {
+		if err := v.get(at("tenants", shown.Tenant, "jobs"), query, &shown.listOf); err != nil {
+			return err
+		}
+		next = shown.Next
+		more.Set("tenant", shown.Tenant)
+	}
+	if next != nil {
+		more.Set("cursor", *next)
+		shown.More = more.Encode()
+	}
+	return v.page(http.StatusOK, "jobs", "Jobs", &shown)
+}
+
+// jobPage is a job as its applicants see it, and what came of it.
+type jobPage struct {
+	Tenant   string
+	Job      hiring.Job
+	Received struct {
+		Applications int64     `json:"applications"`
+		Latest       time.Time `json:"latest"`
+		Refused      []struct {
+			Question string        `json:"questionId"`
+			Format   hiring.Format `json:"format"`
+			Count    int64         `json:"count"`
+			LastHour time.Time     `json:"lastHour"`
+		} `json:"refused"`
+	}
+	Days    string     // how far back refused answers are counted
+	Parts   []formPart // the preview form
+	Checked bool       // it was sent
+	Wrong   int        // how many answers the Apply API would refuse
+}
+
+// formPart is the job's own questions, or those of a compliance group under its text.
+type formPart struct {
+	Notice *notice // nil: the job's own
+	Fields []field
+}
+
+// notice is what applicants are shown before the questions of a compliance group.
+type notice struct {
+	Group   string   `json:"group"`
+	Title   string   `json:"title"`
+	Form    string   `json:"form"`
+	Source  string   `json:"source"`
+	Text    []string `json:"text"`
+	Expired bool     `json:"expired"`
+}
+
+// field is a question with what was filled in. What the Apply API would say against that is in Wrong.
+type field struct {
+	hiring.Question
+	N     int // of the page
+	Given []string
+	Wrong []string
+}
+
+// Name is the field's name in the form.
+func (f *field) Name() string { return fieldName(f.ID) }
+
+// fieldName is apart from what else a form has.
+func fieldName(question string) string { return "answer." + question }
+
+// Chosen reports whether an option is filled in.
+func (f *field) Chosen(option string) bool { return slices.Contains(f.Given, option) }
+
+// Value is what is filled in, of a question that takes one value.
+func (f *field) Value() string {
+	if len(f.Given) == 0 {
+		return ""
+	}
+	return f.Given[0]
+}
+
+// Kind is the type of the input that answers a question.
+func (f *field) Kind() string {
+	switch f.Format {
+	case hiring.Date:
+		return "date"
+	case hiring.File:
+		return "file"
+	case hiring.Phone:
+		return "tel"
+	}
+	return "text"
+}
+
+// showJob shows a job, its questions as a form, and what was refused of answers to them.
+func showJob(v *visitor) error {
+	shown, err := v.job()
+	if err != nil {
+		return err
+	}
+	return v.page(http.StatusOK, "job", "Job", shown)
+}
+
+// job reads all that the page of a job shows.
+func (v *visitor) job() (*jobPage, error) {
+	shown := &jobPage{Tenant: v.PathValue("tenant"), Days: "7"}
+	path := at("tenants", shown.Tenant, "jobs", v.PathValue("id"))
+	if err := v.get(path, nil, &shown.Job); err != nil {
+		return nil, err
+	}
+	since := url.Values{}
+	if v.URL.Query().Get("days") == "90" {
+		shown.Days = "90"
+		since.Set("since", v.console.Gateway.Now().Add(-90*24*time.Hour).UTC().Format(time.RFC3339))
+	}
+	if err := v.get(path+"/received", since, &shown.Received); err != nil {
+		return nil, err
+	}
+	var asked struct {
+		Questions []hiring.Question `json:"questions"`
+		Groups    []notice          `json:"groups"`
+	}
+	if err := v.get(path+"/questions", nil, &asked); err != nil {
+		return nil, err
+	}
+	shown.Parts = make([]formPart, 1, len(asked.Groups)+1)
+	for n := range asked.Groups {
+		shown.Parts = append(shown.Parts, formPart{Notice: &asked.Groups[n]})
+	}
+	for n, q := range asked.Questions {
+		at := 0
+		if q.Group != nil {
+			at = 1 + slices.IndexFunc(asked.Groups, func(g notice) bool { return g.Group == *q.Group })
+		}
+		shown.Parts[at].Fields = append(shown.Parts[at].Fields, field{Question: q, N: n})
+	}
+	return shown, nil
+}
+
+// fields are all questions of the form, in order.
+func (p *jobPage) fields() (all []*field) {
+	for n := range p.Parts {
+		for m := range p.Parts[n].Fields {
+			all = append(all, &p.Parts[n].Fields[m])
+		}
+	}
+	return all
+}
+
+// maxUpload bounds the body of a form with files, in bytes; they are held in memory.
+const maxUpload = 16 << 20
+
+// answerOf is an answer as the Apply API takes it.
+type answerOf struct {
+	QuestionID string `json:"questionId"`
+	Value      string `json:"value"`
+}
+
+// checkJob shows what the Apply API would refuse of what was filled in. Nothing is stored.
+func checkJob(v *visitor) error {
+	if err := v.ParseMultipartForm(maxUpload); err != nil {
+		if large := new(http.MaxBytesError); errors.As(err, &large) {
+			return &failure{status: http.StatusRequestEntityTooLarge, Text: "PreviewTooLarge"}
+		}
+		return errUnreadable
+	}
+	shown, err := v.job()
+	if err != nil {
+		return err
+	}
+	answers := []answerOf{}
+	for _, f := range shown.fields() {
+		value, given, err := v.answerTo(f)
+		if err != nil {
+			return err
+		}
+		if given {
+			answers = append(answers, answerOf{f.ID, value})
+		}
+	}
+	var found struct {
+		Errors []struct {
+			QuestionID string   `json:"questionId"`
+			Messages   []string `json:"messages"`
+		} `json:"errors"`
+	}
+	path := at("tenants", shown.Tenant, "jobs", v.PathValue("id"), "questions", "check")
+	if err := v.post(path, map[string]any{"answers": answers}, &found); err != nil {
+		return err
+	}
+	shown.Checked, shown.Wrong = true, len(found.Errors)
+	for _, f := range shown.fields() {
+		for _, wrong := range found.Errors {
+			if wrong.QuestionID == f.ID {
+				f.Wrong = wrong.Messages
+			}
+		}
+	}
+	return v.page(http.StatusOK, "job", "Job", shown)
+}
+
+// answerTo returns what the form has as the answer to a question, as the Apply API takes it. It notes it in the field.
+func (v *visitor) answerTo(f *field) (value string, given bool, err error) {
+	if f.Format == hiring.File {
+		for _, sent := range v.MultipartForm.File[f.Name()] {
+			if sent.Filename == "" {
+				continue
+			}
+			in, err := sent.Open()
+			if err != nil {
+				return "", false, err
+			}
+			defer in.Close()
+			content, err := io.ReadAll(in)
+			return base64.StdEncoding.EncodeToString(content), true, err
+		}
+		return "", false, nil
+	}
+	f.Given = v.MultipartForm.Value[f.Name()]
+	if f.Format == hiring.Checkbox {
+		return hiring.JoinOptions(f.Given), len(f.Given) > 0, nil
+	}
+	return f.Value(), len(f.Given) > 0, nil
+}
