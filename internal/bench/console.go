@@ -104,6 +104,9 @@ func (b *bench) fillTo(address string, size int) error {
 		if err := fill(ctx, db, n); err != nil {
 			return err
 		}
+		if n%100_000 == 0 && n > 0 {
+			say("  %d exports are filled in", n)
+		}
 	}
 	return nil
 }
