@@ -2,6 +2,9 @@ package console
 
 import (
 	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -52,4 +55,40 @@ func TestTimeline(t *testing.T) {
 	require.Equal(t, []phase{{"dns", 25, 0, 25}, {"first_byte", 50, 25, 50}, {"rest", 25, 75, 25}}, a.Timeline())
 	a.DurationMs = 50 // a clock that went back
 	require.Equal(t, 100.0, a.Timeline()[1].X+a.Timeline()[1].Width)
+}
+
+// The id of a candidate leads to the exports about them, within the tenant that is named or the visitor's.
+func TestSearchForACandidate(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	const id = `c-1 "'><x>`
+	b.export("acme", uuid(1), hiring.Delivered, func(e *hiring.Export) { e.CandidateID = id })
+	for who, sought := range map[string]string{ops: "acme/" + id, viewer: id} {
+		w := b.send(who, http.MethodGet, "/exports?"+url.Values{"q": {sought}}.Encode(), nil)
+		require.Equal(t, http.StatusSeeOther, w.Code, w.Body)
+		found := strings.TrimPrefix(w.Header().Get("Location"), "/console")
+		require.Contains(t, b.see(who, found, http.StatusOK), uuid(1))
+	}
+	b.see(ops, "/exports?q=acme%2Fnobody", http.StatusNotFound)
+	b.see(recruiter, "/exports?"+url.Values{"q": {"acme/" + id}}.Encode(), http.StatusNotFound)
+}
+
+// A range of exports leads operators on to its redelivery, where a redelivery can have that range.
+func TestARangeLeadsToItsRedelivery(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.export("acme", uuid(1), hiring.Failed)
+	const matching = "Redeliver all that match"
+	list := "/exports?tenant=acme&integration=hris&since=2026-11-01T00:00"
+	text := b.see(ops, list+"&outcome=failed", http.StatusOK)
+	require.Contains(t, text, matching)
+	found := regexp.MustCompile(`href="/console(/redeliveries\?[^"]+)"`).FindStringSubmatch(text)
+	page := b.see(ops, strings.ReplaceAll(found[1], "&amp;", "&"), http.StatusOK)
+	require.Contains(t, page, `value="2026-11-01T00:00"`)
+	require.Contains(t, page, `<option value="failed" selected>`)
+	require.Contains(t, b.see(ops, list, http.StatusOK), "mode=all")
+	require.NotContains(t, b.see(viewer, list, http.StatusOK), matching)
+	for _, other := range []string{"/exports?tenant=acme", "/exports", list + "&undelivered=true"} {
+		require.NotContains(t, b.see(ops, other, http.StatusOK), matching)
+	}
 }

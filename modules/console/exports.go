@@ -81,10 +81,12 @@ type listing struct {
 	Query    map[string]string
 	Outcomes []string
 	More     string // the query of the next page; empty: this is the last one
+	Range    string // the query of a redelivery of all that match; empty: no redelivery has that range
 	Wrong    string // why nothing is shown; empty: something is
 }
 
-// listExports shows exports, the newest first. A UUID in the search box, alone or behind its tenant, leads to it.
+// listExports shows exports, the newest first. A UUID in the search box, alone or behind its tenant, leads to it, and
+// the id of a candidate within a tenant to the exports about them.
 func listExports(v *visitor) error {
 	asked := v.URL.Query()
 	if sought := strings.TrimSpace(asked.Get("q")); sought != "" {
@@ -98,6 +100,17 @@ func listExports(v *visitor) error {
 			return err
 		case to != "":
 			return v.redirect(to)
+		}
+		if tenant != "" {
+			about := url.Values{"candidate": {uuid}, "limit": {"1"}}
+			var one listOf[export]
+			err := v.get(at("tenants", tenant, "exports"), about, &one)
+			switch {
+			case err != nil && !errors.Is(err, errNotFound):
+				return err
+			case len(one.Items) > 0:
+				return v.redirect("/exports?" + url.Values{"tenant": {tenant}, "candidate": {uuid}}.Encode())
+			}
 		}
 		return v.page(http.StatusNotFound, "exports", "Exports", v.listing(asked, "NotSought"))
 	}
@@ -123,11 +136,28 @@ func listExports(v *visitor) error {
 	if err := v.get(path, query, &shown.listOf); err != nil {
 		return err
 	}
+	shown.Range = rangeLike(asked, tenant)
 	if shown.Next != nil {
 		asked.Set("cursor", *shown.Next)
 		shown.More = asked.Encode()
 	}
 	return v.page(http.StatusOK, "exports", "Exports", shown)
+}
+
+// rangeLike is the query that asks for a redelivery of what a list shows: of all from some time on, or of those that
+// failed. Empty: no redelivery chooses by what was asked for.
+func rangeLike(asked url.Values, tenant string) string {
+	for _, name := range []string{"candidate", "quarantined", "undelivered", "lostDocuments"} {
+		if asked.Get(name) != "" {
+			return ""
+		}
+	}
+	mode := map[string]string{"": "all", "failed": "failed"}[asked.Get("outcome")]
+	if mode == "" || tenant == "" || asked.Get("integration") == "" || asked.Get("since") == "" {
+		return ""
+	}
+	return url.Values{"tenant": {tenant}, "integration": {asked.Get("integration")}, "mode": {mode},
+		"since": {asked.Get("since")}, "until": {asked.Get("until")}}.Encode()
 }
 
 func (v *visitor) listing(asked url.Values, wrong string) *listing {

@@ -173,7 +173,7 @@ func TestSearch(t *testing.T) {
 			require.Equal(t, "/console/exports/acme/"+uuid(1), w.Header().Get("Location"))
 		}
 	}
-	require.Contains(t, b.see(ops, "/exports?q="+uuid(2), http.StatusNotFound), "No export that you may see has this UUID")
+	require.Contains(t, b.see(ops, "/exports?q="+uuid(2), http.StatusNotFound), "Nothing that you may see has this id")
 	b.see(recruiter, "/exports?q="+uuid(1), http.StatusNotFound)
 	b.see(recruiter, "/exports?q=acme%2F"+uuid(1), http.StatusNotFound)
 }
