@@ -36,6 +36,10 @@ func lists(ctx context.Context, db *DB) []error {
 			note(err)
 		}
 	}
+	for _, tenant := range []string{"", "t"} {
+		_, err := db.CountFailures(ctx, tenant, at)
+		note(err)
+	}
 	for _, email := range []string{"", "a@example.org"} {
 		_, _, err := db.ListCandidates(ctx, "t", email, page)
 		note(err)
@@ -160,7 +164,7 @@ var whole = regexp.MustCompile(`^SCAN [a-z]+( USING INDEX [a-z_]+)?$|USE TEMP B-
 
 // few are the indexes that hold, or are asked for, a few rows only: what needs attention, the deliveries of an export.
 var few = regexp.MustCompile(`deliveries_held|exports_undispatched|exports_unsettled_of_all|exports_quarantined|` +
-	`deliveries_by_export \(export_id=\?\)|SCAN waiting$`)
+	`deliveries_by_export \(export_id=\?\)|SCAN (waiting|failed|expired|ended)$`)
 
 func TestListsUseIndexesOfSQLite(t *testing.T) {
 	t.Parallel()

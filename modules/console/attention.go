@@ -43,6 +43,31 @@ type hour struct {
 	rates
 }
 
+// failures are deliveries of the last day that ended without being received, for the same reason.
+type failures struct {
+	Tenant      string    `json:"tenant"`
+	Integration string    `json:"integration"`
+	Outcome     string    `json:"outcome"`
+	Class       string    `json:"class"`
+	Status      int       `json:"status"`
+	Count       int64     `json:"count"`
+	Oldest      time.Time `json:"oldest"`
+	Newest      time.Time `json:"newest"`
+	Last        time.Time `json:"last"`
+}
+
+// Range is the query that asks for their redelivery, of the minutes in which their exports were received.
+func (f failures) Range() string {
+	const form = "2006-01-02T15:04"
+	return url.Values{"tenant": {f.Tenant}, "integration": {f.Integration}, "mode": {"failed"},
+		"since": {f.Oldest.UTC().Format(form)}, "until": {f.Newest.UTC().Add(time.Minute).Format(form)}}.Encode()
+}
+
+// List is the query of the list of their exports.
+func (f failures) List() string {
+	return url.Values{"tenant": {f.Tenant}, "integration": {f.Integration}, "outcome": {f.Outcome}}.Encode()
+}
+
 // fewRows is how many exports of each kind the start page shows.
 const fewRows = "10"
 
@@ -56,8 +81,9 @@ func attention(v *visitor) error {
 			Integrations []health `json:"integrations"`
 			Needs        []string `json:"needs"`
 		}
-		Needing                   []health
-		Quarantined, Failed, Lost listOf[export]
+		Needing           []health
+		Failures          listOf[failures]
+		Quarantined, Lost listOf[export]
 	}
 	if err := v.get("/v1/status", nil, &shown.Status); err != nil {
 		return err
@@ -68,9 +94,11 @@ func attention(v *visitor) error {
 		}
 	}
 	day := v.console.Gateway.Now().Add(-24 * time.Hour).UTC().Format(time.RFC3339)
+	if err := v.get("/v1/failures", nil, &shown.Failures); err != nil {
+		return err
+	}
 	for list, query := range map[*listOf[export]]url.Values{
 		&shown.Quarantined: {"quarantined": {"true"}, "limit": {fewRows}},
-		&shown.Failed:      {"outcome": {"failed"}, "since": {day}, "limit": {fewRows}},
 		&shown.Lost:        {"lostDocuments": {"true"}, "since": {day}, "limit": {fewRows}},
 	} {
 		if err := v.get("/v1/exports", query, list); err != nil {

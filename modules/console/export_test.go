@@ -92,3 +92,23 @@ func TestARangeLeadsToItsRedelivery(t *testing.T) {
 		require.NotContains(t, b.see(ops, other, http.StatusOK), matching)
 	}
 }
+
+// What failed is grouped on the start page, with a way to redeliver it. What was delivered is not among it.
+func TestFailuresOfTheLastDay(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	for n := range 7 {
+		b.export("acme", uuid(n), hiring.Failed)
+	}
+	b.export("acme", uuid(7), hiring.Expired)
+	b.export("acme", uuid(8), hiring.Delivered)
+	text := b.see(ops, "/", http.StatusOK)
+	require.Contains(t, text, "the partner&#39;s fault, 500")
+	require.Contains(t, text, `outcome=failed&amp;tenant=acme">7</a>`)
+	require.Contains(t, text, `outcome=expired&amp;tenant=acme">1</a>`)
+	found := regexp.MustCompile(`href="/console(/redeliveries\?[^"]+)"`).FindStringSubmatch(text)
+	b.see(ops, strings.ReplaceAll(found[1], "&amp;", "&"), http.StatusOK)
+	require.NotContains(t, b.see(viewer, "/", http.StatusOK), "Redeliver these")
+	require.Contains(t, b.see(viewer, "/", http.StatusOK), ">7</a>")
+	require.NotContains(t, b.see(recruiter, "/", http.StatusOK), "acme")
+}

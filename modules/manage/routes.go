@@ -48,6 +48,8 @@ func actions() []route {
 		{method: get, path: anIntegration + "/health", role: hiring.Viewer, status: ok, serve: showHealth,
 			query: []string{"since"}},
 		{method: get, path: "/v1/status", role: hiring.Viewer, status: ok, serve: showStatus},
+		{method: get, path: "/v1/failures", role: hiring.Viewer, status: ok, serve: showFailures,
+			query: []string{"since"}},
 		{method: post, path: aCandidate + "/exports", role: hiring.Operator, action: "export",
 			status: created, serve: exportCandidate, repeat: exportedBefore},
 		{method: get, path: aJob + "/questions", role: hiring.Viewer, status: ok, serve: showQuestions},

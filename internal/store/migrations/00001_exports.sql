@@ -89,6 +89,8 @@ CREATE INDEX deliveries_by_outcome ON deliveries (tenant, outcome, export_id);
 CREATE INDEX deliveries_of_integration ON deliveries (tenant, integration, export_id);
 CREATE INDEX deliveries_by_redelivery ON deliveries (redelivery, outcome) WHERE redelivery IS NOT NULL;
 CREATE INDEX deliveries_of_all_by_outcome ON deliveries (outcome, export_id);
+CREATE INDEX deliveries_ended_badly ON deliveries (outcome, updated_at) WHERE outcome IN ('failed', 'expired');
+CREATE INDEX deliveries_ended_badly_of_tenant ON deliveries (tenant, outcome, updated_at) WHERE outcome IN ('failed', 'expired');
 
 CREATE TABLE attempts (
 	delivery_id     BIGINT NOT NULL REFERENCES deliveries (id),

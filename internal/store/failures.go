@@ -1,0 +1,52 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+)
+
+// Failures are deliveries that ended without being received, for the same reason.
+type Failures struct {
+	hiring.Place
+	Outcome hiring.Outcome // failed or expired
+	Class   hiring.Class   // of the last attempt; empty: it has none
+	Status  int            // of the last attempt; 0: no answer came
+	Count   int64
+	// of the exports, when they were received
+	Oldest, Newest time.Time
+	Last           time.Time // when the last of them ended
+}
+
+// MaxFailures is how many deliveries of each outcome CountFailures looks at.
+const MaxFailures = 1000
+
+// CountFailures groups the deliveries of a tenant that failed or expired since a time, the largest group first; of more
+// than MaxFailures the last ones. An empty tenant means all. What was redelivered since counts no more.
+func (db *DB) CountFailures(ctx context.Context, tenant string, since time.Time) ([]Failures, error) {
+	c := conditions{where: []string{"d.outcome IN ('failed', 'expired')", latest}} // the first is that of the index
+	c.is("d.updated_at >=", micros(since))
+	if tenant != "" {
+		c.is("d.tenant =", tenant)
+	}
+	ended := func(outcome hiring.Outcome) string {
+		return fmt.Sprintf(`SELECT * FROM (SELECT d.tenant, d.integration, d.outcome, d.fault, d.updated_at, e.received_at,
+			coalesce((SELECT a.status FROM attempts a WHERE a.delivery_id = d.id AND a.number = d.attempts), 0) AS status
+			FROM deliveries d JOIN exports e ON e.id = d.export_id%s AND d.outcome = '%s'
+			ORDER BY d.updated_at DESC LIMIT %d) AS %s`, &c, outcome, MaxFailures, outcome)
+	}
+	all, err := query(ctx, db, func(r row) (f Failures, err error) {
+		return f, r.Scan(&f.Tenant, &f.Integration, &f.Outcome, &f.Class, &f.Status, &f.Count, moment{&f.Oldest},
+			moment{&f.Newest}, moment{&f.Last})
+	}, `SELECT tenant, integration, outcome, fault, status, count(*), min(received_at), max(received_at), max(updated_at)
+		FROM (`+ended(hiring.Failed)+` UNION ALL `+ended(hiring.Expired)+`) AS ended
+		GROUP BY tenant, integration, outcome, fault, status`, c.args...)
+	slices.SortStableFunc(all, func(a, b Failures) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), comparePlaces(a.Place, b.Place))
+	})
+	return all, err
+}
