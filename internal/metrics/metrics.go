@@ -85,6 +85,10 @@ var (
 	filesStuck = prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "hiregate_files_stuck", Help: "Unneeded files that the last sweep could not remove.",
 	})
+	strays = prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "hiregate_stray_workflows",
+		Help: "Open workflows whose exports the database lacked when that was last compared, an hour ago at most.",
+	})
 	undispatched = prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "hiregate_inbox_undispatched", Help: "Accepted exports whose workflow was not started yet.",
 	})
@@ -115,7 +119,7 @@ var all = []prometheus.Collector{
 	received, bodyBytes, sameBody, ackSeconds,
 	deliveries, notReceived, attemptSeconds, attemptsUnderWay, attemptBytes, deferred, verifications,
 	documents, documentBytes, windowLeft, unfetched, leastLeft, documentsFree, filesStuck, scans, scansPending,
-	dispatched, undispatched, undispatchedAge, databaseUp, temporalUp,
+	dispatched, strays, undispatched, undispatchedAge, databaseUp, temporalUp,
 	erased, walBytes, commits, writes,
 	applications, invalidAnswers, applicationBytes, tokens, formExpired,
 	signIns, tokenRequests, keysRefused,
@@ -237,6 +241,9 @@ func Erased() { erased.Inc() }
 
 // FilesStuck sets how many files could not be removed.
 func FilesStuck(n int) { filesStuck.Set(float64(n)) }
+
+// Strays sets how many open workflows are of exports that the database lacks.
+func Strays(n int) { strays.Set(float64(n)) }
 
 // Backlog sets how many exports wait for their workflow, and for how long the oldest has waited.
 func Backlog(n int, age time.Duration) {

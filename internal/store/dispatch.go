@@ -146,6 +146,12 @@ func (db *DB) ExportsByID(ctx context.Context, ids []int64) ([]*hiring.Export, e
 		args...)
 }
 
+// ListStored returns those of some IDs, at most MaxPage, whose export is here, in order.
+func (db *DB) ListStored(ctx context.Context, ids []int64) ([]int64, error) {
+	in, args := oneOf(ids)
+	return query(ctx, db, scanned[int64], `SELECT e.id FROM exports e WHERE e.id IN (`+in+`) ORDER BY e.id`, args...)
+}
+
 // Backlog counts the exports that wait for their workflow and tells since when the oldest does; zero when there is
 // none.
 func (db *DB) Backlog(ctx context.Context) (n int, oldest time.Time, err error) {

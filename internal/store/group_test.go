@@ -190,3 +190,13 @@ func TestNodesMakeDisjointGroups(t *testing.T) {
 	require.Len(t, slices.Compact(ids), len(ids))
 	require.Len(t, ids, 40)
 }
+
+func TestStoredExportsAreListed(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, db *store.DB) {
+		all := waiting(t, db, "acme", 3)
+		found, err := db.ListStored(t.Context(), []int64{all[2].ID, 7, all[0].ID})
+		require.NoError(t, err)
+		require.Equal(t, []int64{all[0].ID, all[2].ID}, found)
+	})
+}

@@ -93,6 +93,8 @@ func lists(ctx context.Context, db *DB) []error {
 	note(err)
 	_, err = db.ExportsByID(ctx, []int64{1, 2, 3})
 	note(err)
+	_, err = db.ListStored(ctx, []int64{1, 2, 3})
+	note(err)
 	_, err = db.DocumentProgress(ctx, []int64{1, 2, 3})
 	note(err)
 	_, _, err = db.ListUndispatchedUnfetched(ctx, Cursor{1, 2}, at, at, 10)

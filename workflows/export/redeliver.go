@@ -29,6 +29,7 @@ type Redeliverer struct {
 	Now        func() time.Time
 	Log        *zap.Logger
 
+	strays int       // that TellStrays has told of
 	looked time.Time // FindLost has found everything that was due then; zero: it has not looked yet
 }
 

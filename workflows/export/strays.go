@@ -1,0 +1,242 @@
+package export
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"go.temporal.io/api/serviceerror"
+	workflowpb "go.temporal.io/api/workflow/v1"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.uber.org/zap"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/metrics"
+	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/internal/wait"
+	"github.com/hiregate/hiregate/workflows"
+)
+
+const (
+	// strayAge is how old a workflow is before it is compared with the store.
+	strayAge    = 10 * time.Minute
+	straysFirst = time.Minute
+	straysEvery = time.Hour
+	// straysLooked is how many open workflows are compared at most, the latest: a stray is younger than the backup.
+	straysLooked  = 10_000
+	straysPage    = 1000
+	straysAtOnce  = 8
+	strayEndsWith = "hiregate export strays --end: the gateway's database lacks its exports"
+)
+
+// Stray is an open workflow of exports of which the store lacks at least one, as it does after an older backup was
+// restored. It can never end by itself, and what the store has of a group waits with the others.
+type Stray struct {
+	Workflow  string
+	Run       string
+	StartedAt time.Time
+
+	exports []int64 // IDs
+}
+
+// Strays are the workflows that FindStrays has found.
+type Strays struct {
+	Found  []Stray // the oldest first
+	Looked int     // open workflows that were compared
+	More   bool    // there are others, which were not
+}
+
+// WatchStrays looks for strays a minute after the start, and then every hour. It ends none: with a second gateway of
+// another database in the namespace, they are that gateway's.
+func (r *Redeliverer) WatchStrays(ctx context.Context) {
+	failed := false
+	for pause := straysFirst; wait.For(ctx, pause); {
+		err := r.TellStrays(ctx, r.Now())
+		if err != nil && !failed && ctx.Err() == nil {
+			r.Log.Warn("Temporal's open workflows could not be compared with the database; it is tried again every minute",
+				zap.Error(err))
+		}
+		if pause, failed = straysEvery, err != nil; failed {
+			pause = straysFirst
+		}
+	}
+}
+
+// TellStrays finds the strays, and logs how many there are when that has changed. It must not run twice at a time.
+func (r *Redeliverer) TellStrays(ctx context.Context, now time.Time) error {
+	found, err := r.FindStrays(ctx, now)
+	if err != nil {
+		return err
+	}
+	switch n := len(found.Found); {
+	case n == r.strays:
+	case n == 0:
+		r.Log.Info("no workflow is open any more whose exports the database lacks")
+	default:
+		r.Log.Warn("workflows are open whose exports the database lacks, as after the restore of an older backup: "+
+			"hiregate export strays lists them", zap.Int("workflows", n))
+	}
+	r.strays = len(found.Found)
+	return nil
+}
+
+// FindStrays compares the open workflows of exports with the store, and updates the gauge. Younger ones than ten minutes
+// are left out.
+func (r *Redeliverer) FindStrays(ctx context.Context, now time.Time) (Strays, error) {
+	query := fmt.Sprintf("TaskQueue = '%s' AND ExecutionStatus = 'Running' AND WorkflowType IN ('%s', '%s') AND StartTime < '%s'",
+		workflows.DeliverQueue, WorkflowName, GroupWorkflowName, now.Add(-strayAge).UTC().Format(time.RFC3339Nano))
+	var res Strays
+	for token := []byte(nil); ; {
+		page, err := r.listWorkflows(ctx, query, token)
+		if err != nil {
+			return Strays{}, fmt.Errorf("listing open workflows: %w", err)
+		}
+		found, err := r.compare(ctx, page.GetExecutions())
+		if err != nil {
+			return Strays{}, err
+		}
+		res.Found, res.Looked = append(res.Found, found...), res.Looked+len(page.GetExecutions())
+		if token = page.GetNextPageToken(); len(token) == 0 {
+			break
+		}
+		if res.More = res.Looked >= straysLooked; res.More {
+			break
+		}
+	}
+	slices.SortStableFunc(res.Found, func(a, b Stray) int { return a.StartedAt.Compare(b.StartedAt) })
+	metrics.Strays(len(res.Found))
+	return res, nil
+}
+
+func (r *Redeliverer) listWorkflows(ctx context.Context, query string, token []byte) (
+	*workflowservice.ListWorkflowExecutionsResponse, error) {
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	return r.Client.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{
+		Namespace: r.Namespace, PageSize: straysPage, NextPageToken: token, Query: query})
+}
+
+// compare returns those of some workflows that are strays. Which exports one is of is in what it was started with: its
+// ID names an export by its key alone, and the same key may have come again since the restore.
+func (r *Redeliverer) compare(ctx context.Context, open []*workflowpb.WorkflowExecutionInfo) ([]Stray, error) {
+	all := make([]Stray, len(open))
+	group, reading := errgroup.WithContext(ctx)
+	group.SetLimit(straysAtOnce)
+	for n, w := range open {
+		group.Go(func() (err error) {
+			all[n] = Stray{Workflow: w.GetExecution().GetWorkflowId(), Run: w.GetExecution().GetRunId(),
+				StartedAt: w.GetStartTime().AsTime()}
+			all[n].exports, err = r.exportsOf(reading, all[n].Workflow)
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	var ids []int64
+	for _, s := range all {
+		ids = append(ids, s.exports...)
+	}
+	here := map[int64]bool{}
+	for some := range slices.Chunk(ids, store.MaxPage) {
+		found, err := r.Store.ListStored(ctx, some)
+		if err != nil {
+			return nil, err
+		}
+		for _, id := range found {
+			here[id] = true
+		}
+	}
+	return slices.DeleteFunc(all, func(s Stray) bool {
+		return !slices.ContainsFunc(s.exports, func(id int64) bool { return !here[id] })
+	}), nil
+}
+
+// exportsOf returns the IDs of the exports that a workflow is of; none, when it has ended meanwhile or is no gateway's.
+func (r *Redeliverer) exportsOf(ctx context.Context, workflow string) ([]int64, error) {
+	var in struct {
+		Export  int64   `json:"export"`
+		Exports []int64 `json:"exports"`
+	}
+	err := r.Dispatcher.readInput(ctx, workflow, &in)
+	var gone *serviceerror.NotFound
+	if err != nil && !errors.As(err, &gone) {
+		return nil, err
+	}
+	if in.Export != 0 {
+		in.Exports = append(in.Exports, in.Export)
+	}
+	return in.Exports, nil
+}
+
+// EndStrays terminates those of some workflows that are strays still, and counts them. What the store has of a group
+// goes on in workflows of its own.
+func (r *Redeliverer) EndStrays(ctx context.Context, strays []Stray) (int, error) {
+	var ended atomic.Int64
+	group, ending := errgroup.WithContext(ctx)
+	group.SetLimit(straysAtOnce)
+	for _, s := range strays {
+		group.Go(func() error {
+			done, err := r.endStray(ending, s)
+			if done {
+				ended.Add(1)
+			}
+			return err
+		})
+	}
+	err := group.Wait()
+	n := int(ended.Load())
+	if n > 0 {
+		r.Log.Warn("workflows were ended on request, as the database lacks their exports", zap.Int("workflows", n))
+	}
+	metrics.Strays(len(strays) - n)
+	return n, err
+}
+
+// endStray reports whether it terminated a workflow. Its other exports go on first: after a crash in between, it is a
+// stray still.
+func (r *Redeliverer) endStray(ctx context.Context, s Stray) (bool, error) {
+	here, err := r.Store.ExportsByID(ctx, s.exports)
+	if err != nil || len(here) == len(s.exports) {
+		return false, err
+	}
+	for _, e := range here {
+		if err := r.leave(ctx, e, s.Workflow); err != nil {
+			return false, err
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	err = r.Client.TerminateWorkflow(ctx, s.Workflow, s.Run, strayEndsWith)
+	var gone *serviceerror.NotFound
+	if errors.As(err, &gone) { // it has ended meanwhile
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// leave moves the deliveries of an export that a workflow carries, and that are not final, into the next round.
+func (r *Redeliverer) leave(ctx context.Context, e *hiring.Export, workflow string) error {
+	if e.DispatchedAt.IsZero() {
+		if e.WorkflowID != workflow {
+			return nil
+		}
+		return r.Store.Write(ctx, func(tx *store.Tx) error { return tx.SkipRound(e) })
+	}
+	deliveries, err := r.Store.ListDeliveries(ctx, e.ID)
+	if err != nil {
+		return err
+	}
+	deliveries = append(deliveries, e.Pending(deliveries)...)
+	open := slices.DeleteFunc(slices.Clone(deliveries), func(d *hiring.Delivery) bool {
+		return d.Outcome.Final() || d.Parked || latest(deliveries, d.Integration) != d || e.RoundWorkflowID(d.Round) != workflow
+	})
+	if len(open) == 0 {
+		return nil
+	}
+	return r.restart(ctx, e, open)
+}

@@ -1,0 +1,209 @@
+package export_test
+
+import (
+	"fmt"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	enums "go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/client"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+	"go.uber.org/zap/zaptest/observer"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/inbox"
+	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/workflows"
+	"github.com/hiregate/hiregate/workflows/export"
+	"github.com/hiregate/hiregate/workflows/temporaltest"
+	"github.com/hiregate/hiregate/workflows/verification"
+)
+
+// strayBench is a bench with a real Temporal, where workflows are open and nobody works on them.
+type strayBench struct {
+	*bench
+	temporal client.Client
+	watcher  *export.Redeliverer
+}
+
+func newStrayBench(t *testing.T) *strayBench {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	address := l.Addr().(*net.TCPAddr)
+	require.NoError(t, l.Close())
+	temporaltest.Start(t, t.TempDir(), address.Port)
+	c, err := client.NewLazyClient(client.Options{HostPort: address.String()})
+	require.NoError(t, err)
+	t.Cleanup(c.Close)
+	b := &strayBench{bench: newBench(t), temporal: c}
+	b.watcher = b.redeliverer()
+	b.watcher.Client, b.watcher.Dispatcher.Client, b.watcher.Namespace = c, c, client.DefaultNamespace
+	return b
+}
+
+func (b *strayBench) open(id, name string, in any) {
+	b.t.Helper()
+	_, err := b.temporal.ExecuteWorkflow(b.t.Context(),
+		client.StartWorkflowOptions{ID: id, TaskQueue: workflows.DeliverQueue}, name, in)
+	require.NoError(b.t, err)
+}
+
+func (b *strayBench) dispatched(e *hiring.Export) {
+	b.t.Helper()
+	require.NoError(b.t, b.Store.Write(b.t.Context(), func(tx *store.Tx) error {
+		return tx.MarkDispatched(e.ID, 0, b.Clock(), "hris")
+	}))
+}
+
+// group makes a group of exports, of which the store has some more than are given.
+func (b *strayBench) group(lacking []int64, all ...*hiring.Export) string {
+	b.t.Helper()
+	for _, e := range all {
+		e.Integrations = []string{"hris"}
+	}
+	require.NoError(b.t, b.Store.Write(b.t.Context(), func(tx *store.Tx) error {
+		if _, err := tx.Group(all, b.Clock()); err != nil {
+			return err
+		}
+		return tx.MarkGroupDispatched(all[0].ID, b.Clock())
+	}))
+	in := export.GroupInput{}
+	for _, e := range all {
+		in.Exports = append(in.Exports, e.ID)
+	}
+	in.Exports = append(in.Exports, lacking...)
+	id := hiring.GroupWorkflowID(all[0].ID)
+	b.open(id, export.GroupWorkflowName, in)
+	return id
+}
+
+// found waits until Temporal lists all that is open, and gives the ids of those that are strays.
+func (b *strayBench) found(looked int) (ids []string, all []export.Stray) {
+	b.t.Helper()
+	require.EventuallyWithT(b.t, func(c *assert.CollectT) {
+		res, err := b.watcher.FindStrays(b.t.Context(), time.Now().Add(time.Hour))
+		require.NoError(c, err)
+		require.Equal(c, looked, res.Looked)
+		ids, all = []string{}, res.Found
+		for _, s := range res.Found {
+			ids = append(ids, s.Workflow)
+		}
+	}, time.Minute, 100*time.Millisecond)
+	return ids, all
+}
+
+func (b *strayBench) requireStatus(want enums.WorkflowExecutionStatus, ids ...string) {
+	b.t.Helper()
+	for _, id := range ids {
+		status, err := workflows.Status(b.t.Context(), b.temporal, client.DefaultNamespace, id)
+		require.NoError(b.t, err)
+		require.Equal(b.t, want, status, id)
+	}
+}
+
+func TestStraysAreFoundAndEnded(t *testing.T) {
+	t.Parallel()
+	b := newStrayBench(t)
+	const lost = int64(7) // the IDs of exports that were accepted after the backup
+	known := b.accept("known")
+	b.dispatched(known)
+	b.open("export/acme/known", export.WorkflowName, export.Input{Tenant: "acme", Export: known.ID})
+	b.open("export/acme/lost", export.WorkflowName, export.Input{Tenant: "acme", Export: lost})
+	b.accept("again") // the service has exported it once more, under the same UUID
+	b.open("export/acme/again", export.WorkflowName, export.Input{Tenant: "acme", Export: lost + 1})
+	whole := b.group(nil, b.accept("g-1"), b.accept("g-2"))
+	rest := b.accept("g-3")
+	partial := b.group([]int64{lost + 2}, rest)
+	back := "export/acme/back"
+	late := inbox.NewExport("acme", "back", []byte(`{"candidate":{}}`), b.Clock())
+	b.open(back, export.WorkflowName, export.Input{Tenant: "acme", Export: late.ID})
+	b.open("verification/acme/hris", verification.WorkflowName, verification.Input{})
+	b.open("export/none", export.WorkflowName, "started by somebody else")
+
+	ids, strays := b.found(7)
+	require.Equal(t, []string{"export/acme/lost", "export/acme/again", partial, back}, ids, "the oldest first")
+	require.WithinDuration(t, time.Now(), strays[0].StartedAt, time.Minute)
+
+	// The store is asked once more.
+	_, err := inbox.Accept(t.Context(), b.Store, late)
+	require.NoError(t, err)
+	n, err := b.watcher.EndStrays(t.Context(), strays)
+	require.NoError(t, err)
+	require.Equal(t, 3, n)
+	b.requireStatus(enums.WORKFLOW_EXECUTION_STATUS_TERMINATED, ids[:3]...)
+	b.requireStatus(enums.WORKFLOW_EXECUTION_STATUS_RUNNING, back, "export/acme/known", whole, "verification/acme/hris",
+		"export/none")
+	left, _ := b.found(4)
+	require.Empty(t, left)
+
+	now, err := b.Store.Export(t.Context(), rest.ID)
+	require.NoError(t, err)
+	require.Equal(t, []any{1, "export/acme/g-3/redelivery/1", true}, []any{now.Round, now.WorkflowID, now.DispatchedAt.IsZero()},
+		"what the store has of the group goes on by itself")
+	deliveries, err := b.Store.ListDeliveries(t.Context(), rest.ID)
+	require.NoError(t, err)
+	require.Len(t, deliveries, 1)
+	require.Equal(t, []any{"hris", 1, hiring.Pending}, []any{deliveries[0].Integration, deliveries[0].Round, deliveries[0].Outcome})
+
+	n, err = b.watcher.EndStrays(t.Context(), strays)
+	require.NoError(t, err)
+	require.Zero(t, n, "they have ended")
+}
+
+// An export's row may be written a moment after its workflow is listed, on another node.
+func TestAYoungWorkflowIsNoStray(t *testing.T) {
+	t.Parallel()
+	b := newStrayBench(t)
+	b.open("export/acme/lost", export.WorkflowName, export.Input{Tenant: "acme", Export: 7})
+	ids, _ := b.found(1)
+	require.Equal(t, []string{"export/acme/lost"}, ids)
+	res, err := b.watcher.FindStrays(t.Context(), time.Now())
+	require.NoError(t, err)
+	require.Equal(t, export.Strays{}, res)
+}
+
+// Temporal gives a thousand workflows a page, at most.
+func TestStraysOfSeveralPages(t *testing.T) {
+	t.Parallel()
+	b := newStrayBench(t)
+	const all = 1100
+	for n := range all {
+		b.open(fmt.Sprint("export/acme/", n), export.WorkflowName, export.Input{Tenant: "acme", Export: int64(n + 1)})
+	}
+	ids, strays := b.found(all)
+	require.Len(t, ids, all)
+	n, err := b.watcher.EndStrays(t.Context(), strays)
+	require.NoError(t, err)
+	require.Equal(t, all, n)
+}
+
+func TestStraysAreLoggedOnAChange(t *testing.T) {
+	t.Parallel()
+	b := newStrayBench(t)
+	core, logged := observer.New(zapcore.InfoLevel)
+	b.watcher.Log = zap.New(core)
+	tell := func() (messages []string) {
+		t.Helper()
+		require.NoError(t, b.watcher.TellStrays(t.Context(), time.Now().Add(time.Hour)))
+		for _, m := range logged.TakeAll() {
+			messages = append(messages, fmt.Sprint(m.Level, " ", m.Message, " ", m.ContextMap()))
+		}
+		return messages
+	}
+	require.Empty(t, tell())
+	b.open("export/acme/lost", export.WorkflowName, export.Input{Tenant: "acme", Export: 7})
+	_, strays := b.found(1)
+	require.Equal(t, []string{"warn workflows are open whose exports the database lacks, as after the restore of an older backup: " +
+		"hiregate export strays lists them map[workflows:1]"}, tell())
+	require.Empty(t, tell(), "it was told")
+	n, err := b.watcher.EndStrays(t.Context(), strays)
+	require.NoError(t, err)
+	require.Equal(t, 1, n)
+	b.found(0)
+	logged.TakeAll()
+	require.Equal(t, []string{"info no workflow is open any more whose exports the database lacks map[]"}, tell())
+}
