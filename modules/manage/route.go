@@ -63,7 +63,7 @@ func (r *request) prepare(route route) (err error) {
 	case shared:
 		if r.caller.tenant != "" {
 			return problem.New(http.StatusNotFound,
-				"this API key opens one tenant, and sign-in belongs to none: ask with a key that opens all")
+				"this API key opens one tenant, and this belongs to none: ask with a key that opens all")
 		}
 	}
 	return err

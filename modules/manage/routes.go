@@ -95,6 +95,10 @@ func actions() []route {
 		{method: post, path: inTenant + "/erasures", role: hiring.Operator, action: "erase", status: ok, scope: removed,
 			serve: eraseCandidate, list: "erasure"},
 
+		{method: get, path: "/v1/strays", role: hiring.Admin, status: ok, scope: shared, serve: listStrays},
+		{method: post, path: "/v1/strays/end", role: hiring.Admin, action: "end", status: ok, scope: shared,
+			serve: endStrays, bodiless: true},
+
 		{method: get, path: inTenant + "/compliance-report", role: hiring.Compliance, status: ok, serve: complianceReport,
 			query: []string{"job"}, personal: true},
 

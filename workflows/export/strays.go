@@ -87,7 +87,8 @@ func (r *Redeliverer) TellStrays(ctx context.Context, now time.Time) error {
 // FindStrays compares the open workflows of exports with the store, and updates the gauge. Younger ones than ten minutes
 // are left out.
 func (r *Redeliverer) FindStrays(ctx context.Context, now time.Time) (Strays, error) {
-	query := fmt.Sprintf("TaskQueue = '%s' AND ExecutionStatus = 'Running' AND WorkflowType IN ('%s', '%s') AND StartTime < '%s'",
+	query := fmt.Sprintf("TaskQueue = '%s' AND ExecutionStatus = 'Running' AND WorkflowType IN ('%s', '%s') "+
+		"AND StartTime < '%s'",
 		workflows.DeliverQueue, WorkflowName, GroupWorkflowName, now.Add(-strayAge).UTC().Format(time.RFC3339Nano))
 	var res Strays
 	for token := []byte(nil); ; {
@@ -233,7 +234,8 @@ func (r *Redeliverer) leave(ctx context.Context, e *hiring.Export, workflow stri
 	}
 	deliveries = append(deliveries, e.Pending(deliveries)...)
 	open := slices.DeleteFunc(slices.Clone(deliveries), func(d *hiring.Delivery) bool {
-		return d.Outcome.Final() || d.Parked || latest(deliveries, d.Integration) != d || e.RoundWorkflowID(d.Round) != workflow
+		return d.Outcome.Final() || d.Parked || latest(deliveries, d.Integration) != d ||
+			e.RoundWorkflowID(d.Round) != workflow
 	})
 	if len(open) == 0 {
 		return nil

@@ -142,12 +142,13 @@ func TestStraysAreFoundAndEnded(t *testing.T) {
 
 	now, err := b.Store.Export(t.Context(), rest.ID)
 	require.NoError(t, err)
-	require.Equal(t, []any{1, "export/acme/g-3/redelivery/1", true}, []any{now.Round, now.WorkflowID, now.DispatchedAt.IsZero()},
-		"what the store has of the group goes on by itself")
+	require.Equal(t, []any{1, "export/acme/g-3/redelivery/1", true},
+		[]any{now.Round, now.WorkflowID, now.DispatchedAt.IsZero()}, "what the store has of the group goes on by itself")
 	deliveries, err := b.Store.ListDeliveries(t.Context(), rest.ID)
 	require.NoError(t, err)
 	require.Len(t, deliveries, 1)
-	require.Equal(t, []any{"hris", 1, hiring.Pending}, []any{deliveries[0].Integration, deliveries[0].Round, deliveries[0].Outcome})
+	d := deliveries[0]
+	require.Equal(t, []any{"hris", 1, hiring.Pending}, []any{d.Integration, d.Round, d.Outcome})
 
 	n, err = b.watcher.EndStrays(t.Context(), strays)
 	require.NoError(t, err)
@@ -197,8 +198,8 @@ func TestStraysAreLoggedOnAChange(t *testing.T) {
 	require.Empty(t, tell())
 	b.open("export/acme/lost", export.WorkflowName, export.Input{Tenant: "acme", Export: 7})
 	_, strays := b.found(1)
-	require.Equal(t, []string{"warn workflows are open whose exports the database lacks, as after the restore of an older backup: " +
-		"hiregate export strays lists them map[workflows:1]"}, tell())
+	require.Equal(t, []string{"warn workflows are open whose exports the database lacks, as after the restore of an " +
+		"older backup: hiregate export strays lists them map[workflows:1]"}, tell())
 	require.Empty(t, tell(), "it was told")
 	n, err := b.watcher.EndStrays(t.Context(), strays)
 	require.NoError(t, err)

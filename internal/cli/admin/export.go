@@ -21,14 +21,15 @@ func Export() *cobra.Command {
 		Use:   "export",
 		Short: "Lists, shows, redelivers, releases and erases exports",
 		Long: `Lists, shows and redelivers the exports of a running gateway, releases them from quarantine, and
-erases what they hold.
+erases what they hold. After the restore of an older backup, strays are the workflows of exports that
+it lacks.
 
 These commands ask the gateway, at Caddy's admin endpoint or through its management API.`,
 		Example: `  hiregate export list --tenant acme --outcome failed
   hiregate export list --undelivered --since 24h
   hiregate export show acme/6f1c0f1e-5d0e-4a57-9f0b-0c6f3f2b7a11
   hiregate export redeliver acme/6f1c0f1e-5d0e-4a57-9f0b-0c6f3f2b7a11 --integration hris`,
-	}, exportList, exportShow, exportRedeliver, exportRelease, exportErase)
+	}, exportList, exportShow, exportRedeliver, exportRelease, exportErase, exportStrays)
 }
 
 type exportListFlags struct {

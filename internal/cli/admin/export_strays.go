@@ -1,0 +1,109 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hiregate/hiregate/internal/cli/terminal"
+)
+
+// straysRow is what the gateway answers of strays.
+type straysRow struct {
+	Count int  `json:"count"`
+	More  bool `json:"more"`
+	Items []struct {
+		Workflow  string    `json:"workflow"`
+		StartedAt time.Time `json:"startedAt"`
+	} `json:"items"`
+}
+
+func exportStrays(a *Client) *cobra.Command {
+	var end, yes bool
+	cmd := &cobra.Command{
+		Use:   "strays",
+		Short: "Lists the open workflows of exports that the database lacks, or ends them",
+		Long: `Lists the open workflows of exports that the database lacks, and when they were started. They are
+left when an older backup of the database is restored, and wait in Temporal until their time ends.
+Workflows of the last ten minutes are left out.
+
+With --end they are terminated. Their exports are lost to this gateway, unless a newer backup is
+restored: ask their services for them first. What the database has of a group of exports goes on.
+A second gateway with another database in the same namespace of Temporal has its workflows in this
+list as well: end none then, and give each database a namespace of its own.`,
+		Example: `  hiregate export strays
+  hiregate export strays --end`,
+		Args: terminal.Exactly(0, "export strays takes flags only: --end ends what it lists"),
+		RunE: interruptible(func(ctx context.Context, cmd *cobra.Command, _ []string) error {
+			if !end {
+				return a.listStrays(ctx, cmd)
+			}
+			if !yes {
+				if !terminal.Attended(cmd) {
+					return errors.New("what is ended can't be had back: look at it with hiregate export strays, and add " +
+						"--yes to end it")
+				}
+				if err := a.confirm(ctx, cmd, "End the workflows that hiregate export strays lists?"); err != nil {
+					return err
+				}
+			}
+			return a.endStrays(ctx, cmd)
+		}),
+	}
+	cmd.Flags().BoolVar(&end, "end", false, "terminate them, for good")
+	cmd.Flags().BoolVar(&yes, "yes", false, "with --end: do so without asking")
+	return cmd
+}
+
+func (a *Client) listStrays(ctx context.Context, cmd *cobra.Command) error {
+	var s straysRow
+	if shown, err := a.ask(ctx, cmd, http.MethodGet, "/v1/strays", nil, &s); shown || err != nil {
+		return err
+	}
+	w := cmd.OutOrStdout()
+	if s.Count == 0 {
+		fmt.Fprintln(w, "Each open workflow has its exports in the database.")
+	} else {
+		table := terminal.NewTable(w, "workflow", "started")
+		for _, one := range s.Items {
+			table.Row(one.Workflow, one.StartedAt)
+		}
+		if err := table.Flush(); err != nil {
+			return err
+		}
+	}
+	if s.Count > len(s.Items) {
+		fmt.Fprintf(w, "and %d more\n", s.Count-len(s.Items))
+	}
+	return moreStrays(cmd, s.More)
+}
+
+func (a *Client) endStrays(ctx context.Context, cmd *cobra.Command) error {
+	var res struct {
+		Ended int  `json:"ended"`
+		More  bool `json:"more"`
+	}
+	if shown, err := a.ask(ctx, cmd, http.MethodPost, "/v1/strays/end", nil, &res); shown || err != nil {
+		return err
+	}
+	if res.Ended == 0 {
+		fmt.Fprintln(cmd.OutOrStdout(), "There was nothing to end: each open workflow has its exports in the database.")
+	} else {
+		fmt.Fprintf(cmd.OutOrStdout(), "Workflows that were ended: %d\n", res.Ended)
+	}
+	return moreStrays(cmd, res.More)
+}
+
+// moreStrays says that there are open workflows that were not compared.
+func moreStrays(cmd *cobra.Command, more bool) error {
+	if !more {
+		return nil
+	}
+	_, err := fmt.Fprintln(cmd.ErrOrStderr(), "There are older open workflows, which were not compared: look again once "+
+		"these have ended.")
+	return err
+}
