@@ -229,7 +229,7 @@ func TestErasureThatIsStopped(t *testing.T) {
 	require.Equal(t, 1, n)
 }
 
-// The counts of attempts go after 90 days, also where no content is erased.
+// The counts of attempts and of refused answers go after 90 days, also where no content is erased.
 func TestHoursAreDeletedAfter90Days(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, address string) {
@@ -239,11 +239,24 @@ func TestHoursAreDeletedAfter90Days(t *testing.T) {
 			for _, age := range []time.Duration{0, 89 * day, 91 * day, 400 * day} {
 				tx.CountAttempt(at, &hiring.Attempt{StartedAt: b.now.Add(-age)})
 			}
+			job := &hiring.Job{Row: hiring.Row{Tenant: "acme"}, BoardCode: "NURSE-1", ID: "job-1"}
+			if err := tx.UpsertJob(job, b.now); err != nil {
+				return err
+			}
+			for n, age := range []time.Duration{0, 89 * day, 91 * day} {
+				if err := tx.CountRefusedAnswers("acme", "NURSE-1", store.RefusedAnswers{Question: "motto",
+					Count: int64(1) << n, LastHour: b.now.Add(-age)}); err != nil {
+					return err
+				}
+			}
 			return nil
 		})
 		require.NoError(t, b.DeleteHours(t.Context()))
 		kept, err := b.Store.ListHours(t.Context(), at, time.Unix(0, 0))
 		require.NoError(t, err)
 		require.Len(t, kept, 2)
+		refused, err := b.Store.ListRefusedAnswers(t.Context(), "acme", "NURSE-1", time.Unix(0, 0))
+		require.NoError(t, err)
+		require.EqualValues(t, 3, refused[0].Count)
 	})
 }

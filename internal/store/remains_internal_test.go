@@ -24,6 +24,8 @@ func TestRemainsLooksAtAllThatBelongsToATenant(t *testing.T) {
 	require.ElementsMatch(t, append(looked,
 		// none without an export
 		"deliveries", "documents", "unkeyed_bodies", "redeliveries",
+		// none without a job
+		"answer_refusals",
 		// a tenant with one can't be removed
 		"integrations",
 		// it is of no use to another URL and secret, and VERIFY comes first
