@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -207,6 +208,26 @@ func (db *DB) ListDeliveriesOf(ctx context.Context, exportIDs []int64) (map[int6
 		of[d.ExportID] = append(of[d.ExportID], d)
 	}
 	return of, nil
+}
+
+// LastStatuses reads the HTTP statuses of the last attempts of deliveries. Those that were not attempted, or got no
+// answer, are left out.
+func (db *DB) LastStatuses(ctx context.Context, deliveries []int64) (map[int64]int, error) {
+	all := map[int64]int{}
+	for ids := range slices.Chunk(deliveries, MaxPage) {
+		in, args := oneOf(ids)
+		page, err := queryMap(ctx, db, func(r row) (id int64, status int, err error) {
+			err = r.Scan(&id, &status)
+			return id, status, err
+		}, `SELECT a.delivery_id, a.status FROM attempts a WHERE a.delivery_id IN (`+in+`) AND a.status <> 0
+			AND NOT EXISTS (SELECT 1 FROM attempts b WHERE b.delivery_id = a.delivery_id AND b.number > a.number)`,
+			args...)
+		if err != nil {
+			return nil, err
+		}
+		maps.Copy(all, page)
+	}
+	return all, nil
 }
 
 // notQuarantined leaves out the deliveries of exports that wait for a person, not for an integration.

@@ -3,6 +3,7 @@ package store_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -324,5 +325,41 @@ func TestDeliveriesOfAnIntegration(t *testing.T) {
 				require.Equal(t, []any{at.outcome, noon}, []any{d.Outcome, d.UpdatedAt}, at)
 			}
 		}
+	})
+}
+
+func TestLastStatuses(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, db *store.DB) {
+		attempted := func(key string, statuses ...int) int64 {
+			e := export("acme", key, key)
+			require.True(t, insert(t, db, e))
+			d := &hiring.Delivery{ExportID: e.ID, Tenant: "acme", Integration: "hris", Outcome: hiring.Retrying,
+				Attempts: len(statuses), CreatedAt: noon, UpdatedAt: noon}
+			write(t, db, func(tx *store.Tx) error {
+				if err := tx.UpsertDelivery(d); err != nil {
+					return err
+				}
+				for _, status := range statuses {
+					a := &hiring.Attempt{DeliveryID: d.ID, StartedAt: noon, Status: status}
+					if err := tx.InsertAttempt(a); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+			return d.ID
+		}
+		refused, silent := attempted("u-1", 500, 503), attempted("u-2", 500, 0)
+		none, other := attempted("u-3"), attempted("u-4", 422)
+		statuses, err := db.LastStatuses(t.Context(), []int64{refused, silent, none})
+		require.NoError(t, err)
+		require.Equal(t, map[int64]int{refused: 503}, statuses)
+		statuses, err = db.LastStatuses(t.Context(), append(slices.Repeat([]int64{refused}, store.MaxPage), other))
+		require.NoError(t, err)
+		require.Equal(t, map[int64]int{refused: 503, other: 422}, statuses, "more than a page")
+		statuses, err = db.LastStatuses(t.Context(), nil)
+		require.NoError(t, err)
+		require.Empty(t, statuses)
 	})
 }

@@ -93,6 +93,8 @@ func lists(ctx context.Context, db *DB) []error {
 	note(err)
 	_, err = db.ExportsByID(ctx, []int64{1, 2, 3})
 	note(err)
+	_, err = db.LastStatuses(ctx, []int64{1, 2, 3})
+	note(err)
 	_, err = db.ListStored(ctx, []int64{1, 2, 3})
 	note(err)
 	_, err = db.DocumentProgress(ctx, []int64{1, 2, 3})

@@ -3,6 +3,7 @@ package export
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -42,7 +43,11 @@ func (a *Activities) DeliverGroup(ctx context.Context, part GroupPart) (GroupRes
 	case err != nil:
 		return GroupResult{}, a.storeAway(err)
 	case !next.IsZero():
-		return GroupResult{}, workflows.RetryGroupAfter(g.waiting(), next.Sub(a.Now()))
+		why, err := g.waiting(ctx)
+		if err != nil {
+			return GroupResult{}, a.storeAway(err)
+		}
+		return GroupResult{}, workflows.RetryGroupAfter(why, next.Sub(a.Now()))
 	}
 	failpoint.Reach(failpoint.GroupDelivered)
 	return g.result, nil
@@ -60,7 +65,7 @@ type groupDelivery struct {
 
 	mu      sync.Mutex
 	members map[Part]groupMember // those that were open, as they were read last
-	open    map[hiring.Class]int
+	open    []*hiring.Delivery
 	result  GroupResult
 }
 
@@ -81,7 +86,7 @@ func (g *groupDelivery) read(ctx context.Context) (map[Part]time.Time, error) {
 	due := map[Part]time.Time{}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.open, g.result = map[hiring.Class]int{}, GroupResult{}
+	g.open, g.result = nil, GroupResult{}
 	for _, m := range members {
 		for _, d := range m.Deliveries {
 			switch {
@@ -90,7 +95,7 @@ func (g *groupDelivery) read(ctx context.Context) (map[Part]time.Time, error) {
 			default:
 				part := Part{Export: d.ExportID, Integration: d.Integration, Till: firstEnd(m.Export)}
 				g.members[part], due[part] = groupMember{m.Export, d}, g.due(m.Export, d)
-				g.open[d.Class()]++
+				g.open = append(g.open, d)
 			}
 		}
 	}
@@ -190,14 +195,33 @@ func (g *groupDelivery) documentsTill(e *hiring.Export, d *hiring.Delivery) time
 	return time.Time{}
 }
 
-// waiting says in fixed words what a group waits for: how many deliveries, by class.
-func (g *groupDelivery) waiting() string {
-	var counts []string
-	all := 0
-	for class, n := range g.open {
-		counts = append(counts, fmt.Sprintf("%d %s", n, class))
-		all += n
+// waiting says in fixed words what a group waits for: how many deliveries, by the class and status of the last attempt.
+func (g *groupDelivery) waiting(ctx context.Context) (string, error) {
+	var failed []int64
+	for _, d := range g.open {
+		if d.Outcome == hiring.Retrying {
+			failed = append(failed, d.ID)
+		}
 	}
-	slices.Sort(counts)
-	return fmt.Sprintf("%d of %d deliveries wait: %s", all, all+len(g.result.Deliveries), strings.Join(counts, ", "))
+	statuses, err := g.a.Store.LastStatuses(ctx, failed)
+	if err != nil {
+		return "", err
+	}
+	counts := map[string]int{}
+	for _, d := range g.open {
+		why := string(d.Class())
+		if d.Outcome == hiring.Retrying && d.Fault != "" {
+			why = string(d.Fault)
+		}
+		if status := statuses[d.ID]; status != 0 {
+			why += fmt.Sprintf(" %d", status)
+		}
+		counts[why]++
+	}
+	var parts []string
+	for _, why := range slices.Sorted(maps.Keys(counts)) {
+		parts = append(parts, fmt.Sprintf("%d %s", counts[why], why))
+	}
+	all := len(g.open)
+	return fmt.Sprintf("%d of %d deliveries wait: %s", all, all+len(g.result.Deliveries), strings.Join(parts, ", ")), nil
 }

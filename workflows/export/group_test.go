@@ -177,8 +177,8 @@ func TestGroupIsDelivered(t *testing.T) {
 	require.EqualValues(t, 50, b.asked.Load(), "a run that Temporal never heard of is not repeated")
 }
 
-// One that fails is tried again by its schedule, and the others are not; the group says how many wait and for which
-// class.
+// One that fails is tried again by its schedule, and the others are not; the group says how many wait, by class and
+// status.
 func TestGroupWaitsForItsNextMember(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -192,7 +192,7 @@ func TestGroupWaitsForItsNextMember(t *testing.T) {
 		return http.StatusOK
 	}
 	_, wait, why := b.deliverGroup(ids)
-	require.Equal(t, "1 of 8 deliveries wait: 1 retrying", why)
+	require.Equal(t, "1 of 8 deliveries wait: 1 partner_fault 503", why)
 	require.InDelta(t, time.Minute, wait, float64(13*time.Second))
 	_, again, _ := b.deliverGroup(ids)
 	require.Equal(t, wait, again, "nothing was due: a run that was lost makes no attempt")
