@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"crypto/rand"
 	"embed"
-	"encoding/json"
 	"fmt"
 	"html/template"
 	"net/http"
@@ -120,12 +119,6 @@ func (p view) With(data any) view {
 
 // Query is an encoded query, for an address.
 func (view) Query(encoded string) template.URL { return template.URL(encoded) }
-
-// JSON is a value as indented JSON.
-func (view) JSON(value any) (string, error) {
-	text, err := json.MarshalIndent(value, "", "  ")
-	return string(text), err
-}
 
 // Percent is a success rate; a dash without any attempt.
 func (view) Percent(r rates) string {

@@ -16,6 +16,18 @@ type tenant struct {
 	Integrations []string `json:"integrations"`
 }
 
+// signatures are what a tenant's requests are signed with.
+type signatures struct {
+	Secrets []struct {
+		Number     int       `json:"number"`
+		LastUsedAt time.Time `json:"lastUsedAt"`
+	} `json:"secrets"`
+	Refused struct {
+		Count  int64     `json:"count"`
+		LastAt time.Time `json:"lastAt"`
+	} `json:"refused"`
+}
+
 // listTenants shows the tenants that the visitor sees.
 func listTenants(v *visitor) error {
 	shown := struct {
@@ -40,6 +52,7 @@ func showTenant(v *visitor) error {
 	var shown struct {
 		Tenant       tenant
 		Integrations []health
+		Signatures   *signatures // nil: the visitor came by a link
 	}
 	if err := v.get(at("tenants", v.PathValue("tenant")), nil, &shown.Tenant); err != nil {
 		return err
@@ -51,6 +64,11 @@ func showTenant(v *visitor) error {
 		}
 		shown.Integrations = append(shown.Integrations, h)
 	}
+	if v.duties&oversees != 0 {
+		if err := v.get(at("tenants", shown.Tenant.ID, "signatures"), nil, &shown.Signatures); err != nil {
+			return err
+		}
+	}
 	return v.page(http.StatusOK, "tenant", "Tenant", &shown)
 }
 
@@ -58,14 +76,28 @@ func showTenant(v *visitor) error {
 type integrationPage struct {
 	health
 	Chart chart
-	Trial any
+	Trial *trial // nil: none was just sent
+}
+
+// trial is a test export and what came of it.
+type trial struct {
+	UUID       string            `json:"uuid"`
+	Received   bool              `json:"received"`
+	URL        string            `json:"url"` // scheme and host only
+	Header     map[string]string `json:"header"`
+	Body       string            `json:"body"` // all that it holds is invented
+	SentAt     time.Time         `json:"sentAt"`
+	DurationMs float64           `json:"durationMs"`
+	Status     int               `json:"status"` // 0: no answer came
+	Answer     string            `json:"answer"`
+	Error      string            `json:"error"`
 }
 
 // showIntegration shows how an integration does.
 func showIntegration(v *visitor) error { return v.integration(http.StatusOK, nil) }
 
-func (v *visitor) integration(status int, trial any) error {
-	shown := integrationPage{Trial: trial}
+func (v *visitor) integration(status int, sent *trial) error {
+	shown := integrationPage{Trial: sent}
 	path := at("tenants", v.PathValue("tenant"), "integrations", v.PathValue("name"), "health")
 	week := v.console.Gateway.Now().Add(-7 * 24 * time.Hour).UTC().Format(time.RFC3339)
 	if err := v.get(path, url.Values{"since": {week}}, &shown.health); err != nil {
@@ -92,12 +124,12 @@ func actOnIntegration(action string) handler {
 
 // testIntegration sends a test export, and shows what came of it.
 func testIntegration(v *visitor) error {
-	var transcript any
+	var sent trial
 	path := at("tenants", v.PathValue("tenant"), "integrations", v.PathValue("name"), "test")
-	if err := v.post(path, nil, &transcript); err != nil {
+	if err := v.post(path, nil, &sent); err != nil {
 		return err
 	}
-	return v.integration(http.StatusOK, transcript)
+	return v.integration(http.StatusOK, &sent)
 }
 
 // chart is the attempts of a week, a bar for each three hours.
@@ -141,6 +173,9 @@ func chartOf(hours []hour, now time.Time) chart {
 	}
 	return c
 }
+
+// Lost is how many attempts were not delivered.
+func (b bar) Lost() int64 { return b.Attempts - b.Received }
 
 // Top is where a bar begins, from the top.
 func (b bar) Top() float64 { return 100 - b.Delivered - b.Failed }

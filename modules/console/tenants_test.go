@@ -1,0 +1,97 @@
+package console
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hiregate/hiregate/internal/config"
+	"github.com/hiregate/hiregate/internal/egress"
+	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/store"
+)
+
+// A tenant's page says when each secret was last used, and that somebody signs with a wrong one.
+func TestSecretsOfATenant(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	text := b.see(viewer, "/tenants/acme", http.StatusOK)
+	require.Contains(t, text, "<dt>Secret 1</dt><dd>not used yet</dd>")
+	require.NotContains(t, text, "They were refused")
+	acme, ok := b.Bench.Gateway.Config.Tenant("acme")
+	require.True(t, ok)
+	b.Runtime.Signatures.Note(acme, 1, b.Clock.Now().Add(-3*time.Minute))
+	b.Runtime.Signatures.Note(acme, 0, b.Clock.Now().Add(-2*time.Minute))
+	require.NoError(t, b.Runtime.Signatures.Flush(t.Context(), time.Now(), 0))
+	text = b.see(viewer, "/tenants/acme", http.StatusOK)
+	require.Contains(t, text, "<dt>Secret 1</dt><dd>last used 3 min 0 s ago</dd>")
+	require.Contains(t, text, "<dd>1 · the last one 2 min 0 s ago</dd>")
+	require.Contains(t, text, "Compare the secret in the service")
+	require.NotContains(t, text, string(acme.Secrets[0])+"<")
+}
+
+// The chart of an integration is there in numbers as well.
+func TestChartInNumbers(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	const hris = "/tenants/acme/integrations/hris"
+	require.NotContains(t, b.see(viewer, hris, http.StatusOK), "In numbers")
+	b.Write(t, func(tx *store.Tx) error {
+		at := hiring.Place{Tenant: "acme", Integration: "hris"}
+		for _, fault := range []hiring.Class{"", "", hiring.ClassPartnerFault} {
+			tx.CountAttempt(at, &hiring.Attempt{StartedAt: b.Clock.Now(), Duration: time.Second, Fault: fault})
+		}
+		return nil
+	})
+	text := b.see(viewer, hris, http.StatusOK)
+	require.Contains(t, text, "In numbers")
+	require.Contains(t, text, `<td class="number">3</td><td class="number">2</td><td class="number">1</td>`)
+}
+
+// A test export shows what was sent and what a partner answered, good or bad, but not where its URL leads to.
+func TestTrial(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	status := http.StatusNoContent
+	partner := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(status)
+		if status != http.StatusNoContent {
+			_, _ = io.WriteString(w, hostile[0])
+		}
+	}))
+	t.Cleanup(partner.Close)
+	guard := egress.New(egress.Policy{Allow: []egress.Allowance{{Prefix: netip.MustParsePrefix("127.0.0.0/8")}}})
+	t.Cleanup(guard.Close)
+	b.Reconfigure(func(c *config.Config) {
+		c.Egress = guard
+		acme, ok := c.Tenant("acme")
+		require.True(t, ok)
+		acme.Integrations[0].URL = partner.URL + "/in?client=1"
+	})
+	const test = "/tenants/acme/integrations/hris/test"
+	for _, want := range []struct {
+		status   int
+		sentence string
+	}{
+		{http.StatusNoContent, "The test export was received."},
+		{http.StatusUnprocessableEntity, "The test export was not received."},
+	} {
+		status = want.status
+		w := b.send(ops, http.MethodPost, test, nil)
+		require.Equal(t, http.StatusOK, w.Code, w.Body)
+		text := w.Body.String()
+		require.Contains(t, text, want.sentence)
+		require.Contains(t, text, fmt.Sprintf("<dt>Answer</dt><dd>%d</dd>", want.status))
+		require.Contains(t, text, "X-Service-Signature")
+		require.NotContains(t, text, "client=1")
+		require.NotContains(t, text, "<script")
+	}
+	require.Equal(t, http.StatusForbidden, b.send(viewer, http.MethodPost, test, nil).Code)
+	require.Equal(t, http.StatusNotFound, b.send(recruiter, http.MethodPost, test, nil).Code)
+}
