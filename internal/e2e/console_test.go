@@ -58,6 +58,9 @@ func (c *chromium) accessible(axe, page string) {
 // accessible, and needs no script.
 func TestConsoleInABrowser(t *testing.T) {
 	t.Parallel()
+	script, err := os.ReadFile(filepath.Join("testdata", "axe", "node_modules", "axe-core", "axe.min.js"))
+	require.NoError(t, err, "axe-core is missing: run make deps")
+	axe := string(script)
 	ports := newDevPorts(t)
 	dev(t, t.TempDir(), ports).line(devReady)
 	console := ports.url("/console")
@@ -88,6 +91,8 @@ func TestConsoleInABrowser(t *testing.T) {
 		c.click(`form[action$="/test"] button`)
 		c.awaitText(hris, "What came of the test export")
 		require.Contains(t, c.text("#main"), "The test export was received.")
+		c.fits("console-trial")
+		c.accessible(axe, "trial")
 	})
 	c.task(hris, 2, func() {
 		c.click(".danger summary")
@@ -119,8 +124,6 @@ func TestConsoleInABrowser(t *testing.T) {
 		c.eventually(c.address(), func() bool { return c.texts("main b")[0] == "finished" })
 	})
 
-	axe, err := os.ReadFile(filepath.Join("testdata", "axe", "node_modules", "axe-core", "axe.min.js"))
-	require.NoError(t, err, "axe-core is missing: run make deps")
 	for page, address := range map[string]string{"attention": console, "exports": console + "/exports", "export": export,
 		"redeliveries": redelivery, "tenants": console + "/tenants", "tenant": console + "/tenants/acme",
 		"integration": hris, "audit": console + "/audit", "nothing": console + "/nothing"} {
@@ -128,7 +131,7 @@ func TestConsoleInABrowser(t *testing.T) {
 		c.fits("console-" + page)
 		for _, l := range looks[:2] {
 			c.as(l)
-			c.accessible(string(axe), page+" "+l.name)
+			c.accessible(axe, page+" "+l.name)
 		}
 	}
 	c.as(looks[0])
