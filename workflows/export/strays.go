@@ -66,12 +66,14 @@ func (r *Redeliverer) WatchStrays(ctx context.Context) {
 	}
 }
 
-// TellStrays finds the strays, and logs how many there are when that has changed. It must not run twice at a time.
+// TellStrays finds the strays, updates the gauge, and logs how many there are when that has changed. It must not run
+// twice at a time.
 func (r *Redeliverer) TellStrays(ctx context.Context, now time.Time) error {
 	found, err := r.FindStrays(ctx, now)
 	if err != nil {
 		return err
 	}
+	metrics.Strays(len(found.Found))
 	switch n := len(found.Found); {
 	case n == r.strays:
 	case n == 0:
@@ -84,7 +86,7 @@ func (r *Redeliverer) TellStrays(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-// FindStrays compares the open workflows of exports with the store, and updates the gauge. Younger ones than ten minutes
+// FindStrays compares the open workflows of exports with the store. Younger ones than ten minutes
 // are left out.
 func (r *Redeliverer) FindStrays(ctx context.Context, now time.Time) (Strays, error) {
 	query := fmt.Sprintf("TaskQueue = '%s' AND ExecutionStatus = 'Running' AND WorkflowType IN ('%s', '%s') "+
@@ -109,7 +111,6 @@ func (r *Redeliverer) FindStrays(ctx context.Context, now time.Time) (Strays, er
 		}
 	}
 	slices.SortStableFunc(res.Found, func(a, b Stray) int { return a.StartedAt.Compare(b.StartedAt) })
-	metrics.Strays(len(res.Found))
 	return res, nil
 }
 
@@ -194,7 +195,9 @@ func (r *Redeliverer) EndStrays(ctx context.Context, strays []Stray) (int, error
 	if n > 0 {
 		r.Log.Warn("workflows were ended on request, as the database lacks their exports", zap.Int("workflows", n))
 	}
-	metrics.Strays(len(strays) - n)
+	if err == nil { // for an hour nobody looks again
+		metrics.Strays(0)
+	}
 	return n, err
 }
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	enums "go.temporal.io/api/enums/v1"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/inbox"
+	"github.com/hiregate/hiregate/internal/metrics"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/workflows"
 	"github.com/hiregate/hiregate/workflows/export"
@@ -182,8 +184,8 @@ func TestStraysOfSeveralPages(t *testing.T) {
 	require.Equal(t, all, n)
 }
 
-func TestStraysAreLoggedOnAChange(t *testing.T) {
-	t.Parallel()
+// It is not parallel: the gauge is that of the process.
+func TestStraysAreCountedAndLoggedOnAChange(t *testing.T) {
 	b := newStrayBench(t)
 	core, logged := observer.New(zapcore.InfoLevel)
 	b.watcher.Log = zap.New(core)
@@ -201,10 +203,28 @@ func TestStraysAreLoggedOnAChange(t *testing.T) {
 	require.Equal(t, []string{"warn workflows are open whose exports the database lacks, as after the restore of an " +
 		"older backup: hiregate export strays lists them map[workflows:1]"}, tell())
 	require.Empty(t, tell(), "it was told")
+	require.Equal(t, 1.0, gauge(t, "hiregate_stray_workflows"))
 	n, err := b.watcher.EndStrays(t.Context(), strays)
 	require.NoError(t, err)
 	require.Equal(t, 1, n)
+	require.Zero(t, gauge(t, "hiregate_stray_workflows"))
 	b.found(0)
 	logged.TakeAll()
 	require.Equal(t, []string{"info no workflow is open any more whose exports the database lacks map[]"}, tell())
+}
+
+// gauge is the value of a gauge without labels.
+func gauge(t *testing.T, name string) float64 {
+	t.Helper()
+	registry := prometheus.NewRegistry()
+	require.NoError(t, metrics.Register(registry))
+	families, err := registry.Gather()
+	require.NoError(t, err)
+	for _, f := range families {
+		if f.GetName() == name {
+			return f.GetMetric()[0].GetGauge().GetValue()
+		}
+	}
+	require.Fail(t, "there is no such metric", name)
+	return 0
 }
