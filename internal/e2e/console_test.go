@@ -105,6 +105,7 @@ func TestConsoleInABrowser(t *testing.T) {
 	waits := uuidLine.FindStringSubmatch(out)[1]
 	c.task(console, 0, func() { // which client does not get its exports, and since when
 		c.eventually(console, func() bool { return c.has(`a[href="/console/tenants/globex/integrations/hris"]`) })
+		c.fits("console-attention-needs")
 	})
 	c.task(console+"/exports/globex/"+waits, 0, func() { // why
 		c.eventually(console+"/exports/globex/"+waits, func() bool { return c.has(".sentence [lang=en]") })

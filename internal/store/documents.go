@@ -129,8 +129,11 @@ type DocumentProgress struct {
 
 // DocumentProgress counts the documents of exports, at most MaxPage, by export.
 func (db *DB) DocumentProgress(ctx context.Context, exportIDs []int64) (map[int64]DocumentProgress, error) {
-	in, args := oneOf(exportIDs)
 	progress := map[int64]DocumentProgress{}
+	if len(exportIDs) == 0 {
+		return progress, nil
+	}
+	in, args := oneOf(exportIDs)
 	_, err := query(ctx, db, func(r row) (struct{}, error) {
 		var id int64
 		var p DocumentProgress

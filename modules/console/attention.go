@@ -2,6 +2,8 @@ package console
 
 import (
 	"net/url"
+	"slices"
+	"strconv"
 	"time"
 )
 
@@ -59,8 +61,15 @@ type failures struct {
 // Range is the query that asks for their redelivery, of the minutes in which their exports were received.
 func (f failures) Range() string {
 	const form = "2006-01-02T15:04"
-	return url.Values{"tenant": {f.Tenant}, "integration": {f.Integration}, "mode": {"failed"},
-		"since": {f.Oldest.UTC().Format(form)}, "until": {f.Newest.UTC().Add(time.Minute).Format(form)}}.Encode()
+	q := url.Values{"tenant": {f.Tenant}, "integration": {f.Integration}, "mode": {"failed"},
+		"since": {f.Oldest.UTC().Format(form)}, "until": {f.Newest.UTC().Add(time.Minute).Format(form)}}
+	if slices.Contains(faults, f.Class) {
+		q.Set("class", f.Class)
+	}
+	if f.Status > 0 {
+		q.Set("status", strconv.Itoa(f.Status))
+	}
+	return q.Encode()
 }
 
 // List is the query of the list of their exports.

@@ -18,6 +18,7 @@ type export struct {
 	ReceivedAt  time.Time       `json:"receivedAt"`
 	Candidate   string          `json:"candidate"`
 	Attachments int             `json:"attachments"`
+	Fetched     int             `json:"fetched"`
 	Size        int64           `json:"size"`
 	SHA256      string          `json:"sha256"`
 	Round       int             `json:"round"`

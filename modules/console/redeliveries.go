@@ -47,6 +47,9 @@ type preview struct {
 // modes are which exports of a range are redelivered.
 var modes = []string{"failed", "missing", "all"}
 
+// faults are the classes that a redelivery can be narrowed to.
+var faults = []string{"partner_fault", "data_fault", "our_fault"}
+
 // listRedeliveries shows the redeliveries, and the form for another one. The form asks for a preview; only what was
 // previewed can be started.
 func listRedeliveries(v *visitor) error {
@@ -54,11 +57,12 @@ func listRedeliveries(v *visitor) error {
 		listOf[redelivery]
 		Query   map[string]string
 		Modes   []string
+		Classes []string
 		Preview *preview
 		More    string
-	}{Query: map[string]string{}, Modes: modes}
+	}{Query: map[string]string{}, Modes: modes, Classes: faults}
 	asked := v.URL.Query()
-	for _, name := range []string{"tenant", "integration", "mode", "since", "until", "rate"} {
+	for _, name := range []string{"tenant", "integration", "mode", "since", "until", "class", "status", "rate"} {
 		shown.Query[name] = asked.Get(name)
 	}
 	if shown.Query["tenant"] == "" {
@@ -104,12 +108,17 @@ func rangeOf(form url.Values) (map[string]any, error) {
 		}
 		body[name] = moment.UTC()
 	}
-	if text := form.Get("rate"); text != "" {
-		rate, err := strconv.Atoi(text)
-		if err != nil {
-			return nil, &failure{status: http.StatusBadRequest, Text: "WrongRate"}
+	if class := form.Get("class"); class != "" {
+		body["class"] = class
+	}
+	for name, wrong := range map[string]string{"rate": "WrongRate", "status": "WrongStatus"} {
+		if text := form.Get(name); text != "" {
+			number, err := strconv.Atoi(text)
+			if err != nil {
+				return nil, &failure{status: http.StatusBadRequest, Text: wrong}
+			}
+			body[name] = number
 		}
-		body["rate"] = rate
 	}
 	return body, nil
 }

@@ -61,9 +61,14 @@ func listExports(r *request) ([]any, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
+	documents, err := r.db.DocumentProgress(r.Context(), ids)
+	if err != nil {
+		return nil, "", err
+	}
 	all := make([]any, len(rows))
 	for n, e := range rows {
 		item := r.itemOf(e)
+		item.Fetched = documents[e.ID].Fetched
 		written := deliveries[e.ID]
 		for _, d := range append(written, e.Pending(written)...) {
 			item.Deliveries = append(item.Deliveries, waitingOf(e, d, waits))

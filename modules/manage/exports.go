@@ -25,6 +25,7 @@ type exportItem struct {
 	ReceivedAt   time.Time  `json:"receivedAt"`
 	Candidate    string     `json:"candidate"` // person.id.value
 	Attachments  int        `json:"attachments"`
+	Fetched      int        `json:"fetched"` // how many of these are stored here
 	Size         int64      `json:"size"` // of the body, in bytes
 	SHA256       string     `json:"sha256"`
 	Round        int        `json:"round"` // 0 at first; each redelivery or release begins the next
@@ -223,6 +224,9 @@ func findExport(r *request) (any, error) {
 		return nil, err
 	}
 	for _, d := range documents {
+		if d.State == hiring.Fetched {
+			detail.Fetched++
+		}
 		detail.Documents = append(detail.Documents, document{
 			Position: d.Position, State: d.State, Reason: d.Reason, Tries: d.Tries, Size: d.Size, MimeType: d.MediaType(),
 			SHA256: hex.EncodeToString(d.SHA256), FetchedAt: d.FetchedAt,
