@@ -26,7 +26,7 @@ type exportItem struct {
 	Candidate    string     `json:"candidate"` // person.id.value
 	Attachments  int        `json:"attachments"`
 	Fetched      int        `json:"fetched"` // how many of these are stored here
-	Size         int64      `json:"size"` // of the body, in bytes
+	Size         int64      `json:"size"`    // of the body, in bytes
 	SHA256       string     `json:"sha256"`
 	Round        int        `json:"round"` // 0 at first; each redelivery or release begins the next
 	Workflow     string     `json:"workflow"`
@@ -150,7 +150,7 @@ func attemptOf(a hiring.Attempt) attempt {
 	}
 	switch {
 	case a.Status == 0:
-	case a.Error == "":
+	case a.Status/100 == 2 && a.Error == "":
 		shown.Class = hiring.ClassDelivered
 	default:
 		shown.Class = hiring.FaultOf(a.Status)

@@ -59,7 +59,7 @@ func TestShowHasAttemptsAndDocuments(t *testing.T) {
 		string(shown["workflowUrl"]))
 	require.JSONEq(t, `[{"integration":"hris","round":0,"outcome":"retrying","class":"retrying","attempts":2,"updatedAt":"2026-11-20T12:00:02Z",
 		"nextAt":"2026-11-20T12:01:00Z","history":[
-			{"number":1,"startedAt":"2026-11-20T12:00:00Z","durationMs":1.5,"status":500,
+			{"number":1,"startedAt":"2026-11-20T12:00:00Z","durationMs":1.5,"status":500,"class":"partner_fault",
 				"answer":"what the partner answered","phases":{},"manual":false},
 			{"number":2,"startedAt":"2026-11-20T12:00:00Z","durationMs":5000,"error":"the connection was refused",
 				"answer":"","phases":{},"manual":false}]}]`, string(shown["deliveries"]))
