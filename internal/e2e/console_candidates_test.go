@@ -79,18 +79,13 @@ func TestCandidatesInABrowser(t *testing.T) {
 		c.awaitText(console+"/steps/initech", "The helper is saved.")
 	})
 
-	axe, err := os.ReadFile(filepath.Join("testdata", "axe", "node_modules", "axe-core", "axe.min.js"))
-	require.NoError(t, err, "axe-core is missing: run make deps")
 	for page, address := range map[string]string{"candidates": console + "/candidates", "candidate": zoe,
 		"candidate-exported": exported, "candidate-refused": refused, "steps": console + "/steps/initech"} {
 		c.open(address)
 		var opened int
 		c.evaluate(`[...document.querySelectorAll("details")].map(d => d.open = true).length`, &opened)
 		c.fits("console-" + page)
-		for _, l := range looks[:2] {
-			c.as(l)
-			c.accessible(string(axe), page+" "+l.name)
-		}
+		c.accessible(page)
 	}
 	for _, address := range []string{exported, refused} {
 		require.NotContains(t, strings.ToLower(address), "zoe.odegard", fmt.Sprint("personal data in ", address))

@@ -74,10 +74,11 @@ func (v *visitor) call(method, path string, query url.Values, body, into any) er
 		return errChanged // the API's sentence is for those who send If-Match themselves
 	case a.status >= http.StatusBadRequest:
 		var p struct {
-			Detail string `json:"detail"`
+			Detail     string        `json:"detail"`
+			Transcript *verification `json:"transcript"`
 		}
 		_ = json.Unmarshal(a.body.Bytes(), &p) // without a sentence, the status has to do
-		return &failure{status: a.status, Text: "Refused", Detail: p.Detail}
+		return &failure{status: a.status, Text: "Refused", Detail: p.Detail, Transcript: p.Transcript}
 	case into == nil || a.body.Len() == 0:
 		return nil
 	}

@@ -83,7 +83,12 @@ var routes = []route{
 	{"GET /tenants/{tenant}", 0, showTenant},
 	{"GET /tenants/{tenant}/portal", operates, showPortal},
 	{"POST /tenants/{tenant}/portal", operates, openPortal},
+	{"GET /tenants/{tenant}/new-integration", administers, newIntegration},
+	{"POST /tenants/{tenant}/new-integration", administers, addIntegration},
 	{"GET /tenants/{tenant}/integrations/{name}", 0, showIntegration},
+	{"GET /tenants/{tenant}/integrations/{name}/edit", administers, editIntegration},
+	{"POST /tenants/{tenant}/integrations/{name}/edit", administers, saveIntegration},
+	{"POST /tenants/{tenant}/integrations/{name}/remove", administers, removeIntegration},
 	{"POST /tenants/{tenant}/integrations/{name}/enable", administers, actOnIntegration("enable")},
 	{"POST /tenants/{tenant}/integrations/{name}/disable", administers, actOnIntegration("disable")},
 	{"POST /tenants/{tenant}/integrations/{name}/test", administers, testIntegration},
@@ -214,6 +219,8 @@ type failure struct {
 	status int
 	Text   string // the key of its text
 	Detail string // in English, from the management API; empty: the text says it all
+	// Transcript is what came of a VERIFY event, where that is why something is refused.
+	Transcript *verification
 }
 
 func (f *failure) Error() string { return f.Text + ": " + f.Detail }

@@ -19,7 +19,8 @@ import (
 // everyPage are the addresses of the pages that need no id.
 var everyPage = []string{
 	"/", "/exports", "/redeliveries",
-	"/tenants", "/tenants/acme", "/tenants/acme/portal", "/tenants/acme/integrations/hris",
+	"/tenants", "/tenants/acme", "/tenants/acme/new-integration", "/tenants/acme/integrations/hris/edit",
+	"/tenants/acme/portal", "/tenants/acme/integrations/hris",
 	"/candidates", "/candidates?tenant=acme", "/candidates?tenant=globex", "/steps/acme", "/steps/globex",
 	"/jobs", "/jobs?tenant=acme", "/people", "/applications",
 	"/audit",

@@ -1,0 +1,150 @@
+package console
+
+import (
+	"crypto/rand"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// verification is what came of a VERIFY event that was not answered with 200.
+type verification struct {
+	SentAt     time.Time `json:"sentAt"`
+	DurationMs float64   `json:"durationMs"`
+	Status     int       `json:"status"`
+	Answer     string    `json:"answer"`
+	Error      string    `json:"error"`
+}
+
+// integrationForm is what a form says of an integration. What an edit leaves out of URL and secret stays.
+type integrationForm struct {
+	Name      string   `json:"name,omitempty"`
+	URL       string   `json:"url,omitempty"`
+	Secret    string   `json:"secret,omitempty"`
+	Documents string   `json:"documents"`
+	Standard  bool     `json:"standardWebhooks"`
+	InFlight  int      `json:"inFlight,omitempty"`
+	Retry     []string `json:"retry"`
+}
+
+func integrationFormOf(form url.Values) (integrationForm, error) {
+	f := integrationForm{Name: form.Get("name"), URL: strings.TrimSpace(form.Get("url")),
+		Secret: strings.TrimSpace(form.Get("secret")), Documents: form.Get("documents"),
+		Standard: form.Get("standard") != "", Retry: strings.Fields(form.Get("retry"))}
+	if text := form.Get("inFlight"); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			return f, &failure{status: http.StatusBadRequest, Text: "WrongInFlight"}
+		}
+		f.InFlight = n
+	}
+	return f, nil
+}
+
+// Gaps are those between attempts, as the form has them.
+func (f integrationForm) Gaps() string { return strings.Join(f.Retry, " ") }
+
+// integrationFormPage is the form that adds an integration, or changes one.
+type integrationFormPage struct {
+	Tenant  string
+	Name    string // of the one that is changed; empty: one is added
+	Host    string // where it leads to, without what may be a credential
+	Version string
+	Form    integrationForm
+	Modes   []string
+	Wrong   *failure // why nothing was saved; nil: nothing was refused
+}
+
+// documentModes are how an integration gets the documents.
+var documentModes = []string{"rehost", "passthrough", "inline"}
+
+func newIntegration(v *visitor) error {
+	if err := v.get(at("tenants", v.PathValue("tenant")), nil, nil); err != nil {
+		return err
+	}
+	return v.integrationForm(http.StatusOK, integrationFormPage{Form: integrationForm{Secret: newSecret()}})
+}
+
+// newSecret is one that can't be guessed. It is on the form, so that the receiver knows it before VERIFY is signed with
+// it.
+func newSecret() string { return rand.Text() + rand.Text() }
+
+// integrationForm shows the form for an integration of the tenant that the path names.
+func (v *visitor) integrationForm(status int, shown integrationFormPage) error {
+	shown.Tenant, shown.Modes = v.PathValue("tenant"), documentModes
+	title := "NewIntegration"
+	if shown.Name != "" {
+		title = "EditIntegration"
+	}
+	return v.page(status, "integration-form", title, &shown)
+}
+
+// addIntegration has an integration verified, and kept once it answers.
+func addIntegration(v *visitor) error {
+	form, err := integrationFormOf(v.PostForm)
+	if err != nil {
+		return err
+	}
+	tenant := v.PathValue("tenant")
+	switch refused, err := refusal(v.post(at("tenants", tenant, "integrations"), form, nil)); {
+	case err != nil:
+		return err
+	case refused != nil:
+		return v.integrationForm(refused.status, integrationFormPage{Form: form, Wrong: refused})
+	}
+	return v.redirect(integrationPath(tenant, form.Name) + "?done=verified")
+}
+
+// integrationPath is the address of the page of an integration.
+func integrationPath(tenant, name string) string {
+	return "/tenants/" + url.PathEscape(tenant) + "/integrations/" + url.PathEscape(name)
+}
+
+// editIntegration shows the form that changes an integration; with ?secret=new a secret is suggested.
+func editIntegration(v *visitor) error {
+	var stored integrationForm
+	name := v.PathValue("name")
+	if err := v.get(at("tenants", v.PathValue("tenant"), "integrations", name), nil, &stored); err != nil {
+		return err
+	}
+	shown := integrationFormPage{Name: name, Host: stored.URL, Version: v.etag, Form: stored}
+	shown.Form.URL = ""
+	if v.URL.Query().Get("secret") == "new" {
+		shown.Form.Secret = newSecret()
+	}
+	return v.integrationForm(http.StatusOK, shown)
+}
+
+// saveIntegration has a changed integration verified, where its URL or secret is another, and kept.
+func saveIntegration(v *visitor) error {
+	form, err := integrationFormOf(v.PostForm)
+	if err != nil {
+		return err
+	}
+	tenant, name := v.PathValue("tenant"), v.PathValue("name")
+	form.Name = ""
+	path := at("tenants", tenant, "integrations", name)
+	switch refused, err := refusal(v.call(http.MethodPut, path, nil, form, nil)); {
+	case err != nil:
+		return err
+	case refused != nil:
+		return v.integrationForm(refused.status,
+			integrationFormPage{Name: name, Version: v.version, Form: form, Wrong: refused})
+	}
+	return v.redirect(integrationPath(tenant, name) + "?done=saved")
+}
+
+// removeIntegration removes an integration; what was on its way there ends.
+func removeIntegration(v *visitor) error {
+	if v.PostForm.Get("sure") != "yes" {
+		return &failure{status: http.StatusBadRequest, Text: "NotSureToRemove"}
+	}
+	tenant := v.PathValue("tenant")
+	path := at("tenants", tenant, "integrations", v.PathValue("name"))
+	if err := v.call(http.MethodDelete, path, nil, nil, nil); err != nil {
+		return err
+	}
+	return v.redirect("/tenants/" + url.PathEscape(tenant) + "?done=removed")
+}

@@ -1,0 +1,112 @@
+package console
+
+import (
+	"html"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"net/url"
+	"regexp"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hiregate/hiregate/internal/config"
+	"github.com/hiregate/hiregate/internal/egress"
+	"github.com/hiregate/hiregate/internal/hiring"
+)
+
+// value is what a field of a form holds.
+func value(t *testing.T, page, name string) string {
+	t.Helper()
+	found := regexp.MustCompile(`<input[^>]* name="` + name + `"[^>]* value="([^"]*)"`).FindStringSubmatch(page)
+	require.NotNil(t, found, "%s: %s", name, page)
+	return html.UnescapeString(found[1])
+}
+
+// An integration is kept once its receiver answers VERIFY; otherwise the form says what it answered. Afterwards it is
+// changed, given another secret and removed, and its URL is not shown.
+func TestSetUpOfAnIntegration(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	status := http.StatusTeapot
+	partner := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, hostile[0])
+	}))
+	t.Cleanup(partner.Close)
+	guard := egress.New(egress.Policy{Allow: []egress.Allowance{{Prefix: netip.MustParsePrefix("127.0.0.0/8")}}})
+	t.Cleanup(guard.Close)
+	b.Reconfigure(func(c *config.Config) { c.Egress = guard })
+	admin := &visitor{Request: httptest.NewRequestWithContext(t.Context(), http.MethodPost, "https://gate.example/", nil),
+		console: b.Console, person: hiring.Person{ID: "console:1", Role: hiring.Admin}}
+	require.NoError(t, admin.call(http.MethodPut, "/v1/tenants/initech", nil, map[string]any{"name": "Initech"}, nil))
+
+	const add, hris = "/tenants/initech/new-integration", "/tenants/initech/integrations/hris"
+	require.Contains(t, b.see(ops, "/tenants/initech", http.StatusOK), `href="/console`+add+`"`)
+	secret := value(t, b.see(ops, add, http.StatusOK), "secret")
+	require.GreaterOrEqual(t, len(secret), 32)
+	form := url.Values{"name": {"hris"}, "url": {partner.URL + "/in?client=1"}, "secret": {secret},
+		"documents": {"inline"}, "inFlight": {"4"}, "retry": {"10s 1m"}}
+	w := b.send(ops, http.MethodPost, add, form)
+	require.Equal(t, http.StatusUnprocessableEntity, w.Code, w.Body)
+	refused := w.Body.String()
+	require.Contains(t, refused, "Nothing was saved")
+	require.Contains(t, refused, "<dd>418</dd>")
+	require.Contains(t, refused, "&lt;script&gt;alert(1)")
+	require.NotContains(t, refused, "<script")
+	require.Equal(t, secret, value(t, refused, "secret"), "the receiver may have it by now")
+	b.see(ops, hris, http.StatusNotFound)
+
+	status = http.StatusOK
+	w = b.send(ops, http.MethodPost, add, form)
+	require.Equal(t, http.StatusSeeOther, w.Code, w.Body)
+	require.Equal(t, "/console"+hris+"?done=verified", w.Header().Get("Location"))
+	require.Contains(t, b.see(ops, hris+"?done=verified", http.StatusOK), "It answered VERIFY with 200, and is saved.")
+	edit := b.see(ops, hris+"/edit", http.StatusOK)
+	require.Equal(t, "4", value(t, edit, "inFlight"))
+	require.Equal(t, "10s 1m0s", value(t, edit, "retry"))
+	require.Empty(t, value(t, edit, "url"))
+	require.Empty(t, value(t, edit, "secret"))
+	require.Contains(t, edit, `<option value="inline" selected>`)
+	require.NotEqual(t, secret, value(t, b.see(ops, hris+"/edit?secret=new", http.StatusOK), "secret"))
+
+	form = url.Values{"documents": {"rehost"}, "inFlight": {"5"}, "retry": {"10s"},
+		"version": {value(t, edit, "version")}}
+	require.Equal(t, http.StatusSeeOther, b.send(ops, http.MethodPost, hris+"/edit", form).Code)
+	require.Equal(t, http.StatusPreconditionFailed, b.send(ops, http.MethodPost, hris+"/edit", form).Code,
+		"somebody else changed it meanwhile")
+	require.Equal(t, "5", value(t, b.see(ops, hris+"/edit", http.StatusOK), "inFlight"))
+	status = http.StatusForbidden
+	w = b.send(ops, http.MethodPost, hris+"/edit", url.Values{"secret": {"another secret of theirs"}})
+	require.Equal(t, http.StatusUnprocessableEntity, w.Code)
+	require.Contains(t, w.Body.String(), "<dd>403</dd>")
+	w = b.send(ops, http.MethodPost, hris+"/edit", url.Values{"inFlight": {"many"}})
+	require.Equal(t, http.StatusBadRequest, w.Code)
+
+	require.Equal(t, http.StatusBadRequest, b.send(ops, http.MethodPost, hris+"/remove", url.Values{}).Code)
+	w = b.send(ops, http.MethodPost, hris+"/remove", url.Values{"sure": {"yes"}})
+	require.Equal(t, http.StatusSeeOther, w.Code, w.Body)
+	require.Contains(t, b.see(ops, "/tenants/initech?done=removed", http.StatusOK), "It is removed.")
+	b.see(ops, hris, http.StatusNotFound)
+}
+
+// Integrations that the Caddyfile declares are changed there, and only administrators change any.
+func TestWhoSetsUpIntegrations(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	const add, hris = "/tenants/acme/new-integration", "/tenants/acme/integrations/hris"
+	page := b.see(ops, hris, http.StatusOK)
+	require.Contains(t, page, "It is declared in the Caddyfile")
+	require.NotContains(t, page, hris+"/edit")
+	require.NotContains(t, b.see(ops, "/tenants/acme", http.StatusOK), add)
+	for path, form := range map[string]url.Values{
+		add: {"name": {"x"}}, hris + "/edit": {}, hris + "/remove": {"sure": {"yes"}},
+	} {
+		require.Equal(t, http.StatusConflict, b.send(ops, http.MethodPost, path, form).Code, path)
+		require.Equal(t, http.StatusForbidden, b.send(viewer, http.MethodPost, path, form).Code, path)
+		require.Equal(t, http.StatusNotFound, b.send(recruiter, http.MethodPost, path, form).Code, path)
+	}
+	require.Equal(t, http.StatusForbidden, b.send(viewer, http.MethodGet, add, nil).Code)
+}
