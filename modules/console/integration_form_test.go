@@ -52,7 +52,7 @@ func TestSetUpOfAnIntegration(t *testing.T) {
 	w := b.send(ops, http.MethodPost, add, form)
 	require.Equal(t, http.StatusUnprocessableEntity, w.Code, w.Body)
 	refused := w.Body.String()
-	require.Contains(t, refused, "Nothing was saved")
+	require.Contains(t, refused, "nothing was saved: VERIFY was answered 418")
 	require.Contains(t, refused, "<dd>418</dd>")
 	require.Contains(t, refused, "&lt;script&gt;alert(1)")
 	require.NotContains(t, refused, "<script")
