@@ -29,7 +29,8 @@ type integrationForm struct {
 	Retry     []string `json:"retry"`
 }
 
-func integrationFormOf(form url.Values) (integrationForm, error) {
+// integrationFormOf reads a form. What is wrong with it is a *failure that the form can show.
+func integrationFormOf(form url.Values) (integrationForm, *failure) {
 	f := integrationForm{Name: form.Get("name"), URL: strings.TrimSpace(form.Get("url")),
 		Secret: strings.TrimSpace(form.Get("secret")), Documents: form.Get("documents"),
 		Standard: form.Get("standard") != "", Retry: strings.Fields(form.Get("retry"))}
@@ -83,15 +84,15 @@ func (v *visitor) integrationForm(status int, shown integrationFormPage) error {
 
 // addIntegration has an integration verified, and kept once it answers.
 func addIntegration(v *visitor) error {
-	form, err := integrationFormOf(v.PostForm)
-	if err != nil {
-		return err
-	}
 	tenant := v.PathValue("tenant")
-	switch refused, err := refusal(v.post(at("tenants", tenant, "integrations"), form, nil)); {
-	case err != nil:
-		return err
-	case refused != nil:
+	form, refused := integrationFormOf(v.PostForm)
+	if refused == nil {
+		var err error
+		if refused, err = refusal(v.post(at("tenants", tenant, "integrations"), form, nil)); err != nil {
+			return err
+		}
+	}
+	if refused != nil {
 		return v.integrationForm(refused.status, integrationFormPage{Form: form, Wrong: refused})
 	}
 	return v.redirect(integrationPath(tenant, form.Name) + "?done=verified")
@@ -119,19 +120,23 @@ func editIntegration(v *visitor) error {
 
 // saveIntegration has a changed integration verified, where its URL or secret is another, and kept.
 func saveIntegration(v *visitor) error {
-	form, err := integrationFormOf(v.PostForm)
-	if err != nil {
-		return err
-	}
 	tenant, name := v.PathValue("tenant"), v.PathValue("name")
-	form.Name = ""
 	path := at("tenants", tenant, "integrations", name)
-	switch refused, err := refusal(v.call(http.MethodPut, path, nil, form, nil)); {
-	case err != nil:
-		return err
-	case refused != nil:
-		return v.integrationForm(refused.status,
-			integrationFormPage{Name: name, Version: v.version, Form: form, Wrong: refused})
+	form, refused := integrationFormOf(v.PostForm)
+	form.Name = ""
+	if refused == nil {
+		var err error
+		if refused, err = refusal(v.call(http.MethodPut, path, nil, form, nil)); err != nil {
+			return err
+		}
+	}
+	if refused != nil {
+		var stored integrationForm
+		if err := v.get(path, nil, &stored); err != nil {
+			return err
+		}
+		return v.integrationForm(refused.status, integrationFormPage{Name: name, Host: stored.URL, Version: v.version,
+			Form: form, Wrong: refused})
 	}
 	return v.redirect(integrationPath(tenant, name) + "?done=saved")
 }

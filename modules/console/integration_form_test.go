@@ -82,8 +82,11 @@ func TestSetUpOfAnIntegration(t *testing.T) {
 	w = b.send(ops, http.MethodPost, hris+"/edit", url.Values{"secret": {"another secret of theirs"}})
 	require.Equal(t, http.StatusUnprocessableEntity, w.Code)
 	require.Contains(t, w.Body.String(), "<dd>403</dd>")
-	w = b.send(ops, http.MethodPost, hris+"/edit", url.Values{"inFlight": {"many"}})
+	require.Contains(t, w.Body.String(), partner.URL)
+	w = b.send(ops, http.MethodPost, hris+"/edit", url.Values{"inFlight": {"many"}, "retry": {"7s"}})
 	require.Equal(t, http.StatusBadRequest, w.Code)
+	require.Contains(t, w.Body.String(), "The attempts at once must be a number.")
+	require.Equal(t, "7s", value(t, w.Body.String(), "retry"))
 
 	require.Equal(t, http.StatusBadRequest, b.send(ops, http.MethodPost, hris+"/remove", url.Values{}).Code)
 	w = b.send(ops, http.MethodPost, hris+"/remove", url.Values{"sure": {"yes"}})

@@ -203,6 +203,21 @@ func TestRoles(t *testing.T) {
 	require.Contains(t, b.see(ops, export, http.StatusOK), `action="/console`+export+`/redeliver"`)
 }
 
+// An export in quarantine is released or rejected. Rejected, it goes nowhere, and what it held is gone.
+func TestRejectingFromQuarantine(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.export("acme", uuid(1), hiring.Held, func(e *hiring.Export) { e.Quarantined, e.Findings = true, []byte(`[]`) })
+	const export = "/exports/acme/"
+	require.Contains(t, b.see(ops, export+uuid(1), http.StatusOK), "Reject it")
+	w := b.send(ops, http.MethodPost, export+uuid(1)+"/erase", url.Values{"sure": {"yes"}})
+	require.Equal(t, http.StatusSeeOther, w.Code, w.Body)
+	page := b.see(ops, export+uuid(1), http.StatusOK)
+	require.Contains(t, page, "<dt>Erased</dt>")
+	require.NotContains(t, page, export+uuid(1)+"/release")
+	require.NotContains(t, b.see(ops, "/exports?quarantined=true", http.StatusOK), uuid(1))
+}
+
 // What is done is in the audit, under an id that is no e-mail address.
 func TestActions(t *testing.T) {
 	t.Parallel()

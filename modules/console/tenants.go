@@ -75,8 +75,8 @@ func showTenant(v *visitor) error {
 // integrationPage is an integration, and what a test export came to, if one was just sent.
 type integrationPage struct {
 	health
-	Chart chart
-	Trial *trial // nil: none was just sent
+	Charts []chart
+	Trial  *trial // nil: none was just sent
 }
 
 // trial is a test export and what came of it.
@@ -103,7 +103,9 @@ func (v *visitor) integration(status int, sent *trial) error {
 	if err := v.get(path, url.Values{"since": {week}}, &shown.health); err != nil {
 		return err
 	}
-	shown.Chart = chartOf(shown.Hours, v.console.Gateway.Now())
+	now := v.console.Gateway.Now()
+	shown.Charts = []chart{chartOf("Day", shown.Hours, now, 24, time.Hour),
+		chartOf("Week", shown.Hours, now, 7*8, 3*time.Hour)}
 	return v.page(status, "integration", "Integration", &shown)
 }
 
@@ -132,10 +134,12 @@ func testIntegration(v *visitor) error {
 	return v.integration(http.StatusOK, &sent)
 }
 
-// chart is the attempts of a week, a bar for each three hours.
+// chart is the attempts of some time, a bar for each part of it.
 type chart struct {
-	Most int64
-	Bars []bar
+	Of                  string // Day or Week: the end of the keys of its texts
+	Attempts, Delivered int64
+	Most                int64 // attempts of a bar
+	Bars                []bar
 }
 
 // bar is drawn from the bottom: what was delivered, and on top of it what was not. Lengths are in percent.
@@ -146,20 +150,17 @@ type bar struct {
 	Attempts, Received int64
 }
 
-const (
-	barHours = 3
-	bars     = 7 * 24 / barHours
-)
-
-func chartOf(hours []hour, now time.Time) chart {
-	end := now.UTC().Truncate(barHours * time.Hour).Add(barHours * time.Hour)
-	c := chart{Bars: make([]bar, bars)}
+func chartOf(of string, hours []hour, now time.Time, bars int, each time.Duration) chart {
+	end := now.UTC().Truncate(each).Add(each)
+	c := chart{Of: of, Bars: make([]bar, bars)}
 	for n := range c.Bars {
-		c.Bars[n].X, c.Bars[n].Begin = n, end.Add(time.Duration(n-bars)*barHours*time.Hour)
+		c.Bars[n].X, c.Bars[n].Begin = n, end.Add(time.Duration(n-bars)*each)
 	}
 	for _, h := range hours {
-		n := bars - 1 - int(end.Add(-time.Nanosecond).Sub(h.Begin)/(barHours*time.Hour))
+		n := bars - 1 - int(end.Add(-time.Nanosecond).Sub(h.Begin)/each)
 		if n >= 0 && n < bars {
+			c.Attempts += h.Attempts
+			c.Delivered += h.Delivered
 			c.Bars[n].Attempts += h.Attempts
 			c.Bars[n].Received += h.Delivered
 			c.Most = max(c.Most, c.Bars[n].Attempts)
