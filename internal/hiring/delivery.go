@@ -41,6 +41,9 @@ var Classes = []Class{
 	ClassDelivered, ClassRetrying, ClassHeld, ClassPartnerFault, ClassDataFault, ClassExpired, ClassOurFault,
 }
 
+// Faults are those of a failed attempt.
+var Faults = []Class{ClassPartnerFault, ClassDataFault, ClassOurFault}
+
 // Place is where a delivery goes.
 type Place struct{ Tenant, Integration string }
 

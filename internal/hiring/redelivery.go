@@ -57,7 +57,6 @@ func (j *Redelivery) Validate() error {
 // Validate returns an error if no export can be chosen so.
 func (s *Selection) Validate() error {
 	ofFailed := []Outcome{Failed, Expired}
-	faults := []Class{ClassPartnerFault, ClassDataFault, ClassOurFault}
 	switch {
 	case s.Since.IsZero():
 		return errors.New("since is missing: say from when on, such as 2026-11-20T12:00:00Z")
@@ -72,7 +71,7 @@ func (s *Selection) Validate() error {
 		return errors.New("outcome must be a final one: delivered, failed or expired; what is under way goes on by itself")
 	case s.Mode == RedeliverFailed && s.Outcome != "" && !slices.Contains(ofFailed, s.Outcome):
 		return errors.New("what was delivered is chosen by the mode all only, since it arrives once more")
-	case s.Class != "" && !slices.Contains(faults, s.Class):
+	case s.Class != "" && !slices.Contains(Faults, s.Class):
 		return errors.New("class is unknown: use partner_fault, data_fault or our_fault")
 	case s.Status != 0 && (s.Status < 100 || s.Status > 599):
 		return fmt.Errorf("status %d is no HTTP status: use one such as %d", s.Status, http.StatusBadGateway)

@@ -15,6 +15,7 @@ type ExportFilter struct {
 	Tenant        string
 	Integration   string
 	Outcome       hiring.Outcome
+	Class         hiring.Class // with such a fault of the last attempt; Outcome must be named as well
 	Candidate     string
 	Quarantined   bool      // those in quarantine only
 	Undelivered   bool      // those not delivered yet only, to Integration if that is named
@@ -140,6 +141,9 @@ func (f ExportFilter) ofDeliveries(c *conditions, open, end string) {
 	}
 	if f.Outcome != "" {
 		inner.is("d.outcome =", string(f.Outcome))
+	}
+	if f.Class != "" {
+		inner.is("d.fault =", string(f.Class))
 	}
 	c.args = inner.args
 	condition := strings.Join(inner.where, " AND ")

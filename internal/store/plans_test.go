@@ -24,7 +24,8 @@ func lists(ctx context.Context, db *DB) []error {
 	for _, f := range []ExportFilter{
 		{}, {Tenant: "t"}, {Tenant: "t", Candidate: "c"}, {Tenant: "t", Quarantined: true}, {Outcome: hiring.Failed}, {Tenant: "t", Outcome: hiring.Failed},
 		{Tenant: "t", Integration: "i"}, {Tenant: "t", Integration: "i", Outcome: hiring.Held}, {Tenant: "t", Candidate: "c", Outcome: hiring.Failed},
-		{Tenant: "t", Candidate: "c", Integration: "i"},
+		{Tenant: "t", Candidate: "c", Integration: "i"}, {Outcome: hiring.Failed, Class: hiring.ClassDataFault},
+		{Tenant: "t", Outcome: hiring.Failed, Class: hiring.ClassDataFault},
 		{LostDocuments: true}, {Tenant: "t", LostDocuments: true},
 		{Tenant: "t", Integration: "i", LostDocuments: true, Outcome: hiring.Failed},
 		{Undelivered: true}, {Tenant: "t", Undelivered: true}, {Tenant: "t", Integration: "i", Undelivered: true},

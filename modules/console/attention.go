@@ -74,7 +74,12 @@ func (f failures) Range() string {
 
 // List is the query of the list of their exports.
 func (f failures) List() string {
-	return url.Values{"tenant": {f.Tenant}, "integration": {f.Integration}, "outcome": {f.Outcome}}.Encode()
+	q := url.Values{"tenant": {f.Tenant}, "integration": {f.Integration}, "outcome": {f.Outcome},
+		"since": {f.Oldest.UTC().Format("2006-01-02T15:04")}}
+	if slices.Contains(faults, f.Class) {
+		q.Set("class", f.Class)
+	}
+	return q.Encode()
 }
 
 // fewRows is how many exports of each kind the start page shows.

@@ -70,7 +70,7 @@ func (e *export) Attempts() (n int) {
 }
 
 // filters are the query parameters of the list that the management API knows as well.
-var filters = []string{"outcome", "integration", "candidate", "quarantined", "undelivered", "lostDocuments", "since",
+var filters = []string{"outcome", "class", "integration", "candidate", "quarantined", "undelivered", "lostDocuments", "since",
 	"until", "cursor"}
 
 // outcomes are those that exports are found by.
@@ -81,6 +81,7 @@ type listing struct {
 	listOf[export]
 	Query    map[string]string
 	Outcomes []string
+	Classes  []string
 	More     string // the query of the next page; empty: this is the last one
 	Range    string // the query of a redelivery of all that match; empty: no redelivery has that range
 	Wrong    string // why nothing is shown; empty: something is
@@ -153,16 +154,20 @@ func rangeLike(asked url.Values, tenant string) string {
 			return ""
 		}
 	}
-	mode := map[string]string{"": "all", "failed": "failed"}[asked.Get("outcome")]
+	class, outcome := asked.Get("class"), asked.Get("outcome")
+	if class != "" {
+		outcome = cmp.Or(outcome, "failed")
+	}
+	mode := map[string]string{"": "all", "failed": "failed"}[outcome]
 	if mode == "" || tenant == "" || asked.Get("integration") == "" || asked.Get("since") == "" {
 		return ""
 	}
-	return url.Values{"tenant": {tenant}, "integration": {asked.Get("integration")}, "mode": {mode},
+	return url.Values{"tenant": {tenant}, "integration": {asked.Get("integration")}, "mode": {mode}, "class": {class},
 		"since": {asked.Get("since")}, "until": {asked.Get("until")}}.Encode()
 }
 
 func (v *visitor) listing(asked url.Values, wrong string) *listing {
-	l := &listing{Query: map[string]string{}, Outcomes: outcomes, Wrong: wrong}
+	l := &listing{Query: map[string]string{}, Outcomes: outcomes, Classes: faults, Wrong: wrong}
 	for _, name := range append([]string{"tenant", "q"}, filters...) {
 		l.Query[name] = asked.Get(name)
 	}

@@ -1,6 +1,7 @@
 package manage
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
 	"strings"
@@ -25,7 +26,7 @@ var (
 		path: "/v1/exports", kind: "export", reader: hiring.Viewer, personal: true, filters: exportFilters,
 		list: listExports, view: itself[any],
 	}
-	exportFilters = []string{"outcome", "integration", "candidate", "quarantined", "undelivered", "lostDocuments",
+	exportFilters = []string{"outcome", "class", "integration", "candidate", "quarantined", "undelivered", "lostDocuments",
 		"since", "until"}
 )
 
@@ -99,7 +100,14 @@ func (r *request) exportFilter() (f store.ExportFilter, err error) {
 	q := r.query
 	f = store.ExportFilter{
 		Outcome: hiring.Outcome(q.Get("outcome")), Integration: q.Get("integration"), Candidate: q.Get("candidate"),
-		Limit: r.page.limit,
+		Class: hiring.Class(q.Get("class")), Limit: r.page.limit,
+	}
+	if f.Class != "" {
+		f.Outcome = cmp.Or(f.Outcome, hiring.Failed)
+		if !slices.Contains(hiring.Faults, f.Class) {
+			return f, problem.New(http.StatusBadRequest,
+				"there is no such class; exports are found by partner_fault, data_fault and our_fault")
+		}
 	}
 	if f.Outcome == hiring.Pending {
 		return f, problem.New(http.StatusBadRequest, "what is pending is not found by its outcome, since a delivery is "+

@@ -34,9 +34,9 @@ These commands ask the gateway, at Caddy's admin endpoint or through its managem
 
 type exportListFlags struct {
 	pages
-	tenant, outcome, integration, candidate string
-	since, until                            string
-	quarantined, undelivered, lost          bool
+	tenant, outcome, class, integration, candidate string
+	since, until                                   string
+	quarantined, undelivered, lost                 bool
 }
 
 func exportList(a *Client) *cobra.Command {
@@ -52,6 +52,8 @@ func exportList(a *Client) *cobra.Command {
 	fl.StringVar(&f.tenant, "tenant", "", "exports of this tenant only")
 	fl.StringVar(&f.outcome, "outcome", "", "exports with such a delivery only: retrying, held, "+
 		"delivered, failed or expired")
+	fl.StringVar(&f.class, "class", "", "exports whose last attempt was such a fault only, failed ones unless --outcome "+
+		"says otherwise: partner_fault, data_fault or our_fault")
 	fl.StringVar(&f.integration, "integration", "", "exports that were tried or held at this integration only")
 	fl.StringVar(&f.candidate, "candidate", "", "exports of the candidate with this id only")
 	fl.BoolVar(&f.quarantined, "quarantined", false, "exports in quarantine only: they break the schema")
@@ -115,8 +117,8 @@ func (f *exportListFlags) chosen([]string) error {
 	if f.tenant != "" {
 		f.path = tenantPath(f.tenant, "exports")
 	}
-	for name, value := range map[string]string{"outcome": f.outcome, "integration": f.integration,
-		"candidate": f.candidate} {
+	for name, value := range map[string]string{"outcome": f.outcome, "class": f.class,
+		"integration": f.integration, "candidate": f.candidate} {
 		if value != "" {
 			f.query.Set(name, value)
 		}
