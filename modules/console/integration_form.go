@@ -27,6 +27,9 @@ type integrationForm struct {
 	Standard  bool     `json:"standardWebhooks"`
 	InFlight  int      `json:"inFlight,omitempty"`
 	Retry     []string `json:"retry"`
+	Rotate    bool     `json:"rotate,omitempty"`       // the secret so far signs as well
+	Former    *string  `json:"formerSecret,omitempty"` // empty: it does no more
+	Rotating  bool     `json:"rotating,omitempty"`     // it does now; never sent
 }
 
 // integrationFormOf reads a form. What is wrong with it is a *failure that the form can show.
@@ -34,6 +37,10 @@ func integrationFormOf(form url.Values) (integrationForm, *failure) {
 	f := integrationForm{Name: form.Get("name"), URL: strings.TrimSpace(form.Get("url")),
 		Secret: strings.TrimSpace(form.Get("secret")), Documents: form.Get("documents"),
 		Standard: form.Get("standard") != "", Retry: strings.Fields(form.Get("retry"))}
+	f.Rotate = f.Secret != "" && form.Get("rotate") != ""
+	if form.Get("endFormer") != "" {
+		f.Former = new(string)
+	}
 	if text := form.Get("inFlight"); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil {
@@ -113,7 +120,7 @@ func editIntegration(v *visitor) error {
 	shown := integrationFormPage{Name: name, Host: stored.URL, Version: v.etag, Form: stored}
 	shown.Form.URL = ""
 	if v.URL.Query().Get("secret") == "new" {
-		shown.Form.Secret = newSecret()
+		shown.Form.Secret, shown.Form.Rotate = newSecret(), true
 	}
 	return v.integrationForm(http.StatusOK, shown)
 }

@@ -83,6 +83,23 @@ func TestSetUpOfAnIntegration(t *testing.T) {
 	require.Equal(t, http.StatusUnprocessableEntity, w.Code)
 	require.Contains(t, w.Body.String(), "<dd>403</dd>")
 	require.Contains(t, w.Body.String(), partner.URL)
+	status = http.StatusOK
+	secrets := func() []string {
+		i, ok := b.Bench.Gateway.Config.Integration("initech", "hris")
+		require.True(t, ok)
+		return []string{i.Secret.Reveal(), i.FormerSecret.Reveal()}
+	}
+	rotated := b.see(ops, hris+"/edit?secret=new", http.StatusOK)
+	next := value(t, rotated, "secret")
+	require.Contains(t, rotated, `value="yes" checked><label for="rotate">`)
+	w = b.send(ops, http.MethodPost, hris+"/edit", url.Values{"secret": {next}, "rotate": {"yes"}, "retry": {"10s"}})
+	require.Equal(t, http.StatusSeeOther, w.Code, w.Body)
+	require.Equal(t, []string{next, secret}, secrets())
+	require.Contains(t, b.see(ops, hris+"/edit", http.StatusOK), "End the former secret")
+	w = b.send(ops, http.MethodPost, hris+"/edit", url.Values{"endFormer": {"yes"}})
+	require.Equal(t, http.StatusSeeOther, w.Code, w.Body)
+	require.Equal(t, []string{next, ""}, secrets())
+	require.NotContains(t, b.see(ops, hris+"/edit", http.StatusOK), "End the former secret")
 	w = b.send(ops, http.MethodPost, hris+"/edit", url.Values{"inFlight": {"many"}, "retry": {"7s"}})
 	require.Equal(t, http.StatusBadRequest, w.Code)
 	require.Contains(t, w.Body.String(), "The attempts at once must be a number.")

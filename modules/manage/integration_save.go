@@ -21,6 +21,7 @@ type integrationInput struct {
 	URL       string              `json:"url"`
 	Secret    string              `json:"secret"`
 	Former    *string             `json:"formerSecret"` // empty: there is none any more
+	Rotate    bool                `json:"rotate"`       // the secret so far becomes the former one
 	Documents hiring.DocumentMode `json:"documents"`
 	Standard  bool                `json:"standardWebhooks"`
 	InFlight  int                 `json:"inFlight"`
@@ -180,6 +181,13 @@ func (r *request) described(
 	}
 	if in.Former != nil {
 		i.FormerSecret = hiring.Secret(*in.Former)
+	}
+	if in.Rotate {
+		if before == nil || in.Secret == "" || in.Former != nil {
+			return nil, problem.New(http.StatusUnprocessableEntity, "rotate goes with a new secret of an integration that "+
+				"is there, and without formerSecret: send these, or leave rotate out")
+		}
+		i.FormerSecret = before.Secret
 	}
 	err := i.Validate()
 	if err == nil {

@@ -279,5 +279,10 @@ func TestSecretsOfAnIntegrationRotate(t *testing.T) {
 	knows = "three"
 	require.Equal(t, []string{"three", "two"}, two(edit(http.StatusOK, `{"secret":"three","formerSecret":"two"}`)))
 	knows = "four"
-	require.Equal(t, []string{"four", ""}, two(edit(http.StatusOK, `{"secret":"four"}`)))
+	require.Equal(t, []string{"four", "three"}, two(edit(http.StatusOK, `{"secret":"four","rotate":true}`)))
+	require.Equal(t, []string{"four", "three"}, two(edit(http.StatusUnprocessableEntity, `{"rotate":true}`)))
+	knows = "five"
+	require.Equal(t, []string{"four", "three"},
+		two(edit(http.StatusUnprocessableEntity, `{"secret":"five","rotate":true,"formerSecret":"three"}`)))
+	require.Equal(t, []string{"five", ""}, two(edit(http.StatusOK, `{"secret":"five"}`)))
 }
