@@ -70,8 +70,8 @@ func (e *export) Attempts() (n int) {
 }
 
 // filters are the query parameters of the list that the management API knows as well.
-var filters = []string{"outcome", "class", "integration", "candidate", "quarantined", "undelivered", "lostDocuments", "since",
-	"until", "cursor"}
+var filters = []string{"outcome", "class", "integration", "candidate", "quarantined", "undelivered", "lostDocuments",
+	"since", "until", "cursor"}
 
 // outcomes are those that exports are found by.
 var outcomes = []string{"retrying", "held", "delivered", "failed", "expired"}

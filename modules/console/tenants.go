@@ -28,6 +28,12 @@ type signatures struct {
 	} `json:"refused"`
 }
 
+// requests are those at a tenant's hook, by what became of them.
+type requests struct {
+	Since   time.Time        `json:"since"`
+	Results map[string]int64 `json:"results"`
+}
+
 // listTenants shows the tenants that the visitor sees.
 func listTenants(v *visitor) error {
 	shown := struct {
@@ -53,6 +59,7 @@ func showTenant(v *visitor) error {
 		Tenant       tenant
 		Integrations []health
 		Signatures   *signatures // nil: the visitor came by a link
+		Requests     requests
 	}
 	if err := v.get(at("tenants", v.PathValue("tenant")), nil, &shown.Tenant); err != nil {
 		return err
@@ -66,6 +73,9 @@ func showTenant(v *visitor) error {
 	}
 	if v.duties&oversees != 0 {
 		if err := v.get(at("tenants", shown.Tenant.ID, "signatures"), nil, &shown.Signatures); err != nil {
+			return err
+		}
+		if err := v.get(at("tenants", shown.Tenant.ID, "received"), nil, &shown.Requests); err != nil {
 			return err
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"net/url"
 	"testing"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/hiregate/hiregate/internal/config"
 	"github.com/hiregate/hiregate/internal/egress"
 	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/metrics"
 	"github.com/hiregate/hiregate/internal/store"
 )
 
@@ -34,6 +36,19 @@ func TestSecretsOfATenant(t *testing.T) {
 	require.Contains(t, text, "<dd>1 · the last one 2 min 0 s ago</dd>")
 	require.Contains(t, text, "Compare the secret in the service")
 	require.NotContains(t, text, string(acme.Secrets[0])+"<")
+}
+
+// A tenant's page counts what came in, by what became of it: a wrong secret shows there.
+func TestRequestsOfATenant(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	metrics.Received("globex", "CANDIDATE-EXPORT", "accepted")
+	metrics.Received("globex", "CANDIDATE-EXPORT", "signature")
+	text := b.see(ops, "/tenants/globex", http.StatusOK)
+	require.Regexp(t, `<dt>accepted</dt><dd>[1-9]`, text)
+	require.Regexp(t, `<dt>refused: wrong signature</dt><dd>[1-9]`, text)
+	visitor := b.portal("globex", url.Values{})
+	require.NotContains(t, b.send("", http.MethodGet, "/tenants/globex", nil, visitor).Body.String(), "wrong signature")
 }
 
 // The chart of an integration is there in numbers as well.

@@ -184,8 +184,8 @@ func (r *request) described(
 	}
 	if in.Rotate {
 		if before == nil || in.Secret == "" || in.Former != nil {
-			return nil, problem.New(http.StatusUnprocessableEntity, "rotate goes with a new secret of an integration that "+
-				"is there, and without formerSecret: send these, or leave rotate out")
+			return nil, problem.New(http.StatusUnprocessableEntity, "rotate goes with a new secret of an "+
+				"integration that is there, and without formerSecret: send these, or leave rotate out")
 		}
 		i.FormerSecret = before.Secret
 	}

@@ -92,6 +92,7 @@ func TestReadsOfPeopleAreLogged(t *testing.T) {
 		"/v1/redeliveries": true, "/v1/tenants/{tenant}/redeliveries": true,
 		"/v1/tenants/{tenant}/redeliveries/{id}": true,
 		"/v1/tenants/{tenant}/signatures":        true,
+		"/v1/tenants/{tenant}/received":          true,
 		"/v1/tenants/{tenant}/jobs":              true, "/v1/tenants/{tenant}/jobs/{id}": true,
 		"/v1/tenants/{tenant}/steps": true, "/v1/tenants/{tenant}/steps/{step}/helper": true,
 		"/v1/tenants/{tenant}/job-applications/{id}/transitions": true,

@@ -60,6 +60,7 @@ func actions() []route {
 		{method: put, path: aJob + "/questions", role: hiring.Operator, action: "set",
 			status: ok, serve: importQuestions},
 
+		{method: get, path: inTenant + "/received", role: hiring.Viewer, status: ok, serve: countReceived},
 		{method: get, path: inTenant + "/signatures", role: hiring.Viewer, status: ok, serve: showSignatures},
 
 		{method: post, path: inTenant + "/portal", role: hiring.Operator, action: "open-portal", status: ok,
