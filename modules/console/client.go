@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/hiregate/hiregate/internal/digest"
 	"github.com/hiregate/hiregate/internal/hiring"
@@ -25,27 +26,36 @@ func OwnClient(p *relying.Provider, keys *vault.Vault, address string) (err erro
 	return nil
 }
 
-// register makes the console known at this gateway's sign-in, unless it is. What people change of it stays.
+// register makes the console known at this gateway's sign-in, and its secret good, unless they are. What people change of
+// it stays; a client that they disabled is enabled with hiregate oauth-client set … --new-secret.
 func (c *Console) register(ctx context.Context) error {
-	db := c.Gateway.Runtime.Store()
-	if _, err := db.Client(ctx, c.Issuer.ClientID); !errors.Is(err, store.ErrNotFound) {
+	db, id := c.Gateway.Runtime.Store(), c.Issuer.ClientID
+	secret, now := identity.HashSecret(c.Issuer.Secret), c.Gateway.Now()
+	known, err := db.Client(ctx, id)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+	case err != nil || !known.DisabledAt.IsZero():
 		return err
+	default:
+		good, err := db.ListClientSecrets(ctx, id)
+		if err != nil || slices.Contains(good, secret) {
+			return err
+		}
+		return db.Write(ctx, func(tx *store.Tx) error { return tx.InsertClientSecret(id, secret, now) })
 	}
-	now := c.Gateway.Now()
-	client := &identity.Client{ID: c.Issuer.ClientID, Name: "Console", RedirectURIs: []string{c.URL + callbackPath},
+	client := &identity.Client{ID: id, Name: "Console", RedirectURIs: []string{c.URL + callbackPath},
 		LogoutURIs: []string{}, Algorithm: identity.RS256, RequirePKCE: true, CreatedAt: now}
 	if err := client.Validate(); err != nil {
 		return err
 	}
-	err := db.Write(ctx, func(tx *store.Tx) error {
+	err = db.Write(ctx, func(tx *store.Tx) error {
 		if err := tx.InsertClient(client); err != nil {
 			return err
 		}
-		if err := tx.InsertClientSecret(client.ID, identity.HashSecret(c.Issuer.Secret), now); err != nil {
+		if err := tx.InsertClientSecret(id, secret, now); err != nil {
 			return err
 		}
-		return tx.InsertAudit(hiring.AuditEntry{At: now, Actor: "console", Action: "set",
-			Object: "oauth-clients/" + client.ID})
+		return tx.InsertAudit(hiring.AuditEntry{At: now, Actor: "console", Action: "set", Object: "oauth-clients/" + id})
 	})
 	if errors.Is(err, store.ErrTaken) { // another node was faster
 		return nil

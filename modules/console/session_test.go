@@ -137,4 +137,31 @@ func TestTheConsoleRegistersItself(t *testing.T) {
 		})
 	}
 	require.Equal(t, 1, strings.Count(b.see(ops, "/audit", http.StatusOK), own.ClientID))
+
+	// Somebody disables it, and enables it again with another secret.
+	b.Write(t, func(tx *store.Tx) error {
+		_, err := tx.DisableClient(own.ClientID, b.Clock.Now())
+		return err
+	})
+	require.NoError(t, b.register(t.Context()))
+	client, err := db.Client(t.Context(), own.ClientID)
+	require.NoError(t, err)
+	require.False(t, client.DisabledAt.IsZero(), "that is theirs to say")
+	b.Clock.Advance(time.Second)
+	_, theirs := identity.NewSecret()
+	b.Write(t, func(tx *store.Tx) error {
+		if err := tx.InsertClientSecret(own.ClientID, theirs, b.Clock.Now()); err != nil {
+			return err
+		}
+		if err := tx.DeleteOlderClientSecrets(own.ClientID); err != nil {
+			return err
+		}
+		_, err := tx.EnableClient(own.ClientID)
+		return err
+	})
+	b.Clock.Advance(time.Second)
+	require.NoError(t, b.register(t.Context()))
+	secrets, err := db.ListClientSecrets(t.Context(), own.ClientID)
+	require.NoError(t, err)
+	require.Contains(t, secrets, identity.HashSecret(own.Secret))
 }
