@@ -88,12 +88,6 @@ func (v *visitor) call(method, path string, query url.Values, body, into any) er
 	return nil
 }
 
-// listOf is a page of a list.
-type listOf[T any] struct {
-	Items []T     `json:"items"`
-	Next  *string `json:"next"`
-}
-
 // at makes a path of the management API; each part is escaped.
 func at(parts ...string) string {
 	var b strings.Builder

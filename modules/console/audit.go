@@ -23,18 +23,16 @@ func listAudit(v *visitor) error {
 		More  string
 	}{Query: map[string]string{}}
 	asked, query := v.URL.Query(), url.Values{}
-	for _, name := range []string{"tenant", "action", "object", "cursor"} {
+	names := []string{"tenant", "action", "object"}
+	for _, name := range names {
 		shown.Query[name] = asked.Get(name)
 		if asked.Get(name) != "" {
 			query.Set(name, asked.Get(name))
 		}
 	}
-	if err := v.get("/v1/audit", query, &shown.listOf); err != nil {
+	var err error
+	if shown.More, err = pageOf(v, "/v1/audit", query, &shown.listOf, names...); err != nil {
 		return err
-	}
-	if shown.Next != nil {
-		asked.Set("cursor", *shown.Next)
-		shown.More = asked.Encode()
 	}
 	return v.page(http.StatusOK, "audit", "Audit", &shown)
 }

@@ -120,12 +120,10 @@ func (v *visitor) integrationsOf(tenant string) ([]health, error) {
 
 // loadApplications gets a page of the candidate's job applications, with their jobs, documents and steps.
 func (v *visitor) loadApplications(shown *candidatePage) error {
-	query := url.Values{"candidate": {shown.ID}, "limit": {fewApplications}}
-	if cursor := v.URL.Query().Get("cursor"); cursor != "" {
-		query.Set("cursor", cursor)
-	}
 	var all listOf[application]
-	if err := v.get(at("tenants", shown.Tenant, "job-applications"), query, &all); err != nil {
+	more, err := pageOf(v, at("tenants", shown.Tenant, "job-applications"),
+		url.Values{"candidate": {shown.ID}, "limit": {fewApplications}}, &all)
+	if err != nil {
 		return err
 	}
 	openings, most := map[string]*hiring.Job{}, url.Values{"limit": {mostOfEach}}
@@ -151,10 +149,7 @@ func (v *visitor) loadApplications(shown *candidatePage) error {
 		}
 		a.Opening = openings[a.Job]
 	}
-	shown.Applications = all.Items
-	if all.Next != nil {
-		shown.More = url.Values{"cursor": {*all.Next}}.Encode()
-	}
+	shown.Applications, shown.More = all.Items, more
 	return nil
 }
 

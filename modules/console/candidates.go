@@ -18,49 +18,26 @@ func (c *candidate) Called() string {
 	return cmp.Or(c.Name.Formatted, hiring.FormattedName(c.Name.Given, c.Name.Family), c.ID)
 }
 
-// candidateList is a tenant's candidates; without a tenant, the tenants to choose from.
+// candidateList is a tenant's candidates.
 type candidateList struct {
-	listOf[candidate]
-	Tenant  string
-	Tenants []tenant
-	More    string // the query of the next page; empty: this is the last one
-	Sought  bool   // they are those that a search found
+	tenantList[candidate]
+	Sought bool // they are those that a search found
 }
 
 // listCandidates shows the candidates of a tenant.
 func listCandidates(v *visitor) error {
-	shown := candidateList{Tenant: cmp.Or(v.URL.Query().Get("tenant"), v.person.Tenant)}
-	query := url.Values{}
-	if cursor := v.URL.Query().Get("cursor"); cursor != "" {
-		query.Set("cursor", cursor)
+	shown, err := ofTenant[candidate](v, "candidates")
+	if err != nil {
+		return err
 	}
-	var next *string
-	if shown.Tenant == "" {
-		var all listOf[tenant]
-		if err := v.get("/v1/tenants", query, &all); err != nil {
-			return err
-		}
-		shown.Tenants, next = all.Items, all.Next
-	} else {
-		if err := v.get(at("tenants", shown.Tenant, "candidates"), query, &shown.listOf); err != nil {
-			return err
-		}
-		next = shown.Next
-	}
-	if next != nil {
-		more := url.Values{"cursor": {*next}}
-		if shown.Tenant != "" {
-			more.Set("tenant", shown.Tenant)
-		}
-		shown.More = more.Encode()
-	}
-	return v.page(http.StatusOK, "candidates", "Candidates", &shown)
+	return v.page(http.StatusOK, "candidates", "Candidates", &candidateList{tenantList: shown})
 }
 
 // seekCandidate looks for a candidate by their e-mail address or id. It is a POST, so that the address of a person is
 // in no address of a page. The only one that is found is led to.
 func seekCandidate(v *visitor) error {
-	shown := candidateList{Tenant: cmp.Or(v.PostFormValue("tenant"), v.person.Tenant), Sought: true}
+	shown := candidateList{Sought: true}
+	shown.Tenant = cmp.Or(v.PostFormValue("tenant"), v.person.Tenant)
 	sought := strings.TrimSpace(v.PostFormValue("sought"))
 	if shown.Tenant == "" || sought == "" {
 		return v.redirect("/candidates?" + url.Values{"tenant": {shown.Tenant}}.Encode())

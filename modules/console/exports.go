@@ -71,7 +71,7 @@ func (e *export) Attempts() (n int) {
 
 // filters are the query parameters of the list that the management API knows as well.
 var filters = []string{"outcome", "class", "integration", "candidate", "quarantined", "undelivered", "lostDocuments",
-	"since", "until", "cursor"}
+	"since", "until"}
 
 // outcomes are those that exports are found by.
 var outcomes = []string{"retrying", "held", "delivered", "failed", "expired"}
@@ -135,14 +135,11 @@ func listExports(v *visitor) error {
 		return v.page(http.StatusBadRequest, "exports", "Exports", v.listing(asked, "TenantNeeded"))
 	}
 	shown := v.listing(asked, "")
-	if err := v.get(path, query, &shown.listOf); err != nil {
+	var err error
+	if shown.More, err = pageOf(v, path, query, &shown.listOf, append([]string{"tenant"}, filters...)...); err != nil {
 		return err
 	}
 	shown.Range = rangeLike(asked, tenant)
-	if shown.Next != nil {
-		asked.Set("cursor", *shown.Next)
-		shown.More = asked.Encode()
-	}
 	return v.page(http.StatusOK, "exports", "Exports", shown)
 }
 

@@ -1,7 +1,6 @@
 package console
 
 import (
-	"cmp"
 	"encoding/base64"
 	"errors"
 	"io"
@@ -13,38 +12,11 @@ import (
 	"github.com/hiregate/hiregate/internal/hiring"
 )
 
-// jobList is a tenant's jobs; without a tenant, the tenants to choose from.
-type jobList struct {
-	listOf[hiring.Job]
-	Tenant  string
-	Tenants []tenant
-	More    string // the query of the next page; empty: this is the last one
-}
-
 // listJobs shows the jobs of a tenant.
 func listJobs(v *visitor) error {
-	shown := jobList{Tenant: cmp.Or(v.URL.Query().Get("tenant"), v.person.Tenant)}
-	query, more := url.Values{}, url.Values{}
-	if cursor := v.URL.Query().Get("cursor"); cursor != "" {
-		query.Set("cursor", cursor)
-	}
-	var next *string
-	if shown.Tenant == "" {
-		var all listOf[tenant]
-		if err := v.get("/v1/tenants", query, &all); err != nil {
-			return err
-		}
-		shown.Tenants, next = all.Items, all.Next
-	} else {
-		if err := v.get(at("tenants", shown.Tenant, "jobs"), query, &shown.listOf); err != nil {
-			return err
-		}
-		next = shown.Next
-		more.Set("tenant", shown.Tenant)
-	}
-	if next != nil {
-		more.Set("cursor", *next)
-		shown.More = more.Encode()
+	shown, err := ofTenant[hiring.Job](v, "jobs")
+	if err != nil {
+		return err
 	}
 	return v.page(http.StatusOK, "jobs", "Jobs", &shown)
 }

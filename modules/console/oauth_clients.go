@@ -85,15 +85,9 @@ func listClients(v *visitor) error {
 }
 
 func (v *visitor) renderClients(status int, shown *clientsPage) (err error) {
-	query := url.Values{"limit": {"100"}}
-	if cursor := v.URL.Query().Get("cursor"); cursor != "" {
-		query.Set("cursor", cursor)
-	}
-	if err := v.get("/v1/oauth-clients", query, &shown.listOf); err != nil {
+	shown.More, err = pageOf(v, "/v1/oauth-clients", url.Values{"limit": {"100"}}, &shown.listOf)
+	if err != nil {
 		return err
-	}
-	if shown.Next != nil {
-		shown.More = url.Values{"cursor": {*shown.Next}}.Encode()
 	}
 	if shown.Refusals, err = v.refusals(""); err != nil {
 		return err

@@ -43,16 +43,9 @@ type peoplePage struct {
 // listPeople shows the people who sign in.
 func listPeople(v *visitor) error { return v.renderPeople(http.StatusOK, new(peoplePage)) }
 
-func (v *visitor) renderPeople(status int, shown *peoplePage) error {
-	query := url.Values{"limit": {"100"}}
-	if cursor := v.URL.Query().Get("cursor"); cursor != "" {
-		query.Set("cursor", cursor)
-	}
-	if err := v.get("/v1/users", query, &shown.listOf); err != nil {
+func (v *visitor) renderPeople(status int, shown *peoplePage) (err error) {
+	if shown.More, err = pageOf(v, "/v1/users", url.Values{"limit": {"100"}}, &shown.listOf); err != nil {
 		return err
-	}
-	if shown.Next != nil {
-		shown.More = url.Values{"cursor": {*shown.Next}}.Encode()
 	}
 	return v.page(status, "people", "People", shown)
 }

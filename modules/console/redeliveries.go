@@ -68,15 +68,9 @@ func listRedeliveries(v *visitor) error {
 	if shown.Query["tenant"] == "" {
 		shown.Query["tenant"] = v.person.Tenant
 	}
-	query := url.Values{}
-	if cursor := asked.Get("cursor"); cursor != "" {
-		query.Set("cursor", cursor)
-	}
-	if err := v.get("/v1/redeliveries", query, &shown.listOf); err != nil {
+	var err error
+	if shown.More, err = pageOf(v, "/v1/redeliveries", url.Values{}, &shown.listOf); err != nil {
 		return err
-	}
-	if shown.Next != nil {
-		shown.More = url.Values{"cursor": {*shown.Next}}.Encode()
 	}
 	if asked.Get("preview") != "" {
 		body, err := rangeOf(asked)

@@ -35,20 +35,13 @@ type requests struct {
 }
 
 // listTenants shows the tenants that the visitor sees.
-func listTenants(v *visitor) error {
-	shown := struct {
+func listTenants(v *visitor) (err error) {
+	var shown struct {
 		listOf[tenant]
 		More string
-	}{}
-	query := url.Values{}
-	if cursor := v.URL.Query().Get("cursor"); cursor != "" {
-		query.Set("cursor", cursor)
 	}
-	if err := v.get("/v1/tenants", query, &shown.listOf); err != nil {
+	if shown.More, err = pageOf(v, "/v1/tenants", url.Values{}, &shown.listOf); err != nil {
 		return err
-	}
-	if shown.Next != nil {
-		shown.More = url.Values{"cursor": {*shown.Next}}.Encode()
 	}
 	return v.page(http.StatusOK, "tenants", "Tenants", &shown)
 }
