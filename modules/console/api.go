@@ -89,9 +89,11 @@ func (v *visitor) call(method, path string, query url.Values, body, into any) er
 }
 
 // at makes a path of the management API; each part is escaped.
-func at(parts ...string) string {
+func at(parts ...string) string { return "/v1" + pathOf(parts...) }
+
+// pathOf makes a path, below the console's address or the API's version; each part is escaped.
+func pathOf(parts ...string) string {
 	var b strings.Builder
-	b.WriteString("/v1")
 	for _, part := range parts {
 		b.WriteString("/" + url.PathEscape(part))
 	}

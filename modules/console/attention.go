@@ -60,9 +60,8 @@ type failures struct {
 
 // Range is the query that asks for their redelivery, of the minutes in which their exports were received.
 func (f failures) Range() string {
-	const form = "2006-01-02T15:04"
 	q := url.Values{"tenant": {f.Tenant}, "integration": {f.Integration}, "mode": {"failed"},
-		"since": {f.Oldest.UTC().Format(form)}, "until": {f.Newest.UTC().Add(time.Minute).Format(form)}}
+		"since": {f.Oldest.UTC().Format(fieldTime)}, "until": {f.Newest.UTC().Add(time.Minute).Format(fieldTime)}}
 	if slices.Contains(faults, f.Class) {
 		q.Set("class", f.Class)
 	}
@@ -75,7 +74,7 @@ func (f failures) Range() string {
 // List is the query of the list of their exports.
 func (f failures) List() string {
 	q := url.Values{"tenant": {f.Tenant}, "integration": {f.Integration}, "outcome": {f.Outcome},
-		"since": {f.Oldest.UTC().Format("2006-01-02T15:04")}}
+		"since": {f.Oldest.UTC().Format(fieldTime)}}
 	if slices.Contains(faults, f.Class) {
 		q.Set("class", f.Class)
 	}
@@ -87,8 +86,8 @@ const fewRows = "10"
 
 // attention shows what needs a person. It leads visitors of a portal to their tenant.
 func attention(v *visitor) error {
-	if v.duties&oversees == 0 {
-		return v.redirect("/tenants/" + url.PathEscape(v.person.Tenant))
+	if v.portal {
+		return v.redirect(pathOf("tenants", v.person.Tenant))
 	}
 	var shown struct {
 		Status struct {

@@ -68,5 +68,5 @@ func seekCandidate(v *visitor) error {
 
 // profile is the address of a candidate.
 func profile(tenant, id string) string {
-	return "/candidates/" + url.PathEscape(tenant) + "/" + url.PathEscape(id)
+	return pathOf("candidates", tenant, id)
 }

@@ -162,6 +162,7 @@ type visitor struct {
 	console *Console
 	person  hiring.Person
 	duties  duty
+	portal  bool // they came by a link, and are not signed in
 	email   string
 	texts   *texts
 	version string // that the form shows of what it changes; empty: any
@@ -180,7 +181,8 @@ func (c *Console) serve(w http.ResponseWriter, r *http.Request, to route) {
 		c.fail(w, r, nil, errStranger)
 		return
 	}
-	v := &visitor{Request: r, w: w, console: c, person: person, duties: duties, email: s.Email, texts: textsFor(r)}
+	v := &visitor{Request: r, w: w, console: c, person: person, duties: duties, portal: s.Portal != nil,
+		email: s.Email, texts: textsFor(r)}
 	if err := v.answer(to); err != nil {
 		c.fail(w, r, v, err)
 	}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"net/url"
 )
 
 // exportPage is an export with all that is known of its way.
@@ -83,6 +82,6 @@ func actOnExport(action string) handler {
 		if err := v.post(at("tenants", tenant, "exports", uuid, action), body, nil); err != nil {
 			return err
 		}
-		return v.redirect("/exports/" + url.PathEscape(tenant) + "/" + url.PathEscape(uuid) + "?done=" + action)
+		return v.redirect(pathOf("exports", tenant, uuid) + "?done=" + action)
 	}
 }

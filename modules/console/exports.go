@@ -123,7 +123,7 @@ func listExports(v *visitor) error {
 		}
 	}
 	for _, name := range []string{"since", "until"} { // the form has a time without a zone: it is UTC
-		if at, err := time.Parse("2006-01-02T15:04", query.Get(name)); err == nil {
+		if at, err := time.Parse(fieldTime, query.Get(name)); err == nil {
 			query.Set(name, at.Format(time.RFC3339))
 		}
 	}
@@ -189,7 +189,7 @@ func (v *visitor) seek(tenant, uuid string) (string, error) {
 	for _, name := range names {
 		err := v.get(at("tenants", name, "exports", uuid), nil, nil)
 		if err == nil {
-			return "/exports/" + url.PathEscape(name) + "/" + url.PathEscape(uuid), nil
+			return pathOf("exports", name, uuid), nil
 		}
 		if !errors.Is(err, errNotFound) {
 			return "", err

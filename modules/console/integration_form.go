@@ -102,12 +102,7 @@ func addIntegration(v *visitor) error {
 	if refused != nil {
 		return v.integrationForm(refused.status, integrationFormPage{Form: form, Wrong: refused})
 	}
-	return v.redirect(integrationPath(tenant, form.Name) + "?done=verified")
-}
-
-// integrationPath is the address of the page of an integration.
-func integrationPath(tenant, name string) string {
-	return "/tenants/" + url.PathEscape(tenant) + "/integrations/" + url.PathEscape(name)
+	return v.redirect(pathOf("tenants", tenant, "integrations", form.Name) + "?done=verified")
 }
 
 // editIntegration shows the form that changes an integration; with ?secret=new a secret is suggested.
@@ -145,7 +140,7 @@ func saveIntegration(v *visitor) error {
 		return v.integrationForm(refused.status, integrationFormPage{Name: name, Host: stored.URL, Version: v.version,
 			Form: form, Wrong: refused})
 	}
-	return v.redirect(integrationPath(tenant, name) + "?done=saved")
+	return v.redirect(pathOf("tenants", tenant, "integrations", name) + "?done=saved")
 }
 
 // removeIntegration removes an integration; what was on its way there ends.
@@ -158,5 +153,5 @@ func removeIntegration(v *visitor) error {
 	if err := v.call(http.MethodDelete, path, nil, nil, nil); err != nil {
 		return err
 	}
-	return v.redirect("/tenants/" + url.PathEscape(tenant) + "?done=removed")
+	return v.redirect(pathOf("tenants", tenant) + "?done=removed")
 }

@@ -153,7 +153,7 @@ func editClient(v *visitor) error {
 	case refused != nil:
 		return v.renderClient(refused.status, clientPage{Form: form, Wrong: refused}, id)
 	}
-	return v.redirect("/applications/" + url.PathEscape(id) + "?done=saved")
+	return v.redirect(pathOf("applications", id) + "?done=saved")
 }
 
 // actOnClient makes another secret of an application, ends its former ones, or removes it.
@@ -179,5 +179,5 @@ func actOnClient(v *visitor) error {
 	if err := v.call(http.MethodDelete, path, nil, nil, nil); err != nil {
 		return err
 	}
-	return v.redirect("/applications/" + url.PathEscape(id) + "?done=client_" + action)
+	return v.redirect(pathOf("applications", id) + "?done=client_" + action)
 }

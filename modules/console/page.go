@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"html/template"
 	"net/http"
-	"net/url"
 	"strings"
 	"time"
 
@@ -77,10 +76,11 @@ func (v *visitor) page(status int, name, title string, data any) error {
 		return err
 	}
 	shown := view{texts: v.texts, Style: template.CSS(style), Service: v.console.Title, Mount: v.console.mount,
-		Title: titled, Page: name, Who: v.email, Scope: v.person.Tenant, May: mayOf(v.duties), Now: v.console.Gateway.Now().UTC(), Data: data}
+		Title: titled, Page: name, Who: v.email, Scope: v.person.Tenant, May: mayOf(v.duties),
+		Portal: v.portal, Now: v.console.Gateway.Now().UTC(), Data: data}
 	switch {
-	case strings.HasPrefix(v.person.ID, "portal:"):
-		shown.Who, shown.Portal = v.texts.Word("portal", "visitor"), true
+	case v.portal:
+		shown.Who = v.texts.Word("portal", "visitor")
 	case v.email == "" && v.person.ID != "": // the provider told no address
 		shown.Who = strings.TrimPrefix(v.person.ID, "console:")
 	}
@@ -197,10 +197,4 @@ func Span(d time.Duration) string {
 }
 
 // Path is an address of the console; each part is escaped.
-func (p view) Path(parts ...string) template.URL {
-	s := p.Mount
-	for _, part := range parts {
-		s += "/" + url.PathEscape(part)
-	}
-	return template.URL(s)
-}
+func (p view) Path(parts ...string) template.URL { return template.URL(p.Mount + pathOf(parts...)) }

@@ -72,7 +72,7 @@ func findPerson(v *visitor) error {
 	if len(found.Items) == 0 {
 		return v.renderPeople(http.StatusNotFound, &peoplePage{Sought: true})
 	}
-	return v.redirect("/people/" + url.PathEscape(found.Items[0].ID))
+	return v.redirect(pathOf("people", found.Items[0].ID))
 }
 
 // account is one at another provider.
@@ -119,7 +119,7 @@ func editPerson(v *visitor) error {
 	case refused != nil:
 		return v.renderPerson(refused.status, personPage{Form: form, Wrong: refused}, id)
 	}
-	return v.redirect("/people/" + url.PathEscape(id) + "?done=saved")
+	return v.redirect(pathOf("people", id) + "?done=saved")
 }
 
 // actOnPerson disables or enables somebody, gives them another password or second factor, or unlinks their accounts at
@@ -149,7 +149,7 @@ func actOnPerson(v *visitor) error {
 	if err != nil {
 		return err
 	}
-	return v.redirect("/people/" + url.PathEscape(id) + "?done=person_" + action)
+	return v.redirect(pathOf("people", id) + "?done=person_" + action)
 }
 
 // refusal returns what the management API found wrong with a form, for the page to show beside it. Other errors remain.

@@ -38,7 +38,7 @@ func (c *Console) enterPortal(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	c.setCookie(w, c.cookie+"-portal", ticket, p.Till.Sub(c.Gateway.Now()))
-	redirect(w, r, c.mount+"/tenants/"+url.PathEscape(p.Tenant))
+	redirect(w, r, c.mount+pathOf("tenants", p.Tenant))
 }
 
 // visitorOfPortal returns the session of somebody who came by a link; false: nobody did.

@@ -86,6 +86,9 @@ func listRedeliveries(v *visitor) error {
 	return v.page(http.StatusOK, "redeliveries", "Redeliveries", &shown)
 }
 
+// fieldTime is the form of a time in a field of type datetime-local. It has no zone: it is UTC.
+const fieldTime = "2006-01-02T15:04"
+
 // rangeOf makes the body of a redelivery from the values of the form. Times without a zone are UTC.
 func rangeOf(form url.Values) (map[string]any, error) {
 	body := map[string]any{"integration": form.Get("integration"), "mode": form.Get("mode")}
@@ -94,7 +97,7 @@ func rangeOf(form url.Values) (map[string]any, error) {
 		if text == "" {
 			continue
 		}
-		moment, err := time.Parse("2006-01-02T15:04", text)
+		moment, err := time.Parse(fieldTime, text)
 		if err != nil {
 			if moment, err = time.Parse(time.RFC3339, text); err != nil {
 				return nil, &failure{status: http.StatusBadRequest, Text: "WrongTime"}
@@ -128,7 +131,7 @@ func startRedelivery(v *visitor) error {
 	if err := v.post(at("tenants", of, "redeliveries"), body, &made); err != nil {
 		return err
 	}
-	return v.redirect("/redeliveries/" + url.PathEscape(of) + "/" + url.PathEscape(made.ID))
+	return v.redirect(pathOf("redeliveries", of, made.ID))
 }
 
 // showRedelivery shows how far a redelivery is.
@@ -150,7 +153,7 @@ func actOnRedelivery(v *visitor) error {
 	if err := v.post(at("tenants", of, "redeliveries", id, action), nil, nil); err != nil {
 		return err
 	}
-	return v.redirect("/redeliveries/" + url.PathEscape(of) + "/" + url.PathEscape(id))
+	return v.redirect(pathOf("redeliveries", of, id))
 }
 
 // Ended reports whether nothing more will come of it.

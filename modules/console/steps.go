@@ -2,7 +2,6 @@ package console
 
 import (
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 
@@ -50,7 +49,7 @@ func (v *visitor) putSteps(all []hiring.Step, done string) error {
 	if err != nil {
 		return err
 	}
-	return v.redirect("/steps/" + url.PathEscape(of) + "?done=" + done)
+	return v.redirect(pathOf("steps", of) + "?done=" + done)
 }
 
 // addStep adds a step at the end of the workflow.
@@ -125,5 +124,5 @@ func (v *visitor) changeHelper(method string, body any, done string) error {
 	if err := v.call(method, at("tenants", of, "steps", v.PathValue("step"), "helper"), nil, body, nil); err != nil {
 		return err
 	}
-	return v.redirect("/steps/" + url.PathEscape(of) + "?done=" + done)
+	return v.redirect(pathOf("steps", of) + "?done=" + done)
 }

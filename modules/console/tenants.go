@@ -123,7 +123,7 @@ func actOnIntegration(action string) handler {
 		if err := v.post(at("tenants", of, "integrations", name, action), body, nil); err != nil {
 			return err
 		}
-		return v.redirect("/tenants/" + url.PathEscape(of) + "/integrations/" + url.PathEscape(name) + "?done=" + action)
+		return v.redirect(pathOf("tenants", of, "integrations", name) + "?done=" + action)
 	}
 }
 
