@@ -44,7 +44,7 @@ type handler func(http.ResponseWriter, *http.Request) error
 
 // New completes an API.
 func New(a API) *API {
-	a.mux, a.refused = http.NewServeMux(), new(refusedAnswers)
+	a.mux, a.refused = http.NewServeMux(), newRefusedAnswers(&a)
 	a.handle(http.MethodPost, "/v2/authentication", a.authenticate)
 	a.handle(http.MethodPost, "/v2/application", a.forUsers(a.apply))
 	a.handle(http.MethodGet, "/v2/job/{code}/question", a.forUsers(a.questions))

@@ -63,7 +63,7 @@ func New(p Provider) *Provider {
 	if u, err := url.Parse(p.Issuer); err == nil {
 		p.mount = u.EscapedPath()
 	}
-	p.noted, p.refusals = new(sync.Map), new(refusals)
+	p.noted, p.refusals = new(sync.Map), newRefusals(&p)
 	p.guard = http.NewCrossOriginProtection()
 	p.mux = http.NewServeMux()
 	const get, post, both = "GET, HEAD", "POST", "GET, HEAD, POST"
