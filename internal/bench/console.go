@@ -100,15 +100,7 @@ func (b *bench) fillTo(address string, size int) error {
 		return err
 	}
 	defer db.Close()
-	for n := 0; n < size; n += fillBatch {
-		if err := fill(ctx, db, n); err != nil {
-			return err
-		}
-		if n%100_000 == 0 && n > 0 {
-			say("  %d exports are filled in", n)
-		}
-	}
-	return nil
+	return fillUp(ctx, db, 0, size)
 }
 
 // trusting keeps Secure cookies for http on this machine, as browsers do for localhost.

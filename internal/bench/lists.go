@@ -53,15 +53,10 @@ func (b *bench) lists(postgres bool) (all []listed, err error) {
 	defer db.Close()
 	n := 0
 	for _, size := range []int{10_000, b.listed} {
-		began := time.Now()
-		for ; n < size; n += fillBatch {
-			if err := fill(ctx, db, n); err != nil {
-				return nil, err
-			}
-			if n%100_000 == 0 && n > 0 {
-				say("  %d exports after %s", n, time.Since(began).Round(time.Second))
-			}
+		if err := fillUp(ctx, db, n, size); err != nil {
+			return nil, err
 		}
+		n = size
 		one := listed{Exports: size, Times: map[string][2]time.Duration{}}
 		for _, l := range theLists {
 			if one.Times[l.name], err = measureList(ctx, db, l.filter, size); err != nil {
@@ -71,6 +66,20 @@ func (b *bench) lists(postgres bool) (all []listed, err error) {
 		all = append(all, one)
 	}
 	return all, nil
+}
+
+// fillUp adds exports to a database of n, until it has as many as size.
+func fillUp(ctx context.Context, db *store.DB, n, size int) error {
+	began := time.Now()
+	for ; n < size; n += fillBatch {
+		if err := fill(ctx, db, n); err != nil {
+			return err
+		}
+		if n%100_000 == 0 && n > 0 {
+			say("  %d exports after %s", n, time.Since(began).Round(time.Second))
+		}
+	}
+	return nil
 }
 
 // fill adds a batch of exports with a delivery each: of ten tenants, a thousand candidates each, one delivery in a

@@ -59,6 +59,9 @@ func (r *request) audit(tx *store.Tx) error {
 		Tenant: cmp.Or(r.PathValue("tenant"), r.caller.tenant), Object: cmp.Or(r.object, r.named())})
 }
 
+// auditAlone writes who does what that is no write of its own, or that follows in others. It checks the key as write does.
+func (r *request) auditAlone() error { return r.write(func(*store.Tx) error { return nil }) }
+
 // record is note and audit, for a change that another package makes in a transaction of its own.
 func (r *request) record(tx *store.Tx, location string) error {
 	if err := r.note(tx, location); err != nil {

@@ -27,7 +27,7 @@ func showBody(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := r.write(func(*store.Tx) error { return nil }); err != nil {
+	if err := r.auditAlone(); err != nil {
 		return nil, err
 	}
 	return exportBody{ID: e.Key, ReceivedAt: e.ReceivedAt, Link: string(e.Link),

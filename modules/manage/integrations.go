@@ -157,7 +157,7 @@ func enable(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := r.write(func(*store.Tx) error { return nil }); err != nil { // what follows is no single transaction
+	if err := r.auditAlone(); err != nil { // what follows is no single transaction
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), patience)

@@ -8,7 +8,6 @@ import (
 
 	"github.com/hiregate/hiregate/internal/gateway"
 	"github.com/hiregate/hiregate/internal/problem"
-	"github.com/hiregate/hiregate/internal/store"
 )
 
 // portalTime is how long the link of a portal works.
@@ -43,7 +42,7 @@ func openPortal(r *request) (any, error) {
 		return nil, err
 	}
 	r.object = "portals/" + p.ID
-	if err := r.write(func(*store.Tx) error { return nil }); err != nil { // the audit
+	if err := r.auditAlone(); err != nil {
 		return nil, err
 	}
 	return portal{p.ID, address, p.Bodies, p.Till}, nil

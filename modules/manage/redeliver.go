@@ -30,7 +30,7 @@ func redeliver(r *request) (any, error) {
 		})
 	switch {
 	case err == nil && len(res.Started) == 0: // nothing began, so nothing was recorded
-		return res, r.write(func(*store.Tx) error { return nil })
+		return res, r.auditAlone()
 	case err == nil:
 		return res, nil
 	case errors.As(err, new(*export.RefusedError)), errors.Is(err, store.ErrUnavailable),

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/workflows"
 )
 
@@ -61,7 +60,7 @@ func endStrays(r *request) (any, error) {
 	if len(found.Found) == 0 {
 		return endedStrays{More: found.More}, nil
 	}
-	if err := r.write(func(*store.Tx) error { return nil }); err != nil {
+	if err := r.auditAlone(); err != nil {
 		return nil, err
 	}
 	n, err := redeliverer.EndStrays(ctx, found.Found)
