@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
@@ -17,7 +16,7 @@ import (
 	"github.com/hiregate/hiregate/internal/documents"
 	"github.com/hiregate/hiregate/internal/fulldisk"
 	"github.com/hiregate/hiregate/internal/hiring"
-	"github.com/hiregate/hiregate/internal/metrics"
+	"github.com/hiregate/hiregate/internal/metrics/metricstest"
 	"github.com/hiregate/hiregate/internal/store/storetest"
 )
 
@@ -60,19 +59,6 @@ func fillDisk(t *testing.T, room func(bytes uint64)) {
 	require.Len(t, told, 1, "after a minute")
 	require.EqualValues(t, 3, told[0].ContextMap()["failures"])
 
-	registry := prometheus.NewRegistry()
-	require.NoError(t, metrics.Register(registry))
-	gauge := func(name string) float64 {
-		families, err := registry.Gather()
-		require.NoError(t, err)
-		for _, f := range families {
-			if f.GetName() == name {
-				return f.GetMetric()[0].GetGauge().GetValue()
-			}
-		}
-		require.FailNow(t, "there is no such metric", name)
-		return 0
-	}
 	require.NoError(t, b.Storable(), "nobody looked")
 	b.advance(time.Hour)
 	late := b.accept("late")
@@ -80,13 +66,13 @@ func fillDisk(t *testing.T, room func(bytes uint64)) {
 	watched, stop := context.WithCancel(t.Context())
 	var watching sync.WaitGroup
 	watching.Go(func() { b.Watch(watched) })
-	require.Eventually(t, func() bool { return gauge("hiregate_documents_unfetched") == 3 }, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool { return metricstest.Gauge(t, "hiregate_documents_unfetched") == 3 }, time.Minute, time.Millisecond)
 	stop()
 	watching.Wait()
 	require.ErrorIs(t, b.Storable(), documents.ErrFull)
 	require.Equal(t, (hiring.DocumentWindow - time.Hour - time.Minute).Seconds(),
-		gauge("hiregate_documents_unfetched_window_seconds"), "of the first one")
-	require.Positive(t, gauge("hiregate_documents_free_bytes"))
+		metricstest.Gauge(t, "hiregate_documents_unfetched_window_seconds"), "of the first one")
+	require.Positive(t, metricstest.Gauge(t, "hiregate_documents_free_bytes"))
 	require.Equal(t, 1, logged.FilterMessageSnippet("documents can't be stored").Len())
 
 	room(fulldisk.Whole)

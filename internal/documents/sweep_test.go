@@ -7,13 +7,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/hiregate/hiregate/internal/documents"
-	"github.com/hiregate/hiregate/internal/metrics"
+	"github.com/hiregate/hiregate/internal/metrics/metricstest"
 	"github.com/hiregate/hiregate/internal/store"
 )
 
@@ -89,26 +88,11 @@ func TestFileThatCantBeRemovedIsPassedOver(t *testing.T) { // alone: there is on
 	require.Equal(t, int64(130), log.All()[0].ContextMap()["files"])
 	require.Contains(t, log.All()[0].ContextMap()["error"], "directory not empty")
 	require.Equal(t, 1, sweep(), "it was told before")
-	require.Equal(t, 130.0, gauge(t, "hiregate_files_stuck"))
+	require.Equal(t, 130.0, metricstest.Gauge(t, "hiregate_files_stuck"))
 
 	require.NoError(t, os.RemoveAll(b.folder))
 	require.Equal(t, 1, sweep())
 	left, err := b.Store.ListUploads(t.Context(), b.clock().Add(time.Hour), 0, 10)
 	require.NoError(t, err)
 	require.Empty(t, left)
-}
-
-func gauge(t *testing.T, name string) float64 {
-	t.Helper()
-	r := prometheus.NewRegistry()
-	require.NoError(t, metrics.Register(r))
-	families, err := r.Gather()
-	require.NoError(t, err)
-	for _, f := range families {
-		if f.GetName() == name {
-			return f.GetMetric()[0].GetGauge().GetValue()
-		}
-	}
-	t.Fatalf("there is no %s", name)
-	return 0
 }

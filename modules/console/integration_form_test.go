@@ -5,15 +5,12 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"net/netip"
 	"net/url"
 	"regexp"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hiregate/hiregate/internal/config"
-	"github.com/hiregate/hiregate/internal/egress"
 	"github.com/hiregate/hiregate/internal/hiring"
 )
 
@@ -36,9 +33,7 @@ func TestSetUpOfAnIntegration(t *testing.T) {
 		_, _ = io.WriteString(w, hostile[0])
 	}))
 	t.Cleanup(partner.Close)
-	guard := egress.New(egress.Policy{Allow: []egress.Allowance{{Prefix: netip.MustParsePrefix("127.0.0.0/8")}}})
-	t.Cleanup(guard.Close)
-	b.Reconfigure(func(c *config.Config) { c.Egress = guard })
+	b.AllowLoopback(t)
 	admin := &visitor{Request: httptest.NewRequestWithContext(t.Context(), http.MethodPost, "https://gate.example/", nil),
 		console: b.Console, person: hiring.Person{ID: "console:1", Role: hiring.Admin}}
 	require.NoError(t, admin.call(http.MethodPut, "/v1/tenants/initech", nil, map[string]any{"name": "Initech"}, nil))

@@ -5,7 +5,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"net/netip"
 	"net/url"
 	"testing"
 	"time"
@@ -13,7 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hiregate/hiregate/internal/config"
-	"github.com/hiregate/hiregate/internal/egress"
 	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/metrics"
 	"github.com/hiregate/hiregate/internal/store"
@@ -81,10 +79,8 @@ func TestTrial(t *testing.T) {
 		}
 	}))
 	t.Cleanup(partner.Close)
-	guard := egress.New(egress.Policy{Allow: []egress.Allowance{{Prefix: netip.MustParsePrefix("127.0.0.0/8")}}})
-	t.Cleanup(guard.Close)
+	b.AllowLoopback(t)
 	b.Reconfigure(func(c *config.Config) {
-		c.Egress = guard
 		acme, ok := c.Tenant("acme")
 		require.True(t, ok)
 		acme.Integrations[0].URL = partner.URL + "/in?client=1"

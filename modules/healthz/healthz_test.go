@@ -13,13 +13,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	_ "modernc.org/sqlite" // to hold the database
 
 	"github.com/hiregate/hiregate/internal/gateway/gatewaytest"
-	"github.com/hiregate/hiregate/internal/metrics"
+	"github.com/hiregate/hiregate/internal/metrics/metricstest"
 	"github.com/hiregate/hiregate/modules/healthz"
 	"github.com/hiregate/hiregate/workflows/temporaltest"
 )
@@ -178,7 +177,7 @@ func TestDatabaseThatCannotBeWrittenIsToldOnce(t *testing.T) {
 		}
 		require.Eventually(t, func() bool { // tests beside this one have databases that can be written
 			ask(t, b, http.MethodGet)
-			return gauge(t, "hiregate_database_up") == 0
+			return metricstest.Gauge(t, "hiregate_database_up") == 0
 		}, 30*time.Second, time.Millisecond)
 		told := b.Logged.FilterMessage("the database can't be written: exports are refused until it can be").All()
 		require.Len(t, told, outage)
@@ -191,22 +190,6 @@ func TestDatabaseThatCannotBeWrittenIsToldOnce(t *testing.T) {
 		}
 		require.Equal(t, outage, b.Logged.FilterMessage("the database can be written again").Len())
 	}
-}
-
-// gauge returns the value of a metric of this process.
-func gauge(t *testing.T, name string) float64 {
-	t.Helper()
-	registry := prometheus.NewRegistry()
-	require.NoError(t, metrics.Register(registry))
-	families, err := registry.Gather()
-	require.NoError(t, err)
-	for _, family := range families {
-		if family.GetName() == name {
-			return family.GetMetric()[0].GetGauge().GetValue()
-		}
-	}
-	require.Fail(t, "there is no metric "+name)
-	return 0
 }
 
 func TestOtherMethodsAreRefused(t *testing.T) {

@@ -98,7 +98,7 @@ func TestPartnersThatCannotBeReached(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0") // takes connections and says nothing
 	require.NoError(t, err)
 	t.Cleanup(func() { l.Close() })
-	b.allowLoopback()
+	b.AllowLoopback(b.t)
 	for address, want := range map[string]string{
 		l.Addr().String(): "did not answer in time (20s at most)",
 		"127.0.0.1:1":     "refused",

@@ -5,14 +5,10 @@ import (
 	"io/fs"
 	"net/http"
 	"net/http/httptest"
-	"net/netip"
 	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/hiregate/hiregate/internal/config"
-	"github.com/hiregate/hiregate/internal/egress"
 )
 
 // application is where people puts a job application.
@@ -41,15 +37,8 @@ func (b *bench) partner(answer http.HandlerFunc) (address string) {
 	b.t.Helper()
 	server := httptest.NewServer(answer)
 	b.t.Cleanup(server.Close)
-	b.allowLoopback()
+	b.AllowLoopback(b.t)
 	return server.URL
-}
-
-func (b *bench) allowLoopback() {
-	b.t.Helper()
-	guard := egress.New(egress.Policy{Allow: []egress.Allowance{{Prefix: netip.MustParsePrefix("127.0.0.0/8")}}})
-	b.t.Cleanup(guard.Close)
-	b.Reconfigure(func(c *config.Config) { c.Egress = guard })
 }
 
 // files are the files of the document store.

@@ -18,7 +18,7 @@ import (
 func TestBothDoorsHaveTheSameRules(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.allowLoopback()
+	b.AllowLoopback(b.t)
 	b.initech()
 	rate := func(perSecond float64, burst int) *gateway.Rate {
 		return &gateway.Rate{PerSecond: perSecond, Burst: burst}

@@ -1,7 +1,6 @@
 package manage_test
 
 import (
-	"net"
 	"net/http"
 	"testing"
 	"time"
@@ -29,15 +28,8 @@ type strays struct {
 
 func TestStraysAreListedAndEnded(t *testing.T) {
 	t.Parallel()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	address := l.Addr().(*net.TCPAddr)
-	require.NoError(t, l.Close())
-	temporaltest.Start(t, t.TempDir(), address.Port)
-	c, err := client.NewLazyClient(client.Options{HostPort: address.String()})
-	require.NoError(t, err)
-	t.Cleanup(c.Close)
-	b := &bench{Bench: gatewaytest.NewAt(t, t.TempDir(), address.String()), t: t}
+	address, c := temporaltest.New(t)
+	b := &bench{Bench: gatewaytest.NewAt(t, t.TempDir(), address), t: t}
 	b.url = b.serve(func() *gateway.Gateway { return b.Gateway })
 	here := b.export("acme", "here")
 	for id, e := range map[string]int64{"export/acme/here": here.ID, "export/acme/gone": 7} {

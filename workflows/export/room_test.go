@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"sync"
@@ -13,7 +12,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/worker"
 
 	"github.com/hiregate/hiregate/internal/hiring"
@@ -84,14 +82,7 @@ func (b *bench) declare(tenant, name, url string, inFlight int) {
 // work has a real Temporal and a worker with so many slots deliver what is offered, until the test ends.
 func (b *bench) work(slots int) *export.Dispatcher {
 	b.t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(b.t, err)
-	address := l.Addr().(*net.TCPAddr)
-	require.NoError(b.t, l.Close())
-	temporaltest.Start(b.t, b.t.TempDir(), address.Port)
-	c, err := client.NewLazyClient(client.Options{HostPort: address.String()})
-	require.NoError(b.t, err)
-	b.t.Cleanup(c.Close)
+	_, c := temporaltest.New(b.t)
 	w := worker.New(c, workflows.DeliverQueue, worker.Options{MaxConcurrentActivityExecutionSize: slots})
 	b.Register(w, worker.New(c, workflows.DocumentsQueue, worker.Options{}))
 	require.NoError(b.t, w.Start())

@@ -2,11 +2,9 @@ package export_test
 
 import (
 	"fmt"
-	"net"
 	"testing"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	enums "go.temporal.io/api/enums/v1"
@@ -17,7 +15,7 @@ import (
 
 	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/inbox"
-	"github.com/hiregate/hiregate/internal/metrics"
+	"github.com/hiregate/hiregate/internal/metrics/metricstest"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/workflows"
 	"github.com/hiregate/hiregate/workflows/export"
@@ -33,14 +31,7 @@ type strayBench struct {
 }
 
 func newStrayBench(t *testing.T) *strayBench {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	address := l.Addr().(*net.TCPAddr)
-	require.NoError(t, l.Close())
-	temporaltest.Start(t, t.TempDir(), address.Port)
-	c, err := client.NewLazyClient(client.Options{HostPort: address.String()})
-	require.NoError(t, err)
-	t.Cleanup(c.Close)
+	_, c := temporaltest.New(t)
 	b := &strayBench{bench: newBench(t), temporal: c}
 	b.watcher = b.redeliverer()
 	b.watcher.Client, b.watcher.Dispatcher.Client, b.watcher.Namespace = c, c, client.DefaultNamespace
@@ -203,28 +194,12 @@ func TestStraysAreCountedAndLoggedOnAChange(t *testing.T) {
 	require.Equal(t, []string{"warn workflows are open whose exports the database lacks, as after the restore of an " +
 		"older backup: hiregate export strays lists them map[workflows:1]"}, tell())
 	require.Empty(t, tell(), "it was told")
-	require.Equal(t, 1.0, gauge(t, "hiregate_stray_workflows"))
+	require.Equal(t, 1.0, metricstest.Gauge(t, "hiregate_stray_workflows"))
 	n, err := b.watcher.EndStrays(t.Context(), strays)
 	require.NoError(t, err)
 	require.Equal(t, 1, n)
-	require.Zero(t, gauge(t, "hiregate_stray_workflows"))
+	require.Zero(t, metricstest.Gauge(t, "hiregate_stray_workflows"))
 	b.found(0)
 	logged.TakeAll()
 	require.Equal(t, []string{"info no workflow is open any more whose exports the database lacks map[]"}, tell())
-}
-
-// gauge is the value of a gauge without labels.
-func gauge(t *testing.T, name string) float64 {
-	t.Helper()
-	registry := prometheus.NewRegistry()
-	require.NoError(t, metrics.Register(registry))
-	families, err := registry.Gather()
-	require.NoError(t, err)
-	for _, f := range families {
-		if f.GetName() == name {
-			return f.GetMetric()[0].GetGauge().GetValue()
-		}
-	}
-	require.Fail(t, "there is no such metric", name)
-	return 0
 }

@@ -5,6 +5,7 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,7 +13,22 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/client"
 )
+
+// New starts a server at a free port, with a client that does not connect before it is used.
+func New(t *testing.T) (address string, c client.Client) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	free := l.Addr().(*net.TCPAddr)
+	require.NoError(t, l.Close())
+	Start(t, t.TempDir(), free.Port)
+	c, err = client.NewLazyClient(client.Options{HostPort: free.String()})
+	require.NoError(t, err)
+	t.Cleanup(c.Close)
+	return free.String(), c
+}
 
 // Start runs temporal-dev, of TEMPORAL_DEV_BIN, else bin/temporal-dev, at a port of 127.0.0.1 until it is stopped or
 // the test ends, and waits until it can be used. Its database is in the folder. The test's package lies two folders

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"io/fs"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
@@ -115,6 +116,14 @@ func (b *Bench) Reconfigure(change func(*config.Config)) {
 	b.Gateway = &g
 	b.Runtime.InForce.Push(&next)
 	b.Runtime.InForce.Drop(before)
+}
+
+// AllowLoopback lets what is sent reach programs of this machine.
+func (b *Bench) AllowLoopback(t *testing.T) {
+	t.Helper()
+	guard := egress.New(egress.Policy{Allow: []egress.Allowance{{Prefix: netip.MustParsePrefix("127.0.0.0/8")}}})
+	t.Cleanup(guard.Close)
+	b.Reconfigure(func(c *config.Config) { c.Egress = guard })
 }
 
 // compiled is the validator, which any number of gateways can share.
