@@ -17,7 +17,7 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: run
-run: build ## build, then run everything on this machine, data in ./.hiregate; flags with ARGS="--http 8081"
+run: build ## build, then run everything on this machine, data in ./.hiregate; flags with ARGS="--reset --http 8081"
 	@bin/hiregate dev $(ARGS)
 
 .PHONY: build

@@ -3,6 +3,7 @@ package sample_test
 import (
 	"encoding/json"
 	"os"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -10,6 +11,7 @@ import (
 	"github.com/hiregate/hiregate/internal/compliance"
 	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/sample"
+	"github.com/hiregate/hiregate/schemas"
 )
 
 func TestSampleDataBelongsTogether(t *testing.T) {
@@ -23,11 +25,8 @@ func TestSampleDataBelongsTogether(t *testing.T) {
 	require.NoError(t, err)
 	var questions []hiring.Question
 	require.NoError(t, json.Unmarshal(raw, &questions))
-	asked := compliance.Ask(&d.Jobs[0])
-	for n := range questions {
-		require.Equal(t, questions[n], asked[n])
-	}
-	require.Len(t, asked, len(questions))
+	own := slices.IndexFunc(questions, func(q hiring.Question) bool { return q.Group != nil })
+	require.Equal(t, questions[:own], d.Jobs[0].Questions)
 	jobs, candidates, applications, steps := map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, j := range d.Jobs {
 		jobs[j.BoardCode] = true
@@ -59,4 +58,46 @@ func TestSampleDataBelongsTogether(t *testing.T) {
 		require.NoError(t, err)
 		require.NotEmpty(t, content)
 	}
+}
+
+// Whoever tries the sample data is not shown a form that has expired: the log would warn about what they did not choose.
+func TestSampleJobsExposeNoFormThatExpires(t *testing.T) {
+	t.Parallel()
+	d, err := sample.Load()
+	require.NoError(t, err)
+	require.NotEmpty(t, d.Jobs[0].ComplianceGroups, "the sample shows a compliance group")
+	for _, j := range d.Jobs {
+		for _, group := range j.ComplianceGroups {
+			form, ok := compliance.Find(group)
+			require.True(t, ok)
+			require.Empty(t, form.Expires, "%s: %s", j.BoardCode, group)
+		}
+	}
+}
+
+// The application that docs/apply-api.md sends answers what the sample job asks.
+func TestSampleApplicationAnswersTheSampleJob(t *testing.T) {
+	t.Parallel()
+	d, err := sample.Load()
+	require.NoError(t, err)
+	raw, err := os.ReadFile("../../testdata/samples/application.json")
+	require.NoError(t, err)
+	var application struct {
+		JobBoardCode string
+		Answers      []struct{ QuestionID, Value string }
+	}
+	require.NoError(t, json.Unmarshal(raw, &application))
+	require.Equal(t, d.Jobs[0].BoardCode, application.JobBoardCode)
+	answers, err := schemas.NewAnswers(compliance.Ask(&d.Jobs[0]))
+	require.NoError(t, err)
+	var given []schemas.Answer
+	for _, a := range application.Answers {
+		one := schemas.Answer{QuestionID: a.QuestionID, Text: a.Value}
+		if a.QuestionID == "resume" {
+			one = schemas.Answer{QuestionID: a.QuestionID, File: &schemas.File{MediaType: "application/pdf",
+				Size: int64(len(a.Value))}}
+		}
+		given = append(given, one)
+	}
+	require.Empty(t, answers.Check(given))
 }

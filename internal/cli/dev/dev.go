@@ -29,7 +29,7 @@ const partnerSecret = "hris-secret"
 
 type flags struct {
 	http, temporal, ui, partner, admin int // ports
-	noPartner                          bool
+	noPartner, reset                   bool
 	dir                                string
 }
 
@@ -43,12 +43,13 @@ func Command() *cobra.Command {
 (temporal-dev, which lies beside this program), the gateway, and a sample partner that receives what the gateway
 delivers (as hiregate listen does). All of it listens on this machine's loopback addresses only.
 
-The data lies in the folder --dir and is there again at the next start. The gateway's configuration is written
-to dev.Caddyfile in that folder at every start.
+The data lies in the folder --dir and is there again at the next start, unless that has --reset. The gateway's
+configuration is written to dev.Caddyfile in that folder at every start.
 
 Ctrl-C stops all of it: first the gateway, which finishes what it is sending, then the others. A second Ctrl-C
 ends everything at once.`,
 		Example: `  hiregate dev
+  hiregate dev --reset        # begin again, with the sample data alone
   hiregate dev --http 9080 --dir /tmp/hiregate
   hiregate dev --no-partner   # and, from another terminal: hiregate listen --secret hris-secret --fail-rate 0.5`,
 		SilenceUsage: true, // it would hide the error
@@ -71,6 +72,7 @@ ends everything at once.`,
 	fl.IntVar(&f.admin, "admin", 2019, "port of Caddy's admin API")
 	fl.BoolVar(&f.noPartner, "no-partner", false, "leave the sample partner out; deliveries still go to its port")
 	fl.StringVar(&f.dir, "dir", ".hiregate", "folder of the data")
+	fl.BoolVar(&f.reset, "reset", false, "remove the data of earlier runs first: exports, documents, people, workflows")
 	return cmd
 }
 
@@ -113,7 +115,12 @@ func (f *flags) run(ctx context.Context, out, log io.Writer) error {
 	if err := tryPortsAgain(f.ports()); err != nil {
 		return err
 	}
-	config := filepath.Join(f.dir, "dev.Caddyfile")
+	if f.reset {
+		if err := reset(f.dir); err != nil {
+			return err
+		}
+	}
+	config := filepath.Join(f.dir, configName)
 	if err := os.WriteFile(config, caddyfile.Dev, 0o600); err != nil {
 		return fmt.Errorf("writing the gateway's configuration: %w", err)
 	}
