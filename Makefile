@@ -41,11 +41,11 @@ deps: ## install what the tests need besides Go, gcc, make, git and Node
 test: export HIREGATE_BIN := $(CURDIR)/bin/hiregate
 test: export HIREGATE_FAILPOINTS_BIN := $(CURDIR)/bin/hiregate-failpoints
 test: export TEMPORAL_DEV_BIN := $(CURDIR)/bin/temporal-dev
-test: deps build bin/hiregate-failpoints bin/retest ## run every test; each that failed runs again, alone
+test: deps build bin/hiregate-failpoints bin/tools ## run every test; each that failed runs again, alone
 	@echo "Testing cmd/temporal-dev"
-	@CGO_ENABLED=0 bin/retest -C cmd/temporal-dev -timeout 5m $(TESTFLAGS) ./...
+	@cd cmd/temporal-dev && CGO_ENABLED=0 ../../scripts/gotest.sh ./... -timeout 5m $(TESTFLAGS)
 	@echo "Testing hiregate, with the race detector"
-	@GOTMPDIR=$${TMPDIR:-/tmp} TMPDIR=$$(scripts/testfolder.sh) bin/retest -race -p 2 -timeout 20m $(TESTFLAGS) ./...
+	@GOTMPDIR=$${TMPDIR:-/tmp} TMPDIR=$$(scripts/testfolder.sh) scripts/gotest.sh ./... -race -p 2 -timeout 20m $(TESTFLAGS)
 
 # What make check tests: packages whose tests need no server, no binary of ours and no other program, and take seconds. The few
 # tests in them that do need one are left out by name; go test wants the names of subtests last.
@@ -55,17 +55,13 @@ checked := ./cmd/hiregate ./schemas ./modules/documents ./modules/listener ./mod
 unchecked := OpenSSL|TestVerifyOnTheWire|TestExportOnTheWire|TestAbsentHeadersAreNotInvented|/^postgres$$
 
 .PHONY: check
-check: lint bin/retest ## run before a commit, three minutes: lint, and the tests that need nothing but Go and a C compiler
+check: lint ## run before a commit, three minutes: lint, and the tests that need nothing but Go and a C compiler
 	@echo "Testing what needs no server, with the race detector"
-	@TMPDIR=$$(scripts/testfolder.sh) bin/retest -race -timeout 5m -skip '$(unchecked)' $(TESTFLAGS) "$(checked)"
+	@TMPDIR=$$(scripts/testfolder.sh) scripts/gotest.sh "$(checked)" -race -timeout 5m -skip '$(unchecked)' $(TESTFLAGS)
 
-bin/retest: $(wildcard internal/retest/*.go)
-	@go build -buildvcs=false -o $@ ./internal/retest
-	@touch $@
-
-# The linters, in the versions that tools/go.mod names.
+# The linters and gotestsum, in the versions that tools/go.mod names.
 bin/tools: tools/go.mod tools/go.sum
-	@echo "Building the linters"
+	@echo "Building the linters and gotestsum"
 	@GOBIN=$(CURDIR)/$@ go -C tools install tool
 	@touch $@
 
@@ -86,10 +82,19 @@ lint: bin/tools ## gofmt, go vet, staticcheck, workflowcheck
 
 .PHONY: cross
 cross: export CGO_ENABLED := 0
-cross: ## compile the gateway for other systems
+cross: ## compile the whole gateway for other systems
 	@for target in linux/arm64 darwin/arm64 windows/amd64; do \
 		echo "$$target"; \
 		GOOS=$${target%/*} GOARCH=$${target#*/} go build -buildvcs=false -o /dev/null ./cmd/hiregate; \
+	done
+
+# What compiles on Linux compiles elsewhere, but for these packages: internal/platform has a test of that.
+.PHONY: portable
+portable: export CGO_ENABLED := 0
+portable: ## compile the packages that have files of their own for an operating system, for each of them
+	@for target in linux/arm64 darwin/arm64 windows/amd64; do \
+		echo "$$target"; \
+		GOOS=$${target%/*} GOARCH=$${target#*/} go vet ./internal/platform ./internal/filelock; \
 	done
 
 .PHONY: bench
