@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 
 	"go.uber.org/zap"
+
+	"github.com/hiregate/hiregate/internal/platform"
 )
 
 // resolveLinks follows the symbolic links of a path to a file, which need not exist yet: the lock lies beside the file,
@@ -39,7 +41,7 @@ func checkLinks(path string) error {
 	if err != nil {
 		return nil // which opening it says, too
 	}
-	if hasHardLink(info) {
+	if platform.HasHardLink(info) {
 		return fmt.Errorf("the database %s has another name, a hard link, by which another program could write to it at "+
 			"the same time: remove that one, which find / -xdev -samefile %s shows", path, path)
 	}

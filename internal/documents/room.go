@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"github.com/hiregate/hiregate/internal/platform"
 )
 
 // probed is what Check writes: enough to need room of its own, where a file without content needs none.
@@ -21,6 +23,15 @@ func (f *Files) Check() error {
 			ErrFull, free, int64(MaxSize))
 	}
 	return nil
+}
+
+// Free returns how many bytes the document store has left for us, or errors.ErrUnsupported where that is not known.
+func (f *Files) Free() (int64, error) {
+	free, err := platform.FreeSpace(f.root)
+	if err != nil {
+		return 0, fmt.Errorf("asking how much room the document store %s has: %w", f.root, err)
+	}
+	return free, nil
 }
 
 // probe writes a file and removes it.

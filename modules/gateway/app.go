@@ -24,6 +24,7 @@ import (
 	"github.com/hiregate/hiregate/internal/documents"
 	"github.com/hiregate/hiregate/internal/gateway"
 	"github.com/hiregate/hiregate/internal/metrics"
+	"github.com/hiregate/hiregate/internal/platform"
 	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/schemas"
 )
@@ -244,7 +245,7 @@ func (c claim) Destruct() error { return c.Close() }
 func claimAdmin(address string) error {
 	_, _, err := admins.LoadOrNew(address, func() (caddy.Destructor, error) {
 		sum := sha256.Sum256([]byte(address))
-		held, err := exclusive("hiregate-admin-" + hex.EncodeToString(sum[:16]))
+		held, err := platform.Exclusive("hiregate-admin-" + hex.EncodeToString(sum[:16]))
 		return claim{held}, err
 	})
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/hiregate/hiregate/internal/cli/terminal"
+	"github.com/hiregate/hiregate/internal/platform"
 )
 
 // startTimeout is how long a child may take until it answers.
@@ -43,7 +44,7 @@ func (c *crew) start(ch *child) error {
 	ch.cmd.Stdout, ch.cmd.Stderr = ch.lines, ch.lines
 	ch.cmd.ExtraFiles = []*os.File{c.inherit}
 	ch.cmd.WaitDelay = 2 * time.Second // in case it leaves processes behind that hold its output
-	ownGroup(ch.cmd)
+	platform.OwnGroup(ch.cmd)
 	if _, err := ch.cmd.StdinPipe(); err != nil {
 		return fmt.Errorf("starting %s: %w", ch.name, err)
 	}
@@ -124,7 +125,7 @@ func (ch *child) stop() bool {
 
 func (ch *child) kill() bool {
 	// With its whole group; an error says that it is gone.
-	_ = killGroup(ch.cmd.Process)
+	_ = platform.KillGroup(ch.cmd.Process)
 	<-ch.ended
 	return false
 }

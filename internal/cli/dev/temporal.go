@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"time"
+
+	"github.com/hiregate/hiregate/internal/platform"
 )
 
 // temporalVariable names the Temporal server to run, before any other place is looked at.
@@ -69,7 +71,7 @@ func (p temporalProgram) child(dir string, port, uiPort int, lines *lines) *chil
 	}
 	c := &child{name: "Temporal", cmd: exec.Command(p.path, args...), lines: lines, grace: 10 * time.Second}
 	if p.cli {
-		dieWithParent(c.cmd)
+		platform.DieWithParent(c.cmd)
 		c.answers = answering(uiPort)
 		return c
 	}
