@@ -67,25 +67,35 @@ func (s *Standing) Reason() string {
 // waitsLong is for how long a delivery may wait before somebody should look.
 const waitsLong = time.Hour
 
-// Needs says what a person has to look at, in a sentence; empty: nothing.
-func (s *Standing) Needs(now time.Time) string {
-	waiting := ""
-	if s.Waiting.Count > 0 {
-		waiting = fmt.Sprintf("; exports wait for it: %d", s.Waiting.Count)
-	}
+// Need is what a person has to look at; nil: nothing.
+func (s *Standing) Need(now time.Time) *hiring.Need {
+	i := s.Integration
+	n := hiring.Need{Tenant: i.Tenant, Integration: i.Name, Since: s.Since(), Count: s.Waiting.Count, LostAt: s.Waiting.Ends,
+		Action: fmt.Sprintf("hiregate integration show %s/%s", i.Tenant, i.Name)}
+	what := ""
 	switch state := s.State(); {
 	case s.Unknown():
-		return s.Status.Reason + waiting
+		n.Kind, n.Since, what = hiring.NeedUnknown, s.Waiting.Oldest, s.Status.Reason
+		n.Action = fmt.Sprintf("hiregate export list --undelivered --tenant %s --integration %s", i.Tenant, i.Name)
 	case state == Failing:
-		return fmt.Sprintf("it is failing, %d times in a row: %s%s", s.Health.Failures, s.Health.Reason, waiting)
+		n.Kind = hiring.NeedFailing
+		what = fmt.Sprintf("it is failing, %d times in a row: %s", s.Health.Failures, s.Health.Reason)
 	case state == string(hiring.NotConfigured):
-		return fmt.Sprintf("it is not configured: %s%s", s.Status.Reason, waiting)
-	case state == string(hiring.Disabled) && waiting != "":
-		return fmt.Sprintf("it is disabled: %s%s", s.Status.Reason, waiting)
-	case waiting != "" && now.Sub(s.Waiting.Oldest) >= waitsLong:
-		return fmt.Sprintf("some of its exports wait for more than an hour%s", waiting)
+		n.Kind, what = hiring.NeedNotConfigured, "it is not configured: "+s.Status.Reason
+	case state == string(hiring.Disabled) && n.Count > 0:
+		n.Kind, what = hiring.NeedDisabled, "it is disabled: "+s.Status.Reason
+		n.Action = fmt.Sprintf("hiregate integration enable %s/%s", i.Tenant, i.Name)
+	case n.Count > 0 && now.Sub(s.Waiting.Oldest) >= waitsLong:
+		n.Kind, n.Since, what = hiring.NeedUndelivered, s.Waiting.Oldest, "some of its exports wait for more than an hour"
+		n.Action = fmt.Sprintf("hiregate export list --undelivered --tenant %s --integration %s", i.Tenant, i.Name)
+	default:
+		return nil
 	}
-	return ""
+	n.Sentence = fmt.Sprintf("%s/%s: %s", i.Tenant, i.Name, what)
+	if n.Count > 0 {
+		n.Sentence += fmt.Sprintf("; exports wait for it: %d", n.Count)
+	}
+	return &n
 }
 
 // Standings are how the integrations of all tenants do, by tenant and name, with those that exports wait for and that are

@@ -148,6 +148,7 @@ func TestCountUndelivered(t *testing.T) {
 		for n := range 3 {
 			e := export("acme", fmt.Sprint("u-", n), "b")
 			e.ReceivedAt = noon.Add(time.Duration(n) * time.Second)
+			e.DeliverTill = e.ReceivedAt.Add(hiring.DeliveryWindow)
 			require.True(t, insert(t, db, e))
 			write(t, db, func(tx *store.Tx) error { return tx.MarkDispatched(e.ID, 0, noon, "crm", "hris") })
 			switch n {
@@ -166,13 +167,14 @@ func TestCountUndelivered(t *testing.T) {
 			return err
 		})
 		require.True(t, insert(t, db, export("globex", "u", "b")))
+		ends := noon.Add(hiring.DeliveryWindow)
 		counted, err := db.CountUndelivered(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, map[hiring.Place]store.Waiting{
-			hris:                                 {Count: 2, Oldest: noon.Add(time.Second)},
-			{Tenant: "acme", Integration: "crm"}: {Count: 3, Oldest: noon},
-			{Tenant: "acme", Integration: "own"}: {Count: 1, Oldest: noon.Add(time.Hour)},
-			{Tenant: "globex"}:                   {Count: 1, Oldest: noon},
+			hris:                                 {Count: 2, Oldest: noon.Add(time.Second), Ends: ends.Add(2 * time.Second)}, // one is held
+			{Tenant: "acme", Integration: "crm"}: {Count: 3, Oldest: noon, Ends: ends},
+			{Tenant: "acme", Integration: "own"}: {Count: 1, Oldest: noon.Add(time.Hour), Ends: noon.Add(2 * time.Hour)},
+			{Tenant: "globex"}:                   {Count: 1, Oldest: noon, Ends: ends},
 		}, counted)
 	})
 }

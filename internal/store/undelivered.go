@@ -77,20 +77,22 @@ func (tx *Tx) SettleExports(ids []int64) error {
 type Waiting struct {
 	Count  int64
 	Oldest time.Time
+	Ends   time.Time // when the first of them is given up; zero: never
 }
 
 // CountUndelivered counts the deliveries to each integration that are not final. What waits for Temporal and is for all
 // integrations that its tenant has then is counted at the place without an integration.
 func (db *DB) CountUndelivered(ctx context.Context) (map[hiring.Place]Waiting, error) {
 	return queryMap(ctx, db, func(r row) (at hiring.Place, w Waiting, err error) {
-		err = r.Scan(&at.Tenant, &at.Integration, &w.Count, moment{&w.Oldest})
+		err = r.Scan(&at.Tenant, &at.Integration, &w.Count, moment{&w.Oldest}, moment{&w.Ends})
 		return at, w, err
-	}, `SELECT tenant, integration, count(*), min(since) FROM (
-		SELECT e.tenant, d.integration, CASE d.round WHEN 0 THEN e.received_at ELSE d.created_at END AS since
+	}, `SELECT tenant, integration, count(*), min(since), min(ends) FROM (
+		SELECT e.tenant, d.integration, CASE d.round WHEN 0 THEN e.received_at ELSE d.created_at END AS since,
+			CASE WHEN d.outcome <> 'held' OR e.origin <> 'received' THEN e.deliver_till END AS ends
 			FROM exports e JOIN deliveries d ON d.export_id = e.id WHERE e.unsettled AND `+open+`
-		UNION ALL SELECT e.tenant, w.value, `+roundSince+` FROM exports e, `+db.sql.Words("e.integrations", "w")+`
+		UNION ALL SELECT e.tenant, w.value, `+roundSince+`, `+ends+` FROM exports e, `+db.sql.Words("e.integrations", "w")+`
 			WHERE e.unsettled AND e.fault = '' AND `+missing+`
-		UNION ALL SELECT e.tenant, '', `+roundSince+` FROM exports e
+		UNION ALL SELECT e.tenant, '', `+roundSince+`, `+ends+` FROM exports e
 			WHERE e.unsettled AND e.integrations = '' AND `+undispatched+`
 		) waiting GROUP BY tenant, integration`)
 }
@@ -98,10 +100,17 @@ func (db *DB) CountUndelivered(ctx context.Context) (map[hiring.Place]Waiting, e
 // roundSince is since when the current round of an export e waits.
 const roundSince = `CASE e.round WHEN 0 THEN e.received_at ELSE coalesce(e.dispatched_at, e.dispatch_after) END`
 
+// ends is when deliveries of an export e that are not stored yet are given up; null: never, as those in quarantine are
+// held.
+const ends = `CASE WHEN NOT e.quarantined THEN e.deliver_till END`
+
 // Add is what waits in both.
 func (w Waiting) Add(other Waiting) Waiting {
 	if w.Count == 0 || other.Count > 0 && other.Oldest.Before(w.Oldest) {
 		w.Oldest = other.Oldest
+	}
+	if w.Ends.IsZero() || !other.Ends.IsZero() && other.Ends.Before(w.Ends) {
+		w.Ends = other.Ends
 	}
 	w.Count += other.Count
 	return w

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"github.com/hiregate/hiregate/internal/hiring"
 )
 
 // health is an integration and how it does, as the management API has it.
@@ -24,11 +26,11 @@ type health struct {
 		State     string    `json:"state"`
 		NextProbe time.Time `json:"nextProbe"`
 	} `json:"breaker"`
-	Day      rates  `json:"lastDay"`
-	Week     rates  `json:"lastWeek"`
-	Needs    string `json:"needs"`
-	Declared bool   `json:"declared"`
-	Hours    []hour `json:"hours"`
+	Day      rates        `json:"lastDay"`
+	Week     rates        `json:"lastWeek"`
+	Need     *hiring.Need `json:"need"`
+	Declared bool         `json:"declared"`
+	Hours    []hour       `json:"hours"`
 }
 
 // rates are the attempts of some time.
@@ -91,8 +93,8 @@ func attention(v *visitor) error {
 	}
 	var shown struct {
 		Status struct {
-			Integrations []health `json:"integrations"`
-			Needs        []string `json:"needs"`
+			Integrations []health      `json:"integrations"`
+			Needs        []hiring.Need `json:"needs"`
 		}
 		Needing           []health
 		Failures          listOf[failures]
@@ -102,7 +104,7 @@ func attention(v *visitor) error {
 		return err
 	}
 	for _, h := range shown.Status.Integrations {
-		if h.Needs != "" {
+		if h.Need != nil {
 			shown.Needing = append(shown.Needing, h)
 		}
 	}

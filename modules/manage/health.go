@@ -2,7 +2,6 @@ package manage
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"time"
 
@@ -14,17 +13,17 @@ import (
 // health is an integration, and how it does.
 type health struct {
 	integration
-	State         string    `json:"state"` // that of the integration, or failing
-	Reason        string    `json:"reason,omitempty"`
-	Since         time.Time `json:"since,omitzero"` // of the state
-	Waiting       int64     `json:"waiting"`        // deliveries that are not final
-	OldestWaiting time.Time `json:"oldestWaiting,omitzero"`
-	LastSuccess   time.Time `json:"lastSuccess,omitzero"`
-	Failures      int64     `json:"consecutiveFailures"`
-	Breaker       breaker   `json:"breaker"`
-	Day           rates     `json:"lastDay"`
-	Week          rates     `json:"lastWeek"`
-	Needs         string    `json:"needs,omitempty"` // what a person has to look at
+	State         string       `json:"state"` // that of the integration, or failing
+	Reason        string       `json:"reason,omitempty"`
+	Since         time.Time    `json:"since,omitzero"` // of the state
+	Waiting       int64        `json:"waiting"`        // deliveries that are not final
+	OldestWaiting time.Time    `json:"oldestWaiting,omitzero"`
+	LastSuccess   time.Time    `json:"lastSuccess,omitzero"`
+	Failures      int64        `json:"consecutiveFailures"`
+	Breaker       breaker      `json:"breaker"`
+	Day           rates        `json:"lastDay"`
+	Week          rates        `json:"lastWeek"`
+	Need          *hiring.Need `json:"need,omitempty"` // nil: nothing needs a person
 }
 
 // breaker is that of the node that answers.
@@ -62,7 +61,7 @@ func healthOf(s *gateway.Standing, now time.Time) health {
 		integration: integrationOf(s.Integration, s.Status), State: s.State(), Since: s.Since(),
 		Waiting: s.Waiting.Count, OldestWaiting: s.Waiting.Oldest, LastSuccess: s.Health.LastSuccess,
 		Failures: s.Health.Failures, Breaker: breaker{State: "closed"},
-		Day: ratesOf(s.Rates.Day), Week: ratesOf(s.Rates.Week), Needs: s.Needs(now),
+		Day: ratesOf(s.Rates.Day), Week: ratesOf(s.Rates.Week), Need: s.Need(now),
 	}
 	h.Reason = cmp.Or(s.Reason(), h.integration.Reason)
 	if s.Gate.BreakerOpen {
@@ -134,9 +133,9 @@ const maxStatus = 500
 
 // status is how all does that the caller sees.
 type status struct {
-	Needs        []string `json:"needs"`        // what a person has to look at, the worst first
-	Integrations []health `json:"integrations"` // the worst first, at most 500
-	Omitted      int      `json:"omitted"`      // how many more integrations there are
+	Needs        []hiring.Need `json:"needs"`        // what a person has to look at, the worst first
+	Integrations []health      `json:"integrations"` // the worst first, at most 500
+	Omitted      int           `json:"omitted"`      // how many more integrations there are
 }
 
 // showStatus answers what needs a person.
@@ -146,55 +145,37 @@ func showStatus(r *request) (any, error) {
 		return nil, err
 	}
 	now := r.now()
-	shown := status{Needs: []string{}, Integrations: make([]health, len(all))}
+	shown := status{Needs: []hiring.Need{}, Integrations: make([]health, len(all))}
 	for n, s := range all {
 		shown.Integrations[n] = healthOf(s, now)
 	}
 	slices.SortStableFunc(shown.Integrations, worseFirst)
 	for _, h := range shown.Integrations {
-		if h.Needs != "" {
-			shown.Needs = append(shown.Needs, fmt.Sprintf("%s/%s: %s", h.Tenant, h.Name, h.Needs))
+		if h.Need != nil && len(shown.Needs) < maxStatus {
+			shown.Needs = append(shown.Needs, *h.Need)
 		}
 	}
 	if n := len(shown.Integrations) - maxStatus; n > 0 {
 		shown.Integrations, shown.Omitted = shown.Integrations[:maxStatus], n
 	}
-	shown.Needs = shown.Needs[:min(len(shown.Needs), maxStatus)]
-	return shown, r.addNeeds(&shown)
-}
-
-// addNeeds adds what of exports needs a person, whatever integration they are for.
-func (r *request) addNeeds(s *status) error {
-	quarantined, err := r.db.CountQuarantined(r.Context())
+	others, err := r.gateway.Runtime.Needs(r.Context(), now)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	waiting, err := r.db.OldestWaiting(r.Context())
-	if err != nil {
-		return err
-	}
-	for _, t := range r.tenants() {
-		if n := quarantined[t.Name]; n > 0 {
-			s.Needs = append(s.Needs, fmt.Sprintf("%s: exports in quarantine, since they break the schema: %d; look at "+
-				"them with hiregate export list --tenant %s --quarantined", t.Name, n, t.Name))
-		}
-		if since := waiting[t.Name]; !since.IsZero() && r.now().Sub(since) > temporalLate {
-			s.Needs = append(s.Needs, fmt.Sprintf("%s: exports wait for Temporal since %s; see whether it runs", t.Name,
-				since.Format(time.RFC3339)))
+	for _, need := range others {
+		if r.caller.sees(need.Tenant) {
+			shown.Needs = append(shown.Needs, need)
 		}
 	}
-	return nil
+	return shown, nil
 }
-
-// temporalLate is after which time an export that waits for Temporal needs a person.
-const temporalLate = time.Minute
 
 // worseFirst orders integrations: those that need a person, then by what waits for them, and for how long.
 func worseFirst(a, b health) int {
 	switch {
-	case a.Needs != "" && b.Needs == "":
+	case a.Need != nil && b.Need == nil:
 		return -1
-	case a.Needs == "" && b.Needs != "":
+	case a.Need == nil && b.Need != nil:
 		return 1
 	}
 	return cmp.Or(cmp.Compare(b.Waiting, a.Waiting), a.OldestWaiting.Compare(b.OldestWaiting))

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hiregate/hiregate/internal/gateway/gatewaytest"
 	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/inbox"
 	"github.com/hiregate/hiregate/internal/store"
 )
 
@@ -88,10 +89,12 @@ func TestHealthOfAnIntegrationThatIsDown(t *testing.T) {
 	lines := strings.Split(out, "\n")
 	require.Equal(t, "acme/hris: it is failing, 3 times in a row: no connection could be made; exports wait for it: 2",
 		lines[0])
-	require.Regexp(t, `^acme/hris +failing +2026-11-20T11:58:01Z \(\w+ ago\) +2 `, lines[3], "the worst is the first")
+	require.Equal(t, "  hiregate integration show acme/hris", lines[1])
+	require.Regexp(t, `^acme/hris +failing +2026-11-20T11:58:01Z \(\w+ ago\) +2 `, lines[4], "the worst is the first")
 	out, _, err = b.cli("status", "--json")
 	require.NoError(t, err)
-	require.Contains(t, out, `"needs":["acme/hris: it is failing`)
+	require.Contains(t, out, `"needs":[{"kind":"integration_failing","tenant":"acme","integration":"hris",`+
+		`"since":"2026-11-20T11:58:01Z","count":2,"lostAt":"2026-11-23T12:00:00Z","sentence":"acme/hris: it is failing, `)
 	out, _, err = b.cli("integration", "list")
 	require.NoError(t, err)
 	require.Regexp(t, `(?m)^acme/hris +failing +2026-11-20T11:58:01Z \(\w+ ago\) +2 +2026-11-20T12:00:00Z `+
@@ -105,10 +108,12 @@ func TestStatusSaysWhatNeedsAPerson(t *testing.T) {
 	b := setup(t)
 	b.configured()
 	type answer struct {
-		Needs        []string
+		Needs        []hiring.Need
 		Integrations []struct{ Tenant, Name, State string }
 	}
 	require.Empty(t, get[answer](b, "/v1/status").Needs)
+	_, _, err := b.cli("status", "--check")
+	require.NoError(t, err)
 	b.export("acme", "broken", quarantined)
 	gone := b.export("acme", "gone")
 	b.Write(t, func(tx *store.Tx) error { return tx.MarkDispatched(gone.ID, 0, gatewaytest.Noon, "removed-block") })
@@ -117,17 +122,39 @@ func TestStatusSaysWhatNeedsAPerson(t *testing.T) {
 		_, err := tx.BeginRound(waiting.ID, []string{"hris"}, gatewaytest.Noon, gatewaytest.Noon.Add(time.Hour))
 		return err
 	})
+	orphan := inbox.NewExport("nobody", "u-1", []byte("{}"), gatewaytest.Noon)
+	b.Write(t, func(tx *store.Tx) error {
+		_, err := inbox.Insert(tx, orphan)
+		return err
+	})
 	b.Clock.Advance(2 * time.Hour)
 	shown := get[answer](b, "/v1/status")
-	require.Equal(t, []string{
-		"acme/removed-block: it is not in this gateway's configuration; what waits for it goes out " +
-			"once it is there again; exports wait for it: 1",
-		"globex/hris: some of its exports wait for more than an hour; exports wait for it: 1",
-		"acme: exports in quarantine, since they break the schema: 1; look at them with hiregate export list --tenant " +
-			"acme --quarantined",
-		"globex: exports wait for Temporal since 2026-11-20T12:00:00Z; see whether it runs",
+	require.Equal(t, []hiring.Need{
+		{Kind: hiring.NeedUnknown, Tenant: "acme", Integration: "removed-block", Since: gatewaytest.Noon, Count: 1,
+			LostAt: gatewaytest.Noon.Add(hiring.DeliveryWindow),
+			Sentence: "acme/removed-block: it is not in this gateway's configuration; what waits for it goes out " +
+				"once it is there again; exports wait for it: 1",
+			Action: "hiregate export list --undelivered --tenant acme --integration removed-block"},
+		{Kind: hiring.NeedUndelivered, Tenant: "globex", Integration: "hris", Since: gatewaytest.Noon, Count: 1,
+			LostAt:   gatewaytest.Noon.Add(time.Hour),
+			Sentence: "globex/hris: some of its exports wait for more than an hour; exports wait for it: 1",
+			Action:   "hiregate export list --undelivered --tenant globex --integration hris"},
+		{Kind: hiring.NeedUndispatched, Tenant: "globex", Since: gatewaytest.Noon,
+			Sentence: "globex: exports wait for Temporal since 2026-11-20T12:00:00Z; see whether it runs",
+			Action:   "hiregate healthcheck"},
+		{Kind: hiring.NeedUndispatched, Tenant: "nobody", Since: gatewaytest.Noon,
+			Sentence: "nobody: exports wait since 2026-11-20T12:00:00Z: the tenant is not in this gateway's configuration",
+			Action:   "hiregate export list --undelivered --tenant nobody"},
+		{Kind: hiring.NeedQuarantine, Tenant: "acme", Count: 1,
+			Sentence: "acme: exports in quarantine, since they break the schema: 1",
+			Action:   "hiregate export list --quarantined --tenant acme"},
 	}, shown.Needs)
 	require.Len(t, shown.Integrations, 5)
+	for _, arguments := range [][]string{{"status", "--check"}, {"status", "--check", "--json"}} {
+		out, _, err := b.cli(arguments...)
+		require.EqualError(t, err, "things that need you: 5")
+		require.Contains(t, out, "nobody: exports wait since")
+	}
 
 	k := b.keyed()
 	shown = get[answer](k.as(k.key("k-1", "globex", hiring.Viewer)), "/v1/status")

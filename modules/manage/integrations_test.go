@@ -26,7 +26,9 @@ func TestIntegrationsAreListed(t *testing.T) {
 	require.Equal(t, http.StatusOK, status)
 	require.JSONEq(t, strings.ReplaceAll(`{"items":[
 		{"id":"crm","tenant":"acme","name":"crm","state":"not_configured","reason":"VERIFY was not sent yet",
-			"needs":"it is not configured: VERIFY was not sent yet","attempts":0,
+			"need":{"kind":"integration_not_configured","tenant":"acme","integration":"crm",
+				"sentence":"acme/crm: it is not configured: VERIFY was not sent yet",
+				"action":"hiregate integration show acme/crm"},"attempts":0,
 			"url":"https://crm.acme.example:8443","documents":"passthrough",UNUSED,
 		{"id":"hris","tenant":"acme","name":"hris","state":"disabled",
 			"reason":"it answered 410","attempts":2,"updatedAt":"2026-11-20T12:00:00Z","since":"2026-11-20T12:00:00Z",

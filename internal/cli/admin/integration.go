@@ -56,9 +56,8 @@ type integrationRow struct {
 		State     string    `json:"state"`
 		NextProbe time.Time `json:"nextProbe"`
 	} `json:"breaker"`
-	Day   ratesRow `json:"lastDay"`
-	Week  ratesRow `json:"lastWeek"`
-	Needs string   `json:"needs"`
+	Day  ratesRow `json:"lastDay"`
+	Week ratesRow `json:"lastWeek"`
 }
 
 type ratesRow struct {

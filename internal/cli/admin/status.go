@@ -11,11 +11,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hiregate/hiregate/internal/cli/terminal"
+	"github.com/hiregate/hiregate/internal/hiring"
 )
 
 // Status returns the command `hiregate status`, which says what needs a person.
 func Status() *cobra.Command {
 	a := new(Client)
+	var check bool
 	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "Says what needs you, and shows how all integrations do, the worst first",
@@ -23,47 +25,61 @@ func Status() *cobra.Command {
 first. When none does, it says: Nothing needs you.
 
 An integration is failing when its last three attempts failed, or more. One integration is shown in full by hiregate
-integration show TENANT/NAME, what waits for it by hiregate export list --undelivered.`,
+integration show TENANT/NAME, what waits for it by hiregate export list --undelivered.
+
+With --check it exits with 1 when something needs you, for monitoring and scripts. With --json each need has a kind,
+since when, how many exports it concerns and the command that helps.`,
 		Example: `  hiregate status
-  hiregate status --json | jq -r '.needs[]'`,
+  hiregate status --check >/dev/null || mail -s "hiregate needs you" ops@example.com
+  hiregate status --json | jq -r '.needs[].sentence'`,
 		Args:         terminal.Exactly(0, "status takes no argument"),
 		SilenceUsage: true,
 		RunE: interruptible(func(ctx context.Context, cmd *cobra.Command, _ []string) error {
-			var s struct {
-				Needs        []string         `json:"needs"`
-				Integrations []integrationRow `json:"integrations"`
-				Omitted      int              `json:"omitted"`
+			var s statusAnswer
+			shown, err := a.ask(ctx, cmd, http.MethodGet, "/v1/status", nil, &s)
+			if err == nil && !shown {
+				err = s.print(cmd.OutOrStdout())
 			}
-			if shown, err := a.ask(ctx, cmd, http.MethodGet, "/v1/status", nil, &s); shown || err != nil {
-				return err
+			if err == nil && check && len(s.Needs) > 0 {
+				return fmt.Errorf("things that need you: %d", len(s.Needs))
 			}
-			w := cmd.OutOrStdout()
-			for _, need := range s.Needs {
-				fmt.Fprintln(w, terminal.Printable(need))
-			}
-			if len(s.Needs) == 0 {
-				fmt.Fprintln(w, "Nothing needs you.")
-			}
-			if len(s.Integrations) == 0 {
-				return nil
-			}
-			fmt.Fprintln(w)
-			table := terminal.NewTable(w, "integration", "state", "since", "waiting", "oldest waiting", "last success",
-				"24 h")
-			for _, i := range s.Integrations {
-				table.Row(i.Tenant+"/"+i.Name, terminal.State(i.State), i.Since, i.Waiting, i.OldestWaiting,
-					i.LastSuccess, i.Day.share())
-			}
-			if err := table.Flush(); err != nil || s.Omitted == 0 {
-				return err
-			}
-			fmt.Fprintf(w, "and %d more, which do better: hiregate integration list --all\n", s.Omitted)
-			return nil
+			return err
 		}),
 	}
+	cmd.Flags().BoolVar(&check, "check", false, "exit with 1 when something needs you")
 	cmd.SetFlagErrorFunc(terminal.FlagError)
 	a.flags(cmd)
 	return cmd
+}
+
+// statusAnswer is what needs a person, and how the integrations do.
+type statusAnswer struct {
+	Needs        []hiring.Need    `json:"needs"`
+	Integrations []integrationRow `json:"integrations"`
+	Omitted      int              `json:"omitted"`
+}
+
+func (s *statusAnswer) print(w io.Writer) error {
+	for _, need := range s.Needs {
+		fmt.Fprintf(w, "%s\n  %s\n", terminal.Printable(need.Sentence), terminal.Printable(need.Action))
+	}
+	if len(s.Needs) == 0 {
+		fmt.Fprintln(w, "Nothing needs you.")
+	}
+	if len(s.Integrations) == 0 {
+		return nil
+	}
+	fmt.Fprintln(w)
+	table := terminal.NewTable(w, "integration", "state", "since", "waiting", "oldest waiting", "last success", "24 h")
+	for _, i := range s.Integrations {
+		table.Row(i.Tenant+"/"+i.Name, terminal.State(i.State), i.Since, i.Waiting, i.OldestWaiting, i.LastSuccess,
+			i.Day.share())
+	}
+	if err := table.Flush(); err != nil || s.Omitted == 0 {
+		return err
+	}
+	fmt.Fprintf(w, "and %d more, which do better: hiregate integration list --all\n", s.Omitted)
+	return nil
 }
 
 func integrationShow(a *Client) *cobra.Command {

@@ -1,0 +1,65 @@
+package gateway
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+)
+
+// needSource finds what of one kind needs a person, in all tenants.
+type needSource func(r *Runtime, ctx context.Context, now time.Time) ([]hiring.Need, error)
+
+// needSources are all of them, the most urgent first. What an integration needs is found by Standing.Need.
+var needSources = []needSource{undispatched, quarantined}
+
+// Needs returns what needs a person, apart from what single integrations need.
+func (r *Runtime) Needs(ctx context.Context, now time.Time) ([]hiring.Need, error) {
+	var all []hiring.Need
+	for _, find := range needSources {
+		needs, err := find(r, ctx, now)
+		if err != nil {
+			return nil, err
+		}
+		slices.SortStableFunc(needs, func(a, b hiring.Need) int { return strings.Compare(a.Tenant, b.Tenant) })
+		all = append(all, needs...)
+	}
+	return all, nil
+}
+
+// temporalLate is after which time an export that waits for Temporal needs a person.
+const temporalLate = time.Minute
+
+// undispatched finds exports that wait for Temporal.
+func undispatched(r *Runtime, ctx context.Context, now time.Time) (needs []hiring.Need, err error) {
+	waiting, err := r.Store().OldestWaiting(ctx)
+	for tenant, since := range waiting {
+		if now.Sub(since) <= temporalLate {
+			continue
+		}
+		need := hiring.Need{Kind: hiring.NeedUndispatched, Tenant: tenant, Since: since, Action: "hiregate healthcheck"}
+		need.Sentence = fmt.Sprintf("%s: exports wait for Temporal since %s; see whether it runs", tenant,
+			since.UTC().Format(time.RFC3339))
+		if _, known := r.InForce.Current().Tenant(tenant); !known {
+			need.Sentence = fmt.Sprintf("%s: exports wait since %s: the tenant is not in this gateway's configuration", tenant,
+				since.UTC().Format(time.RFC3339))
+			need.Action = "hiregate export list --undelivered --tenant " + tenant
+		}
+		needs = append(needs, need)
+	}
+	return needs, err
+}
+
+// quarantined finds exports in quarantine.
+func quarantined(r *Runtime, ctx context.Context, _ time.Time) (needs []hiring.Need, err error) {
+	counts, err := r.Store().CountQuarantined(ctx)
+	for tenant, n := range counts {
+		needs = append(needs, hiring.Need{Kind: hiring.NeedQuarantine, Tenant: tenant, Count: n,
+			Sentence: fmt.Sprintf("%s: exports in quarantine, since they break the schema: %d", tenant, n),
+			Action:   "hiregate export list --quarantined --tenant " + tenant})
+	}
+	return needs, err
+}
