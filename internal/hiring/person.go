@@ -5,6 +5,8 @@ import "context"
 // Person is somebody who signed in to the console.
 type Person struct {
 	ID     string // in logs and the audit; not an e-mail address
+	Name   string // for the audit alone, and so is Email
+	Email  string // verified by who signed them in; empty: it is not
 	Tenant string // whose resources exist for them; empty: everybody's
 	Role   Role   // what they may do
 }

@@ -17,8 +17,10 @@ func (tx *Tx) InsertAudit(e hiring.AuditEntry) error {
 	if err := tx.deleteExpired("audit", "id", "at", sweep, e.At.Add(-auditKept)); err != nil {
 		return err
 	}
-	return tx.exec(`INSERT INTO audit (at, actor, action, tenant, object) VALUES ($1, $2, $3, $4, $5)`,
-		micros(e.At), e.Actor, e.Action, e.Tenant, e.Object)
+	by := e.Author.Bounded()
+	return tx.exec(`INSERT INTO audit (at, actor, name, email, claimed, action, tenant, object)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+		micros(e.At), by.Actor, by.Name, by.Email, by.Claimed, e.Action, e.Tenant, e.Object)
 }
 
 // AuditFilter chooses entries of the audit; an empty field chooses all.
@@ -58,8 +60,9 @@ func (db *DB) ListAudit(ctx context.Context, f AuditFilter) (page []hiring.Audit
 		c.where = append(c.where, fmt.Sprintf("(at, id) < ($%d, $%d)", len(c.args)-1, len(c.args)))
 	}
 	return queryPage(ctx, db, func(r row) (e hiring.AuditEntry, err error) {
-		err = r.Scan(&e.ID, moment{&e.At}, &e.Actor, &e.Action, &e.Tenant, &e.Object)
+		err = r.Scan(&e.ID, moment{&e.At}, &e.Actor, &e.Name, &e.Email, &e.Claimed, &e.Action, &e.Tenant, &e.Object)
 		return e, err
 	}, func(e hiring.AuditEntry) AuditCursor { return AuditCursor{e.At.UnixMicro(), e.ID} }, Page{Limit: f.Limit}.limit(),
-		`SELECT id, at, actor, action, tenant, object FROM audit`+c.String()+` ORDER BY at DESC, id DESC`, c.args...)
+		`SELECT id, at, actor, name, email, claimed, action, tenant, object FROM audit`+c.String()+
+			` ORDER BY at DESC, id DESC`, c.args...)
 }

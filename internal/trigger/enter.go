@@ -18,11 +18,12 @@ type Entry struct {
 
 // EnterStep moves a job application into a step. When the step has a helper, the candidate is exported in the same
 // transaction, to those of configured that the helper names, or to all of them. When that leaves nobody, the export is
-// kept as failed, with the reason. As with Export, it may run more than once, and the export is offered to the
+// kept as failed, with the reason; either way the audit has who did it. As with Export, it may run more than once, and the export is offered to the
 // dispatcher after the commit.
 //
 // Errors: ErrNotFound, *RefusedError when the application is in that step already, and those of the store.
-func (t *Trigger) EnterStep(tx *store.Tx, tenant, application, step string, configured []string) (*Entry, error) {
+func (t *Trigger) EnterStep(tx *store.Tx, tenant, application, step string, configured []string,
+	by hiring.Author) (*Entry, error) {
 	a, ok, err := tx.JobApplication(tenant, application)
 	if err != nil {
 		return nil, err
@@ -52,6 +53,10 @@ func (t *Trigger) EnterStep(tx *store.Tx, tenant, application, step string, conf
 			return nil, err
 		}
 		in.Transition.Export = in.Export.Key
+		if err := tx.InsertAudit(hiring.AuditEntry{At: now, Author: by, Action: hiring.ActionExport, Tenant: tenant,
+			Object: hiring.ExportObject(in.Export)}); err != nil {
+			return nil, err
+		}
 	}
 	return in, tx.InsertTransition(&in.Transition)
 }

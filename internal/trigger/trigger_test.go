@@ -31,6 +31,9 @@ type bench struct {
 	now time.Time
 }
 
+// ada is who enters steps.
+var ada = hiring.Author{Actor: "console:7", Name: "Ada Lovelace", Email: "ada@example.com"}
+
 func setup(t *testing.T) *bench {
 	t.Helper()
 	db, err := store.Open(t.Context(), storetest.SQLite(t), store.Options{})
@@ -96,7 +99,7 @@ func (b *bench) export(r trigger.Request) (e *hiring.Export, err error) {
 
 func (b *bench) enter(step string, configured ...string) (in *trigger.Entry, err error) {
 	err = b.Store.Write(b.t.Context(), func(tx *store.Tx) (err error) {
-		in, err = b.EnterStep(tx, "initech", "a-1", step, configured)
+		in, err = b.EnterStep(tx, "initech", "a-1", step, configured, ada)
 		return err
 	})
 	return in, err
@@ -280,6 +283,15 @@ func TestEnteringAStepWithAHelperExportsOnce(t *testing.T) {
 	a, err := b.Store.JobApplication(t.Context(), "initech", "a-1")
 	require.NoError(t, err)
 	require.Equal(t, "hired", a.Status.Step)
+
+	// The audit has who had each of them exported, and nothing of the steps that export nobody.
+	entries, _, err := b.Store.ListAudit(t.Context(), store.AuditFilter{})
+	require.NoError(t, err)
+	require.Len(t, entries, 2)
+	for n, e := range []*hiring.Export{again.Export, in.Export} {
+		require.Equal(t, hiring.AuditEntry{ID: entries[n].ID, At: entries[n].At, Author: ada, Action: "export",
+			Tenant: "initech", Object: "exports/" + e.Key}, entries[n])
+	}
 }
 
 func TestHelperExportsToThoseItNames(t *testing.T) {
@@ -445,7 +457,7 @@ func TestEnteringWhatIsNotThere(t *testing.T) {
 	_, err := b.enter("nowhere", "hris")
 	require.ErrorIs(t, err, trigger.ErrNotFound)
 	err = b.Store.Write(t.Context(), func(tx *store.Tx) error {
-		_, err := b.EnterStep(tx, "initech", "a-9", "hired", []string{"hris"})
+		_, err := b.EnterStep(tx, "initech", "a-9", "hired", []string{"hris"}, ada)
 		return err
 	})
 	require.ErrorIs(t, err, trigger.ErrNotFound)

@@ -388,7 +388,8 @@ func (s *submission) enterFirstStep(tx *store.Tx, t *trigger.Trigger,
 		return nil, err
 	}
 	first := slices.MinFunc(steps, func(a, b *hiring.Step) int { return cmp.Compare(a.Position, b.Position) })
-	in, err := t.EnterStep(tx, tenant, s.id, first.ID, configured)
+	in, err := t.EnterStep(tx, tenant, s.id, first.ID, configured,
+		hiring.Author{Actor: "api-user:" + s.caller.user.ID, Name: s.caller.user.Name})
 	if err != nil {
 		return nil, err
 	}

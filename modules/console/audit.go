@@ -4,15 +4,17 @@ import (
 	"net/http"
 	"net/url"
 	"time"
+
+	"github.com/hiregate/hiregate/internal/hiring"
 )
 
 // entry is who did what, as the management API has it.
 type entry struct {
-	At     time.Time `json:"at"`
-	Actor  string    `json:"actor"`
-	Action string    `json:"action"`
-	Tenant string    `json:"tenant"`
-	Object string    `json:"object"`
+	At time.Time `json:"at"`
+	hiring.Author
+	Action string `json:"action"`
+	Tenant string `json:"tenant"`
+	Object string `json:"object"`
 }
 
 // listAudit shows who did what and when, the newest first.

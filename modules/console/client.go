@@ -55,7 +55,7 @@ func (c *Console) register(ctx context.Context) error {
 		if err := tx.InsertClientSecret(id, secret, now); err != nil {
 			return err
 		}
-		return tx.InsertAudit(hiring.AuditEntry{At: now, Actor: "console", Action: "set", Object: "oauth-clients/" + id})
+		return tx.InsertAudit(hiring.AuditEntry{At: now, Author: hiring.Author{Actor: "console"}, Action: "set", Object: "oauth-clients/" + id})
 	})
 	if errors.Is(err, store.ErrTaken) { // another node was faster
 		return nil

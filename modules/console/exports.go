@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/hiregate/hiregate/internal/hiring"
 )
 
 // export is an export as the management API has it.
@@ -32,6 +34,7 @@ type export struct {
 	Deliveries  []delivery      `json:"deliveries"`
 	Documents   []document      `json:"documents"`
 	URLsTill    time.Time       `json:"documentsTill"` // when the URLs of its documents end
+	Author      *hiring.Author  `json:"author"`        // who triggered it; nil: it was received
 	Audit       []entry         `json:"audit"`
 }
 

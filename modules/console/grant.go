@@ -51,7 +51,8 @@ func (c *Console) personOf(s *session) (hiring.Person, duty, bool) {
 		member := func(group string) bool { return slices.Contains(s.Groups, group) }
 		if slices.ContainsFunc(g.Emails, known) || slices.ContainsFunc(g.Groups, member) {
 			role := Roles[g.Role]
-			return hiring.Person{ID: "console:" + s.Subject, Tenant: g.Tenant, Role: role.API}, role.duties, true
+			return hiring.Person{ID: "console:" + s.Subject, Name: s.Name, Email: s.Email, Tenant: g.Tenant,
+				Role: role.API}, role.duties, true
 		}
 	}
 	return hiring.Person{}, 0, false

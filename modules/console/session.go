@@ -27,6 +27,7 @@ const (
 // session is what the cookie of somebody who is signed in holds.
 type session struct {
 	Subject string
+	Name    string
 	Email   string // verified by the provider; empty: none is
 	Groups  []string
 	Till    time.Time
@@ -104,7 +105,7 @@ func (c *Console) callback(w http.ResponseWriter, r *http.Request) {
 		c.signInFailed(w, r, err)
 		return
 	}
-	s := session{Subject: them.Subject, Groups: them.Groups, Till: c.Gateway.Now().Add(sessionTime)}
+	s := session{Subject: them.Subject, Name: them.Name, Groups: them.Groups, Till: c.Gateway.Now().Add(sessionTime)}
 	if them.EmailVerified {
 		s.Email = them.Email
 	}

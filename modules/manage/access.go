@@ -18,10 +18,13 @@ import (
 
 // caller is whoever sent a request.
 type caller struct {
-	id     string // of the API key
-	key    string // the key itself, which no answer and no log has
-	tenant string // whose resources exist for them; empty: everybody's
-	role   hiring.Role
+	id      string // of the API key
+	name    string // and email, claimed: for the audit alone, see hiring.Author
+	email   string
+	claimed bool
+	key     string // the key itself, which no answer and no log has
+	tenant  string // whose resources exist for them; empty: everybody's
+	role    hiring.Role
 }
 
 // sees reports whether a tenant exists for the caller.
@@ -29,7 +32,7 @@ func (c caller) sees(tenant string) bool { return c.tenant == "" || c.tenant == 
 
 // The callers without a stored key: at a mount that asks for no key, and in development mode.
 var (
-	trusted = caller{id: "admin endpoint", role: hiring.Admin}
+	trusted = caller{id: hiring.AdminEndpoint, role: hiring.Admin}
 	dev     = caller{id: devKey, key: devKey, role: hiring.Admin}
 )
 
@@ -82,7 +85,7 @@ func (r *request) authenticate() (caller, error) {
 		return caller{}, err
 	}
 	r.touch(k)
-	return caller{id: k.ID, key: key, tenant: k.Tenant, role: k.Role}, nil
+	return caller{id: k.ID, name: k.Label, key: key, tenant: k.Tenant, role: k.Role}, nil
 }
 
 // person is the caller of a request that the console makes.
@@ -91,7 +94,22 @@ func (r *request) person() (caller, error) {
 	if !ok {
 		return caller{}, r.deny(metrics.KeyMissing)
 	}
-	return caller{id: p.ID, tenant: p.Tenant, role: p.Role}, nil
+	return caller{id: p.ID, name: p.Name, email: p.Email, tenant: p.Tenant, role: p.Role}, nil
+}
+
+// local is the caller of a request at Caddy's admin endpoint. Whoever reaches that may do everything; the command line
+// says as whom, in the header Authorization with the scheme Basic and no password: Caddy keeps that out of its log, and
+// no other mount of the API believes it.
+func (r *request) local() (caller, error) {
+	c := trusted
+	c.name, _, c.claimed = r.BasicAuth()
+	c.claimed = c.claimed && c.name != ""
+	return c, nil
+}
+
+// author is the caller as the audit has them.
+func (c caller) author() hiring.Author {
+	return hiring.Author{Actor: c.id, Name: c.name, Email: c.email, Claimed: c.claimed}
 }
 
 // deny rejects a key. The reason is for the log and the metrics, not for the answer.

@@ -55,7 +55,7 @@ func (r *request) audit(tx *store.Tx) error {
 	if r.route.action == "" {
 		return nil
 	}
-	return tx.InsertAudit(hiring.AuditEntry{At: r.now(), Actor: r.caller.id, Action: r.route.action,
+	return tx.InsertAudit(hiring.AuditEntry{At: r.now(), Author: r.caller.author(), Action: r.route.action,
 		Tenant: cmp.Or(r.PathValue("tenant"), r.caller.tenant), Object: cmp.Or(r.object, r.named())})
 }
 

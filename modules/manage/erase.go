@@ -101,7 +101,7 @@ func eraseCandidate(r *request) (any, error) {
 
 func (r *request) erase(ctx context.Context, e *hiring.Export, cancel bool) (erasure, error) {
 	done := erasure{ID: e.Key, ReceivedAt: e.ReceivedAt}
-	r.object = exportObject(e)
+	r.object = hiring.ExportObject(e)
 	erased, err := r.gateway.Runtime.Retention.EraseExport(ctx, e.ID, cancel, r.audit)
 	refused := new(retention.RefusedError)
 	if errors.As(err, &refused) {

@@ -56,6 +56,7 @@ func exportCandidate(r *request) (any, error) {
 		if err != nil {
 			return err
 		}
+		r.object = hiring.ExportObject(e)
 		return r.note(tx, exportPath(e))
 	})
 	if err != nil {
@@ -80,9 +81,6 @@ func exportedBefore(r *request, location string) (any, error) {
 func exportPath(e *hiring.Export) string {
 	return pathOf("/v1/tenants", e.Tenant, "exports", e.Key)
 }
-
-// exportObject is an export in the audit.
-func exportObject(e *hiring.Export) string { return "exports/" + e.Key }
 
 // destinations are the integrations that an export goes to.
 func (r *request) destinations(triggered *trigger.Trigger, t *hiring.Tenant, named string) ([]string, error) {

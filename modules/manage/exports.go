@@ -60,6 +60,8 @@ type exportDetail struct {
 	Documents   []document       `json:"documents"` // none before their fetching began
 	// DocumentsTill is when the URLs of the documents end, as they came with the export.
 	DocumentsTill time.Time `json:"documentsTill"`
+	// Author is who triggered it; nil: it was received, or that was more than 400 days ago.
+	Author *hiring.Author `json:"author,omitempty"`
 	// Audit is who did what to it, the newest first; at most the last 50.
 	Audit []hiring.AuditEntry `json:"audit"`
 }
@@ -182,7 +184,7 @@ func (r *request) export() (*hiring.Export, error) {
 		return nil, noExport
 	}
 	if err == nil {
-		r.object = exportObject(e)
+		r.object = hiring.ExportObject(e)
 	}
 	return e, err
 }
@@ -232,7 +234,15 @@ func findExport(r *request) (any, error) {
 			SHA256: hex.EncodeToString(d.SHA256), FetchedAt: d.FetchedAt,
 		})
 	}
-	detail.Audit, _, err = r.db.ListAudit(r.Context(), store.AuditFilter{Tenant: e.Tenant, Object: exportObject(e)})
+	about := store.AuditFilter{Tenant: e.Tenant, Object: hiring.ExportObject(e)}
+	if detail.Audit, _, err = r.db.ListAudit(r.Context(), about); err != nil || e.Origin != hiring.Triggered {
+		return detail, err
+	}
+	about.Action, about.Limit = hiring.ActionExport, 1
+	triggered, _, err := r.db.ListAudit(r.Context(), about)
+	if err == nil && len(triggered) > 0 {
+		detail.Author = &triggered[0].Author
+	}
 	return detail, err
 }
 

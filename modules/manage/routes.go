@@ -50,7 +50,7 @@ func actions() []route {
 		{method: get, path: "/v1/status", role: hiring.Viewer, status: ok, serve: showStatus},
 		{method: get, path: "/v1/failures", role: hiring.Viewer, status: ok, serve: showFailures,
 			query: []string{"since"}},
-		{method: post, path: aCandidate + "/exports", role: hiring.Operator, action: "export",
+		{method: post, path: aCandidate + "/exports", role: hiring.Operator, action: hiring.ActionExport,
 			status: created, serve: exportCandidate, repeat: exportedBefore},
 		{method: get, path: aJob + "/questions", role: hiring.Viewer, status: ok, serve: showQuestions},
 		{method: post, path: aJob + "/questions/check", role: hiring.Operator, status: ok, serve: checkAnswers,

@@ -73,7 +73,7 @@ func enter(r *request) (any, error) {
 		if err := r.expect(tag(&now.Row)); err != nil {
 			return err
 		}
-		if done, err = triggered.EnterStep(tx, t.Name, a.ID, in.Step, configured); err != nil {
+		if done, err = triggered.EnterStep(tx, t.Name, a.ID, in.Step, configured, r.caller.author()); err != nil {
 			return err
 		}
 		return r.note(tx, pathOf("/v1/tenants", t.Name, "job-applications", a.ID, "transitions",

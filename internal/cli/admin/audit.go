@@ -49,6 +49,6 @@ jobs and job applications are in the log alone, but for their deletion.`,
 	}
 	columns := []string{"at", "who", "did", "tenant", "object"}
 	return listing(a, &p, cmd, columns, func(e *hiring.AuditEntry) []any {
-		return []any{e.At, e.Actor, e.Action, e.Tenant, e.Object}
+		return []any{e.At, e.Author, e.Action, e.Tenant, e.Object}
 	})
 }

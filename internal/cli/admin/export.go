@@ -91,7 +91,8 @@ type exportRow struct {
 	Deliveries   []deliveryRow `json:"deliveries"`
 	Documents    []documentRow `json:"documents"`
 
-	Audit []hiring.AuditEntry `json:"audit"`
+	Author *hiring.Author      `json:"author"`
+	Audit  []hiring.AuditEntry `json:"audit"`
 
 	Findings []schemas.Finding `json:"findings"`
 }

@@ -125,6 +125,9 @@ func (e *exportRow) print(w io.Writer) error {
 	table.Row("uuid", e.ID)
 	table.Row("tenant", tenant)
 	table.Row("received", e.ReceivedAt)
+	if e.Author != nil {
+		table.Row("triggered by", e.Author)
+	}
 	table.Row("candidate", e.Candidate)
 	table.Row("body", fmt.Sprintf("%d bytes", e.Size))
 	table.Row("sha256", e.SHA256)
@@ -178,7 +181,7 @@ func (e *exportRow) print(w io.Writer) error {
 	fmt.Fprintln(w)
 	table = terminal.NewTable(w, "at", "who", "did")
 	for _, entry := range e.Audit {
-		table.Row(entry.At, entry.Actor, entry.Action)
+		table.Row(entry.At, entry.Author, entry.Action)
 	}
 	return table.Flush()
 }
