@@ -34,20 +34,14 @@ func (s *schema) check(d *Document) (findings []Finding) {
 			findings = []Finding{{Rule: "schema could not be applied", Found: kind(d.Value)}}
 		}
 	}()
-	result, err := s.compiled.Validate(gojsonschema.NewRawLoader(d.Value))
-	if err != nil {
-		panic(err)
-	}
-	for _, e := range result.Errors() {
-		if f, ok := s.finding(e); ok {
-			findings = append(findings, f)
-		}
-	}
-	slices.SortFunc(findings, func(a, b Finding) int {
-		return cmp.Or(strings.Compare(a.Pointer, b.Pointer), strings.Compare(a.Rule, b.Rule))
-	})
-	findings = slices.Compact(findings)
-	return findings[:min(len(findings), MaxFindings)]
+	w := new(search)
+	w.check(s, d.Value)
+	slices.SortFunc(w.findings, inOrder)
+	return w.findings[:min(len(w.findings), MaxFindings)]
+}
+
+func inOrder(a, b Finding) int {
+	return cmp.Or(strings.Compare(a.Pointer, b.Pointer), strings.Compare(a.Rule, b.Rule))
 }
 
 // finding translates an error of the library, whose texts and values quote the body. It reports false for an error that

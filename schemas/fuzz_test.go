@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/stretchr/testify/require"
+	"github.com/xeipuuv/gojsonschema"
 )
 
 // FuzzGuard: the guard never panics, it takes for JSON what others take for it, the spans are those of the URLs, and
@@ -24,7 +25,7 @@ func FuzzGuard(f *testing.F) {
 		}
 	}
 	f.Add([]byte(`{"candidate":{"profiles":[{"attachments":[{"url":"\u0061\ud83d\ude00","id":{"value":"\n"}}]}]}}`))
-	v := validator(f, "Service")
+	v, whole := validator(f, "Service"), whole(f)
 
 	f.Fuzz(func(t *testing.T, body []byte) {
 		before := bytes.Clone(body)
@@ -59,7 +60,21 @@ func FuzzGuard(f *testing.F) {
 			require.NotContains(t, finding.Rule, "could not be applied")
 			require.True(t, finding.Pointer == "" || strings.HasPrefix(finding.Pointer, "/"))
 		}
+		result, err := whole.Validate(gojsonschema.NewRawLoader(doc.Value))
+		require.NoError(t, err)
+		require.Equal(t, result.Valid(), v.Export(doc) == nil, "the schema in parts finds what the whole finds")
 	})
+}
+
+// whole is the schema of an export as one, with the items of its lists.
+func whole(t testing.TB) *gojsonschema.Schema {
+	t.Helper()
+	var document object
+	require.NoError(t, json.Unmarshal([]byte(strings.ReplaceAll(exportSchema, "{service_name}", "Service")), &document))
+	(&compiler{literals: map[string]string{}}).sharpen(document)
+	s, err := load(document, true)
+	require.NoError(t, err)
+	return s
 }
 
 // bounds are words of the refusals of what is JSON, and too much.

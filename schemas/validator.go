@@ -47,62 +47,62 @@ func (v *Validator) Export(d *Document) []Finding { return v.export.check(d) }
 // Verification checks the body of a VERIFY, as Export does.
 func (v *Validator) Verification(d *Document) []Finding { return v.verification.check(d) }
 
-// schema is one compiled schema.
-type schema struct {
-	compiled *gojsonschema.Schema
-	// literals gives the rule for each pattern that sharpen wrote.
-	literals map[string]string
-}
-
+// compile compiles a schema for a maker's name.
 func compile(source, serviceName string) (*schema, error) {
 	// An HTTP token needs no escapes in JSON.
 	source = strings.ReplaceAll(source, "{service_name}", serviceName)
-	var document any
+	var document object
 	if err := json.Unmarshal([]byte(source), &document); err != nil {
 		return nil, fmt.Errorf("reading the schema: %w", err)
 	}
-	s := &schema{literals: make(map[string]string)}
-	s.sharpen(document)
+	c := &compiler{literals: make(map[string]string), named: make(map[string]*schema)}
+	c.sharpen(document)
+	if _, err := load(document, true); err != nil {
+		return nil, err
+	}
+	c.definitions, _ = document["definitions"].(object)
+	return c.schema(document)
+}
 
+// load has the library compile a schema, and check it against the metaschema first.
+func load(document object, check bool) (*gojsonschema.Schema, error) {
 	loader := gojsonschema.NewSchemaLoader()
 	loader.Draft = gojsonschema.Draft7
 	loader.AutoDetect = false
-	loader.Validate = true
-	var err error
-	s.compiled, err = loader.Compile(gojsonschema.NewGoLoader(document))
-	return s, err
+	loader.Validate = check
+	return loader.Compile(gojsonschema.NewGoLoader(document))
 }
 
 // sharpen writes each const string and each enum of strings as a pattern that means the same. The library compares
 // consts by writing both sides as JSON, reading that and writing it again, which is most of the time of a validation.
-func (s *schema) sharpen(node any) {
+func (c *compiler) sharpen(node any) {
 	switch n := node.(type) {
 	case []any:
 		for _, v := range n {
-			s.sharpen(v)
+			c.sharpen(v)
 		}
 	case map[string]any:
 		if literal, ok := n["const"].(string); ok && n["type"] == "string" {
 			delete(n, "const")
-			n["pattern"] = s.pattern("const: ", literal)
+			n["pattern"] = c.pattern("const: ", literal)
 		}
 		if literals, ok := n["enum"].([]any); ok && n["type"] == "string" {
 			delete(n, "enum")
-			n["pattern"] = s.pattern("one of: ", literals...)
+			n["pattern"] = c.pattern("one of: ", literals...)
 		}
 		for _, v := range n {
-			s.sharpen(v)
+			c.sharpen(v)
 		}
 	}
 }
 
-func (s *schema) pattern(rule string, literals ...any) string {
+func (c *compiler) pattern(rule string, literals ...any) string {
 	var texts, patterns []string
 	for _, l := range literals {
 		texts = append(texts, fmt.Sprint(l))
 		patterns = append(patterns, regexp.QuoteMeta(fmt.Sprint(l)))
 	}
 	pattern := `^(?:` + strings.Join(patterns, "|") + `)$`
-	s.literals[pattern] = rule + strings.Join(texts, ", ")
+	c.literals[pattern] = rule + strings.Join(texts, ", ")
 	return pattern
 }
