@@ -9,6 +9,7 @@ import (
 
 	"github.com/hiregate/hiregate/modules/gateway"
 	"github.com/hiregate/hiregate/modules/receiver"
+	"github.com/hiregate/hiregate/schemas"
 )
 
 // ExportReceiver is the directive export_receiver: it receives the candidate export webhook, for every tenant.
@@ -19,6 +20,10 @@ type ExportReceiver struct {
 	MaxBody int64 `json:"max_body,omitempty"`
 	// MaxAttachments is how many attachments an export has at most. Default: 500.
 	MaxAttachments int `json:"max_attachments,omitempty"`
+	// MaxValues is how many arrays, objects and scalars a body has at most. Default: 20,000.
+	MaxValues int `json:"max_values,omitempty"`
+	// MaxItems is how many elements one array of a body has at most. Default: 2,000, or max_attachments if that is more.
+	MaxItems int `json:"max_items,omitempty"`
 
 	receiver receiver.Receiver
 }
@@ -39,12 +44,10 @@ func (h *ExportReceiver) Provision(ctx caddy.Context) error {
 	case h.MaxBody < 0 || h.MaxBody > largestMaxBody:
 		return fmt.Errorf("export_receiver: max_body is %d bytes: give a number from 1 to %d", h.MaxBody, largestMaxBody)
 	}
-	switch {
-	case h.MaxAttachments == 0:
-		h.MaxAttachments = receiver.DefaultMaxAttachments
-	case h.MaxAttachments < 0 || h.MaxAttachments > mostMaxAttachments:
-		return fmt.Errorf("export_receiver: max_attachments is %d: give a number from 1 to %d", h.MaxAttachments,
-			mostMaxAttachments)
+	for _, n := range h.numbers() {
+		if err := n.complete(); err != nil {
+			return fmt.Errorf("export_receiver: %w", err)
+		}
 	}
 	g, err := gateway.Of(ctx, "export_receiver")
 	if err != nil {
@@ -54,7 +57,7 @@ func (h *ExportReceiver) Provision(ctx caddy.Context) error {
 		return fmt.Errorf("export_receiver: %w", err)
 	}
 	h.receiver = receiver.Receiver{Gateway: g, Tenant: h.TenantFrom, MaxBody: h.MaxBody, MaxAttachments: h.MaxAttachments,
-		Log: ctx.Logger()}
+		Limits: schemas.Limits{Values: h.MaxValues, Items: max(h.MaxItems, h.MaxAttachments)}, Log: ctx.Logger()}
 	return nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/caddyserver/caddy/v2/caddyconfig/httpcaddyfile"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/hiregate/hiregate/modules/gateway"
 	"github.com/hiregate/hiregate/modules/receiver"
+	"github.com/hiregate/hiregate/schemas"
 )
 
 // parseExportReceiver reads the directive. Syntax:
@@ -20,6 +22,8 @@ import (
 //		tenant_from path <n> | query <name>
 //		max_body    <size>
 //		max_attachments <n>
+//		max_values  <n>
+//		max_items   <n>
 //	}
 func parseExportReceiver(h httpcaddyfile.Helper) (caddyhttp.MiddlewareHandler, error) {
 	handler := new(ExportReceiver)
@@ -34,10 +38,13 @@ func parseExportReceiver(h httpcaddyfile.Helper) (caddyhttp.MiddlewareHandler, e
 			if handler.MaxBody, err = parseMaxBody(args); err == nil {
 				err = checkMemory(handler.MaxBody, gateway.BodyMemory(h))
 			}
-		case "max_attachments":
-			handler.MaxAttachments, err = parseMaxAttachments(args)
 		default:
-			err = fmt.Errorf("%s is unknown here: write tenant_from, max_body or max_attachments", option)
+			n := slices.IndexFunc(handler.numbers(), func(n number) bool { return n.option == option })
+			if n < 0 {
+				return fmt.Errorf("%s is unknown here: write tenant_from, max_body, max_attachments, max_values or max_items",
+					option)
+			}
+			err = handler.numbers()[n].parse(args)
 		}
 		return err
 	})
@@ -80,16 +87,40 @@ func checkMemory(maxBody, bodyMemory int64) error {
 		(2*maxBody+mebibyte-1)/mebibyte)
 }
 
-// mostMaxAttachments is the largest max_attachments: what an array may hold.
-const mostMaxAttachments = 10_000
+// number is an option of export_receiver whose value is a number.
+type number struct {
+	option         string
+	value          *int // 0: it was not written
+	usual, largest int
+}
 
-func parseMaxAttachments(args []string) (int, error) {
+// numbers are those of a handler.
+func (h *ExportReceiver) numbers() []number {
+	return []number{
+		{"max_attachments", &h.MaxAttachments, receiver.DefaultMaxAttachments, schemas.Most.Items},
+		{"max_values", &h.MaxValues, receiver.DefaultLimits.Values, schemas.Most.Values},
+		{"max_items", &h.MaxItems, receiver.DefaultLimits.Items, schemas.Most.Items},
+	}
+}
+
+func (n number) parse(args []string) (err error) {
 	if len(args) != 1 {
-		return 0, errors.New("max_attachments takes one argument: write, for example, `max_attachments 500`")
+		return fmt.Errorf("%[1]s takes one argument: write, for example, `%[1]s %[2]d`", n.option, n.usual)
 	}
-	n, err := strconv.Atoi(args[0])
-	if err != nil || n < 1 || n > mostMaxAttachments {
-		return 0, fmt.Errorf("max_attachments %q: write a number from 1 to %d, such as 500", args[0], mostMaxAttachments)
+	*n.value, err = strconv.Atoi(args[0])
+	if err != nil || *n.value < 1 || *n.value > n.largest {
+		return fmt.Errorf("%s %q: write a number from 1 to %d, such as %d", n.option, args[0], n.largest, n.usual)
 	}
-	return n, nil
+	return nil
+}
+
+// complete puts the usual value where none was written.
+func (n number) complete() error {
+	if *n.value == 0 {
+		*n.value = n.usual
+	}
+	if *n.value < 0 || *n.value > n.largest {
+		return fmt.Errorf("%s is %d: give a number from 1 to %d", n.option, *n.value, n.largest)
+	}
+	return nil
 }

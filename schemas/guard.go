@@ -11,14 +11,12 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// What a body may hold at most. The contract's own bodies are 9 levels deep and hold no numbers at all, but a sender
+// What a body may hold at most, beside its Limits. The contract's own bodies are 9 levels deep and hold no numbers at all, but a sender
 // may add properties.
 const (
-	maxDepth    = 32      // arrays and objects within each other
-	maxElements = 10_000  // of one array
-	maxValues   = 100_000 // arrays, objects and scalars of the whole body
-	maxNumber   = 64      // characters of one number
-	maxExponent = 308     // of one number, in either direction
+	maxDepth    = 32  // arrays and objects within each other
+	maxNumber   = 64  // characters of one number
+	maxExponent = 308 // of one number, in either direction
 )
 
 // GuardError says why a body was refused before anyone looked at its meaning.
@@ -32,16 +30,19 @@ func (e *GuardError) Error() string {
 }
 
 // Guard reads a JSON text as RFC 7493 (I-JSON) has it: UTF-8 without a byte order mark, no lone surrogates, no name
-// twice in an object, nothing after the document; and within the limits on depth, lengths and numbers above. The error
+// twice in an object, nothing after the document; and within the limits on depth and numbers above, and Most. The error
 // is a *GuardError.
-func Guard(body []byte) (*Document, error) {
+func Guard(body []byte) (*Document, error) { return Most.Guard(body) }
+
+// Guard reads a JSON text as the function Guard does, within these limits.
+func (l Limits) Guard(body []byte) (*Document, error) {
 	if bytes.HasPrefix(body, []byte("\ufeff")) {
 		return nil, refuse(0, "The body begins with a byte order mark; send UTF-8 without one.")
 	}
 	if len(bytes.Trim(body, " \t\r\n")) == 0 {
 		return nil, refuse(0, "The body is empty; send a JSON document.")
 	}
-	r := &reader{dec: jsontext.NewDecoder(bytes.NewBuffer(body)), doc: new(Document)}
+	r := &reader{limits: l, dec: jsontext.NewDecoder(bytes.NewBuffer(body)), doc: new(Document)}
 	var err error
 	if r.doc.Value, err = r.value(atRoot, 0); err != nil {
 		return nil, refusal(err, body)
@@ -55,6 +56,7 @@ func Guard(body []byte) (*Document, error) {
 
 // reader is one pass over a body. The decoder checks grammar, encoding and names; the rest is checked here.
 type reader struct {
+	limits   Limits
 	dec      *jsontext.Decoder
 	unquoted []byte // scratch memory for strings
 	values   int
@@ -65,8 +67,8 @@ type reader struct {
 
 // value reads the next value, which lies at p. index is its place if it is an element of an array.
 func (r *reader) value(p place, index int) (any, error) {
-	if r.values++; r.values > maxValues {
-		return nil, r.refuse("The body has more than 100,000 values; send less in one document.")
+	if r.values++; r.values > r.limits.Values {
+		return nil, r.refuse(r.limits.tooManyValues())
 	}
 	if p == atAttachmentDocument {
 		r.current.HasDocument = true
@@ -128,8 +130,8 @@ func (r *reader) array(p place) (any, error) {
 	}
 	array := []any{}
 	for kind := r.dec.PeekKind(); kind != jsontext.KindEndArray && kind != jsontext.KindInvalid; kind = r.dec.PeekKind() {
-		if len(array) == maxElements {
-			return nil, r.refuse("An array has more than 10,000 elements; send fewer.")
+		if len(array) == r.limits.Items {
+			return nil, r.refuse(r.limits.tooManyItems())
 		}
 		if p == atAttachments {
 			r.doc.AttachmentCount++

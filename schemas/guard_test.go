@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -73,6 +74,58 @@ func TestGuardLimits(t *testing.T) {
 	require.NoError(t, err)
 	_, err = Guard([]byte(`{"a":` + values(10, 9_997) + `,"b":` + array(18) + `}`))
 	require.ErrorContains(t, err, "100,000 values")
+}
+
+func TestGuardWithinLimits(t *testing.T) {
+	t.Parallel()
+	few := Limits{Values: 1_005, Items: 1_000}
+	_, err := few.Guard([]byte(`{"a":` + array(1_000) + `,"b":[1]}`))
+	require.NoError(t, err)
+	_, err = few.Guard([]byte(`{"a":` + array(1_001) + `}`))
+	require.ErrorContains(t, err, "more than 1,000 elements")
+	_, err = few.Guard([]byte(`{"a":` + array(1_000) + `,"b":[1,2,3]}`))
+	require.ErrorContains(t, err, "more than 1,005 values")
+}
+
+// Whatever a body looks like, what is allocated while it is read and validated is no more than its weight.
+func TestWeight(t *testing.T) {
+	v := validator(t, "Service")
+	fields := func(item string) string {
+		return `{"candidate":{"person":{"customFields":[` + strings.TrimSuffix(strings.Repeat(item+",", 1_500), ",") + `]}}}`
+	}
+	members := func(n int) string {
+		var all []string
+		for i := range n {
+			all = append(all, fmt.Sprintf(`"%d":0`, i))
+		}
+		return "{" + strings.Join(all, ",") + "}"
+	}
+	l := Limits{Values: 20_000, Items: 2_000}
+	for name, body := range map[string]string{
+		"the sample":    string(sample(t, "export-full.json")),
+		"numbers":       fields("0"),
+		"strings":       fields(`"12345678"`),
+		"empty objects": fields("{}"),
+		"empty lists":   fields("[]"),
+		"wrong members": fields(`{"id":1,"name":1}`),
+		"nulls":         fields(`{"a":null}`),
+		"nine members":  fields(members(9)),
+		"many members":  members(19_000),
+		"nested":        fields(strings.Repeat(`{"":`, 12) + "0" + strings.Repeat("}", 12)),
+		"too many":      fields(members(100)),
+		"no values":     `{"a":"` + strings.Repeat("long", 1_000_000) + `"}`,
+	} {
+		raw := []byte(body)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		if doc, err := l.Guard(raw); err == nil {
+			v.Export(doc)
+		}
+		runtime.ReadMemStats(&after)
+		weight := l.Weight(raw)
+		require.Less(t, int64(after.TotalAlloc-before.TotalAlloc), weight+100_000, name)
+		require.LessOrEqual(t, weight, int64(3*len(body)+20_001*512), name)
+	}
 }
 
 // hostile holds bodies that no sender has a reason to send, and a word of the reason to refuse each.

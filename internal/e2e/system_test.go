@@ -73,12 +73,26 @@ func newSystem(t *testing.T, tenant string) *system {
 // newSystemWith is newSystem with more that differs.
 func newSystemWith(t *testing.T, with setup) *system {
 	t.Helper()
+	s := newConfiguration(t, with)
+	s.startTemporal()
+	s.startGateway()
+	return s
+}
+
+// newReceiver is newSystemWith without Temporal: exports are accepted, and wait.
+func newReceiver(t *testing.T, with setup) *system {
+	t.Helper()
+	s := newConfiguration(t, with)
+	s.startGateway()
+	return s
+}
+
+func newConfiguration(t *testing.T, with setup) *system {
+	t.Helper()
 	ports := freePorts(t, 4)
 	s := &system{setup: with, t: t, dir: t.TempDir(), http: ports[0], admin: ports[1], temporalPort: ports[2],
 		own: ports[3]}
 	s.configure()
-	s.startTemporal()
-	s.startGateway()
 	return s
 }
 

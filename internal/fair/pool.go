@@ -60,6 +60,11 @@ func (p *Pool) Acquire(ctx context.Context, tenant string, units int64, within t
 	p.waiting = append(p.waiting, r)
 	p.admit()
 	p.mu.Unlock()
+	select {
+	case <-r.granted:
+		return true
+	default:
+	}
 	late := time.NewTimer(within)
 	defer late.Stop()
 	select {

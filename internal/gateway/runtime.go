@@ -54,6 +54,8 @@ type Runtime struct {
 	Bodies   *inbox.RecentBodies
 	// Unverified bounds what the bodies of requests take before it is known who sent them.
 	Unverified *inbound.Bodies
+	// Validations is the memory for reading and validating the bodies of exports, in bytes.
+	Validations *fair.Pool
 	// Directory holds the stored tenants.
 	Directory *directory.Directory
 	// Signatures notes what the requests at the hooks are signed with.
@@ -90,6 +92,9 @@ type Runtime struct {
 	running  sync.WaitGroup
 }
 
+// ValidationMemory is how many bytes of memory the bodies of exports may take while they are read and validated.
+const ValidationMemory = 32 << 20
+
 // NewRuntime makes a runtime, without touching anything: Start does.
 func NewRuntime(s Settings, database *Database, log *zap.Logger) (*Runtime, error) {
 	files, err := documents.OpenFiles(s.Documents)
@@ -108,7 +113,7 @@ func NewRuntime(s Settings, database *Database, log *zap.Logger) (*Runtime, erro
 		return nil, fmt.Errorf("connecting to Temporal at %s: %w", s.Temporal, err)
 	}
 	r := &Runtime{Settings: s, database: database, files: files, client: c, log: log, now: time.Now,
-		Bodies: inbox.NewRecentBodies(), Unverified: inbound.New()}
+		Bodies: inbox.NewRecentBodies(), Unverified: inbound.New(), Validations: fair.NewPool(ValidationMemory)}
 	r.Directory = directory.New(r.Store, log.Named("directory"))
 	r.Signatures = signatures.New(r.Store, &r.InForce, log.Named("signatures"))
 	return r, nil

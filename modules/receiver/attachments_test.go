@@ -26,7 +26,7 @@ func attached(one string, each ...int) []byte {
 }
 
 var tooManyAttachments = []schemas.Finding{{Pointer: "/candidate/profiles", Rule: "at most 500 attachments",
-	Found: "14000 attachments"}}
+	Found: "1500 attachments"}}
 
 // The one finding stands for all others: with so many attachments nobody asks the schema.
 func TestTooManyAttachmentsAreRefused(t *testing.T) {
@@ -34,7 +34,7 @@ func TestTooManyAttachmentsAreRefused(t *testing.T) {
 	b := newBench(t)
 	require.Equal(t, 500, receiver.DefaultMaxAttachments)
 	for _, one := range []string{attachment, `{}`, `null`, `7`} {
-		got := b.send(request{body: attached(one, 9_000, 5_000)})
+		got := b.send(request{body: attached(one, 900, 600)})
 		require.Equal(t, http.StatusUnprocessableEntity, got.Code, one)
 		require.Equal(t, tooManyAttachments, decode[refusal](t, got.Body.Bytes()).Findings)
 	}
@@ -51,7 +51,7 @@ func TestTooManyAttachmentsGoIntoQuarantine(t *testing.T) {
 	acme := gatewaytest.Tenant("acme")
 	acme.Quarantine = true
 	b := newBench(t, acme)
-	require.Equal(t, http.StatusAccepted, b.send(request{body: attached(attachment, 9_000, 5_000)}).Code)
+	require.Equal(t, http.StatusAccepted, b.send(request{body: attached(attachment, 900, 600)}).Code)
 	e := b.Exports(t)[0]
 	require.True(t, e.Quarantined)
 	require.Equal(t, 500, e.Attachments)

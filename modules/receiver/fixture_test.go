@@ -37,8 +37,8 @@ func benchOn(g *gatewaytest.Bench) bench {
 	segment := 1
 	return bench{g, &receiver.Receiver{
 		Gateway: g.Gateway, Tenant: receiver.TenantFrom{Segment: &segment}, MaxBody: receiver.DefaultMaxBody,
-		MaxAttachments: receiver.DefaultMaxAttachments,
-		Log:            g.Log,
+		MaxAttachments: receiver.DefaultMaxAttachments, Limits: receiver.DefaultLimits,
+		Log: g.Log,
 	}}
 }
 

@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"net/url"
 	"os"
@@ -32,6 +31,9 @@ const DefaultMaxBody = 5 << 20
 // DefaultMaxAttachments is how many attachments an export has at most, unless configured otherwise.
 const DefaultMaxAttachments = 500
 
+// DefaultLimits bound the JSON of a body, unless configured otherwise: far above what the contract needs.
+var DefaultLimits = schemas.Limits{Values: 20_000, Items: 2_000}
+
 // readyWithin bounds how long the sender of a VERIFY waits for the database. An export waits less for its write, see
 // store.DB.Write.
 const readyWithin = 10 * time.Second
@@ -45,7 +47,9 @@ type Receiver struct {
 	// MaxAttachments is how many attachments an export has at most. Of an export in quarantine that has more, the first
 	// ones are fetched.
 	MaxAttachments int
-	Log            *zap.Logger
+	// Limits bound the JSON of a body.
+	Limits schemas.Limits
+	Log    *zap.Logger
 }
 
 // ServeHTTP answers a webhook request, or a question about a receipt.
@@ -145,6 +149,11 @@ func (in *intake) refuse(result string, p *problem.Problem) string {
 // busyFor is when a sender may retry for whose body there is no memory.
 const busyFor = 5 * time.Second
 
+func tooBusy() *problem.Problem {
+	return problem.New(http.StatusServiceUnavailable,
+		"too many bodies are coming in at once: send this one again after the time in Retry-After").RetryAfter(busyFor)
+}
+
 // read reads the body of a tenant's request, up to the cap.
 func (in *intake) read(tenant string) (body *inbound.Body, result string) {
 	tooLarge := problem.New(http.StatusRequestEntityTooLarge, "the body is larger than this address takes").Closing()
@@ -161,9 +170,7 @@ func (in *intake) read(tenant string) (body *inbound.Body, result string) {
 	case errors.As(err, &large):
 		return nil, in.refuse("too_large", tooLarge)
 	case errors.Is(err, inbound.ErrBusy):
-		return nil, in.refuse("busy", problem.New(http.StatusServiceUnavailable,
-			"too many bodies are coming in at once: send this one again after the time in Retry-After").RetryAfter(
-			busyFor).Closing())
+		return nil, in.refuse("busy", tooBusy().Closing())
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return nil, in.refuse("too_slow", problem.New(http.StatusRequestTimeout,
 			"the body came too slowly, or stood still: send it again, without pauses").Closing())
@@ -176,12 +183,8 @@ func (in *intake) read(tenant string) (body *inbound.Body, result string) {
 // verify answers a VERIFY event. It is never stored, deduplicated, rate-limited or dispatched; it asks whether exports
 // would be accepted.
 func (in *intake) verify() (result string) {
-	doc, result := in.guard()
-	if result != "" {
+	if result := in.checkVerification(); result != "" {
 		return result
-	}
-	if findings := in.Gateway.Validator.Verification(doc); len(findings) > 0 {
-		return in.invalid("the body of VERIFY must be exactly the verification body", findings)
 	}
 	ctx, cancel := context.WithTimeout(in.r.Context(), readyWithin)
 	defer cancel()
@@ -203,43 +206,11 @@ func (in *intake) export() (result string) {
 	if p != nil {
 		return in.refuse("header", p)
 	}
-	doc, result := in.guard()
+	e, result := in.examine(head)
 	if result != "" {
 		return result
 	}
-	findings := doc.CheckAttachments(in.MaxAttachments)
-	if findings == nil {
-		findings = in.Gateway.Validator.Export(doc)
-	}
-	if len(findings) > 0 && !in.tenant.Quarantine {
-		return in.invalid("the body breaks the schema of an export", findings)
-	}
-	hops, result := in.hops(doc)
-	if result != "" {
-		return result
-	}
-	e := inbox.NewExport(in.tenant.Name, head.uuid, in.body, in.Gateway.Now())
-	if e.Quarantined = len(findings) > 0; e.Quarantined {
-		e.Findings, _ = json.Marshal(findings) // strings can always be encoded
-	}
-	e.Link, e.ExportContext = head.link, head.exportContext
-	e.CandidateID, e.Attachments, e.Hops = doc.CandidateID, min(len(doc.Attachments), in.MaxAttachments), hops
 	return in.accept(e)
-}
-
-func (in *intake) guard() (*schemas.Document, string) {
-	doc, err := schemas.Guard(in.body)
-	if refused := new(schemas.GuardError); errors.As(err, &refused) {
-		return nil, in.refuse("malformed", problem.New(http.StatusBadRequest,
-			fmt.Sprintf("at byte %d: %s", refused.Offset, refused.Reason)))
-	}
-	return doc, ""
-}
-
-func (in *intake) invalid(detail string, findings []schemas.Finding) string {
-	p := problem.New(http.StatusUnprocessableEntity, detail)
-	p.Findings = findings
-	return in.refuse("invalid", p)
 }
 
 // receipt is the answer to an accepted export.

@@ -1,0 +1,93 @@
+package receiver
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/hiregate/hiregate/internal/gateway"
+	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/inbox"
+	"github.com/hiregate/hiregate/internal/problem"
+	"github.com/hiregate/hiregate/schemas"
+)
+
+// reserveWithin bounds how long a body waits for the memory to read and validate it.
+const reserveWithin = 5 * time.Second
+
+// reserve takes the memory that reading and validating the body may need. Tenants share it: one that sends bodies that
+// cost much waits for its own.
+func (in *intake) reserve() (release func(), result string) {
+	memory, tenant := in.Gateway.Runtime.Validations, in.tenant.Name
+	// One body never needs more than a tenant alone gets.
+	units := min(in.Limits.Weight(in.body), gateway.ValidationMemory/2)
+	if !memory.Acquire(in.r.Context(), tenant, units, reserveWithin) {
+		return nil, in.refuse("busy", tooBusy())
+	}
+	return func() { memory.Release(tenant, units) }, ""
+}
+
+// checkVerification refuses what is not the verification body.
+func (in *intake) checkVerification() (result string) {
+	release, result := in.reserve()
+	if result != "" {
+		return result
+	}
+	defer release()
+	doc, result := in.guard()
+	if result != "" {
+		return result
+	}
+	if findings := in.Gateway.Validator.Verification(doc); len(findings) > 0 {
+		return in.invalid("the body of VERIFY must be exactly the verification body", findings)
+	}
+	return ""
+}
+
+// examine reads and validates the body, and returns the export that it is.
+func (in *intake) examine(head headers) (e *hiring.Export, result string) {
+	release, result := in.reserve()
+	if result != "" {
+		return nil, result
+	}
+	defer release()
+	doc, result := in.guard()
+	if result != "" {
+		return nil, result
+	}
+	findings := doc.CheckAttachments(in.MaxAttachments)
+	if findings == nil {
+		findings = in.Gateway.Validator.Export(doc)
+	}
+	if len(findings) > 0 && !in.tenant.Quarantine {
+		return nil, in.invalid("the body breaks the schema of an export", findings)
+	}
+	hops, result := in.hops(doc)
+	if result != "" {
+		return nil, result
+	}
+	e = inbox.NewExport(in.tenant.Name, head.uuid, in.body, in.Gateway.Now())
+	if e.Quarantined = len(findings) > 0; e.Quarantined {
+		e.Findings, _ = json.Marshal(findings) // strings can always be encoded
+	}
+	e.Link, e.ExportContext = head.link, head.exportContext
+	e.CandidateID, e.Attachments, e.Hops = doc.CandidateID, min(len(doc.Attachments), in.MaxAttachments), hops
+	return e, ""
+}
+
+func (in *intake) guard() (*schemas.Document, string) {
+	doc, err := in.Limits.Guard(in.body)
+	if refused := new(schemas.GuardError); errors.As(err, &refused) {
+		return nil, in.refuse("malformed", problem.New(http.StatusBadRequest,
+			fmt.Sprintf("at byte %d: %s", refused.Offset, refused.Reason)))
+	}
+	return doc, ""
+}
+
+func (in *intake) invalid(detail string, findings []schemas.Finding) string {
+	p := problem.New(http.StatusUnprocessableEntity, detail)
+	p.Findings = findings
+	return in.refuse("invalid", p)
+}
