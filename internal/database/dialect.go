@@ -45,6 +45,9 @@ type dialect interface {
 	words(column, alias string) string
 	// lockKey waits until no other transaction holds the lock of a number, and holds it until the transaction ends.
 	lockKey(tx *Tx, key int64) error
+	// tryRoom fails when the disk has no room to append a number of bytes to a table, where a write that succeeds does not
+	// show that.
+	tryRoom(tx *Tx, bytes []byte) error
 	// present fails when the open database is not what its address names any more. The writer asks before each commit.
 	present() error
 	// lost reports whether the connection must be replaced after an error.

@@ -108,6 +108,17 @@ func (*postgres) lockKey(tx *Tx, key int64) error {
 	return err
 }
 
+// tryRoom appends to a temporary table, which is on the disk of the others and is emptied by the COMMIT. A row that is
+// updated, or inserted in the place of a deleted one, finds the room of the former one, and an export does not. A dump
+// that is under way locks no temporary table.
+func (*postgres) tryRoom(tx *Tx, bytes []byte) error {
+	_, err := tx.Exec(`CREATE TEMPORARY TABLE IF NOT EXISTS hiregate_room (bytes BYTEA) ON COMMIT DELETE ROWS`)
+	if err == nil {
+		_, err = tx.Exec(`INSERT INTO hiregate_room (bytes) VALUES ($1)`, bytes)
+	}
+	return err
+}
+
 func (*postgres) present() error { return nil }
 func (*postgres) walSize() int64 { return 0 }
 

@@ -55,7 +55,10 @@ func (sqlite) words(column, alias string) string {
 	return `json_each(` + list + `) AS ` + alias
 }
 func (sqlite) lockKey(*Tx, int64) error { return nil }
-func (sqlite) conflict(error) bool      { return false }
+
+// tryRoom has nothing to do: each write is appended to the write-ahead log, and needs room there.
+func (sqlite) tryRoom(*Tx, []byte) error { return nil }
+func (sqlite) conflict(error) bool       { return false }
 
 func (s sqlite) walSize() int64 {
 	info, err := os.Stat(s.path + "-wal")

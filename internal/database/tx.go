@@ -152,6 +152,9 @@ func (tx *Tx) SkipLocked() string { return tx.dialect.skipLocked() }
 // LockKey waits until no other transaction holds the lock of a number, and holds it until the transaction ends.
 func (tx *Tx) LockKey(key int64) error { return tx.dialect.lockKey(tx, key) }
 
+// TryRoom fails unless a table can grow by these bytes, which nothing keeps.
+func (tx *Tx) TryRoom(bytes []byte) error { return tx.dialect.tryRoom(tx, bytes) }
+
 // note marks the database's own errors as ErrUnavailable, and remembers those after which the connection must be opened
 // again.
 func (tx *Tx) note(err error) error {

@@ -33,11 +33,17 @@ func Run(t *testing.T, test func(t *testing.T, room func(bytes uint64))) {
 		})
 		return
 	}
+	runChild(t, nil)
+}
+
+// runChild runs the test again in a process of its own.
+func runChild(t *testing.T, apart *syscall.SysProcAttr) {
+	t.Helper()
 	t.Parallel()
 	self, err := os.Executable()
 	require.NoError(t, err)
 	child := exec.CommandContext(t.Context(), self, "-test.run=^"+t.Name()+"$", "-test.v")
-	child.Env = append(os.Environ(), which+"="+t.Name())
+	child.Env, child.SysProcAttr = append(os.Environ(), which+"="+t.Name()), apart
 	out, err := child.CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	require.Contains(t, string(out), "--- PASS: "+t.Name())

@@ -6,6 +6,7 @@ package store
 
 import (
 	"context"
+	"crypto/rand"
 	"embed"
 	"errors"
 	"fmt"
@@ -102,14 +103,19 @@ func (db *DB) WriteOrdered(ctx context.Context, key string, fn func(*Tx) error) 
 	return db.sql.Write(ctx, key, func(tx *database.Tx) error { return fn(&Tx{tx, db}) })
 }
 
-// ballast is more than nearly all exports take on the disk.
-var ballast = make([]byte, 64<<10)
+// ballastSize is more than nearly all exports take on the disk, in bytes.
+const ballastSize = 64 << 10
 
-// Ping fails unless exports could be accepted now: it commits a row of its own, as large as a large export.
+// Ping fails unless exports could be accepted now: it commits a row as large as a large export.
 func (db *DB) Ping(ctx context.Context) error {
-	now := time.Now()
+	now, ballast := time.Now(), make([]byte, ballastSize)
+	_, _ = rand.Read(ballast) // it never fails; SQLite does not write what did not change, PostgreSQL would compress it
 	return db.Write(ctx, func(tx *Tx) error {
-		return tx.exec(`INSERT INTO heartbeat (id, at, ballast) VALUES (1, $1, $2)
+		err := tx.exec(`INSERT INTO heartbeat (id, at, ballast) VALUES (1, $1, $2)
 			ON CONFLICT (id) DO UPDATE SET at = excluded.at, ballast = excluded.ballast`, micros(now), ballast)
+		if err != nil {
+			return err
+		}
+		return tx.sql.TryRoom(ballast)
 	})
 }

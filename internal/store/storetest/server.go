@@ -146,6 +146,33 @@ func (s *Server) Create(name, template string) (string, error) {
 	return s.Address(name), err
 }
 
+// CreateIn is Create with the database's files in a folder. The server's log of changes stays where it is.
+func (s *Server) CreateIn(folder, name, template string) (string, error) {
+	owner, err := unprivileged()
+	if err != nil {
+		return "", err
+	}
+	if owner != nil {
+		if err := os.Chown(folder, int(owner.Uid), int(owner.Gid)); err != nil {
+			return "", err
+		}
+	}
+	conn, err := s.connect()
+	if err != nil {
+		return "", err
+	}
+	defer conn.Close(context.Background())
+	for _, statement := range []string{
+		"CREATE TABLESPACE " + name + " LOCATION '" + folder + "'",
+		"CREATE DATABASE " + name + " TEMPLATE " + template + " TABLESPACE " + name,
+	} {
+		if _, err := conn.Exec(context.Background(), statement); err != nil {
+			return "", err
+		}
+	}
+	return s.Address(name), nil
+}
+
 // program finds a program of PostgreSQL's server, which Debian keeps in a folder of its version.
 func program(name string) (string, error) {
 	if path, err := exec.LookPath(name); err == nil {

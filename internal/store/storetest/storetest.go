@@ -76,6 +76,18 @@ func Postgres(t testing.TB) string {
 	return created(t, template)
 }
 
+// PostgresIn is Postgres with the database's files in a folder that everybody may enter.
+func PostgresIn(t testing.TB, folder string) string {
+	t.Helper()
+	template, err := original()
+	require.NoError(t, err)
+	s, err := shared()
+	require.NoError(t, err)
+	address, err := s.CreateIn(folder, fmt.Sprintf("test_%d", databases.Add(1)), template)
+	require.NoError(t, err)
+	return address
+}
+
 // EmptyPostgres is the address of a database of the shared server.
 func EmptyPostgres(t testing.TB) string {
 	t.Helper()
