@@ -132,6 +132,14 @@ func (tx *Tx) InsertAttempt(a *hiring.Attempt) error {
 		a.DeliveryID, a.Number)
 }
 
+// HasAttempt reports whether a delivery has an attempt that started at a time.
+func (tx *Tx) HasAttempt(deliveryID int64, started time.Time) (bool, error) {
+	var has bool
+	_, err := tx.sql.Scan([]any{&has}, `SELECT EXISTS (SELECT 1 FROM attempts WHERE delivery_id = $1 AND started_at = $2)`,
+		deliveryID, micros(started))
+	return has, err
+}
+
 // joinAnswer is an answer as it is stored: the lines of its header, an empty line, and its body. Nil: there was none.
 func joinAnswer(a *hiring.Attempt) []byte {
 	if len(a.Header) == 0 && len(a.Answer) == 0 {

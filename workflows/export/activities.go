@@ -26,8 +26,9 @@ type Activities struct {
 	Now     func() time.Time
 	Log     *zap.Logger
 
-	gates   gates
-	settled settled
+	gates    gates
+	settled  settled
+	unstored unstored
 }
 
 // Register puts the workflow and its activities on the workers of the two task queues.
@@ -80,5 +81,5 @@ func (a *Activities) storeAway(err error) error {
 		return workflows.RetryAfter("unknown_here", 0, workflows.Jittered(time.Minute))
 	}
 	a.Log.Warn("an activity could not use the store; it runs again", zap.Error(err))
-	return workflows.RetryAfter("store_unavailable", 0, workflows.Jittered(5*time.Second))
+	return workflows.RetryAfter(storeUnavailable, 0, workflows.Jittered(5*time.Second))
 }

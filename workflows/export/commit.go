@@ -71,30 +71,19 @@ func rounded(d time.Duration) time.Duration {
 // made, and is kept.
 func (a *Activities) put(ctx context.Context, d *hiring.Delivery, attempt *hiring.Attempt,
 	also ...func(*store.Tx) error) (written bool, err error) {
-	// What was done must be known, even when the activity is being cancelled.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 15*time.Second)
-	defer cancel()
 	d.UpdatedAt = a.Now()
 	standing := d
-	err = a.Store.Write(ctx, func(tx *store.Tx) (err error) {
-		standing = d
-		if err := tx.UpsertDelivery(d); errors.Is(err, store.ErrStale) {
-			if standing, err = tx.LockDelivery(d); err != nil {
-				return fmt.Errorf("reading a delivery that another node wrote: %w", err)
-			}
-		} else if err != nil {
-			return fmt.Errorf("writing a delivery: %w", err)
-		}
-		if err := addAttempt(tx, standing, attempt); err != nil {
-			return fmt.Errorf("writing an attempt: %w", err)
-		}
-		for _, fn := range also {
-			if err := fn(tx); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	write := func(ctx context.Context) error {
+		return a.Store.Write(ctx, func(tx *store.Tx) (err error) {
+			standing, err = writeStep(tx, d, attempt, also)
+			return err
+		})
+	}
+	if attempt == nil { // nothing was sent: the step is simply run again
+		err = a.tryStore(ctx, write)
+	} else {
+		err = a.keep(ctx, d, write)
+	}
 	switch {
 	case err != nil:
 		return false, err
@@ -108,6 +97,44 @@ func (a *Activities) put(ctx context.Context, d *hiring.Delivery, attempt *hirin
 		metrics.NotReceived(d.Tenant, d.Integration, attempt.Cause)
 	}
 	return true, nil
+}
+
+// writeStep writes a delivery with its attempt, and answers the delivery as it then is in the store: d, unless another node
+// wrote it meanwhile.
+func writeStep(tx *store.Tx, d *hiring.Delivery, attempt *hiring.Attempt, also []func(*store.Tx) error) (
+	standing *hiring.Delivery, err error) {
+	standing = d
+	if err := tx.UpsertDelivery(d); errors.Is(err, store.ErrStale) {
+		if standing, err = tx.LockDelivery(d); err != nil {
+			return nil, fmt.Errorf("reading a delivery that another node wrote: %w", err)
+		}
+		// Or we did, in a COMMIT whose answer was lost.
+		if ours, err := isStored(tx, standing, attempt); err != nil || ours {
+			if standing.UpdatedAt.Equal(d.UpdatedAt.Truncate(time.Microsecond)) {
+				standing = d
+			}
+			return standing, err
+		}
+	} else if err != nil {
+		return nil, fmt.Errorf("writing a delivery: %w", err)
+	}
+	if err := addAttempt(tx, standing, attempt); err != nil {
+		return nil, fmt.Errorf("writing an attempt: %w", err)
+	}
+	for _, fn := range also {
+		if err := fn(tx); err != nil {
+			return nil, err
+		}
+	}
+	return standing, nil
+}
+
+// isStored reports whether an attempt, if there is one, is stored already.
+func isStored(tx *store.Tx, d *hiring.Delivery, attempt *hiring.Attempt) (bool, error) {
+	if attempt == nil {
+		return false, nil
+	}
+	return tx.HasAttempt(d.ID, attempt.StartedAt)
 }
 
 // addAttempt adds an attempt, if there is one, to its delivery.

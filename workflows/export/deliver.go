@@ -43,6 +43,9 @@ func (a *Activities) pauseFor(class string, delay time.Duration) pause {
 // may have been committed then; patience is how long it may wait for a place at its integration. The error is that of
 // the store.
 func (a *Activities) deliver(ctx context.Context, part Part, repeated bool, patience time.Duration) (*hiring.Delivery, pause, error) {
+	if delay := a.unstored.delay(place{part.Export, part.Integration, part.Round}, a.Now()); delay > 0 {
+		return nil, a.pauseFor(storeUnavailable, delay), nil
+	}
 	e, err := a.Store.Export(ctx, part.Export)
 	if err != nil {
 		return nil, pause{}, err
@@ -178,6 +181,11 @@ func (a *Activities) enter(ctx context.Context, i *hiring.Integration, size int6
 	if full != "" {
 		tell(errNotAsked)
 		return nil, full
+	}
+	if a.unstored.closed() { // while this one waited
+		leave()
+		tell(errNotAsked)
+		return nil, storeUnavailable
 	}
 	return func(found error) {
 		leave()

@@ -52,6 +52,16 @@ type bench struct {
 
 func newBench(t *testing.T) *bench {
 	t.Helper()
+	file := filepath.Join(t.TempDir(), "hiregate.db")
+	storetest.Fill(t, file)
+	b := newBenchOn(t, "sqlite://"+file)
+	b.file = file
+	return b
+}
+
+// newBenchOn is newBench with the database of an address.
+func newBenchOn(t *testing.T, address string) *bench {
+	t.Helper()
 	b := &bench{t: t, now: noon}
 	b.status.Store(http.StatusOK)
 	b.partner = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -64,9 +74,7 @@ func newBench(t *testing.T) *bench {
 		w.WriteHeader(int(b.status.Load()))
 	}))
 	t.Cleanup(b.partner.Close)
-	b.file = filepath.Join(t.TempDir(), "hiregate.db")
-	storetest.Fill(t, b.file)
-	db, err := store.Open(t.Context(), "sqlite://"+b.file, store.Options{})
+	db, err := store.Open(t.Context(), address, store.Options{})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	files, err := documents.OpenFiles(t.TempDir())

@@ -101,8 +101,8 @@ func (g *gates) enter(ctx context.Context, i *hiring.Integration, patience time.
 	}, ""
 }
 
-// closedGates are the words for what is closed to all deliveries of an integration, or of its tenant.
-var closedGates = []string{"at_capacity", "breaker_open", "no_place", "no_memory"}
+// closedGates are the words for what is closed to all deliveries of an integration, of its tenant, or of all.
+var closedGates = []string{"at_capacity", "breaker_open", "no_place", "no_memory", storeUnavailable}
 
 // queue waits until a delivery of a group is among the next to an integration, over all groups: the deliveries that many
 // groups have for one integration are then read from the store shortly before they are sent.

@@ -22,6 +22,7 @@ type Wire struct {
 	silent   bool
 	held     int  // reads whose bytes a silent wire keeps back
 	lose     bool // the next answer to a COMMIT
+	severed  bool
 	ends     []net.Conn
 }
 
@@ -59,6 +60,12 @@ func (w *Wire) accept(carrying *sync.WaitGroup) {
 			continue
 		}
 		w.mu.Lock()
+		if w.severed {
+			w.mu.Unlock()
+			near.Close()
+			far.Close()
+			continue
+		}
 		w.ends = append(w.ends, near, far)
 		w.mu.Unlock()
 		carrying.Go(func() { w.carry(near, far, nil) })
@@ -117,6 +124,16 @@ func (w *Wire) Lost() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return !w.lose
+}
+
+// Sever breaks all connections, and lets no new one stay until it is called with false.
+func (w *Wire) Sever(severed bool) {
+	w.mu.Lock()
+	w.severed = severed
+	w.mu.Unlock()
+	if severed {
+		w.Cut()
+	}
 }
 
 // Cut breaks all connections. New ones are made.

@@ -1,0 +1,16 @@
+//go:build unix
+
+package export_test
+
+import (
+	"testing"
+
+	"github.com/hiregate/hiregate/internal/fulldisk"
+)
+
+// The store can be read, and not written.
+func TestNothingIsSentTwiceWhileTheDiskIsFull(t *testing.T) {
+	fulldisk.Run(t, func(t *testing.T, room func(bytes uint64)) {
+		outage(t, newBench(t), func() { room(0) }, func() { room(fulldisk.Whole) })
+	})
+}
