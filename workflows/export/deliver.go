@@ -99,9 +99,9 @@ func (a *Activities) step(ctx context.Context, e *hiring.Export, d *hiring.Deliv
 		return a.fail(ctx, e, d, hiring.ClassOurFault, store.ErasedReason)
 	}
 	// Temporal waits before it runs an activity again, unless it never heard of the last attempt, because the worker
-	// died or could not reach it. Whoever hurries a delivery resets its activity, and that run is the first. An attempt
-	// that is still to come by this node's clock was made on another node, and the clocks differ: that Temporal waited
-	// is all that is known.
+	// died or could not reach it. Whoever hurries a delivery changes it in the store; whoever resets its activity in
+	// Temporal makes that run the first. An attempt that is still to come by this node's clock was made on another
+	// node, and the clocks differ: that Temporal waited is all that is known.
 	if now := a.Now(); repeated && d.AskedAt.IsZero() && d.Outcome == hiring.Retrying && d.NextAt.After(now) &&
 		!now.Before(d.UpdatedAt) {
 		return pause{class: string(d.Fault), until: d.NextAt}, nil

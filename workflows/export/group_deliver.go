@@ -9,8 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"go.temporal.io/sdk/activity"
-
 	"github.com/hiregate/hiregate/internal/failpoint"
 	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/store"
@@ -31,9 +29,7 @@ const (
 // parked.
 func (a *Activities) DeliverGroup(ctx context.Context, part GroupPart) (GroupResult, error) {
 	defer workflows.Beat(ctx)()
-	info := activity.GetInfo(ctx)
-	g := groupDelivery{a: a, ids: part.Exports, began: a.Now(), hurried: info.Attempt == 1,
-		members: map[Part]groupMember{}}
+	g := groupDelivery{a: a, ids: part.Exports, began: a.Now(), members: map[Part]groupMember{}}
 	wake, forget := a.settled.listen(part.Exports)
 	defer forget()
 	steps := agenda[Part]{now: a.Now, read: g.read, lane: g.lane, step: g.step,
@@ -58,10 +54,9 @@ var errNotHere = fmt.Errorf("members of a group: %w", store.ErrNotFound)
 
 // groupDelivery is one run of DeliverGroup.
 type groupDelivery struct {
-	a       *Activities
-	ids     []int64
-	began   time.Time // when this run did
-	hurried bool      // the first run, or one that somebody asked for: it looks at once at what is held
+	a     *Activities
+	ids   []int64
+	began time.Time // when this run did
 
 	mu      sync.Mutex
 	members map[Part]groupMember // those that were open, as they were read last
@@ -83,6 +78,10 @@ func (g *groupDelivery) read(ctx context.Context) (map[Part]time.Time, error) {
 	if len(members) < len(g.ids) {
 		return nil, errNotHere
 	}
+	statuses, err := g.statuses(ctx, members)
+	if err != nil {
+		return nil, err
+	}
 	due := map[Part]time.Time{}
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -94,17 +93,40 @@ func (g *groupDelivery) read(ctx context.Context) (map[Part]time.Time, error) {
 				g.result.Deliveries = append(g.result.Deliveries, GroupDelivery{d.ExportID, d.Integration, d.Class()})
 			default:
 				part := Part{Export: d.ExportID, Integration: d.Integration, Till: firstEnd(m.Export)}
-				g.members[part], due[part] = groupMember{m.Export, d}, g.due(m.Export, d)
+				g.members[part], due[part] = groupMember{m.Export, d}, g.due(m.Export, d, statuses)
 				g.open = append(g.open, d)
 			}
 		}
 	}
-	g.hurried = false
 	return due, nil
 }
 
+// statuses reads how the integrations stand, if a delivery of a member is held.
+func (g *groupDelivery) statuses(ctx context.Context, members []store.Member) (store.IntegrationStatuses, error) {
+	for _, m := range members {
+		if slices.ContainsFunc(m.Deliveries, func(d *hiring.Delivery) bool { return d.Outcome == hiring.Held }) {
+			return g.a.Store.ListIntegrationStatuses(ctx)
+		}
+	}
+	return store.IntegrationStatuses{}, nil
+}
+
+// released reports whether what held a delivery is over.
+func (g *groupDelivery) released(e *hiring.Export, d *hiring.Delivery, statuses store.IntegrationStatuses) bool {
+	c := g.a.InForce.Current()
+	if c == nil || e.Quarantined {
+		return false
+	}
+	i, ok := c.Integration(d.Tenant, d.Integration)
+	if !ok {
+		return false
+	}
+	status := statuses.Of(i)
+	return status.Deliverable(i)
+}
+
 // due is when a delivery has its next step by what the store says; the zero time: now.
-func (g *groupDelivery) due(e *hiring.Export, d *hiring.Delivery) time.Time {
+func (g *groupDelivery) due(e *hiring.Export, d *hiring.Delivery, statuses store.IntegrationStatuses) time.Time {
 	first := g.began.Add(documentsLook)
 	switch {
 	case !d.AskedAt.IsZero(): // another time than it was due before, so that the agenda sees it
@@ -113,7 +135,7 @@ func (g *groupDelivery) due(e *hiring.Export, d *hiring.Delivery) time.Time {
 		return first
 	case d.Outcome == hiring.Retrying:
 		return d.NextAt
-	case d.Outcome == hiring.Held && !g.hurried:
+	case d.Outcome == hiring.Held && !g.released(e, d, statuses):
 		if first := d.HeldSince.Add(holdFirst); g.a.Now().Before(first) {
 			return first
 		}

@@ -233,6 +233,50 @@ func TestGroupMembersGoTheirWays(t *testing.T) {
 	require.Zero(t, b.asked.Load())
 }
 
+// A group that goes on, because a partner takes long, learns within seconds that the gate of another one opened.
+func TestRunningGroupReleasesWhatIsHeld(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	moving, stop := context.WithCancel(t.Context())
+	defer stop()
+	go func() { // the clock goes on
+		for wait.For(moving, 10*time.Millisecond) {
+			b.advance(10 * time.Millisecond)
+		}
+	}()
+	partner := newSlow(t)
+	b.declare("acme", "crm", partner.URL, 0)
+	all, ids := b.acceptMany(8)
+	for _, e := range all {
+		e.Integrations = []string{"crm", "hris"}
+	}
+	require.NoError(t, b.Store.Write(t.Context(), func(tx *store.Tx) error {
+		if _, err := tx.Group(all, b.Clock()); err != nil {
+			return err
+		}
+		return tx.MarkGroupDispatched(ids[0], b.Clock())
+	}))
+	b.set(hiring.NotConfigured)
+	ended := make(chan string, 1)
+	go func() {
+		_, _, why := b.deliverGroup(ids)
+		ended <- why
+	}()
+	require.Eventually(t, func() bool {
+		held, err := b.Store.CountHeld(t.Context())
+		require.NoError(t, err)
+		return held[hiring.Place{Tenant: "acme", Integration: "hris"}] == 8
+	}, time.Minute, time.Millisecond)
+	b.advance(20 * time.Second)
+	later := b.Clock().Add(5 * time.Second) // nothing is left but the look in an hour
+	require.Eventually(t, func() bool { return b.Clock().After(later) }, time.Minute, time.Millisecond)
+	b.set(hiring.Configured)
+	require.Eventually(t, func() bool { return b.asked.Load() == 8 }, time.Minute, time.Millisecond,
+		"they wait until the group runs again")
+	close(partner.release)
+	require.Empty(t, <-ended)
+}
+
 // A member that begins to be held shortly before its end is parked before Temporal gives the activity up.
 func TestGroupParksBeforeItsEnd(t *testing.T) {
 	t.Parallel()

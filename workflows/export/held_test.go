@@ -34,9 +34,9 @@ func (b *lossBench) held(key string) *hiring.Export {
 
 func (b *lossBench) tend() []string {
 	b.t.Helper()
-	b.temporal.reset = nil
+	b.temporal.hurried = nil
 	require.NoError(b.t, b.watcher.TendHeld(b.t.Context()))
-	return b.temporal.reset
+	return b.temporal.hurried
 }
 
 // Thousands may be held at once: each looks a second time, for a gate that was just opening, and then when it is parked.

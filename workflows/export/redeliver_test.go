@@ -24,15 +24,17 @@ import (
 )
 
 // engine is a Temporal that knows which activities of a running workflow are pending, and how others ended; it keeps which
-// activities were reset.
+// activities were hurried.
 type engine struct {
 	workflowservice.WorkflowServiceClient
 	running map[string][]*workflow.PendingActivityInfo
 	ended   map[string]enums.WorkflowExecutionStatus
-	reset   []string
+	hurried []string
 	results map[string]export.Result // of those that were completed
 	unread  error                    // why the others can't be read
 	asked   func()                   // with each question for a workflow; may be nil
+	run     func(workflowID string)  // with each activity that is hurried, one after the other; may be nil
+	mu      sync.Mutex
 
 	unbounded int // questions that would be waited for without end
 }
@@ -89,10 +91,15 @@ func (s *engine) DescribeWorkflowExecution(ctx context.Context, in *workflowserv
 	}, nil
 }
 
-func (s *engine) ResetActivity(ctx context.Context, in *workflowservice.ResetActivityRequest, _ ...grpc.CallOption) (*workflowservice.ResetActivityResponse, error) {
+func (s *engine) UpdateActivityOptions(ctx context.Context, in *workflowservice.UpdateActivityOptionsRequest, _ ...grpc.CallOption) (*workflowservice.UpdateActivityOptionsResponse, error) {
 	s.bounded(ctx)
-	s.reset = append(s.reset, in.GetExecution().GetWorkflowId()+" "+in.GetId())
-	return &workflowservice.ResetActivityResponse{}, nil
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.hurried = append(s.hurried, in.GetExecution().GetWorkflowId()+" "+in.GetId())
+	if s.run != nil {
+		s.run(in.GetExecution().GetWorkflowId())
+	}
+	return &workflowservice.UpdateActivityOptionsResponse{}, nil
 }
 
 // What is under way is not begun a second time before its first attempt has ended, nor after a redelivery to another integration.
@@ -125,7 +132,7 @@ func TestRedeliveryOfWhatWasNotTriedYet(t *testing.T) {
 	res, err := redeliver("hris")
 	require.NoError(t, err)
 	require.Equal(t, export.Redelivery{Hurried: []string{"hris"}}, res)
-	require.Empty(t, temporal.reset, "the attempt that is being made was cut short")
+	require.Empty(t, temporal.hurried, "the attempt that is being made was cut short")
 	refused("crm")
 
 	res, err = redeliver("late")
@@ -136,7 +143,7 @@ func TestRedeliveryOfWhatWasNotTriedYet(t *testing.T) {
 	res, err = redeliver("hris")
 	require.NoError(t, err)
 	require.Equal(t, export.Redelivery{Round: 1, Hurried: []string{"hris"}}, res)
-	require.Equal(t, []string{"export/acme/u-1 deliver/hris"}, temporal.reset)
+	require.Equal(t, []string{"export/acme/u-1 deliver/hris"}, temporal.hurried)
 	refused("crm")
 	delivered, _, _ := b.deliver(e)
 	require.Equal(t, export.DeliverResult{Integration: "hris", Class: hiring.ClassDelivered, Attempts: 1}, delivered)

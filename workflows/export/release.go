@@ -17,6 +17,7 @@ import (
 // are hurried, those whose workflow ended, or is gone, begin the next round.
 func (r *Redeliverer) Release(ctx context.Context, i *hiring.Integration) error {
 	const page = 200
+	hurried := map[string]error{} // of activities: those of a group share one
 	for after := int64(0); ; {
 		held, err := r.Store.ListHeldDeliveries(ctx, i.Tenant, i.Name, after, page)
 		if err != nil {
@@ -24,7 +25,7 @@ func (r *Redeliverer) Release(ctx context.Context, i *hiring.Integration) error 
 		}
 		for _, d := range held {
 			after = d.ExportID
-			if err := r.release(ctx, d); err != nil {
+			if err := r.release(ctx, d, hurried); err != nil {
 				return err
 			}
 		}
@@ -34,7 +35,7 @@ func (r *Redeliverer) Release(ctx context.Context, i *hiring.Integration) error 
 	}
 }
 
-func (r *Redeliverer) release(ctx context.Context, d *hiring.Delivery) error {
+func (r *Redeliverer) release(ctx context.Context, d *hiring.Delivery, hurried map[string]error) error {
 	e, err := r.Store.Export(ctx, d.ExportID)
 	if err != nil {
 		return err
@@ -51,7 +52,12 @@ func (r *Redeliverer) release(ctx context.Context, d *hiring.Delivery) error {
 		return err
 	}
 	if !d.Parked {
-		err := r.hurry(ctx, e, d)
+		key := e.RoundWorkflowID(d.Round) + " " + activityOf(e, d)
+		err, done := hurried[key]
+		if !done {
+			err = r.hurry(ctx, e, d)
+			hurried[key] = err
+		}
 		if workflows.Unanswered(err) {
 			return err // it would not answer for the others either
 		}
@@ -73,11 +79,16 @@ func (r *Redeliverer) release(ctx context.Context, d *hiring.Delivery) error {
 // workflow for it any more: Temporal lost it, or was given a new database, or the gateway was down when the delivery's
 // time ended. It is workflows.ErrNoActivity when the workflow has no activity for the delivery.
 func (r *Redeliverer) hurry(ctx context.Context, e *hiring.Export, d *hiring.Delivery) error {
-	activity := DeliverName + "/" + d.Integration
-	if e.InGroup(d.Round) { // its activity is that of all members, and attempts what is due by the store
-		activity = DeliverName
+	return workflows.RunNow(ctx, r.Client, r.Namespace, e.RoundWorkflowID(d.Round), activityOf(e, d))
+}
+
+// activityOf returns the id of the activity that makes a delivery. That of a group is one for all its members, and
+// attempts what is due by the store.
+func activityOf(e *hiring.Export, d *hiring.Delivery) string {
+	if e.InGroup(d.Round) {
+		return DeliverName
 	}
-	return workflows.RunNow(ctx, r.Client, r.Namespace, e.RoundWorkflowID(d.Round), activity)
+	return DeliverName + "/" + d.Integration
 }
 
 // TendHeld releases the deliveries that are held for integrations that are configured by now, and ends those for

@@ -35,7 +35,7 @@ type engine struct {
 	inputs  []any
 	info    *workflow.WorkflowExecutionInfo // nil: there is no such workflow
 	pending []*workflow.PendingActivityInfo
-	reset   []string
+	hurried []string
 }
 
 type engineClient struct {
@@ -57,9 +57,9 @@ func (s *engine) DescribeWorkflowExecution(context.Context, *workflowservice.Des
 	return &workflowservice.DescribeWorkflowExecutionResponse{WorkflowExecutionInfo: s.info, PendingActivities: s.pending}, nil
 }
 
-func (s *engine) ResetActivity(_ context.Context, in *workflowservice.ResetActivityRequest, _ ...grpc.CallOption) (*workflowservice.ResetActivityResponse, error) {
-	s.reset = append(s.reset, in.GetExecution().GetWorkflowId()+" "+in.GetId())
-	return &workflowservice.ResetActivityResponse{}, nil
+func (s *engine) UpdateActivityOptions(_ context.Context, in *workflowservice.UpdateActivityOptionsRequest, _ ...grpc.CallOption) (*workflowservice.UpdateActivityOptionsResponse, error) {
+	s.hurried = append(s.hurried, in.GetExecution().GetWorkflowId()+" "+in.GetId())
+	return &workflowservice.UpdateActivityOptionsResponse{}, nil
 }
 
 // A verification that goes on with the same setting is left alone; one that has ended may be followed by another.
@@ -105,8 +105,8 @@ func TestHurriedVerification(t *testing.T) {
 	waiting := []*workflow.PendingActivityInfo{{ActivityId: verification.VerifyName, State: enums.PENDING_ACTIVITY_STATE_SCHEDULED, NextAttemptScheduleTime: timestamppb.New(time.Now())}}
 	id := "verification/acme/hris/" + hex.EncodeToString(hris.Setting())[:16]
 	for name, c := range map[string]struct {
-		engine engine
-		reset  []string
+		engine  engine
+		hurried []string
 	}{
 		"waits":       {engine{info: running, pending: waiting}, []string{id + " verify"}},
 		"ends":        {engine{info: running}, nil},
@@ -114,7 +114,7 @@ func TestHurriedVerification(t *testing.T) {
 		"never began": {engine{}, nil},
 	} {
 		require.NoError(t, verification.Hurry(t.Context(), engineClient{service: &c.engine}, "default", hris), name)
-		require.Equal(t, c.reset, c.engine.reset, name)
+		require.Equal(t, c.hurried, c.engine.hurried, name)
 	}
 }
 
