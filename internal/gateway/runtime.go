@@ -211,6 +211,7 @@ func (r *Runtime) Start(ctx context.Context) error {
 	})
 	r.running.Go(func() { r.tellArrivals(background) })
 	r.running.Go(func() { r.Redeliverer.Watch(background) })
+	r.running.Go(func() { r.Redeliverer.WatchCatchUps(background) })
 	r.running.Go(func() { r.Redeliverer.WatchStrays(background) })
 	r.running.Go(func() { r.scans.Run(background) })
 	r.running.Go(func() { r.sweep(background) })

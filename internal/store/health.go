@@ -203,5 +203,6 @@ func (tx *Tx) DeleteHours(before time.Time) (int64, error) {
 func (tx *Tx) deleteHealth(i *hiring.Integration) error {
 	return cmp.Or(
 		tx.exec(`DELETE FROM integration_health WHERE tenant = $1 AND integration = $2`, i.Tenant, i.Name),
-		tx.exec(`DELETE FROM integration_hours WHERE tenant = $1 AND integration = $2`, i.Tenant, i.Name))
+		tx.exec(`DELETE FROM integration_hours WHERE tenant = $1 AND integration = $2`, i.Tenant, i.Name),
+		tx.exec(`DELETE FROM catch_ups WHERE tenant = $1 AND integration = $2`, i.Tenant, i.Name))
 }

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"regexp"
@@ -132,6 +133,18 @@ func lists(ctx context.Context, db *DB) []error {
 	note(db.countBegun(ctx, new(hiring.Redelivery)))
 	_, err = db.ListRunningRedeliveries(ctx)
 	note(err)
+	_, err = db.CatchUp(ctx, hiring.Place{Tenant: "t", Integration: "i"})
+	if !errors.Is(err, ErrNotFound) {
+		note(err)
+	}
+	_, err = db.CountWaiting(ctx, hiring.Place{Tenant: "t", Integration: "i"}, at)
+	note(err)
+	_, err = db.ListUnclaimedCatchUps(ctx, at)
+	note(err)
+	note(db.Write(ctx, func(tx *Tx) error {
+		_, err := tx.MakeDue(&hiring.CatchUp{Place: hiring.Place{Tenant: "t", Integration: "i"}, BeganAt: at}, 10, at)
+		return err
+	}))
 	_, err = db.CountHeld(ctx)
 	note(err)
 	_, err = db.CountQuarantined(ctx)

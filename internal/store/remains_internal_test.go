@@ -35,7 +35,7 @@ func TestRemainsLooksAtAllThatBelongsToATenant(t *testing.T) {
 		// they are deleted with the tenant
 		"secret_uses", "refused_signatures", "notification_counts", "notification_conditions",
 		// they are deleted with the integration
-		"integration_health", "integration_hours",
+		"integration_health", "integration_hours", "catch_ups",
 		// it is on its way, and ends within a day
 		"notifications",
 	), tables)

@@ -1,0 +1,310 @@
+package export
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"time"
+
+	"go.uber.org/zap"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/internal/wait"
+	"github.com/hiregate/hiregate/workflows"
+)
+
+const (
+	catchUpEvery   = time.Second
+	recoveredEvery = 5 * time.Second
+	// recoveredGap is the least time between two catch-ups of an integration that nobody asked for: one that takes some
+	// exports and fails with others recovers all the time.
+	recoveredGap = 5 * time.Minute
+	// catchUpClaim is after which time another node goes on with a catch-up whose node died.
+	catchUpClaim   = 30 * time.Second
+	catchUpsAtOnce = 16
+	// pageLook is how often a page is looked at that was made due.
+	pageLook = 250 * time.Millisecond
+	// pageStalls is for how long nothing of a page is attempted before the catch-up goes on without it.
+	pageStalls = time.Minute
+	// firstWake is when what still waits of a page is woken again, and then after twice the time: it may have begun to
+	// wait just when it was made due.
+	firstWake   = 2 * time.Second
+	wakesAtOnce = 8
+)
+
+// Retry begins a catch-up of an integration that somebody asked for. note runs in the same transaction, and may run more
+// than once. The error is a *RefusedError when the integration takes no exports now.
+func (r *Redeliverer) Retry(ctx context.Context, i *hiring.Integration, note func(*store.Tx) error) error {
+	status, err := r.Store.IntegrationStatus(ctx, i)
+	switch {
+	case err != nil:
+		return err
+	case !status.Deliverable(i):
+		return &RefusedError{closedReason(i, status)}
+	}
+	now := r.Now()
+	return r.Store.Write(ctx, func(tx *store.Tx) error {
+		c := &hiring.CatchUp{Place: hiring.Place{Tenant: i.Tenant, Integration: i.Name}, BeganAt: now, Asked: true}
+		if _, err := tx.BeginCatchUp(c, time.Time{}, now); err != nil {
+			return err
+		}
+		return note(tx)
+	})
+}
+
+// WatchCatchUps works on catch-ups: those that somebody asked for, those of a node that died, and those of integrations
+// that take exports again after they failed.
+func (r *Redeliverer) WatchCatchUps(ctx context.Context) {
+	var looked time.Time
+	var running errgroup.Group
+	running.SetLimit(catchUpsAtOnce)
+	defer running.Wait()
+	for wait.For(ctx, catchUpEvery) {
+		if r.Dispatcher.InForce.Current() == nil || r.Dispatcher.away.Load() {
+			continue
+		}
+		if time.Since(looked) >= recoveredEvery {
+			looked = time.Now()
+			if err := r.BeginRecovered(ctx); err != nil && ctx.Err() == nil {
+				r.Log.Warn("the integrations that take exports again could not be listed; they are in a moment",
+					zap.Error(err))
+			}
+		}
+		if err := r.CatchUp(ctx, &running); err != nil && ctx.Err() == nil {
+			r.Log.Warn("what waits for its next attempt could not be made due; it is in a moment", zap.Error(err))
+		}
+	}
+}
+
+// BeginRecovered begins a catch-up of each integration that takes exports again after it failed, unless one began shortly
+// before.
+func (r *Redeliverer) BeginRecovered(ctx context.Context) error {
+	now := r.Now()
+	before := now.Add(-recoveredGap)
+	places, err := r.Store.ListRecovered(ctx, before)
+	if err != nil || len(places) == 0 {
+		return err
+	}
+	return r.Store.Write(ctx, func(tx *store.Tx) error {
+		for _, at := range places { // in order, as on other nodes
+			if _, err := tx.BeginCatchUp(&hiring.CatchUp{Place: at, BeganAt: now}, before, now); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// CatchUp claims the catch-ups that no node works on, and has running work on them, as many as it takes.
+func (r *Redeliverer) CatchUp(ctx context.Context, running *errgroup.Group) error {
+	all, err := r.Store.ListUnclaimedCatchUps(ctx, r.Now())
+	if err != nil {
+		return err
+	}
+	for _, c := range all {
+		begun := running.TryGo(func() error {
+			switch err := r.catchUp(ctx, c); {
+			case errors.Is(err, ErrStopped), ctx.Err() != nil:
+			case err != nil:
+				r.Log.Warn("a catch-up was interrupted; it goes on in a moment", zap.String("tenant", c.Tenant),
+					zap.String("integration", c.Integration), zap.Error(err))
+			}
+			return nil
+		})
+		if !begun {
+			return nil
+		}
+	}
+	return nil
+}
+
+// catchUp works on a catch-up to its end. The error is ErrStopped when another node does, or another one began.
+func (r *Redeliverer) catchUp(ctx context.Context, c *hiring.CatchUp) error {
+	now := r.Now()
+	err := r.advance(ctx, func(tx *store.Tx) (bool, error) { return tx.ClaimCatchUp(c, now, now.Add(catchUpClaim)) })
+	if err != nil {
+		return err
+	}
+	for c.EndedAt.IsZero() {
+		if err := r.nextPage(ctx, c); err != nil {
+			return err
+		}
+	}
+	if c.Received+c.Failed > 0 || c.Asked {
+		r.Log.Info("what waited for an integration was attempted", zap.String("tenant", c.Tenant),
+			zap.String("integration", c.Integration), zap.Bool("asked", c.Asked), zap.Int64("received", c.Received),
+			zap.Int64("failed", c.Failed), zap.String("ended_early", c.Reason))
+	}
+	return nil
+}
+
+// advance writes how far a catch-up is. The error is ErrStopped when write reports that it is not running any more.
+func (r *Redeliverer) advance(ctx context.Context, write func(*store.Tx) (bool, error)) error {
+	return r.Store.Write(ctx, func(tx *store.Tx) error {
+		if running, err := write(tx); err != nil || !running {
+			return cmp.Or(err, ErrStopped)
+		}
+		return nil
+	})
+}
+
+// nextPage makes the next deliveries of a catch-up due, and waits until they were attempted: an integration gets no more
+// at a time than it takes. It ends the catch-up where there is nothing left, or the integration takes nothing.
+func (r *Redeliverer) nextPage(ctx context.Context, c *hiring.CatchUp) error {
+	i, reason, err := r.takes(ctx, c)
+	if err != nil {
+		return err
+	}
+	var page []*hiring.Delivery
+	err = r.advance(ctx, func(tx *store.Tx) (running bool, err error) {
+		now := r.Now()
+		page, c.Reason, c.EndedAt = nil, reason, time.Time{}
+		if reason == "" {
+			if page, err = tx.MakeDue(c, hiring.CatchUpPage(i), now); err != nil {
+				return false, err
+			}
+		}
+		if len(page) == 0 {
+			c.EndedAt = now
+		}
+		return tx.UpdateCatchUp(c, now.Add(catchUpClaim))
+	})
+	if err != nil || len(page) == 0 {
+		return err
+	}
+	done, err := r.awaitPage(ctx, c, page)
+	if err != nil {
+		return err
+	}
+	c.After = page[len(page)-1].ExportID
+	c.Received, c.Failed = c.Received+done.received, c.Failed+done.failed
+	if done.received == 0 {
+		health, err := r.Store.Health(ctx, c.Place)
+		if err != nil {
+			return err
+		}
+		if health.Failing() {
+			c.Reason, c.EndedAt = "it fails again: "+health.Reason, r.Now()
+		}
+	}
+	return r.keep(ctx, c)
+}
+
+// keep writes how far a catch-up came, and that it is still worked on.
+func (r *Redeliverer) keep(ctx context.Context, c *hiring.CatchUp) error {
+	return r.advance(ctx, func(tx *store.Tx) (bool, error) { return tx.UpdateCatchUp(c, r.Now().Add(catchUpClaim)) })
+}
+
+// takes returns the integration of a catch-up, and why it takes no exports; empty: it does.
+func (r *Redeliverer) takes(ctx context.Context, c *hiring.CatchUp) (*hiring.Integration, string, error) {
+	current := r.Dispatcher.InForce.Current()
+	if current == nil {
+		return nil, "", ErrStopped
+	}
+	i, ok := current.Integration(c.Tenant, c.Integration)
+	if !ok {
+		return nil, unknownReason(c.Integration), nil
+	}
+	status, err := r.Store.IntegrationStatus(ctx, i)
+	if err != nil || status.Deliverable(i) {
+		return i, "", err
+	}
+	return i, closedReason(i, status), nil
+}
+
+// caughtUp is what became of deliveries that were made due.
+type caughtUp struct {
+	waiting          []*hiring.Delivery // not attempted yet
+	received, failed int64
+}
+
+func (r *Redeliverer) caughtUp(ctx context.Context, c *hiring.CatchUp, page []*hiring.Delivery) (p caughtUp, err error) {
+	now, err := r.Store.DeliveriesByID(ctx, page)
+	for _, d := range now {
+		switch {
+		case d.Outcome == hiring.Delivered:
+			p.received++
+		case d.Outcome == hiring.Retrying && !d.UpdatedAt.After(c.BeganAt):
+			p.waiting = append(p.waiting, d)
+		case d.Outcome != hiring.Held:
+			p.failed++
+		}
+	}
+	return p, err
+}
+
+// awaitPage waits until deliveries that were made due were attempted, and wakes those that wait in Temporal. It gives up
+// those of which nothing is attempted for a while.
+func (r *Redeliverer) awaitPage(ctx context.Context, c *hiring.CatchUp, page []*hiring.Delivery) (caughtUp, error) {
+	p, now := caughtUp{waiting: page}, time.Now()
+	moved, claimed, woken, pause := now, now, now, firstWake
+	for {
+		if !now.Before(woken) {
+			if err := r.wake(ctx, p.waiting); err != nil {
+				return p, err
+			}
+			woken, pause = now.Add(pause), 2*pause
+		}
+		if !wait.For(ctx, pageLook) {
+			return p, ctx.Err()
+		}
+		before := len(p.waiting)
+		var err error
+		if p, err = r.caughtUp(ctx, c, page); err != nil || len(p.waiting) == 0 {
+			return p, err
+		}
+		if now = time.Now(); len(p.waiting) < before {
+			moved = now
+		}
+		if now.Sub(moved) > pageStalls {
+			return p, nil
+		}
+		if now.Sub(claimed) > catchUpClaim/3 {
+			if err := r.keep(ctx, c); err != nil {
+				return p, err
+			}
+			claimed = now
+		}
+	}
+}
+
+// wake has Temporal run the activities of deliveries now. Those of a group share one. A delivery without a workflow is
+// left to FindLost. The error says that Temporal does not answer.
+func (r *Redeliverer) wake(ctx context.Context, waiting []*hiring.Delivery) error {
+	ids := make([]int64, len(waiting))
+	for n, d := range waiting {
+		ids[n] = d.ExportID
+	}
+	exports, err := r.Store.ExportsByID(ctx, ids)
+	if err != nil {
+		return err
+	}
+	of := map[int64]*hiring.Export{}
+	for _, e := range exports {
+		of[e.ID] = e
+	}
+	woken := map[string]bool{}
+	var wakes errgroup.Group
+	wakes.SetLimit(wakesAtOnce)
+	for _, d := range waiting {
+		e := of[d.ExportID]
+		key := e.RoundWorkflowID(d.Round) + " " + activityOf(e, d)
+		if woken[key] {
+			continue
+		}
+		woken[key] = true
+		wakes.Go(func() error {
+			err := r.hurry(ctx, e, d)
+			if workflows.Unanswered(err) || ctx.Err() != nil {
+				return err
+			}
+			if err != nil {
+				r.Log.Debug("a delivery that is due could not be hurried", zap.Int64("export", e.ID), zap.Error(err))
+			}
+			return nil
+		})
+	}
+	return wakes.Wait()
+}

@@ -1,0 +1,231 @@
+package export_test
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/workflow/v1"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/store"
+)
+
+// backlog is a lossBench whose partner fails, and whose exports wait for their next attempt.
+type backlog struct {
+	*lossBench
+	all []*hiring.Export
+	got []string // the keys of what came to the partner since it answers 200
+}
+
+// newBacklog has so many exports wait, each for hours. A partner that answers 404 opens no breaker.
+func newBacklog(t *testing.T, n int, status func(at int) int) *backlog {
+	t.Helper()
+	b := &backlog{lossBench: newLossBench(t)}
+	b.integration().Retry = []time.Duration{3 * time.Hour}
+	b.temporal.run = func(id string) {
+		b.advance(time.Second)
+		at := slices.IndexFunc(b.all, func(e *hiring.Export) bool { return e.WorkflowID == id })
+		b.deliver(b.all[at])
+	}
+	for at := range n {
+		e := b.dispatched(fmt.Sprintf("u-%03d", at), "hris")
+		b.status.Store(int64(status(at)))
+		_, _, class := b.deliver(e)
+		require.NotEmpty(t, class)
+		b.temporal.running[e.WorkflowID] = waiting()
+		b.all = append(b.all, e)
+		b.advance(time.Second)
+	}
+	b.answer = func(r *http.Request) int {
+		status := int(b.status.Load())
+		if status == http.StatusOK {
+			b.got = append(b.got, r.Header.Get("X-Service-UUID"))
+		}
+		return status
+	}
+	return b
+}
+
+func fails(status int) func(int) int { return func(int) int { return status } }
+
+// catchUp works on the catch-ups that are there to their end, and returns the one of hris.
+func (b *backlog) catchUp() *hiring.CatchUp {
+	b.t.Helper()
+	b.advance(time.Second)
+	var running errgroup.Group
+	require.NoError(b.t, b.watcher.BeginRecovered(b.t.Context()))
+	b.advance(time.Second)
+	require.NoError(b.t, b.watcher.CatchUp(b.t.Context(), &running))
+	require.NoError(b.t, running.Wait())
+	c, err := b.Store.CatchUp(b.t.Context(), hiring.Place{Tenant: "acme", Integration: "hris"})
+	if err != nil {
+		require.ErrorIs(b.t, err, store.ErrNotFound)
+		return nil
+	}
+	return c
+}
+
+func (b *backlog) retry() {
+	b.t.Helper()
+	require.NoError(b.t, b.watcher.Retry(b.t.Context(), b.integration(), func(*store.Tx) error { return nil }))
+}
+
+func (b *backlog) keys(from, to int) (keys []string) {
+	for _, e := range b.all[from:to] {
+		keys = append(keys, e.Key)
+	}
+	return keys
+}
+
+// The first success after failures pulls what waits for hours forward, the oldest first and a page at a time. What the
+// partner refused because of the data or wants later waits on, and so does what is held.
+func TestWhatWaitsFollowsTheFirstSuccess(t *testing.T) {
+	t.Parallel()
+	b := newBacklog(t, 70, func(at int) int {
+		switch at {
+		case 5:
+			return http.StatusUnprocessableEntity
+		case 9:
+			return http.StatusTooManyRequests
+		}
+		return http.StatusNotFound
+	})
+	require.Nil(t, b.catchUp(), "it fails")
+	b.set(hiring.Disabled)
+	b.deliver(b.all[7])
+	b.set(hiring.Configured)
+	refused, throttled := b.delivery(b.all[5]), b.delivery(b.all[9])
+	b.status.Store(http.StatusOK)
+	b.deliver(b.accept("u-new"))
+	b.got = nil
+	held := b.temporal.running[b.all[7].WorkflowID]
+	c := b.catchUp()
+	require.Equal(t, []any{int64(67), int64(0), "", false, true},
+		[]any{c.Received, c.Failed, c.Reason, c.Asked, !c.EndedAt.IsZero()})
+	require.Equal(t, []*hiring.Delivery{refused, throttled}, []*hiring.Delivery{b.delivery(b.all[5]), b.delivery(b.all[9])})
+	require.Equal(t, hiring.Held, b.delivery(b.all[7]).Outcome)
+	require.Equal(t, held, b.temporal.running[b.all[7].WorkflowID])
+	wanted := slices.DeleteFunc(b.keys(0, 70), func(key string) bool { return slices.Contains([]string{"u-005", "u-007", "u-009"}, key) })
+	for page := range slices.Chunk(b.got, 32) { // in_flight is 16
+		require.ElementsMatch(t, wanted[:len(page)], page)
+		wanted = wanted[len(page):]
+	}
+	require.Len(t, b.temporal.hurried, 67, "each is woken once")
+
+	b.temporal.hurried = nil
+	b.advance(time.Hour)
+	b.catchUp()
+	require.Empty(t, b.temporal.hurried, "nothing waits")
+}
+
+// Whoever asks for it has all attempted that waits, also what the partner refused because of the data, and past an open
+// breaker.
+func TestRetryAttemptsAllThatWaits(t *testing.T) {
+	t.Parallel()
+	b := newBacklog(t, 20, func(at int) int {
+		if at < 15 {
+			return http.StatusUnprocessableEntity
+		}
+		return http.StatusNotFound
+	})
+	b.status.Store(http.StatusInternalServerError)
+	for n := range 10 {
+		b.deliver(b.accept(fmt.Sprint("u-late-", n)))
+	}
+	require.True(t, b.Gate(b.integration()).BreakerOpen)
+	b.status.Store(http.StatusOK)
+	b.retry()
+	c := b.catchUp()
+	require.Equal(t, []any{int64(20), int64(0), "", true}, []any{c.Received, c.Failed, c.Reason, c.Asked})
+	require.False(t, b.Gate(b.integration()).BreakerOpen)
+	attempts, err := b.Store.ListAttempts(t.Context(), b.delivery(b.all[0]).ID)
+	require.NoError(t, err)
+	require.True(t, attempts[1].Manual)
+	left, err := b.Store.CountWaiting(t.Context(), c.Place, b.Clock())
+	require.NoError(t, err)
+	require.EqualValues(t, 10, left, "they have no workflow that could be woken")
+}
+
+// A partner that still fails gets a page, not all: the others keep their schedule, and so does what was attempted.
+func TestRetryEndsWhereThePartnerStillFails(t *testing.T) {
+	t.Parallel()
+	b := newBacklog(t, 40, fails(http.StatusNotFound))
+	last := b.delivery(b.all[39])
+	b.asked.Store(0)
+	b.retry()
+	c := b.catchUp()
+	require.Equal(t, []any{int64(0), int64(32), "it fails again: answered 404; only 2xx means received"},
+		[]any{c.Received, c.Failed, c.Reason})
+	require.EqualValues(t, 32, b.asked.Load())
+	require.Equal(t, last, b.delivery(b.all[39]))
+	first := b.delivery(b.all[0])
+	require.Equal(t, 2, first.Attempts)
+	require.Greater(t, first.NextAt.Sub(b.Clock()), 2*time.Hour)
+	require.Zero(t, first.AskedAt)
+
+	b.status.Store(http.StatusOK)
+	b.deliver(b.accept("u-new"))
+	require.Equal(t, c.BeganAt, b.catchUp().BeganAt, "one that takes some and fails with others recovers all the time")
+	b.advance(5 * time.Minute)
+	c = b.catchUp()
+	require.Equal(t, []any{int64(40), int64(0)}, []any{c.Received, c.Failed})
+}
+
+// An integration that takes nothing has nothing attempted.
+func TestRetryOfADisabledIntegrationIsRefused(t *testing.T) {
+	t.Parallel()
+	b := newBacklog(t, 1, fails(http.StatusNotFound))
+	b.set(hiring.Disabled)
+	err := b.watcher.Retry(t.Context(), b.integration(), func(*store.Tx) error { return nil })
+	require.ErrorContains(t, err, "hris is disabled")
+	b.set(hiring.Configured)
+	b.retry()
+	b.set(hiring.Disabled)
+	require.Contains(t, b.catchUp().Reason, "hris is disabled")
+	require.Equal(t, 1, b.delivery(b.all[0]).Attempts)
+}
+
+// What a node made due that died before it woke it is woken by another one.
+func TestAnotherNodeGoesOnWithACatchUp(t *testing.T) {
+	t.Parallel()
+	b := newBacklog(t, 3, fails(http.StatusNotFound))
+	b.status.Store(http.StatusOK)
+	temporal := b.watcher.Client
+	b.watcher.Client = engineClient{service: new(away)}
+	b.retry()
+	require.Zero(t, b.catchUp().EndedAt)
+	require.False(t, b.delivery(b.all[0]).NextAt.After(b.Clock()), "it is due")
+	b.watcher.Client = temporal
+	require.Zero(t, b.catchUp().EndedAt, "the node may live")
+	b.advance(time.Minute)
+	require.EqualValues(t, 3, b.catchUp().Received)
+}
+
+// A group is woken once for each page, and attempts what is due.
+func TestAGroupIsWokenOnceForAPage(t *testing.T) {
+	t.Parallel()
+	b := &backlog{lossBench: newLossBench(t)}
+	b.integration().Retry = []time.Duration{3 * time.Hour}
+	all, ids := b.grouped(50)
+	b.status.Store(http.StatusUnprocessableEntity)
+	b.deliverGroup(ids)
+	b.status.Store(http.StatusOK)
+	b.asked.Store(0)
+	id := hiring.GroupWorkflowID(ids[0])
+	b.temporal.running[id] = []*workflow.PendingActivityInfo{waiting()[0]}
+	b.temporal.running[id][0].ActivityId = "deliver"
+	b.temporal.run = func(string) { b.advance(time.Second); b.deliverGroup(ids) }
+	b.retry()
+	c := b.catchUp()
+	require.EqualValues(t, 50, c.Received)
+	require.EqualValues(t, 50, b.asked.Load())
+	require.Equal(t, hiring.Delivered, b.delivery(all[49]).Outcome)
+	require.Equal(t, strings.Split(strings.Repeat(" "+id+" deliver", 2), " ")[1:],
+		strings.Split(strings.Join(b.temporal.hurried, " "), " "))
+}
