@@ -91,6 +91,7 @@ var routes = []route{
 	{"POST /tenants/{tenant}/integrations/{name}/remove", administers, removeIntegration},
 	{"POST /tenants/{tenant}/integrations/{name}/enable", administers, actOnIntegration("enable")},
 	{"POST /tenants/{tenant}/integrations/{name}/disable", administers, actOnIntegration("disable")},
+	{"POST /tenants/{tenant}/integrations/{name}/retry", operates, actOnIntegration("retry")},
 	{"POST /tenants/{tenant}/integrations/{name}/test", administers, testIntegration},
 	{"GET /redeliveries", oversees, listRedeliveries},
 	{"POST /redeliveries", operates, startRedelivery},

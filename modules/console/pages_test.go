@@ -193,7 +193,7 @@ func TestRoles(t *testing.T) {
 	require.NotContains(t, b.see(recruiter, "/tenants", http.StatusOK), "acme")
 	for path, form := range map[string]url.Values{
 		export + "/redeliver": {}, export + "/release": {}, export + "/erase": {"sure": {"yes"}},
-		integration + "/disable": {}, integration + "/enable": {}, integration + "/test": {},
+		integration + "/disable": {}, integration + "/enable": {}, integration + "/test": {}, integration + "/retry": {},
 	} {
 		require.Equal(t, http.StatusNotFound, b.send(recruiter, http.MethodPost, path, form).Code, path)
 		require.Equal(t, http.StatusForbidden, b.send(viewer, http.MethodPost, path, form).Code, path)

@@ -78,9 +78,24 @@ func showTenant(v *visitor) error {
 // integrationPage is an integration, and what a test export came to, if one was just sent.
 type integrationPage struct {
 	health
+	Retry  catchUp
 	Charts []chart
 	Trial  *trial // nil: none was just sent
 }
+
+// catchUp is how many deliveries wait for their next attempt, and what became of those that were attempted at once.
+type catchUp struct {
+	State    string    `json:"state"`
+	Waiting  int64     `json:"waiting"`
+	Asked    bool      `json:"asked"`
+	Received int64     `json:"received"`
+	Failed   int64     `json:"failed"`
+	Reason   string    `json:"reason"`
+	BeganAt  time.Time `json:"beganAt"`
+}
+
+// Running reports whether they are still attempted.
+func (c *catchUp) Running() bool { return c.State == "running" }
 
 // trial is a test export and what came of it.
 type trial struct {
@@ -101,7 +116,11 @@ func showIntegration(v *visitor) error { return v.integration(http.StatusOK, nil
 
 func (v *visitor) integration(status int, sent *trial) error {
 	shown := integrationPage{Trial: sent}
-	path := at("tenants", v.PathValue("tenant"), "integrations", v.PathValue("name"), "health")
+	of, name := v.PathValue("tenant"), v.PathValue("name")
+	if err := v.get(at("tenants", of, "integrations", name, "retry"), nil, &shown.Retry); err != nil {
+		return err
+	}
+	path := at("tenants", of, "integrations", name, "health")
 	week := v.console.Gateway.Now().Add(-7 * 24 * time.Hour).UTC().Format(time.RFC3339)
 	if err := v.get(path, url.Values{"since": {week}}, &shown.health); err != nil {
 		return err
@@ -112,7 +131,7 @@ func (v *visitor) integration(status int, sent *trial) error {
 	return v.page(status, "integration", "Integration", &shown)
 }
 
-// actOnIntegration enables or disables an integration.
+// actOnIntegration enables or disables an integration, or has attempted what waits for it.
 func actOnIntegration(action string) handler {
 	return func(v *visitor) error {
 		var body any

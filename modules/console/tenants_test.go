@@ -106,3 +106,33 @@ func TestTrial(t *testing.T) {
 	require.Equal(t, http.StatusForbidden, b.send(viewer, http.MethodPost, test, nil).Code)
 	require.Equal(t, http.StatusNotFound, b.send(recruiter, http.MethodPost, test, nil).Code)
 }
+
+// Who operates a tenant has all attempted at once that waits for its next attempt, and sees how many still wait.
+func TestTryAllNow(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	const hris = "/tenants/acme/integrations/hris"
+	require.NotContains(t, b.see(operator, hris, http.StatusOK), hris+"/retry", "nothing waits")
+	for n := range 3 {
+		b.export("acme", uuid(n+1), hiring.Retrying)
+	}
+	b.Clock.Advance(5 * time.Minute)
+	require.Contains(t, b.see(operator, hris, http.StatusOK), "<button>Try all 3 now</button>")
+	require.NotContains(t, b.see(viewer, hris, http.StatusOK), "Try all 3 now")
+	w := b.send(operator, http.MethodPost, hris+"/retry", url.Values{})
+	require.Equal(t, http.StatusSeeOther, w.Code, w.Body)
+	page := b.see(operator, w.Header().Get("Location")[len("/console"):], http.StatusOK)
+	require.Contains(t, page, "What waits is being tried now.")
+	require.Contains(t, page, "They are being tried, the oldest first: 3 still wait, 0 were received, 0 failed again.")
+	require.NotContains(t, page, "Try all")
+
+	at := hiring.Place{Tenant: "acme", Integration: "hris"}
+	c, err := b.Runtime.Store().CatchUp(t.Context(), at)
+	require.NoError(t, err)
+	c.Received, c.Failed, c.Reason, c.EndedAt = 1, 2, "it fails again: answered 503", time.Now()
+	b.Write(t, func(tx *store.Tx) error { _, err := tx.UpdateCatchUp(c, time.Now()); return err })
+	page = b.see(operator, hris, http.StatusOK)
+	require.Contains(t, page, "1 were received, 2 failed again.")
+	require.Contains(t, page, "it fails again: answered 503")
+	require.Contains(t, page, "Try all 3 now")
+}

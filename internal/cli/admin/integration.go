@@ -20,7 +20,7 @@ import (
 func Integration() *cobra.Command {
 	return group(&cobra.Command{
 		Use:   "integration",
-		Short: "Lists, shows, sets, tests, disables, enables and removes integrations",
+		Short: "Lists, shows, sets, tests, retries, disables, enables and removes integrations",
 		Long: `Lists where the exports of a running gateway go, sets and removes integrations of tenants that are
 kept in its database, and disables and enables any: what comes for one that is disabled is held,
 and goes out after it is enabled.
@@ -31,9 +31,10 @@ These commands ask the gateway, at Caddy's admin endpoint or through its managem
   hiregate integration set initech/hris --url https://hr.example.com/inbound/initech --secret-file hris.secret
   hiregate integration disable acme/hris --reason "they move their servers until noon"
   hiregate integration test acme/hris
-  hiregate integration enable acme/hris`,
-	}, integrationList, integrationShow, integrationSet, integrationTest, integrationDisable, integrationEnable,
-		integrationRemove)
+  hiregate integration enable acme/hris
+  hiregate integration retry acme/hris`,
+	}, integrationList, integrationShow, integrationSet, integrationTest, integrationRetry, integrationDisable,
+		integrationEnable, integrationRemove)
 }
 
 // integrationRow is what the tables show of an integration.

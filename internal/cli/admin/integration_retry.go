@@ -1,0 +1,105 @@
+package admin
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hiregate/hiregate/internal/cli/terminal"
+	"github.com/hiregate/hiregate/internal/wait"
+)
+
+// catchUpRow is how far it is to attempt at once what waits for an integration.
+type catchUpRow struct {
+	State    string `json:"state"`
+	Waiting  int64  `json:"waiting"`
+	Received int64  `json:"received"`
+	Failed   int64  `json:"failed"`
+	Reason   string `json:"reason"`
+}
+
+func integrationRetry(a *Client) *cobra.Command {
+	var detach bool
+	cmd := &cobra.Command{
+		Use:   "retry TENANT/NAME",
+		Short: "Attempts all exports at once that wait for their next attempt at an integration",
+		Long: `Attempts all exports at once that wait for their next attempt at an integration: after its partner was
+repaired. The oldest are first, and no more are under way than the integration's in_flight says. It
+ends early where the integration still takes nothing. What is held or in quarantine waits on.
+
+After an outage that happens by itself with the first export that is received; not so with exports
+that the partner refused because of their data (422).
+
+It exits with 1 if exports failed again.`,
+		Args: terminal.Exactly(1, "integration retry takes one integration, such as: hiregate integration retry acme/hris"),
+		RunE: interruptible(func(ctx context.Context, cmd *cobra.Command, args []string) error {
+			tenant, name, err := integrationOf(args[0])
+			if err != nil {
+				return err
+			}
+			var c catchUpRow
+			path := tenantPath(tenant, "integrations", name, "retry")
+			if err := a.Call(ctx, http.MethodPost, path, nil, &c); err != nil {
+				return err
+			}
+			waited := c.Waiting
+			if !detach {
+				if err := a.countDown(ctx, cmd.ErrOrStderr(), path, &c); err != nil {
+					return err
+				}
+			}
+			if shown, err := a.ask(ctx, cmd, http.MethodGet, path, nil, &c); err != nil {
+				return err
+			} else if !shown {
+				fmt.Fprintf(cmd.OutOrStdout(), "%s/%s: %s\n", tenant, name, c.said(waited))
+			}
+			if c.Failed > 0 || c.Reason != "" {
+				return fmt.Errorf("exports failed again, or were not attempted: they keep their schedule; hiregate export "+
+					"list --tenant %s --integration %s --outcome retrying lists them", tenant, name)
+			}
+			return nil
+		}),
+	}
+	cmd.Flags().BoolVar(&detach, "detach", false, "don't wait until all were attempted")
+	return cmd
+}
+
+// said says in a line what became of the exports that waited.
+func (c *catchUpRow) said(waited int64) string {
+	switch {
+	case waited == 0:
+		return "no export waits for its next attempt"
+	case c.State == "running":
+		return fmt.Sprintf("%d exports are attempted now; %d still wait", waited, c.Waiting)
+	}
+	text := fmt.Sprintf("%d of %d exports were received, %d failed again", c.Received, waited, c.Failed)
+	if c.Reason != "" {
+		text += fmt.Sprintf(", %d were not attempted: %s", c.Waiting, terminal.Printable(c.Reason))
+	}
+	return text
+}
+
+// countDown waits until all that waited was attempted. A person at the terminal sees how many still wait. An interrupt
+// ends the wait, not the attempts.
+func (a *Client) countDown(ctx context.Context, w io.Writer, path string, c *catchUpRow) error {
+	person := terminal.IsTerminal(os.Stderr)
+	for c.State == "running" {
+		if person {
+			fmt.Fprintf(w, "\r\x1b[K%d still wait, %d received, %d failed again", c.Waiting, c.Received, c.Failed)
+		}
+		if !wait.For(ctx, followEvery) {
+			return fmt.Errorf("they are attempted all the same; %d still wait", c.Waiting)
+		}
+		if err := a.Call(ctx, http.MethodGet, path, nil, c); err != nil && ctx.Err() == nil {
+			return fmt.Errorf("they are attempted, but can't be counted: %w", err)
+		}
+	}
+	if person {
+		fmt.Fprint(w, "\r\x1b[K")
+	}
+	return nil
+}
