@@ -47,7 +47,7 @@ It exits with 1 if exports failed again.`,
 				return err
 			}
 			waited := c.Waiting
-			if !detach {
+			if !detach && waited > 0 {
 				if err := a.countDown(ctx, cmd.ErrOrStderr(), path, &c); err != nil {
 					return err
 				}
@@ -87,10 +87,14 @@ func (c *catchUpRow) said(waited int64) string {
 // ends the wait, not the attempts.
 func (a *Client) countDown(ctx context.Context, w io.Writer, path string, c *catchUpRow) error {
 	person := terminal.IsTerminal(os.Stderr)
-	for c.State == "running" {
+	waited := c.Waiting
+	count := func(end string) {
 		if person {
-			fmt.Fprintf(w, "\r\x1b[K%d still wait, %d received, %d failed again", c.Waiting, c.Received, c.Failed)
+			fmt.Fprintf(w, "\r\x1b[K%d of %d still wait%s", c.Waiting, waited, end)
 		}
+	}
+	for c.State == "running" {
+		count("")
 		if !wait.For(ctx, followEvery) {
 			return fmt.Errorf("they are attempted all the same; %d still wait", c.Waiting)
 		}
@@ -98,8 +102,6 @@ func (a *Client) countDown(ctx context.Context, w io.Writer, path string, c *cat
 			return fmt.Errorf("they are attempted, but can't be counted: %w", err)
 		}
 	}
-	if person {
-		fmt.Fprint(w, "\r\x1b[K")
-	}
+	count("\n")
 	return nil
 }
