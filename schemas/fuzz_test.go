@@ -78,7 +78,7 @@ func whole(t testing.TB) *gojsonschema.Schema {
 }
 
 // bounds are words of the refusals of what is JSON, and too much.
-var bounds = []string{"deep", "10,000 element", "100,000 values", "64 characters", "exponent"}
+var bounds = []string{"deep", "10,000 element", "100,000 values", "64 characters", "exponent", "double"}
 
 func decode(t *testing.T, body []byte) (value any) {
 	t.Helper()

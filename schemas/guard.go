@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -177,6 +178,9 @@ func (r *reader) number() (any, error) {
 	}
 	if exponent(raw) > maxExponent {
 		return nil, refuse(start, "A number has an exponent beyond 308; send such numbers as strings.")
+	}
+	if _, err := strconv.ParseFloat(string(raw), 64); err != nil { // 9.99e308
+		return nil, refuse(start, "A number is larger than a double can be, 1.8e308; send such numbers as strings.")
 	}
 	return json.Number(raw), nil
 }

@@ -55,6 +55,7 @@ func TestGuardLimits(t *testing.T) {
 		"values":   values(10, 9_998),
 		"number":   strings.Repeat("9", 64),
 		"exponent": "[1e308,1E+308,1e-308,1e0000000308,0e308]",
+		"double":   "[1.7976931348623157e308,-1.7976931348623157e308,17976931348623157e292,0.0001e308,1e-308,0.001e-308]",
 	} {
 		_, err := Guard([]byte(body))
 		require.NoError(t, err, name)
@@ -173,6 +174,9 @@ var hostile = map[string]string{
 	`1e10000000`:                "exponent",
 	`-1E-10000000`:              "exponent",
 	`[1e309]`:                   "exponent",
+	`9.99e308`:                  "double",
+	`[-1.8e308]`:                "double",
+	`{"a":10e308}`:              "double",
 	`{"a":1.5e+99999999999999999999999999999}`: "exponent",
 	strings.Repeat("1", 1<<20):                 "64 characters",
 	strings.Repeat("[", 1<<20):                 "deep",
