@@ -24,6 +24,15 @@ const (
 // office briefly.
 const maxDelayOfAddress = 4 * time.Second
 
+// A site (/56) and an organization (/48) of IPv6 have many networks to guess from: 256 and 65,536. They count as well, with
+// more that costs nothing.
+const (
+	freeOfSite             = 100
+	maxDelayOfSite         = 2 * time.Second
+	freeOfOrganization     = 400
+	maxDelayOfOrganization = time.Second
+)
+
 // What it is for an account alone, where that is counted.
 const (
 	freeOfAccount      = 10
@@ -42,6 +51,8 @@ type Failures struct {
 	mu        sync.Mutex
 	pairs     *counter
 	addresses *counter
+	sites     *counter // of IPv6
+	larger    *counter // organizations of IPv6
 	accounts  *counter
 	known     *simplelru.LRU[digest, struct{}] // pairs and addresses that succeeded
 }
@@ -67,6 +78,8 @@ func NewFailures(now func() time.Time) *Failures {
 		now:       now,
 		pairs:     newCounter(freeOfPair, maxDelay, forgotten),
 		addresses: newCounter(freeOfAddress, maxDelayOfAddress, forgotten),
+		sites:     newCounter(freeOfSite, maxDelayOfSite, forgotten),
+		larger:    newCounter(freeOfOrganization, maxDelayOfOrganization, forgotten),
 		accounts:  newCounter(freeOfAccount, maxDelayOfAccount, forgottenOfAccount),
 	}
 	// It fails only for a size that is not positive.
@@ -98,7 +111,7 @@ type counted struct {
 
 // Try allows an attempt at an account from an address, or returns how long to wait before the next one: the answer is
 // 429 then. The account is in the form that the caller compares, with its case folded. An IPv6 address stands for its
-// /64.
+// /64, and counts for its /56 and its /48, too.
 func (f *Failures) Try(account, address string) (a *Attempt, wait time.Duration) {
 	return f.try(account, address, false)
 }
@@ -121,6 +134,10 @@ func (f *Failures) try(account, address string, code bool) (*Attempt, time.Durat
 	_, a.known = f.known.Get(place)
 	_, here := f.known.Get(pair)
 	a.counted = []counted{{by: f.pairs, key: pair}, {by: f.addresses, key: place}}
+	if site, organization, ok := around(network); ok {
+		a.counted = append(a.counted, counted{by: f.sites, key: sha256.Sum256([]byte(site))},
+			counted{by: f.larger, key: sha256.Sum256([]byte(organization))})
+	}
 	if code && !here {
 		a.counted = append(a.counted, counted{by: f.accounts, key: sha256.Sum256([]byte(account))})
 	}
@@ -129,7 +146,7 @@ func (f *Failures) try(account, address string, code bool) (*Attempt, time.Durat
 	for n, c := range a.counted {
 		t := c.by.tally(c.key, a.at)
 		a.counted[n].before = t.last
-		if c.by != f.addresses || !here {
+		if !here || !f.shared(c.by) {
 			wait = max(wait, c.by.wait(t, a.at))
 		}
 	}
@@ -160,16 +177,19 @@ func (a *Attempt) Succeed() {
 	a.failures.mu.Lock()
 	defer a.failures.mu.Unlock()
 	for _, c := range a.counted {
-		if c.by == a.failures.addresses {
+		if a.failures.shared(c.by) {
 			c.takeBack(a.at)
 		} else {
 			c.by.Remove(c.key)
 		}
-		if c.by != a.failures.accounts {
+		if c.by == a.failures.pairs || c.by == a.failures.addresses {
 			a.failures.known.Add(c.key, struct{}{})
 		}
 	}
 }
+
+// shared reports whether many people may be behind what a counter counts.
+func (f *Failures) shared(c *counter) bool { return c == f.addresses || c == f.sites || c == f.larger }
 
 // Withdraw reports that the password was not checked.
 func (a *Attempt) Withdraw() {
@@ -216,15 +236,29 @@ func (c *counter) wait(t tally, now time.Time) time.Duration {
 }
 
 // NetworkOf returns what counts as one place: an IPv4 address, or the /64 of an IPv6 address, which belongs to one
-// subscriber.
+// subscriber. An address of 6to4 (RFC 3056) belongs to whoever has the IPv4 address in it.
 func NetworkOf(address string) string {
 	ip, err := netip.ParseAddr(address)
 	if err != nil {
 		return address
 	}
 	ip = ip.Unmap().WithZone("")
+	if in6 := ip.As16(); sixToFour.Contains(ip) {
+		ip = netip.AddrFrom4([4]byte(in6[2:6]))
+	}
 	if ip.Is4() {
 		return ip.String()
 	}
 	return netip.PrefixFrom(ip, 64).Masked().String()
+}
+
+var sixToFour = netip.MustParsePrefix("2002::/16")
+
+// around returns the /56 and the /48 in which a network of IPv6 is; false for others.
+func around(network string) (site, organization string, ok bool) {
+	p, err := netip.ParsePrefix(network)
+	if err != nil {
+		return "", "", false
+	}
+	return netip.PrefixFrom(p.Addr(), 56).Masked().String(), netip.PrefixFrom(p.Addr(), 48).Masked().String(), true
 }

@@ -278,3 +278,52 @@ func TestFailuresAreBounded(t *testing.T) {
 	_, wait := f.Try("ada", "192.0.2.1")
 	require.Zero(t, wait, "the oldest are still remembered")
 }
+
+// Whoever has a large network guesses no faster for it: 256 networks of a /56, 65,536 of a /48, or all that 6to4 makes of
+// an IPv4 address.
+func TestLargeNetworksAreSlowedDown(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		address func(n int) string
+		most    int // tries in an hour
+	}{
+		"/64":        {func(n int) string { return fmt.Sprintf("2001:db8:0:1::%x", n+1) }, 20 + 2 + 900},
+		"/56":        {func(n int) string { return fmt.Sprintf("2001:db8:0:1%02x::%x", n%256, n+1) }, 100 + 1 + 1800},
+		"/48":        {func(n int) string { return fmt.Sprintf("2001:db8:1:%x::1", n%65536) }, 400 + 3600},
+		"6to4":       {func(n int) string { return fmt.Sprintf("2002:c000:201:%x::1", n%65536) }, 20 + 2 + 900},
+		"6to4, IPv4": {func(n int) string { return []string{"192.0.2.1", "2002:c000:201::1"}[n%2] }, 20 + 2 + 900},
+	} {
+		clock := newClock()
+		f := password.NewFailures(clock.Now)
+		tries := 0
+		for end := clock.now.Add(time.Hour); clock.now.Before(end); {
+			_, wait := f.Try(fmt.Sprint("account ", tries), c.address(tries))
+			if wait == 0 {
+				tries++
+			}
+			clock.now = clock.now.Add(wait)
+		}
+		require.LessOrEqual(t, tries, c.most, name)
+		require.Greater(t, tries, c.most/2, name+": it is closed to all")
+	}
+}
+
+// Failures elsewhere in a large network slow down nobody who signed in from their own before.
+func TestLargeNetworksLockNobodyOut(t *testing.T) {
+	t.Parallel()
+	c := newClock()
+	f := password.NewFailures(c.Now)
+	ada, _ := f.Try("ada", "2001:db8:1:ffff::1")
+	ada.Succeed()
+	for n := range 1000 {
+		_, wait := f.Try(fmt.Sprint("account ", n), fmt.Sprintf("2001:db8:1:%x::1", n))
+		c.now = c.now.Add(wait)
+	}
+	ada, wait := f.Try("ada", "2001:db8:1:ffff::1")
+	require.Zero(t, wait)
+	ada.Succeed()
+	_, wait = f.Try("new", "2001:db8:1:fffe::1")
+	require.LessOrEqual(t, wait, time.Second)
+	_, wait = f.Try("new", "2001:db8:2::1")
+	require.Zero(t, wait, "it is another network")
+}
