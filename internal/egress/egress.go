@@ -5,6 +5,7 @@ package egress
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -13,6 +14,8 @@ import (
 	"time"
 
 	"code.dny.dev/ssrf"
+	"go.uber.org/zap"
+	"golang.org/x/time/rate"
 )
 
 const (
@@ -38,12 +41,19 @@ type Guard struct {
 	public *ssrf.Guardian
 	routes *routes
 	client *http.Client
+	told   *rate.Limiter
 }
+
+// How often the log has a refused address: tenants can cause any number of them.
+const (
+	toldAtOnce = 10
+	toldEvery  = 10 * time.Second
+)
 
 // New returns a guard with connections of its own; Close them after use.
 func New(p Policy) *Guard {
-	g := &Guard{policy: p, public: ssrf.New()}
-	g.routes = &routes{plain: newTransport(g.controlPlain), secure: newTransport(g.controlSecure)}
+	g := &Guard{policy: p, public: ssrf.New(), told: rate.NewLimiter(rate.Every(toldEvery), toldAtOnce)}
+	g.routes = &routes{plain: g.newTransport(g.controlPlain), secure: g.newTransport(g.controlSecure)}
 	g.client = &http.Client{
 		Transport:     g.routes,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -76,7 +86,7 @@ func (r *routes) CloseIdleConnections() {
 
 type control func(network, address string, conn syscall.RawConn) error
 
-func newTransport(c control) *http.Transport {
+func (g *Guard) newTransport(c control) *http.Transport {
 	dialer := &net.Dialer{Timeout: ConnectTimeout, Control: c}
 	return &http.Transport{
 		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
@@ -84,7 +94,9 @@ func newTransport(c control) *http.Transport {
 			if to, err := netip.ParseAddrPort(address); err == nil && to.Addr().Is4In6() {
 				return nil, &RefusedError{To: to, Class: ClassMapped}
 			}
-			return dialer.DialContext(ctx, network, address)
+			conn, err := dialer.DialContext(ctx, network, address)
+			g.tell(address, err)
+			return conn, err
 		},
 		TLSHandshakeTimeout:    tlsTimeout,
 		DisableCompression:     true,
@@ -93,6 +105,13 @@ func newTransport(c control) *http.Transport {
 		MaxIdleConnsPerHost:    idlePerHost,
 		IdleConnTimeout:        idleTimeout,
 		MaxResponseHeaderBytes: maxHeaderBytes,
+	}
+}
+
+// tell logs which address a host, with its port, has that was refused.
+func (g *Guard) tell(host string, err error) {
+	if refused := new(RefusedError); g.policy.Log != nil && errors.As(err, &refused) && g.told.Allow() {
+		g.policy.Log.Warn("egress refused an address: "+refused.Detail(), zap.String("host", host))
 	}
 }
 

@@ -17,6 +17,9 @@ import (
 
 	"code.dny.dev/ssrf"
 	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/hiregate/hiregate/internal/webhook"
 )
@@ -233,7 +236,28 @@ func TestWebhookKnowsARefusal(t *testing.T) {
 	var failed *webhook.SendError
 	require.ErrorAs(t, err, &failed)
 	require.Equal(t, webhook.KindRefused, failed.Kind)
-	require.ErrorContains(t, err, "nothing was sent to 127.0.0.1: 127.0.0.1:443 is not a public but a loopback address")
+	require.ErrorContains(t, err, "nothing was sent to 127.0.0.1: the address is not a public but a loopback address")
+}
+
+// Which address a host name has here is in the operator's log, and not in what tenants read. A flood of refusals does not
+// flood the log.
+func TestRefusalsTellTenantsNoAddress(t *testing.T) {
+	t.Parallel()
+	names, err := webhook.NamesFor("Service")
+	require.NoError(t, err)
+	core, logged := observer.New(zapcore.WarnLevel)
+	g := guard(t, Policy{Log: zap.New(core)}, nil)
+	for range 30 {
+		_, err = names.Send(t.Context(), g.Client(), webhook.Delivery{URL: "https://localhost/acme", Secret: "s",
+			Event: webhook.EventVerify, Body: names.VerifyBody()})
+		require.ErrorContains(t, err, "nothing was sent to localhost: the address is not a public but a loopback address")
+		require.NotContains(t, err.Error(), "127.0.0.1")
+		require.NotContains(t, err.Error(), "::1")
+	}
+	require.NotZero(t, logged.Len())
+	require.LessOrEqual(t, logged.Len(), 20)
+	require.Regexp(t, `(127\.0\.0\.1|::1)`, logged.All()[0].Message)
+	require.Equal(t, "localhost:443", logged.All()[0].ContextMap()["host"])
 }
 
 // What answers with headers without end would fill the memory.

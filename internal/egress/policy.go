@@ -7,12 +7,16 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"go.uber.org/zap"
 )
 
 // Policy is what goes beyond the default: every public address over https, on ports 80 and 443. The zero value adds
 // nothing.
 type Policy struct {
 	Allow []Allowance `json:"allow,omitempty"`
+	// Log tells the operator which addresses are refused; nil: nothing does. Errors don't name them.
+	Log *zap.Logger `json:"-"`
 }
 
 // Allowance opens a range of addresses: over https and plain http, on its ports, or on every port where it names none.

@@ -33,19 +33,33 @@ type RefusedError struct {
 // RefusedByEgress is how callers tell this error without importing this package.
 func (e *RefusedError) RefusedByEgress() bool { return true }
 
+// Error is for whoever gave the address or the host name. It does not name the address that a host name has here, which
+// may be one of the operator's network: Detail does.
 func (e *RefusedError) Error() string {
-	var why string
-	switch e.Class {
-	case ClassMapped:
-		return fmt.Sprintf("%v is an IPv4 address in IPv6 form: use the IPv4 address", e.To)
-	case ClassPort:
-		why = "is on neither port 80 nor 443, which alone are open: use one of them"
-	case ClassPlain:
-		why = "is to be reached by plain http: use https"
-	default:
-		why = fmt.Sprintf("is not a public but a %s address: use a public one", e.Class)
+	if e.Class == ClassMapped {
+		return "the address is an IPv4 address in IPv6 form: use the IPv4 address"
 	}
-	return fmt.Sprintf("%v %s, or let the operator write `egress allow %v %d`", e.To, why, e.To.Addr(), e.To.Port())
+	return e.why("the address") + ", or let the operator open it with `egress allow`"
+}
+
+// Detail names the address that was refused, for the operator.
+func (e *RefusedError) Detail() string {
+	if e.Class == ClassMapped {
+		return fmt.Sprintf("%v is an IPv4 address in IPv6 form: use the IPv4 address", e.To)
+	}
+	return fmt.Sprintf("%s, or let the operator write `egress allow %v %d`", e.why(e.To.String()), e.To.Addr(),
+		e.To.Port())
+}
+
+// why says of an address why it was refused.
+func (e *RefusedError) why(address string) string {
+	switch e.Class {
+	case ClassPort:
+		return address + " is on neither port 80 nor 443, which alone are open: use one of them"
+	case ClassPlain:
+		return address + " is to be reached by plain http: use https"
+	}
+	return fmt.Sprintf("%s is not a public but a %s address: use a public one", address, e.Class)
 }
 
 var (

@@ -37,7 +37,11 @@ func (g *Guard) ValidateURL(raw string) error {
 		return err
 	}
 	if ip, err := netip.ParseAddr(u.Hostname()); err == nil {
-		return g.check(u.Scheme, netip.AddrPortFrom(ip, port))
+		refused := new(RefusedError)
+		if err := g.check(u.Scheme, netip.AddrPortFrom(ip, port)); errors.As(err, &refused) {
+			return errors.New(refused.Detail()) // they wrote the address themselves
+		}
+		return nil
 	}
 	return g.checkNamed(u.Scheme, port)
 }

@@ -144,6 +144,7 @@ func (a *App) build(resolve resolve) (*config.Config, error) {
 	if err != nil {
 		return nil, err
 	}
+	policy.Log = a.log
 	if a.security, err = a.Temporal.security(resolve, a.Dev); err != nil {
 		return nil, err
 	}
