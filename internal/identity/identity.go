@@ -71,6 +71,22 @@ type Session struct {
 	Account    UpstreamAccount // that they signed in with; zero: with a password. Not stored
 }
 
+// ConsoleSession is somebody's session at a console.
+type ConsoleSession struct {
+	Hash    Hash   // of the cookie's value
+	Console string // the address of the console
+	Issuer  string // the provider where they signed in
+	Subject string // the claim sub there
+	SID     string // the session there (claim sid); empty: the provider named none
+	// SignIn is the session at our own sign-in that this one ends with; zero: they signed in at another provider.
+	SignIn    Hash
+	Person    []byte // what the console knows of them, sealed
+	CreatedAt time.Time
+	Till      time.Time
+	// Email is the verified address that they have now at our own sign-in; empty: none, or it is another provider's.
+	Email string
+}
+
 // Grant is what a user granted a client; the client gets a code for it.
 type Grant struct {
 	Issuer      string

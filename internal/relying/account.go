@@ -28,6 +28,8 @@ type Account struct {
 	GivenName     string
 	FamilyName    string
 	Groups        []string // the claim groups, which some providers are set up to send
+	SID           string   // their session there (claim sid); empty: the provider named none
+	IDToken       string   // as it came: the hint with which they sign out there
 
 	access *oauth2.Token // for UserInfo
 }
@@ -128,7 +130,7 @@ func (p *Provider) Redeem(ctx context.Context, q url.Values, redirectURI string,
 	if err != nil {
 		return nil, err
 	}
-	them.access = issued
+	them.access, them.IDToken = issued, raw
 	return them, nil
 }
 
@@ -152,6 +154,9 @@ func (p *Provider) account(token *oidc.IDToken, nonce string) (*Account, error) 
 		return nil, errors.New("the upstream's ID token does not tell whose it is: sub is missing or malformed")
 	}
 	them := &Account{Subject: token.Subject, AuthTime: c.seconds("auth_time")}
+	if sid := c.text("sid"); len(sid) <= maxSubject && !strings.ContainsFunc(sid, unicode.IsControl) {
+		them.SID = sid
+	}
 	them.describe(c)
 	return them, nil
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"github.com/coreos/go-oidc/v3/oidc"
 	"golang.org/x/oauth2"
 	"golang.org/x/sync/singleflight"
+	"golang.org/x/time/rate"
 )
 
 // Provider is an OpenID provider, and what we are there. Don't copy it.
@@ -43,6 +45,8 @@ type Metadata struct {
 
 	AuthMethods []string `json:"token_endpoint_auth_methods_supported"`
 	TellsIssuer bool     `json:"authorization_response_iss_parameter_supported"` // RFC 9207 section 3
+	KeysURL     string   `json:"jwks_uri"`
+	EndSession  string   `json:"end_session_endpoint"` // OpenID Connect RP-Initiated Logout section 2.1; empty: none
 }
 
 // reading is the result of reading metadata, valid until a time.
@@ -88,7 +92,10 @@ func (p *Provider) read() {
 
 // ask requests the metadata. Its context has no end: the provider's keys are read with it later.
 func (p *Provider) ask() (*Metadata, error) {
-	found, err := oidc.NewProvider(oidc.ClientContext(context.Background(), p.client()), p.Issuer)
+	client := p.client()
+	keys := &sparing{RoundTripper: client.Transport, limit: rate.NewLimiter(keysPerSecond, keysAtOnce)}
+	client.Transport = keys
+	found, err := oidc.NewProvider(oidc.ClientContext(context.Background(), client), p.Issuer)
 	if err != nil {
 		return nil, fmt.Errorf("reading the provider's metadata: %w", err)
 	}
@@ -97,7 +104,23 @@ func (p *Provider) ask() (*Metadata, error) {
 		return nil, errors.New(
 			"reading the provider's metadata: a member has another type than OpenID Connect Discovery says")
 	}
+	keys.url = m.KeysURL
 	return m, nil
+}
+
+// EndSessionURL is where somebody signs out whose ID token is known; empty: the provider has no such address.
+func (m *Metadata) EndSessionURL(idToken string) string {
+	u, err := url.Parse(m.EndSession)
+	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
+		return ""
+	}
+	q := u.Query()
+	q.Set("client_id", m.here.ClientID)
+	if idToken != "" {
+		q.Set("id_token_hint", idToken)
+	}
+	u.RawQuery = q.Encode()
+	return u.String()
 }
 
 func (p *Provider) client() *http.Client {
@@ -119,6 +142,27 @@ func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 		answer.Body = http.MaxBytesReader(nil, answer.Body, maxAnswer)
 	}
 	return answer, err
+}
+
+// How often the provider's keys are read. A token that names an unknown key has them read again, and anyone may send one;
+// what was read meanwhile is known to all.
+const (
+	keysPerSecond = 1
+	keysAtOnce    = 5
+)
+
+// sparing refuses to read the address of the keys too often.
+type sparing struct {
+	http.RoundTripper
+	url   string // set once the metadata is known
+	limit *rate.Limiter
+}
+
+func (s *sparing) RoundTrip(r *http.Request) (*http.Response, error) {
+	if s.url != "" && r.URL.String() == s.url && !s.limit.Allow() {
+		return nil, errors.New("the provider's keys were read a moment ago")
+	}
+	return s.RoundTripper.RoundTrip(r)
 }
 
 // AuthCodeURL is where a person signs in, for one visit, to return to redirectURI.

@@ -65,6 +65,9 @@ func (r *Retention) Run(ctx context.Context) {
 		if err := r.DeleteHours(ctx); err != nil && ctx.Err() == nil {
 			r.Log.Warn("old hourly counts could not be deleted; it is tried again in an hour", zap.Error(err))
 		}
+		if err := r.DeleteSessions(ctx); err != nil && ctx.Err() == nil {
+			r.Log.Warn("ended sessions of the console could not be deleted; it is tried again in an hour", zap.Error(err))
+		}
 	}
 }
 
@@ -78,6 +81,20 @@ func (r *Retention) DeleteHours(ctx context.Context) error {
 				return err
 			}
 			deleted, err = tx.DeleteRefusedAnswers(before)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// DeleteSessions deletes the sessions of the console that have ended.
+func (r *Retention) DeleteSessions(ctx context.Context) error {
+	for deleted := int64(1); deleted > 0; {
+		err := r.Store.Write(ctx, func(tx *store.Tx) (err error) {
+			deleted, err = tx.DeleteExpiredConsoleSessions(r.Now(), 500)
 			return err
 		})
 		if err != nil {

@@ -18,8 +18,8 @@ func (tx *Tx) InsertCode(code, session identity.Hash, g *identity.Grant) error {
 	till := g.IssuedAt.Add(identity.CodeLife)
 	return tx.execOr(ErrNotFound, `
 		INSERT INTO grants (code, issuer, client, user_id, redirect_uri, scope, claims, nonce, challenge, signed_in_at,
-		issued_at, code_till, till)
-		SELECT $1, $2, $3, user_id, $5, $6, $7, $8, $9, $10, $11, $12, $13 FROM sessions WHERE hash = $14
+		issued_at, code_till, till, session)
+		SELECT $1, $2, $3, user_id, $5, $6, $7, $8, $9, $10, $11, $12, $13, hash FROM sessions WHERE hash = $14
 		AND user_id = $4`,
 		code[:], g.Issuer, g.Client, g.UserID, g.RedirectURI, g.Scope, g.Claims, g.Nonce, g.Challenge,
 		micros(g.SignedInAt), micros(g.IssuedAt), micros(till), micros(till), session[:])
