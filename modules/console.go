@@ -108,7 +108,7 @@ func (h *Console) Provision(ctx caddy.Context) error {
 		return err
 	}
 	c := console.Console{Gateway: g, URL: here, Title: cmp.Or(h.Title, g.Config.Names.Service), Log: ctx.Logger(),
-		Vault: sealing, API: manage.NewForPeople(func() *inner.Gateway { return g }, ctx.Logger().Named("manage")),
+		Address: clientAddress(ctx), Vault: sealing, API: manage.NewForPeople(func() *inner.Gateway { return g }, ctx.Logger().Named("manage")),
 		Issuer: &relying.Provider{Issuer: issuer, ClientID: h.ClientID, Secret: strings.TrimSpace(secret),
 			Client: g.Config.Egress.Client(), Now: g.Now}}
 	if c.Own = h.ClientID == ""; c.Own {

@@ -139,7 +139,10 @@ func TestConsoleInABrowser(t *testing.T) {
 	c.as(looks[0])
 	c.open(console)
 	c.click(".who button")
-	c.awaitText(console, "You are signed out of the console.")
+	c.awaitText(console, "You are signed out of the console, and of sign-in in this browser.")
+	c.open(console)
+	c.awaitText(ports.url("/signin/oauth/authorize"), "Password") // it asks again
+	require.True(c.t, c.has("#password"))
 }
 
 // A viewer changes nothing, and what other tenants have does not exist for those of one. Nobody without a role comes in.

@@ -17,6 +17,7 @@ import (
 	"github.com/hiregate/hiregate/internal/gateway"
 	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/relying"
+	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/internal/vault"
 )
 
@@ -27,9 +28,10 @@ type Console struct {
 	Title   string // the service, for people
 	API     http.Handler
 	Issuer  *relying.Provider
-	Own     bool         // the issuer is this gateway's own sign-in, and the console its OwnClient
-	Vault   *vault.Vault // seals the cookies
-	Grants  []Grant      // the first one that fits a person counts
+	Own     bool                       // the issuer is this gateway's own sign-in, and the console its OwnClient
+	Vault   *vault.Vault               // seals the cookies
+	Grants  []Grant                    // the first one that fits a person counts
+	Address func(*http.Request) string // where a request comes from
 	Log     *zap.Logger
 
 	guard  *http.CrossOriginProtection
@@ -43,6 +45,7 @@ const (
 	signInPath   = "/sign-in"
 	callbackPath = "/callback"
 	signOutPath  = "/sign-out"
+	logoutPath   = "/backchannel-logout"
 )
 
 // New completes a console.
@@ -54,10 +57,11 @@ func New(c Console) (*Console, error) {
 	sum := sha256.Sum256([]byte(c.URL))
 	c.cookie = "__Host-console-" + hex.EncodeToString(sum[:4]) // sites of one host don't share it
 	c.mount, c.guard, c.mux = u.EscapedPath(), http.NewCrossOriginProtection(), http.NewServeMux()
-	c.mux.HandleFunc("GET "+signInPath, c.signIn)
-	c.mux.HandleFunc("GET "+callbackPath, c.callback)
+	c.mux.HandleFunc("GET "+signInPath, idleHead(c.signIn))
+	c.mux.HandleFunc("GET "+callbackPath, idleHead(c.callback))
 	c.mux.HandleFunc("POST "+signOutPath, c.signOut)
-	c.mux.HandleFunc("GET "+portalPath, c.enterPortal)
+	c.mux.HandleFunc("POST "+logoutPath, c.backChannelLogout)
+	c.mux.HandleFunc("GET "+portalPath, idleHead(c.enterPortal))
 	for _, p := range routes {
 		c.mux.HandleFunc(p.pattern, func(w http.ResponseWriter, r *http.Request) { c.serve(w, r, p) })
 	}
@@ -128,6 +132,17 @@ var routes = []route{
 	{"/", 0, func(*visitor) error { return errNotFound }},
 }
 
+// idleHead answers a HEAD without doing anything, and without a cookie: previews and checkers of links send it.
+func idleHead(next http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodHead {
+			w.Header().Set("Cache-Control", "no-store")
+			return
+		}
+		next(w, r)
+	}
+}
+
 // ServeHTTP answers what is below the console's address, which is taken off the path before.
 func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
@@ -142,6 +157,12 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		c.fail(w, r, nil, errForeign)
 		return
 	}
+	release, ok := c.Gateway.Hold(w)
+	if !ok {
+		c.fail(w, r, nil, errAway)
+		return
+	}
+	defer release()
 	most := int64(maxForm)
 	if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); kind == "multipart/form-data" {
 		most = maxUpload // which is read by those alone who take files
@@ -165,15 +186,26 @@ type visitor struct {
 	duties  duty
 	portal  bool // they came by a link, and are not signed in
 	email   string
+	issuer  string // where they signed in; subject is who they are there
+	subject string
+	user    string // their id at our own sign-in; empty: they signed in elsewhere
 	texts   *texts
 	version string // that the form shows of what it changes; empty: any
 	etag    string // of the last answer of the management API; empty: it had none
 }
 
-// serve answers a request. Those who are not signed in go to sign in, and come back.
+// serve answers a request. Those who are not signed in go to sign in, and come back. So do those whose role has changed.
 func (c *Console) serve(w http.ResponseWriter, r *http.Request, to route) {
-	s, ok := c.session(r)
-	if !ok {
+	s, err := c.session(r)
+	if err == nil && s != nil && s.Portal == nil && s.Role != c.roleOf(s) {
+		err = c.db().Write(r.Context(), func(tx *store.Tx) error { return tx.DeleteConsoleSession(s.hash) })
+		s = nil
+	}
+	switch {
+	case err != nil:
+		c.fail(w, r, nil, err)
+		return
+	case s == nil:
 		c.toSignIn(w, r)
 		return
 	}
@@ -183,7 +215,10 @@ func (c *Console) serve(w http.ResponseWriter, r *http.Request, to route) {
 		return
 	}
 	v := &visitor{Request: r, w: w, console: c, person: person, duties: duties, portal: s.Portal != nil,
-		email: s.Email, texts: textsFor(r)}
+		email: s.Email, issuer: s.issuer, subject: s.subject, texts: textsFor(r)}
+	if s.ours() {
+		v.user = s.subject
+	}
 	if err := v.answer(to); err != nil {
 		c.fail(w, r, v, err)
 	}
@@ -238,13 +273,20 @@ var (
 	errSignIn     = &failure{status: http.StatusBadRequest, Text: "SignInFailed"}
 	errPortal     = &failure{status: http.StatusForbidden, Text: "PortalEnded"}
 	errUpstream   = &failure{status: http.StatusBadGateway, Text: "UpstreamFailed"}
+	errOwnAccount = &failure{status: http.StatusForbidden, Text: "OwnAccount"}
+	errAway       = &failure{status: http.StatusServiceUnavailable, Text: "Away"}
 	errBroken     = &failure{status: http.StatusInternalServerError, Text: "Broken"}
 )
 
 // fail shows an error. v is nil where nobody is signed in.
 func (c *Console) fail(w http.ResponseWriter, r *http.Request, v *visitor, err error) {
 	f := errBroken
-	if !errors.As(err, &f) {
+	switch {
+	case errors.As(err, &f):
+	case errors.Is(err, store.ErrUnavailable):
+		f = errAway
+		fallthrough
+	default:
 		c.Log.Error("a page of the console can't be shown", zap.String("page", r.Pattern), zap.Error(err))
 	}
 	if v == nil {

@@ -53,6 +53,9 @@ func (v *visitor) exportPage(body *shownBody) error {
 	if err := v.get(path, nil, &shown.export); err != nil {
 		return err
 	}
+	if v.portal {
+		shown.withoutAddresses()
+	}
 	if shown.ErasedAt.IsZero() {
 		err := v.get(path+"/structure", nil, &shown.Structure)
 		if f := new(failure); err != nil && !(errors.As(err, &f) && f.status == http.StatusGone) { // erased meanwhile

@@ -47,7 +47,8 @@ func newBench(t *testing.T) *bench {
 	sealing, err := vault.New("a text of more than thirty-two characters")
 	require.NoError(t, err)
 	b.Console, err = New(Console{Gateway: b.Bench.Gateway, URL: here, Title: "Gate", Vault: sealing, Log: b.Bench.Log,
-		API: manage.NewForPeople(func() *gateway.Gateway { return b.Bench.Gateway }, b.Bench.Log),
+		Address: func(*http.Request) string { return "192.0.2.1" },
+		API:     manage.NewForPeople(func() *gateway.Gateway { return b.Bench.Gateway }, b.Bench.Log),
 		Issuer: &relying.Provider{Issuer: "https://login.example", ClientID: "console", Client: http.DefaultClient,
 			Now: b.Clock.Now},
 		Grants: []Grant{
@@ -69,7 +70,7 @@ func (b *bench) send(who, method, path string, form url.Values, change ...func(*
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	r.Header.Set("Sec-Fetch-Site", "same-origin")
 	if who != "" {
-		b.signedIn(r, session{Subject: "sub-of-" + who, Email: who, Till: b.Clock.Now().Add(time.Minute)})
+		b.signedIn(r, "sub-of-"+who, known{Email: who})
 	}
 	for _, fn := range change {
 		fn(r)
@@ -79,11 +80,13 @@ func (b *bench) send(who, method, path string, form url.Values, change ...func(*
 	return w
 }
 
-func (b *bench) signedIn(r *http.Request, s session) {
+// signedIn makes a request one of somebody who has just signed in.
+func (b *bench) signedIn(r *http.Request, subject string, k known) {
 	b.t.Helper()
-	ticket, err := b.Vault.SealTicket(forSessions, b.URL, s)
-	require.NoError(b.t, err)
-	r.AddCookie(&http.Cookie{Name: b.cookie, Value: ticket})
+	w := httptest.NewRecorder()
+	them := &relying.Account{Subject: subject, Email: k.Email, EmailVerified: k.Email != "", Groups: k.Groups}
+	require.NoError(b.t, b.begin(w, r, them, ""))
+	r.AddCookie(w.Result().Cookies()[0])
 }
 
 // see gets a page, and returns what follows its style.

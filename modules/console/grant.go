@@ -46,14 +46,32 @@ func (c *Console) personOf(s *session) (hiring.Person, duty, bool) {
 	if p := s.Portal; p != nil {
 		return hiring.Person{ID: "portal:" + p.ID, Tenant: p.Tenant, Role: hiring.Operator}, portalDuties(p), true
 	}
-	for _, g := range c.Grants {
+	g := c.grantOf(s)
+	if g == nil {
+		return hiring.Person{}, 0, false
+	}
+	role := Roles[g.Role]
+	return hiring.Person{ID: "console:" + s.subject, Name: s.Name, Email: s.Email, Tenant: g.Tenant,
+		Role: role.API}, role.duties, true
+}
+
+// grantOf returns the first grant that fits somebody who is signed in; nil: none does.
+func (c *Console) grantOf(s *session) *Grant {
+	for n := range c.Grants {
+		g := &c.Grants[n]
 		known := func(address string) bool { return s.Email != "" && identity.SameAddress(address, s.Email) }
 		member := func(group string) bool { return slices.Contains(s.Groups, group) }
 		if slices.ContainsFunc(g.Emails, known) || slices.ContainsFunc(g.Groups, member) {
-			role := Roles[g.Role]
-			return hiring.Person{ID: "console:" + s.Subject, Name: s.Name, Email: s.Email, Tenant: g.Tenant,
-				Role: role.API}, role.duties, true
+			return g
 		}
 	}
-	return hiring.Person{}, 0, false
+	return nil
+}
+
+// roleOf returns the role of somebody who is signed in, with its tenant; empty: they have none.
+func (c *Console) roleOf(s *session) string {
+	if g := c.grantOf(s); g != nil {
+		return g.Role + " " + g.Tenant
+	}
+	return ""
 }

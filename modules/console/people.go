@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"time"
 )
 
@@ -85,6 +86,7 @@ type account struct {
 // personPage is somebody, with what was just made for them.
 type personPage struct {
 	Person   person
+	Own      bool // it is the visitor's own account, which they don't change
 	Accounts listOf[account]
 	Form     personForm
 	Secret   string   // a password that is shown this once
@@ -104,15 +106,39 @@ func (v *visitor) renderPerson(status int, shown personPage, id string) error {
 	if err := v.get(at("users", id, "upstream-accounts"), nil, &shown.Accounts); err != nil {
 		return err
 	}
+	shown.Own = v.owns(id, shown.Accounts.Items)
 	if shown.Wrong == nil {
 		shown.Form = shown.Person.personForm
 	}
 	return v.page(status, "person", "Person", &shown)
 }
 
+// owns reports whether a user, with accounts at other providers, is the visitor.
+func (v *visitor) owns(id string, accounts []account) bool {
+	return v.user != "" && id == v.user || slices.ContainsFunc(accounts, func(a account) bool {
+		return a.Issuer == v.issuer && a.Subject == v.subject
+	})
+}
+
+// others refuses to change the visitor's own account: who is to be kept out must not let themselves in again, and nobody
+// loses their role by a slip.
+func (v *visitor) others(id string) error {
+	var accounts listOf[account]
+	if err := v.get(at("users", id, "upstream-accounts"), nil, &accounts); err != nil {
+		return err
+	}
+	if v.owns(id, accounts.Items) {
+		return errOwnAccount
+	}
+	return nil
+}
+
 // editPerson changes somebody's address and names.
 func editPerson(v *visitor) error {
 	form, id := personFormOf(v.PostForm), v.PathValue("id")
+	if err := v.others(id); err != nil {
+		return err
+	}
 	switch refused, err := refusal(v.call(http.MethodPut, at("users", id), nil, form, nil)); {
 	case err != nil:
 		return err
@@ -127,6 +153,9 @@ func editPerson(v *visitor) error {
 func actOnPerson(v *visitor) error {
 	id, action := v.PathValue("id"), v.PathValue("action")
 	user := at("users", id)
+	if err := v.others(id); err != nil {
+		return err
+	}
 	var err error
 	switch action {
 	case "reset":

@@ -41,14 +41,17 @@ func (c *Console) enterPortal(w http.ResponseWriter, r *http.Request) {
 	redirect(w, r, c.mount+pathOf("tenants", p.Tenant))
 }
 
-// visitorOfPortal returns the session of somebody who came by a link; false: nobody did.
-func (c *Console) visitorOfPortal(r *http.Request) (*session, bool) {
+// visitorOfPortal returns the session of somebody who came by a link; nil: nobody did.
+func (c *Console) visitorOfPortal(r *http.Request) *session {
 	cookie, err := r.Cookie(c.cookie + "-portal")
 	if err != nil {
-		return nil, false
+		return nil
 	}
 	p := c.portalOf(cookie.Value)
-	return &session{Portal: p}, p != nil
+	if p == nil {
+		return nil
+	}
+	return &session{Portal: p}
 }
 
 // portalDuties are what visitors of a portal may do.
@@ -57,6 +60,17 @@ func portalDuties(p *gateway.Portal) duty {
 		return redelivers | reads
 	}
 	return redelivers
+}
+
+// withoutAddresses takes from an export what is the operator's alone: where Temporal's UI is, and which addresses
+// integrations have in the operator's network.
+func (e *export) withoutAddresses() {
+	e.WorkflowURL = ""
+	for n := range e.Deliveries {
+		for m := range e.Deliveries[n].History {
+			e.Deliveries[n].History[m].Address = ""
+		}
+	}
 }
 
 // portalPage is the form that makes a link, and the link that was made.

@@ -31,6 +31,38 @@ func (b *bench) portal(tenant string, form url.Values) func(*http.Request) {
 	return func(r *http.Request) { r.AddCookie(cookie) }
 }
 
+// A link shows a partner nothing of the operator's network. Whoever only looks whether the link works, as previews do,
+// gets no cookie.
+func TestPortalsShowNoAddresses(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.Bench.Gateway.Config.Workflows = "http://temporal.internal:8233/namespaces/default/workflows/"
+	b.export("acme", uuid(1), hiring.Failed)
+	page := "/exports/acme/" + uuid(1)
+	for _, secret := range []string{"temporal.internal", "192.0.2.1:443"} {
+		require.Contains(t, b.see(ops, page, http.StatusOK), secret, "people see it who are signed in")
+	}
+	visitor := b.portal("acme", url.Values{"bodies": {"yes"}})
+	for _, ask := range []struct{ method, path string }{{http.MethodGet, page}, {http.MethodPost, page + "/body"},
+		{http.MethodGet, "/exports"}, {http.MethodGet, "/tenants/acme"},
+		{http.MethodGet, "/tenants/acme/integrations/hris"}} {
+		w := b.send("", ask.method, ask.path, nil, visitor)
+		require.Equal(t, http.StatusOK, w.Code, ask.path)
+		require.NotContains(t, w.Body.String(), "temporal.internal", ask.path)
+		require.NotContains(t, w.Body.String(), "192.0.2.1", ask.path)
+	}
+
+	w := b.send(ops, http.MethodPost, "/tenants/acme/portal", url.Values{})
+	found := regexp.MustCompile(`<pre>(https:[^<]+)</pre>`).FindStringSubmatch(w.Body.String())
+	require.NotNil(t, found)
+	link, _ := strings.CutPrefix(html.UnescapeString(found[1]), here)
+	for _, path := range []string{link, "/sign-in", "/callback?code=c&state=s"} {
+		w := b.send("", http.MethodHead, path, nil)
+		require.Equal(t, http.StatusOK, w.Code)
+		require.Empty(t, w.Result().Cookies(), path)
+	}
+}
+
 // Whoever has the link sees one tenant and redelivers its exports, and does nothing else, for an hour.
 func TestPortal(t *testing.T) {
 	t.Parallel()

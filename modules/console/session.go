@@ -1,137 +1,166 @@
 package console
 
 import (
-	"crypto/subtle"
+	"encoding/json"
+	"errors"
 	"net/http"
-	"net/url"
-	"strings"
+	"slices"
 	"time"
 
-	"go.uber.org/zap"
-
 	"github.com/hiregate/hiregate/internal/gateway"
+	"github.com/hiregate/hiregate/internal/identity"
 	"github.com/hiregate/hiregate/internal/relying"
+	"github.com/hiregate/hiregate/internal/store"
 )
 
 const (
 	// sessionTime is how long a session lasts. Then the browser goes to the provider once more, which asks nothing while
-	// its own session lasts: whoever was disabled there is out within this time.
+	// its own session lasts: whoever was disabled there is out within this time, if the provider does not tell us before.
 	sessionTime = time.Hour
-	visitTime   = 15 * time.Minute // how long a person may take to sign in
-	maxReturn   = 2 << 10          // bytes of the address to come back to; a longer one is forgotten
 
-	forSessions = "hiregate sessions of the console"
-	forVisits   = "hiregate tickets of who signs in to the console"
+	forPeople = "hiregate people who are signed in to the console"
 )
 
-// session is what the cookie of somebody who is signed in holds.
+// session is somebody who is signed in, or came by a link.
 type session struct {
-	Subject string
+	hash    identity.Hash
+	issuer  string
+	subject string
+	// signIn is the session at our own sign-in; zero: they signed in at another provider.
+	signIn identity.Hash
+	known
+	Portal *gateway.Portal // what a link lets its visitors see; they are not signed in
+}
+
+// known is what the console knows of somebody who is signed in. It is stored, sealed.
+type known struct {
 	Name    string
 	Email   string // verified by the provider; empty: none is
 	Groups  []string
-	Till    time.Time
-	Portal  *gateway.Portal // what a link lets its visitors see; they are not signed in
+	Role    string // that they had when they signed in; see roleOf
+	IDToken string // empty: it was too long to sign out with
 }
 
-// visit is what a cookie holds of somebody who is at the provider.
-type visit struct {
-	relying.Visit
-	To   string // where they wanted to go
-	Till time.Time
+// How much is stored of what a provider says.
+const (
+	maxName    = 255 // bytes; longer ones are left out
+	maxGroups  = 500 // that no grant names
+	maxGroup   = 255 // bytes
+	maxIDToken = 6 << 10
+)
+
+// session returns the session of a request; nil: there is none, or it has ended. It is looked up each time, so that what
+// ends a session is in force at the next request, on each node.
+func (c *Console) session(r *http.Request) (*session, error) {
+	hash, ok := c.sessionHash(r)
+	if !ok {
+		return c.visitorOfPortal(r), nil
+	}
+	row, err := c.db().ConsoleSession(r.Context(), c.URL, hash, c.now())
+	if errors.Is(err, store.ErrNotFound) {
+		return c.visitorOfPortal(r), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	s := &session{hash: hash, issuer: row.Issuer, subject: row.Subject, signIn: row.SignIn}
+	plain, err := c.Vault.Open(forPeople, c.URL, row.Person)
+	if err != nil || json.Unmarshal(plain, &s.known) != nil { // of a key that is not configured any more
+		return c.visitorOfPortal(r), nil
+	}
+	if s.ours() {
+		s.Email = row.Email
+	}
+	return s, nil
 }
 
-// session returns the session of a request; false: there is none, or it has ended.
-func (c *Console) session(r *http.Request) (*session, bool) {
+// ours reports whether somebody signed in at our own sign-in. Their subject is the id of a user.
+func (s *session) ours() bool { return s.signIn != identity.Hash{} }
+
+func (c *Console) sessionHash(r *http.Request) (identity.Hash, bool) {
 	cookie, err := r.Cookie(c.cookie)
-	s := new(session)
-	if err != nil || !c.Vault.OpenTicket(forSessions, c.URL, cookie.Value, s) || !c.Gateway.Now().Before(s.Till) {
-		return c.visitorOfPortal(r)
+	if err != nil || cookie.Value == "" {
+		return identity.Hash{}, false
 	}
-	return s, true
+	return identity.HashSecret(cookie.Value), true
 }
 
-// toSignIn leads to sign-in, and from there back to the page that was asked for. What a form wanted is not kept.
-func (c *Console) toSignIn(w http.ResponseWriter, r *http.Request) {
-	to := "/"
-	if r.Method == http.MethodGet && len(r.URL.RequestURI()) <= maxReturn {
-		to = r.URL.RequestURI()
+// begin starts a session of somebody who has just signed in with a code, and ends the one that their browser had.
+func (c *Console) begin(w http.ResponseWriter, r *http.Request, them *relying.Account, code string) error {
+	s := session{issuer: c.Issuer.Issuer, subject: them.Subject}
+	s.Name, s.Groups = them.Name, c.groups(them.Groups)
+	if len(s.Name) > maxName {
+		s.Name = ""
 	}
-	redirect(w, r, c.mount+signInPath+"?"+url.Values{"to": {to}}.Encode())
-}
-
-// signIn sends the browser to the provider.
-func (c *Console) signIn(w http.ResponseWriter, r *http.Request) {
-	found, err := c.Issuer.Discover(r.Context())
-	if err == nil && c.Own {
-		err = c.register(r.Context())
-	}
-	if err != nil {
-		c.signInFailed(w, r, err)
-		return
-	}
-	to := r.URL.Query().Get("to")
-	// A path of our own: not //elsewhere, nor what browsers read like that.
-	if !strings.HasPrefix(to, "/") || strings.HasPrefix(to, "//") || strings.ContainsAny(to, "\\\t\r\n") ||
-		len(to) > maxReturn {
-		to = "/"
-	}
-	v := visit{Visit: relying.NewVisit(), To: to, Till: c.Gateway.Now().Add(visitTime)}
-	ticket, err := c.Vault.SealTicket(forVisits, c.URL, v)
-	if err != nil {
-		c.fail(w, r, nil, err)
-		return
-	}
-	c.setCookie(w, c.cookie+"-visit", ticket, visitTime)
-	redirect(w, r, found.AuthCodeURL(c.URL+callbackPath, v.Visit))
-}
-
-// callback takes the browser back from the provider.
-func (c *Console) callback(w http.ResponseWriter, r *http.Request) {
-	var v visit
-	cookie, err := r.Cookie(c.cookie + "-visit")
-	state := r.URL.Query().Get("state")
-	if err != nil || !c.Vault.OpenTicket(forVisits, c.URL, cookie.Value, &v) || !c.Gateway.Now().Before(v.Till) ||
-		subtle.ConstantTimeCompare([]byte(state), []byte(v.State)) == 0 {
-		c.fail(w, r, nil, errSignIn)
-		return
-	}
-	c.setCookie(w, cookie.Name, "", 0)
-	them, err := c.Issuer.Redeem(r.Context(), r.URL.Query(), c.URL+callbackPath, v.Visit)
-	if err == nil {
-		err = c.Issuer.Complete(r.Context(), them)
-	}
-	if err != nil {
-		c.signInFailed(w, r, err)
-		return
-	}
-	s := session{Subject: them.Subject, Name: them.Name, Groups: them.Groups, Till: c.Gateway.Now().Add(sessionTime)}
 	if them.EmailVerified {
 		s.Email = them.Email
 	}
-	ticket, err := c.Vault.SealTicket(forSessions, c.URL, s)
+	if len(them.IDToken) <= maxIDToken {
+		s.IDToken = them.IDToken
+	}
+	switch session, email, err := c.db().SignInOfCode(r.Context(), s.issuer, identity.HashSecret(code)); {
+	case err == nil:
+		s.signIn, s.Email, s.IDToken = session, email, ""
+	case !errors.Is(err, store.ErrNotFound):
+		return err
+	}
+	s.Role = c.roleOf(&s)
+	plain, err := json.Marshal(s.known)
 	if err != nil {
-		c.fail(w, r, nil, err)
-		return
+		return err
 	}
-	c.setCookie(w, c.cookie, ticket, sessionTime)
-	redirect(w, r, c.mount+v.To)
+	sealed, err := c.Vault.Seal(forPeople, c.URL, plain)
+	if err != nil {
+		return err
+	}
+	cookie, hash := identity.NewSecret()
+	now := c.now()
+	row := &identity.ConsoleSession{Hash: hash, Console: c.URL, Issuer: s.issuer, Subject: s.subject, SID: them.SID,
+		SignIn: s.signIn, Person: sealed, CreatedAt: now, Till: now.Add(sessionTime)}
+	before, _ := c.sessionHash(r)
+	if err := c.db().Write(r.Context(), func(tx *store.Tx) error {
+		return tx.InsertConsoleSession(before, row)
+	}); err != nil {
+		return err
+	}
+	c.setCookie(w, c.cookie, cookie, sessionTime)
+	return nil
 }
 
-func (c *Console) signInFailed(w http.ResponseWriter, r *http.Request, err error) {
-	c.Log.Warn("nobody could be signed in to the console", zap.Error(err))
-	c.fail(w, r, nil, errUpstream)
+// groups returns the groups of somebody that are stored: those that grants name, and a bounded number of others, which
+// the next configuration may name.
+func (c *Console) groups(all []string) (kept []string) {
+	named := func(group string) bool {
+		return slices.ContainsFunc(c.Grants, func(g Grant) bool { return slices.Contains(g.Groups, group) })
+	}
+	others := 0
+	for _, group := range all {
+		if !named(group) {
+			if others++; others > maxGroups || len(group) > maxGroup {
+				continue
+			}
+		}
+		kept = append(kept, group)
+	}
+	return kept
 }
 
-// signOut ends the session here. That at the provider goes on.
-func (c *Console) signOut(w http.ResponseWriter, r *http.Request) {
-	c.setCookie(w, c.cookie, "", 0)
-	c.setCookie(w, c.cookie+"-portal", "", 0)
-	v := &visitor{Request: r, w: w, console: c, texts: textsFor(r)}
-	if err := v.page(http.StatusOK, "signed-out", "SignedOut", nil); err != nil {
-		c.fail(w, r, nil, err)
-	}
+// end ends a session of the console, and the one at our own sign-in in which it began.
+func (c *Console) end(r *http.Request, s *session) error {
+	return c.db().Write(r.Context(), func(tx *store.Tx) error {
+		if err := tx.DeleteConsoleSession(s.hash); err != nil || !s.ours() {
+			return err
+		}
+		if err := tx.DeleteSession(s.signIn); err != nil {
+			return err
+		}
+		return tx.InsertSigninEntry(&identity.Entry{At: c.now(), Event: "sign-out", Result: "success", Issuer: s.issuer,
+			Client: c.Issuer.ClientID, UserID: s.subject, Address: c.Address(r)})
+	})
 }
+
+func (c *Console) db() *store.DB  { return c.Gateway.Runtime.Store() }
+func (c *Console) now() time.Time { return c.Gateway.Now().UTC().Truncate(time.Microsecond) }
 
 // setCookie sets a cookie of the console; no time: it removes it.
 func (c *Console) setCookie(w http.ResponseWriter, name, value string, lasts time.Duration) {

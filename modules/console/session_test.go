@@ -29,31 +29,41 @@ func TestSignInComesFirst(t *testing.T) {
 	require.Equal(t, "/console/sign-in?to=%2F", w.Header().Get("Location"), "what a form wanted is not done later")
 }
 
+// The role follows the address that the provider has verified, or a group. A session lasts an hour, at its own console.
 func TestSessions(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	status := func(s session, change ...func(*http.Request)) int {
-		change = append(change, func(r *http.Request) { b.signedIn(r, s) })
-		return b.send("", http.MethodGet, "/tenants", nil, change...).Code
+	status := func(k known) int {
+		return b.send("", http.MethodGet, "/tenants", nil, func(r *http.Request) { b.signedIn(r, "1", k) }).Code
 	}
-	till := b.Clock.Now().Add(time.Minute)
-	require.Equal(t, http.StatusOK, status(session{Subject: "1", Email: ops, Till: till}))
-	require.Equal(t, http.StatusOK, status(session{Subject: "1", Groups: []string{"acme-viewers"}, Till: till}))
-	require.Equal(t, http.StatusForbidden, status(session{Subject: "1", Email: "else@example.com", Till: till}))
-	require.Equal(t, http.StatusForbidden, status(session{Subject: "1", Till: till}), "an address that is not verified")
-	require.Equal(t, http.StatusSeeOther, status(session{Subject: "1", Email: ops, Till: b.Clock.Now()}), "it has ended")
+	require.Equal(t, http.StatusOK, status(known{Email: ops}))
+	require.Equal(t, http.StatusOK, status(known{Groups: []string{"acme-viewers"}}))
+	require.Equal(t, http.StatusForbidden, status(known{Email: "else@example.com"}))
+	require.Equal(t, http.StatusForbidden, status(known{}), "an address that is not verified")
 
-	// A ticket of sign-in is no session, and one of another console is none here.
-	ticket, err := b.Vault.SealTicket(forVisits, b.URL, session{Subject: "1", Email: ops, Till: till})
-	require.NoError(t, err)
-	other, err := b.Vault.SealTicket(forSessions, "https://other.example/console", session{Email: ops, Till: till})
-	require.NoError(t, err)
-	for _, value := range []string{ticket, other, "", "x"} {
-		w := b.send("", http.MethodGet, "/", nil, func(r *http.Request) {
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "https://gate.example/", nil)
+	b.signedIn(r, "1", known{Email: ops})
+	good := r.Cookies()[0].Value
+	with := func(value string) int {
+		return b.send("", http.MethodGet, "/tenants", nil, func(r *http.Request) {
 			r.AddCookie(&http.Cookie{Name: b.cookie, Value: value})
-		})
-		require.Equal(t, http.StatusSeeOther, w.Code)
+		}).Code
 	}
+	require.Equal(t, http.StatusOK, with(good))
+	for _, value := range []string{"", "x", good + "x", good[1:]} {
+		require.Equal(t, http.StatusSeeOther, with(value))
+	}
+	copied := *b.Console
+	copied.URL = "https://other.example/console"
+	other, err := New(copied)
+	require.NoError(t, err)
+	r = httptest.NewRequestWithContext(t.Context(), http.MethodGet, "https://other.example/tenants", nil)
+	r.AddCookie(&http.Cookie{Name: other.cookie, Value: good})
+	w := httptest.NewRecorder()
+	other.ServeHTTP(w, r)
+	require.Equal(t, http.StatusSeeOther, w.Code, "it is a session of another console")
+	b.Clock.Advance(time.Hour)
+	require.Equal(t, http.StatusSeeOther, with(good), "it has ended")
 }
 
 // A form of another site changes nothing.
@@ -85,7 +95,10 @@ func TestWayToTheProvider(t *testing.T) {
 	t.Cleanup(provider.Close)
 	b.Issuer.Issuer = provider.URL
 	for asked, kept := range map[string]string{"/exports?q=1": "/exports?q=1", "//evil.example": "/",
-		"https://evil.example": "/", "/\\evil.example": "/", "": "/"} {
+		"https://evil.example": "/", "/\\evil.example": "/", "": "/", "/../signin/oauth/logout": "/", "/exports/..": "/",
+		"/%2e%2e/signin": "/", "/exports/%2e%2e/%2E%2E/x": "/", "/.%2e/x": "/", "/exports//x": "/", "/%0aSet-Cookie:x": "/",
+		"/exports\x00": "/", "/exports\u0085": "/", "/%5c%5cevil.example": "/", "/exports/acme/a%2Fb": "/exports/acme/a%2Fb",
+		"/exports?q=1#x": "/", "exports": "/", "/": "/"} {
 		w := b.send("", http.MethodGet, "/sign-in?"+url.Values{"to": {asked}}.Encode(), nil)
 		require.Equal(t, http.StatusSeeOther, w.Code, w.Body)
 		to, err := url.Parse(w.Header().Get("Location"))
