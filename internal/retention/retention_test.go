@@ -18,6 +18,7 @@ import (
 	"github.com/hiregate/hiregate/internal/config"
 	"github.com/hiregate/hiregate/internal/documents"
 	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/identity"
 	"github.com/hiregate/hiregate/internal/inbox"
 	"github.com/hiregate/hiregate/internal/retention"
 	"github.com/hiregate/hiregate/internal/store"
@@ -258,5 +259,36 @@ func TestHoursAreDeletedAfter90Days(t *testing.T) {
 		refused, err := b.Store.ListRefusedAnswers(t.Context(), "acme", "NURSE-1", time.Unix(0, 0))
 		require.NoError(t, err)
 		require.EqualValues(t, 3, refused[0].Count)
+	})
+}
+
+// Sessions of the console that have ended are deleted, however many there are; others stay.
+func TestEndedSessionsAreDeleted(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, address string) {
+		b := newBench(t, address)
+		const console, ended = "https://gate.example.com/console", 501
+		hash := func(n int) identity.Hash { return identity.HashSecret(fmt.Sprint(n)) }
+		b.write(t, func(tx *store.Tx) error {
+			for n := range ended + 1 {
+				s := &identity.ConsoleSession{Hash: hash(n), Console: console, Issuer: "https://login.example.com",
+					Subject: fmt.Sprint(n), Person: []byte("sealed"), CreatedAt: b.now.Add(-time.Hour), Till: b.now}
+				if n == ended {
+					s.Till = b.now.Add(time.Second)
+				}
+				if err := tx.InsertConsoleSession(identity.Hash{}, s); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		require.NoError(t, b.DeleteSessions(t.Context()))
+		at := b.now.Add(-time.Hour) // when none of them had ended
+		for n := range ended {
+			_, err := b.Store.ConsoleSession(t.Context(), console, hash(n), at)
+			require.ErrorIs(t, err, store.ErrNotFound)
+		}
+		_, err := b.Store.ConsoleSession(t.Context(), console, hash(ended), at)
+		require.NoError(t, err)
 	})
 }
