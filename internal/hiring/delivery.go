@@ -65,6 +65,8 @@ type Delivery struct {
 	AskedAt     time.Time // when somebody asked for the next attempt; zero: nobody did
 	CreatedAt   time.Time // when its round was dispatched, or the export triggered; a move to another round keeps it
 	UpdatedAt   time.Time
+	BegunBy     string    // the actor who asked for its round, as the audit has them; empty: nobody did. Read, not written
+	Redelivery  string    // ID of the redelivery of a range that began it; empty: none did. Read, not written
 	Read        time.Time // UpdatedAt as the store had it: only that state is overwritten; zero: it is not stored yet
 	Till        time.Time // end of the attempts of its round; known while that runs, not stored
 }
@@ -151,6 +153,28 @@ func (d *Delivery) Release(next time.Time) {
 func (d *Delivery) settle(outcome Outcome, fault Class, reason string) {
 	d.Outcome, d.Fault, d.Reason = outcome, fault, reason
 	d.Parked, d.HeldSince, d.NextAt, d.AskedAt = false, time.Time{}, time.Time{}, time.Time{}
+}
+
+// LatestDelivery is the delivery to an integration in its latest round; nil: it has none. The deliveries of an export are
+// ordered by round.
+func LatestDelivery(of []*Delivery, integration string) *Delivery {
+	for _, d := range slices.Backward(of) {
+		if d.Integration == integration {
+			return d
+		}
+	}
+	return nil
+}
+
+// LatestDeliveries are those in the latest round of each integration: rounds are per integration, and a redelivery to
+// one leaves the deliveries to the others as they are. The deliveries of an export are ordered by round.
+func LatestDeliveries(of []*Delivery) (latest []*Delivery) {
+	for _, d := range of {
+		if d == LatestDelivery(of, d.Integration) {
+			latest = append(latest, d)
+		}
+	}
+	return latest
 }
 
 // Pending are the deliveries of the current round, once dispatched, that are not among the stored ones: a delivery is

@@ -124,3 +124,17 @@ func TestNewDeliveryIsPending(t *testing.T) {
 		CreatedAt: begun, UpdatedAt: begun},
 		hiring.NewDelivery(e, "hris", 1, begun))
 }
+
+// Rounds are per integration: a redelivery to one changes nothing for the others.
+func TestLatestDeliveriesArePerIntegration(t *testing.T) {
+	t.Parallel()
+	e := &hiring.Export{ID: 7, Tenant: "acme"}
+	in := func(integration string, round int) *hiring.Delivery {
+		return hiring.NewDelivery(e, integration, round, begun)
+	}
+	ats, hris, again := in("ats", 0), in("hris", 0), in("hris", 1)
+	require.Equal(t, []*hiring.Delivery{ats, again}, hiring.LatestDeliveries([]*hiring.Delivery{ats, hris, again}))
+	require.Same(t, again, hiring.LatestDelivery([]*hiring.Delivery{ats, hris, again}, "hris"))
+	require.Nil(t, hiring.LatestDelivery([]*hiring.Delivery{ats, hris, again}, "crm"))
+	require.Empty(t, hiring.LatestDeliveries(nil))
+}

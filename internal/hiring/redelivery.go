@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -105,6 +106,7 @@ type Redelivery struct {
 	CreatedAt time.Time
 	UpdatedAt time.Time
 	EndedAt   time.Time // zero: it has not
+	BegunBy   string    // the actor who asked for it, as the audit has them
 
 	// Of the deliveries that it began; read with it, not stored.
 	Delivered, Failed, Waiting int64
@@ -115,5 +117,58 @@ type RedeliveryPreview struct {
 	Count          int64
 	Oldest, Newest time.Time // received; zero: there are none
 	// Expired counts those of which a document can't be downloaded any more, or that can't be redelivered for it.
-	Expired int64
+	Expired  int64
+	Received int64 // those that the integration received before: they arrive once more
+	LeftOut  []LeftOut
+}
+
+// LeftOut is how many exports of its range a redelivery leaves out for a reason.
+type LeftOut struct {
+	Why   LeftOutReason `json:"why"`
+	Count int64         `json:"count"`
+}
+
+// LeftOutReason is why a redelivery leaves out an export of its range.
+type LeftOutReason string
+
+// The reasons to leave out an export. One of the last three could be chosen by another mode, or without a filter.
+const (
+	LeftUnderWay    LeftOutReason = "under_way" // pending or retrying at the integration
+	LeftHeld        LeftOutReason = "held"
+	LeftWaiting     LeftOutReason = "waiting" // for Temporal
+	LeftQuarantined LeftOutReason = "quarantined"
+	LeftErased      LeftOutReason = "erased"
+	LeftReceived    LeftOutReason = "received"
+	LeftFailed      LeftOutReason = "failed"  // or expired
+	LeftMissing     LeftOutReason = "missing" // never addressed to the integration
+)
+
+// LeftOutReasons are all reasons, in the order they are shown.
+var LeftOutReasons = []LeftOutReason{LeftUnderWay, LeftHeld, LeftWaiting, LeftQuarantined, LeftErased, LeftReceived,
+	LeftFailed, LeftMissing}
+
+// Sentence says how many exports a redelivery to an integration leaves out, why, and what to do about it.
+func (l LeftOut) Sentence(to Place) string {
+	sentence := map[LeftOutReason]string{
+		LeftUnderWay: "still being delivered: each goes on by itself, and hiregate integration retry TO has it tried now",
+		LeftHeld: "held: each goes out once the integration takes exports, and hiregate integration enable TO has that " +
+			"verified",
+		LeftWaiting:     "waiting for Temporal: each goes out by itself",
+		LeftQuarantined: "in quarantine: hiregate export list --tenant TENANT --quarantined lists them",
+		LeftErased:      "erased: nothing is left to deliver",
+		LeftReceived:    "received already: the mode all delivers them once more",
+		LeftFailed:      "failed or expired: the mode failed, without other filters, delivers them",
+		LeftMissing:     "never addressed to the integration: the mode missing delivers them",
+	}[l.Why]
+	names := strings.NewReplacer("TO", to.Tenant+"/"+to.Integration, "TENANT", to.Tenant)
+	return fmt.Sprintf("%d %s", l.Count, names.Replace(sentence))
+}
+
+// Nothing says why a redelivery chooses no export; empty: there is none in its range.
+func (p *RedeliveryPreview) Nothing(to Place) string {
+	sentences := make([]string, len(p.LeftOut))
+	for n, l := range p.LeftOut {
+		sentences[n] = l.Sentence(to)
+	}
+	return strings.Join(sentences, "; ")
 }

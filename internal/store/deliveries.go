@@ -96,6 +96,12 @@ func (tx *Tx) AskDelivery(d *hiring.Delivery, now time.Time) error {
 		AND outcome IN ('pending', 'retrying', 'held')`, micros(now), d.ExportID, d.Integration, d.Round)
 }
 
+// MarkBegunBy notes who asked for the round of a delivery, as the audit has them.
+func (tx *Tx) MarkBegunBy(actor string, exportID int64, round int, integration string) error {
+	return tx.exec(`UPDATE deliveries SET begun_by = $1 WHERE export_id = $2 AND round = $3 AND integration = $4`,
+		actor, exportID, round, integration)
+}
+
 // UpdateAttempts sets a delivery's number of attempts, after two were made at once.
 func (tx *Tx) UpdateAttempts(deliveryID int64, attempts int) error {
 	return tx.exec(`UPDATE deliveries SET attempts = $1 WHERE id = $2`, attempts, deliveryID)
@@ -167,7 +173,7 @@ func answerRow(a *hiring.Attempt) string {
 }
 
 const deliveryColumns = `id, export_id, tenant, integration, round, outcome, fault, reason, attempts, parked,
-	held_since, next_at, created_at, updated_at, documents, asked_at`
+	held_since, next_at, created_at, updated_at, documents, asked_at, begun_by, coalesce(redelivery, '')`
 
 func scanDelivery(r row) (*hiring.Delivery, error) {
 	var d hiring.Delivery
@@ -181,7 +187,7 @@ func fields(d *hiring.Delivery) []any {
 	return []any{&d.ID, &d.ExportID, &d.Tenant, &d.Integration, &d.Round, &d.Outcome, &d.Fault, &d.Reason, &d.Attempts,
 		&d.Parked,
 		moment{&d.HeldSince}, moment{&d.NextAt}, moment{&d.CreatedAt}, moment{&d.UpdatedAt}, &d.Documents,
-		moment{&d.AskedAt}}
+		moment{&d.AskedAt}, &d.BegunBy, &d.Redelivery}
 }
 
 // Delivery reads the delivery of an export to an integration in a round.

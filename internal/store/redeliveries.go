@@ -9,20 +9,20 @@ import (
 
 // redeliveries are the jobs, without what became of the deliveries that they began.
 var redeliveries = table[hiring.Redelivery]{"redeliveries", `id, tenant, integration, since, until, mode, outcome, class,
-	status, rate, state, reason, total, skipped, after_id, created_at, updated_at, ended_at`,
+	status, rate, state, reason, total, skipped, after_id, created_at, updated_at, ended_at, begun_by`,
 	func(j *hiring.Redelivery) []any {
 		return []any{&j.ID, &j.Tenant, &j.Integration, moment{&j.Since}, moment{&j.Until}, &j.Mode, &j.Outcome, &j.Class,
 			&j.Status, &j.Rate, &j.State, &j.Reason, &j.Total, &j.Skipped, &j.After, moment{&j.CreatedAt},
-			moment{&j.UpdatedAt}, moment{&j.EndedAt}}
+			moment{&j.UpdatedAt}, moment{&j.EndedAt}, &j.BegunBy}
 	}}
 
 // InsertRedelivery adds a redelivery that has come to no export yet.
 func (tx *Tx) InsertRedelivery(j *hiring.Redelivery) error {
 	return tx.exec(`INSERT INTO redeliveries (`+redeliveries.columns+`)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)`,
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)`,
 		j.ID, j.Tenant, j.Integration, micros(j.Since), micros(j.Until), string(j.Mode), string(j.Outcome),
 		string(j.Class), j.Status, j.Rate, string(j.State), j.Reason, j.Total, j.Skipped, j.After, micros(j.CreatedAt),
-		micros(j.UpdatedAt), micros(j.EndedAt))
+		micros(j.UpdatedAt), micros(j.EndedAt), j.BegunBy)
 }
 
 // Redelivery reads a redelivery, with what became of the deliveries that it began; ErrNotFound when there is none.
@@ -104,8 +104,9 @@ func (tx *Tx) AdvanceRedelivery(id string, export int64, skipped bool, now time.
 		WHERE id = $4 AND state = 'running' AND after_id < $1`, export, n, micros(now), id)
 }
 
-// MarkRedelivery notes which redelivery began a delivery.
+// MarkRedelivery notes which redelivery began a delivery, and who asked for that.
 func (tx *Tx) MarkRedelivery(id string, export int64, integration string, round int) error {
-	return tx.exec(`UPDATE deliveries SET redelivery = $1 WHERE export_id = $2 AND integration = $3 AND round = $4`,
-		id, export, integration, round)
+	return tx.exec(`UPDATE deliveries SET redelivery = $1,
+		begun_by = coalesce((SELECT begun_by FROM redeliveries WHERE id = $1), '')
+		WHERE export_id = $2 AND integration = $3 AND round = $4`, id, export, integration, round)
 }

@@ -136,6 +136,21 @@ func TestSelections(t *testing.T) {
 		} {
 			require.Equal(t, want, fmt.Sprint(keys(s)))
 		}
+		left := []hiring.LeftOut{{Why: hiring.LeftUnderWay, Count: 2}, {Why: hiring.LeftHeld, Count: 1},
+			{Why: hiring.LeftWaiting, Count: 1}, {Why: hiring.LeftErased, Count: 1}}
+		for m, want := range map[hiring.RedeliveryMode]hiring.RedeliveryPreview{
+			hiring.RedeliverFailed: {Count: 4, Received: 1, LeftOut: append(left[:4:4],
+				hiring.LeftOut{Why: hiring.LeftReceived, Count: 2}, hiring.LeftOut{Why: hiring.LeftMissing, Count: 4})},
+			hiring.RedeliverAll: {Count: 10, Received: 3, LeftOut: left},
+			hiring.RedeliverMissing: {Count: 4, LeftOut: append(left[:4:4],
+				hiring.LeftOut{Why: hiring.LeftReceived, Count: 2}, hiring.LeftOut{Why: hiring.LeftFailed, Count: 4})},
+		} {
+			s := hiring.Selection{Tenant: "acme", Integration: "hris", Since: noon, Until: noon.Add(15 * time.Minute), Mode: m}
+			got, err := db.PreviewRedelivery(t.Context(), &s, hiring.Rehost, noon)
+			require.NoError(t, err)
+			got.Oldest, got.Newest = time.Time{}, time.Time{}
+			require.Equal(t, want, got, m)
+		}
 		s := hiring.Selection{Tenant: "acme", Integration: "hris", Since: noon, Until: noon.Add(time.Hour),
 			Mode: hiring.RedeliverFailed}
 		e, err := db.ExportByKey(t.Context(), "acme", "delivered")

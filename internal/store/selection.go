@@ -3,18 +3,24 @@ package store
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/hiregate/hiregate/internal/hiring"
 )
 
-// selected are the conditions on an export e that a selection chooses it, after an ID. Exports are read in their order,
-// by the index of their tenant: each is looked at once, however many are chosen.
-func (db *DB) selected(s *hiring.Selection, after int64) conditions {
-	var c conditions
+// inRange are the conditions on an export e that it is in the range of a selection, after an ID.
+func inRange(s *hiring.Selection, after int64) (c conditions) {
 	c.is("e.tenant =", s.Tenant)
 	c.is("e.id >", max(after, hiring.FirstID(s.Since)-1))
 	c.is("e.id <", hiring.FirstID(s.Until))
+	return c
+}
+
+// selected are the conditions on an export e that a selection chooses it, after an ID. Exports are read in their order,
+// by the index of their tenant: each is looked at once, however many are chosen.
+func (db *DB) selected(s *hiring.Selection, after int64) conditions {
+	c := inRange(s, after)
 	c.where = append(c.where, "e.erased_at IS NULL", "NOT e.quarantined")
 	c.args = append(c.args, s.Integration)
 	integration := fmt.Sprintf("$%d", len(c.args))
@@ -53,21 +59,63 @@ func (db *DB) selected(s *hiring.Selection, after int64) conditions {
 	return c
 }
 
-// PreviewRedelivery counts what a selection chooses. mode is the document mode of its integration.
+// PreviewRedelivery counts what a selection chooses, and what it leaves out of its range. mode is the document mode of
+// its integration.
 func (db *DB) PreviewRedelivery(ctx context.Context, s *hiring.Selection, mode hiring.DocumentMode,
 	now time.Time) (hiring.RedeliveryPreview, error) {
+	p, err := db.countSelected(ctx, s, mode, now)
+	if err == nil {
+		p.LeftOut, err = db.countLeftOut(ctx, s)
+	}
+	return p, err
+}
+
+func (db *DB) countSelected(ctx context.Context, s *hiring.Selection, mode hiring.DocumentMode,
+	now time.Time) (hiring.RedeliveryPreview, error) {
 	c := db.selected(s, 0)
-	c.args = append(c.args, micros(now))
-	ended := fmt.Sprintf("e.documents_till <= $%d", len(c.args))
+	c.args = append(c.args, micros(now), s.Integration)
+	ended, integration := fmt.Sprintf("e.documents_till <= $%d", len(c.args)-1), fmt.Sprintf("$%d", len(c.args))
 	expired := `e.attachments > 0 AND EXISTS (SELECT 1 FROM documents x WHERE x.export_id = e.id AND x.state = 'given_up')`
 	if mode == hiring.Passthrough {
 		expired = "e.attachments > 0 AND " + ended
 	}
 	return queryOne(ctx, db, func(r row) (p hiring.RedeliveryPreview, err error) {
-		return p, r.Scan(&p.Count, moment{&p.Oldest}, moment{&p.Newest}, &p.Expired)
+		return p, r.Scan(&p.Count, moment{&p.Oldest}, moment{&p.Newest}, &p.Expired, &p.Received)
 	}, `SELECT count(*), min(e.received_at), max(e.received_at),
-		COALESCE(sum(CASE WHEN e.origin = 'triggered' AND `+ended+` OR `+expired+` THEN 1 ELSE 0 END), 0)
+		COALESCE(sum(CASE WHEN e.origin = 'triggered' AND `+ended+` OR `+expired+` THEN 1 ELSE 0 END), 0),
+		COALESCE(sum(CASE WHEN EXISTS (SELECT 1 FROM deliveries d WHERE d.export_id = e.id
+			AND d.integration = `+integration+` AND d.outcome = 'delivered') THEN 1 ELSE 0 END), 0)
 		FROM exports e`+c.String(), c.args...)
+}
+
+// countLeftOut counts what a selection leaves out of its range, by the reason.
+func (db *DB) countLeftOut(ctx context.Context, s *hiring.Selection) ([]hiring.LeftOut, error) {
+	c, chosen := inRange(s, 0), db.selected(s, 0)
+	others := "NOT (" + strings.Join(chosen.where[len(c.where):], " AND ") + ")"
+	c.where, c.args = append(c.where, others), append(chosen.args, s.Integration)
+	integration := fmt.Sprintf("$%d", len(c.args))
+	stands := `(SELECT d.outcome FROM deliveries d WHERE d.export_id = e.id AND d.integration = ` + integration +
+		` AND ` + latest + `)`
+	counts, err := queryMap(ctx, db, func(r row) (why hiring.LeftOutReason, n int64, err error) {
+		return why, n, r.Scan(&why, &n)
+	}, `SELECT CASE WHEN erased THEN 'erased' WHEN quarantined THEN 'quarantined' WHEN stands = 'delivered' THEN 'received'
+			WHEN stands IN ('failed', 'expired') THEN 'failed' WHEN stands = 'held' THEN 'held'
+			WHEN stands IS NOT NULL THEN 'under_way' WHEN waits THEN 'waiting' WHEN addressed THEN 'under_way'
+			ELSE 'missing' END AS why, count(*) FROM (
+		SELECT e.erased_at IS NOT NULL AS erased, e.quarantined AS quarantined, `+stands+` AS stands,
+			`+undispatched+` AS waits, e.fault = '' AND EXISTS (SELECT 1 FROM `+
+		db.sql.Words("e.integrations", "w")+` WHERE w.value = `+integration+`) AS addressed
+		FROM exports e`+c.String()+`) left_out GROUP BY why`, c.args...)
+	if err != nil {
+		return nil, err
+	}
+	all := []hiring.LeftOut{}
+	for _, why := range hiring.LeftOutReasons {
+		if n := counts[why]; n > 0 {
+			all = append(all, hiring.LeftOut{Why: why, Count: n})
+		}
+	}
+	return all, nil
 }
 
 // ListSelected lists the exports that a selection chooses after an ID, the oldest first.

@@ -125,19 +125,9 @@ func (r *request) tried(e *hiring.Export) (any, error) {
 // waits reports whether an attempt is still to be made, or the gate to be asked.
 func waits(e *hiring.Export, all []*hiring.Delivery) bool {
 	return slices.ContainsFunc(e.Integrations, func(name string) bool {
-		d := deliveryTo(all, name)
+		d := hiring.LatestDelivery(all, name)
 		return d == nil || d.Outcome == hiring.Pending
 	})
-}
-
-// deliveryTo is the delivery of the first round to an integration; nil before it is begun.
-func deliveryTo(all []*hiring.Delivery, integration string) *hiring.Delivery {
-	for _, d := range all {
-		if d.Integration == integration {
-			return d
-		}
-	}
-	return nil
 }
 
 // notTried is why nothing was written of a delivery within the time of the first attempt.
@@ -156,11 +146,12 @@ func (r *request) outcome(e *hiring.Export, all []*hiring.Delivery) (any, error)
 	}
 	res := exported{UUID: e.Key, State: stateOf(e), Fault: e.Fault, Deliveries: []exportedTo{}}
 	for _, name := range e.Integrations {
-		d := deliveryTo(all, name)
+		d := hiring.LatestDelivery(all, name)
 		if d == nil {
 			d = &hiring.Delivery{Integration: name, Outcome: hiring.Pending, Reason: notTried(e), UpdatedAt: e.ReceivedAt}
 		}
 		to := exportedTo{delivery: deliveryOf(d)}
+		to.Current = true
 		if d.Attempts > 0 {
 			attempts, err := r.db.ListAttempts(ctx, d.ID)
 			if err != nil {

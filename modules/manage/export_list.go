@@ -70,9 +70,10 @@ func listExports(r *request) ([]any, string, error) {
 	for n, e := range rows {
 		item := r.itemOf(e)
 		item.Fetched = documents[e.ID].Fetched
-		written := deliveries[e.ID]
-		for _, d := range append(written, e.Pending(written)...) {
-			item.Deliveries = append(item.Deliveries, waitingOf(e, d, waits))
+		of := deliveries[e.ID]
+		of = append(of, e.Pending(of)...)
+		for _, d := range of {
+			item.Deliveries = append(item.Deliveries, waitingOf(e, d, of, waits))
 		}
 		all[n] = item
 	}

@@ -44,12 +44,15 @@ type exportItem struct {
 type delivery struct {
 	Integration string         `json:"integration"`
 	Round       int            `json:"round"`
+	Current     bool           `json:"current"` // no later round went to this integration
 	Outcome     hiring.Outcome `json:"outcome"`
 	Class       hiring.Class   `json:"class"`
 	Attempts    int            `json:"attempts"`
 	Reason      string         `json:"reason,omitempty"`
 	UpdatedAt   time.Time      `json:"updatedAt"`
-	NextAt      time.Time      `json:"nextAt,omitzero"` // of the next attempt
+	NextAt      time.Time      `json:"nextAt,omitzero"`      // of the next attempt
+	BegunBy     string         `json:"begunBy,omitempty"`    // the actor who asked for its round; absent: nobody did
+	Redelivery  string         `json:"redelivery,omitempty"` // id of the redelivery of a range that began it
 }
 
 // exportDetail is an export with all that is known of its way.
@@ -139,7 +142,7 @@ func deliveryOf(d *hiring.Delivery) delivery {
 	return delivery{
 		Integration: d.Integration, Round: d.Round, Outcome: d.Outcome, Class: d.Class(), Attempts: d.Attempts,
 		Reason:    d.Reason,
-		UpdatedAt: d.UpdatedAt, NextAt: d.NextAt,
+		UpdatedAt: d.UpdatedAt, NextAt: d.NextAt, BegunBy: d.BegunBy, Redelivery: d.Redelivery,
 	}
 }
 
@@ -160,9 +163,11 @@ func attemptOf(a hiring.Attempt) attempt {
 	return shown
 }
 
-// waitingOf is deliveryOf for a delivery that says what it waits for, if it is not final.
-func waitingOf(e *hiring.Export, d *hiring.Delivery, waits *export.Waits) delivery {
+// waitingOf is deliveryOf for one of all deliveries of an export, which are ordered by round. It says what it waits for,
+// if it is not final.
+func waitingOf(e *hiring.Export, d *hiring.Delivery, all []*hiring.Delivery, waits *export.Waits) delivery {
 	shown := deliveryOf(d)
+	shown.Current = d == hiring.LatestDelivery(all, d.Integration)
 	if !d.Outcome.Final() {
 		wait := waits.For(e, d)
 		shown.Reason, shown.NextAt = wait.Reason, wait.NextAt
@@ -215,7 +220,7 @@ func findExport(r *request) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		one := deliveryDetail{delivery: waitingOf(e, d, waits), History: []attempt{}}
+		one := deliveryDetail{delivery: waitingOf(e, d, deliveries, waits), History: []attempt{}}
 		for _, a := range attempts {
 			one.History = append(one.History, attemptOf(a))
 		}

@@ -57,7 +57,7 @@ func TestShowHasAttemptsAndDocuments(t *testing.T) {
 	require.JSONEq(t, `"export/acme/u-1"`, string(shown["workflow"]))
 	require.JSONEq(t, `"https://temporal-ui.example.com/namespaces/default/workflows/export%2Facme%2Fu-1"`,
 		string(shown["workflowUrl"]))
-	require.JSONEq(t, `[{"integration":"hris","round":0,"outcome":"retrying","class":"retrying","attempts":2,"updatedAt":"2026-11-20T12:00:02Z",
+	require.JSONEq(t, `[{"integration":"hris","round":0,"current":true,"outcome":"retrying","class":"retrying","attempts":2,"updatedAt":"2026-11-20T12:00:02Z",
 		"nextAt":"2026-11-20T12:01:00Z","history":[
 			{"number":1,"startedAt":"2026-11-20T12:00:00Z","durationMs":1.5,"status":500,"class":"partner_fault",
 				"answer":"what the partner answered","phases":{},"manual":false},

@@ -29,8 +29,8 @@ func TestListShowsAllOfAnItem(t *testing.T) {
 		"id":"u-1","tenant":"acme","receivedAt":"2026-11-20T12:00:00Z","candidate":"c-u-1",
 		"attachments":1,"fetched":0,"size":19,"sha256":"%x","round":0,
 		"workflow":"export/acme/u-1","state":"dispatched","quarantined":false,"dispatchedAt":"2026-11-20T12:00:01Z","deliveries":[
-			{"integration":"crm","round":0,"outcome":"retrying","class":"retrying","attempts":1,"updatedAt":"2026-11-20T12:00:02Z","nextAt":"2026-11-20T12:01:00Z"},
-			{"integration":"hris","round":0,"outcome":"failed","class":"partner_fault","attempts":2,"reason":"answered 500; only 2xx means received",
+			{"integration":"crm","round":0,"current":true,"outcome":"retrying","class":"retrying","attempts":1,"updatedAt":"2026-11-20T12:00:02Z","nextAt":"2026-11-20T12:01:00Z"},
+			{"integration":"hris","round":0,"current":true,"outcome":"failed","class":"partner_fault","attempts":2,"reason":"answered 500; only 2xx means received",
 				"updatedAt":"2026-11-20T12:00:02Z"}]}],"next":null}`, sum), answer)
 }
 

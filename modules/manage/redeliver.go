@@ -25,7 +25,12 @@ func redeliver(r *request) (any, error) {
 	ctx, cancel := context.WithTimeout(r.Context(), patience)
 	defer cancel()
 	res, err := r.gateway.Runtime.Redeliverer.Redeliver(ctx, e.Tenant, e.Key, integrations,
-		func(tx *store.Tx, _ export.Redelivery) error {
+		func(tx *store.Tx, begun export.Redelivery) error {
+			for _, name := range begun.Started {
+				if err := tx.MarkBegunBy(r.caller.id, e.ID, begun.Round, name); err != nil {
+					return err
+				}
+			}
 			return r.record(tx, exportPath(e))
 		})
 	switch {

@@ -29,12 +29,14 @@ type redeliveryInput struct {
 
 // redeliveryPreview is what a redelivery would do. Nothing is begun for it.
 type redeliveryPreview struct {
-	Count   int64                 `json:"count"`
-	Oldest  time.Time             `json:"oldest,omitzero"`
-	Newest  time.Time             `json:"newest,omitzero"`
-	Expired int64                 `json:"expiredDocuments"` // exports of which a document can't be downloaded any more
-	Rate    int                   `json:"rate"`
-	Samples []redeliveryCandidate `json:"samples"` // the oldest, five at most
+	Count    int64                 `json:"count"`
+	Oldest   time.Time             `json:"oldest,omitzero"`
+	Newest   time.Time             `json:"newest,omitzero"`
+	Expired  int64                 `json:"expiredDocuments"` // exports of which a document can't be downloaded any more
+	Received int64                 `json:"received"`         // exports that the integration received: they arrive again
+	LeftOut  []hiring.LeftOut      `json:"leftOut"`          // exports of the range that it does not choose
+	Rate     int                   `json:"rate"`
+	Samples  []redeliveryCandidate `json:"samples"` // the oldest, five at most
 }
 
 // redeliveryCandidate is an export that a redelivery would come to, and its last delivery to the integration.
@@ -64,6 +66,7 @@ type shownRedelivery struct {
 	Failed      int64                  `json:"failed"`
 	Waiting     int64                  `json:"waiting"` // begun, and not ended
 	Skipped     int64                  `json:"skipped"`
+	BegunBy     string                 `json:"begunBy,omitempty"` // the actor, as the audit has them
 	CreatedAt   time.Time              `json:"createdAt"`
 	UpdatedAt   time.Time              `json:"updatedAt"`
 	EndedAt     time.Time              `json:"endedAt,omitzero"`
@@ -115,7 +118,7 @@ func (r *request) shownRedelivery(j *hiring.Redelivery) (*shownRedelivery, error
 		ID: j.ID, Tenant: j.Tenant, Integration: j.Integration, Mode: j.Mode, Since: j.Since, Until: j.Until,
 		Outcome: j.Outcome, Class: j.Class, HTTPStatus: j.Status, Rate: j.Rate, State: j.State, Reason: j.Reason,
 		Total: j.Total, Done: j.Delivered, Failed: j.Failed, Waiting: j.Waiting, Skipped: j.Skipped,
-		CreatedAt: j.CreatedAt, UpdatedAt: j.UpdatedAt, EndedAt: j.EndedAt,
+		BegunBy: j.BegunBy, CreatedAt: j.CreatedAt, UpdatedAt: j.UpdatedAt, EndedAt: j.EndedAt,
 	}
 	if j.State != hiring.RedeliveryRunning {
 		return shown, nil
@@ -149,7 +152,7 @@ func addRedelivery(r *request) (any, error) {
 	}
 	j := &hiring.Redelivery{
 		ID: uuid.Must(uuid.NewV7()).String(), Rate: cmp.Or(in.Rate, hiring.DefaultRedeliveryRate(i)),
-		State: hiring.RedeliveryRunning, CreatedAt: now, UpdatedAt: now,
+		State: hiring.RedeliveryRunning, CreatedAt: now, UpdatedAt: now, BegunBy: r.caller.id,
 		Selection: hiring.Selection{
 			Tenant: i.Tenant, Integration: i.Name, Since: in.Since, Until: in.Until,
 			Mode: cmp.Or(in.Mode, hiring.RedeliverFailed), Outcome: in.Outcome, Class: in.Class, Status: in.Status,
@@ -168,6 +171,8 @@ func addRedelivery(r *request) (any, error) {
 	}
 	if j.Total = preview.Count; j.Total == 0 {
 		j.State, j.EndedAt = hiring.RedeliveryFinished, now
+		j.Reason = cmp.Or(preview.Nothing(hiring.Place{Tenant: i.Tenant, Integration: i.Name}),
+			"no export was received in this time")
 	}
 	r.location = pathOf("/v1/tenants", j.Tenant, "redeliveries", j.ID)
 	err = r.write(func(tx *store.Tx) error {
@@ -206,7 +211,8 @@ func redeliveryAddedBefore(r *request, location string) (any, error) {
 // preview shows what a redelivery would come to.
 func (r *request) preview(j *hiring.Redelivery, p hiring.RedeliveryPreview) (any, error) {
 	const samples = 5
-	shown := redeliveryPreview{Count: p.Count, Oldest: p.Oldest, Newest: p.Newest, Expired: p.Expired, Rate: j.Rate,
+	shown := redeliveryPreview{Count: p.Count, Oldest: p.Oldest, Newest: p.Newest, Expired: p.Expired,
+		Received: p.Received, LeftOut: p.LeftOut, Rate: j.Rate,
 		Samples: []redeliveryCandidate{}}
 	exports, err := r.db.ListSelected(r.Context(), &j.Selection, 0, samples)
 	if err != nil {
@@ -222,10 +228,8 @@ func (r *request) preview(j *hiring.Redelivery, p hiring.RedeliveryPreview) (any
 	}
 	for _, e := range exports {
 		one := redeliveryCandidate{UUID: e.Key, ReceivedAt: e.ReceivedAt}
-		for _, d := range deliveries[e.ID] { // by round
-			if d.Integration == j.Integration {
-				one.Outcome, one.Reason = d.Outcome, d.Reason
-			}
+		if d := hiring.LatestDelivery(deliveries[e.ID], j.Integration); d != nil {
+			one.Outcome, one.Reason = d.Outcome, d.Reason
 		}
 		shown.Samples = append(shown.Samples, one)
 	}

@@ -183,3 +183,47 @@ func TestRedeliveryCommands(t *testing.T) {
 		require.ErrorContains(t, err, want)
 	}
 }
+
+// Whoever redelivers knows before how many exports arrive twice, and what of a range is left out and why.
+func TestRedeliverySaysWhatArrivesTwiceAndWhatIsLeftOut(t *testing.T) {
+	t.Parallel()
+	b := ranges(t)
+	for n, key := range []string{"u-r1", "u-r2"} {
+		b.delivery(b.export("acme", key, atNoon(int64(10+n))), "hris", hiring.Retrying, 503)
+	}
+	type left struct {
+		Received int64
+		LeftOut  []hiring.LeftOut
+	}
+	p := parsed[left](b, b.must(http.StatusOK, http.MethodPost, redeliveries, lastHour+`,"mode":"all","dryRun":true}`))
+	require.Equal(t, left{1, []hiring.LeftOut{{Why: hiring.LeftUnderWay, Count: 2}}}, p)
+
+	choose := []string{"export", "redeliver", "--tenant", "acme", "--integration", "hris", "--since",
+		"2026-11-20T11:30:00Z"}
+	out, _, err := b.cli(append(choose, "--mode", "all", "--dry-run")...)
+	require.NoError(t, err)
+	require.Contains(t, out, "1 of these 3 exports were received already, and arrive once more.")
+	_, hints, err := b.cli(append(choose, "--mode", "all", "--detach")...)
+	require.NoError(t, err)
+	require.Contains(t, hints, "1 of these 3 exports were received already, and arrive once more")
+
+	const why = "2 still being delivered: each goes on by itself, and hiregate integration retry acme/hris has it tried now"
+	nothing := append(choose, "--status", "418")
+	begun := len(get[listed](b, redeliveries).Items)
+	_, _, err = b.cli(nothing...)
+	require.ErrorContains(t, err, "there is nothing to redeliver: "+why)
+	require.ErrorContains(t, err, "; 1 failed or expired: the mode failed, without other filters, delivers them")
+	require.Len(t, get[listed](b, redeliveries).Items, begun)
+	out, _, err = b.cli(append(nothing, "--dry-run")...)
+	require.NoError(t, err)
+	require.Contains(t, out, "Left out of the range:\n  "+why)
+	_, _, err = b.cli("export", "redeliver", "--tenant", "acme", "--integration", "hris", "--since",
+		"2026-11-20T09:30:00Z", "--until", "2026-11-20T10:30:00Z")
+	require.EqualError(t, err, "there is nothing to redeliver: no export was received in this time")
+	j := parsed[redelivered](b, b.must(http.StatusAccepted, http.MethodPost, redeliveries, lastHour+`,"status":418}`))
+	require.Contains(t, j.Reason, why)
+
+	_, hints, err = b.cli("export", "redeliver", "acme/u-delivered", "--integration", "hris", "--wait", "0s")
+	require.NoError(t, err)
+	require.Contains(t, hints, "hris received this export at 2026-11-20T12:00:02Z: it arrives there once more")
+}

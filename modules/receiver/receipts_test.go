@@ -108,6 +108,14 @@ func TestReceiptTellsWhatBecameOfTheExport(t *testing.T) {
 	require.Equal(t, 3, d.Attempts)
 	require.Equal(t, later, d.UpdatedAt)
 
+	b.Write(t, func(tx *store.Tx) error {
+		return tx.UpsertDelivery(&hiring.Delivery{ExportID: id, Tenant: "acme", Integration: "hris", Round: 1,
+			Outcome: hiring.Delivered, Attempts: 1, CreatedAt: later, UpdatedAt: later})
+	})
+	s = ask()
+	require.Len(t, s.Deliveries, 1, "the latest to each integration")
+	require.Equal(t, "delivered", s.Deliveries[0].Outcome)
+
 	head := b.do(request{method: http.MethodHead, path: accepted.Header().Get("Location")}.make())
 	require.Equal(t, http.StatusOK, head.Code)
 	for _, method := range []string{"PUT", "DELETE", "POST"} {

@@ -115,7 +115,7 @@ func (r *Redeliverer) find(ctx context.Context, id int64, fetches *errgroup.Grou
 	deliveries = append(deliveries, e.Pending(deliveries)...)
 	var lost, ended []*hiring.Delivery
 	for _, d := range deliveries {
-		if d.Outcome.Final() || d.Parked || latest(deliveries, d.Integration) != d {
+		if d.Outcome.Final() || d.Parked || hiring.LatestDelivery(deliveries, d.Integration) != d {
 			continue
 		}
 		switch status, err := r.status(ctx, e, d.Round); {

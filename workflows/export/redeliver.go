@@ -74,7 +74,7 @@ func (r *Redeliverer) Redeliver(ctx context.Context, tenant, key string, integra
 	var res Redelivery
 	var gone []*hiring.Delivery
 	for _, name := range integrations {
-		switch last := latest(deliveries, name); {
+		switch last := hiring.LatestDelivery(deliveries, name); {
 		case last == nil, last.Outcome.Final():
 			res.Started = append(res.Started, name)
 		default:
@@ -161,13 +161,4 @@ func (r *Redeliverer) named(tenant string, integrations []string) ([]string, err
 		}
 	}
 	return integrations, nil
-}
-
-func latest(all []*hiring.Delivery, integration string) (last *hiring.Delivery) {
-	for _, d := range all {
-		if d.Integration == integration {
-			last = d // they are ordered by round
-		}
-	}
-	return last
 }

@@ -237,7 +237,7 @@ func (r *Redeliverer) leave(ctx context.Context, e *hiring.Export, workflow stri
 	}
 	deliveries = append(deliveries, e.Pending(deliveries)...)
 	open := slices.DeleteFunc(slices.Clone(deliveries), func(d *hiring.Delivery) bool {
-		return d.Outcome.Final() || d.Parked || latest(deliveries, d.Integration) != d ||
+		return d.Outcome.Final() || d.Parked || hiring.LatestDelivery(deliveries, d.Integration) != d ||
 			e.RoundWorkflowID(d.Round) != workflow
 	})
 	if len(open) == 0 {

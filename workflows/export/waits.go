@@ -55,6 +55,8 @@ func (a *Activities) Waits(ctx context.Context, c *config.Config, now time.Time,
 func (w *Waits) For(e *hiring.Export, d *hiring.Delivery) Wait {
 	i, ok := w.config.Integration(d.Tenant, d.Integration)
 	switch {
+	case e.Fault != "" && d.Round == e.Round:
+		return Wait{Reason: e.Fault}
 	case e.Quarantined:
 		return Wait{Reason: quarantinedReason(e)}
 	case !ok:

@@ -100,12 +100,15 @@ type exportRow struct {
 type deliveryRow struct {
 	Integration string       `json:"integration"`
 	Round       int          `json:"round"`
+	Current     bool         `json:"current"`
 	Outcome     string       `json:"outcome"`
 	Class       string       `json:"class"`
 	Attempts    int          `json:"attempts"`
 	Reason      string       `json:"reason"`
 	UpdatedAt   time.Time    `json:"updatedAt"`
 	NextAt      time.Time    `json:"nextAt"`
+	BegunBy     string       `json:"begunBy"`
+	Redelivery  string       `json:"redelivery"`
 	History     []attemptRow `json:"history"`
 }
 
@@ -149,31 +152,40 @@ func setTimes(q url.Values, since, until string) error {
 	return nil
 }
 
+// received are the deliveries that an integration received, the first one first.
+func (e *exportRow) received(integration string) (received []*deliveryRow) {
+	for n, d := range e.Deliveries {
+		if d.Integration == integration && d.Outcome == string(hiring.Delivered) {
+			received = append(received, &e.Deliveries[n])
+		}
+	}
+	return received
+}
+
 // standing says in a few words where an export is: at each integration, in the latest round that went there.
 func (e *exportRow) standing() string {
-	if e.State == "fault" {
-		return "our fault: " + e.Fault
-	}
-	last := map[string]string{}
-	var integrations []string
-	for _, d := range e.Deliveries { // by round
-		if _, ok := last[d.Integration]; !ok {
-			integrations = append(integrations, d.Integration)
-		}
-		last[d.Integration] = d.Outcome
-		if d.Attempts > 1 {
-			last[d.Integration] += fmt.Sprintf(" (%d attempts)", d.Attempts)
-		}
-		if o := hiring.Outcome(d.Outcome); !o.Final() && d.Reason != "" {
-			last[d.Integration] += ": " + d.Reason
-		}
-	}
 	var words []string
+	if e.State == "fault" {
+		words = append(words, "our fault: "+e.Fault)
+	}
 	if e.Quarantined {
 		words = append(words, "in quarantine")
 	}
-	for _, name := range integrations {
-		words = append(words, name+" "+last[name])
+	for _, d := range e.Deliveries {
+		if !d.Current || e.Fault != "" && d.Reason == e.Fault { // which is said above
+			continue
+		}
+		stands := d.Integration + " " + d.Outcome
+		if d.Attempts > 1 {
+			stands += fmt.Sprintf(" (%d attempts)", d.Attempts)
+		}
+		if n := len(e.received(d.Integration)); n > 1 && d.Outcome == string(hiring.Delivered) {
+			stands += fmt.Sprintf(" %d times", n)
+		}
+		if o := hiring.Outcome(d.Outcome); !o.Final() && d.Reason != "" {
+			stands += ": " + d.Reason
+		}
+		words = append(words, stands)
 	}
 	switch {
 	case e.State == "waiting":

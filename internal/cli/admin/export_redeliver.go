@@ -29,8 +29,9 @@ follow if it is received. The command waits for the attempts, and shows the expo
 can be downloaded for a while longer.
 
 With --since instead of a UUID: delivers the exports of a range to one integration, at a rate. See
-with --dry-run which these are. The redelivery runs in the gateway, also through restarts; the
-command follows it to its end, and exits with 1 if an export failed.`,
+with --dry-run which these are, and what is left out. The redelivery runs in the gateway, also through
+restarts; the command follows it to its end, and exits with 1 if an export failed, or there was none to
+redeliver. Before it starts, it says how many exports were received already, and arrive once more.`,
 		Example: `  hiregate export redeliver acme/6f1c0f1e-5d0e-4a57-9f0b-0c6f3f2b7a11 --integration hris
   hiregate export redeliver --tenant acme --integration hris --since 24h --dry-run
   hiregate export redeliver --tenant acme --integration hris --since 24h --mode missing`,
@@ -50,6 +51,13 @@ command follows it to its end, and exits with 1 if an export failed.`,
 			var before, after exportRow
 			if err := a.Call(ctx, http.MethodGet, path, nil, &before); err != nil {
 				return err
+			}
+			for _, d := range before.Deliveries {
+				named := len(integrations) == 0 || slices.Contains(integrations, d.Integration)
+				if named && d.Current && d.Outcome == string(hiring.Delivered) {
+					fmt.Fprintf(cmd.ErrOrStderr(), "%s received this export at %s: it arrives there once more\n", d.Integration,
+						d.UpdatedAt.UTC().Format(time.RFC3339))
+				}
 			}
 			in := struct {
 				Integrations []string `json:"integrations,omitempty"`

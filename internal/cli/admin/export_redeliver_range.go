@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -77,10 +78,27 @@ func (a *Client) redeliverRange(ctx context.Context, cmd *cobra.Command, f *rang
 	if err != nil {
 		return err
 	}
-	path := tenantPath(f.tenant, "redeliveries")
+	path, to := tenantPath(f.tenant, "redeliveries"), hiring.Place{Tenant: f.tenant, Integration: integrations[0]}
+	var p rangePreview
+	in["dryRun"] = true
 	if f.dryRun {
-		return a.previewRange(ctx, cmd, path, in)
+		if shown, err := a.ask(ctx, cmd, http.MethodPost, path, in, &p); shown || err != nil {
+			return err
+		}
+		return p.print(cmd, to)
 	}
+	if err := a.Call(ctx, http.MethodPost, path, in, &p); err != nil {
+		return err
+	}
+	if p.Count == 0 {
+		nothing := &hiring.RedeliveryPreview{LeftOut: p.LeftOut}
+		return fmt.Errorf("there is nothing to redeliver: %s",
+			cmp.Or(nothing.Nothing(to), "no export was received in this time"))
+	}
+	if p.Received > 0 {
+		fmt.Fprintln(cmd.ErrOrStderr(), p.again())
+	}
+	in["dryRun"] = false
 	var j redeliveryRow
 	if err := a.Call(ctx, http.MethodPost, path, in, &j); err != nil {
 		return err
@@ -103,25 +121,31 @@ func (a *Client) redeliverRange(ctx context.Context, cmd *cobra.Command, f *rang
 	return nil
 }
 
-// previewRange shows what a redelivery would come to.
-func (a *Client) previewRange(ctx context.Context, cmd *cobra.Command, path string, in any) error {
-	var p struct {
-		Count, ExpiredDocuments int64
-		Oldest, Newest          time.Time
-		Rate                    int
-		Samples                 []struct {
-			UUID, Outcome, Reason string
-			ReceivedAt            time.Time
-		}
+// rangePreview is what a redelivery would come to.
+type rangePreview struct {
+	Count, ExpiredDocuments, Received int64
+	Oldest, Newest                    time.Time
+	Rate                              int
+	LeftOut                           []hiring.LeftOut
+	Samples                           []struct {
+		UUID, Outcome, Reason string
+		ReceivedAt            time.Time
 	}
-	if shown, err := a.ask(ctx, cmd, http.MethodPost, path, in, &p); shown || err != nil {
-		return err
-	}
+}
+
+// again says how many exports arrive once more.
+func (p *rangePreview) again() string {
+	return fmt.Sprintf("%d of these %d exports were received already, and arrive once more", p.Received, p.Count)
+}
+
+// print shows the preview of a redelivery to an integration.
+func (p *rangePreview) print(cmd *cobra.Command, to hiring.Place) error {
 	out := cmd.OutOrStdout()
 	table := terminal.NewTable(out)
 	table.Row("exports", p.Count)
 	table.Row("oldest", p.Oldest)
 	table.Row("newest", p.Newest)
+	table.Row("received already", p.Received)
 	table.Row("expired documents", fmt.Sprintf("of %d exports", p.ExpiredDocuments))
 	takes := time.Duration((p.Count+int64(p.Rate)-1)/int64(p.Rate)) * time.Second
 	table.Row("rate", fmt.Sprintf("%d a second: it takes %s at least", p.Rate, takes))
@@ -137,6 +161,15 @@ func (a *Client) previewRange(ctx context.Context, cmd *cobra.Command, path stri
 		if err := table.Flush(); err != nil {
 			return err
 		}
+	}
+	if len(p.LeftOut) > 0 {
+		fmt.Fprintln(out, "\nLeft out of the range:")
+		for _, l := range p.LeftOut {
+			fmt.Fprintln(out, "  "+l.Sentence(to))
+		}
+	}
+	if p.Received > 0 {
+		fmt.Fprintln(out, "\n"+p.again()+".")
 	}
 	fmt.Fprintln(cmd.ErrOrStderr(), "Nothing was redelivered: leave out --dry-run to do so.")
 	return nil

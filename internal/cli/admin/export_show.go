@@ -198,8 +198,23 @@ func (e *exportRow) printDeliveries(w io.Writer) error {
 		table.Row(d.Integration, d.Round, terminal.State(d.Outcome), d.Class, d.Attempts, d.UpdatedAt, d.NextAt, d.Reason)
 		attempts = attempts || len(d.History) > 0
 	}
-	if err := table.Flush(); err != nil || !attempts {
+	if err := table.Flush(); err != nil {
 		return err
+	}
+	for _, d := range e.Deliveries {
+		if received := e.received(d.Integration); d.Current && len(received) > 1 {
+			fmt.Fprintf(w, "\n%s received it %d times:\n", d.Integration, len(received))
+			table = terminal.NewTable(w)
+			for _, one := range received {
+				table.Row("", one.UpdatedAt, one.asked())
+			}
+			if err := table.Flush(); err != nil {
+				return err
+			}
+		}
+	}
+	if !attempts {
+		return nil
 	}
 	fmt.Fprintln(w)
 	for _, d := range e.Deliveries {
@@ -210,6 +225,19 @@ func (e *exportRow) printDeliveries(w io.Writer) error {
 		}
 	}
 	return nil
+}
+
+// asked is who asked for a delivery.
+func (d *deliveryRow) asked() string {
+	switch {
+	case d.Redelivery != "":
+		return fmt.Sprintf("asked for by %s, with the range %s", d.BegunBy, d.Redelivery)
+	case d.BegunBy != "":
+		return "asked for by " + d.BegunBy
+	case d.Round == 0:
+		return "as it came"
+	}
+	return fmt.Sprintf("in round %d", d.Round)
 }
 
 // print shows an attempt narrow: what it was on one line, and below it where it went and what came back.
