@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/webhook"
 )
 
 // answer is what the management API answers, in memory.
@@ -90,6 +91,16 @@ func (v *visitor) call(method, path string, query url.Values, body, into any) er
 
 // at makes a path of the management API; each part is escaped.
 func at(parts ...string) string { return "/v1" + pathOf(parts...) }
+
+// exportPath is the path of an export below the console's address, or of what is below it.
+func exportPath(tenant, uuid string, below ...string) string {
+	return pathOf(append([]string{"exports", tenant, webhook.KeySegment(uuid)}, below...)...)
+}
+
+// exportAt is the path of an export in the management API, or of what is below it.
+func exportAt(tenant, uuid string, below ...string) string {
+	return at(append([]string{"tenants", tenant, "exports", webhook.KeySegment(uuid)}, below...)...)
+}
 
 // pathOf makes a path, below the console's address or the API's version; each part is escaped.
 func pathOf(parts ...string) string {

@@ -163,7 +163,7 @@ func (v *visitor) firstOutcome(tenant, candidate, uuid string) (*export, error) 
 	defer cancel()
 	for gap := 50 * time.Millisecond; ; gap *= 2 {
 		e := new(export)
-		err := v.get(at("tenants", tenant, "exports", uuid), nil, e)
+		err := v.get(exportAt(tenant, uuid), nil, e)
 		switch {
 		case errors.Is(err, errNotFound) || err == nil && e.Candidate != candidate:
 			return nil, nil

@@ -5,6 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/webhook"
 )
 
 // exportPage is an export with all that is known of its way.
@@ -12,6 +15,13 @@ type exportPage struct {
 	export
 	Structure structure
 	Shown     *shownBody // its body; nil: nobody asked for it
+	Again     *again     // a redelivery that nobody confirmed yet; nil: none was asked for
+}
+
+// again is a redelivery of what was received already. It takes a second look.
+type again struct {
+	Integration string // empty: all
+	Received    []delivery
 }
 
 // structure is what a body is made of, without anything that it says.
@@ -31,46 +41,67 @@ type shownBody struct {
 	Body          string `json:"body"`
 }
 
-func showExport(v *visitor) error { return v.exportPage(nil) }
+func showExport(v *visitor) error { return v.exportPage(http.StatusOK, func(*exportPage) {}) }
+
+// uuid is the UUID of the export that the path names.
+func (v *visitor) uuid() (string, error) {
+	uuid, ok := webhook.KeyOfSegment(v.PathValue("uuid"))
+	if !ok {
+		return "", errNotFound
+	}
+	return uuid, nil
+}
 
 // showBody shows an export with its body. Nothing leads on to that page: each look at a body is a POST in the audit.
 func showBody(v *visitor) error {
+	uuid, err := v.uuid()
+	if err != nil {
+		return err
+	}
 	var body shownBody
-	path := at("tenants", v.PathValue("tenant"), "exports", v.PathValue("uuid"), "body")
-	if err := v.post(path, nil, &body); err != nil {
+	if err := v.post(exportAt(v.PathValue("tenant"), uuid, "body"), nil, &body); err != nil {
 		return err
 	}
 	var indented bytes.Buffer
 	if json.Indent(&indented, []byte(body.Body), "", "  ") == nil {
 		body.Body = indented.String()
 	}
-	return v.exportPage(&body)
+	return v.exportPage(http.StatusOK, func(shown *exportPage) { shown.Shown = &body })
 }
 
-func (v *visitor) exportPage(body *shownBody) error {
-	shown := exportPage{Shown: body}
-	path := at("tenants", v.PathValue("tenant"), "exports", v.PathValue("uuid"))
-	if err := v.get(path, nil, &shown.export); err != nil {
+// exportPage shows an export, and what else is put on its page.
+func (v *visitor) exportPage(status int, put func(*exportPage)) error {
+	uuid, err := v.uuid()
+	if err != nil {
+		return err
+	}
+	shown, tenant := exportPage{}, v.PathValue("tenant")
+	if err := v.get(exportAt(tenant, uuid), nil, &shown.export); err != nil {
 		return err
 	}
 	if v.portal {
 		shown.withoutAddresses()
 	}
 	if shown.ErasedAt.IsZero() {
-		err := v.get(path+"/structure", nil, &shown.Structure)
+		err := v.get(exportAt(tenant, uuid, "structure"), nil, &shown.Structure)
 		if f := new(failure); err != nil && !(errors.As(err, &f) && f.status == http.StatusGone) { // erased meanwhile
 			return err
 		}
 	}
-	return v.page(http.StatusOK, "export", "Export", &shown)
+	put(&shown)
+	return v.page(status, "export", "Export", &shown)
 }
 
 // APIPath is the path of the export in the management API.
-func (e *export) APIPath() string { return at("tenants", e.Tenant, "exports", e.ID) }
+func (e *export) APIPath() string { return exportAt(e.Tenant, e.ID) }
 
 // actOnExport redelivers, releases or erases an export.
 func actOnExport(action string) handler {
 	return func(v *visitor) error {
+		uuid, err := v.uuid()
+		if err != nil {
+			return err
+		}
 		var body any
 		if to := v.PostFormValue("integration"); action == "redeliver" && to != "" {
 			body = map[string][]string{"integrations": {to}}
@@ -81,10 +112,38 @@ func actOnExport(action string) handler {
 			}
 			body = map[string]bool{"cancel": true}
 		}
-		tenant, uuid := v.PathValue("tenant"), v.PathValue("uuid")
-		if err := v.post(at("tenants", tenant, "exports", uuid, action), body, nil); err != nil {
+		tenant := v.PathValue("tenant")
+		if action == "redeliver" && v.PostFormValue("again") != "yes" {
+			asked, err := v.receivedAlready(tenant, uuid, v.PostFormValue("integration"))
+			if err != nil {
+				return err
+			}
+			if asked != nil {
+				return v.exportPage(http.StatusConflict, func(shown *exportPage) { shown.Again = asked })
+			}
+		}
+		if err := v.post(exportAt(tenant, uuid, action), body, nil); err != nil {
 			return err
 		}
-		return v.redirect(pathOf("exports", tenant, uuid) + "?done=" + action)
+		return v.redirect(exportPath(tenant, uuid) + "?done=" + action)
 	}
+}
+
+// receivedAlready returns what an integration, or any if none is named, received of an export that it is asked to get
+// again; nil: nothing. The page that it was asked on may be old.
+func (v *visitor) receivedAlready(tenant, uuid, integration string) (*again, error) {
+	var e export
+	if err := v.get(exportAt(tenant, uuid), nil, &e); err != nil {
+		return nil, err
+	}
+	asked := &again{Integration: integration}
+	for _, d := range e.Current() {
+		if d.Outcome == string(hiring.Delivered) && (integration == "" || integration == d.Integration) {
+			asked.Received = append(asked.Received, d)
+		}
+	}
+	if len(asked.Received) == 0 {
+		return nil, nil
+	}
+	return asked, nil
 }

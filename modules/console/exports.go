@@ -41,12 +41,15 @@ type export struct {
 type delivery struct {
 	Integration string    `json:"integration"`
 	Round       int       `json:"round"`
+	Latest      bool      `json:"current"` // no later round went to this integration
 	Outcome     string    `json:"outcome"`
 	Class       string    `json:"class"`
 	Attempts    int       `json:"attempts"`
 	Reason      string    `json:"reason"`
 	UpdatedAt   time.Time `json:"updatedAt"`
 	NextAt      time.Time `json:"nextAt"`
+	BegunBy     string    `json:"begunBy"`    // who asked for its round; empty: nobody did
+	Redelivery  string    `json:"redelivery"` // of a range, that began it
 	History     []attempt `json:"history"`
 }
 
@@ -59,9 +62,19 @@ type document struct {
 	MimeType string `json:"mimeType"`
 }
 
-// Current are the deliveries of the present round.
+// Current are the deliveries in the latest round of each integration.
 func (e *export) Current() []delivery {
-	return slices.DeleteFunc(slices.Clone(e.Deliveries), func(d delivery) bool { return d.Round != e.Round })
+	return slices.DeleteFunc(slices.Clone(e.Deliveries), func(d delivery) bool { return !d.Latest })
+}
+
+// Received are the deliveries that an integration received, the first one first.
+func (e *export) Received(integration string) (received []delivery) {
+	for _, d := range e.Deliveries {
+		if d.Integration == integration && d.Outcome == string(hiring.Delivered) {
+			received = append(received, d)
+		}
+	}
+	return received
 }
 
 // Attempts are those of all deliveries.
@@ -95,11 +108,15 @@ type listing struct {
 func listExports(v *visitor) error {
 	asked := v.URL.Query()
 	if sought := strings.TrimSpace(asked.Get("q")); sought != "" {
+		within := cmp.Or(asked.Get("tenant"), v.person.Tenant)
 		tenant, uuid, found := strings.Cut(sought, "/")
-		if !found {
-			tenant, uuid = cmp.Or(asked.Get("tenant"), v.person.Tenant), sought
+		if !found || hiring.ValidateTenantName(tenant) != nil {
+			tenant, uuid = within, sought
 		}
 		to, err := v.seek(tenant, uuid)
+		if err == nil && to == "" && uuid != sought { // a UUID may hold slashes
+			to, err = v.seek(within, sought)
+		}
 		switch {
 		case err != nil:
 			return err
@@ -190,9 +207,9 @@ func (v *visitor) seek(tenant, uuid string) (string, error) {
 		}
 	}
 	for _, name := range names {
-		err := v.get(at("tenants", name, "exports", uuid), nil, nil)
+		err := v.get(exportAt(name, uuid), nil, nil)
 		if err == nil {
-			return pathOf("exports", name, uuid), nil
+			return exportPath(name, uuid), nil
 		}
 		if !errors.Is(err, errNotFound) {
 			return "", err

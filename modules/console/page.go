@@ -198,3 +198,8 @@ func Span(d time.Duration) string {
 
 // Path is an address of the console; each part is escaped.
 func (p view) Path(parts ...string) template.URL { return template.URL(p.Mount + pathOf(parts...)) }
+
+// ExportPath is the address of an export in the console, or of what is below it.
+func (p view) ExportPath(tenant, uuid string, below ...string) template.URL {
+	return template.URL(p.Mount + exportPath(tenant, uuid, below...))
+}

@@ -31,11 +31,16 @@ type redelivery struct {
 
 // preview is what a redelivery would do.
 type preview struct {
-	Count   int64     `json:"count"`
-	Oldest  time.Time `json:"oldest"`
-	Newest  time.Time `json:"newest"`
-	Expired int64     `json:"expiredDocuments"`
-	Rate    int       `json:"rate"`
+	Count    int64     `json:"count"`
+	Oldest   time.Time `json:"oldest"`
+	Newest   time.Time `json:"newest"`
+	Expired  int64     `json:"expiredDocuments"`
+	Received int64     `json:"received"`
+	LeftOut  []struct {
+		Why   string `json:"why"`
+		Count int64  `json:"count"`
+	} `json:"leftOut"`
+	Rate    int `json:"rate"`
 	Samples []struct {
 		UUID       string    `json:"uuid"`
 		ReceivedAt time.Time `json:"receivedAt"`

@@ -1,0 +1,134 @@
+package console
+
+import (
+	"net/http"
+	"net/url"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/inbox"
+	"github.com/hiregate/hiregate/internal/store"
+)
+
+// A redelivery to one integration leaves the deliveries to the others in sight, with their buttons; what arrived more
+// than once is shown with each time, and who asked for it.
+func TestARedeliveryHidesNoOtherDelivery(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	noon := b.Clock.Now()
+	e := inbox.NewExport("acme", uuid(1), []byte(`{"candidate":{}}`), noon)
+	at := func(integration string, round int, outcome hiring.Outcome, minutes time.Duration) *hiring.Delivery {
+		d := hiring.NewDelivery(e, integration, round, noon)
+		d.Outcome, d.Attempts, d.UpdatedAt = outcome, 1, noon.Add(minutes*time.Minute)
+		return d
+	}
+	b.Write(t, func(tx *store.Tx) error {
+		if _, err := inbox.Insert(tx, e); err != nil {
+			return err
+		}
+		if err := tx.MarkDispatched(e.ID, 0, noon, "ats", "hris"); err != nil {
+			return err
+		}
+		for _, d := range []*hiring.Delivery{at("ats", 0, hiring.Retrying, 1), at("hris", 0, hiring.Delivered, 1)} {
+			if err := tx.UpsertDelivery(d); err != nil {
+				return err
+			}
+		}
+		next, err := tx.BeginRound(e.ID, []string{"hris"}, noon, noon.Add(hiring.DeliveryWindow))
+		if err != nil {
+			return err
+		}
+		if err := tx.MarkDispatched(e.ID, next.Round, noon, "hris"); err != nil {
+			return err
+		}
+		if err := tx.UpsertDelivery(at("hris", 1, hiring.Delivered, 30)); err != nil {
+			return err
+		}
+		return tx.MarkBegunBy("console:somebody", e.ID, 1, "hris")
+	})
+	export := "/exports/acme/" + uuid(1)
+	tryAts := `name="integration" value="ats"><button>Try ats now`
+	for _, list := range []string{"/exports", "/exports?tenant=acme&outcome=retrying"} {
+		text := b.see(ops, list, http.StatusOK)
+		require.Contains(t, text, `<span class="state retrying">ats: retrying</span>`)
+		require.Contains(t, text, `<span class="state delivered">hris: delivered, 2 times</span>`)
+	}
+	text := b.see(ops, export, http.StatusOK)
+	require.Contains(t, text, tryAts)
+	require.Contains(t, text, "hris received it 2 times")
+	require.Regexp(t, `12:01:00 UTC</time> <span>as it came</span>`, text)
+	require.Regexp(t, `12:30:00 UTC</time> <span>asked for by <span class="id">console:somebody</span></span>`, text)
+
+	visitor := b.portal("acme", url.Values{})
+	page := func(path string) string { return b.send("", http.MethodGet, path, nil, visitor).Body.String() }
+	require.Contains(t, page("/exports"), "ats: retrying")
+	require.Contains(t, page(export), tryAts)
+	require.Regexp(t, `12:30:00 UTC</time> <span>asked for by hand</span>`, page(export))
+	require.NotContains(t, page(export), "console:somebody", "people of the operator are none of a partner's business")
+}
+
+// A round that Temporal refuses says nothing of the deliveries to other integrations.
+func TestARefusedRoundHidesNoOtherDelivery(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.export("acme", uuid(1), hiring.Retrying)
+	e, err := b.Runtime.Store().ExportByKey(t.Context(), "acme", uuid(1))
+	require.NoError(t, err)
+	b.Write(t, func(tx *store.Tx) error {
+		if _, err := tx.BeginRound(e.ID, []string{"ats"}, b.Clock.Now(), e.DeliverTill); err != nil {
+			return err
+		}
+		return tx.MarkFault(e.ID, "Temporal refuses the id of its workflow")
+	})
+	text := b.see(ops, "/exports/acme/"+uuid(1), http.StatusOK)
+	require.Contains(t, text, "Temporal refuses the id of its workflow")
+	require.Contains(t, text, "hris: retrying")
+}
+
+// One click delivers nothing twice: what was received is asked about first, also if the page that asks is old.
+func TestARedeliveryOfWhatWasReceivedIsAskedAbout(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.export("acme", uuid(1), hiring.Delivered)
+	b.export("acme", uuid(2), hiring.Failed)
+	export := "/exports/acme/" + uuid(1)
+	visitor := b.portal("acme", url.Values{})
+	for _, form := range []url.Values{{"integration": {"hris"}}, {}} {
+		for _, who := range []string{ops, ""} {
+			w := b.send(who, http.MethodPost, export+"/redeliver", form, visitor)
+			require.Equal(t, http.StatusConflict, w.Code)
+			require.Contains(t, w.Body.String(), "It was received already. Deliver it once more?")
+			require.Contains(t, w.Body.String(), `name="again" value="yes"`)
+		}
+	}
+	round := func(key string) int {
+		e, err := b.Runtime.Store().ExportByKey(t.Context(), "acme", key)
+		require.NoError(t, err)
+		return e.Round
+	}
+	require.Zero(t, round(uuid(1)))
+	b.post(ops, export+"/redeliver", url.Values{"integration": {"hris"}, "again": {"yes"}}, http.StatusSeeOther)
+	require.Equal(t, 1, round(uuid(1)))
+	b.post(ops, "/exports/acme/"+uuid(2)+"/redeliver", url.Values{"integration": {"hris"}}, http.StatusSeeOther)
+	require.Equal(t, 1, round(uuid(2)), "what failed is not asked about")
+}
+
+// The preview of a range says how many arrive twice, and what it leaves out.
+func TestARangeSaysWhatArrivesTwiceAndWhatIsLeftOut(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.export("acme", uuid(1), hiring.Delivered)
+	b.export("acme", uuid(2), hiring.Retrying)
+	const preview = "/redeliveries?preview=yes&tenant=acme&integration=hris&since=2026-11-01T00:00&mode="
+	b.Clock.Advance(time.Hour)
+	text := b.see(ops, preview+"all", http.StatusOK)
+	require.Contains(t, text, "Received already, and arriving once more: 1.")
+	require.Contains(t, text, "<li>1 still being delivered, by themselves</li>")
+	text = b.see(ops, preview+"failed", http.StatusOK)
+	require.NotContains(t, text, "Received already, and")
+	require.Contains(t, text, "<li>1 received already: choose “all” to deliver them once more</li>")
+	require.NotContains(t, text, ">Start<")
+}
