@@ -81,8 +81,10 @@ func TestConsoleInABrowser(t *testing.T) {
 		c.fill("#q", uuid+"\uE007")
 		c.awaitText(export, "Delivered to hris on attempt 1, ")
 	})
-	c.task(export, 1, func() {
+	c.task(export, 2, func() {
 		c.click(`form[action$="/redeliver"] button`)
+		c.awaitText(export+"/redeliver", "It was received already. Deliver it once more?")
+		c.click(`section[aria-labelledby="again"] button`)
 		c.awaitText(export, "It is being delivered again.")
 		c.eventually(export, func() bool { return len(c.texts(".way li")) == 3 })
 	})

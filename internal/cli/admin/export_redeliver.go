@@ -54,7 +54,7 @@ redeliver. Before it starts, it says how many exports were received already, and
 			}
 			for _, d := range before.Deliveries {
 				named := len(integrations) == 0 || slices.Contains(integrations, d.Integration)
-				if named && d.Current && d.Outcome == string(hiring.Delivered) {
+				if !a.json && named && d.Current && d.Outcome == string(hiring.Delivered) {
 					fmt.Fprintf(cmd.ErrOrStderr(), "%s received this export at %s: it arrives there once more\n", d.Integration,
 						d.UpdatedAt.UTC().Format(time.RFC3339))
 				}

@@ -95,7 +95,7 @@ func (a *Client) redeliverRange(ctx context.Context, cmd *cobra.Command, f *rang
 		return fmt.Errorf("there is nothing to redeliver: %s",
 			cmp.Or(nothing.Nothing(to), "no export was received in this time"))
 	}
-	if p.Received > 0 {
+	if p.Received > 0 && !a.json {
 		fmt.Fprintln(cmd.ErrOrStderr(), p.again())
 	}
 	in["dryRun"] = false
