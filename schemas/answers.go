@@ -34,6 +34,7 @@ type InvalidAnswer struct {
 // Answers checks the answers to the questions of a job. It is safe for concurrent use.
 type Answers struct {
 	questions []hiring.Question
+	options   []options // of each question
 	positions map[string]int
 	compiled  *gojsonschema.Schema
 }
@@ -45,7 +46,7 @@ func NewAnswers(questions []hiring.Question) (*Answers, error) {
 	for _, q := range questions {
 		if _, again := a.positions[q.ID]; !again {
 			a.positions[q.ID] = len(a.questions)
-			a.questions = append(a.questions, q)
+			a.questions, a.options = append(a.questions, q), append(a.options, optionsOf(&q))
 		}
 	}
 	document, err := answersSchema(a.questions)
@@ -94,7 +95,7 @@ func (a *Answers) Check(given []Answer) []InvalidAnswer {
 		case g.Fault != "":
 			messages[n], unread[n] = []string{g.Fault}, true
 		default:
-			if value, ok := valueOf(&a.questions[n], &g); ok {
+			if value, ok := valueOf(&a.questions[n], a.options[n], &g); ok {
 				instance[g.QuestionID] = value
 			}
 		}

@@ -60,11 +60,11 @@ func explain(q *hiring.Question, e gojsonschema.ResultError) string {
 		return ofFormat[fmt.Sprint(e.Details()["format"])]
 	case *gojsonschema.DoesNotMatchPatternError:
 		return NotNumber
-	case *gojsonschema.ItemsMustBeUniqueError:
+	case *gojsonschema.ConstError:
 		return ChooseOnce
-	case *gojsonschema.ArrayMaxItemsError:
+	case *gojsonschema.NumberLTEError:
 		return ChooseFewer
-	case *gojsonschema.EnumError, *gojsonschema.FalseError:
+	case *gojsonschema.EnumError:
 		return notOffered(q)
 	case *gojsonschema.NumberGTEError:
 		return EmptyFile

@@ -34,7 +34,8 @@ type object = map[string]any
 // question's id:
 //
 //   - a string; those that are blank are left out, since blank counts as absent;
-//   - for a Checkbox question an array of the options that were chosen, as choices takes them apart;
+//   - for a Checkbox or Select question an object that says whether what was chosen is offered, see options.choiceOf: the
+//     library would compare each choice with each option;
 //   - for a File question an object with the file's size and mediaType.
 func answersSchema(questions []hiring.Question) (object, error) {
 	properties, required := object{}, []string{}
@@ -58,12 +59,13 @@ func questionSchema(q *hiring.Question) (any, error) {
 		return nil, fmt.Errorf("the id of a question has the character U+0000: change it")
 	}
 	switch q.Format {
-	case hiring.Checkbox:
-		s := object{"type": "array", "minItems": 1, "uniqueItems": true, "items": oneOf(q.Options)}
-		if q.ID == citizenID {
-			s["maxItems"] = maxCitizenShip
+	case hiring.Checkbox, hiring.Select:
+		most := len(q.Options) + 1
+		if q.Format == hiring.Checkbox && q.ID == citizenID {
+			most = maxCitizenShip
 		}
-		return s, nil
+		return object{"type": "object", "properties": object{"offered": object{"enum": []bool{true}},
+			"repeated": object{"const": false}, "count": object{"maximum": most}}}, nil
 	case hiring.Date:
 		return object{"type": "string", "format": dateFormat}, nil
 	case hiring.File:
@@ -72,8 +74,6 @@ func questionSchema(q *hiring.Question) (any, error) {
 		return object{"type": "string", "maxLength": maxShort, "pattern": numbers}, nil
 	case hiring.Phone:
 		return text(q, maxShort, phoneFormat), nil
-	case hiring.Select:
-		return oneOf(q.Options), nil
 	case hiring.Text, hiring.Textarea:
 		limit := -1
 		if q.MaxLength != nil {
@@ -87,13 +87,9 @@ func questionSchema(q *hiring.Question) (any, error) {
 	return nil, fmt.Errorf("question %s has the format %q, which there is not: use one of the contract", q.ID, q.Format)
 }
 
-// oneOf is the schema of one of the options. The library takes an empty enum for none.
-func oneOf(options []string) any {
-	options = slices.Compact(slices.Sorted(slices.Values(options)))
-	if len(options) == 0 {
-		return false
-	}
-	return object{"enum": options}
+// choice is what options.choiceOf makes of an answer.
+func choice(offered, repeated bool, count int) object {
+	return object{"offered": offered, "repeated": repeated, "count": json.Number(strconv.Itoa(count))}
 }
 
 // text is the schema of a string of at most limit code points, unless that is negative. A schema can only name one
@@ -147,23 +143,15 @@ func FileLimit(q *hiring.Question) int64 {
 }
 
 // valueOf gives what stands for an answer in the object that the schema looks at; false: it counts as absent.
-func valueOf(q *hiring.Question, a *Answer) (any, bool) {
+func valueOf(q *hiring.Question, offered options, a *Answer) (any, bool) {
 	if a.File != nil {
 		return object{"size": json.Number(strconv.FormatInt(a.File.Size, 10)), "mediaType": a.File.MediaType}, true
 	}
 	if strings.TrimSpace(a.Text) == "" {
 		return nil, false
 	}
-	if q.Format != hiring.Checkbox {
-		return a.Text, true
+	if q.Format == hiring.Checkbox || q.Format == hiring.Select {
+		return offered.choiceOf(q, a.Text), true
 	}
-	chosen, wrong := []any{}, false
-	for _, c := range Choices(q, a.Text) {
-		// The library writes all options into the error of each wrong choice: one such error is enough.
-		if offered := slices.Contains(q.Options, c); offered || !wrong {
-			chosen = append(chosen, c)
-			wrong = wrong || !offered
-		}
-	}
-	return chosen, true
+	return a.Text, true
 }

@@ -2,6 +2,7 @@ package schemas
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"strings"
 	"sync"
@@ -241,4 +242,42 @@ func TestApplicationsShape(t *testing.T) {
 		require.NoError(t, err)
 		require.Nil(t, checkApplication(anything, application), "it is the schema that finds it")
 	}
+}
+
+// An application may choose all 150,000 options of a job: each is looked up, and none is compared with all others.
+func TestChoosingAllOptionsOfALargeJobTakesLittle(t *testing.T) {
+	options := make([]string, 500)
+	for n := range options {
+		options[n] = fmt.Sprintf("o-%03d", n)
+	}
+	questions, given := make([]hiring.Question, hiring.MaxQuestions), make([]Answer, hiring.MaxQuestions)
+	for n := range questions {
+		id := fmt.Sprintf("q-%03d", n)
+		questions[n] = hiring.Question{ID: id, Format: hiring.Checkbox, Options: options}
+		given[n] = Answer{QuestionID: id, Text: strings.Join(options, "|")}
+	}
+	a := answersTo(t, questions...)
+	took := testing.Benchmark(func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			require.Empty(t, a.Check(given))
+		}
+	})
+	t.Log(took, took.MemString())
+	require.Less(t, took.AllocedBytesPerOp(), int64(2<<20))
+}
+
+// What is kept of jobs is bounded in bytes as well: one may ask 4 MiB.
+func TestLargeJobsAreForgottenEarlier(t *testing.T) {
+	t.Parallel()
+	jobs := NewJobs()
+	for n := range 64 {
+		job := hiring.Job{Row: hiring.Row{Tenant: "acme", Version: int64(n + 1)}, BoardCode: "A",
+			Questions: []hiring.Question{{ID: "a", Format: hiring.Select, Options: []string{strings.Repeat("x", 3<<20)}}}}
+		_, err := jobs.Answers(&job)
+		require.NoError(t, err)
+		require.NotNil(t, jobs.Known(&job))
+	}
+	require.LessOrEqual(t, jobs.bytes, rememberedBytes)
+	require.Equal(t, rememberedBytes/(3<<20), jobs.compiled.Len())
 }

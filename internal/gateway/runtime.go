@@ -56,6 +56,8 @@ type Runtime struct {
 	Unverified *inbound.Bodies
 	// Validations is the memory for reading and validating the bodies of exports, in bytes.
 	Validations *fair.Pool
+	// Checks and Previews bound the checks of answers that are under way, see check.go.
+	Checks, Previews *fair.Pool
 	// Directory holds the stored tenants.
 	Directory *directory.Directory
 	// Signatures notes what the requests at the hooks are signed with.
@@ -113,7 +115,8 @@ func NewRuntime(s Settings, database *Database, log *zap.Logger) (*Runtime, erro
 		return nil, fmt.Errorf("connecting to Temporal at %s: %w", s.Temporal, err)
 	}
 	r := &Runtime{Settings: s, database: database, files: files, client: c, log: log, now: time.Now,
-		Bodies: inbox.NewRecentBodies(), Unverified: inbound.New(), Validations: fair.NewPool(ValidationMemory)}
+		Bodies: inbox.NewRecentBodies(), Unverified: inbound.New(), Validations: fair.NewPool(ValidationMemory),
+		Checks: fair.NewPool(checksAtOnce()), Previews: fair.NewPool(previewsAtOnce)}
 	r.Directory = directory.New(r.Store, log.Named("directory"))
 	r.Signatures = signatures.New(r.Store, &r.InForce, log.Named("signatures"))
 	return r, nil

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"database/sql/driver"
 	"encoding/json"
 	"fmt"
@@ -27,4 +28,9 @@ var openings = collection[hiring.Job]{table: "positions", of: jobs.of}
 // JobWithoutQuestions is Job without what the job asks: that may be 4 MiB, and nothing of it is exported.
 func (tx *Tx) JobWithoutQuestions(tenant, boardCode string) (*hiring.Job, bool, error) {
 	return openings.find(tx, tenant, boardCode)
+}
+
+// JobWithoutQuestions is Job without what the job asks; ErrNotFound when there is none.
+func (db *DB) JobWithoutQuestions(ctx context.Context, tenant, boardCode string) (*hiring.Job, error) {
+	return openings.get(ctx, db, tenant, boardCode)
 }

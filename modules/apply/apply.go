@@ -3,6 +3,7 @@
 package apply
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"strings"
@@ -31,6 +32,8 @@ type API struct {
 	// Address returns where a request comes from.
 	Address func(*http.Request) string
 	Log     *zap.Logger
+	// CheckWithin is how long an application waits for a place to be checked; 0: half a minute.
+	CheckWithin time.Duration
 
 	mux     *http.ServeMux
 	refused *refusedAnswers
@@ -44,7 +47,7 @@ type handler func(http.ResponseWriter, *http.Request) error
 
 // New completes an API.
 func New(a API) *API {
-	a.mux, a.refused = http.NewServeMux(), newRefusedAnswers(&a)
+	a.mux, a.refused, a.CheckWithin = http.NewServeMux(), newRefusedAnswers(&a), cmp.Or(a.CheckWithin, checkWithin)
 	a.handle(http.MethodPost, "/v2/authentication", a.authenticate)
 	a.handle(http.MethodPost, "/v2/application", a.forUsers(a.apply))
 	a.handle(http.MethodGet, "/v2/job/{code}/question", a.forUsers(a.questions))

@@ -33,7 +33,7 @@ type shown struct {
 
 // questions answers with what a job asks.
 func (a *API) questions(w http.ResponseWriter, r *http.Request, c *caller) error {
-	job, err := openJob(r.Context(), a.db(), c.user.Tenant, r.PathValue("code"))
+	job, err := openJob(r.Context(), a.db().Job, c.user.Tenant, r.PathValue("code"))
 	if err != nil {
 		return err
 	}

@@ -3,7 +3,9 @@ package apply
 import (
 	"context"
 	"errors"
+	"net/http"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/google/uuid"
@@ -18,12 +20,14 @@ import (
 // jobs caches the schemas of jobs' answers; it outlives a configuration.
 var jobs = schemas.NewJobs()
 
-// openJob finds a job that can be applied for: nil when there is none, it is closed or another tenant's.
-func openJob(ctx context.Context, db *store.DB, tenant, code string) (*hiring.Job, error) {
+// openJob finds a job that can be applied for, as read reads it: nil when there is none, it is closed or another
+// tenant's.
+func openJob(ctx context.Context, read func(ctx context.Context, tenant, code string) (*hiring.Job, error), tenant,
+	code string) (*hiring.Job, error) {
 	if code == "" || !utf8.ValidString(code) || strings.ContainsRune(code, 0) {
 		return nil, nil
 	}
-	job, err := db.Job(ctx, tenant, code)
+	job, err := read(ctx, tenant, code)
 	if errors.Is(err, store.ErrNotFound) || err == nil && job.Closed {
 		return nil, nil
 	}
@@ -41,14 +45,42 @@ type sheet struct {
 	documents  []hiring.ApplicationDocument
 }
 
-// newSheet makes the sheet of an open job; nil if there is no such job.
-func newSheet(ctx context.Context, db *store.DB, tenant, code string) (*sheet, error) {
-	job, err := openJob(ctx, db, tenant, code)
+// newSheet makes the sheet of an open job; nil if there is no such job. What the job asks, which may be 4 MiB, is read and
+// compiled once for all applications to it, and for few jobs of a tenant at once.
+func (a *API) newSheet(ctx context.Context, tenant, code string) (*sheet, error) {
+	job, err := openJob(ctx, a.db().JobWithoutQuestions, tenant, code)
 	if job == nil || err != nil {
 		return nil, err
 	}
-	schema, err := jobs.Answers(job)
-	return &sheet{job: job, schema: schema}, err
+	if schema := jobs.Known(job); schema != nil {
+		return &sheet{job: job, schema: schema}, nil
+	}
+	release, err := a.beginCheck(ctx, tenant)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	schema := jobs.Known(job) // by now
+	if schema == nil {
+		whole, err := openJob(ctx, a.db().Job, tenant, code)
+		if whole == nil || err != nil {
+			return nil, err
+		}
+		if schema, err = jobs.Answers(whole); err != nil {
+			return nil, err
+		}
+	}
+	return &sheet{job: job, schema: schema}, nil
+}
+
+// beginCheck waits for a place for a check of answers to a tenant's jobs. The place is returned with release.
+func (a *API) beginCheck(ctx context.Context, tenant string) (release func(), err error) {
+	checks := a.Gateway.Runtime.Checks
+	if !checks.Acquire(ctx, tenant, 1, a.CheckWithin) {
+		return nil, refuse(http.StatusTooManyRequests, "too many applications are being checked: send the same again in a "+
+			"moment").after(time.Second).closing()
+	}
+	return func() { checks.Release(tenant, 1) }, nil
 }
 
 // fill checks all answers, and fills the sheet if all are valid. wrong says what is not, in the order of the
@@ -119,7 +151,7 @@ func (s *sheet) addDocument(q *hiring.Question, blob *documents.Blob, found file
 func (s *sheet) addText(q *hiring.Question, text string) {
 	values := []string{text}
 	if q.Format == hiring.Checkbox {
-		values = schemas.Choices(q, text)
+		values = s.schema.Choices(q, text)
 	}
 	if q.Group != nil {
 		s.compliance = append(s.compliance, hiring.ComplianceAnswer{Question: q.ID, Group: *q.Group,

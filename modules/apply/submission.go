@@ -37,6 +37,7 @@ const (
 	receiveTime = documents.UploadTime / 2 // for a whole body
 	keptFor     = 24 * time.Hour           // the answer to an Idempotency-Key
 	patience    = 10 * time.Second         // with the database, after the body was read
+	checkWithin = 30 * time.Second         // for a place to be checked
 )
 
 // submission is an application on its way into the store.
@@ -126,6 +127,11 @@ func (s *submission) accept(w http.ResponseWriter) (err error) {
 	if sheet == nil {
 		return noJob()
 	}
+	release, err := s.api.beginCheck(s.r.Context(), s.caller.user.Tenant)
+	if err != nil {
+		return err
+	}
+	defer release()
 	wrong, err := sheet.fill(s.body, s.api.Gateway.Runtime.Archive.Files)
 	switch {
 	case err != nil:
@@ -167,7 +173,7 @@ func (s *submission) read(w http.ResponseWriter) (fingerprint [32]byte, err erro
 	sum := hmac.New(sha256.New, []byte(s.r.Header.Get("Idempotency-Key")))
 	s.body = &body{
 		ctx: ctx, archive: a.Gateway.Runtime.Archive,
-		job: func(code string) (*sheet, error) { return newSheet(ctx, a.db(), s.caller.user.Tenant, code) },
+		job: func(code string) (*sheet, error) { return a.newSheet(ctx, s.caller.user.Tenant, code) },
 		in:  jsonstream.NewReader(&counted{http.MaxBytesReader(w, s.r.Body, most), sum, &s.size}),
 	}
 	if err := s.body.read(); err != nil {

@@ -1,9 +1,6 @@
 package console
 
 import (
-	"encoding/base64"
-	"errors"
-	"io"
 	"net/http"
 	"net/url"
 	"slices"
@@ -73,6 +70,26 @@ func fieldName(question string) string { return "answer." + question }
 
 // Chosen reports whether an option is filled in.
 func (f *field) Chosen(option string) bool { return slices.Contains(f.Given, option) }
+
+// shownOptions is how many options of a question the page shows: a job may have 150,000.
+const shownOptions = 50
+
+// Shown are the options that the page shows: the first ones, and those of the others that are filled in.
+func (f *field) Shown() []string {
+	if len(f.Options) <= shownOptions {
+		return f.Options
+	}
+	shown := slices.Clone(f.Options[:shownOptions])
+	for _, option := range f.Options[shownOptions:] {
+		if f.Chosen(option) {
+			shown = append(shown, option)
+		}
+	}
+	return shown
+}
+
+// More is how many options the page does not show.
+func (f *field) More() int { return len(f.Options) - len(f.Shown()) }
 
 // Value is what is filled in, of a question that takes one value.
 func (f *field) Value() string {
@@ -148,80 +165,4 @@ func (p *jobPage) fields() (all []*field) {
 		}
 	}
 	return all
-}
-
-// maxUpload bounds the body of a form with files, in bytes; they are held in memory.
-const maxUpload = 16 << 20
-
-// answerOf is an answer as the Apply API takes it.
-type answerOf struct {
-	QuestionID string `json:"questionId"`
-	Value      string `json:"value"`
-}
-
-// checkJob shows what the Apply API would refuse of what was filled in. Nothing is stored.
-func checkJob(v *visitor) error {
-	if err := v.ParseMultipartForm(maxUpload); err != nil {
-		if large := new(http.MaxBytesError); errors.As(err, &large) {
-			return &failure{status: http.StatusRequestEntityTooLarge, Text: "PreviewTooLarge"}
-		}
-		return errUnreadable
-	}
-	shown, err := v.job()
-	if err != nil {
-		return err
-	}
-	answers := []answerOf{}
-	for _, f := range shown.fields() {
-		value, given, err := v.answerTo(f)
-		if err != nil {
-			return err
-		}
-		if given {
-			answers = append(answers, answerOf{f.ID, value})
-		}
-	}
-	var found struct {
-		Errors []struct {
-			QuestionID string   `json:"questionId"`
-			Messages   []string `json:"messages"`
-		} `json:"errors"`
-	}
-	path := at("tenants", shown.Tenant, "jobs", v.PathValue("id"), "questions", "check")
-	if err := v.post(path, map[string]any{"answers": answers}, &found); err != nil {
-		return err
-	}
-	shown.Checked, shown.Wrong = true, len(found.Errors)
-	for _, f := range shown.fields() {
-		for _, wrong := range found.Errors {
-			if wrong.QuestionID == f.ID {
-				f.Wrong = wrong.Messages
-			}
-		}
-	}
-	return v.page(http.StatusOK, "job", "Job", shown)
-}
-
-// answerTo returns what the form has as the answer to a question, as the Apply API takes it. It notes it in the field.
-func (v *visitor) answerTo(f *field) (value string, given bool, err error) {
-	if f.Format == hiring.File {
-		for _, sent := range v.MultipartForm.File[f.Name()] {
-			if sent.Filename == "" {
-				continue
-			}
-			in, err := sent.Open()
-			if err != nil {
-				return "", false, err
-			}
-			defer in.Close()
-			content, err := io.ReadAll(in)
-			return base64.StdEncoding.EncodeToString(content), true, err
-		}
-		return "", false, nil
-	}
-	f.Given = v.MultipartForm.Value[f.Name()]
-	if f.Format == hiring.Checkbox {
-		return hiring.JoinOptions(f.Given), len(f.Given) > 0, nil
-	}
-	return f.Value(), len(f.Given) > 0, nil
 }

@@ -47,6 +47,16 @@ func showQuestions(r *request) (any, error) {
 // maxCheck bounds the body of a check: a file as large as a question may ask for, and what would be too large.
 const maxCheck = 24 << 20
 
+// placeOfCheck waits for a place for a check of answers: its body is large, and its tenant may have many under way.
+func placeOfCheck(r *request) (release func(), err error) {
+	tenant, places := r.PathValue("tenant"), r.gateway.Runtime.Previews
+	if !places.Acquire(r.Context(), tenant, 1, patience) {
+		return nil, problem.New(http.StatusTooManyRequests, "too many answers are being checked: send the same again in a "+
+			"moment").RetryAfter(time.Second).Closing()
+	}
+	return func() { places.Release(tenant, 1) }, nil
+}
+
 // checkAnswers answers what the Apply API would refuse of an application. Nothing is stored.
 func checkAnswers(r *request) (any, error) {
 	job, err := jobs.named(r)
@@ -57,11 +67,17 @@ func checkAnswers(r *request) (any, error) {
 		Answers []struct {
 			QuestionID string `json:"questionId"`
 			Value      string `json:"value"`
+			// What a file is, in the place of its content.
+			File *struct {
+				MediaType string `json:"mediaType"`
+				Size      int64  `json:"size"`
+			} `json:"file"`
 		} `json:"answers"`
 	}](r)
 	if err != nil {
 		return nil, err
 	}
+	r.body = nil // the values have it
 	if len(in.Answers) > schemas.MaxAnswers {
 		return nil, problem.Newf(http.StatusUnprocessableEntity, "there are more than %d answers: leave some out",
 			schemas.MaxAnswers)
@@ -76,6 +92,11 @@ func checkAnswers(r *request) (any, error) {
 		q, ok := schema.Question(a.QuestionID)
 		switch {
 		case !ok:
+		case a.File != nil && (q.Format != hiring.File || a.Value != ""):
+			return nil, problem.Newf(http.StatusUnprocessableEntity, "answers[%d].file goes in the place of the value of a "+
+				"File question: leave it or the value out", n)
+		case a.File != nil:
+			given[n].File = &schemas.File{MediaType: a.File.MediaType, Size: a.File.Size}
 		case q.Format == hiring.File:
 			if err := readFile(&given[n], q, a.Value); err != nil {
 				return nil, err

@@ -49,6 +49,49 @@ func TestAskedQuestions(t *testing.T) {
 	b.requireCleanLog()
 }
 
+// A file may be sent as what it is, without its content.
+func TestFilesAreCheckedWithoutTheirContent(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.must(http.StatusCreated, http.MethodPut, nurseJob, `{"id":"job-1","questions":[
+		{"id":"resume","format":"File","label":"Resume"},{"id":"motto","format":"Text","label":"Motto"}]}`)
+	const check = nurseJob + "/questions/check"
+	for file, want := range map[string]string{
+		`{"mediaType":"application/pdf","size":2097151}`: `{"errors":[]}`,
+		`{"mediaType":"application/pdf","size":2097152}`: "Resume: the file must be smaller than 2 MB (2097152 bytes)",
+		`{"mediaType":"application/pdf","size":0}`:       "Resume: the file is empty",
+		`{"mediaType":"video/mpeg","size":1}`:            "Resume: files of this type are not accepted",
+	} {
+		require.Contains(t, b.must(http.StatusOK, http.MethodPost, check,
+			`{"answers":[{"questionId":"resume","file":`+file+`}]}`).body, want, file)
+	}
+	for _, answer := range []string{`{"questionId":"motto","file":{"mediaType":"text/plain","size":1}}`,
+		`{"questionId":"resume","value":"eA==","file":{"mediaType":"text/plain","size":1}}`} {
+		require.Contains(t, b.problem(http.MethodPost, check, `{"answers":[`+answer+`]}`, http.StatusUnprocessableEntity),
+			"answers[0].file goes in the place of the value of a File question")
+	}
+}
+
+// A tenant whose checks take all places that it may have keeps no other tenant waiting.
+func TestChecksOfATenantAreBounded(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for _, tenant := range []string{"acme", "globex"} {
+		b.must(http.StatusCreated, http.MethodPut, "/v1/tenants/"+tenant+"/jobs/NURSE-1", `{"id":"job-1","questions":[]}`)
+	}
+	taken := int64(0)
+	for b.Runtime.Previews.TryAcquire("acme", 1) {
+		taken++
+	}
+	require.Positive(t, taken)
+	const check = "/jobs/NURSE-1/questions/check"
+	require.Contains(t, b.problem(http.MethodPost, "/v1/tenants/acme"+check, `{"answers":[]}`,
+		http.StatusTooManyRequests), "too many answers are being checked")
+	b.must(http.StatusOK, http.MethodPost, "/v1/tenants/globex"+check, `{"answers":[]}`)
+	b.Runtime.Previews.Release("acme", taken)
+	b.must(http.StatusOK, http.MethodPost, "/v1/tenants/acme"+check, `{"answers":[]}`)
+}
+
 // A job's page tells what came for it, and what was refused in the last week or since a time.
 func TestReceivedForAJob(t *testing.T) {
 	t.Parallel()

@@ -126,6 +126,12 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request, route route) {
 	if err == nil && gateway.Encoded(r.Header) {
 		err = problem.New(http.StatusUnsupportedMediaType, "send the body as it is, without Content-Encoding").Closing()
 	}
+	if err == nil && route.place != nil {
+		var release func()
+		if release, err = route.place(req); err == nil {
+			defer release()
+		}
+	}
 	if err == nil && !route.streamed {
 		err = req.read(cmp.Or(route.most, maxBody))
 	}

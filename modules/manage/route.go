@@ -24,9 +24,11 @@ type route struct {
 	list         string   // the kind of list that it answers a page of; empty: none
 	streamed     bool     // the body is a file, which serve reads by itself
 	most         int64    // bytes of the body; 0: maxBody
-	bodiless     bool     // it takes no body
-	personal     bool     // it shows personal data: who reads it is in the log
-	action       string   // in the audit; empty: what recruiting systems write all day, which the log alone has
+	// place waits for a place among those whose bodies are in memory at once, before the body is read; nil: it needs none.
+	place    func(*request) (release func(), err error)
+	bodiless bool   // it takes no body
+	personal bool   // it shows personal data: who reads it is in the log
+	action   string // in the audit; empty: what recruiting systems write all day, which the log alone has
 	// repeat answers a POST whose Idempotency-Key was used before, from what is at the location that was stored with the
 	// key. nil: serve answers repeats as well, and does nothing twice.
 	repeat func(r *request, location string) (any, error)

@@ -57,7 +57,7 @@ func actions() []route {
 			status: created, serve: exportCandidate, repeat: exportedBefore},
 		{method: get, path: aJob + "/questions", role: hiring.Viewer, status: ok, serve: showQuestions},
 		{method: post, path: aJob + "/questions/check", role: hiring.Operator, status: ok, serve: checkAnswers,
-			most: maxCheck},
+			most: maxCheck, place: placeOfCheck},
 		{method: get, path: aJob + "/received", role: hiring.Viewer, status: ok, serve: showReceived,
 			query: []string{"since"}},
 		{method: put, path: aJob + "/questions", role: hiring.Operator, action: "set",

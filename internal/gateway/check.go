@@ -1,0 +1,13 @@
+package gateway
+
+import "runtime"
+
+// A check of the answers of an application takes memory and a processor: a job may ask 300 questions of 500 options. A
+// tenant has half of the places at most, so that one job keeps no other tenant waiting.
+
+// checksAtOnce is how many applications are checked and stored at once.
+func checksAtOnce() int64 { return int64(max(4, 2*runtime.GOMAXPROCS(0))) }
+
+// previewsAtOnce is how many bodies with answers of up to 24 MiB the management API holds at once, to say what would be
+// refused of them.
+const previewsAtOnce = 4

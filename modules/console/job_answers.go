@@ -1,0 +1,147 @@
+package console
+
+import (
+	"errors"
+	"io"
+	"mime/multipart"
+	"net/http"
+
+	"github.com/hiregate/hiregate/internal/filetype"
+	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/schemas"
+)
+
+const (
+	maxUpload = 16 << 20 // bytes of the body of a form with files
+	// What such a form may have beside its files: as many parts as the page has fields, and as much text as the Apply API
+	// takes.
+	maxParts = hiring.MaxQuestions * (shownOptions + 20)
+	maxTexts = schemas.MaxTexts
+)
+
+// answerOf is an answer as the management API checks it.
+type answerOf struct {
+	QuestionID string `json:"questionId"`
+	Value      string `json:"value,omitempty"`
+	File       *sent  `json:"file,omitempty"` // in the place of the value
+}
+
+// sent is what a file is that came with a form.
+type sent struct {
+	MediaType string `json:"mediaType"`
+	Size      int64  `json:"size"`
+}
+
+// filled is what came with a form, by the names of its fields.
+type filled struct {
+	texts map[string][]string
+	files map[string]*sent
+}
+
+// checkJob shows what the Apply API would refuse of what was filled in. Nothing is stored.
+func checkJob(v *visitor) error {
+	form, err := v.readForm()
+	if large := new(http.MaxBytesError); errors.As(err, &large) || errors.Is(err, multipart.ErrMessageTooLarge) {
+		return &failure{status: http.StatusRequestEntityTooLarge, Text: "PreviewTooLarge"}
+	}
+	if err != nil {
+		return err
+	}
+	shown, err := v.job()
+	if err != nil {
+		return err
+	}
+	answers := []answerOf{}
+	for _, f := range shown.fields() {
+		if a, given := form.answerTo(f); given {
+			answers = append(answers, a)
+		}
+	}
+	var found struct {
+		Errors []struct {
+			QuestionID string   `json:"questionId"`
+			Messages   []string `json:"messages"`
+		} `json:"errors"`
+	}
+	path := at("tenants", shown.Tenant, "jobs", v.PathValue("id"), "questions", "check")
+	if err := v.post(path, map[string]any{"answers": answers}, &found); err != nil {
+		return err
+	}
+	wrong := map[string][]string{}
+	for _, one := range found.Errors {
+		wrong[one.QuestionID] = one.Messages
+	}
+	shown.Checked, shown.Wrong = true, len(found.Errors)
+	for _, f := range shown.fields() {
+		f.Wrong = wrong[f.ID]
+	}
+	return v.page(http.StatusOK, "job", "Job", shown)
+}
+
+// readForm reads a form with files as it arrives. Of a file it keeps what it is; the content is never in memory as a
+// whole. The error is errUnreadable for what is no such form, a *http.MaxBytesError or multipart.ErrMessageTooLarge.
+func (v *visitor) readForm() (*filled, error) {
+	in, err := v.MultipartReader()
+	if err != nil {
+		return nil, errUnreadable
+	}
+	form, left := &filled{map[string][]string{}, map[string]*sent{}}, int64(maxTexts)
+	for range maxParts {
+		part, err := in.NextPart()
+		switch large := new(http.MaxBytesError); {
+		case errors.Is(err, io.EOF):
+			return form, nil
+		case errors.As(err, &large):
+			return nil, err
+		case err != nil:
+			return nil, errUnreadable
+		}
+		name := part.FormName()
+		if part.FileName() != "" {
+			if form.files[name], err = v.readFile(part); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		text, err := io.ReadAll(io.LimitReader(part, left+1))
+		if err != nil {
+			return nil, err
+		}
+		if left -= int64(len(text)); left < 0 {
+			return nil, multipart.ErrMessageTooLarge
+		}
+		form.texts[name] = append(form.texts[name], string(text))
+	}
+	return nil, multipart.ErrMessageTooLarge
+}
+
+// readFile finds out what a file is, by way of a temporary one. Of one that is too large for any question the size is
+// not its own, but too large as well.
+func (v *visitor) readFile(in io.Reader) (s *sent, err error) {
+	scratch, err := v.console.Gateway.Runtime.Archive.Files.Scratch()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, scratch.Close()) }()
+	size, err := io.Copy(io.NewOffsetWriter(scratch, 0), io.LimitReader(in, schemas.MaxFile))
+	if err != nil {
+		return nil, err
+	}
+	found, err := filetype.Detect(scratch, size)
+	return &sent{found.Name, size}, err
+}
+
+// answerTo is what a form has as the answer to a question. It notes in the field what was filled in.
+func (f *filled) answerTo(to *field) (a answerOf, given bool) {
+	a.QuestionID = to.ID
+	if to.Format == hiring.File {
+		a.File = f.files[to.Name()]
+		return a, a.File != nil
+	}
+	to.Given = f.texts[to.Name()]
+	a.Value = to.Value()
+	if to.Format == hiring.Checkbox {
+		a.Value = hiring.JoinOptions(to.Given)
+	}
+	return a, len(to.Given) > 0
+}
