@@ -77,6 +77,16 @@ func (e *export) Received(integration string) (received []delivery) {
 	return received
 }
 
+// AskedBy is who asked for the round of a delivery, named as in the audit of the export where that has them.
+func (e *export) AskedBy(d delivery) hiring.Author {
+	for _, one := range e.Audit {
+		if one.Actor == d.BegunBy && !one.Claimed { // several may claim to be behind one actor
+			return one.Author
+		}
+	}
+	return hiring.Author{Actor: d.BegunBy}
+}
+
 // Attempts are those of all deliveries.
 func (e *export) Attempts() (n int) {
 	for _, d := range e.Deliveries {

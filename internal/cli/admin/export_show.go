@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hiregate/hiregate/internal/cli/terminal"
+	"github.com/hiregate/hiregate/internal/hiring"
 )
 
 type attemptRow struct {
@@ -206,7 +207,7 @@ func (e *exportRow) printDeliveries(w io.Writer) error {
 			fmt.Fprintf(w, "\n%s received it %d times:\n", d.Integration, len(received))
 			table = terminal.NewTable(w)
 			for _, one := range received {
-				table.Row("", one.UpdatedAt, one.asked())
+				table.Row("", one.UpdatedAt, e.asked(one))
 			}
 			if err := table.Flush(); err != nil {
 				return err
@@ -227,13 +228,19 @@ func (e *exportRow) printDeliveries(w io.Writer) error {
 	return nil
 }
 
-// asked is who asked for a delivery.
-func (d *deliveryRow) asked() string {
+// asked is who asked for a delivery, named as in the audit of the export where that has them.
+func (e *exportRow) asked(d *deliveryRow) string {
+	author := hiring.Author{Actor: d.BegunBy}
+	for _, entry := range e.Audit {
+		if entry.Actor == d.BegunBy && !entry.Claimed { // several may claim to be behind one actor
+			author = entry.Author
+		}
+	}
 	switch {
 	case d.Redelivery != "":
-		return fmt.Sprintf("asked for by %s, with the range %s", d.BegunBy, d.Redelivery)
+		return fmt.Sprintf("asked for by %s, with the range %s", author, d.Redelivery)
 	case d.BegunBy != "":
-		return "asked for by " + d.BegunBy
+		return "asked for by " + author.String()
 	case d.Round == 0:
 		return "as it came"
 	}
