@@ -14,7 +14,7 @@ import (
 type needSource func(r *Runtime, ctx context.Context, now time.Time) ([]hiring.Need, error)
 
 // needSources are all of them, the most urgent first. What an integration needs is found by Standing.Need.
-var needSources = []needSource{undispatched, quarantined}
+var needSources = []needSource{unreadable, undispatched, quarantined}
 
 // Needs returns what needs a person, apart from what single integrations need.
 func (r *Runtime) Needs(ctx context.Context, now time.Time) ([]hiring.Need, error) {
@@ -60,6 +60,18 @@ func quarantined(r *Runtime, ctx context.Context, _ time.Time) (needs []hiring.N
 		needs = append(needs, hiring.Need{Kind: hiring.NeedQuarantine, Tenant: tenant, Count: n,
 			Sentence: fmt.Sprintf("%s: exports in quarantine, since they break the schema: %d", tenant, n),
 			Action:   "hiregate export list --quarantined --tenant " + tenant})
+	}
+	return needs, err
+}
+
+// unreadable finds exports that were found in the last day to be damaged in the store.
+func unreadable(r *Runtime, ctx context.Context, now time.Time) (needs []hiring.Need, err error) {
+	counts, err := r.Store().CountUnreadable(ctx, now.Add(-24*time.Hour))
+	for tenant, found := range counts {
+		needs = append(needs, hiring.Need{Kind: hiring.NeedUnreadable, Tenant: tenant, Since: found.Since, Count: found.Count,
+			Sentence: fmt.Sprintf("%s: exports that can't be read in the database, found in the last day: %d; restore it from a "+
+				"backup and redeliver them, or have their candidates exported again", tenant, found.Count),
+			Action: "hiregate export list --outcome failed --class our_fault --tenant " + tenant})
 	}
 	return needs, err
 }

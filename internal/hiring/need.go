@@ -14,6 +14,7 @@ const (
 	NeedUndelivered   NeedKind = "exports_undelivered"  // for long, whatever they wait for
 	NeedQuarantine    NeedKind = "exports_quarantined"
 	NeedUndispatched  NeedKind = "exports_undispatched" // they wait for Temporal
+	NeedUnreadable    NeedKind = "exports_unreadable"   // what is stored of them is damaged
 )
 
 // Need is something that a person has to look at.

@@ -51,6 +51,10 @@ var (
 			"at_capacity and breaker_open of the integration; no_place, no_memory: the tenant has its share; " +
 			"store_unavailable: outcomes can't be stored.",
 	}, []string{"tenant", "reason"})
+	unreadable = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "hiregate_deliveries_unreadable_total",
+		Help: "Deliveries that failed because what is stored of their export can't be read, by tenant.",
+	}, []string{"tenant"})
 	verifications = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "hiregate_verifications_total", Help: "VERIFY events sent, by tenant, integration and result.",
 	}, []string{"tenant", "integration", "result"})
@@ -118,7 +122,7 @@ var (
 // all are the collectors of the package.
 var all = []prometheus.Collector{
 	received, bodyBytes, sameBody, ackSeconds,
-	deliveries, notReceived, attemptSeconds, attemptsUnderWay, attemptBytes, deferred, verifications,
+	deliveries, notReceived, attemptSeconds, attemptsUnderWay, attemptBytes, deferred, unreadable, verifications,
 	documents, documentBytes, windowLeft, unfetched, leastLeft, documentsFree, filesStuck, scans, scansPending,
 	dispatched, strays, undispatched, undispatchedAge, databaseUp, temporalUp,
 	erased, walBytes, commits, writes,
@@ -192,6 +196,9 @@ func UnderWay(attempts int, bytes int64) {
 
 // Deferred counts an attempt that was due and had to wait.
 func Deferred(tenant, reason string) { deferred.WithLabelValues(tenants.value(tenant), reason).Inc() }
+
+// Unreadable counts a delivery that failed because what is stored of its export can't be read.
+func Unreadable(tenant string) { unreadable.WithLabelValues(tenants.value(tenant)).Inc() }
 
 // Verification counts a VERIFY event that was sent.
 func Verification(tenant, integration string, configured bool) {

@@ -33,7 +33,55 @@ func packBody(scratch, body []byte) []byte {
 	return kept[:1+len(packed)]
 }
 
+// ErrUnreadable says that something stored can't be read, however often it is tried: a backup may have it.
+var ErrUnreadable = errors.New("what is stored can't be read")
+
+// UnreadableReason is why a delivery fails of whose export what is stored can't be read.
+const UnreadableReason = "what is stored of this export can't be read: restore the database from a backup and redeliver " +
+	"it, or have the candidate exported again"
+
+// unreadable is a reason for ErrUnreadable.
+type unreadable string
+
+// Error implements error.
+func (u unreadable) Error() string { return string(u) }
+
+// Is has errors.Is find ErrUnreadable.
+func (unreadable) Is(target error) bool { return target == ErrUnreadable }
+
+const (
+	errForm   = unreadable("it was stored in a form that this version does not know")
+	errLength = unreadable("it has another length than when it was stored")
+)
+
+// largestUnpacked bounds how long a packed body may be whose length is stored nowhere else, in bytes.
+const largestUnpacked = 64 << 20
+
+// unwrapBody opens what wrapBody or packBody made.
 func unwrapBody(kept []byte) ([]byte, error) {
+	if n, err := unwrappedLen(kept); err == nil && n > largestUnpacked {
+		return nil, errLength
+	}
+	return unwrap(kept)
+}
+
+// unwrapSized is unwrapBody for a body of a known size: a damaged one may say that it has gigabytes.
+func unwrapSized(kept []byte, size int64) ([]byte, error) {
+	if n, err := unwrappedLen(kept); err == nil && int64(n) != size {
+		return nil, errLength
+	}
+	return unwrap(kept)
+}
+
+// unwrappedLen is the length of a kept body as it says itself.
+func unwrappedLen(kept []byte) (int, error) {
+	if len(kept) > 0 && kept[0] == packedBody {
+		return s2.DecodedLen(kept[1:])
+	}
+	return len(kept) - 1, nil
+}
+
+func unwrap(kept []byte) ([]byte, error) {
 	if len(kept) > 0 {
 		switch kept[0] {
 		case plainBody:
@@ -41,12 +89,12 @@ func unwrapBody(kept []byte) ([]byte, error) {
 		case packedBody:
 			body, err := s2.Decode(nil, kept[1:])
 			if err != nil {
-				return nil, fmt.Errorf("unpacking a body: %w", err)
+				return nil, fmt.Errorf("unpacking a body: %w: %w", ErrUnreadable, err)
 			}
 			return body, nil
 		}
 	}
-	return nil, errors.New("a body was kept in a form this version does not know: a newer hiregate wrote it")
+	return nil, errForm
 }
 
 // octets scans bytes that may be NULL, which are nil then. Scanned without it, SQLite's driver makes nil of empty ones

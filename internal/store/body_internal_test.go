@@ -3,7 +3,9 @@ package store
 import (
 	"bytes"
 	"crypto/rand"
+	"encoding/binary"
 	"os"
+	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -33,6 +35,29 @@ func TestBodiesThatCanNotBeReadAreNoBodies(t *testing.T) {
 	packed := packBody(nil, bytes.Repeat([]byte("abc"), 1000))
 	for _, kept := range [][]byte{nil, {}, {0, 1}, {packedBody + 1, 1}, packed[:len(packed)/2], {packedBody}} {
 		_, err := unwrapBody(kept)
-		require.Error(t, err)
+		require.ErrorIs(t, err, ErrUnreadable)
+	}
+}
+
+// A few damaged bytes may say that a body has gigabytes. Not parallel: the memory of other tests counts.
+func TestDamagedBodyTakesNoMemory(t *testing.T) {
+	body := bytes.Repeat([]byte("abc"), 1000)
+	packed := packBody(nil, body)
+	_, n := binary.Uvarint(packed[1:])
+	damaged := append(binary.AppendUvarint([]byte{packedBody}, 1<<30), packed[1+n:]...)
+	allocated := func(read func() error) uint64 {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		require.ErrorIs(t, read(), ErrUnreadable)
+		runtime.ReadMemStats(&after)
+		return after.TotalAlloc - before.TotalAlloc
+	}
+	require.Less(t, allocated(func() error { _, err := unwrapBody(damaged); return err }), uint64(10<<20))
+	require.Less(t, allocated(func() error { _, err := unwrapSized(damaged, int64(len(body))); return err }), uint64(10<<20))
+	for _, size := range []int64{0, int64(len(body)) - 1, int64(len(body)) + 1} {
+		for _, kept := range [][]byte{packed, wrapBody(body)} {
+			_, err := unwrapSized(kept, size)
+			require.ErrorIs(t, err, ErrUnreadable, "a body that was cut off went out")
+		}
 	}
 }

@@ -62,7 +62,7 @@ func (k *dataKeys) seal(part, row string, kept []byte) ([]byte, error) {
 	return key.vault.AppendSealed(append(sealed, key.id...), part, row, kept)
 }
 
-var errChanged = errors.New("it was changed in the database, or is another row's: restore it from a backup")
+const errChanged = unreadable("it was changed in the database, or is another row's: restore it from a backup")
 
 // openPart opens a part of an export; one that is not sealed stays as it is.
 func (db *DB) openPart(ctx context.Context, part, row string, kept []byte) ([]byte, error) {
@@ -90,7 +90,8 @@ func (db *DB) dataKey(ctx context.Context, id string) (*dataKey, error) {
 	}
 	key, err := db.readDataKey(ctx, `WHERE id = $1`, hex.EncodeToString([]byte(id)))
 	if errors.Is(err, ErrNotFound) {
-		return nil, fmt.Errorf("the data key %x is not in the database any more: restore the table data_keys from a backup", id)
+		return nil, fmt.Errorf("%w: the data key %x is not in the database any more: restore the table data_keys from a "+
+			"backup", ErrUnreadable, id)
 	}
 	if err == nil {
 		db.dataKeys.known.Store(id, key)

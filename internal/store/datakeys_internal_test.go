@@ -42,7 +42,7 @@ func putExport(t *testing.T, db *DB, e *hiring.Export) *hiring.Export {
 
 func requireExport(t *testing.T, db *DB, want *hiring.Export) {
 	t.Helper()
-	got := &hiring.Export{ID: want.ID}
+	got := &hiring.Export{ID: want.ID, Size: want.Size}
 	require.NoError(t, db.LoadBody(t.Context(), got))
 	require.Equal(t, string(want.Body), string(got.Body))
 	require.Equal(t, want.Link, got.Link)
@@ -101,6 +101,7 @@ func TestBodyIsBoundToItsExport(t *testing.T) {
 				return err
 			}))
 			require.ErrorIs(t, db.LoadBody(t.Context(), other), errChanged)
+			require.ErrorIs(t, db.LoadBody(t.Context(), other), ErrUnreadable)
 		}
 		require.NoError(t, db.Write(t.Context(), func(tx *Tx) error { _, err := tx.sql.Exec(`DELETE FROM data_keys`); return err }))
 		requireExport(t, db, one)

@@ -320,6 +320,24 @@ func (db *DB) CountQuarantined(ctx context.Context) (map[string]int64, error) {
 	}, `SELECT tenant, count(*) FROM exports WHERE quarantined GROUP BY tenant`)
 }
 
+// Unreadable counts exports of a tenant that can't be read.
+type Unreadable struct {
+	Count int64
+	Since time.Time // when the first of them was found out
+}
+
+// CountUnreadable counts the exports of each tenant that were found since a time to be unreadable, and were neither
+// erased nor redelivered then.
+func (db *DB) CountUnreadable(ctx context.Context, since time.Time) (map[string]Unreadable, error) {
+	return queryMap(ctx, db, func(r row) (tenant string, u Unreadable, err error) {
+		err = r.Scan(&tenant, &u.Count, moment{&u.Since})
+		return tenant, u, err
+	}, `SELECT d.tenant, count(DISTINCT d.export_id), min(d.updated_at)
+		FROM deliveries d JOIN exports e ON e.id = d.export_id
+		WHERE d.outcome = 'failed' AND d.updated_at >= $1 AND d.reason = $2 AND d.round = e.round AND e.erased_at IS NULL
+		GROUP BY d.tenant`, micros(since), UnreadableReason)
+}
+
 // FailDeliveries fails up to 500 deliveries to a removed integration that are not final, and returns how many. Call it
 // until it returns
 // 0.

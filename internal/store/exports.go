@@ -4,6 +4,8 @@ import (
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -258,13 +260,17 @@ func (db *DB) ExportByReceipt(ctx context.Context, receipt string) (*hiring.Expo
 	return e, err
 }
 
-// LoadBody reads an export's body and the headers it came with into it.
+// LoadBody reads an export's body and the headers it came with into it. The error is ErrNotFound when its content was
+// erased, and ErrUnreadable when it is damaged.
 func (db *DB) LoadBody(ctx context.Context, e *hiring.Export) error {
 	type parts struct{ body, link, exportContext []byte }
 	p, err := queryOne(ctx, db, func(r row) (p parts, err error) {
 		err = r.Scan(&p.body, octets{&p.link}, octets{&p.exportContext})
 		return p, err
 	}, `SELECT body, link, export_context FROM export_bodies WHERE export_id = $1`, e.ID)
+	if errors.Is(err, ErrNotFound) {
+		return db.lostBody(ctx, e)
+	}
 	if err != nil {
 		return err
 	}
@@ -272,8 +278,22 @@ func (db *DB) LoadBody(ctx context.Context, e *hiring.Export) error {
 		return db.openBody(ctx, e, p.body)
 	}
 	e.Link, e.ExportContext = p.link, p.exportContext
-	e.Body, err = unwrapBody(p.body)
-	return err
+	if e.Body, err = unwrapSized(p.body, e.Size); err != nil {
+		return fmt.Errorf("reading the body of export %d: %w", e.ID, err)
+	}
+	return nil
+}
+
+// lostBody is the error of LoadBody for an export that has no body.
+func (db *DB) lostBody(ctx context.Context, e *hiring.Export) error {
+	now, err := db.Export(ctx, e.ID)
+	if err != nil {
+		return err
+	}
+	if now.ErasedAt.IsZero() {
+		return fmt.Errorf("%w: export %d has no body", ErrUnreadable, e.ID)
+	}
+	return ErrNotFound
 }
 
 // Cursor is a cursor of Undocumented. The zero value is before the first export.

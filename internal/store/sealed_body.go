@@ -53,6 +53,6 @@ func (db *DB) openBody(ctx context.Context, e *hiring.Export, sealed []byte) err
 			*header, all = all[:length-1:length-1], all[length-1:]
 		}
 	}
-	e.Body, err = unwrapBody(all)
+	e.Body, err = unwrapSized(all, e.Size)
 	return err
 }

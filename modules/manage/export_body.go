@@ -61,5 +61,8 @@ func (r *request) exportWithBody() (*hiring.Export, error) {
 		return nil, problem.New(http.StatusGone,
 			"the content of this export was erased, by retention or on request: nothing is left to show")
 	}
+	if errors.Is(err, store.ErrUnreadable) {
+		return nil, problem.New(http.StatusInternalServerError, store.UnreadableReason)
+	}
 	return e, err
 }

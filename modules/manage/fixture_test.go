@@ -94,6 +94,7 @@ func (b *bench) export(tenant, key string, change ...func(*hiring.Export)) *hiri
 	for _, fn := range change {
 		fn(e)
 	}
+	e.Size = int64(len(e.Body))
 	b.Write(b.t, func(tx *store.Tx) error {
 		if _, err := inbox.Insert(tx, e); err != nil {
 			return err

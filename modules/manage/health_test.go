@@ -161,3 +161,39 @@ func TestStatusSaysWhatNeedsAPerson(t *testing.T) {
 	require.Len(t, shown.Needs, 2)
 	require.Len(t, shown.Integrations, 1)
 }
+
+// An export that can't be read in the store needs a person once, however many integrations it has, until it is
+// redelivered or erased.
+func TestStatusCountsUnreadableExports(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.configured()
+	e := b.export("acme", "u-1")
+	b.Write(t, func(tx *store.Tx) error {
+		for _, integration := range []string{"hris", "crm"} {
+			d := hiring.NewDelivery(e, integration, 0, gatewaytest.Noon)
+			d.Fail(hiring.ClassOurFault, store.UnreadableReason)
+			if err := tx.UpsertDelivery(d); err != nil {
+				return err
+			}
+		}
+		return tx.MarkDispatched(e.ID, 0, gatewaytest.Noon, "hris", "crm")
+	})
+	needs := func() (found []hiring.Need) {
+		for _, need := range get[struct{ Needs []hiring.Need }](b, "/v1/status").Needs {
+			if need.Kind == hiring.NeedUnreadable {
+				found = append(found, need)
+			}
+		}
+		return found
+	}
+	require.Equal(t, []hiring.Need{{Kind: hiring.NeedUnreadable, Tenant: "acme", Since: gatewaytest.Noon, Count: 1,
+		Sentence: "acme: exports that can't be read in the database, found in the last day: 1; restore it from a backup and " +
+			"redeliver them, or have their candidates exported again",
+		Action: "hiregate export list --outcome failed --class our_fault --tenant acme"}}, needs())
+	b.Write(t, func(tx *store.Tx) error {
+		_, err := tx.BeginRound(e.ID, []string{"hris"}, gatewaytest.Noon, gatewaytest.Noon.Add(time.Hour))
+		return err
+	})
+	require.Empty(t, needs())
+}

@@ -50,7 +50,10 @@ func (a *Activities) FetchDocuments(ctx context.Context, part Part) (FetchResult
 		return FetchResult{}, a.storeAway(err)
 	}
 	progress, err := a.Archive.Fetch(ctx, e)
-	if err != nil {
+	switch {
+	case errors.Is(err, store.ErrUnreadable): // the deliveries say so
+		return FetchResult{GivenUp: e.Attachments}, nil
+	case err != nil:
 		return FetchResult{}, a.storeAway(err)
 	}
 	if progress.Missing > 0 {

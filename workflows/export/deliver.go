@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"time"
 
+	"go.uber.org/zap"
+
 	"github.com/hiregate/hiregate/internal/failpoint"
 	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/metrics"
@@ -56,6 +58,9 @@ func (a *Activities) deliver(ctx context.Context, part Part, repeated bool, pati
 	}
 	d.Till = part.Till
 	next, err := a.step(ctx, e, d, repeated, patience)
+	if errors.Is(err, store.ErrUnreadable) {
+		next, err = a.unreadable(ctx, e, d, err)
+	}
 	return d, next, err
 }
 
@@ -292,6 +297,17 @@ func (a *Activities) fail(ctx context.Context, e *hiring.Export, d *hiring.Deliv
 	reason string) (pause, error) {
 	d.Fail(fault, reason)
 	return a.commit(ctx, e, d, nil, pause{})
+}
+
+// unreadable ends a delivery of whose export what is stored can't be read. The others of its group go on.
+func (a *Activities) unreadable(ctx context.Context, e *hiring.Export, d *hiring.Delivery, cause error) (pause, error) {
+	next, err := a.fail(ctx, e, d, hiring.ClassOurFault, store.UnreadableReason)
+	if err == nil {
+		metrics.Unreadable(d.Tenant)
+		a.Log.Error("what is stored of an export can't be read", zap.String("tenant", d.Tenant),
+			zap.String("integration", d.Integration), zap.String("uuid", e.Key), zap.Int64("export", e.ID), zap.Error(cause))
+	}
+	return next, err
 }
 
 // expire ends a delivery whose time is over, with its last attempt, if that was just made.

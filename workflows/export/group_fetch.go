@@ -2,11 +2,13 @@ package export
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
 
 	"github.com/hiregate/hiregate/internal/hiring"
+	"github.com/hiregate/hiregate/internal/store"
 	"github.com/hiregate/hiregate/workflows"
 )
 
@@ -90,6 +92,7 @@ func (g *groupFetch) lane(id int64) (string, int) { return g.member(id).Tenant, 
 func (g *groupFetch) step(ctx context.Context, id int64) turn {
 	progress, err := g.a.Archive.FetchInLine(ctx, g.member(id), fetchPatience)
 	switch {
+	case errors.Is(err, store.ErrUnreadable): // its deliveries say so
 	case err != nil:
 		return turn{until: g.a.Now().Add(gateDelay)}
 	case progress.Missing > 0:

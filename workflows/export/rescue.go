@@ -2,6 +2,7 @@ package export
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"go.uber.org/zap"
@@ -50,7 +51,8 @@ func (d *Dispatcher) rescue(ctx context.Context) {
 }
 
 func (d *Dispatcher) fetch(ctx context.Context, e *hiring.Export) {
-	if _, err := d.Archive.Fetch(ctx, e); err != nil && ctx.Err() == nil {
+	_, err := d.Archive.Fetch(ctx, e)
+	if err != nil && ctx.Err() == nil && !errors.Is(err, store.ErrUnreadable) { // its deliveries will say so
 		d.Log.Warn("fetching documents without Temporal failed", zap.Int64("export", e.ID), zap.Error(err))
 	}
 }
