@@ -28,6 +28,8 @@ type dialect interface {
 	claim(context.Context, *zap.Logger) (lock io.Closer, err error)
 	connect(access) (*sql.DB, error)
 	migrator(*sql.DB, fs.FS, *zap.Logger) (*goose.Provider, error)
+	// tableExists is a query with one argument: whether there is a table of that name.
+	tableExists() string
 	// explain adds to an error of opening the database what to do about it.
 	explain(error) error
 

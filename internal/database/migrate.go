@@ -3,7 +3,6 @@ package database
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"io"
 	"io/fs"
 	"strings"
@@ -12,13 +11,20 @@ import (
 	"go.uber.org/zap"
 )
 
-// migrate brings the schema up to date.
+// migrate brings the schema up to date, unless another version of hiregate made one that can't be.
 func migrate(ctx context.Context, d dialect, files fs.FS, log *zap.Logger) error {
+	known, err := readSteps(files)
+	if err != nil {
+		return err
+	}
 	db, err := d.connect(writing)
 	if err != nil {
 		return err
 	}
 	defer db.Close()
+	if err := known.check(ctx, d, db); err != nil {
+		return err
+	}
 	p, err := d.migrator(db, files, log)
 	if err != nil {
 		return err
@@ -26,12 +32,7 @@ func migrate(ctx context.Context, d dialect, files fs.FS, log *zap.Logger) error
 	if _, err := p.Up(ctx); err != nil {
 		return err
 	}
-	found, known, err := p.GetVersions(ctx)
-	if err == nil && found > known {
-		err = fmt.Errorf("a newer hiregate wrote it: its schema is at step %d, and this version knows "+
-			"%d; start the newer one", found, known)
-	}
-	return err
+	return known.check(ctx, d, db) // another node may have brought it further meanwhile
 }
 
 // typed is a file system of migrations as one database takes them. They name column types as $ID (given by the
@@ -52,7 +53,7 @@ func (t typed) Open(name string) (fs.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	text := t.types.Replace(string(raw))
+	text := t.types.Replace(noted(name, string(raw)))
 	return &migration{bytes.NewReader([]byte(text)), name, int64(len(text))}, nil
 }
 

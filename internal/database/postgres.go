@@ -119,6 +119,8 @@ func (*postgres) tryRoom(tx *Tx, bytes []byte) error {
 	return err
 }
 
+func (*postgres) tableExists() string { return `SELECT to_regclass($1) IS NOT NULL` }
+
 func (*postgres) present() error { return nil }
 func (*postgres) walSize() int64 { return 0 }
 

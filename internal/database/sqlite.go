@@ -41,6 +41,10 @@ func (s sqlite) migrator(db *sql.DB, files fs.FS, _ *zap.Logger) (*goose.Provide
 	return goose.NewProvider(goose.DialectSQLite3, db, typed{files, sqliteTypes})
 }
 
+func (sqlite) tableExists() string {
+	return `SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = $1)`
+}
+
 func (sqlite) explain(err error) error { return sqliteExplained(err) }
 func (sqlite) beginning() string       { return "BEGIN IMMEDIATE" }
 
