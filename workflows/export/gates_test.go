@@ -17,24 +17,27 @@ import (
 func TestBreakerCountsWhatThePartnerWasAskedAlone(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	gone := b.accept("u-gone")
-	var others []*hiring.Export
+	var gone, others []*hiring.Export
+	for n := range 10 {
+		gone = append(gone, b.accept(fmt.Sprint("u-gone-", n)))
+	}
 	for n := range 11 {
 		others = append(others, b.accept(fmt.Sprint("u-", n)))
 	}
 	damage, err := sql.Open("sqlite", "file:"+b.file)
 	require.NoError(t, err)
-	_, err = damage.Exec(`DELETE FROM export_bodies WHERE export_id = $1`, gone.ID)
-	require.NoError(t, err)
+	for _, e := range gone {
+		_, err = damage.Exec(`DELETE FROM export_bodies WHERE export_id = $1`, e.ID)
+		require.NoError(t, err)
+	}
 	require.NoError(t, damage.Close())
 	b.status.Store(500)
 	for _, e := range others[:9] {
 		b.deliver(e)
 	}
-	for range 10 {
-		_, wait, class := b.deliver(gone)
-		require.Equal(t, "unknown_here", class)
-		require.NotZero(t, wait)
+	for _, e := range gone {
+		res, _, _ := b.deliver(e)
+		require.Equal(t, hiring.ClassOurFault, res.Class)
 	}
 	_, _, class := b.deliver(others[9])
 	require.Equal(t, string(hiring.ClassPartnerFault), class, "it was closed by what never came to the partner")
