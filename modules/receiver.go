@@ -57,7 +57,8 @@ func (h *ExportReceiver) Provision(ctx caddy.Context) error {
 		return fmt.Errorf("export_receiver: %w", err)
 	}
 	h.receiver = receiver.Receiver{Gateway: g, Tenant: h.TenantFrom, MaxBody: h.MaxBody, MaxAttachments: h.MaxAttachments,
-		Limits: schemas.Limits{Values: h.MaxValues, Items: max(h.MaxItems, h.MaxAttachments)}, Log: ctx.Logger()}
+		Limits:  schemas.Limits{Values: h.MaxValues, Items: max(h.MaxItems, h.MaxAttachments)},
+		Address: clientAddress(ctx), Log: ctx.Logger()}
 	return nil
 }
 

@@ -50,7 +50,8 @@ func (a *API) authenticate(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *API) credentials(w http.ResponseWriter, r *http.Request) (c credentials, err error) {
-	body, err := a.Gateway.Runtime.Unverified.Read(w, r, bodyName, maxCredentials)
+	body, err := a.Gateway.Runtime.Unverified.Read(w, r, inbound.Sender{Tenant: bodyName, Address: a.Address(r)},
+		maxCredentials)
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &large):

@@ -52,11 +52,11 @@ func TestTooManyBodiesAtOnce(t *testing.T) {
 	answered := make(chan *httptest.ResponseRecorder)
 	for _, path := range []string{"/hooks/crowded", "/hooks/nobody"} {
 		r := request{path: path}.make()
-		r.Body = io.NopCloser(io.MultiReader(bytes.NewReader(make([]byte, 300<<10)), untilDone{send}))
+		r.Body = io.NopCloser(io.MultiReader(bytes.NewReader(make([]byte, 450<<10)), untilDone{send}))
 		go func() { answered <- b.do(r) }()
 	}
 	require.Equal(t, http.StatusNotFound, (<-answered).Code)
-	require.Eventually(t, func() bool { return b.Runtime.Unverified.Used() == 512<<10 }, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool { return b.Runtime.Unverified.Used() == 500<<10 }, time.Minute, time.Millisecond)
 
 	requireProblem(t, b.send(ours), http.StatusServiceUnavailable, busy, "Retry-After", "5", "Connection", "close")
 	requireReceipt(t, b.send(request{path: "/hooks/globex", secret: "globex-secret"}), http.StatusAccepted)

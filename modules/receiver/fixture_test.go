@@ -38,7 +38,8 @@ func benchOn(g *gatewaytest.Bench) bench {
 	return bench{g, &receiver.Receiver{
 		Gateway: g.Gateway, Tenant: receiver.TenantFrom{Segment: &segment}, MaxBody: receiver.DefaultMaxBody,
 		MaxAttachments: receiver.DefaultMaxAttachments, Limits: receiver.DefaultLimits,
-		Log: g.Log,
+		Address: func(r *http.Request) string { return r.RemoteAddr },
+		Log:     g.Log,
 	}}
 }
 

@@ -49,7 +49,9 @@ type Receiver struct {
 	MaxAttachments int
 	// Limits bound the JSON of a body.
 	Limits schemas.Limits
-	Log    *zap.Logger
+	// Address reads the address of a request's client.
+	Address func(*http.Request) string
+	Log     *zap.Logger
 }
 
 // ServeHTTP answers a webhook request, or a question about a receipt.
@@ -164,7 +166,8 @@ func (in *intake) read(tenant string) (body *inbound.Body, result string) {
 		return nil, in.refuse("encoding", problem.New(http.StatusUnsupportedMediaType,
 			"send the body as it is, without Content-Encoding").Closing())
 	}
-	body, err := in.Gateway.Runtime.Unverified.Read(in.w, in.r, tenant, in.MaxBody)
+	body, err := in.Gateway.Runtime.Unverified.Read(in.w, in.r,
+		inbound.Sender{Tenant: tenant, Address: in.Address(in.r)}, in.MaxBody)
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &large):

@@ -153,7 +153,7 @@ const bodyName = "/signin"
 // large, too slow or cut off. Call done after the request is answered. The error is inbound.ErrBusy: there is no memory
 // for another body.
 func (p *Provider) body(w http.ResponseWriter, r *http.Request) (done func(), err error) {
-	body, err := p.Gateway.Runtime.Unverified.Read(w, r, bodyName, maxForm)
+	body, err := p.Gateway.Runtime.Unverified.Read(w, r, inbound.Sender{Tenant: bodyName, Address: p.Address(r)}, maxForm)
 	switch {
 	case errors.Is(err, inbound.ErrBusy):
 		return nil, err
