@@ -89,6 +89,7 @@ func TestReadsOfPeopleAreLogged(t *testing.T) {
 		"/v1/api-keys": true, "/v1/api-keys/{id}": true, "/v1/tenants": true, "/v1/tenants/{tenant}": true,
 		"/v1/integrations": true, "/v1/tenants/{tenant}/integrations": true, "/v1/tenants/{tenant}/integrations/{name}": true,
 		"/v1/tenants/{tenant}/integrations/{name}/health": true, "/v1/status": true,
+		"/v1/tenants/{tenant}/integrations/{name}/retry": true,
 		"/v1/redeliveries": true, "/v1/tenants/{tenant}/redeliveries": true,
 		"/v1/tenants/{tenant}/redeliveries/{id}": true,
 		"/v1/tenants/{tenant}/signatures":        true,
