@@ -83,7 +83,7 @@ func deliveries(db *store.DB, counted bool) (time.Duration, error) {
 					}
 					attempt := &hiring.Attempt{DeliveryID: d.ID, StartedAt: now, Duration: time.Millisecond, Status: 200}
 					if counted {
-						tx.CountAttempt(hiring.Place{Tenant: e.Tenant, Integration: "hris"}, attempt)
+						tx.CountAttempt(hiring.Place{Tenant: e.Tenant, Integration: "hris"}, e.ID, attempt)
 					}
 					return tx.InsertAttempt(attempt)
 				})

@@ -25,19 +25,28 @@ type Standing struct {
 	Gate        export.Gate // on this node
 }
 
-// Failing is the state of an integration that is configured, and whose last attempts failed.
-const Failing = "failing"
+// The states of an integration that is configured, and to which nothing was delivered lately.
+const (
+	Failing  = "failing"  // its last attempts failed
+	Refusing = "refusing" // it answers, and refuses most of what it gets for its data
+	Unproven = "unproven" // nothing was delivered to it yet
+)
 
 // States are all states of a Standing.
-var States = []string{string(hiring.Configured), Failing, string(hiring.NotConfigured), string(hiring.Disabled)}
+var States = []string{string(hiring.Configured), Unproven, Refusing, Failing, string(hiring.NotConfigured),
+	string(hiring.Disabled)}
 
-// State is that of the integration's setup, or Failing.
+// State is that of the integration's setup, or how a configured one does.
 func (s *Standing) State() string {
-	if !s.Status.Deliverable(s.Integration) {
+	switch {
+	case !s.Status.Deliverable(s.Integration):
 		return string(s.Status.State)
-	}
-	if s.Health.Failing() {
+	case s.Health.Refusing():
+		return Refusing
+	case s.Health.Failing():
 		return Failing
+	case s.Health.LastSuccess.IsZero():
+		return Unproven
 	}
 	return string(hiring.Configured)
 }
@@ -47,6 +56,8 @@ func (s *Standing) Since() time.Time {
 	switch {
 	case s.State() == Failing:
 		return s.Health.FailingSince
+	case s.State() == Refusing:
+		return s.Health.Refusals.Since
 	case s.State() == string(hiring.Configured) && s.Health.Recovered.After(s.Status.UpdatedAt):
 		return s.Health.Recovered
 	}
@@ -54,14 +65,36 @@ func (s *Standing) Since() time.Time {
 }
 
 // Reason is why it takes nothing, in a sentence for people; empty: it does.
-func (s *Standing) Reason() string {
+func (s *Standing) Reason(now time.Time) string {
 	switch s.State() {
 	case Failing:
 		return s.Health.Reason
+	case Refusing:
+		r := s.Health.Refusals
+		return fmt.Sprintf("refuses what it gets since %s: %d of %d answered %d", clock(r.Since, now), r.Refused, r.Attempts,
+			r.Status)
+	case Unproven:
+		switch {
+		case s.Health.Failures > 0:
+			return "nothing was received yet: " + s.Health.Reason
+		case s.Health.Refusals.Refused > 0:
+			return fmt.Sprintf("nothing was received yet: the last attempt was answered %d", s.Health.Refusals.Status)
+		case s.Integration.Verify:
+			return "verified, nothing sent yet"
+		}
+		return "verify off: it is trusted without VERIFY; nothing sent yet"
 	case string(hiring.Configured):
 		return ""
 	}
 	return s.Status.Reason
+}
+
+// clock is a time of day, with the date unless that is today's.
+func clock(at, now time.Time) string {
+	if at, now := at.UTC(), now.UTC(); at.Format(time.DateOnly) == now.Format(time.DateOnly) {
+		return at.Format("15:04")
+	}
+	return at.UTC().Format("2006-01-02 15:04")
 }
 
 // waitsLong is for how long a delivery may wait before somebody should look.
@@ -80,6 +113,8 @@ func (s *Standing) Need(now time.Time) *hiring.Need {
 	case state == Failing:
 		n.Kind = hiring.NeedFailing
 		what = fmt.Sprintf("it is failing, %d times in a row: %s", s.Health.Failures, s.Health.Reason)
+	case state == Refusing:
+		n.Kind, what = hiring.NeedRefusing, s.Reason(now)
 	case state == string(hiring.NotConfigured):
 		n.Kind, what = hiring.NeedNotConfigured, "it is not configured: "+s.Status.Reason
 	case state == string(hiring.Disabled) && n.Count > 0:

@@ -65,10 +65,17 @@ type Health struct {
 	FailingSince time.Time // the first of them; zero: the last attempt was received
 	Class        Class     // of the last one
 	Reason       string    // of the last one, a sentence for people
+	Refusals     Refusals
 }
 
 // Failing reports whether the integration does not take exports at present.
 func (h *Health) Failing() bool { return h.Failures >= FailingAfter }
+
+// Refusing reports whether the integration answers, and refuses what it gets. It is failing rather than refusing while its
+// last attempts failed otherwise.
+func (h *Health) Refusing() bool {
+	return h.Refusals.Refusing && (!h.Failing() || h.Refusals.InRow >= FailingAfter)
+}
 
 // Add takes over an attempt that ended at a time.
 func (h *Health) Add(fault Class, reason string, at time.Time) {

@@ -9,6 +9,7 @@ type NeedKind string
 const (
 	NeedUnknown       NeedKind = "integration_unknown" // exports wait for it, and it is not in the configuration
 	NeedFailing       NeedKind = "integration_failing"
+	NeedRefusing      NeedKind = "integration_refusing" // it refuses what it gets for its data
 	NeedNotConfigured NeedKind = "integration_not_configured"
 	NeedDisabled      NeedKind = "integration_disabled" // and exports wait for it
 	NeedUndelivered   NeedKind = "exports_undelivered"  // for long, whatever they wait for

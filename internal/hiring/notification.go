@@ -16,6 +16,7 @@ type Event string
 // The events, in the order they are shown.
 const (
 	IntegrationFailing   Event = "integration.failing"   // it received nothing in several attempts
+	IntegrationRefusing  Event = "integration.refusing"  // it answers, and refuses what it gets for its data
 	IntegrationRecovered Event = "integration.recovered" // the first export after that
 	IntegrationDisabled  Event = "integration.disabled"  // by its partner (410) or by an operator
 	IntegrationHeld      Event = "integration.held"      // exports wait until it is configured
@@ -25,8 +26,8 @@ const (
 )
 
 // Events are all events.
-var Events = []Event{IntegrationFailing, IntegrationRecovered, IntegrationDisabled, IntegrationHeld, ExportsFailed,
-	ExportsQuarantined, DocumentsLost}
+var Events = []Event{IntegrationFailing, IntegrationRefusing, IntegrationRecovered, IntegrationDisabled, IntegrationHeld,
+	ExportsFailed, ExportsQuarantined, DocumentsLost}
 
 // ParseEvents reads the names of events; without any, they are all.
 func ParseEvents(names []string) ([]Event, error) {

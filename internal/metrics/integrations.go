@@ -11,13 +11,14 @@ var (
 	waitingDeliveries = newStanding("hiregate_waiting_deliveries",
 		"Exports that are not delivered yet to an integration, whatever they wait for.", "tenant", "integration")
 	oldestWaiting = newStanding("hiregate_oldest_waiting_delivery_seconds",
-		"For how long the oldest of hiregate_waiting_deliveries waits, since it came or was redelivered; 0: none does.",
-		"tenant", "integration")
+		"For how long the oldest of hiregate_waiting_deliveries waits, since it came or was redelivered; 0: none does. "+
+			"state is that of its integration.", "tenant", "integration", "state")
 	lastDelivery = newStanding("hiregate_last_delivery_timestamp_seconds",
 		"When an integration received an export last, in Unix time. Absent: never.", "tenant", "integration")
 	integrationState = newStanding("hiregate_integration_state",
-		"1 for the state that an integration is in, 0 for the others: configured, failing (its last attempts failed), "+
-			"not_configured, disabled.", "tenant", "integration", "state")
+		"How many integrations with these labels are in a state: configured, unproven (nothing was delivered to it yet), "+
+			"refusing (it refuses what it gets for its data), failing (its last attempts failed), not_configured, disabled.",
+		"tenant", "integration", "state")
 	breakerOpen = newStanding("hiregate_breaker_open",
 		"1 while no attempts are made at an integration on this node, since the last ones failed, else 0.",
 		"tenant", "integration")
@@ -40,7 +41,6 @@ func Integrations(all map[hiring.Place]Integration, states []string) {
 	for at, one := range all {
 		labels := labelsOf(at)
 		count[labels] += float64(one.Waiting)
-		oldest[labels] = max(oldest[labels], one.Oldest.Seconds())
 		open[labels] = max(open[labels], number(one.BreakerOpen))
 		if at := float64(one.LastDelivery.UnixMilli()) / 1000; !one.LastDelivery.IsZero() {
 			if before, ok := last[labels]; !ok || at < before {
@@ -51,6 +51,8 @@ func Integrations(all map[hiring.Place]Integration, states []string) {
 			labels[2] = name
 			state[labels] += number(one.State == name)
 		}
+		labels[2] = one.State
+		oldest[labels] = max(oldest[labels], one.Oldest.Seconds())
 	}
 	waitingDeliveries.set(count)
 	oldestWaiting.set(oldest)

@@ -150,7 +150,7 @@ func TestIntegrationsAreShown(t *testing.T) {
 	Integrations(all, states)
 	hris, crm := [3]string{"acme", "hris"}, [3]string{"acme", "crm"}
 	require.Equal(t, standings{hris: 40, crm: 0}, waitingDeliveries.now)
-	require.Equal(t, standings{hris: 3600, crm: 0}, oldestWaiting.now)
+	require.Equal(t, standings{{"acme", "hris", "failing"}: 3600, {"acme", "crm", "configured"}: 0}, oldestWaiting.now)
 	require.Equal(t, standings{hris: 1_700_000_000}, lastDelivery.now)
 	require.Equal(t, standings{hris: 1, crm: 0}, breakerOpen.now)
 	require.Equal(t, standings{
@@ -167,7 +167,7 @@ func TestIntegrationsAreShown(t *testing.T) {
 	Integrations(all, states)
 	others := [3]string{otherLabel, otherLabel}
 	require.EqualValues(t, maxLabels, waitingDeliveries.now[others])
-	require.EqualValues(t, maxLabels-1, oldestWaiting.now[others])
+	require.EqualValues(t, maxLabels-1, oldestWaiting.now[[3]string{otherLabel, otherLabel, "failing"}])
 	require.EqualValues(t, at.Unix(), lastDelivery.now[others])
 	require.Zero(t, breakerOpen.now[others])
 	require.EqualValues(t, maxLabels, integrationState.now[[3]string{otherLabel, otherLabel, "failing"}])

@@ -22,7 +22,9 @@ type data struct {
 	Failures    int64        `json:"failures,omitzero"` // in a row
 	Class       hiring.Class `json:"class,omitzero"`    // who has to look at the last failure
 	By          string       `json:"by,omitzero"`       // who disabled it: operator, or partner
-	Count       int64        `json:"count,omitzero"`    // of deliveries, exports or documents
+	Count       int64        `json:"count,omitzero"`    // of deliveries, exports, documents or refused attempts
+	Attempts    int64        `json:"attempts,omitzero"` // of which Count were refused
+	Status      int          `json:"status,omitzero"`   // that the last one was answered with
 }
 
 func bodyOf(event hiring.Event, now time.Time, d data) ([]byte, error) {

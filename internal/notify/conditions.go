@@ -10,7 +10,7 @@ import (
 )
 
 // conditions are those that an integration can be in, by the event that tells of their begin.
-var conditions = []hiring.Event{hiring.IntegrationFailing, hiring.IntegrationDisabled, hiring.IntegrationHeld}
+var conditions = []hiring.Event{hiring.IntegrationFailing, hiring.IntegrationRefusing, hiring.IntegrationDisabled, hiring.IntegrationHeld}
 
 // state is what the database holds of an integration.
 type state struct {
@@ -25,6 +25,9 @@ func (s *state) in(condition hiring.Event, now time.Time) (bool, data) {
 	case hiring.IntegrationFailing:
 		return s.health.Failing() && now.Sub(s.health.FailingSince) >= Lasting,
 			data{Since: s.health.FailingSince, Failures: s.health.Failures, Class: s.health.Class}
+	case hiring.IntegrationRefusing:
+		r := s.health.Refusals
+		return s.health.Refusing(), data{Since: r.Since, Attempts: r.Attempts, Count: r.Refused, Status: r.Status}
 	case hiring.IntegrationDisabled:
 		by := "partner"
 		if s.status.ByOperator {
@@ -91,17 +94,27 @@ func (n *Notifier) change(ctx context.Context, c *config.Config, i *hiring.Integ
 			return n.tell(tx, c, condition.Event, condition.Place, d)
 		}
 		ended, err := tx.EndCondition(condition)
-		if err != nil || !ended || condition.Event != hiring.IntegrationFailing {
+		if err != nil || !ended || !s.recovered(condition.Event) {
 			return err
 		}
-		return n.tell(tx, c, hiring.IntegrationRecovered, condition.Place, data{Since: s.health.Recovered})
+		since := s.health.Recovered
+		if condition.Event == hiring.IntegrationRefusing {
+			since = s.health.LastSuccess
+		}
+		return n.tell(tx, c, hiring.IntegrationRecovered, condition.Place, data{Since: since})
 	})
+}
+
+// recovered reports whether an integration receives exports again, after a condition ended.
+func (s *state) recovered(condition hiring.Event) bool {
+	return (condition == hiring.IntegrationFailing || condition == hiring.IntegrationRefusing) &&
+		!s.health.Failing() && !s.health.Refusing()
 }
 
 // read reads what a condition is about.
 func read(tx *store.Tx, i *hiring.Integration, condition store.Condition) (s state, err error) {
 	switch condition.Event {
-	case hiring.IntegrationFailing:
+	case hiring.IntegrationFailing, hiring.IntegrationRefusing:
 		s.health, err = tx.Health(condition.Place)
 	case hiring.IntegrationDisabled:
 		s.status, err = tx.IntegrationStatus(i)

@@ -172,9 +172,9 @@ func (b *bench) write(fn func(*store.Tx) error) {
 func (b *bench) attempts(faults ...hiring.Class) {
 	b.t.Helper()
 	b.write(func(tx *store.Tx) error {
-		for _, fault := range faults {
-			tx.CountAttempt(hris,
-				&hiring.Attempt{StartedAt: b.clock(), Fault: fault, Error: "hunter2 is not to be told"})
+		for n, fault := range faults {
+			tx.CountAttempt(hris, int64(n), &hiring.Attempt{StartedAt: b.clock(), Fault: fault, Status: 422,
+				Error: "hunter2 is not to be told"})
 		}
 		return nil
 	})

@@ -56,6 +56,27 @@ func TestFailingAndRecovered(t *testing.T) {
 	})
 }
 
+// An integration that refuses what it gets is told once, and so is the first export after that.
+func TestRefusingAndRecovered(t *testing.T) {
+	t.Parallel()
+	each(t, func(b *bench) {
+		const data = hiring.ClassDataFault
+		b.attempts(data, data, data, data, data, data, data, data, data)
+		require.Empty(t, b.told())
+		b.advance(time.Hour)
+		b.attempts(data, data, data, data, data, data, data, data, data, data)
+		all := b.told()
+		require.Equal(t, []string{"integration.refusing"}, types(all))
+		require.Equal(t, map[string]any{"tenant": "acme", "integration": "hris", "since": "2026-11-20T12:00:00Z",
+			"count": 19.0, "attempts": 19.0, "status": 422.0}, all[0].Data)
+		b.advance(time.Hour)
+		b.attempts(data)
+		require.Empty(t, b.told(), "it goes on")
+		b.attempts("")
+		require.Equal(t, []string{"integration.recovered"}, types(b.told()))
+	})
+}
+
 // A moment of failures is told neither when it begins nor when it ends.
 func TestAMomentIsNoNews(t *testing.T) {
 	t.Parallel()

@@ -238,7 +238,7 @@ func TestHoursAreDeletedAfter90Days(t *testing.T) {
 		at := hiring.Place{Tenant: "acme", Integration: "hris"}
 		b.write(t, func(tx *store.Tx) error {
 			for _, age := range []time.Duration{0, 89 * day, 91 * day, 400 * day} {
-				tx.CountAttempt(at, &hiring.Attempt{StartedAt: b.now.Add(-age)})
+				tx.CountAttempt(at, 0, &hiring.Attempt{StartedAt: b.now.Add(-age)})
 			}
 			job := &hiring.Job{Row: hiring.Row{Tenant: "acme"}, BoardCode: "NURSE-1", ID: "job-1"}
 			if err := tx.UpsertJob(job, b.now); err != nil {

@@ -3,6 +3,7 @@ package store
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -23,17 +24,27 @@ type placeAndHour struct {
 }
 
 // healthBatch is what the attempts of a transaction say of their integrations. All closures of a batch share it, so that
-// it costs two statements for each integration, however many attempts there are.
+// it costs two statements for each integration, however many attempts there are; one more while it refuses any.
 type healthBatch struct {
-	tx     *Tx
-	hours  map[placeAndHour]*hiring.Tally
-	health map[hiring.Place]*hiring.Health
+	tx       *Tx
+	hours    map[placeAndHour]*hiring.Tally
+	health   map[hiring.Place]*hiring.Health
+	attempts map[hiring.Place][]judged // in their order
 }
 
-// CountAttempt counts an attempt at an integration.
-func (tx *Tx) CountAttempt(at hiring.Place, a *hiring.Attempt) {
+// judged is an attempt as far as the refusals of an integration are concerned.
+type judged struct {
+	export int64
+	fault  hiring.Class
+	status int
+	ended  time.Time
+}
+
+// CountAttempt counts an attempt for an export at an integration.
+func (tx *Tx) CountAttempt(at hiring.Place, export int64, a *hiring.Attempt) {
 	batch := tx.sql.Collect("health", func() database.Collection {
-		return &healthBatch{tx, map[placeAndHour]*hiring.Tally{}, map[hiring.Place]*hiring.Health{}}
+		return &healthBatch{tx, map[placeAndHour]*hiring.Tally{}, map[hiring.Place]*hiring.Health{},
+			map[hiring.Place][]judged{}}
 	}).(*healthBatch)
 	hour := placeAndHour{at, a.StartedAt.UTC().Truncate(time.Hour)}
 	if batch.hours[hour] == nil {
@@ -43,7 +54,9 @@ func (tx *Tx) CountAttempt(at hiring.Place, a *hiring.Attempt) {
 		batch.health[at] = new(hiring.Health)
 	}
 	batch.hours[hour].Add(a.Fault, a.Duration)
-	batch.health[at].Add(a.Fault, a.Error, a.StartedAt.Add(a.Duration))
+	ended := a.StartedAt.Add(a.Duration)
+	batch.health[at].Add(a.Fault, a.Error, ended)
+	batch.attempts[at] = append(batch.attempts[at], judged{export, a.Fault, a.Status, ended})
 }
 
 // Write implements database.Collection. Nodes update the same rows: they do so last in their transactions, and in the
@@ -57,9 +70,12 @@ func (b *healthBatch) Write() error {
 		}
 	}
 	for _, at := range slices.SortedFunc(maps.Keys(b.health), comparePlaces) {
-		h := b.health[at]
-		err := b.tx.exec(addToHealth, at.Tenant, at.Integration, micros(h.LastSuccess), micros(h.Recovered), h.Failures,
-			micros(h.FailingSince), string(h.Class), h.Reason)
+		h, before := b.health[at], ""
+		_, err := b.tx.sql.Scan([]any{&before}, addToHealth, at.Tenant, at.Integration, micros(h.LastSuccess),
+			micros(h.Recovered), h.Failures, micros(h.FailingSince), string(h.Class), h.Reason)
+		if err == nil {
+			err = b.addRefusals(at, before)
+		}
 		if err != nil {
 			return fmt.Errorf("writing the health of an integration: %w", err)
 		}
@@ -67,11 +83,39 @@ func (b *healthBatch) Write() error {
 	return nil
 }
 
+// addRefusals adds the attempts at an integration to what it refused before, whose row the transaction has locked. While
+// nothing is refused there is nothing to write.
+func (b *healthBatch) addRefusals(at hiring.Place, before string) error {
+	var r hiring.Refusals
+	if before != "" {
+		if err := json.Unmarshal([]byte(before), &r); err != nil {
+			return fmt.Errorf("reading its refusals: %w", err)
+		}
+	}
+	for _, a := range b.attempts[at] {
+		r.Add(a.export, a.fault, a.status, a.ended)
+	}
+	after := ""
+	if !r.Since.IsZero() {
+		text, err := json.Marshal(r)
+		if err != nil {
+			return err
+		}
+		after = string(text)
+	}
+	if after == before {
+		return nil
+	}
+	return b.tx.exec(`UPDATE integration_health SET refusals = $1 WHERE tenant = $2 AND integration = $3`, after,
+		at.Tenant, at.Integration)
+}
+
 func comparePlaces(x, y hiring.Place) int {
 	return cmp.Or(strings.Compare(x.Tenant, y.Tenant), strings.Compare(x.Integration, y.Integration))
 }
 
-// addToHealth appends what a batch says to what is known. After a success in the batch only the batch counts.
+// addToHealth appends what a batch says to what is known, and returns the refusals. After a success in the batch only the
+// batch counts.
 var addToHealth = fmt.Sprintf(`INSERT INTO integration_health AS h
 	(tenant, integration, last_success_at, recovered_at, failures, failing_since, class, reason)
 	VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
@@ -83,7 +127,8 @@ var addToHealth = fmt.Sprintf(`INSERT INTO integration_health AS h
 		ELSE excluded.failing_since END,
 	class = CASE WHEN excluded.last_success_at IS NULL AND excluded.failures = 0 THEN h.class ELSE excluded.class END,
 	reason = CASE WHEN excluded.last_success_at IS NULL AND excluded.failures = 0 THEN h.reason ELSE excluded.reason END,
-	last_success_at = coalesce(excluded.last_success_at, h.last_success_at)`, hiring.FailingAfter)
+	last_success_at = coalesce(excluded.last_success_at, h.last_success_at)
+	RETURNING refusals`, hiring.FailingAfter)
 
 // tallyColumns are the columns of a Tally, in the order of tallyFields.
 var tallyColumns = func() []string {
@@ -145,12 +190,16 @@ func (db *DB) Health(ctx context.Context, at hiring.Place) (hiring.Health, error
 	return all[at], err
 }
 
-const selectHealth = `SELECT tenant, integration, last_success_at, recovered_at, failures, failing_since, class, reason
-	FROM integration_health`
+const selectHealth = `SELECT tenant, integration, last_success_at, recovered_at, failures, failing_since, class, reason,
+	refusals FROM integration_health`
 
 func scanHealth(r row) (at hiring.Place, h hiring.Health, err error) {
+	refusals := ""
 	err = r.Scan(&at.Tenant, &at.Integration, moment{&h.LastSuccess}, moment{&h.Recovered}, &h.Failures,
-		moment{&h.FailingSince}, &h.Class, &h.Reason)
+		moment{&h.FailingSince}, &h.Class, &h.Reason, &refusals)
+	if err == nil && refusals != "" {
+		err = json.Unmarshal([]byte(refusals), &h.Refusals)
+	}
 	return at, h, err
 }
 

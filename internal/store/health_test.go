@@ -20,8 +20,8 @@ func count(t *testing.T, db *store.DB, at hiring.Place, begin time.Time, faults 
 	t.Helper()
 	write(t, db, func(tx *store.Tx) error {
 		for n, fault := range faults {
-			tx.CountAttempt(at, &hiring.Attempt{StartedAt: begin.Add(time.Duration(n) * time.Second),
-				Duration: 30 * time.Millisecond, Fault: fault, Error: string(fault)})
+			tx.CountAttempt(at, int64(begin.Minute()+n), &hiring.Attempt{StartedAt: begin.Add(time.Duration(n) * time.Second),
+				Duration: 30 * time.Millisecond, Fault: fault, Error: string(fault), Status: 422})
 		}
 		return nil
 	})
@@ -69,20 +69,25 @@ func TestHealthIsThatOfEachAttempt(t *testing.T) {
 	each(t, func(t *testing.T, db *store.DB) {
 		const partner, data, our = hiring.ClassPartnerFault, hiring.ClassDataFault, hiring.ClassOurFault
 		var want hiring.Health
-		begin := noon
+		begin, refusing := noon, false
 		for n, batch := range [][]hiring.Class{
 			{partner, data}, {partner}, {data}, {our, partner}, {data, ""}, {""}, {partner, "", our}, {data},
-			{our, our, our, "", ""}, {partner, partner, partner}, {"", partner},
+			{our, our, our, "", ""}, {partner, partner, partner}, {"", partner}, {data, "", ""}, {"", data},
+			{data, data, data, data}, {data, data}, {our, data, data, data, data}, {data}, {""}, {"", data, "", "", "", data},
 		} {
 			begin = begin.Add(time.Minute)
 			count(t, db, hris, begin, batch...)
 			for n, fault := range batch {
-				want.Add(fault, string(fault), begin.Add(time.Duration(n)*time.Second+30*time.Millisecond))
+				ended := begin.Add(time.Duration(n)*time.Second + 30*time.Millisecond)
+				want.Add(fault, string(fault), ended)
+				want.Refusals.Add(int64(begin.Minute()+n), fault, 422, ended)
 			}
 			got, err := db.Health(t.Context(), hris)
 			require.NoError(t, err)
 			require.Equal(t, want, got, "after batch %d", n)
+			refusing = refusing || got.Refusing()
 		}
+		require.True(t, refusing)
 		all, err := db.ListHealth(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, map[hiring.Place]hiring.Health{hris: want}, all)
@@ -114,7 +119,7 @@ func TestNodesCountSideBySide(t *testing.T) {
 					err := nodes[w%2].Write(t.Context(), func(tx *store.Tx) error {
 						for i := range 5 {
 							name := fmt.Sprint("i-", (i*(1+w%2*3)+n)%5)
-							tx.CountAttempt(hiring.Place{Tenant: "acme", Integration: name},
+							tx.CountAttempt(hiring.Place{Tenant: "acme", Integration: name}, 1,
 								&hiring.Attempt{StartedAt: noon})
 						}
 						return nil

@@ -58,7 +58,7 @@ func TestChartInNumbers(t *testing.T) {
 	b.Write(t, func(tx *store.Tx) error {
 		at := hiring.Place{Tenant: "acme", Integration: "hris"}
 		for _, fault := range []hiring.Class{"", "", hiring.ClassPartnerFault} {
-			tx.CountAttempt(at, &hiring.Attempt{StartedAt: b.Clock.Now(), Duration: time.Second, Fault: fault})
+			tx.CountAttempt(at, 0, &hiring.Attempt{StartedAt: b.Clock.Now(), Duration: time.Second, Fault: fault})
 		}
 		return nil
 	})

@@ -13,7 +13,7 @@ import (
 // health is an integration, and how it does.
 type health struct {
 	integration
-	State         string       `json:"state"` // that of the integration, or failing
+	State         string       `json:"state"` // that of the integration, or how it does
 	Reason        string       `json:"reason,omitempty"`
 	Since         time.Time    `json:"since,omitzero"` // of the state
 	Waiting       int64        `json:"waiting"`        // deliveries that are not final
@@ -63,7 +63,7 @@ func healthOf(s *gateway.Standing, now time.Time) health {
 		Failures: s.Health.Failures, Breaker: breaker{State: "closed"},
 		Day: ratesOf(s.Rates.Day), Week: ratesOf(s.Rates.Week), Need: s.Need(now),
 	}
-	h.Reason = cmp.Or(s.Reason(), h.integration.Reason)
+	h.Reason = cmp.Or(s.Reason(now), h.integration.Reason)
 	if s.Gate.BreakerOpen {
 		h.Breaker = breaker{State: "open", NextProbe: s.Gate.Probe}
 	}

@@ -2,6 +2,7 @@ package manage_test
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -19,8 +20,8 @@ func (b *bench) attempts(tenant, integration string, begin time.Time, faults ...
 	b.t.Helper()
 	b.Write(b.t, func(tx *store.Tx) error {
 		for n, fault := range faults {
-			tx.CountAttempt(hiring.Place{Tenant: tenant, Integration: integration}, &hiring.Attempt{Fault: fault,
-				StartedAt: begin.Add(time.Duration(n) * time.Second), Error: "no connection could be made"})
+			tx.CountAttempt(hiring.Place{Tenant: tenant, Integration: integration}, int64(n), &hiring.Attempt{Fault: fault,
+				Status: 422, StartedAt: begin.Add(time.Duration(n) * time.Second), Error: "no connection could be made"})
 		}
 		return nil
 	})
@@ -100,6 +101,59 @@ func TestHealthOfAnIntegrationThatIsDown(t *testing.T) {
 	require.Regexp(t, `(?m)^acme/hris +failing +2026-11-20T11:58:01Z \(\w+ ago\) +2 +2026-11-20T12:00:00Z `+
 		`\(\w+ ago\) +2026-11-20T11:58:00Z `, out)
 	b.requireCleanLog()
+}
+
+// An integration that answers 422 to everything is no green one, whatever its breaker says; one refused body is the
+// body's fault.
+func TestHealthOfAnIntegrationThatRefusesEverything(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, b *bench) {
+		b.t = t
+		b.configured()
+		for _, at := range [][2]string{{"acme", "hris"}, {"acme", "crm"}, {"globex", "hris"}} {
+			b.attempts(at[0], at[1], gatewaytest.Noon.Add(-time.Hour), "", "", "")
+		}
+		refused := slices.Repeat([]hiring.Class{hiring.ClassDataFault}, 15)
+		b.attempts("acme", "crm", gatewaytest.Noon.Add(-time.Minute), refused[:1]...)
+		b.attempts("acme", "hris", gatewaytest.Noon.Add(-time.Minute), refused[:9]...)
+		require.Empty(t, get[struct{ Needs []hiring.Need }](b, "/v1/status").Needs)
+		b.attempts("acme", "hris", gatewaytest.Noon.Add(-50*time.Second), refused[9:]...)
+
+		shown := get[map[string]any](b, "/v1/tenants/acme/integrations/hris/health")
+		require.Equal(t, "refusing", shown["state"])
+		require.Equal(t, "2026-11-20T11:59:00Z", shown["since"])
+		require.Equal(t, "refuses what it gets since 11:59: 15 of 15 answered 422", shown["reason"])
+		require.Equal(t, map[string]any{"state": "closed"}, shown["breaker"])
+		require.Equal(t, []hiring.Need{{Kind: hiring.NeedRefusing, Tenant: "acme", Integration: "hris",
+			Since: gatewaytest.Noon.Add(-time.Minute), Action: "hiregate integration show acme/hris",
+			Sentence: "acme/hris: refuses what it gets since 11:59: 15 of 15 answered 422"}},
+			get[struct{ Needs []hiring.Need }](b, "/v1/status").Needs)
+		shown = get[map[string]any](b, "/v1/tenants/acme/integrations/crm/health")
+		require.Equal(t, "configured", shown["state"])
+
+		b.attempts("acme", "hris", gatewaytest.Noon, "", "", "")
+		require.Empty(t, get[struct{ Needs []hiring.Need }](b, "/v1/status").Needs)
+		b.requireCleanLog()
+	})
+}
+
+// Nobody is told that an integration delivers before it did.
+func TestHealthOfAnIntegrationThatNeverDelivered(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.configured()
+	for at, reason := range map[string]string{"hris": "verified, nothing sent yet",
+		"own": "verify off: it is trusted without VERIFY; nothing sent yet"} {
+		shown := get[map[string]any](b, "/v1/tenants/acme/integrations/"+at+"/health")
+		require.Equal(t, []any{"unproven", reason}, []any{shown["state"], shown["reason"]})
+	}
+	require.Empty(t, get[struct{ Needs []hiring.Need }](b, "/v1/status").Needs)
+	b.attempts("acme", "hris", gatewaytest.Noon, hiring.ClassPartnerFault)
+	shown := get[map[string]any](b, "/v1/tenants/acme/integrations/hris/health")
+	require.Equal(t, []any{"unproven", "nothing was received yet: no connection could be made"},
+		[]any{shown["state"], shown["reason"]})
+	b.attempts("acme", "hris", gatewaytest.Noon, "")
+	require.Equal(t, "configured", get[map[string]any](b, "/v1/tenants/acme/integrations/hris/health")["state"])
 }
 
 // A status has what no integration is to blame for, too, and of what its key may see alone.

@@ -33,10 +33,10 @@ func TestIntegrationsAreListed(t *testing.T) {
 		{"id":"hris","tenant":"acme","name":"hris","state":"disabled",
 			"reason":"it answered 410","attempts":2,"updatedAt":"2026-11-20T12:00:00Z","since":"2026-11-20T12:00:00Z",
 			"disabledBy":"partner","url":"https://hr.acme.example","documents":"rehost",UNUSED,
-		{"id":"own","tenant":"acme","name":"own","state":"configured",
-			"reason":"verify off: it is trusted without VERIFY","attempts":0,
+		{"id":"own","tenant":"acme","name":"own","state":"unproven",
+			"reason":"verify off: it is trusted without VERIFY; nothing sent yet","attempts":0,
 			"url":"https://own.acme.example","documents":"passthrough",UNUSED,
-		{"id":"hris","tenant":"globex","name":"hris","state":"configured","attempts":1,
+		{"id":"hris","tenant":"globex","name":"hris","state":"unproven","reason":"verified, nothing sent yet","attempts":1,
 			"updatedAt":"2026-11-20T12:00:00Z","since":"2026-11-20T12:00:00Z",
 			"url":"https://hr.globex.example","documents":"rehost",UNUSED],
 		"next":null}`, "UNUSED", unused), answer)

@@ -143,7 +143,7 @@ func addAttempt(tx *store.Tx, d *hiring.Delivery, attempt *hiring.Attempt) error
 		return nil
 	}
 	attempt.DeliveryID = d.ID
-	tx.CountAttempt(hiring.Place{Tenant: d.Tenant, Integration: d.Integration}, attempt)
+	tx.CountAttempt(hiring.Place{Tenant: d.Tenant, Integration: d.Integration}, d.ExportID, attempt)
 	if err := tx.InsertAttempt(attempt); err != nil || attempt.Number == d.Attempts {
 		return err
 	}

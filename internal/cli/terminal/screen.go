@@ -56,4 +56,5 @@ var colors = map[State]string{
 	"done": green, "clean": green,
 	"retrying": yellow, "held": yellow, "pending": yellow, "waiting": yellow, "paused": yellow, "not_configured": yellow,
 	"failed": red, "expired": red, "disabled": red, "fault": red, "given_up": red, "refused": red, "failing": red,
+	"refusing": red, "unproven": yellow,
 }
