@@ -35,8 +35,9 @@ type DB struct {
 }
 
 const (
-	closeGrace   = 3 * time.Second // is how long Close lets reads go on, which may hang
-	acquireGrace = 5 * time.Second // is how long it waits for releases: a request may take for ever to come in
+	closeGrace = 3 * time.Second // is how long Close lets reads go on, which may hang
+	// acquireGrace is how long it waits for releases. Requests had the grace_period before; one may take for ever to come in.
+	acquireGrace = time.Second
 )
 
 // Row is a row that is read.
@@ -93,7 +94,7 @@ func (db *DB) Words(column, alias string) string { return db.dialect.words(colum
 // WALSize is the size of SQLite's write-ahead log in bytes; 0 when there is none.
 func (db *DB) WALSize() int64 { return db.dialect.walSize() }
 
-// Close waits for all who acquired the database to release it, five seconds at most, commits what was queued and closes
+// Close waits for all who acquired the database to release it, a second at most, commits what was queued and closes
 // it. Reads of a server that go on after three seconds are cut off, and so are later ones. Who has not released it by
 // then gets ErrUnavailable.
 func (db *DB) Close() error {
