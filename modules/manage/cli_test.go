@@ -233,8 +233,8 @@ func TestIntegrationCommands(t *testing.T) {
 	b.status("acme", "hris", store.IntegrationStatus{State: hiring.Configured, Attempts: 1, UpdatedAt: gatewaytest.Noon})
 	out, _, err := b.cli("integration", "list")
 	require.NoError(t, err)
-	require.Regexp(t, `(?m)^acme/hris +configured +2026-11-20T12:00:00Z \(\d+\w ago\) +0 +- +- +`+
-		`https://hr\.acme\.example +-$`, out)
+	require.Regexp(t, `(?m)^acme/hris +unproven +2026-11-20T12:00:00Z \(\d+\w ago\) +0 +- +- +`+
+		`https://hr\.acme\.example +verified, nothing sent yet$`, out)
 	require.Regexp(t,
 		`(?m)^globex/hris +not_configured +- +0 +- +- +https://hr\.globex\.example +VERIFY was not sent yet$`, out)
 	require.NotContains(t, out, urlPath)
