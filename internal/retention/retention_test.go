@@ -143,7 +143,7 @@ func TestContentIsErasedWhenItsTimeIsOver(t *testing.T) {
 			return n
 		}
 		there := func() bool {
-			err := b.Store.LoadBody(t.Context(), &hiring.Export{ID: e.ID})
+			err := b.Store.LoadBody(t.Context(), &hiring.Export{ID: e.ID, Size: e.Size})
 			require.True(t, err == nil || errors.Is(err, store.ErrNotFound), err)
 			return err == nil
 		}
