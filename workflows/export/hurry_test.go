@@ -31,58 +31,66 @@ func (l *late) DescribeWorkflowExecution(ctx context.Context, in *workflowservic
 	return answer, err
 }
 
-// patientWorkflow has one activity, as a delivery has.
-func patientWorkflow(ctx workflow.Context) (int32, error) {
-	var attempt int32
-	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		ActivityID: "deliver", StartToCloseTimeout: time.Hour, HeartbeatTimeout: 20 * time.Second,
-		RetryPolicy: &temporal.RetryPolicy{InitialInterval: time.Hour, BackoffCoefficient: 1},
-	}), "deliver").Get(ctx, &attempt)
-	return attempt, err
+// UpdateActivityOptions has the time that the test took.
+func (l *late) UpdateActivityOptions(ctx context.Context, in *workflowservice.UpdateActivityOptionsRequest,
+	o ...grpc.CallOption) (*workflowservice.UpdateActivityOptionsResponse, error) {
+	return l.WorkflowServiceClient.UpdateActivityOptions(context.WithoutCancel(ctx), in, o...)
 }
 
-// An activity that begins to run while it is asked to run now comes to its end, once, and what it answers counts. One
-// that waits for hours runs at once.
+// patientWorkflow has one activity, as a delivery has.
+func patientWorkflow(ctx workflow.Context) (int, error) {
+	var run int
+	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		ActivityID: "deliver", StartToCloseTimeout: time.Hour, HeartbeatTimeout: 20 * time.Second,
+		RetryPolicy: &temporal.RetryPolicy{InitialInterval: 30 * time.Second, BackoffCoefficient: 1},
+	}), "deliver").Get(ctx, &run)
+	return run, err
+}
+
+// An activity that begins to run by itself while it is asked to run now goes on, and what it answers counts. One that waits
+// for an hour runs at once.
 func TestRunNowLeavesWhatRunsAlone(t *testing.T) {
 	t.Parallel()
 	_, c := temporaltest.New(t)
 	const queue = "hurried"
-	runs, release := make(chan int32, 10), make(chan struct{})
+	runs, ends := make(chan int), make(chan error)
 	w := worker.New(c, queue, worker.Options{})
 	w.RegisterWorkflow(patientWorkflow)
-	w.RegisterActivityWithOptions(func(ctx context.Context) (int32, error) {
+	began := 0
+	w.RegisterActivityWithOptions(func(ctx context.Context) (int, error) {
 		defer workflows.Beat(ctx)()
-		attempt := activity.GetInfo(ctx).Attempt
-		runs <- attempt
-		if attempt == 1 {
-			return 0, workflows.RetryAfter("held", 0, time.Hour)
-		}
-		<-release
-		return attempt, nil
+		began++ // one at a time
+		runs <- began
+		return began, <-ends
 	}, activity.RegisterOptions{Name: "deliver"})
 	require.NoError(t, w.Start())
 	t.Cleanup(w.Stop)
 	run, err := c.ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{ID: "export/acme/u-1", TaskQueue: queue},
 		patientWorkflow)
 	require.NoError(t, err)
-	require.EqualValues(t, 1, <-runs)
-
 	hurry := func(c client.Client) error {
 		return workflows.RunNow(t.Context(), c, client.DefaultNamespace, "export/acme/u-1", "deliver")
 	}
-	require.Eventually(t, func() bool {
-		found, err := c.DescribeWorkflowExecution(t.Context(), "export/acme/u-1", "")
-		require.NoError(t, err)
-		return found.GetPendingActivities()[0].GetNextAttemptScheduleTime() != nil
-	}, time.Minute, 10*time.Millisecond)
-	require.NoError(t, hurry(engineClient{service: &late{c.WorkflowService(), func() {
-		require.NoError(t, hurry(c))
-		require.EqualValues(t, 2, <-runs)
-	}}}))
-	close(release)
-	var attempt int32
-	require.NoError(t, run.Get(t.Context(), &attempt))
-	require.EqualValues(t, 2, attempt, "what the run answered that was under way was dropped")
-	require.Empty(t, runs)
+	waits := func(least time.Duration) {
+		require.Eventually(t, func() bool {
+			found, err := c.DescribeWorkflowExecution(t.Context(), "export/acme/u-1", "")
+			require.NoError(t, err)
+			next := found.GetPendingActivities()[0].GetNextAttemptScheduleTime()
+			return next != nil && time.Until(next.AsTime()) > least
+		}, time.Minute, 10*time.Millisecond, "what its run answered was dropped")
+	}
+
+	require.Equal(t, 1, <-runs)
+	ends <- workflows.RetryAfter("held", 0, 10*time.Second)
+	waits(0)
+	require.NoError(t, hurry(engineClient{service: &late{c.WorkflowService(), func() { require.Equal(t, 2, <-runs) }}}))
+	ends <- workflows.RetryAfter("held", 0, time.Hour)
+	waits(30 * time.Minute)
+	require.NoError(t, hurry(c))
+	require.Equal(t, 3, <-runs)
+	ends <- nil
+	var last int
+	require.NoError(t, run.Get(t.Context(), &last))
+	require.Equal(t, 3, last)
 	require.ErrorIs(t, hurry(c), workflows.ErrNotRunning)
 }
