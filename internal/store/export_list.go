@@ -17,6 +17,7 @@ type ExportFilter struct {
 	Outcome       hiring.Outcome
 	Class         hiring.Class // with such a fault of the last attempt; Outcome must be named as well
 	Candidate     string
+	Prefix        string    // whose key begins so; with Tenant and Limit alone, and in no order
 	Quarantined   bool      // those in quarantine only
 	Undelivered   bool      // those not delivered yet only, to Integration if that is named
 	LostDocuments bool      // those of which a document was given up only; those that were erased are not among them
@@ -68,6 +69,9 @@ const latest = `NOT EXISTS (SELECT 1 FROM deliveries l WHERE l.export_id = d.exp
 
 // query reads one export more than a page holds.
 func (f ExportFilter) query(db *DB) (string, []any) {
+	if f.Prefix != "" {
+		return f.search()
+	}
 	var c conditions
 	ofDelivery := f.Integration != "" && !f.Undelivered || f.Outcome != ""
 	if f.LostDocuments { // few are, and they have an index

@@ -28,6 +28,7 @@ func lists(ctx context.Context, db *DB) []error {
 		{Tenant: "t", Candidate: "c", Integration: "i"}, {Outcome: hiring.Failed, Class: hiring.ClassDataFault},
 		{Tenant: "t", Outcome: hiring.Failed, Class: hiring.ClassDataFault},
 		{LostDocuments: true}, {Tenant: "t", LostDocuments: true},
+		{Prefix: "6f1c0f1e"}, {Tenant: "t", Prefix: "6f1c0f1e"},
 		{Tenant: "t", Integration: "i", LostDocuments: true, Outcome: hiring.Failed},
 		{Undelivered: true}, {Tenant: "t", Undelivered: true}, {Tenant: "t", Integration: "i", Undelivered: true},
 		{Tenant: "t", Integration: "i", Outcome: hiring.Held, Undelivered: true},

@@ -51,7 +51,7 @@ func (r *request) authorize(who func(*request) (caller, error), route route) (er
 	}
 	if strings.Contains(route.path, "{tenant}") && !r.caller.sees(r.PathValue("tenant")) {
 		r.denied = metrics.KeyOfAnotherTenant
-		return noTenant
+		return noTenant(r.PathValue("tenant"))
 	}
 	if !r.caller.role.May(route.role) {
 		r.denied = metrics.KeyOfAnotherRole

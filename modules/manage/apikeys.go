@@ -79,7 +79,7 @@ func addAPIKey(r *request) (any, error) {
 			"this API key opens one tenant, and so do those that it makes: name it, as \"tenant\":%q", r.caller.tenant)
 	}
 	if _, known := r.gateway.Config.Tenant(k.Tenant); k.Tenant != "" && (!known || !r.caller.sees(k.Tenant)) {
-		return nil, noTenant
+		return nil, noTenant(k.Tenant)
 	}
 	key, hash := hiring.NewAPIKey()
 	r.created("/v1/api-keys", k.ID)

@@ -25,7 +25,7 @@ func listAudit(r *request) ([]hiring.AuditEntry, string, error) {
 	f := store.AuditFilter{Tenant: cmp.Or(q.Get("tenant"), r.caller.tenant), Object: q.Get("object"),
 		Action: q.Get("action"), Limit: r.page.limit}
 	if !r.caller.sees(f.Tenant) {
-		return nil, "", noTenant
+		return nil, "", noTenant(f.Tenant)
 	}
 	var err error
 	if f.Since, err = instant(q, "since"); err == nil {

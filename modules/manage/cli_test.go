@@ -66,7 +66,7 @@ func TestExportListCommand(t *testing.T) {
 		require.Equal(t, 2, strings.Count(out, "\n"), "%v: %s", args, out)
 	}
 	_, _, err = b.cli("export", "list", "--tenant", "nobody")
-	require.EqualError(t, err, "there is no tenant of that name")
+	require.EqualError(t, err, "there is no tenant of that name: nobody")
 	_, _, err = b.cli("export", "list", "--candidate", "c-u-2")
 	require.EqualError(t, err, "--candidate and --integration are names within a tenant: add --tenant")
 	_, _, err = b.cli("export", "list", "--outcome", "lost")
@@ -294,7 +294,7 @@ func TestAPIKeyCommands(t *testing.T) {
 	_, _, err = b.cli("api-key", "set", "y", "--role", "root")
 	require.ErrorContains(t, err, "use viewer, operator, admin or compliance")
 	_, _, err = b.cli("api-key", "set", "y", "--tenant", "nobody")
-	require.EqualError(t, err, "there is no tenant of that name")
+	require.EqualError(t, err, "there is no tenant of that name: nobody")
 	_, _, err = b.cli("api-key", "remove", "nobody")
 	require.EqualError(t, err, "there is no API key of that id")
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/problem"
 	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/internal/webhook"
 )
 
 // outcomes are those that exports are found by: a delivery is written with its first attempt, or when it is held, and
@@ -26,7 +27,7 @@ var (
 		path: "/v1/exports", kind: "export", reader: hiring.Viewer, personal: true, filters: exportFilters,
 		list: listExports, view: itself[any],
 	}
-	exportFilters = []string{"outcome", "class", "integration", "candidate", "quarantined", "undelivered", "lostDocuments",
+	exportFilters = []string{"uuid", "outcome", "class", "integration", "candidate", "quarantined", "undelivered", "lostDocuments",
 		"since", "until"}
 )
 
@@ -91,7 +92,7 @@ func (r *request) knownTenant(name string) error {
 	case err != nil:
 		return err
 	case len(kept) == 0:
-		return noTenant
+		return noTenant(name)
 	}
 	return nil
 }
@@ -99,6 +100,9 @@ func (r *request) knownTenant(name string) error {
 // exportFilter reads which exports are asked for, of all tenants.
 func (r *request) exportFilter() (f store.ExportFilter, err error) {
 	q := r.query
+	if prefix := q.Get("uuid"); prefix != "" {
+		return r.searchOf(prefix)
+	}
 	f = store.ExportFilter{
 		Outcome: hiring.Outcome(q.Get("outcome")), Integration: q.Get("integration"), Candidate: q.Get("candidate"),
 		Class: hiring.Class(q.Get("class")), Limit: r.page.limit,
@@ -130,6 +134,22 @@ func (r *request) exportFilter() (f store.ExportFilter, err error) {
 		f.Before, err = r.page.number()
 	}
 	return f, err
+}
+
+// minUUID is how much of a UUID exports are found by at least, in characters.
+const minUUID = 8
+
+// searchOf is the filter for exports whose UUID begins with a prefix.
+func (r *request) searchOf(prefix string) (f store.ExportFilter, err error) {
+	for _, name := range exportFilters[1:] {
+		if r.query.Get(name) != "" {
+			return f, problem.Newf(http.StatusBadRequest, "uuid finds exports by itself: leave out %s", name)
+		}
+	}
+	if len(prefix) < minUUID || !webhook.ValidUUID(prefix) {
+		return f, problem.Newf(http.StatusBadRequest, "uuid must be the begin of a UUID, of at least %d characters", minUUID)
+	}
+	return store.ExportFilter{Prefix: prefix, Limit: r.page.limit}, nil
 }
 
 func joined(all []hiring.Outcome) string {

@@ -186,13 +186,18 @@ type request struct {
 func (r *request) configuredTenant() (*hiring.Tenant, error) {
 	t, ok := r.gateway.Config.Tenant(r.PathValue("tenant"))
 	if !ok {
-		return nil, noTenant
+		return nil, noTenant(r.PathValue("tenant"))
 	}
 	return t, nil
 }
 
 // noTenant is returned for unknown tenants and for tenants that the API key may not see.
-var noTenant = problem.New(http.StatusNotFound, "there is no tenant of that name")
+func noTenant(name string) error {
+	if hiring.ValidateTenantName(name) != nil { // what none can be called is not repeated
+		return problem.New(http.StatusNotFound, "there is no tenant of that name")
+	}
+	return problem.Newf(http.StatusNotFound, "there is no tenant of that name: %s", name)
+}
 
 // now is the time as the store keeps it.
 func (r *request) now() time.Time { return r.gateway.Now().UTC().Truncate(time.Microsecond) }
