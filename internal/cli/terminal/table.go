@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -23,17 +22,34 @@ import (
 //   - time.Time: RFC 3339, UTC, whole seconds, and its age: 2026-11-20T12:00:00Z (3h ago); the zero time as "-"
 //   - time.Duration: about three significant digits, such as 1.24s
 //   - State: in its colour
+//   - ID and Reason: what they are, in any width
 //   - anything else: as fmt.Sprint does
 //
-// On a [Screen] that is narrower than the table, times are shown as ages alone, and then the widest cells end in an
-// ellipsis; the first column is cut last, since it names the row. Without columns a table is one of names and values,
-// which are never cut.
+// Nothing is cut. On a [Screen] that is narrower than the table, times are shown as ages alone; then each reason stands on
+// a line below its row; then columns are left out, the last one first, but for the first one, which names the row, and
+// those of identifiers and states. Without columns a table is one of names and values.
 type Table struct {
 	screen  *Screen
 	columns int // 0: names and values
 	rows    [][]text
+	roles   []role // of the columns
 	now     time.Time
 }
+
+// ID is the cell of an identifier beside the first column, which stays at any width.
+type ID string
+
+// Reason is a cell of text that stands on a line of its own where the screen is narrow.
+type Reason string
+
+// role is what becomes of a column where the screen is narrow.
+type role int
+
+const (
+	optional role = iota // it may be left out
+	kept
+	below // it goes to a line of its own
+)
 
 // text is a cell as it is printed.
 type text struct {
@@ -64,6 +80,15 @@ func (t *Table) Row(cells ...any) {
 	row := make([]text, len(cells))
 	for i, c := range cells {
 		row[i] = t.cell(c)
+		if i == len(t.roles) {
+			t.roles = append(t.roles, optional)
+		}
+		switch c.(type) {
+		case State, ID:
+			t.roles[i] = kept
+		case Reason:
+			t.roles[i] = below
+		}
 	}
 	t.rows = append(t.rows, row)
 }
@@ -73,28 +98,40 @@ const columnGap = "  "
 
 // Flush writes the table; before it nothing is written, because the widths are not known.
 func (t *Table) Flush() error {
-	var out strings.Builder
 	widths := t.widths(false)
-	short := t.columns > 0 && t.screen.Width > 0 && t.total(widths) > t.screen.Width
+	short := t.columns > 0 && t.screen.Width > 0 && total(widths, nil) > t.screen.Width
+	left := map[int]role{} // out of the line
 	if short {
-		widths = t.fit(t.widths(true))
+		widths = t.widths(true)
+		left = t.fit(widths)
 	}
-	for _, row := range t.rows {
+	var out strings.Builder
+	for n, row := range t.rows {
+		line := ""
+		padding := 0
 		for i, c := range row {
+			if _, out := left[i]; out {
+				continue
+			}
 			s := c.long
 			if short {
-				s = cut(c.short, widths[i])
+				s = c.short
 			}
-			padding := ""
-			if i < len(row)-1 {
-				padding = strings.Repeat(" ", widths[i]-utf8.RuneCountInString(s)) + columnGap
+			if line != "" {
+				line += strings.Repeat(" ", padding) + columnGap
 			}
+			padding = widths[i] - utf8.RuneCountInString(s)
 			if c.color != "" && t.screen.Colors {
 				s = c.color + s + plain
 			}
-			out.WriteString(s + padding)
+			line += s
 		}
-		out.WriteByte('\n')
+		out.WriteString(line + "\n")
+		for i, c := range row {
+			if left[i] == below && n > 0 && c.long != nothing {
+				out.WriteString(columnGap + c.long + "\n")
+			}
+		}
 	}
 	t.rows = nil
 	if _, err := io.WriteString(t.screen, out.String()); err != nil {
@@ -120,39 +157,32 @@ func (t *Table) widths(short bool) (widths []int) {
 	return widths
 }
 
-// total is the width of a line of columns.
-func (t *Table) total(widths []int) int {
-	n := len(columnGap) * (len(widths) - 1)
-	for _, w := range widths {
-		n += w
+// total is the width of a line of columns, without those that are left out.
+func total(widths []int, left map[int]role) int {
+	n := -len(columnGap)
+	for i, w := range widths {
+		if _, out := left[i]; !out {
+			n += w + len(columnGap)
+		}
 	}
 	return n
 }
 
-// minColumn is the width below which no column but the first is cut.
-const minColumn = 8
-
-// fit makes the widest columns narrower, step by step, until a line fits the screen.
-func (t *Table) fit(widths []int) []int {
-	for over := t.total(widths) - t.screen.Width; over > 0; over-- {
-		rest := widths[1:]
-		if len(rest) == 0 || slices.Max(rest) <= minColumn {
-			widths[0] = max(minColumn, widths[0]-over)
-			break
+// fit takes columns out of the line until it fits the screen, or only what is kept is left.
+func (t *Table) fit(widths []int) map[int]role {
+	left := map[int]role{}
+	for _, goes := range []role{below, optional} {
+		for i := len(t.roles) - 1; i > 0; i-- {
+			if t.roles[i] == goes && total(widths, left) > t.screen.Width {
+				left[i] = goes
+			}
 		}
-		widest := slices.Max(rest)
-		rest[slices.Index(rest, widest)]--
 	}
-	return widths
+	return left
 }
 
-// cut shortens a text to n characters, the last of which is then an ellipsis.
-func cut(s string, n int) string {
-	if utf8.RuneCountInString(s) <= n {
-		return s
-	}
-	return string([]rune(s)[:n-1]) + "…"
-}
+// nothing is what stands for an empty cell.
+const nothing = "-"
 
 func (t *Table) cell(v any) (c text) {
 	switch v := v.(type) {
@@ -169,7 +199,7 @@ func (t *Table) cell(v any) (c text) {
 	default:
 		c.long = fmt.Sprint(v)
 	}
-	c.long = cmp.Or(Printable(c.long), "-")
+	c.long = cmp.Or(Printable(c.long), nothing)
 	c.short = c.long
 	return c
 }
@@ -240,11 +270,23 @@ func FormatDuration(d time.Duration) string {
 	}
 }
 
-// Printable escapes all but graphic characters: others could move the cursor, break the line or hide text.
+// Printable escapes all but graphic characters: others could move the cursor, break the line or hide text. What is
+// escaped already stays as it is.
 func Printable(s string) string {
-	if strings.IndexFunc(s, func(r rune) bool { return !unicode.IsGraphic(r) || r == unicode.ReplacementChar }) < 0 {
+	hidden := func(r rune) bool { return !unicode.IsGraphic(r) || r == unicode.ReplacementChar }
+	if strings.IndexFunc(s, hidden) < 0 {
 		return s
 	}
-	quoted := strconv.QuoteToGraphic(s)
-	return quoted[1 : len(quoted)-1]
+	var out strings.Builder
+	for len(s) > 0 {
+		r, size := utf8.DecodeRuneInString(s)
+		if hidden(r) {
+			quoted := strconv.QuoteToASCII(s[:size])
+			out.WriteString(quoted[1 : len(quoted)-1])
+		} else {
+			out.WriteString(s[:size])
+		}
+		s = s[size:]
+	}
+	return out.String()
 }

@@ -32,38 +32,46 @@ func TestTableKeepsOneRowOnOneLine(t *testing.T) {
 	table := NewTable(&out)
 	table.Row("tab\tand\nline", "\x1b[31mred", "say \"hi\"\r", "Zoë \u202eevil", "bad \xff\"", "")
 	require.NoError(t, table.Flush())
-	require.Equal(t, `tab\tand\nline  \x1b[31mred  say \"hi\"\r  Zoë \u202eevil  bad \xff\"  -`+"\n", out.String())
+	require.Equal(t, `tab\tand\nline  \x1b[31mred  say "hi"\r  Zoë \u202eevil  bad \xff"  -`+"\n", out.String())
 }
 
-// A table is no wider than its screen: times become ages, then the widest cells end in an ellipsis, the first last.
+// On a narrow screen times become ages, reasons stand below their rows, and columns are left out, the last one first.
+// Identifiers and states stay whole, even if the line is then too long.
 func TestTableFitsTheScreen(t *testing.T) {
 	t.Parallel()
 	print := func(width int, colors bool) string {
 		var out bytes.Buffer
-		table := NewTable(&Screen{Writer: &out, Width: width, Colors: colors}, "export", "received", "state", "reason")
+		table := NewTable(&Screen{Writer: &out, Width: width, Colors: colors}, "export", "received", "state", "to", "reason",
+			"size")
 		table.now = time.Date(2026, 11, 12, 16, 8, 30, 0, time.UTC)
-		table.Row("acme/6f1c0f1e", table.now.Add(-5*time.Hour), State("failed"), "answered 500; only 2xx means received")
-		table.Row("acme/u-2", table.now.Add(90*time.Second), State("delivered"), "")
+		table.Row("acme/6f1c0f1e", table.now.Add(-5*time.Hour), State("failed"), ID("hris"),
+			Reason("answered 500; only 2xx means received"), 17)
+		table.Row("acme/u-2", table.now.Add(90*time.Second), State("delivered"), ID("hris"), Reason(""), 4)
 		require.NoError(t, table.Flush())
 		return out.String()
 	}
 	require.Equal(t, ""+
-		"EXPORT         RECEIVED                       STATE      REASON\n"+
-		"acme/6f1c0f1e  2026-11-12T11:08:30Z (5h ago)  failed     answered 500; only 2xx means received\n"+
-		"acme/u-2       2026-11-12T16:10:00Z (in 1m)   delivered  -\n", print(0, false))
+		"EXPORT         RECEIVED                       STATE      TO    REASON                                 SIZE\n"+
+		"acme/6f1c0f1e  2026-11-12T11:08:30Z (5h ago)  failed     hris  answered 500; only 2xx means received  17\n"+
+		"acme/u-2       2026-11-12T16:10:00Z (in 1m)   delivered  hris  -                                      4\n",
+		print(0, false), "what is piped is as wide as it is")
+	require.Equal(t, print(0, false), print(200, false))
 	require.Equal(t, ""+
-		"EXPORT         RECEIVED  STATE      REASON\n"+
-		"acme/6f1c0f1e  5h ago    failed     answered 500; only 2xx means received\n"+
-		"acme/u-2       in 1m     delivered  -\n", print(80, false))
+		"EXPORT         RECEIVED  STATE      TO    REASON                                 SIZE\n"+
+		"acme/6f1c0f1e  5h ago    failed     hris  answered 500; only 2xx means received  17\n"+
+		"acme/u-2       in 1m     delivered  hris  -                                      4\n", print(90, false))
 	require.Equal(t, ""+
-		"EXPORT         RECEIVED  STATE      REASON\n"+
-		"acme/6f1c0f1e  5h ago    failed     answered 500; on…\n"+
-		"acme/u-2       in 1m     delivered  -\n", print(53, false))
+		"EXPORT         RECEIVED  STATE      TO    SIZE\n"+
+		"acme/6f1c0f1e  5h ago    failed     hris  17\n"+
+		"  answered 500; only 2xx means received\n"+
+		"acme/u-2       in 1m     delivered  hris  4\n", print(80, false))
 	require.Equal(t, ""+
-		"EXPORT    RECEIVED  STATE     REASON\n"+
-		"acme/6f…  5h ago    failed    answere…\n"+
-		"acme/u-2  in 1m     deliver…  -\n", print(10, false), "no column is narrower than eight characters")
-	require.Contains(t, print(0, true), "\x1b[31mfailed\x1b[0m     answered")
+		"EXPORT         STATE      TO\n"+
+		"acme/6f1c0f1e  failed     hris\n"+
+		"  answered 500; only 2xx means received\n"+
+		"acme/u-2       delivered  hris\n", print(31, false))
+	require.Equal(t, print(31, false), print(5, false), "what names the row and its state is never cut")
+	require.Contains(t, print(0, true), "\x1b[31mfailed\x1b[0m     hris")
 	require.Contains(t, print(0, true), "\x1b[1mEXPORT\x1b[0m         \x1b[1mRECEIVED")
 }
 

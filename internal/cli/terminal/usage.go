@@ -1,0 +1,37 @@
+package terminal
+
+import (
+	"errors"
+	"syscall"
+)
+
+// The exit codes of our commands beside 0.
+const (
+	ExitFailed = 1 // what was asked for was not done, or not received
+	ExitUsage  = 2 // the command line is wrong: nothing was asked
+)
+
+// usageError is an error of what was typed: the command was not begun.
+type usageError struct{ error }
+
+func (e usageError) Unwrap() error { return e.error }
+
+// Usage marks an error of what was typed, so that the program exits with ExitUsage. An error of the operating system,
+// such as a file that is not there, is none.
+func Usage(err error) error {
+	if err == nil || errors.As(err, new(syscall.Errno)) {
+		return err
+	}
+	return usageError{err}
+}
+
+// ExitCode is the exit code for what a command returned.
+func ExitCode(err error) int {
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, new(usageError)):
+		return ExitUsage
+	}
+	return ExitFailed
+}
