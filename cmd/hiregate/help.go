@@ -1,9 +1,10 @@
 package main
 
 import (
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
-	"unicode"
 
 	caddycmd "github.com/caddyserver/caddy/v2/cmd"
 	"github.com/spf13/cobra"
@@ -13,6 +14,7 @@ import (
 	"github.com/hiregate/hiregate/internal/cli/dev"
 	"github.com/hiregate/hiregate/internal/cli/partner"
 	"github.com/hiregate/hiregate/internal/cli/send"
+	"github.com/hiregate/hiregate/internal/cli/terminal"
 )
 
 // groups are our commands, by who needs them.
@@ -43,20 +45,51 @@ const (
 
 var serverCommands = []string{"run", "start", "stop", "reload", "validate", "adapt", "fmt"}
 
-// ours is one of our commands; the root is above it once Caddy has put it there.
-var ours *cobra.Command
-
-// trimOfHelp completes the root command, which Caddy makes out of anybody's reach and asks nobody about: its example,
-// its groups, and the commands that it hides. Its help has the description trimmed by this function before it comes to
-// these.
-func trimOfHelp(text string) string {
-	if text == description && ours != nil {
-		root := ours.Root()
+// overview is the hidden command that shows the help of the root, which Caddy makes out of anybody's reach and ends with
+// a link to its own documentation: only a command that runs knows the root above it.
+var overview = &cobra.Command{
+	Use: "hiregate-overview", Hidden: true, Args: cobra.NoArgs, Annotations: map[string]string{groupAnnotation: serverGroup},
+	RunE: func(cmd *cobra.Command, _ []string) error {
+		root := cmd.Root()
 		root.Example = example
+		root.SetHelpTemplate(cmd.HelpTemplate() + exits)
 		hideForeign(root)
 		groupCommands(root)
+		return root.Help()
+	},
+}
+
+// exits ends the help of the root.
+const exits = `
+Our commands exit with 0: done; 1: failed or not received; 2: the command line is wrong, and nothing was asked.
+
+Documentation: https://github.com/hiregate/hiregate/tree/main/docs
+That of Caddy and its commands: https://caddyserver.com/docs/command-line
+`
+
+// showOverview has the help of the root shown by our command.
+func showOverview(args []string) []string {
+	if len(args) < 2 || len(args) == 2 && slices.Contains([]string{"help", "--help", "-h"}, args[1]) {
+		return []string{args[0], overview.Name()}
 	}
-	return strings.TrimRightFunc(text, unicode.IsSpace)
+	return args
+}
+
+// refuseUnknown rejects a command that neither we nor Caddy have. Cobra would do so as well, but exit with 1.
+func refuseUnknown(args []string) error {
+	if len(args) < 2 || strings.HasPrefix(args[1], "-") {
+		return nil
+	}
+	names := append(slices.Collect(maps.Keys(caddycmd.Commands())), "help")
+	slices.Sort(names)
+	if slices.Contains(names, args[1]) || strings.HasPrefix(args[1], "__complete") {
+		return nil
+	}
+	meant := ""
+	if nearest := terminal.Nearest(args[1], names); nearest != "" {
+		meant = "did you mean " + nearest + "? "
+	}
+	return fmt.Errorf("hiregate has no command %q: %s`hiregate help` lists them", args[1], meant)
 }
 
 // groupCommands puts every command into the group it belongs to.
@@ -98,7 +131,36 @@ func register(group string, command func() *cobra.Command) {
 			cmd.Annotations = map[string]string{groupAnnotation: group}
 			cmd.SetHelpTemplate(c.HelpTemplate()) // below Caddy's help stands where Caddy's commands are documented
 			cmd.AddCommand(below...)
-			ours = cmd
+			exitByCode(cmd)
 		},
 	})
+}
+
+// exitByCode has a command, and those below it, exit with the code of their error; one of an argument or a flag is one of
+// what was typed. Caddy's main exits with 1 for any error
+// but its own type, which only its wrapper makes.
+func exitByCode(cmd *cobra.Command) {
+	coded := func(cmd *cobra.Command, err error) error {
+		code := terminal.ExitCode(err)
+		if code <= terminal.ExitFailed {
+			return err
+		}
+		cmd.PrintErrln("Error:", err)
+		cmd.SilenceErrors, cmd.SilenceUsage = true, true
+		return caddycmd.WrapCommandFuncForCobra(func(caddycmd.Flags) (int, error) { return code, nil })(cmd, nil)
+	}
+	if check := cmd.Args; check != nil {
+		cmd.Args = func(cmd *cobra.Command, args []string) error { return coded(cmd, terminal.Usage(check(cmd, args))) }
+	}
+	for _, field := range []*func(*cobra.Command, []string) error{&cmd.RunE, &cmd.PersistentPreRunE} {
+		if run := *field; run != nil {
+			*field = func(cmd *cobra.Command, args []string) error { return coded(cmd, run(cmd, args)) }
+		}
+	}
+	if ofFlag := cmd.FlagErrorFunc(); !cmd.HasParent() {
+		cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return coded(cmd, terminal.Usage(ofFlag(cmd, err))) })
+	}
+	for _, below := range cmd.Commands() {
+		exitByCode(below)
+	}
 }

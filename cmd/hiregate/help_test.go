@@ -28,6 +28,12 @@ func TestHelpShowsOurExample(t *testing.T) {
 			description+"\n\nUsage:\n  hiregate [command]\n\nExamples:\n"+example+"\n\n"+groups[0].title+"\n"),
 			"%q: %s", asked, out)
 		require.NotContains(t, string(out), "$ caddy")
+		require.True(t, strings.HasSuffix(string(out), exits), "%q ends with our documentation: %s", asked, out)
+		ours, caddys, found := strings.Cut(string(out), "\n"+caddyTitle+"\n")
+		require.True(t, found)
+		require.Contains(t, ours, "\n  status ")
+		require.Contains(t, caddys, "\n  file-server ")
+		require.NotContains(t, string(out), overview.Name())
 		for _, command := range foreign {
 			require.NotContains(t, string(out), "  "+command)
 		}
@@ -54,4 +60,53 @@ func TestNoCommandReplacesTheBinary(t *testing.T) {
 	}
 	require.NoError(t, refuseForeign([]string{"hiregate"}))
 	require.NoError(t, refuseForeign([]string{"hiregate", "run", "upgrade"}))
+}
+
+// A command line that is wrong exits with 2, what failed with 1.
+func TestExitCodes(t *testing.T) {
+	t.Parallel()
+	const variable = "HIREGATE_TEST_EXIT"
+	if asked, ok := os.LookupEnv(variable); ok {
+		os.Args = append([]string{"hiregate"}, strings.Fields(asked)...)
+		main()
+		return
+	}
+	const nowhere = "--admin 127.0.0.1:1"
+	for asked, want := range map[string]struct {
+		code int
+		said string
+	}{
+		"exprt":                                      {2, `hiregate has no command "exprt": did you mean export?`},
+		"export lst":                                 {2, "did you mean list?"},
+		"export list --outcom failed":                {2, "did you mean --outcome?"},
+		"export list --limit many":                   {2, "`hiregate export list --help` lists the flags"},
+		"export list --since yesterday":              {2, "--since: yesterday is no time"},
+		"export list --gateway https://a --admin :1": {2, "--gateway and --admin name two gateways"},
+		"export show":                                {2, "export show takes one export"},
+		"export show 6f1c":                           {2, "8 characters"},
+		"integration show hris":                      {2, "TENANT/NAME"},
+		"integration show globex/hris --tenant acme": {2, "name two tenants"},
+		"tenant list more":                           {2, "takes no argument"},
+		"tenant set acme --secret-file /nowhere":     {1, "no such file"},
+		"tenant list " + nowhere:                     {1, "no gateway runs at"},
+		"status " + nowhere:                          {1, "no gateway runs at"},
+		"status more":                                {2, "status takes no argument"},
+		"send":                                       {2, "send takes"},
+		"send localhost:8080/hooks/acme":             {2, "did you mean http://localhost"},
+		"listen --fail-rate 7":                       {2, "--fail-rate"},
+		"apply --job NURSE-1":                        {2, "--url"},
+		"dev --http 0":                               {2, "--http"},
+		"dev now":                                    {2, "dev takes no arguments"},
+		"healthcheck a b":                            {2, "healthcheck takes one address"},
+		"healthcheck http://127.0.0.1:1/healthz":     {1, "no gateway"},
+	} {
+		again := exec.Command(os.Args[0], "-test.run=^TestExitCodes$")
+		again.Env = append(os.Environ(), variable+"="+asked)
+		out, err := again.CombinedOutput()
+		var ended *exec.ExitError
+		require.ErrorAs(t, err, &ended, "%s: %s", asked, out)
+		require.Equal(t, want.code, ended.ExitCode(), "%s: %s", asked, out)
+		require.Contains(t, string(out), want.said, asked)
+		require.Equal(t, 1, strings.Count(string(out), "Error:"), "%s: %s", asked, out)
+	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hiregate/hiregate/internal/cli/lifeline"
+	"github.com/hiregate/hiregate/internal/cli/terminal"
 	"github.com/hiregate/hiregate/internal/version"
 	_ "github.com/hiregate/hiregate/modules"
 )
@@ -26,12 +27,17 @@ func main() {
 	caddy.CustomBinaryName = "hiregate"
 	caddy.CustomVersion = "hiregate " + version.String() + ", Caddy" // whose own version follows
 	caddy.CustomLongDescription = description
-	cobra.AddTemplateFunc("trimTrailingWhitespaces", trimOfHelp)
 	for _, g := range groups {
 		for _, command := range g.commands {
 			register(g.id, command)
 		}
 	}
+	register(serverGroup, func() *cobra.Command { return overview })
+	if err := refuseUnknown(os.Args); err != nil {
+		fmt.Fprintln(os.Stderr, "Error:", err)
+		os.Exit(terminal.ExitUsage)
+	}
+	os.Args = showOverview(os.Args)
 	caddycmd.Main()
 }
 

@@ -56,7 +56,7 @@ func apiKeyList(a *Client) *cobra.Command {
 		Short: "Lists the keys, those that are revoked among them",
 		Args:  terminal.Exactly(0, "api-key list takes flags only"),
 	}, []string{"id", "label", "opens", "role", "created", "last used", "revoked"}, func(k *apiKeyRow) []any {
-		return []any{k.ID, k.Label, k.opens(), k.Role, k.CreatedAt, k.LastUsedAt, k.RevokedAt}
+		return []any{k.ID, terminal.ID(k.Label), k.opens(), k.Role, k.CreatedAt, k.LastUsedAt, k.RevokedAt}
 	})
 }
 

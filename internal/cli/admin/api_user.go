@@ -52,7 +52,7 @@ func apiUserList(a *Client) *cobra.Command {
 		Short: "Lists the users of a tenant, those who are disabled among them",
 		Args:  terminal.Exactly(1, "api-user list takes one tenant, such as: hiregate api-user list initech"),
 	}, []string{"user name", "id", "created", "disabled"}, func(u *apiUserRow) []any {
-		return []any{u.UserName, u.ID, u.CreatedAt, u.DisabledAt}
+		return []any{u.UserName, terminal.ID(u.ID), u.CreatedAt, u.DisabledAt}
 	})
 }
 

@@ -56,7 +56,7 @@ func applicationList(a *Client) *cobra.Command {
 	fl.StringVar(&step, "step", "", "those that stand at the step with this id only")
 	return listing(a, p, cmd, []string{"application", "candidate", "job board code", "step", "entered", "updated"},
 		func(j *hiring.JobApplication) []any {
-			return []any{j.ID, j.Candidate, j.Job, j.Status.Step, j.Status.EnteredAt, j.UpdatedAt}
+			return []any{j.ID, terminal.ID(j.Candidate), terminal.ID(j.Job), terminal.State(j.Status.Step), j.Status.EnteredAt, j.UpdatedAt}
 		})
 }
 

@@ -1,7 +1,9 @@
 package admin
 
 import (
+	"cmp"
 	"net/url"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -23,13 +25,12 @@ func auditList(a *Client) *cobra.Command {
 	var p pages
 	var tenant, object, action, since, until string
 	cmd := &cobra.Command{
-		Use:   "list",
+		Use:   "list [TENANT]",
 		Short: "Lists who did what, newest first",
 		Long: `Lists who released, redelivered, exported or erased, disabled or enabled an integration, or
 changed the configuration, and when. Entries are kept for 400 days. The changes of candidates,
 jobs and job applications are in the log alone, but for their deletion.`,
-		Args: terminal.Exactly(0, "audit list takes flags only: choose with --tenant, --object, --action, --since or "+
-			"--until"),
+		Args: atMostTenant("audit"),
 	}
 	fl := cmd.Flags()
 	fl.StringVar(&tenant, "tenant", "", "what was done to this tenant only")
@@ -38,7 +39,8 @@ jobs and job applications are in the log alone, but for their deletion.`,
 	fl.StringVar(&since, "since", "", "what was done since then only: a time such as 2026-11-20T12:00:00Z, or how long "+
 		"ago, such as 24h")
 	fl.StringVar(&until, "until", "", "what was done before then only: a time, or how long ago")
-	p.choose = func([]string) error {
+	p.choose = func(args []string) error {
+		tenant = cmp.Or(tenant, strings.Join(args, ""))
 		p.path, p.query = "/v1/audit", url.Values{}
 		for name, value := range map[string]string{"tenant": tenant, "object": object, "action": action} {
 			if value != "" {
@@ -49,6 +51,6 @@ jobs and job applications are in the log alone, but for their deletion.`,
 	}
 	columns := []string{"at", "who", "did", "tenant", "object"}
 	return listing(a, &p, cmd, columns, func(e *hiring.AuditEntry) []any {
-		return []any{e.At, e.Author, e.Action, e.Tenant, e.Object}
+		return []any{e.At, terminal.Reason(e.Author.String()), terminal.State(e.Action), e.Tenant, terminal.ID(e.Object)}
 	})
 }

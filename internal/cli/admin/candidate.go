@@ -142,7 +142,7 @@ func candidateExport(a *Client) *cobra.Command {
 			fmt.Fprintf(cmd.OutOrStdout(), "export %s/%s\n", tenant, e.UUID)
 			table := terminal.NewTable(cmd.OutOrStdout(), "integration", "outcome", "reason", "next attempt")
 			for _, d := range e.Deliveries {
-				table.Row(d.Integration, terminal.State(d.Outcome), d.Reason, d.NextAt)
+				table.Row(d.Integration, terminal.State(d.Outcome), terminal.Reason(d.Reason), d.NextAt)
 			}
 			return table.Flush()
 		}),

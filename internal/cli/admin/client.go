@@ -34,6 +34,7 @@ type Client struct {
 	json    bool
 	wide    bool
 	named   bool // whether the person at the terminal was told whom this talks to
+	asked   bool // whether the gateway was asked anything: an error before that is one of what was typed
 }
 
 // ask is Call for a command that shows the answer: with --json it is printed here, as it came, and shown is true; else
@@ -103,6 +104,7 @@ func (a *Client) Send(ctx context.Context, method, path string, header http.Head
 		r.Header[name] = values
 	}
 	defer to.transport.CloseIdleConnections()
+	a.asked = true
 	answer, err := terminal.Exchange(&http.Client{Transport: to.transport, CheckRedirect: noRedirect}, r)
 	if err != nil {
 		return nil, a.unreached(err)

@@ -20,6 +20,8 @@ func group(cmd *cobra.Command, below ...func(*Client) *cobra.Command) *cobra.Com
 	var names []string
 	for _, one := range below {
 		c := one(a)
+		a.takesTenant(c)
+		c.RunE = a.judged(c.RunE)
 		c.SilenceUsage = true // it would hide the sentence that says what is wrong
 		c.ValidArgsFunction = a.complete
 		a.completeFlags(c)
@@ -36,11 +38,24 @@ func group(cmd *cobra.Command, below ...func(*Client) *cobra.Command) *cobra.Com
 		if nearest := terminal.Nearest(args[0], names); nearest != "" {
 			meant = "did you mean " + nearest + "? "
 		}
-		return fmt.Errorf("hiregate %s %q is unknown: %sthere are %s", cmd.Name(), args[0], meant,
-			strings.Join(names, ", "))
+		return terminal.Usage(fmt.Errorf("hiregate %s %q is unknown: %sthere are %s", cmd.Name(), args[0], meant,
+			strings.Join(names, ", ")))
 	}
 	cmd.SetFlagErrorFunc(terminal.FlagError)
 	return cmd
+}
+
+// judged returns what a command runs: run, whose error is one of what was typed if the gateway was asked nothing, or said
+// that the request can't be meant.
+func (a *Client) judged(run func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		err := run(cmd, args)
+		refused := new(Refusal)
+		if !a.asked || errors.As(err, &refused) && refused.Status == http.StatusBadRequest {
+			err = terminal.Usage(err)
+		}
+		return err
+	}
 }
 
 // interruptible returns what a command runs: run, with a context that an interrupt ends.

@@ -3,6 +3,7 @@ package admin
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -10,8 +11,10 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/hiregate/hiregate/internal/cli/terminal"
+	"github.com/hiregate/hiregate/internal/hiring"
 )
 
 // completionPatience is how long a shell waits for the gateway.
@@ -26,6 +29,11 @@ var completions = map[string]struct{ list, field string }{
 	"TENANT":                 {"/v1/tenants", "id"},
 	"TENANT/NAME":            {"integrations", "name"},
 	"TENANT/UUID":            {"exports", "id"},
+	"CANDIDATE":              {"candidates", "id"},
+	"NAME":                   {"integrations", "name"},
+	"APPLICATION":            {"job-applications", "id"},
+	"JOBBOARDCODE":           {"jobs", "jobBoardCode"},
+	"STEP":                   {"steps", "id"},
 	"TENANT/ID":              {"redeliveries", "id"},
 	"TENANT/CANDIDATE":       {"candidates", "id"},
 	"TENANT/JOBBOARDCODE":    {"jobs", "jobBoardCode"},
@@ -52,6 +60,11 @@ func (a *Client) complete(cmd *cobra.Command, args []string, typed string) ([]st
 	word := strings.Trim(words[n], "[]()…")
 	if word == "FILE" {
 		return nil, cobra.ShellCompDirectiveDefault
+	}
+	f := cmd.Flags().Lookup("tenant")
+	below := f != nil && f.Value.String() != "" && strings.HasPrefix(word, "TENANT/")
+	if _, known := completions[word]; below || known && slices.Contains(slices.Collect(maps.Values(ofTenant)), word) {
+		return a.proposeOf(cmd, word, typed)
 	}
 	return a.propose(cmd, word, typed)
 }
@@ -105,32 +118,77 @@ func (a *Client) names(cmd *cobra.Command, list, field, prefix, typed, suffix st
 	}
 }
 
-// completeFlags has the flags that name a tenant and an integration completed as well.
+// words are the values of flags that are one of a few words, by the name of the flag, or by the command and that where
+// commands differ.
+var words = map[string][]string{
+	"outcome":           {"retrying", "held", "delivered", "failed", "expired"},
+	"redeliver outcome": {"delivered", "failed", "expired"},
+	"class":             textsOf(hiring.Faults),
+	"mode":              {"failed", "missing", "all"},
+	"role":              {"viewer", "operator", "compliance", "admin"},
+	"documents":         {"rehost", "passthrough", "inline"},
+	"invalid":           {"refuse", "quarantine"},
+	"algorithm":         {"RS256", "ES256"},
+	"format":            {"json", "csv"},
+	"action":            {"add", "cancel", "disable", "enable", "end", "erase", "export", "open-portal", "pause", "redeliver", "release", "remove", "require-totp", "reset", "resume", "set", "show-body"},
+}
+
+func textsOf[T ~string](all []T) []string {
+	words := make([]string, len(all))
+	for n, one := range all {
+		words[n] = string(one)
+	}
+	return words
+}
+
+// ofTenant are the flags that name what a tenant has, as the word of a usage.
+var ofTenant = map[string]string{"integration": "NAME", "helper": "NAME", "candidate": "CANDIDATE",
+	"application": "APPLICATION", "job": "JOBBOARDCODE", "step": "STEP"}
+
+// completeFlags has the flags completed whose values are known: the words of a set, tenants, and what these have.
 func (a *Client) completeFlags(cmd *cobra.Command) {
-	offer := func(flag, word string, prefix func() string) {
-		if cmd.Flags().Lookup(flag) == nil {
-			return
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		var complete cobra.CompletionFunc
+		set, ok := words[cmd.Name()+" "+f.Name]
+		if !ok {
+			set, ok = words[f.Name]
+		}
+		switch word := ofTenant[f.Name]; {
+		case ok:
+			complete = cobra.FixedCompletions(set, cobra.ShellCompDirectiveNoFileComp)
+		case f.Name == "tenant":
+			complete = func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+				return a.propose(cmd, "TENANT", typed)
+			}
+		case word != "":
+			complete = func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+				return a.proposeOf(cmd, word, typed)
+			}
+		case strings.HasSuffix(f.Name, "-file"), f.Value.Type() == "bool":
+			return // files are what a shell completes by itself
+		default:
+			complete = cobra.NoFileCompletions
 		}
 		// It fails only where the flag has a completion already.
-		_ = cmd.RegisterFlagCompletionFunc(flag, func(cmd *cobra.Command, _ []string, typed string,
-		) ([]string, cobra.ShellCompDirective) {
-			before := prefix()
-			all, _ := a.propose(cmd, word, before+typed)
-			for i := range all {
-				all[i] = strings.TrimPrefix(all[i], before)
-			}
-			return all, cobra.ShellCompDirectiveNoFileComp
-		})
-	}
-	offer("tenant", "TENANT", func() string { return "" })
-	offer("integration", "TENANT/NAME", func() string {
-		tenant := ""
-		if f := cmd.Flags().Lookup("tenant"); f != nil {
-			tenant = f.Value.String()
-		}
-		if args := cmd.Flags().Args(); tenant == "" && len(args) > 0 {
-			tenant, _, _ = strings.Cut(args[0], "/")
-		}
-		return tenant + "/"
+		_ = cmd.RegisterFlagCompletionFunc(f.Name, complete)
 	})
+}
+
+// proposeOf proposes what the tenant has that the flag --tenant or the first argument names.
+func (a *Client) proposeOf(cmd *cobra.Command, word, typed string) ([]string, cobra.ShellCompDirective) {
+	tenant := ""
+	if f := cmd.Flags().Lookup("tenant"); f != nil {
+		tenant = f.Value.String()
+	}
+	if args := cmd.Flags().Args(); tenant == "" && len(args) > 0 {
+		tenant, _, _ = strings.Cut(args[0], "/")
+	}
+	if tenant == "" {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	all, _ := a.propose(cmd, word, tenant+"/"+typed)
+	for i := range all {
+		all[i] = strings.TrimPrefix(all[i], tenant+"/")
+	}
+	return all, cobra.ShellCompDirectiveNoFileComp
 }

@@ -45,7 +45,7 @@ func (a *Client) flags(cmd *cobra.Command) {
 	fl.BoolVar(&a.wide, "wide", false, "print tables at full width, also where the terminal is narrower")
 	cmd.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
 		cmd.SetOut(terminal.NewScreen(cmd.OutOrStdout(), a.wide))
-		return a.choose(cmd)
+		return terminal.Usage(a.choose(cmd))
 	}
 }
 

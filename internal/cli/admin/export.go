@@ -1,9 +1,14 @@
 package admin
 
 import (
+	"cmp"
+	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -35,6 +40,7 @@ These commands ask the gateway, at Caddy's admin endpoint or through its managem
 type exportListFlags struct {
 	pages
 	tenant, outcome, class, integration, candidate string
+	uuid                                           string
 	since, until                                   string
 	quarantined, undelivered, lost                 bool
 }
@@ -43,10 +49,9 @@ func exportList(a *Client) *cobra.Command {
 	f := new(exportListFlags)
 	f.choose = f.chosen
 	cmd := &cobra.Command{
-		Use:   "list",
+		Use:   "list [TENANT]",
 		Short: "Lists exports, newest first",
-		Args: terminal.Exactly(0, "export list takes flags only: choose with --tenant, --outcome, "+
-			"--integration or --candidate"),
+		Args:  atMostTenant("export"),
 	}
 	fl := cmd.Flags()
 	fl.StringVar(&f.tenant, "tenant", "", "exports of this tenant only")
@@ -55,6 +60,7 @@ func exportList(a *Client) *cobra.Command {
 	fl.StringVar(&f.class, "class", "", "exports whose last attempt was such a fault only, failed ones unless --outcome "+
 		"says otherwise: partner_fault, data_fault or our_fault")
 	fl.StringVar(&f.integration, "integration", "", "exports that were tried or held at this integration only")
+	fl.StringVar(&f.uuid, "uuid", "", "exports whose UUID begins so only, at least 8 characters; with --tenant alone")
 	fl.StringVar(&f.candidate, "candidate", "", "exports of the candidate with this id only")
 	fl.BoolVar(&f.quarantined, "quarantined", false, "exports in quarantine only: they break the schema")
 	fl.BoolVar(&f.lost, "lost-documents", false, "exports that lack a document only, because it could not be fetched")
@@ -65,7 +71,7 @@ func exportList(a *Client) *cobra.Command {
 	fl.StringVar(&f.until, "until", "", "exports received before then only, written like --since")
 	columns := []string{"export", "received", "candidate", "documents", "deliveries"}
 	return listing(a, &f.pages, cmd, columns, func(e *exportRow) []any {
-		return []any{e.Tenant + "/" + e.ID, e.ReceivedAt, e.Candidate, e.Attachments, e.standing()}
+		return []any{e.Tenant + "/" + e.ID, e.ReceivedAt, e.Candidate, e.Attachments, terminal.Reason(e.standing())}
 	})
 }
 
@@ -113,7 +119,8 @@ type deliveryRow struct {
 }
 
 // chosen sets what the list is asked for.
-func (f *exportListFlags) chosen([]string) error {
+func (f *exportListFlags) chosen(args []string) error {
+	f.tenant = cmp.Or(f.tenant, strings.Join(args, ""))
 	if f.tenant == "" && (f.candidate != "" || f.integration != "") {
 		return errors.New("--candidate and --integration are names within a tenant: add --tenant")
 	}
@@ -122,7 +129,7 @@ func (f *exportListFlags) chosen([]string) error {
 		f.path = tenantPath(f.tenant, "exports")
 	}
 	for name, value := range map[string]string{"outcome": f.outcome, "class": f.class,
-		"integration": f.integration, "candidate": f.candidate} {
+		"integration": f.integration, "candidate": f.candidate, "uuid": f.uuid} {
 		if value != "" {
 			f.query.Set(name, value)
 		}
@@ -220,4 +227,60 @@ func exportOf(arg string) (path, name string, err error) {
 		return "", "", errors.New("the UUID is missing: write the export as TENANT/UUID")
 	}
 	return tenantPath(tenant, "exports", webhook.KeySegment(uuid)), arg, nil
+}
+
+const (
+	minUUID   = 8  // characters of a UUID that an export is found by
+	wholeUUID = 36 // characters of one that needs no search
+)
+
+// findExport finds an export that is named as TENANT/UUID, or by its UUID alone, or by the begin of that: at least 8
+// characters, which no other export begins with.
+func (a *Client) findExport(ctx context.Context, arg string) (path, name string, err error) {
+	tenant, uuid, ok := strings.Cut(arg, "/")
+	list := "/v1/exports"
+	switch {
+	case !ok && len(arg) < minUUID:
+		return "", "", fmt.Errorf("which export is %s? name it as TENANT/UUID, or by at least %d characters of its UUID",
+			terminal.Printable(arg), minUUID)
+	case !ok:
+		uuid = arg
+	case len(uuid) < minUUID || len(uuid) >= wholeUUID:
+		return exportOf(arg)
+	default:
+		if err := hiring.ValidateTenantName(tenant); err != nil {
+			return "", "", err
+		}
+		list = tenantPath(tenant, "exports")
+	}
+	page, err := a.page(ctx, http.MethodGet, list, url.Values{"uuid": {uuid}}, nil)
+	if err != nil {
+		return "", "", err
+	}
+	var found []string
+	for _, raw := range page.Items {
+		var e exportRow
+		if err := json.Unmarshal(raw, &e); err != nil {
+			return "", "", a.elsewhere(strange)
+		}
+		if found = append(found, e.Tenant+"/"+e.ID); e.ID == uuid && ok {
+			found = found[len(found)-1:]
+			break
+		}
+	}
+	switch {
+	case len(found) == 1:
+		return exportOf(found[0])
+	case len(found) == 0 && ok:
+		return exportOf(arg) // the gateway says what is missing
+	case len(found) == 0:
+		return "", "", fmt.Errorf("there is no export whose UUID begins with %s: hiregate export list shows them",
+			terminal.Printable(uuid))
+	}
+	slices.Sort(found)
+	for n, one := range found {
+		found[n] = terminal.Printable(one)
+	}
+	return "", "", fmt.Errorf("several exports have a UUID that begins with %s: name one of them\n  %s",
+		terminal.Printable(uuid), strings.Join(found, "\n  "))
 }

@@ -186,6 +186,6 @@ func (e *erasing) show(tenant string, raw json.RawMessage) error {
 	if e.json {
 		return terminal.WriteJSON(e.cmd.OutOrStdout(), raw)
 	}
-	e.table.Row(tenant+"/"+one.ID, one.ErasedAt, one.Refused)
+	e.table.Row(tenant+"/"+one.ID, one.ErasedAt, terminal.Reason(one.Refused))
 	return nil
 }

@@ -1,11 +1,14 @@
 package admin
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -26,7 +29,7 @@ func exportRedeliver(a *Client) *cobra.Command {
 to all of the tenant's. Where it is still under way, the next attempt is made now, also while
 its integration gets none because the last ones failed: then one attempt is made, and the others
 follow if it is received. The command waits for the attempts, and shows the export. Its documents
-can be downloaded for a while longer.
+can be downloaded for a while longer. It exits with 1 if an attempt was made and not received.
 
 With --since instead of a UUID: delivers the exports of a range to one integration, at a rate. See
 with --dry-run which these are, and what is left out. The redelivery runs in the gateway, also through
@@ -39,12 +42,12 @@ redeliver. Before it starts, it says how many exports were received already, and
 			if len(args) == 0 {
 				return a.redeliverRange(ctx, cmd, &f, integrations)
 			}
-			if len(args) > 1 || f != (rangeFlags{}) {
+			if f.tenant = ""; len(args) > 1 || f != (rangeFlags{}) {
 				return errors.New("export redeliver takes one export, such as " +
 					"acme/6f1c0f1e-5d0e-4a57-9f0b-0c6f3f2b7a11, or a range, such as --tenant acme " +
 					"--integration hris --since 24h")
 			}
-			path, name, err := exportOf(args[0])
+			path, name, err := a.findExport(ctx, args[0])
 			if err != nil {
 				return err
 			}
@@ -63,15 +66,20 @@ redeliver. Before it starts, it says how many exports were received already, and
 				Integrations []string `json:"integrations,omitempty"`
 			}{integrations}
 			var res redelivered
-			if shown, err := a.ask(ctx, cmd, http.MethodPost, path+"/redeliver", in, &res); shown || err != nil {
+			shown, err := a.ask(ctx, cmd, http.MethodPost, path+"/redeliver", in, &res)
+			if err != nil {
 				return err
 			}
-			table := terminal.NewTable(cmd.OutOrStdout(), "export", "integration", "what happens")
+			out := cmd.OutOrStdout()
+			if shown { // as JSON; the exit code says what came of it
+				out = io.Discard
+			}
+			table := terminal.NewTable(out, "export", "integration", "what happens")
 			for _, i := range res.Started {
-				table.Row(name, i, fmt.Sprintf("delivered again, in round %d", res.Round))
+				table.Row(name, terminal.ID(i), terminal.Reason(fmt.Sprintf("delivered again, in round %d", res.Round)))
 			}
 			for _, i := range res.Hurried {
-				table.Row(name, i, "under way already: the next attempt is made now")
+				table.Row(name, terminal.ID(i), terminal.Reason("under way already: the next attempt is made now"))
 			}
 			if err := table.Flush(); err != nil {
 				return err
@@ -85,8 +93,8 @@ redeliver. Before it starts, it says how many exports were received already, and
 				}
 				after = exportRow{}
 			}
-			fmt.Fprintln(cmd.OutOrStdout())
-			return after.print(cmd.OutOrStdout())
+			fmt.Fprintln(out)
+			return cmp.Or(after.print(out), res.failed(&before, &after))
 		}),
 	}
 	fl := cmd.Flags()
@@ -106,20 +114,38 @@ type redelivered struct {
 	Started, Hurried []string
 }
 
+// attemptsAt counts the attempts at an integration in all rounds, and finds the latest delivery to it.
+func (e *exportRow) attemptsAt(integration string) (attempts int, latest deliveryRow) {
+	for _, d := range e.Deliveries { // by round
+		if d.Integration == integration {
+			attempts, latest = attempts+d.Attempts, d
+		}
+	}
+	return attempts, latest
+}
+
+// failed says where an attempt that was asked for was made and not received; nil: nowhere.
+func (r *redelivered) failed(before, after *exportRow) error {
+	var where []string
+	for _, integration := range slices.Concat(r.Started, r.Hurried) {
+		former, _ := before.attemptsAt(integration)
+		attempts, latest := after.attemptsAt(integration)
+		if o := hiring.Outcome(latest.Outcome); attempts > former && o != hiring.Delivered {
+			where = append(where, fmt.Sprintf("%s did not receive it: %s", integration, terminal.Printable(latest.Reason)))
+		}
+	}
+	if len(where) == 0 {
+		return nil
+	}
+	return errors.New(strings.Join(where, "; "))
+}
+
 // attempted reports whether each attempt that was asked for was made, or nothing is to come of it.
 func (r *redelivered) attempted(before, after *exportRow) bool {
-	count := func(e *exportRow, integration string) (attempts int, open bool) {
-		for _, d := range e.Deliveries { // by round
-			if d.Integration == integration {
-				o := hiring.Outcome(d.Outcome)
-				attempts, open = attempts+d.Attempts, !o.Final() && o != hiring.Held
-			}
-		}
-		return attempts, open
-	}
 	for _, integration := range slices.Concat(r.Started, r.Hurried) {
-		former, _ := count(before, integration)
-		if attempts, open := count(after, integration); attempts <= former && open {
+		former, _ := before.attemptsAt(integration)
+		attempts, latest := after.attemptsAt(integration)
+		if o := hiring.Outcome(latest.Outcome); attempts <= former && !o.Final() && o != hiring.Held {
 			return false
 		}
 	}

@@ -156,7 +156,7 @@ func (p *rangePreview) print(cmd *cobra.Command, to hiring.Place) error {
 		fmt.Fprintln(out)
 		table = terminal.NewTable(out, "the oldest", "received", "last delivery", "reason")
 		for _, e := range p.Samples {
-			table.Row(e.UUID, e.ReceivedAt, e.Outcome, e.Reason)
+			table.Row(e.UUID, e.ReceivedAt, terminal.State(e.Outcome), terminal.Reason(e.Reason))
 		}
 		if err := table.Flush(); err != nil {
 			return err

@@ -64,7 +64,7 @@ func (r *releasing) run(ctx context.Context, f *exportRange, exports []string) e
 
 // one releases the export that is named.
 func (r *releasing) one(ctx context.Context, named string) error {
-	path, name, err := exportOf(named)
+	path, name, err := r.findExport(ctx, named)
 	if err != nil {
 		return err
 	}
@@ -76,10 +76,10 @@ func (r *releasing) one(ctx context.Context, named string) error {
 	}
 	r.released++
 	if len(res.Released) == 0 {
-		r.table.Row(name, "", "released; no delivery of it had begun")
+		r.table.Row(name, terminal.ID(""), terminal.Reason("released; no delivery of it had begun"))
 	}
 	for _, i := range res.Released {
-		r.table.Row(name, i, "released; it goes out now")
+		r.table.Row(name, terminal.ID(i), terminal.Reason("released; it goes out now"))
 	}
 	return nil
 }

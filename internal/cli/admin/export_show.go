@@ -68,10 +68,11 @@ type documentRow struct {
 func exportShow(a *Client) *cobra.Command {
 	var body bool
 	cmd := &cobra.Command{
-		Use:   "show TENANT/UUID",
+		Use:   "show TENANT/UUID | UUID",
 		Short: "Shows an export: its deliveries, each attempt, and its documents",
 		Long: `Shows an export: its deliveries, each attempt with the head of what was answered, and its
-documents. Of more than 100 attempts at a delivery the last 100 are shown.
+documents. Of more than 100 attempts at a delivery the last 100 are shown. The tenant may be left out,
+and of the UUID all but the first 8 characters, as long as one export alone is meant.
 
 An answer is shown in part; --json has all that was kept of it, at most 64 KiB.
 
@@ -80,7 +81,7 @@ data, and the URLs of documents that are in it are credentials: who reads it is 
 		Args: terminal.Exactly(1, "export show takes one export, such as: hiregate export show "+
 			"acme/6f1c0f1e-5d0e-4a57-9f0b-0c6f3f2b7a11"),
 		RunE: interruptible(func(ctx context.Context, cmd *cobra.Command, args []string) error {
-			path, _, err := exportOf(args[0])
+			path, _, err := a.findExport(ctx, args[0])
 			if err != nil {
 				return err
 			}
@@ -157,7 +158,7 @@ func (e *exportRow) print(w io.Writer) error {
 		fmt.Fprintln(w)
 		table = terminal.NewTable(w, "at", "rule", "found")
 		for _, f := range e.Findings {
-			table.Row(f.Pointer, f.Rule, f.Found)
+			table.Row(f.Pointer, terminal.ID(f.Rule), terminal.Reason(f.Found))
 		}
 		if err := table.Flush(); err != nil {
 			return err
@@ -170,7 +171,7 @@ func (e *exportRow) print(w io.Writer) error {
 		fmt.Fprintln(w)
 		table = terminal.NewTable(w, "document", "state", "tries", "bytes", "type", "fetched", "sha256", "reason")
 		for _, d := range e.Documents {
-			table.Row(d.Position, terminal.State(d.State), d.Tries, d.Size, d.MimeType, d.FetchedAt, d.SHA256, d.Reason)
+			table.Row(d.Position, terminal.State(d.State), d.Tries, d.Size, d.MimeType, d.FetchedAt, d.SHA256, terminal.Reason(d.Reason))
 		}
 		if err := table.Flush(); err != nil {
 			return err
@@ -182,7 +183,7 @@ func (e *exportRow) print(w io.Writer) error {
 	fmt.Fprintln(w)
 	table = terminal.NewTable(w, "at", "who", "did")
 	for _, entry := range e.Audit {
-		table.Row(entry.At, entry.Author, entry.Action)
+		table.Row(entry.At, terminal.ID(entry.Author.String()), terminal.State(entry.Action))
 	}
 	return table.Flush()
 }
@@ -196,7 +197,7 @@ func (e *exportRow) printDeliveries(w io.Writer) error {
 	table := terminal.NewTable(w, "integration", "round", "outcome", "class", "attempts", "updated", "next attempt",
 		"reason")
 	for _, d := range e.Deliveries {
-		table.Row(d.Integration, d.Round, terminal.State(d.Outcome), d.Class, d.Attempts, d.UpdatedAt, d.NextAt, d.Reason)
+		table.Row(d.Integration, d.Round, terminal.State(d.Outcome), d.Class, d.Attempts, d.UpdatedAt, d.NextAt, terminal.Reason(d.Reason))
 		attempts = attempts || len(d.History) > 0
 	}
 	if err := table.Flush(); err != nil {

@@ -85,7 +85,7 @@ func integrationList(a *Client) *cobra.Command {
 	}, []string{"integration", "state", "since", "waiting", "oldest waiting", "last success", "url", "reason"},
 		func(i *integrationRow) []any {
 			return []any{i.Tenant + "/" + i.Name, terminal.State(i.State), i.Since, i.Waiting, i.OldestWaiting,
-				i.LastSuccess, i.URL, i.Reason}
+				i.LastSuccess, i.URL, terminal.Reason(i.Reason)}
 		})
 }
 

@@ -87,7 +87,7 @@ client that is unknown or disabled, or with a redirect URI that is not byte for 
 client's. Each kind is listed once, with its number.`,
 		Args: terminal.Exactly(0, "oauth-client refusals takes flags only"),
 	}, []string{"last", "client", "reason", "redirect uri", "count"}, func(r *refusalRow) []any {
-		return []any{r.LastAt, r.Client, r.sentence(), r.RedirectURI, r.Count}
+		return []any{r.LastAt, terminal.ID(r.Client), terminal.Reason(r.sentence()), r.RedirectURI, r.Count}
 	})
 }
 

@@ -68,7 +68,7 @@ func redeliveryList(a *Client) *cobra.Command {
 	}, []string{"redelivery", "integration", "mode", "begun", "state", "exports", "delivered", "failed", "on their way",
 		"skipped"},
 		func(j *redeliveryRow) []any {
-			return []any{j.name(), j.Integration, j.Mode, j.CreatedAt, terminal.State(j.State), j.Total,
+			return []any{j.name(), terminal.ID(j.Integration), j.Mode, j.CreatedAt, terminal.State(j.State), j.Total,
 				j.Done, j.Failed, j.Waiting,
 				j.Skipped}
 		})

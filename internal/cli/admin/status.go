@@ -34,7 +34,7 @@ since when, how many exports it concerns and the command that helps.`,
   hiregate status --json | jq -r '.needs[].sentence'`,
 		Args:         terminal.Exactly(0, "status takes no argument"),
 		SilenceUsage: true,
-		RunE: interruptible(func(ctx context.Context, cmd *cobra.Command, _ []string) error {
+		RunE: a.judged(interruptible(func(ctx context.Context, cmd *cobra.Command, _ []string) error {
 			var s statusAnswer
 			shown, err := a.ask(ctx, cmd, http.MethodGet, "/v1/status", nil, &s)
 			if err == nil && !shown {
@@ -44,7 +44,7 @@ since when, how many exports it concerns and the command that helps.`,
 				return fmt.Errorf("things that need you: %d", len(s.Needs))
 			}
 			return err
-		}),
+		})),
 	}
 	cmd.Flags().BoolVar(&check, "check", false, "exit with 1 when something needs you")
 	cmd.SetFlagErrorFunc(terminal.FlagError)

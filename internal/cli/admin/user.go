@@ -56,7 +56,7 @@ func userList(a *Client) *cobra.Command {
 		Short: "Lists the users, those who are disabled among them",
 		Args:  terminal.Exactly(0, "user list takes flags only"),
 	}, []string{"id", "e-mail", "name", "created", "disabled", "totp"}, func(u *userRow) []any {
-		return []any{u.ID, u.Email, u.Name, u.CreatedAt, u.DisabledAt, u.TOTP}
+		return []any{u.ID, terminal.ID(u.Email), u.Name, u.CreatedAt, u.DisabledAt, u.TOTP}
 	})
 }
 

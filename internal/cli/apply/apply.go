@@ -96,11 +96,11 @@ func (f *flags) check() error {
 
 func (f *flags) run(ctx context.Context, cmd *cobra.Command) error {
 	if err := f.check(); err != nil {
-		return err
+		return terminal.Usage(err)
 	}
 	target, err := terminal.ParseTarget(f.url)
 	if err != nil {
-		return err
+		return terminal.Usage(err)
 	}
 	c := newClient(strings.TrimRight(target.String(), "/"), f.user,
 		func() (string, error) { return f.password(ctx, cmd) }, cmd.ErrOrStderr())

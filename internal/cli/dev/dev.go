@@ -95,10 +95,10 @@ func (f *flags) ports() []port {
 func (f *flags) run(ctx context.Context, out, log io.Writer) error {
 	began := time.Now()
 	if f.dir == "" { // it would be the folder one is in
-		return errors.New("--dir is empty: name the folder of the data, or leave --dir out for .hiregate")
+		return terminal.Usage(errors.New("--dir is empty: name the folder of the data, or leave --dir out for .hiregate"))
 	}
 	if err := checkPorts(f.ports()); err != nil {
-		return err
+		return terminal.Usage(err)
 	}
 	server, err := findTemporal()
 	if err != nil {

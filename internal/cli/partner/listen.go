@@ -108,15 +108,15 @@ func (f *flags) check() error {
 
 func (f *flags) run(ctx context.Context, cmd *cobra.Command) error {
 	if err := f.check(); err != nil {
-		return err
+		return terminal.Usage(err)
 	}
 	secret, err := terminal.SigningSecret(f.secret)
 	if err != nil {
-		return err
+		return terminal.Usage(err)
 	}
 	names, err := webhook.NamesFor(f.serviceName)
 	if err != nil {
-		return fmt.Errorf("--service-name: %w", err)
+		return terminal.Usage(fmt.Errorf("--service-name: %w", err))
 	}
 	if f.save != "" {
 		if err := os.MkdirAll(f.save, 0o700); err != nil {

@@ -106,23 +106,23 @@ func (f *flags) check() error {
 
 func (f *flags) run(ctx context.Context, cmd *cobra.Command, arg string) error {
 	if err := f.check(); err != nil {
-		return err
+		return terminal.Usage(err)
 	}
 	target, err := terminal.ParseTarget(arg)
 	if err != nil {
-		return err
+		return terminal.Usage(err)
 	}
 	limit, err := parseRate(f.rate)
 	if err != nil {
-		return err
+		return terminal.Usage(err)
 	}
 	secret, err := terminal.SigningSecret(f.secret)
 	if err != nil {
-		return err
+		return terminal.Usage(err)
 	}
 	names, err := webhook.NamesFor(f.serviceName)
 	if err != nil {
-		return fmt.Errorf("--service-name: %w", err)
+		return terminal.Usage(fmt.Errorf("--service-name: %w", err))
 	}
 	r := &run{
 		flags: f, out: cmd.OutOrStdout(), log: cmd.ErrOrStderr(),
