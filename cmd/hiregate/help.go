@@ -48,7 +48,7 @@ var serverCommands = []string{"run", "start", "stop", "reload", "validate", "ada
 // overview is the hidden command that shows the help of the root, which Caddy makes out of anybody's reach and ends with
 // a link to its own documentation: only a command that runs knows the root above it.
 var overview = &cobra.Command{
-	Use: "hiregate-overview", Hidden: true, Args: cobra.NoArgs, Annotations: map[string]string{groupAnnotation: serverGroup},
+	Use: "overview", Short: "Shows the help of hiregate", Hidden: true, Args: cobra.NoArgs, Annotations: map[string]string{groupAnnotation: serverGroup},
 	RunE: func(cmd *cobra.Command, _ []string) error {
 		root := cmd.Root()
 		root.Example = example

@@ -2,6 +2,7 @@ package manage_test
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -164,6 +165,6 @@ func TestATenantsAdminMakesKeysOfTheTenant(t *testing.T) {
 		`{"label":"x","role":"admin","tenant":"globex"}`)
 	none := acme.must(http.StatusNotFound, http.MethodPost, "/v1/api-keys",
 		`{"label":"x","role":"admin","tenant":"nobody"}`)
-	require.Equal(t, none.body, other.body)
+	require.Equal(t, strings.ReplaceAll(none.body, "nobody", "globex"), other.body, "but for the name that was sent")
 	acme.must(http.StatusCreated, http.MethodPost, "/v1/api-keys", `{"label":"x","role":"admin","tenant":"acme"}`)
 }

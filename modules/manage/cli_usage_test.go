@@ -150,8 +150,8 @@ func TestFlagsAreCompleted(t *testing.T) {
 					return
 				}
 			}
-			if f.Name == "tenant" || strings.HasPrefix(f.Usage, "those ") || strings.Contains(f.Usage, "integration") ||
-				strings.Contains(f.Usage, "job application") || f.Name == "candidate" {
+			switch f.Name {
+			case "tenant", "integration", "helper", "candidate", "application", "job", "step":
 				return // asked of the gateway: see TestCompletion
 			}
 			offered, _ := complete(cmd, nil, "")

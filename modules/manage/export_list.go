@@ -27,8 +27,8 @@ var (
 		path: "/v1/exports", kind: "export", reader: hiring.Viewer, personal: true, filters: exportFilters,
 		list: listExports, view: itself[any],
 	}
-	exportFilters = []string{"uuid", "outcome", "class", "integration", "candidate", "quarantined", "undelivered", "lostDocuments",
-		"since", "until"}
+	exportFilters = []string{"outcome", "class", "integration", "candidate", "quarantined", "undelivered", "lostDocuments",
+		"since", "until", "uuid"}
 )
 
 func listExports(r *request) ([]any, string, error) {
@@ -141,8 +141,8 @@ const minUUID = 8
 
 // searchOf is the filter for exports whose UUID begins with a prefix.
 func (r *request) searchOf(prefix string) (f store.ExportFilter, err error) {
-	for _, name := range exportFilters[1:] {
-		if r.query.Get(name) != "" {
+	for _, name := range exportFilters {
+		if name != "uuid" && r.query.Get(name) != "" {
 			return f, problem.Newf(http.StatusBadRequest, "uuid finds exports by itself: leave out %s", name)
 		}
 	}
