@@ -14,7 +14,6 @@ import (
 	"net/http"
 	"reflect"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/caddyserver/caddy/v2"
@@ -342,25 +341,6 @@ func tellState(c net.Conn, state http.ConnState) {
 	if c, ok := c.(interface{ ConnState(http.ConnState) }); ok {
 		c.ConnState(state)
 	}
-}
-
-// maxStreams is how many requests a connection of HTTP/2 may have under way; golang.org/x/net allows 250. Beyond it a
-// stream is refused before it takes memory. A sender that has more to send opens another connection.
-const maxStreams = 50
-
-var bounding sync.Mutex
-
-// boundStreams bounds the streams of a server's connections, when the first connection comes: Caddy has no option for
-// it, and shows nobody its http.Server earlier.
-func boundStreams(ctx context.Context, _ net.Conn) context.Context {
-	if server, ok := ctx.Value(http.ServerContextKey).(*http.Server); ok {
-		bounding.Lock() // listeners of one server accept side by side
-		defer bounding.Unlock()
-		if server.HTTP2 == nil {
-			server.HTTP2 = &http.HTTP2Config{MaxConcurrentStreams: maxStreams}
-		}
-	}
-	return ctx
 }
 
 // Prepare opens what a configuration's gateway needs, before that is started: apps start in no order, and a
