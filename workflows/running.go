@@ -27,11 +27,25 @@ var ErrNoActivity = errors.New("its workflow has no such activity now")
 // answerTimeout bounds a question to Temporal's service. The SDK does not bound it.
 const answerTimeout = 10 * time.Second
 
-// Unanswered reports whether err means that Temporal did not answer. Nothing is known then.
+// Unanswered reports whether err means that Temporal did not answer, or was not asked. Nothing is known then.
 func Unanswered(err error) bool {
 	var away *serviceerror.Unavailable
 	var late *serviceerror.DeadlineExceeded
-	return errors.As(err, &away) || errors.As(err, &late) || errors.Is(err, context.DeadlineExceeded)
+	return errors.As(err, &away) || errors.As(err, &late) || errors.Is(err, context.DeadlineExceeded) ||
+		errors.As(err, new(*serviceerror.FailedPrecondition))
+}
+
+// NotAskedYet is why Temporal is not asked until it is known whose the namespace is: it has not answered so far.
+const NotAskedYet = "Temporal has not said yet whose its namespace is"
+
+// Barred returns why Temporal may not be asked, a sentence: the namespace is another database's. It is empty when err
+// says something else. It is the gateway that fails its own calls so; see package mark.
+func Barred(err error) string {
+	barred := new(serviceerror.FailedPrecondition)
+	if !errors.As(err, &barred) || barred.Message == NotAskedYet {
+		return ""
+	}
+	return barred.Message
 }
 
 // hurriedInterval is the retry interval of an activity that was hurried. Temporal counts it from the end of the last

@@ -22,7 +22,9 @@ type Config struct {
 	// CandidateURL is a candidate's profile in the service, with {candidate} in the place of their id.
 	CandidateURL string
 	// Workflows is where Temporal's UI shows a workflow: its escaped ID follows. Empty: that is not known.
-	Workflows   string
+	Workflows string
+	// TakeOver is the id of the database whose namespace of Temporal this one takes over; empty: of none.
+	TakeOver    string
 	Dev         bool                      // what a laptop needs and a server must not have is allowed
 	Tenants     map[string]*hiring.Tenant // the declared ones
 	Stored      Tenants                   // the others; nil: there are none

@@ -147,7 +147,7 @@ func TestRedeliveryHasTheSameBytes(t *testing.T) {
 	}, patience, 200*time.Millisecond)
 }
 
-// A gateway whose database was lost finds the workflows of the former one in Temporal; an export that is sent again is
+// A gateway whose database was lost is refused its namespace, until its configuration says that it takes it over. It finds the workflows of the former one in Temporal; an export that is sent again is
 // not taken for delivered because of them.
 func TestNewDatabaseOnAnOldNamespaceDelivers(t *testing.T) {
 	t.Parallel()
@@ -158,7 +158,15 @@ func TestNewDatabaseOnAnOldNamespaceDelivers(t *testing.T) {
 	s.gateway.signal(syscall.SIGTERM)
 	s.gateway.exitCode()
 	s.remove("hiregate.db*")
+	refused := s.runGateway()
+	require.Equal(t, 1, refused.exitCode())
+	line := refused.line("belongs to another database")
+	take := regexp.MustCompile("`(take_over [0-9a-f-]{36})`").FindStringSubmatch(line)
+	require.NotNil(t, take, "%s", line)
+	s.connection = loopback(s.temporalPort) + " {\n" + take[1] + "\n}"
+	s.configure()
 	s.startGateway()
+	require.Regexp(t, `configuration +take-over .* namespaces/default`, s.cli("audit", "list", "--action", "take-over"))
 	status, answer, err := s.send(id, minimal("c-1"))
 	require.NoError(t, err)
 	require.Equal(t, http.StatusAccepted, status, "%s", answer)

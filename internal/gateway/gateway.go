@@ -65,7 +65,7 @@ func (g *Gateway) Drop() {
 // Start opens what is shared, unless it is open. It refuses a configuration whose keys do not open every stored
 // secret: tenants and integrations made through the management API would not work under it.
 func (g *Gateway) Start(ctx context.Context) error {
-	if err := g.Runtime.Start(ctx); err != nil {
+	if err := g.Runtime.startFor(ctx, g.Config); err != nil {
 		return err
 	}
 	if g.Vault == nil {

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,7 +15,7 @@ import (
 type needSource func(r *Runtime, ctx context.Context, now time.Time) ([]hiring.Need, error)
 
 // needSources are all of them, the most urgent first. What an integration needs is found by Standing.Need.
-var needSources = []needSource{unreadable, undispatched, quarantined}
+var needSources = []needSource{foreignNamespace, unreadable, undispatched, quarantined}
 
 // Needs returns what needs a person, apart from what single integrations need.
 func (r *Runtime) Needs(ctx context.Context, now time.Time) ([]hiring.Need, error) {
@@ -28,6 +29,16 @@ func (r *Runtime) Needs(ctx context.Context, now time.Time) ([]hiring.Need, erro
 		all = append(all, needs...)
 	}
 	return all, nil
+}
+
+// foreignNamespace finds that the namespace of Temporal belongs to another database.
+func foreignNamespace(r *Runtime, _ context.Context, _ time.Time) ([]hiring.Need, error) {
+	fault := r.barrier.reason.Load()
+	if fault == nil || !errors.Is(fault, errForeign) {
+		return nil, nil
+	}
+	return []hiring.Need{{Kind: hiring.NeedForeign, Sentence: "nothing is delivered: " + fault.Reason,
+		Action: "hiregate healthcheck"}}, nil
 }
 
 // temporalLate is after which time an export that waits for Temporal needs a person.

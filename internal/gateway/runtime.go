@@ -16,6 +16,7 @@ import (
 	temporallog "go.temporal.io/sdk/log"
 	"go.uber.org/zap"
 	"go.uber.org/zap/exp/zapslog"
+	"google.golang.org/grpc"
 
 	"github.com/hiregate/hiregate/internal/config"
 	"github.com/hiregate/hiregate/internal/directory"
@@ -86,6 +87,8 @@ type Runtime struct {
 	// workersFault is why the workers could not be started when that was tried last; nil: they could.
 	workersFault atomic.Pointer[TemporalFault]
 	unready      atomic.Bool // the database could not be written when it was last asked
+	barrier      barrier
+	markEvery    time.Duration // how often the running gateway looks whose the namespace is
 
 	starting sync.Mutex
 	started  bool
@@ -110,13 +113,16 @@ func NewRuntime(s Settings, database *Database, log *zap.Logger) (*Runtime, erro
 	if err := s.Security.protect(&options); err != nil {
 		return nil, err
 	}
-	c, err := client.NewLazyClient(options)
-	if err != nil {
-		return nil, fmt.Errorf("connecting to Temporal at %s: %w", s.Temporal, err)
-	}
-	r := &Runtime{Settings: s, database: database, files: files, client: c, log: log, now: time.Now,
+	r := &Runtime{Settings: s, database: database, files: files, log: log, now: time.Now,
 		Bodies: inbox.NewRecentBodies(), Unverified: inbound.New(), Validations: fair.NewPool(ValidationMemory),
 		Checks: fair.NewPool(checksAtOnce()), Previews: fair.NewPool(previewsAtOnce)}
+	r.markEvery = time.Minute
+	r.barrier.reason.Store(errUnchecked)
+	options.ConnectionOptions.DialOptions = append(options.ConnectionOptions.DialOptions,
+		grpc.WithChainUnaryInterceptor(r.barrier.intercept))
+	if r.client, err = client.NewLazyClient(options); err != nil {
+		return nil, fmt.Errorf("connecting to Temporal at %s: %w", s.Temporal, err)
+	}
 	r.Directory = directory.New(r.Store, log.Named("directory"))
 	r.Signatures = signatures.New(r.Store, &r.InForce, log.Named("signatures"))
 	return r, nil
@@ -129,7 +135,7 @@ func (r *Runtime) build(db *store.DB) {
 	r.Archive = &documents.Archive{Store: db, Files: r.files, InForce: inForce, Now: r.now, Log: log.Named("documents")}
 	r.Dispatcher = &export.Dispatcher{
 		Store: db, Client: r.client, InForce: inForce, Archive: r.Archive, Now: r.now, Log: log.Named("dispatch"),
-		Attributes: &r.attributes,
+		Attributes: &r.attributes, Barred: r.barrier.said,
 	}
 	r.Redeliverer = &export.Redeliverer{
 		Store: db, Client: r.client, Namespace: r.Settings.Namespace, Dispatcher: r.Dispatcher, Now: r.now,
@@ -153,8 +159,12 @@ func (r *Runtime) build(db *store.DB) {
 
 var errEnded = errors.New("the gateway's configuration has been replaced, and what it used is closed")
 
-// Start opens the store and starts the background work, once. Temporal may be away: exports wait in the store.
-func (r *Runtime) Start(ctx context.Context) error {
+// Start opens the store and starts the background work, once. Temporal may be away: exports wait in the store. It is an
+// error when the namespace of Temporal belongs to another database.
+func (r *Runtime) Start(ctx context.Context) error { return r.startFor(ctx, r.InForce.Current()) }
+
+// startFor is Start for a configuration that is not in force yet; nil: none.
+func (r *Runtime) startFor(ctx context.Context, c *config.Config) error {
 	r.starting.Lock()
 	defer r.starting.Unlock()
 	switch {
@@ -174,6 +184,9 @@ func (r *Runtime) Start(ctx context.Context) error {
 		return err
 	}
 	if err := r.Directory.Refresh(ctx); err != nil {
+		return err
+	}
+	if err := r.refuseForeign(ctx, c); err != nil {
 		return err
 	}
 	r.build(db)

@@ -57,18 +57,14 @@ func describeNamespace(ctx context.Context, c client.Client, namespace string) e
 	return nil
 }
 
-// Namespace asks Temporal for the namespace. The error is a *TemporalFault; it is nil as well while Temporal is away.
-func (r *Runtime) Namespace(ctx context.Context) error {
+// reachable reports whether something listens at Temporal's address: the client would ask again and again.
+func (r *Runtime) reachable(ctx context.Context) bool {
 	c, err := new(net.Dialer).DialContext(ctx, "tcp", r.Settings.Temporal)
 	if err != nil {
-		return nil // the client would ask again and again
+		return false
 	}
 	c.Close()
-	err = describeNamespace(ctx, r.client, r.Settings.Namespace)
-	if fault := new(TemporalFault); errors.As(err, &fault) && fault.Reason == noAnswer {
-		return nil
-	}
-	return err
+	return true
 }
 
 // TemporalReady returns a *TemporalFault when Temporal does not answer, or our workers do not poll it.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
 	"go.uber.org/zap"
 
 	"github.com/hiregate/hiregate/internal/config"
@@ -14,6 +15,7 @@ import (
 	"github.com/hiregate/hiregate/internal/wait"
 	"github.com/hiregate/hiregate/workflows"
 	"github.com/hiregate/hiregate/workflows/export"
+	"github.com/hiregate/hiregate/workflows/mark"
 	"github.com/hiregate/hiregate/workflows/verification"
 )
 
@@ -39,6 +41,12 @@ func (r *Runtime) work(ctx context.Context) {
 				fault = temporalFault(err, r.Settings.Namespace)
 			}
 			r.workersFault.Store(fault)
+			if errors.Is(fault, errForeign) {
+				r.log.Error("no workflow is started and nothing is delivered; exports are accepted and wait in the store",
+					zap.String("reason", fault.Reason))
+				wait.For(ctx, r.markEvery)
+				continue
+			}
 			r.log.Warn("Temporal is not there yet; exports are accepted and wait in the store",
 				zap.String("temporal", r.Settings.Temporal), zap.String("reason", fault.Reason), zap.Error(fault.cause))
 			wait.For(ctx, backoff)
@@ -51,14 +59,38 @@ func (r *Runtime) work(ctx context.Context) {
 		metrics.Temporal(true)
 		r.log.Info("workers started", zap.String("temporal", r.Settings.Temporal),
 			zap.String("namespace", r.Settings.Namespace))
-		select {
-		case <-ctx.Done():
-		case err := <-failed:
-			r.log.Error("a worker failed; starting the workers again", zap.Error(err))
-		}
+		r.whileOurs(ctx, failed)
 		r.workersUp.Store(false)
 		stop()
 	}
+}
+
+// whileOurs returns when a worker failed, or the namespace turns out to be another database's. It looks every minute.
+func (r *Runtime) whileOurs(ctx context.Context, failed <-chan error) {
+	tick := time.NewTicker(r.markEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case err := <-failed:
+			r.log.Error("a worker failed; starting the workers again", zap.Error(err))
+			return
+		case <-tick.C:
+			err := r.lookAtMark(ctx)
+			if fault := new(TemporalFault); errors.As(err, &fault) && errors.Is(fault, errForeign) {
+				r.workersFault.Store(fault)
+				return
+			}
+		}
+	}
+}
+
+// lookAtMark is claimNamespace for the configuration in force.
+func (r *Runtime) lookAtMark(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	return r.claimNamespace(ctx, r.InForce.Current(), false)
 }
 
 // startWorkers starts the workers of the two task queues. A fatal error of one of them comes on the channel.
@@ -66,6 +98,9 @@ func (r *Runtime) startWorkers(ctx context.Context) (failed chan error, stop fun
 	describe, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	if err := describeNamespace(describe, r.client, r.Settings.Namespace); err != nil {
+		return nil, nil, err
+	}
+	if err := r.lookAtMark(ctx); err != nil {
 		return nil, nil, err
 	}
 	if err := r.ensureAttributes(ctx); err != nil {
@@ -92,6 +127,7 @@ func (r *Runtime) startWorkers(ctx context.Context) (failed chan error, stop fun
 	r.verification.Register(deliver)
 	r.scans.Register(deliver, fetch)
 	r.redeliveries.Register(deliver)
+	deliver.RegisterWorkflowWithOptions(mark.Workflow, workflow.RegisterOptions{Name: mark.WorkflowName})
 	if err := deliver.Start(); err != nil {
 		return nil, nil, err
 	}

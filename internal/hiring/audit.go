@@ -20,7 +20,7 @@ type AuditEntry struct {
 // can still be found. They are for the audit alone, no log has them.
 type Author struct {
 	// Actor is the id of an API key, of a person (console:…), of a link to the portal (portal:…) or of a partner that
-	// applies (api-user:…), or "admin endpoint".
+	// applies (api-user:…), "admin endpoint", or "configuration": what the Caddyfile says was done.
 	Actor   string `json:"actor"`
 	Name    string `json:"name,omitempty"`    // of the person, or the label of the API key
 	Email   string `json:"email,omitempty"`   // verified

@@ -16,6 +16,7 @@ const (
 	NeedQuarantine    NeedKind = "exports_quarantined"
 	NeedUndispatched  NeedKind = "exports_undispatched" // they wait for Temporal
 	NeedUnreadable    NeedKind = "exports_unreadable"   // what is stored of them is damaged
+	NeedForeign       NeedKind = "namespace_foreign"    // of Temporal; it concerns all tenants
 )
 
 // Need is something that a person has to look at.

@@ -94,6 +94,10 @@ var (
 		Name: "hiregate_stray_workflows",
 		Help: "Open workflows whose exports the database lacked when that was last compared, an hour ago at most.",
 	})
+	namespaceForeign = prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "hiregate_namespace_foreign",
+		Help: "1 while the namespace of Temporal belongs to another database, and nothing is delivered; else 0.",
+	})
 	undispatched = prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "hiregate_inbox_undispatched", Help: "Accepted exports whose workflow was not started yet.",
 	})
@@ -124,7 +128,7 @@ var all = []prometheus.Collector{
 	received, bodyBytes, sameBody, ackSeconds,
 	deliveries, notReceived, attemptSeconds, attemptsUnderWay, attemptBytes, deferred, unreadable, verifications,
 	documents, documentBytes, windowLeft, unfetched, leastLeft, documentsFree, filesStuck, scans, scansPending,
-	dispatched, strays, undispatched, undispatchedAge, databaseUp, temporalUp,
+	dispatched, strays, namespaceForeign, undispatched, undispatchedAge, databaseUp, temporalUp,
 	erased, walBytes, commits, writes,
 	applications, invalidAnswers, applicationBytes, tokens, formExpired,
 	signIns, tokenRequests, keysRefused,
@@ -252,6 +256,9 @@ func FilesStuck(n int) { filesStuck.Set(float64(n)) }
 
 // Strays sets how many open workflows are of exports that the database lacks.
 func Strays(n int) { strays.Set(float64(n)) }
+
+// NamespaceForeign sets whether the namespace of Temporal belongs to another database.
+func NamespaceForeign(foreign bool) { namespaceForeign.Set(number(foreign)) }
 
 // Backlog sets how many exports wait for their workflow, and for how long the oldest has waited.
 func Backlog(n int, age time.Duration) {

@@ -34,6 +34,7 @@ import (
 //				server_name <name>
 //			}
 //			api_key   <placeholder>
+//			take_over <id of a database>
 //		}
 //		temporal_ui  <url>
 //		egress allow <cidr> [<port>…]

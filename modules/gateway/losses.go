@@ -68,7 +68,7 @@ func (a *App) warnAfterValidation(ctx caddy.Context) {
 	within, cancel := context.WithTimeout(context.Background(), namespaceWithin)
 	defer cancel()
 	fault := new(gateway.TemporalFault)
-	if errors.As(a.gateway.Runtime.Namespace(within), &fault) {
+	if errors.As(a.gateway.Runtime.Namespace(within, a.gateway.Config), &fault) {
 		a.log.Warn(fault.Reason + a.places.of("temporal"))
 	}
 }

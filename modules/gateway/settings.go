@@ -145,6 +145,9 @@ func (a *App) build(resolve resolve) (*config.Config, error) {
 		return nil, err
 	}
 	policy.Log = a.log
+	if err := checkTakeOver(a.Temporal.TakeOver, a.Dev); err != nil {
+		return nil, err
+	}
 	if a.security, err = a.Temporal.security(resolve, a.Dev); err != nil {
 		return nil, err
 	}
@@ -163,7 +166,8 @@ func (a *App) build(resolve resolve) (*config.Config, error) {
 	}
 	c := &config.Config{Scanner: scanner, Retention: kept, Names: names, Egress: egress.New(policy),
 		PublicURL: trimSlash(a.PublicURL), CandidateURL: a.CandidateURL, Workflows: workflows, Dev: a.Dev,
-		Tenants: map[string]*hiring.Tenant{}}
+		TakeOver: a.Temporal.TakeOver,
+		Tenants:  map[string]*hiring.Tenant{}}
 	c.BodyMemory = cmp.Or(a.BodyMemory, inbound.DefaultMemory)
 	c.BodyTime = cmp.Or(time.Duration(a.BodyTime), inbound.DefaultTime)
 	for _, t := range a.Tenants {

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 
+	"github.com/google/uuid"
+
 	"github.com/hiregate/hiregate/internal/gateway"
 )
 
@@ -15,6 +17,21 @@ type Temporal struct {
 	TLS *gateway.TLS `json:"tls,omitempty"`
 	// APIKey is what Temporal Cloud, or a proxy in front of a cluster, knows the gateway by: a placeholder.
 	APIKey string `json:"api_key,omitempty"`
+	// TakeOver is the id of the database, which no gateway uses any more, whose namespace this one's takes over; or any,
+	// with the option dev. Default: a namespace of another database is refused.
+	TakeOver string `json:"take_over,omitempty"`
+}
+
+// checkTakeOver checks take_over.
+func checkTakeOver(s string, dev bool) error {
+	if s == "" || s == gateway.TakeOverAny && dev {
+		return nil
+	}
+	if id, err := uuid.Parse(s); err != nil || id.String() != s {
+		return fmt.Errorf("take_over %q: write the id of the database whose namespace this one's is to be, as the refusal of "+
+			"that namespace says it, such as %s", s, exampleID)
+	}
+	return nil
 }
 
 // security resolves the placeholders, and looks whether the files can be read.
@@ -46,6 +63,7 @@ func (t Temporal) security(resolve resolve, dev bool) (s gateway.Security, err e
 const (
 	exampleTLS = "tls {, below it ca /etc/hiregate/temporal-ca.pem, below that }"
 	exampleKey = "{env.TEMPORAL_API_KEY}"
+	exampleID  = "0f8a6c1e-5d0e-4a57-9f0b-0c6f3f2b7a11"
 )
 
 func (p *parser) temporal() (err error) {
@@ -63,8 +81,10 @@ func (p *parser) temporal() (err error) {
 			p.atEnd(func() error { return checkSecret(t.APIKey, p.app.Dev) })
 		case "tls":
 			return p.tls()
+		case "take_over":
+			t.TakeOver, err = p.word(exampleID, p.inMode(checkTakeOver))
 		default:
-			return p.unknown("namespace, tls or api_key")
+			return p.unknown("namespace, tls, api_key or take_over")
 		}
 		return cmp.Or(err, p.noBlock(option))
 	})

@@ -19,6 +19,7 @@ import (
 	"github.com/hiregate/hiregate/internal/hiring"
 	"github.com/hiregate/hiregate/internal/problem"
 	"github.com/hiregate/hiregate/internal/store"
+	"github.com/hiregate/hiregate/workflows"
 )
 
 // API serves the routes of routes.go, whatever path it is mounted under; that path is taken off before. openapi.json
@@ -202,8 +203,9 @@ func noTenant(name string) error {
 // now is the time as the store keeps it.
 func (r *request) now() time.Time { return r.gateway.Now().UTC().Truncate(time.Microsecond) }
 
-// noTemporal is returned when Temporal does not answer.
+// noTemporal is returned when Temporal does not answer, or is not asked.
 func (r *request) noTemporal(err error, detail string) error {
+	detail = cmp.Or(workflows.Barred(err), detail)
 	r.log.Warn("the management API could not ask Temporal", zap.Error(err))
 	return problem.New(http.StatusServiceUnavailable, detail).RetryAfter(5 * time.Second)
 }

@@ -36,6 +36,8 @@ type Dispatcher struct {
 	Log     *zap.Logger
 	// Attributes says whether the search attributes are registered.
 	Attributes *atomic.Bool
+	// Barred says why Temporal may not be asked; empty: it may. Nil: it may always.
+	Barred func() string
 
 	once    sync.Once
 	queue   *offers
@@ -107,10 +109,17 @@ func (d *Dispatcher) answered() {
 
 // unanswered notes that Temporal did not answer a start.
 func (d *Dispatcher) unanswered() {
-	if d.away.CompareAndSwap(false, true) {
+	if d.away.CompareAndSwap(false, true) && d.barred() == "" { // the workers log that
 		d.Log.Warn("Temporal does not answer; exports are accepted and wait in the store")
 	}
 	metrics.Temporal(false)
+}
+
+func (d *Dispatcher) barred() string {
+	if d.Barred == nil {
+		return ""
+	}
+	return d.Barred()
 }
 
 // measure updates the gauges of the backlog. The sweep can't: while more exports come in than Temporal takes, a sweep

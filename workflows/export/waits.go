@@ -134,6 +134,9 @@ func (d *Dispatcher) Undispatched(e *hiring.Export, c *config.Config) string {
 	if _, ok := c.Tenant(e.Tenant); !ok {
 		return "it waits for its tenant, which is not in this gateway's configuration"
 	}
+	if barred := d.barred(); barred != "" {
+		return "it waits for Temporal: " + barred
+	}
 	if d.away.Load() {
 		return "it waits for Temporal, which does not answer, and goes out once that is back"
 	}

@@ -1,0 +1,39 @@
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/google/uuid"
+
+	"github.com/hiregate/hiregate/internal/database"
+)
+
+const selectID = `SELECT id FROM identity`
+
+// ID returns the id of the database, a UUID. It is made at the first call. A backup of the database has the same one.
+func (db *DB) ID(ctx context.Context) (string, error) {
+	id, err := db.readID(ctx)
+	if err != nil || id != "" {
+		return id, err
+	}
+	err = db.Write(ctx, func(tx *Tx) error {
+		return tx.exec(`INSERT INTO identity (one, id) VALUES (1, $1) ON CONFLICT (one) DO NOTHING`, uuid.NewString())
+	})
+	if err != nil {
+		return "", fmt.Errorf("making the id of the database: %w", err)
+	}
+	return db.readID(ctx) // another node may have made it
+}
+
+func (db *DB) readID(ctx context.Context) (id string, err error) {
+	err = db.reads.Query(ctx, func(r row) error { return r.Scan(&id) }, selectID)
+	return id, err
+}
+
+// PeekID returns the id of the database at an address, which it neither claims nor changes; empty: it has none yet, or
+// there is no such database.
+func PeekID(ctx context.Context, address string) (id string, err error) {
+	err = database.Peek(ctx, address, func(r row) error { return r.Scan(&id) }, selectID)
+	return id, err
+}
