@@ -145,7 +145,7 @@ func (r *Runtime) build(db *store.DB) {
 	r.notifier = &notify.Notifier{Store: db, InForce: inForce, Now: r.now, Log: log.Named("notify")}
 	r.exports = &export.Activities{
 		Store: db, Archive: r.Archive, InForce: inForce, Room: export.NewRoom(export.AttemptsAtOnce, export.BytesAtOnce),
-		Now: r.now, Log: log.Named("export"),
+		Now: r.now, Log: log.Named("export"), IsLost: r.Redeliverer.IsLost,
 	}
 	r.verification = &verification.Activities{
 		Store: db, InForce: inForce, Places: fair.NewPool(verification.AtOnce), Release: r.Redeliverer.Release, Now: r.now,

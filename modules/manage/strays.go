@@ -18,14 +18,16 @@ type stray struct {
 type strays struct {
 	Count  int     `json:"count"`
 	Looked int     `json:"looked"` // open workflows that were compared
-	More   bool    `json:"more"`   // there are others, which were not
+	Young  int     `json:"young"`  // those that were not, as they are younger than a minute
+	More   bool    `json:"more"`   // there are older ones, which were not either
 	Items  []stray `json:"items"`  // the oldest, straysShown at most
 }
 
 // endedStrays is what became of them.
 type endedStrays struct {
 	Ended int  `json:"ended"`
-	More  bool `json:"more"` // there may be others: see strays
+	Young int  `json:"young"` // as in strays
+	More  bool `json:"more"`
 }
 
 const (
@@ -41,7 +43,7 @@ func listStrays(r *request) (any, error) {
 	if err != nil {
 		return nil, r.strayFault(err, 0)
 	}
-	shown := strays{Count: len(found.Found), Looked: found.Looked, More: found.More, Items: []stray{}}
+	shown := strays{Count: len(found.Found), Looked: found.Looked, Young: found.Young, More: found.More, Items: []stray{}}
 	for _, s := range found.Found[:min(len(found.Found), straysShown)] {
 		shown.Items = append(shown.Items, stray{s.Workflow, s.StartedAt})
 	}
@@ -58,16 +60,16 @@ func endStrays(r *request) (any, error) {
 		return nil, r.strayFault(err, 0)
 	}
 	if len(found.Found) == 0 {
-		return endedStrays{More: found.More}, nil
+		return endedStrays{Young: found.Young, More: found.More}, nil
 	}
 	if err := r.auditAlone(); err != nil {
 		return nil, err
 	}
-	n, err := redeliverer.EndStrays(ctx, found.Found)
+	n, err := redeliverer.EndStrays(ctx, found)
 	if err != nil {
 		return nil, r.strayFault(err, n)
 	}
-	return endedStrays{Ended: n, More: found.More}, nil
+	return endedStrays{Ended: n, Young: found.Young, More: found.More}, nil
 }
 
 // strayFault is the error of a comparison that was not finished, after some workflows were ended.

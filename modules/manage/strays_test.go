@@ -18,9 +18,9 @@ import (
 )
 
 type strays struct {
-	Count, Looked int
-	More          bool
-	Items         []struct {
+	Count, Looked, Young int
+	More                 bool
+	Items                []struct {
 		Workflow  string
 		StartedAt time.Time
 	}
@@ -67,8 +67,14 @@ func TestStraysAreListedAndEnded(t *testing.T) {
 	}, time.Minute, 100*time.Millisecond)
 	out, _, err = b.cli("export", "strays", "--end", "--yes", "--json")
 	require.NoError(t, err)
-	require.JSONEq(t, `{"ended":0,"more":false}`, out)
+	require.JSONEq(t, `{"ended":0,"young":0,"more":false}`, out)
 	require.Len(t, b.entries("action=end"), 1, "nothing was ended")
+
+	b.Clock.Advance(-2 * time.Hour) // all are younger than a minute then
+	out, said, err := b.cli("export", "strays")
+	require.NoError(t, err)
+	require.Equal(t, "No open workflow was compared.\n", out)
+	require.Contains(t, said, "not compared, as they are younger than a minute: 1. Look again in a minute.")
 }
 
 func TestStraysBelongToNoTenant(t *testing.T) {

@@ -169,6 +169,12 @@ func (r *Redeliverer) status(ctx context.Context, e *hiring.Export, round int) (
 	return workflows.Status(ctx, r.Client, r.Namespace, e.RoundWorkflowID(round))
 }
 
+// IsLost reports whether Temporal has no workflow of a round: it was emptied, or an older backup of it was restored.
+func (r *Redeliverer) IsLost(ctx context.Context, e *hiring.Export, round int) (bool, error) {
+	status, err := r.status(ctx, e, round)
+	return err == nil && status == enums.WORKFLOW_EXECUTION_STATUS_UNSPECIFIED, err
+}
+
 // restart moves deliveries whose workflow is gone into the next round. They keep their attempts and their end, and end
 // there if that is over. What is held does not run out: with such a delivery the round has another 72 hours.
 func (r *Redeliverer) restart(ctx context.Context, e *hiring.Export, lost []*hiring.Delivery) error {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"go.temporal.io/sdk/client"
@@ -29,8 +30,9 @@ type Redeliverer struct {
 	Now        func() time.Time
 	Log        *zap.Logger
 
-	strays int       // that TellStrays has told of
-	looked time.Time // FindLost has found everything that was due then; zero: it has not looked yet
+	strays      atomic.Int64 // that TellStrays has told of
+	straysEnded atomic.Bool  // since WatchStrays looked
+	looked      time.Time    // FindLost has found everything that was due then; zero: it has not looked yet
 }
 
 // Redelivery is what Redeliver did for each integration.

@@ -22,12 +22,16 @@ import (
 )
 
 const (
-	// strayAge is how old a workflow is before it is compared with the store.
-	strayAge    = 10 * time.Minute
+	// strayAge is how old a workflow is before it is compared with the store. An export is stored before its workflow is
+	// started, and the store is read after the workflows were listed, so a second would do.
+	strayAge = time.Minute
+	// straysFirst is after the start: what was open then is old enough.
 	straysFirst = time.Minute
 	straysEvery = time.Hour
 	// straysLooked is how many open workflows are compared at most, the latest: a stray is younger than the backup.
-	straysLooked  = 10_000
+	straysLooked = 10_000
+	// toldOfNone is the number of strays that was told when the next one is to be told in any case.
+	toldOfNone    = -1
 	straysPage    = 1000
 	straysAtOnce  = 8
 	strayEndsWith = "hiregate export strays --end: the gateway's database lacks its exports"
@@ -47,21 +51,24 @@ type Stray struct {
 type Strays struct {
 	Found  []Stray // the oldest first
 	Looked int     // open workflows that were compared
-	More   bool    // there are others, which were not
+	Young  int     // those that were not, as they are younger than a minute
+	More   bool    // there are older ones, which were not either
 }
 
-// WatchStrays looks for strays a minute after the start, and then every hour. It ends none: with a second gateway of
-// another database in the namespace, they are that gateway's.
+// WatchStrays looks for strays a minute after the start, a minute after some were ended, and every hour. It ends none.
 func (r *Redeliverer) WatchStrays(ctx context.Context) {
-	failed := false
-	for pause := straysFirst; wait.For(ctx, pause); {
+	failed, due := false, time.Time{}
+	for wait.For(ctx, straysFirst) {
+		if ended := r.straysEnded.Swap(false); !ended && r.Now().Before(due) {
+			continue
+		}
 		err := r.TellStrays(ctx, r.Now())
 		if err != nil && !failed && ctx.Err() == nil {
 			r.Log.Warn("Temporal's open workflows could not be compared with the database; it is tried again every minute",
 				zap.Error(err))
 		}
-		if pause, failed = straysEvery, err != nil; failed {
-			pause = straysFirst
+		if due, failed = r.Now().Add(straysEvery), err != nil; failed {
+			due = time.Time{}
 		}
 	}
 }
@@ -75,26 +82,26 @@ func (r *Redeliverer) TellStrays(ctx context.Context, now time.Time) error {
 	}
 	metrics.Strays(len(found.Found))
 	switch n := len(found.Found); {
-	case n == r.strays:
+	case int64(n) == r.strays.Swap(int64(n)):
 	case n == 0:
 		r.Log.Info("no workflow is open any more whose exports the database lacks")
 	default:
 		r.Log.Warn("workflows are open whose exports the database lacks, as after the restore of an older backup: "+
 			"hiregate export strays lists them", zap.Int("workflows", n))
 	}
-	r.strays = len(found.Found)
 	return nil
 }
 
-// FindStrays compares the open workflows of exports with the store. Younger ones than ten minutes
-// are left out.
-func (r *Redeliverer) FindStrays(ctx context.Context, now time.Time) (Strays, error) {
-	query := fmt.Sprintf("TaskQueue = '%s' AND ExecutionStatus = 'Running' AND WorkflowType IN ('%s', '%s') "+
-		"AND StartTime < '%s'",
-		workflows.DeliverQueue, WorkflowName, GroupWorkflowName, now.Add(-strayAge).UTC().Format(time.RFC3339Nano))
-	var res Strays
+// FindStrays compares the open workflows of exports with the store. Younger ones than a minute are counted alone.
+func (r *Redeliverer) FindStrays(ctx context.Context, now time.Time) (res Strays, err error) {
+	open := fmt.Sprintf("TaskQueue = '%s' AND ExecutionStatus = 'Running' AND WorkflowType IN ('%s', '%s') AND StartTime ",
+		workflows.DeliverQueue, WorkflowName, GroupWorkflowName)
+	since := "'" + now.Add(-strayAge).UTC().Format(time.RFC3339Nano) + "'"
+	if res.Young, err = r.countWorkflows(ctx, open+">= "+since); err != nil {
+		return Strays{}, fmt.Errorf("counting open workflows: %w", err)
+	}
 	for token := []byte(nil); ; {
-		page, err := r.listWorkflows(ctx, query, token)
+		page, err := r.listWorkflows(ctx, open+"< "+since, token)
 		if err != nil {
 			return Strays{}, fmt.Errorf("listing open workflows: %w", err)
 		}
@@ -120,6 +127,14 @@ func (r *Redeliverer) listWorkflows(ctx context.Context, query string, token []b
 	defer cancel()
 	return r.Client.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{
 		Namespace: r.Namespace, PageSize: straysPage, NextPageToken: token, Query: query})
+}
+
+func (r *Redeliverer) countWorkflows(ctx context.Context, query string) (int, error) {
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	count, err := r.Client.CountWorkflow(ctx, &workflowservice.CountWorkflowExecutionsRequest{Namespace: r.Namespace,
+		Query: query})
+	return int(count.GetCount()), err
 }
 
 // compare returns those of some workflows that are strays. Which exports one is of is in what it was started with: its
@@ -176,12 +191,12 @@ func (r *Redeliverer) exportsOf(ctx context.Context, workflow string) ([]int64, 
 }
 
 // EndStrays terminates those of some workflows that are strays still, and counts them. What the store has of a group
-// goes on in workflows of its own.
-func (r *Redeliverer) EndStrays(ctx context.Context, strays []Stray) (int, error) {
+// goes on in workflows of its own. Temporal is looked through again within a minute, and what is found then is told.
+func (r *Redeliverer) EndStrays(ctx context.Context, strays Strays) (int, error) {
 	var ended atomic.Int64
 	group, ending := errgroup.WithContext(ctx)
 	group.SetLimit(straysAtOnce)
-	for _, s := range strays {
+	for _, s := range strays.Found {
 		group.Go(func() error {
 			done, err := r.endStray(ending, s)
 			if done {
@@ -195,9 +210,11 @@ func (r *Redeliverer) EndStrays(ctx context.Context, strays []Stray) (int, error
 	if n > 0 {
 		r.Log.Warn("workflows were ended on request, as the database lacks their exports", zap.Int("workflows", n))
 	}
-	if err == nil { // for an hour nobody looks again
+	if err == nil && !strays.More {
 		metrics.Strays(0)
 	}
+	r.strays.Store(toldOfNone)
+	r.straysEnded.Store(true)
 	return n, err
 }
 

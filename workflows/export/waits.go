@@ -26,12 +26,21 @@ type Waits struct {
 	health    map[hiring.Place]hiring.Health
 	documents map[int64]store.DocumentProgress
 	gate      func(*hiring.Integration) Gate
+	isLost    func(*hiring.Export, int) bool
 }
+
+const (
+	// lateAfter is how long a delivery is overdue before a page asks Temporal whether it has its workflow.
+	lateAfter = time.Minute
+	// A page asks for so many deliveries, and waits no longer for all answers.
+	lateAsked  = 20
+	lateWithin = 2 * time.Second
+)
 
 // Waits prepares to say why deliveries of some exports wait, at most store.MaxPage: three questions for all of them.
 func (a *Activities) Waits(ctx context.Context, c *config.Config, now time.Time,
 	exports []*hiring.Export) (*Waits, error) {
-	w := &Waits{config: c, now: now, gate: a.Gate}
+	w := &Waits{config: c, now: now, gate: a.Gate, isLost: a.lostSoFar(ctx)}
 	var err error
 	if w.statuses, err = a.Store.ListIntegrationStatuses(ctx); err != nil {
 		return nil, err
@@ -51,6 +60,27 @@ func (a *Activities) Waits(ctx context.Context, c *config.Config, now time.Time,
 	return w, err
 }
 
+// lostSoFar is IsLost for a page: it reports false when Temporal does not answer in time, or was asked often enough.
+func (a *Activities) lostSoFar(ctx context.Context) func(*hiring.Export, int) bool {
+	left, until := lateAsked, time.Time{}
+	return func(e *hiring.Export, round int) bool {
+		if a.IsLost == nil || left == 0 {
+			return false
+		}
+		if until.IsZero() {
+			until = time.Now().Add(lateWithin)
+		}
+		left--
+		ctx, cancel := context.WithDeadline(ctx, until)
+		defer cancel()
+		lost, err := a.IsLost(ctx, e, round)
+		if err != nil {
+			left = 0
+		}
+		return lost && err == nil
+	}
+}
+
 // For says why a delivery of an export that was dispatched is not final, in the order in which step would meet it.
 func (w *Waits) For(e *hiring.Export, d *hiring.Delivery) Wait {
 	i, ok := w.config.Integration(d.Tenant, d.Integration)
@@ -68,7 +98,30 @@ func (w *Waits) For(e *hiring.Export, d *hiring.Delivery) Wait {
 	if wait, ok := w.forDocuments(e, d, i); ok {
 		return wait
 	}
+	if wait, ok := w.forWorkflow(e, d); ok {
+		return wait
+	}
 	return w.atGate(d, i)
+}
+
+// forWorkflow reports whether a delivery waits for another workflow, since Temporal has lost its own.
+func (w *Waits) forWorkflow(e *hiring.Export, d *hiring.Delivery) (Wait, bool) {
+	due := d.NextAt
+	for _, at := range []time.Time{d.HeldSince, d.CreatedAt, e.DispatchedAt} {
+		if due.IsZero() {
+			due = at
+		}
+	}
+	if d.Parked || due.IsZero() || w.now.Sub(due) < lateAfter || !w.isLost(e, d.Round) {
+		return Wait{}, false
+	}
+	next := due.Add(lostAge)
+	if next.Before(w.now) {
+		next = w.now // the comparison comes to it at any moment
+	}
+	return Wait{NextAt: next, Reason: fmt.Sprintf("Temporal has lost its workflow, as after it was emptied or an older "+
+		"backup of it was restored: it goes on in another one at %s; hiregate export redeliver does so at once",
+		clock(next, w.now))}, true
 }
 
 // forDocuments reports whether a delivery waits for its documents.

@@ -14,12 +14,19 @@ import (
 
 // straysRow is what the gateway answers of strays.
 type straysRow struct {
-	Count int  `json:"count"`
-	More  bool `json:"more"`
+	Count  int `json:"count"`
+	Looked int `json:"looked"`
+	leftOut
 	Items []struct {
 		Workflow  string    `json:"workflow"`
 		StartedAt time.Time `json:"startedAt"`
 	} `json:"items"`
+}
+
+// leftOut are the open workflows that were not compared with the database.
+type leftOut struct {
+	Young int  `json:"young"` // than a minute
+	More  bool `json:"more"`  // older ones
 }
 
 func exportStrays(a *Client) *cobra.Command {
@@ -29,12 +36,10 @@ func exportStrays(a *Client) *cobra.Command {
 		Short: "Lists the open workflows of exports that the database lacks, or ends them",
 		Long: `Lists the open workflows of exports that the database lacks, and when they were started. They are
 left when an older backup of the database is restored, and wait in Temporal until their time ends.
-Workflows of the last ten minutes are left out.
+Workflows of the last minute are left out, and counted.
 
 With --end they are terminated. Their exports are lost to this gateway, unless a newer backup is
-restored: ask their services for them first. What the database has of a group of exports goes on.
-A second gateway with another database in the same namespace of Temporal has its workflows in this
-list as well: end none then, and give each database a namespace of its own.`,
+restored: ask their services for them first. What the database has of a group of exports goes on.`,
 		Example: `  hiregate export strays
   hiregate export strays --end`,
 		Args: terminal.Exactly(0, "export strays takes flags only: --end ends what it lists"),
@@ -65,9 +70,8 @@ func (a *Client) listStrays(ctx context.Context, cmd *cobra.Command) error {
 		return err
 	}
 	w := cmd.OutOrStdout()
-	if s.Count == 0 {
-		fmt.Fprintln(w, "Each open workflow has its exports in the database.")
-	} else {
+	switch {
+	case s.Count > 0:
 		table := terminal.NewTable(w, "workflow", "started")
 		for _, one := range s.Items {
 			table.Row(one.Workflow, one.StartedAt)
@@ -75,35 +79,45 @@ func (a *Client) listStrays(ctx context.Context, cmd *cobra.Command) error {
 		if err := table.Flush(); err != nil {
 			return err
 		}
+	case s.Young == 0 && !s.More:
+		fmt.Fprintln(w, "Each open workflow has its exports in the database.")
+	case s.Looked == 0:
+		fmt.Fprintln(w, "No open workflow was compared.")
+	default:
+		fmt.Fprintf(w, "Each of the %d open workflows that were compared has its exports in the database.\n", s.Looked)
 	}
 	if s.Count > len(s.Items) {
 		fmt.Fprintf(w, "and %d more\n", s.Count-len(s.Items))
 	}
-	return moreStrays(cmd, s.More)
+	return s.say(cmd)
 }
 
 func (a *Client) endStrays(ctx context.Context, cmd *cobra.Command) error {
 	var res struct {
-		Ended int  `json:"ended"`
-		More  bool `json:"more"`
+		Ended int `json:"ended"`
+		leftOut
 	}
 	if shown, err := a.ask(ctx, cmd, http.MethodPost, "/v1/strays/end", nil, &res); shown || err != nil {
 		return err
 	}
 	if res.Ended == 0 {
-		fmt.Fprintln(cmd.OutOrStdout(), "There was nothing to end: each open workflow has its exports in the database.")
+		fmt.Fprintln(cmd.OutOrStdout(), "There was nothing to end: each open workflow that was compared has its exports in the "+
+			"database.")
 	} else {
 		fmt.Fprintf(cmd.OutOrStdout(), "Workflows that were ended: %d\n", res.Ended)
 	}
-	return moreStrays(cmd, res.More)
+	return res.say(cmd)
 }
 
-// moreStrays says that there are open workflows that were not compared.
-func moreStrays(cmd *cobra.Command, more bool) error {
-	if !more {
-		return nil
+// say says how many there are, if any.
+func (l leftOut) say(cmd *cobra.Command) error {
+	if l.Young > 0 {
+		fmt.Fprintf(cmd.ErrOrStderr(), "Open workflows that were not compared, as they are younger than a minute: %d. Look "+
+			"again in a minute.\n", l.Young)
 	}
-	_, err := fmt.Fprintln(cmd.ErrOrStderr(), "There are older open workflows, which were not compared: look again once "+
-		"these have ended.")
-	return err
+	if l.More {
+		fmt.Fprintln(cmd.ErrOrStderr(), "There are older open workflows, which were not compared: look again once these have "+
+			"ended.")
+	}
+	return nil
 }
