@@ -105,7 +105,14 @@ func TestValidateFindsWhatLosesExports(t *testing.T) {
 		"documents at another host": {site + good + catchAll + "}\nother.example.com {\n" + served,
 			[]string{"nobody serves https://gate.example.com/documents"}},
 		"a site for all other hosts": {site + good + served + "http://, https:// {\n	respond 404\n}\n", nil},
-		"health alone":               {":9180 {\n	handle /healthz* {\n" + healthz + catchAll + "}\n", nil},
+		"a catch-all that answers 200": {site + good + documents + "	handle {\n		respond OK\n	}\n}\n",
+			[]string{"site gate.example.com answers 200 to an unknown path, and whoever sends an export there takes it for received"}},
+		"a catch-all that answers 204": {site + good + documents + "	handle {\n		respond 204\n	}\n}\n",
+			[]string{"site gate.example.com answers 204 to an unknown path"}},
+		"a site for all other hosts that answers 200": {site + good + served + "http://, https:// {\n	respond OK\n}\n",
+			[]string{"the site for all other hosts answers 200 to an unknown path"}},
+		"a site of something else": {site + good + served + "www.example.com {\n	respond OK\n}\n", nil},
+		"health alone":             {":9180 {\n	handle /healthz* {\n" + healthz + catchAll + "}\n", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := warned(t, head(t, "127.0.0.1:1", "default")+test.site)

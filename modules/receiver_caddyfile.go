@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/caddyserver/caddy/v2/caddyconfig/httpcaddyfile"
 	"github.com/caddyserver/caddy/v2/modules/caddyhttp"
@@ -64,6 +65,9 @@ func parseExportReceiver(h httpcaddyfile.Helper) (caddyhttp.MiddlewareHandler, e
 const largestMaxBody = 1 << 30
 
 func parseMaxBody(args []string) (int64, error) {
+	if size, ok := gateway.Spaced(args); ok {
+		return 0, fmt.Errorf("max_body %s: write it without the space, `max_body %s`", strings.Join(args, " "), size)
+	}
 	if len(args) != 1 {
 		return 0, errors.New("max_body takes one argument: write, for example, `max_body 5MiB`")
 	}

@@ -132,6 +132,10 @@ func register(group string, command func() *cobra.Command) {
 			cmd.SetHelpTemplate(c.HelpTemplate()) // below Caddy's help stands where Caddy's commands are documented
 			cmd.AddCommand(below...)
 			exitByCode(cmd)
+			if registered != nil { // below the root already
+				extendValidate(registered.Root())
+			}
+			registered = cmd
 		},
 	})
 }

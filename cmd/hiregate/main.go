@@ -22,7 +22,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, "Error:", err)
 		os.Exit(2)
 	}
-	os.Args = forceReload(os.Args)
+	os.Args = guessAdapter(forceReload(os.Args))
 	lifeline.Hold()
 	caddy.CustomBinaryName = "hiregate"
 	caddy.CustomVersion = "hiregate " + version.String() + ", Caddy" // whose own version follows

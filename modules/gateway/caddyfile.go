@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -266,6 +267,9 @@ func (p *parser) unknown(known string) error {
 func (p *parser) argument(example string) (string, error) {
 	option := p.Val()
 	args := p.RemainingArgs()
+	if size, ok := Spaced(args); ok {
+		return "", p.Errf("%s %s: write it without the space, `%[1]s %[3]s`", option, strings.Join(args, " "), size)
+	}
 	if len(args) != 1 {
 		return "", p.Errf("%s takes one argument: write, for example, `%[1]s %s`", option, example)
 	}
@@ -273,6 +277,19 @@ func (p *parser) argument(example string) (string, error) {
 		return "", p.Errf("%s is empty: write, for example, `%[1]s %s`", option, example)
 	}
 	return args[0], nil
+}
+
+var (
+	number = regexp.MustCompile(`^[0-9]+(\.[0-9]+)?$`)
+	unit   = regexp.MustCompile(`^[A-Za-z]{1,5}$`)
+)
+
+// Spaced reports whether arguments are a number and its unit with a space between them, and joins them.
+func Spaced(args []string) (joined string, ok bool) {
+	if len(args) != 2 || !number.MatchString(args[0]) || !unit.MatchString(args[1]) {
+		return "", false
+	}
+	return args[0] + args[1], true
 }
 
 // word reads an argument that holds no placeholder, and checks it.

@@ -8,7 +8,9 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/caddyserver/caddy/v2"
@@ -50,9 +52,22 @@ func (a *App) warnOfLosses(ctx caddy.Context) {
 	if err != nil {
 		return
 	}
-	for _, sentence := range a.losses(app.(*caddyhttp.App)) {
+	found := a.losses(app.(*caddyhttp.App))
+	for _, sentence := range found {
 		a.log.Warn(sentence)
 	}
+	lastLosses.Store(&found)
+}
+
+var lastLosses atomic.Pointer[[]string]
+
+// Losses returns the sentences that were logged when a configuration was last looked through for what it loses exports
+// or documents by.
+func Losses() []string {
+	if found := lastLosses.Load(); found != nil {
+		return *found
+	}
+	return nil
 }
 
 // warnAfterValidation is warnOfLosses for hiregate validate, which also asks Temporal for the namespace: at a start the
@@ -83,14 +98,25 @@ func (a *App) losses(app *caddyhttp.App) (all []string) {
 	for _, name := range slices.Sorted(maps.Keys(app.Servers)) {
 		server := app.Servers[name]
 		for _, route := range server.Routes {
-			names := namesOf(route)
-			if len(names) == 0 {
+			names, host := namesOf(route), hostOf(route)
+			if len(names) == 0 && host != anyHost {
 				continue
 			}
 			serves = serves || slices.ContainsFunc(names, func(name string) bool { return name != "healthz" })
-			host := hostOf(route)
 			at := &url.URL{Scheme: public.Scheme, Host: host, Path: "/an/unknown/path"}
-			if answering(server, at) == nil {
+			catchAll := answering(server, at)
+			if status, ok := succeeding(catchAll); ok {
+				site, where := "site "+host, a.places.of("public_url")
+				if host == anyHost {
+					site = "the site for all other hosts"
+				}
+				if len(names) > 0 {
+					where = fmt.Sprintf(" (it has %s%s)", names[0], a.places.of(names[0]))
+				}
+				all = append(all, fmt.Sprintf("%s answers %d to an unknown path, and whoever sends an export there takes it "+
+					"for received; let its catch-all answer 404, as `handle { welcome }` does%s", site, status, where))
+			}
+			if len(names) > 0 && catchAll == nil {
 				all = append(all, fmt.Sprintf("site %s has no catch-all: Caddy answers an unknown path with an empty "+
 					"200, and whoever sends an export there takes it for received; end the site with "+
 					"`handle { welcome }` (it has %s%s)", host, names[0], a.places.of(names[0])))
@@ -134,7 +160,26 @@ func hostOf(route caddyhttp.Route) string {
 			}
 		}
 	}
-	return "any.invalid"
+	return anyHost
+}
+
+// anyHost stands for the hosts of a site that names none.
+const anyHost = "any.invalid"
+
+// succeeding reports whether a handler answers with a fixed status of 2xx, whatever comes.
+func succeeding(handler any) (status int, ok bool) {
+	fixed, ok := handler.(*caddyhttp.StaticResponse)
+	if !ok || fixed.Abort {
+		return 0, false
+	}
+	status = http.StatusOK
+	if written := string(fixed.StatusCode); written != "" {
+		var err error
+		if status, err = strconv.Atoi(written); err != nil { // a placeholder
+			return 0, false
+		}
+	}
+	return status, status/100 == 2
 }
 
 // answering is the handler that a server answers a POST to an address with; nil: none does, and Caddy answers an empty

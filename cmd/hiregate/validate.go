@@ -1,0 +1,149 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"strings"
+
+	caddycmd "github.com/caddyserver/caddy/v2/cmd"
+	"github.com/spf13/cobra"
+
+	"github.com/hiregate/hiregate/internal/cli/terminal"
+	"github.com/hiregate/hiregate/modules/gateway"
+)
+
+const (
+	laxFlag = "lax"
+	// exitLosing is the exit code of a validation of what is valid and loses exports or documents.
+	exitLosing = 3
+	// caddysVerdict is the line with which Caddy's command ends when a configuration is valid.
+	caddysVerdict = "Valid configuration"
+)
+
+// registered is the latest of our commands that was made; it is added to the root, which nothing else leads to, before
+// the next one is made.
+var registered *cobra.Command
+
+// extendValidate has Caddy's command validate end with what it comes to: how many warnings lose exports, or the one
+// sentence that says what is wrong.
+func extendValidate(root *cobra.Command) {
+	c, _, err := root.Find([]string{"validate"})
+	if err != nil || c == root || c.Flags().Lookup(laxFlag) != nil {
+		return
+	}
+	c.Long = strings.TrimSpace(c.Long) + `
+
+What is valid and loses exports or documents, such as a site without a catch-all, is warned of,
+and ends the command with exit code 3, unless --lax is given. Where the output is no terminal,
+the last line says alone what is wrong, as file:line: sentence.`
+	lax := c.Flags().Bool(laxFlag, false, "exit with 0 where warnings say that exports are lost")
+	validate := c.RunE
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		err := withoutVerdict(func() error { return validate(cmd, args) })
+		cmd.SilenceUsage, cmd.SilenceErrors = true, true
+		piped := !terminal.IsTerminal(os.Stderr)
+		if err != nil {
+			if piped {
+				fmt.Fprintln(os.Stderr, explained(cmd, err))
+			}
+			return err
+		}
+		losses := gateway.Losses()
+		if piped {
+			for _, sentence := range losses {
+				fmt.Fprintln(os.Stderr, placed(sentence))
+			}
+		}
+		fmt.Println(verdict(len(losses)))
+		if len(losses) > 0 && !*lax {
+			return caddycmd.WrapCommandFuncForCobra(func(caddycmd.Flags) (int, error) { return exitLosing, nil })(cmd, args)
+		}
+		return nil
+	}
+}
+
+// verdict is the line with which a validation ends.
+func verdict(losses int) string {
+	switch losses {
+	case 0:
+		return caddysVerdict
+	case 1:
+		return "Valid, with 1 warning that loses exports"
+	}
+	return fmt.Sprintf("Valid, with %d warnings that lose exports", losses)
+}
+
+// withoutVerdict calls fn and leaves out of its output the line that Caddy ends with.
+func withoutVerdict(fn func() error) error {
+	out := os.Stdout
+	r, w, err := os.Pipe()
+	if err != nil {
+		return fn()
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for in := bufio.NewReader(r); ; {
+			line, err := in.ReadString('\n')
+			if line != caddysVerdict+"\n" {
+				_, _ = io.WriteString(out, line)
+			}
+			if err != nil {
+				return
+			}
+		}
+	}()
+	os.Stdout = w
+	err = fn()
+	os.Stdout = out
+	w.Close()
+	<-done
+	return err
+}
+
+var (
+	// ahead is what Caddy puts before the sentence.
+	ahead = regexp.MustCompile(`^(?:adapting config using \w+: |parsing caddyfile tokens for '\w+': )+`)
+	// behind is where our sentences, and some of Caddy's, say what they are about; the first place is the closest.
+	behind = regexp.MustCompile(`^(.*?),? at ([^\s,()]+:\d+)\b.*$`)
+	// before is how Caddy's own errors say it.
+	before = regexp.MustCompile(`^([^\s,()]+:\d+)(?::| -)? (?:Error during parsing: )?(.*)$`)
+)
+
+// placed puts the place that a sentence is about at its beginning, where it is known: file:line: sentence.
+func placed(text string) string {
+	text = ahead.ReplaceAllString(strings.TrimSpace(text), "")
+	if at := before.FindStringSubmatch(text); at != nil {
+		return at[1] + ": " + at[2]
+	}
+	if at := behind.FindStringSubmatch(text); at != nil && !strings.Contains(text, "\n") {
+		sentence := at[1]
+		if strings.Count(sentence, "(") > strings.Count(sentence, ")") {
+			sentence += ")"
+		}
+		return at[2] + ": " + sentence
+	}
+	return text
+}
+
+// explained is what is wrong with a configuration: a mistake in the braces of its file, if there is one, since Caddy
+// takes it for another; else what Caddy says, each sentence on a line.
+func explained(cmd *cobra.Command, err error) string {
+	file, _ := cmd.Flags().GetString("config")
+	if file == "" {
+		file = "Caddyfile"
+	}
+	if text, reading := os.ReadFile(file); reading == nil && !looksLikeJSON(text) {
+		if line, sentence := misplaced(string(text)); line > 0 {
+			return fmt.Sprintf("%s:%d: %s", file, line, sentence)
+		}
+	}
+	var lines []string
+	for line := range strings.SplitSeq(strings.TrimSpace(err.Error()), "\n") {
+		lines = append(lines, placed(line))
+	}
+	return strings.Join(lines, "\n")
+}

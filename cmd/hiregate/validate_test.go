@@ -1,0 +1,139 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// validated runs hiregate validate on a Caddyfile in a process of its own, piped. It returns the two outputs' lines.
+func validated(t *testing.T, text string, flags ...string) (out, said []string, code int) {
+	t.Helper()
+	folder := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "partner.conf"), []byte(text), 0o600))
+	again := exec.Command(os.Args[0], "-test.run=^TestMainAsValidate$")
+	again.Dir = folder
+	again.Env = append(os.Environ(), "HIREGATE_TEST_VALIDATE="+strings.Join(flags, " "), "XDG_DATA_HOME="+folder)
+	var stdout, stderr bytes.Buffer
+	again.Stdout, again.Stderr = &stdout, &stderr
+	_ = again.Run() // the code says how
+	lines := func(b *bytes.Buffer) []string { return strings.Split(strings.TrimSpace(b.String()), "\n") }
+	return lines(&stdout), lines(&stderr), again.ProcessState.ExitCode()
+}
+
+// TestMainAsValidate is the process that validated runs.
+func TestMainAsValidate(t *testing.T) {
+	t.Parallel()
+	flags, ok := os.LookupEnv("HIREGATE_TEST_VALIDATE")
+	if !ok {
+		return
+	}
+	os.Args = append([]string{"hiregate", "validate", "--config", "partner.conf"}, strings.Fields(flags)...)
+	main()
+	os.Exit(0) // before the test framework says anything
+}
+
+// The last line says what is wrong, and where, although the file's name says nothing of its format.
+func TestValidateEndsWithWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	paths, err := filepath.Glob("testdata/wrong/*.caddyfiletest")
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, len(paths), 12)
+	for _, path := range paths {
+		t.Run(filepath.Base(path), func(t *testing.T) {
+			t.Parallel()
+			file, err := os.ReadFile(path)
+			require.NoError(t, err)
+			config, want, ok := strings.Cut(string(file), "----------\n")
+			require.True(t, ok)
+			_, said, code := validated(t, config)
+			require.Equal(t, 1, code, "%s", said)
+			require.Equal(t, strings.TrimSpace(want), said[len(said)-1])
+		})
+	}
+}
+
+func caddyfile(catchAll string) string {
+	return `{
+	admin off
+	hiregate {
+		dev
+		public_url https://gate.example.com
+		database sqlite:x.db
+		documents file:documents
+		temporal 127.0.0.1:1
+		tenant acme {
+			secret s
+		}
+	}
+}
+gate.example.com {
+	handle /hooks/* {
+		export_receiver {
+			tenant_from path 1
+		}
+	}
+	handle_path /documents/* {
+		documents
+	}
+	` + catchAll + `
+}
+`
+}
+
+func TestValidateSaysHowManyWarningsLoseExports(t *testing.T) {
+	t.Parallel()
+	out, _, code := validated(t, caddyfile("handle {\n		respond 404\n	}"))
+	require.Zero(t, code)
+	require.Equal(t, "Valid configuration", out[len(out)-1])
+
+	losing := caddyfile("")
+	out, said, code := validated(t, losing)
+	require.Equal(t, 3, code, "%s", said)
+	require.Equal(t, "Valid, with 1 warning that loses exports", out[len(out)-1])
+	require.Regexp(t, `^partner.conf:\d+: site gate.example.com has no catch-all: .* \(it has \w+\)$`,
+		said[len(said)-1])
+	out, _, code = validated(t, losing, "--lax")
+	require.Zero(t, code)
+	require.Equal(t, "Valid, with 1 warning that loses exports", out[len(out)-1])
+
+	two := strings.Replace(losing, "path 1", "path 0", 1)
+	out, _, code = validated(t, two)
+	require.Equal(t, 3, code)
+	require.Equal(t, "Valid, with 2 warnings that lose exports", out[len(out)-1])
+	out, _, code = validated(t, losing, "--help")
+	require.Zero(t, code)
+	require.Contains(t, strings.Join(out, "\n"), "--lax")
+}
+
+func TestTheFormatIsGuessed(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	for name, test := range map[string]struct {
+		text    string
+		guessed bool
+	}{
+		"partner.conf": {"{\n	admin off\n}\n", true}, "site": {"gate.example.com {\n}\n", true},
+		"config": {"{\n  \"apps\": {}\n}", false}, "config.json": {"{ hiregate", false}, "empty": {"", false},
+	} {
+		path := filepath.Join(folder, name)
+		require.NoError(t, os.WriteFile(path, []byte(test.text), 0o600))
+		for _, args := range [][]string{{"--config", path}, {"-c", path}, {"--config=" + path}} {
+			args = append([]string{"hiregate", "run"}, args...)
+			want := args
+			if test.guessed {
+				want = append(append([]string{}, args...), "--adapter", "caddyfile")
+			}
+			require.Equal(t, want, guessAdapter(args))
+		}
+	}
+	for _, args := range [][]string{{"hiregate"}, {"hiregate", "fmt", "x"}, {"hiregate", "run"},
+		{"hiregate", "run", "--config", filepath.Join(folder, "site"), "--adapter", "other"}} {
+		require.Equal(t, args, guessAdapter(args))
+	}
+}
