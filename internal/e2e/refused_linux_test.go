@@ -37,6 +37,8 @@ func TestBacklogLeavesOnceItsPartnerIsRepaired(t *testing.T) {
 		s.awaitOutcome(id, "retrying")
 	}
 
+	require.Contains(t, s.cli("status"), "acme/hris: refuses what it gets since ")
+
 	repaired.Store(true)
 	require.Contains(t, s.cli("integration", "test", "acme/hris"), "acme/hris received the test export")
 	screen := s.onTerminal("integration", "retry", "acme/hris")

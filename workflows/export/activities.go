@@ -82,8 +82,8 @@ func (a *Activities) Deliver(ctx context.Context, part Part) (DeliverResult, err
 // storeAway is the error with which an activity waits for the store.
 func (a *Activities) storeAway(err error) error {
 	if errors.Is(err, store.ErrNotFound) {
-		// The export is in another database: of another gateway, whose worker will get this activity some time, or of
-		// one that is gone.
+		// The database was restored from a backup that does not have it. The workflow stays open, so that export strays
+		// lists what was lost, and goes on should a newer backup be restored.
 		return workflows.RetryAfter("unknown_here", 0, workflows.Jittered(time.Minute))
 	}
 	a.Log.Warn("an activity could not use the store; it runs again", zap.Error(err))

@@ -52,6 +52,9 @@ func (a *Activities) deliver(ctx context.Context, part Part, repeated bool, pati
 	if err != nil {
 		return nil, pause{}, err
 	}
+	if part.Round > e.Round {
+		return nil, pause{}, fmt.Errorf("round %d: %w", part.Round, store.ErrNotFound)
+	}
 	d, err := a.delivery(ctx, e, part)
 	if err != nil {
 		return nil, pause{}, err

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/temporal"
 
 	"github.com/hiregate/hiregate/internal/egress"
 	"github.com/hiregate/hiregate/internal/hiring"
@@ -53,6 +54,25 @@ func TestDeliveredLeavesNothingOfItsFailures(t *testing.T) {
 	b.deliver(e)
 	d = b.delivery(e)
 	require.Equal(t, []any{hiring.Class(""), "", time.Time{}}, []any{d.Fault, d.Reason, d.NextAt})
+}
+
+// Temporal may have workflows that a restored database does not know. Nothing is sent for them.
+func TestNothingIsSentForWhatTheStoreDoesNotKnow(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	e := b.accept("u-1")
+	for name, part := range map[string]export.Part{
+		"export": {Export: e.ID + 1, Integration: "hris", Till: e.DeliverTill},
+		"round":  {Export: e.ID, Round: e.Round + 1, Integration: "hris", Till: e.DeliverTill},
+	} {
+		_, err := b.env.ExecuteActivity(export.DeliverName, part)
+		var waits *temporal.ApplicationError
+		require.ErrorAs(t, err, &waits, name)
+		require.Equal(t, "unknown_here", waits.Type(), name)
+	}
+	require.Zero(t, b.asked.Load())
+	_, err := b.Store.Delivery(t.Context(), e.ID, "hris", e.Round+1)
+	require.ErrorIs(t, err, store.ErrNotFound)
 }
 
 // While the process ends there is no configuration: what is on its way waits for the next one.
