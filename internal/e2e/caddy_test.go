@@ -48,7 +48,7 @@ func TestCommandsSayOnceWhatIsWrong(t *testing.T) {
 			args = append(args, "--dir", t.TempDir())
 		}
 		out, code := run(t, env, hiregate(t), args...)
-		require.Equal(t, 1, code, "%s: %s", args, out)
+		require.Equal(t, 2, code, "%s: %s", args, out)
 		require.Regexp(t, `^Error: [^\n]+\n(Run 'hiregate --help' for usage\.\n)?$`, out)
 		require.Len(t, regexp.MustCompile(`(?i)error:`).FindAllString(out, -1), 1, out)
 	}

@@ -186,7 +186,7 @@ func TestDevAtOtherPorts(t *testing.T) {
 	third.line(devReady)
 	out, code = run(t, nil, hiregate(t), "integration", "list", admin)
 	require.Zero(t, code, out)
-	require.Regexp(t, `(?m)^initech/acme +configured .*`+regexp.QuoteMeta(partner.URL), out)
+	require.Regexp(t, `(?m)^initech/acme +unproven .*`+regexp.QuoteMeta(partner.URL), out)
 	out, code = run(t, nil, hiregate(t), "application", "list", "initech", admin)
 	require.Zero(t, code, out)
 	require.Regexp(t, `(?m)^a-zoe-1 .* offer `, out)

@@ -43,7 +43,7 @@ func TestServiceCommands(t *testing.T) {
 	fine = true
 	require.Contains(t, cli(append(add, "--documents", "inline", "--standard-webhooks")...),
 		"initech/hris is set, and configured")
-	require.Regexp(t, `(?m)^initech/hris +configured +2026-11-20T12:00:00Z `, cli("integration", "list"))
+	require.Regexp(t, `(?m)^initech/hris +unproven +2026-11-20T12:00:00Z `, cli("integration", "list"))
 	require.Equal(t, 3, strings.Count(cli("integration", "list", "--limit", "2"), "\n"))
 
 	b.must(http.StatusCreated, http.MethodPut, "/v1/tenants/initech/candidates/c-zoe", `{"name":{"given":"Zoë"}}`)

@@ -205,7 +205,7 @@ func addressSentence(addr string, err error) error {
 	case errors.Is(err, syscall.EADDRNOTAVAIL):
 		return fmt.Errorf("%s is no address of this machine: choose one that is with --addr", addr)
 	case !strings.Contains(addr, ":"):
-		return fmt.Errorf("--addr %s names no port: write it like 127.0.0.1:8090 or :8090", addr)
+		return terminal.Usage(fmt.Errorf("--addr %s names no port: write it like 127.0.0.1:8090 or :8090", addr))
 	default:
 		return fmt.Errorf("--addr %s can't be listened at: %w", addr, terminal.Cause(err))
 	}
