@@ -57,11 +57,11 @@ func New(c Console) (*Console, error) {
 	sum := sha256.Sum256([]byte(c.URL))
 	c.cookie = "__Host-console-" + hex.EncodeToString(sum[:4]) // sites of one host don't share it
 	c.mount, c.guard, c.mux = u.EscapedPath(), http.NewCrossOriginProtection(), http.NewServeMux()
-	c.mux.HandleFunc("GET "+signInPath, idleHead(c.signIn))
-	c.mux.HandleFunc("GET "+callbackPath, idleHead(c.callback))
+	c.mux.HandleFunc("GET "+signInPath, gateway.IdleHead(c.signIn))
+	c.mux.HandleFunc("GET "+callbackPath, gateway.IdleHead(c.callback))
 	c.mux.HandleFunc("POST "+signOutPath, c.signOut)
 	c.mux.HandleFunc("POST "+logoutPath, c.backChannelLogout)
-	c.mux.HandleFunc("GET "+portalPath, idleHead(c.enterPortal))
+	c.mux.HandleFunc("GET "+portalPath, gateway.IdleHead(c.enterPortal))
 	for _, p := range routes {
 		c.mux.HandleFunc(p.pattern, func(w http.ResponseWriter, r *http.Request) { c.serve(w, r, p) })
 	}
@@ -130,17 +130,6 @@ var routes = []route{
 	{"POST /applications/{id}", administers, editClient},
 	{"POST /applications/{id}/{action}", administers, actOnClient},
 	{"/", 0, func(*visitor) error { return errNotFound }},
-}
-
-// idleHead answers a HEAD without doing anything, and without a cookie: previews and checkers of links send it.
-func idleHead(next http.HandlerFunc) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodHead {
-			w.Header().Set("Cache-Control", "no-store")
-			return
-		}
-		next(w, r)
-	}
 }
 
 // ServeHTTP answers what is below the console's address, which is taken off the path before.

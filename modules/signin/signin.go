@@ -67,11 +67,11 @@ func New(p Provider) *Provider {
 	p.guard = http.NewCrossOriginProtection()
 	p.mux = http.NewServeMux()
 	const get, post, both = "GET, HEAD", "POST", "GET, HEAD, POST"
-	p.handle("/oauth/authorize", both, idleHead(p.authorize))
+	p.handle("/oauth/authorize", both, gateway.IdleHead(p.authorize))
 	p.handle("/oauth/sign-in", post, p.ownForm(p.signIn))
 	p.handle("/oauth/factor", post, p.ownForm(p.factor))
 	p.handle("/oauth/consent", post, p.ownForm(p.consent))
-	p.handle("/oauth/logout", both, idleHead(p.logout))
+	p.handle("/oauth/logout", both, gateway.IdleHead(p.logout))
 	p.handle("/oauth/sign-out", post, p.ownForm(p.signOut))
 	p.handle(tokenPath, post, p.token)
 	p.handle(revokePath, post, p.revoke)
@@ -80,7 +80,7 @@ func New(p Provider) *Provider {
 	p.handle("/.well-known/openid-configuration", get, p.discovery)
 	if p.Upstream != nil {
 		p.handle("/oauth/upstream", post, p.ownForm(p.toUpstream))
-		p.handle(upstreamCallback, get, idleHead(p.fromUpstream))
+		p.handle(upstreamCallback, get, gateway.IdleHead(p.fromUpstream))
 	}
 	p.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { p.reject(w, r, errNotFound) })
 	p.mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
@@ -104,18 +104,6 @@ func (p *Provider) handle(path, methods string, serve http.HandlerFunc) {
 		p.reject(w, r, &fault{status: http.StatusMethodNotAllowed, code: "invalid_request",
 			description: "this address takes " + methods + " only"})
 	})
-}
-
-// idleHead answers a HEAD without doing anything: previews and checkers of links send it, which are no browser of a
-// person's. A GET has effects here: it issues codes and ends sessions.
-func idleHead(next http.HandlerFunc) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodHead {
-			w.Header().Set("Cache-Control", "no-store")
-			return
-		}
-		next(w, r)
-	}
 }
 
 // ServeHTTP answers what is below the base URL, which is taken off the path before.
