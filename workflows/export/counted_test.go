@@ -78,10 +78,17 @@ func TestHeldIsCountedOnce(t *testing.T) {
 	require.Equal(t, map[string]float64{"held": 1}, counted())
 
 	require.NoError(t, b.Store.Write(t.Context(), func(tx *store.Tx) error {
-		_, err := tx.UpdateDeliveryRound(b.delivery(e), 1, b.Clock())
+		if err := tx.MarkDispatched(e.ID, e.Round, b.Clock(), "hris"); err != nil {
+			return err
+		}
+		next, err := tx.BeginRound(e.ID, []string{"hris"}, b.Clock(), b.Clock().Add(hiring.DeliveryWindow))
+		if err != nil {
+			return err
+		}
+		_, err = tx.UpdateDeliveryRound(b.delivery(e), next.Round, b.Clock())
+		e = next
 		return err
 	}))
-	e.Round = 1
 	b.deliver(e)
 	require.Equal(t, map[string]float64{"held": 2}, counted(), "it was released, and is held anew")
 	b.set(hiring.Configured)
